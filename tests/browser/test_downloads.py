@@ -7,19 +7,18 @@ from ast import literal_eval
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
-from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 
-from tests.browser.helpers import button, go, idle, keyed, linked, open_page, slider
+from tests.browser.helpers import go, keyed, linked, open_page, slider
+from tests.browser.test_save import saved
 from viz_core.figures.panels import MAX_ROWS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 pytest_plugins = ["tests.browser.one_page"]
-SVG = "{http://www.w3.org/2000/svg}"
 ODD = {"source": "=1+1 <s> $x$ שלום 👩‍👩‍👧", "target": "=SUM(A1) </text> & 猫 \"quoted\""}  # a formula first
 
 
@@ -32,10 +31,6 @@ def download(page: Page, key: str) -> bytes:
 def unquoted(text: str) -> str:
     """Without the apostrophe that keeps a spreadsheet from computing it."""
     return text.removeprefix("'")
-
-
-def texts(svg: bytes) -> list[str]:
-    return [e.text or "" for e in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
 def tokens(page: Page, side: str) -> list[str]:
@@ -59,35 +54,23 @@ def test_the_files_are_what_this_visitors_page_shows(
     page, visitor = turn_to(link), open_page(new_page(), link)
     slider(visitor, "n_heads").press("ArrowLeft")  # another visitor goes on to another model
     linked(visitor, "n_heads=3")
-    a_heads_files(page)
+    a_heads_numbers(page)
     for each in (page, visitor):
         go(each, each.url.replace("/attention?", "/shapes?"))
     the_ledger(page, 4)
     the_ledger(visitor, 3)
 
 
-def a_heads_files(page: Page) -> None:
+def a_heads_numbers(page: Page) -> None:
     rows, cols, drawn = tokens(page, "left"), tokens(page, "right"), page.locator('canvas[data-title="weights"]')
-    lines = int(page.locator(".view").get_attribute("data-drawn"))
     seen = {(r, c): value(drawn, r, c) for r, c in ((0, 0), (2, 5), (len(rows) - 1, len(cols) - 1))}
-    button(page, "att_save").click()
 
-    read = pd.read_csv(io.BytesIO(download(page, "att_save_numbers")), keep_default_na=False, dtype={"value": np.float32})
+    read = pd.read_csv(io.BytesIO(saved(page, "att_matrix", "csv")[1]), keep_default_na=False, dtype={"value": np.float32})
     row_labels, col_labels = (read[name].map(unquoted) for name in ("row_label", "column_label"))
     assert list(row_labels[:: len(cols)]) == rows and list(col_labels[: len(cols)]) == cols and "'=" in set(read["column_label"])
     assert cols[0] == "=" and "שלום" in cols and "👩‍👩‍👧" in cols and len(rows) <= MAX_ROWS
     table = read.set_index(["row", "column"])["value"]
     assert {at: f"{float(table[at]):.6g}" for at in seen} == {at: f"{x:.6g}" for at, x in seen.items()}
-
-    matrix = download(page, "att_save_matrix")
-    assert [t for t in texts(matrix) if t in rows] and set(rows) | set(cols) <= set(texts(matrix))
-    titles = [e.text for e in ElementTree.fromstring(matrix).iter(f"{SVG}title")]
-    assert titles == [f"{r} → {c}: {float(x):.6g}" for r, c, x in zip(row_labels, col_labels, read["value"], strict=True)]
-
-    picture = download(page, "att_save_lines")
-    assert texts(picture)[-len(rows) - len(cols) :] == [*rows, *cols]
-    assert {"head 0", "head 2"} <= set(texts(picture)) and "head 1" not in texts(picture)
-    assert len(ElementTree.fromstring(picture).findall(f"{SVG}path")) == lines
 
 
 def the_ledger(page: Page, heads: int) -> None:
@@ -97,17 +80,3 @@ def the_ledger(page: Page, heads: int) -> None:
     assert [" × ".join(map(str, literal_eval(shape))) or "a single number" for shape in read["shape"]] == shapes
     assert f" {heads}," in weights
     assert read["max"].notna().sum() > 100
-
-
-def test_lines_without_a_head_and_words_instead_of_tokens(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
-    page = turn_to(f"{serve()}/attention?" + urlencode({"preset": "000", "att_kind": "cross", "att_heads": "none"}))
-    button(page, "att_save").click()
-    picture = download(page, "att_save_lines")
-    assert not ElementTree.fromstring(picture).findall(f"{SVG}path") and tokens(page, "right")[1] in texts(picture)
-    page.keyboard.press("Escape")
-    page.locator(".swatches button").nth(1).click()
-    linked(page, "att_heads=1")
-    idle(page)
-    button(page, "att_save").click()
-    assert "head 1" in texts(download(page, "att_save_lines"))  # as shown now, not as when the page was opened
-    page.keyboard.press("Escape")

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
-from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -18,14 +17,17 @@ import pytest
 import streamlit as st
 
 from tests.ui.helpers import ONE_LAYER, TINY, open_page
+from tests.ui.test_save import asked
+from viz_core.analysis.attention import module
 from viz_core.capture import Capture
 from viz_core.run import run
 from viz_core.run_file import open_run
+from viz_core.ui.components import saving
 from viz_core.ui.pages.attention import files
-from viz_core.ui.shell.setup import DEFAULT_TARGET, from_link, packed
+from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET, from_link, packed
 
 ROOT = Path(__file__).parents[2]
-PAGES = {"attention": 6, "shapes": 1}  # the pages with files, and how many
+PAGES = {"attention": 3, "shapes": 1}  # the pages with files, and how many
 SMALL = TINY | ONE_LAYER
 A = packed(from_link(SMALL | {"source": "another text"})[0])
 Files = dict[str, Callable[[], bytes]]
@@ -94,29 +96,14 @@ def test_every_file_is_made_without_a_session(files_of: Callable[..., Files], pa
         assert elsewhere(make)
 
 
-def test_the_files_are_of_what_was_shown(files_of: Callable[..., Files]) -> None:
-    files = files_of("attention", att_kind="cross", attn_head="1", att_step="raw", att_heads="none")
-    assert set(files) == {
-        "cross_layer0_head1_raw.csv", "cross_layer0_head1_raw.svg", "cross_layer0_lines.svg", "attention.html", "run.npz",
-        "run.safetensors",
-    }
-    read = pd.read_csv(io.BytesIO(elsewhere(files["cross_layer0_head1_raw.csv"])), keep_default_na=False)
-    assert list(read["column_label"][:6]) == ["the", "cat", "sat", "on", "the", "mat"] and read["value"].min() < 0
-    lines = ElementTree.fromstring(elsewhere(files["cross_layer0_lines.svg"]))
-    texts = [e.text for e in lines.iter("{http://www.w3.org/2000/svg}text")]
-    assert "head 1" not in texts and "坐在 → 垫子" in texts
-    assert list(dict.fromkeys(read["row_label"]))[:3] == ["<bos> → 猫", "猫 → 坐在", "坐在 → 垫子"]
-    shown = ElementTree.fromstring(elsewhere(files_of("attention", att_kind="cross", attn_head="1")["cross_layer0_lines.svg"]))
-    assert "head 1" in [e.text for e in shown.iter("{http://www.w3.org/2000/svg}text")]
-
-
-def test_a_heads_numbers_reread_by_pandas_are_the_runs(files_of: Callable[..., Files]) -> None:
+def test_a_heads_numbers_reread_by_pandas_are_the_runs() -> None:
     odd = "<s> $x$ =1+1 שלום 🎉 the the"
-    files = files_of("attention", source=odd, att_kind="encoder", attn_head="1")
-    read = pd.read_csv(io.BytesIO(elsewhere(files["encoder_layer0_head1_weights.csv"])), keep_default_na=False)
+    at = open_page("attention", **SMALL | {"source": odd, "att_kind": "encoder", "attn_head": "1"})
+    reply, data = asked(at, "att_matrix", "csv")
+    read = pd.read_csv(io.BytesIO(data), keep_default_na=False)
     capture = run(from_link(SMALL)[0].config, [odd], [DEFAULT_TARGET], device="cpu")
     weights, tokens = capture["encoder.layers.0.self_attn.weights"][0, 1], capture.tokens("source")[0]
-    assert list(read) == ["panel", "row", "row_label", "column", "column_label", "value", "masked"]
+    assert not reply["problem"] and list(read) == ["panel", "row", "row_label", "column", "column_label", "value", "masked"]
     said = [f"'{token}" if token in "=+" else token for token in tokens]  # no spreadsheet computes it
     assert "'=" in said and {"שלום", "🎉", "$"} <= set(said) and said.count("the") == 2
     assert read["row_label"].tolist() == np.repeat(said, len(said)).tolist() and read["column_label"].tolist() == said * len(said)
@@ -124,8 +111,25 @@ def test_a_heads_numbers_reread_by_pandas_are_the_runs(files_of: Callable[..., F
     np.testing.assert_array_equal(read["masked"], np.zeros(weights.size, bool))
 
 
+def test_the_numbers_of_all_heads_are_the_runs() -> None:
+    reply, data = asked(open_page("attention", **SMALL), "att_heads", "csv")
+    read = pd.read_csv(io.BytesIO(data), keep_default_na=False)
+    capture = run(from_link(SMALL)[0].config, [DEFAULT_SOURCE], [DEFAULT_TARGET], device="cpu")
+    for kind in ("encoder", "decoder", "cross"):
+        own = read[read["attention"] == kind]["weight"].astype(np.float32).to_numpy()
+        np.testing.assert_array_equal(own, capture[f"{module(kind, 0)}.weights"][0].ravel())
+    assert not reply["problem"] and set(read["query_label"]) >= {"<bos> → 猫", "cat"}
+
+
+def test_a_table_of_all_heads_that_would_be_too_large_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saving, "MAX_EXPORT_BYTES", 1000)
+    reply, data = asked(open_page("attention", **SMALL), "att_heads", "csv")
+    assert "and the limit is 0 MB" in reply["problem"] and not data
+
+
 def test_the_whole_run_and_all_heads_are_of_what_was_shown(files_of: Callable[..., Files], tmp_path: Path) -> None:
     files = files_of("attention", seed="4", source="=1+1 <s> שלום")
+    assert set(files) == {"attention.html", "run.npz", "run.safetensors"}
     for name in ("run.npz", "run.safetensors"):
         (tmp_path / name).write_bytes(elsewhere(files[name]))
         read = open_run(tmp_path / name)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import AttentionKind, kinds, sides, steps
+from viz_core.analysis.attention import AttentionKind, Step, kinds, sides, steps
 from viz_core.analysis.rows import reads_and_writes
 from viz_core.capture import Capture
 from viz_core.figures.two_attentions import tiles_shown
@@ -17,13 +17,14 @@ from viz_core.language import translate as _
 from viz_core.ui.escape import token_code
 from viz_core.ui.pages.attention.all_heads import COLOURS, KIND_LABELS, UNIFORM, all_heads, kinds_shown
 from viz_core.ui.pages.attention.comparison import comparable, compare, one_at_a_time, strongest_keys
-from viz_core.ui.pages.attention.files import STEP_NAMES
 from viz_core.ui.pages.attention.focus import InFocus, choose_head, picked_pair, words_shown
 from viz_core.ui.pages.attention.one_head import drawn_lines, drawn_matrix, step_words
 from viz_core.ui.pages.attention.one_weight import one_weight
 from viz_core.ui.shell import Lab, TwoRuns, below, look, picture, view_widget
 from viz_core.ui.shell.two_runs import TITLES
 
+STEP_NAMES: dict[Step, str] = {"raw": "q·k", "scaled": "÷ √d_k", "biased": _("+ bias"), "masked": _("masked"),
+                               "weights": _("weights")}
 LOOK_FOR_WEIGHTS = _("Look for rows with one large weight, and for columns with many.")
 HOW_THEY_DIFFER = _("**In A − B**, orange cells are larger in A and blue cells are larger in B.")
 LOOK_FOR_SCORES = _("Look for rows with one large score, and for columns with many.")
