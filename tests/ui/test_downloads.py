@@ -166,6 +166,7 @@ def test_a_file_that_would_be_too_large_is_a_sentence(monkeypatch: pytest.Monkey
 
 SHOWN = [
     ("step_by_step", {"stage": "encoder.layers.0.self_attn.weights"}), ("attention", {"att_more": "rollout"}), ("home", {}),
+    ("attention", {"kept": A}), ("attention", {"att_more": "table"}), ("attention", {"att_more": "break", "att_temperature": "2"}),
     ("masks", {"mask_section": "effect"}), ("positions", {"pos_section": "sentence"}), ("norms", {"norm_section": "batchnorm"}),
     ("shapes", {"shapes_columns": "statistics"}), ("shapes", {"kept": A}), ("step_by_step", {"kept": A}),
     ("step_by_step", {"kept": A, "walk_look": "parting"}),

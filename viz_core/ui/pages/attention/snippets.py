@@ -30,12 +30,12 @@ def heads(lab: Lab, shown: Sequence[AttentionKind], focus: InFocus, two: TwoRuns
         from viz_core.analysis.labelled_weights import every_head
         from viz_core.figures.attention import head_grid
         {run}
-        kinds, item = {kinds}, {item}
-        {words}
+
+        {own_kinds}
         grids = [head_grid(capture, kind, item, {colour}{own}) for kind in kinds]
         frame = drawn.heads(every_head(capture, kind, item{own}{uniform}) for kind in kinds)
-        """, run=run_code(lab), words=words, kinds=list(shown), item=focus.item, colour=focus.colour,
-                own=Source(", words[kind]" if focus.by_word else ""),
+        """, run=run_code(lab), own_kinds=_lines(code("kinds, item = {kinds}, {item}", kinds=list(shown), item=focus.item), words),
+                colour=focus.colour, own=Source(", words[kind]" if focus.by_word else ""),
                 uniform=Source(", uniform=True" if focus.colour == "uniform" else ""))
 
 
@@ -45,23 +45,25 @@ def matrix(lab: Lab, focus: InFocus) -> Source:
     return code("""
         from viz_core.figures.attention import head_panel
         {run}
-        kind, layer, head, item = {kind}, {layer}, {head}, {item}
-        {words}
+
+        {head}
         panels = [head_panel(capture, kind, layer, head, item, {step}, {colour}{own})]
-        """, run=run_code(lab), words=_words(lab) if by_word else NONE, kind=focus.kind, layer=focus.layer, head=focus.head,
-                item=focus.item, step=focus.step, colour=focus.colour, own=Source(", words" if by_word else ""))
+        """, run=run_code(lab), head=_lines(_head(focus), _words(lab) if by_word else NONE), step=focus.step, colour=focus.colour,
+                own=Source(", words" if by_word else ""))
 
 
 def lines(lab: Lab, focus: InFocus) -> Source:
     """The heads of a layer as lines."""
+    layer = code("kind, layer, heads, item = {kind}, {layer}, {heads}, {item}", kind=focus.kind, layer=focus.layer,
+                 heads=list(focus.overlaid), item=focus.item)
     return code("""
         from viz_core.analysis.labelled_weights import layer_weights
         {run}
-        kind, layer, heads, item = {kind}, {layer}, {heads}, {item}
-        {words}
+
+        {layer}
         weights, queries, keys = layer_weights(capture, kind, layer, item{own})
-        """, run=run_code(lab), words=_words(lab) if focus.by_word else NONE, kind=focus.kind, layer=focus.layer,
-                heads=list(focus.overlaid), item=focus.item, own=Source(", words" if focus.by_word else ""))
+        """, run=run_code(lab), layer=_lines(layer, _words(lab) if focus.by_word else NONE),
+                own=Source(", words" if focus.by_word else ""))
 
 
 def profiles(lab: Lab, shown: Sequence[AttentionKind], item: int) -> Source:
@@ -89,6 +91,17 @@ def rollout(lab: Lab, kind: AttentionKind, item: int, after: int, two: TwoRuns |
         of_a, of_b = (rollout_panels(run, {kind}, {item}, {after}) for run in (a, b))
         panels = [chosen(one, other, places, places, {shown}) for one, other in zip(of_a, of_b)]
         """, runs=_both(two), kind=kind, item=item, after=after, side=sides(kind)[0], shown=two.shown)
+
+
+def _head(focus: InFocus) -> Source:
+    """The line that names a head."""
+    return code("kind, layer, head, item = {kind}, {layer}, {head}, {item}", kind=focus.kind, layer=focus.layer, head=focus.head,
+                item=focus.item)
+
+
+def _lines(*parts: Source) -> Source:
+    """Lines below each other, without those that are empty."""
+    return Source("\n".join(filter(None, (part.strip("\n") for part in parts))))
 
 
 def _words(lab: Lab) -> Source:
@@ -165,26 +178,26 @@ def matrix_of_two(two: TwoRuns, focus: InFocus, about: tuple[str, str], alone: b
     return code("""
         from viz_core.figures.two_attentions import head_of_two
         {runs}
-        kind, layer, head = {kind}, {layer}, {head}
-        {words}
+
+        {head}
         panels = head_of_two(both, kind, layer, head, {step}, {colour}, {about}{own})
         {drawn}
-        """, runs=_both(two), words=_words_of_two(two, [focus.kind], focus.item) if by_word else NONE, kind=focus.kind,
-                layer=focus.layer, head=focus.head, step=focus.step, colour=focus.colour, about=about,
-                own=Source(", words[kind]" if by_word else ""), drawn=drawn if alone else NONE)
+        """, runs=_both(two), head=_lines(_head(focus), _words_of_two(two, [focus.kind]) if by_word else NONE), step=focus.step,
+                colour=focus.colour, about=about, own=Source(", words[kind]" if by_word else ""), drawn=drawn if alone else NONE)
 
 
 def _heads_of_two(two: TwoRuns, shown: Sequence[AttentionKind], focus: InFocus) -> Source:
+    own_kinds = code("kinds, item = {kinds}, {item}", kinds=list(shown), item=focus.item)
     return code("""
         from viz_core import drawn
         from viz_core.figures.two_attentions import grid_of_two, weights_of_two
         {runs}
-        kinds = {kinds}
-        {words}
+
+        {own_kinds}
         grids = [grid_of_two(both, kind, {shown}, {colour}{own}) for kind in kinds]
         frame = drawn.heads(weights_of_two(both, kind, {shown}, {colour}{own}) for kind in kinds)
-        """, runs=_both(two), words=_words_of_two(two, shown, focus.item) if focus.by_word else NONE, kinds=list(shown),
-                shown=two.shown, colour=focus.colour, own=Source(", words[kind]" if focus.by_word else ""))
+        """, runs=_both(two), own_kinds=_lines(own_kinds, _words_of_two(two, shown) if focus.by_word else NONE), shown=two.shown,
+                colour=focus.colour, own=Source(", words[kind]" if focus.by_word else ""))
 
 
 def _both(two: TwoRuns) -> Source:
@@ -197,13 +210,14 @@ def _both(two: TwoRuns) -> Source:
                 item_a=two.both.item_a, item_b=two.both.item_b)
 
 
-def _words_of_two(two: TwoRuns, shown: Sequence[AttentionKind], item: int) -> Source:
-    """The lines that make `words` of A and of B, by kind of attention; A may lack some of them."""
+def _words_of_two(two: TwoRuns, shown: Sequence[AttentionKind]) -> Source:
+    """The lines that make `words` of A and of B, by kind of attention, of the sentence that the lines above name; A may lack some
+    of them."""
     return code("""
         {readers_of_a}
-        words_of_a = {{kind: words_of_both(a, kind, {item}, readers) for kind in {in_a}}}
+        words_of_a = {{kind: words_of_both(a, kind, item, readers) for kind in {in_a}}}
         {readers_of_b}
-        words_of_b = {{kind: words_of_both(b, kind, {item}, readers) for kind in {in_b}}}
+        words_of_b = {{kind: words_of_both(b, kind, item, readers) for kind in {in_b}}}
         words = {{kind: (words_of_a.get(kind), words_of_b[kind]) for kind in words_of_b}}
-        """, readers_of_a=_readers(two.a, "a"), readers_of_b=_readers(two.b, "b"), item=item,
+        """, readers_of_a=_readers(two.a, "a"), readers_of_b=_readers(two.b, "b"),
                 in_a=[kind for kind in shown if kind in kinds(two.both.a.config)], in_b=list(shown))

@@ -12,6 +12,7 @@ def words(lab: Lab, kind: AttentionKind, layer: int, head: int, item: int) -> So
     return code("""
         from viz_core.analysis.labelled_weights import weights_read
         {run}
+
         kind, layer, heads, item = {kind}, {layer}, {heads}, {item}
         weights, queries, keys = weights_read(capture, kind, layer, item)
         """, run=run_code(lab), kind=kind, layer=layer, heads=[head], item=item)
