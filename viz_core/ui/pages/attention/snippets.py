@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from viz_core.analysis.attention import AttentionKind, kinds, sides
 from viz_core.ui.pages.attention.focus import InFocus
 from viz_core.ui.shell import Lab, TwoRuns
-from viz_core.ui.shell.code import Source, code, model_code, run_code, written_out
+from viz_core.ui.shell.code import Source, both_code, code, model_code, run_code, written_out
 
 if TYPE_CHECKING:
     from viz_core.experiments.ablation import Ablation
@@ -90,7 +90,7 @@ def rollout(lab: Lab, kind: AttentionKind, item: int, after: int, two: TwoRuns |
         places = both.places[{side}]
         of_a, of_b = (rollout_panels(run, {kind}, {item}, {after}) for run in (a, b))
         panels = [chosen(one, other, places, places, {shown}) for one, other in zip(of_a, of_b)]
-        """, runs=_both(two), kind=kind, item=item, after=after, side=sides(kind)[0], shown=two.shown)
+        """, runs=both_code(two), kind=kind, item=item, after=after, side=sides(kind)[0], shown=two.shown)
 
 
 def _head(focus: InFocus) -> Source:
@@ -182,7 +182,7 @@ def matrix_of_two(two: TwoRuns, focus: InFocus, about: tuple[str, str], alone: b
         {head}
         panels = head_of_two(both, kind, layer, head, {step}, {colour}, {about}{own})
         {drawn}
-        """, runs=_both(two), head=_lines(_head(focus), _words_of_two(two, [focus.kind]) if by_word else NONE), step=focus.step,
+        """, runs=both_code(two), head=_lines(_head(focus), _words_of_two(two, [focus.kind]) if by_word else NONE), step=focus.step,
                 colour=focus.colour, about=about, own=Source(", words[kind]" if by_word else ""), drawn=drawn if alone else NONE)
 
 
@@ -196,18 +196,8 @@ def _heads_of_two(two: TwoRuns, shown: Sequence[AttentionKind], focus: InFocus) 
         {own_kinds}
         grids = [grid_of_two(both, kind, {shown}, {colour}{own}) for kind in kinds]
         frame = drawn.heads(weights_of_two(both, kind, {shown}, {colour}{own}) for kind in kinds)
-        """, runs=_both(two), own_kinds=_lines(own_kinds, _words_of_two(two, shown) if focus.by_word else NONE), shown=two.shown,
-                colour=focus.colour, own=Source(", words[kind]" if focus.by_word else ""))
-
-
-def _both(two: TwoRuns) -> Source:
-    """The lines that make `a`, `b` and `both`. A patched run makes A itself."""
-    return code("""
-        from viz_core.analysis.two_runs import together
-        {runs}
-        both = together(a, b, {item_a}, {item_b})
-        """, runs=Source((run_code(two.a, "a") if two.b.altered is None else "") + run_code(two.b, "b")),
-                item_a=two.both.item_a, item_b=two.both.item_b)
+        """, runs=both_code(two), own_kinds=_lines(own_kinds, _words_of_two(two, shown) if focus.by_word else NONE),
+                shown=two.shown, colour=focus.colour, own=Source(", words[kind]" if focus.by_word else ""))
 
 
 def _words_of_two(two: TwoRuns, shown: Sequence[AttentionKind]) -> Source:
