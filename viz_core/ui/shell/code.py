@@ -10,7 +10,7 @@ A snippet defines what its end reads (`viz_core.ui.components.saving.ENDS`): `pa
 `chart` for curves. `run_code` writes the lines that make the run.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from textwrap import dedent
 from typing import Any
@@ -22,6 +22,8 @@ from viz_core.ui.shell.setup import Setup, changes, ids, sentences, unpacked
 from viz_core.ui.shell.two_runs import TwoRuns
 from viz_core.ui.shell.written import written
 from viz_core.weights.catalogue import lasting
+
+LONG_LINE = 90  # characters of the arguments of a call, about
 
 
 class Source(str):
@@ -138,7 +140,21 @@ def settings_code(config: TransformerConfig) -> Source:
     """A config by its own settings: `TransformerConfig(d_model=64, …)`, without those that it has by itself."""
     plain = TransformerConfig()
     own = {name: getattr(config, name) for name in FIELDS if getattr(config, name) != getattr(plain, name)}
-    return Source(f"TransformerConfig({', '.join(f'{name}={written_out(value)}' for name, value in own.items())})")
+    return called("TransformerConfig", own)
+
+
+def called(name: str, given: Mapping[str, Any]) -> Source:
+    """A call with named arguments, on lines of its own where one would be long."""
+    arguments = [f"{key}={written_out(value)}" for key, value in given.items()]
+    if sum(map(len, arguments)) <= LONG_LINE:
+        return Source(f"{name}({', '.join(arguments)})")
+    lines = [arguments[0]]
+    for argument in arguments[1:]:
+        if len(lines[-1]) + len(argument) <= LONG_LINE:
+            lines[-1] += f", {argument}"
+        else:
+            lines.append(argument)
+    return Source(f"{name}(\n    " + ",\n    ".join(lines) + ",\n)")
 
 
 def config_code(setup: Setup) -> Source:

@@ -11,7 +11,7 @@ from viz_core.learning.curves import Number, Result
 from viz_core.learning.moments import Moments
 from viz_core.learning.recipe import OF_THE_TASK, Recipe
 from viz_core.learning.setups import setup_name
-from viz_core.ui.shell.code import Source, code, settings_code, written_out
+from viz_core.ui.shell.code import Source, called, code, settings_code, written_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,12 @@ def recipe_code(recipe: Recipe) -> Source:
     said = {name: value for name in usual if (value := getattr(recipe, name)) != usual[name]}
     said |= {"config": Source("config"), "parameters": own}
     config = replace(recipe.config, **{name: getattr(plain, name) for name in OF_THE_TASK})
-    arguments = ", ".join(f"{name}={written_out(value)}" for name, value in said.items() if value != {})
     return code("""
         from viz_core.config import TransformerConfig
         from viz_core.learning.recipe import Recipe
         config = {config}
-        recipe = Recipe({arguments})
-        """, config=settings_code(config), arguments=Source(arguments))
+        recipe = {recipe}
+        """, config=settings_code(config), recipe=called("Recipe", {name: x for name, x in said.items() if x != {}}))
 
 
 # ---------------------------------------------------------------- one run
