@@ -205,6 +205,7 @@ def pool(values: np.ndarray, max_rows: int, max_cols: int, masked: np.ndarray | 
 def pack(
     panels: Sequence[Panel], selected: tuple[int, int, int] | None = None, echo: int = 0, fill: bool = False,
     reveal: bool = False, lookup: Lookup | None = None, glosses: Mapping[str, str] = NO_GLOSSES, opens: bool = False,
+    name: str = "",
 ) -> bytes:
     """One little-endian buffer for the browser.
 
@@ -215,11 +216,12 @@ def pack(
     pick that the server knows of. fill: whether the panels grow to the size of their box. reveal: whether a page that
     opens with the selected cell scrolls to it. lookup: panels of ids are drawn as the rows of the vocabulary that they number.
     glosses: word → dictionary words, for the labels that have some. opens: a pick leads elsewhere, so keys move without picking.
+    name: what the panels show together, where their titles do not say it; files are called by it.
     """
     payload = bytearray()
     entries = [_entry(each, payload, glosses) for each in panels]
     header = {"panels": entries, "pick": None if selected is None else list(selected), "echo": echo, "fill": fill,
-              "reveal": reveal, "lookup": None if lookup is None else asdict(lookup), "opens": opens}
+              "reveal": reveal, "lookup": None if lookup is None else asdict(lookup), "opens": opens, "name": name}
     return with_header(header, bytes(payload))
 
 

@@ -71,12 +71,13 @@ def sentence_picker(lab: Lab, capture: Capture, beside: bool = False, padded: Ca
 def picking(
     panels: Sequence[Panel], key: str, lead: Pick | None = None, on_pick: Callable[[Pick], None] | None = None,
     fill: bool = False, lookup: Lookup | None = None, code: Callable[[], str] | None = None,
+    name: str = "",
 ) -> Pick | None:
     """`matrices` whose picked cell is in the link; returns it. key: one of `CANVASES`.
 
     lead: what the page picks where nobody has. A cell that is not here is named, and nothing is picked. on_pick is called
     before the run that follows another choice of a cell. fill: as large as its container. lookup: of panels of ids. code: the
-    lines that make `panels` in a notebook.
+    lines that make `panels` in a notebook. name: what they show together, where their titles do not say it.
     """
     held, has_lead = next((place for canvas, *place in view("cells") if canvas == key), None), lead is not None
 
@@ -88,7 +89,7 @@ def picking(
     asked = lead if held is None else Pick(*held) if held else None
     newest = bool(held) and view("cells")[-1][0] == key  # a link leads to the cell that was picked last
     pick = matrices(panels, key=key, pick=asked, on_pick=chosen, fill=fill, reveal=newest, lookup=lookup,
-                    code=code)
+                    code=code, name=name)
     if held and not holds([p.values.shape for p in panels], asked):
         panel, row, col = held
         st.caption(_("The picked cell, row {row:,} and column {col:,} of matrix {panel}, is out of range, so no cell is picked.",

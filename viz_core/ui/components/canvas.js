@@ -97,7 +97,8 @@ class View {
   }
 
   show(data) {
-    const { panels: sent, pick, echo, fill, reveal, lookup, opens } = decode(data), first = !this.panels;
+    const { panels: sent, pick, echo, fill, reveal, lookup, opens, name } = decode(data), first = !this.panels;
+    this.root.dataset.name = name; // for the names of files
     const panels = lookup ? [] : sent; // ids are drawn as rows of a vocabulary, by `Lookup` alone
     Object.assign(this, { panels, boxed: fill, opens });
     this.lookUp(sent, lookup);

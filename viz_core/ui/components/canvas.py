@@ -48,13 +48,15 @@ def matrices(
     lookup: Lookup | None = None,
     opens: bool = False,
     code: Callable[[], str] | None = None,
+    name: str = "",
 ) -> Pick | None:
     """Draw the panels, inputs left of outputs (above them where the page is narrow), and return the picked cell.
 
     fill: cells grow to the height of the container that this is in, and scroll in it where they would become too small.
     reveal: a page that opens with this pick scrolls to it. lookup: of panels of ids, which are then drawn as words that lead to
     the rows of a vocabulary; to pick a word there is to pick its cell. opens: a pick leads elsewhere, so arrow keys move from cell
-    to cell without picking, and Enter picks. code: the lines that make `panels` in a notebook.
+    to cell without picking, and Enter picks. code: the lines that make `panels` in a notebook. name:
+    what the panels show together, where their titles do not say it.
 
     The later of two picks counts: the reader's last one, or `pick` from the run in which it last changed. So a page
     can leave `pick` out and use the returned one, or keep the pick itself (in a link, or with a select box) and pass
@@ -79,7 +81,7 @@ def matrices(
     st.session_state[memory_key] = _Memory(pick, number, shown)
 
     drawn = shown if holds(sizes, shown) else None
-    _COMPONENT(key=key, data=pack(panels, drawn, number, fill, reveal, lookup, shown_glosses(), opens), on_pick_change=report)
+    _COMPONENT(key=key, data=pack(panels, drawn, number, fill, reveal, lookup, shown_glosses(), opens, name), on_pick_change=report)
     offer(key, "panels", (panels,), code, sum(n_rows * n_cols for n_rows, n_cols in sizes))
     return drawn
 

@@ -14,6 +14,7 @@ const textOf = (node) => (node?.textContent ?? "").replace(/\s+/g, " ").trim();
 /* What stands above the picture, or what it says of itself to those who do not see it. */
 function titleOf(root, container) {
   const own = [...root.querySelectorAll("figcaption")].map(textOf).filter(Boolean), label = root.querySelector("[aria-label]")?.getAttribute("aria-label");
+  if (root.dataset.name) return root.dataset.name;
   if (root.matches(".clocks")) return _("Clocks: {position}", { position: textOf(root.querySelector("label")) });
   const heading = root.querySelector(".title, .gtitle"), plain = heading && [...heading.childNodes].filter((node) => !node.matches?.(".letter")).map(textOf).join(" ");
   return own.slice(0, 3).join(", ") || plain?.trim() || label?.split(/[.:] /)[0] || keyOf(container).replaceAll("_", " ") || _("picture");

@@ -124,7 +124,8 @@ def one_stage(lab: Lab, two: TwoRuns | None) -> None:
             diagram(architecture(table, name), key="walk_whole", fill=True, stages=capture, on_open=_open,
                     code=lambda: snippets.drawing(lab, name))
         else:
-            pick = picking(panels, CANVAS, lead, fill=True, lookup=rows, code=lambda: (
+            called = f"{name}, {_('head {head}', head=head)}" if "H" in stage.axes else name
+            pick = picking(panels, CANVAS, lead, fill=True, lookup=rows, name=called, code=lambda: (
                 snippets.stage(lab, name, item, head, panels) if compared is None else snippets.compared(compared, panels)))
     with rail:
         turn = _("Show the matrices") if view("walk_drawing") else _("Whole drawing")
