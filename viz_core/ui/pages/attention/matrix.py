@@ -34,4 +34,5 @@ def pickable(
     inside = focus.query < len(row_of) and focus.key < len(col_of)
     here = (of_rows.index(row_of[focus.query]), of_cols.index(col_of[focus.key])) if inside else None
     pick = Pick(at, *here) if here else None
-    return matrices(panels, key="att_matrix", pick=pick, on_pick=choose, fill=True, code=code)
+    return matrices(panels, key="att_matrix", pick=pick, on_pick=choose, fill=True, code=code,
+                    name=f"{focus.name}: {focus.step}")
