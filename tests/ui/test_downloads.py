@@ -1,4 +1,4 @@
-"""Files to take away: each is made outside of any session, from what the page showed, and keeps no run alive."""
+"""Files to take away: each is of what the page showed, and keeps no run alive."""
 
 import ast
 import gc
@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 import streamlit as st
 
-from tests.ui.helpers import ONE_LAYER, TINY, open_page
-from tests.ui.test_save import asked
+from tests.ui.helpers import ONE_LAYER, TINY, open_page, widget
+from tests.ui.test_save import asked, reply
 from viz_core.analysis.attention import module
 from viz_core.capture import Capture
 from viz_core.run import run
@@ -27,7 +27,7 @@ from viz_core.ui.pages.attention import files
 from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET, from_link, packed
 
 ROOT = Path(__file__).parents[2]
-PAGES = {"attention": 3, "shapes": 1}  # the pages with files, and how many
+PAGES = {"shapes": 1}  # the pages with files that Streamlit asks for by itself, and how many
 SMALL = TINY | ONE_LAYER
 A = packed(from_link(SMALL | {"source": "another text"})[0])
 Files = dict[str, Callable[[], bytes]]
@@ -127,24 +127,38 @@ def test_a_table_of_all_heads_that_would_be_too_large_is_a_sentence(monkeypatch:
     assert "and the limit is 0 MB" in reply["problem"] and not data
 
 
-def test_the_whole_run_and_all_heads_are_of_what_was_shown(files_of: Callable[..., Files], tmp_path: Path) -> None:
-    files = files_of("attention", seed="4", source="=1+1 <s> שלום")
-    assert set(files) == {"attention.html", "run.npz", "run.safetensors"}
-    for name in ("run.npz", "run.safetensors"):
-        (tmp_path / name).write_bytes(elsewhere(files[name]))
-        read = open_run(tmp_path / name)
+def clicked(file: str, **params: str) -> tuple[dict[str, Any], bytes]:
+    """What a click on one of Attention's files sends."""
+    at = open_page("attention", **SMALL | params)
+    return reply(widget(at, f"att_save_{file}").click().run())
+
+
+def test_the_whole_run_and_all_heads_are_of_what_was_shown(tmp_path: Path) -> None:
+    typed = {"seed": "4", "source": "=1+1 <s> שלום"}
+    for kind in ("npz", "safetensors"):
+        said, data = clicked(kind, **typed)
+        assert said["name"] == f"run.{kind}" and not said["problem"]
+        (tmp_path / said["name"]).write_bytes(data)
+        read = open_run(tmp_path / said["name"])
         expected = run(read.config, ["=1+1 <s> שלום"], [DEFAULT_TARGET], seed=4)
         assert read.seed == 4 and list(read) == list(expected) and read.tokens("source") == expected.tokens("source")
         np.testing.assert_array_equal(read["logits"], expected["logits"])
-    page = elsewhere(files["attention.html"]).decode()
-    assert page.count("</script>") == 1 and "\\u05e9" in page and "Attention: " in page
+    said, data = clicked("page", **typed)
+    assert said["name"] == "attention.html" and data.count(b"</script>") == 1 and b"\\u05e9" in data and b"Attention: " in data
 
 
-def test_the_files_of_a_patched_run_are_of_that_run(files_of: Callable[..., Files], tmp_path: Path) -> None:
+def test_each_click_sends_one_file() -> None:
+    at = open_page("attention", **SMALL)
+    numbers = [reply(widget(at, "att_save_page").click().run())[0]["number"] for __ in range(2)]
+    assert numbers[0] < numbers[1] and b'"reply": null' in next(
+        e.proto.bytes for e in at.run().get("bidi_component") if e.proto.component_name == "attention_lab_save")
+
+
+def test_the_files_of_a_patched_run_are_of_that_run(tmp_path: Path) -> None:
     kept = packed(from_link(SMALL | {"source": "a b c"})[0])
     said = []
     for patch in ({}, {"patch": "encoder.residual.0.2"}):
-        (tmp_path / "run.npz").write_bytes(elsewhere(files_of("attention", source="a b d", kept=kept, **patch)["run.npz"]))
+        (tmp_path / "run.npz").write_bytes(clicked("npz", source="a b d", kept=kept, **patch)[1])
         said.append(open_run(tmp_path / "run.npz")["encoder.layers.0.norm_ffn.out"][0])
     donor = run(from_link(SMALL)[0].config, ["a b c"], [DEFAULT_TARGET])["encoder.layers.0.norm_ffn.out"][0]
     np.testing.assert_array_equal(said[1][2], donor[2])

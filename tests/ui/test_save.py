@@ -20,7 +20,11 @@ LINK = "http://x/positions?pos_length=50"
 def asked(at: AppTest, key: str, what: What) -> tuple[dict[str, Any], bytes]:
     """The reply to a click on an entry of the menu of this picture, and its file."""
     at.session_state[ASKED] = Asked(key, what, 7, LINK)
-    at.run()
+    return reply(at.run())
+
+
+def reply(at: AppTest) -> tuple[dict[str, Any], bytes]:
+    """What the last run sent to the Save menus, and the file."""
     (menu,) = (e for e in at.get("bidi_component") if e.proto.component_name == "attention_lab_save")
     data = menu.proto.bytes
     (length,) = struct.unpack("<I", data[:4])

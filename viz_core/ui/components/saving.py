@@ -154,18 +154,19 @@ def with_bar(text: str, make: Callable[[Callable[[float], object]], bytes]) -> b
 def file_button(
     label: str, key: str, name: str, mime: str, make: Callable[[Callable[[float], object]], bytes], **look: Any,
 ) -> None:
-    """A button for one large file, which is made in the run after a click and then sent: a server keeps nothing of it.
+    """A button for one large file, which is made in the run after a click and sent with the next: a server keeps nothing of it.
 
     make: given what moves a progress bar. `ValueError`, one sentence, where it cannot be made.
     """
     st.button(label, key=key, on_click=_ask_for, args=(key,), **look)
     asked: Asked | None = st.session_state.get(ASKED)
-    if asked is None or asked.what != FILE or asked.key != key:
+    if asked is None or asked.what != FILE or asked.key != key or MADE in st.session_state:
         return
     try:
         st.session_state[MADE] = Made(name, mime, with_bar(label, make))
     except ValueError as problem:
         st.session_state[MADE] = Made(problem=str(problem))
+    st.rerun()  # only the end of a whole run sends it, and this may be a fragment
 
 
 def _ask_for(key: str) -> None:
