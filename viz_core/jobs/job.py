@@ -81,7 +81,7 @@ class RunRecord:
 
     def leave(self) -> None:
         """Keep the weights of the stored state and nothing more of it: this run does not go on."""
-        if self.state is not None:
+        if self.state is not None and self.state.tensors:  # it may be told twice, while its worker has not yet heard of it
             own = {n.partition(".")[2]: x for n, x in read_tensors(self.state.tensors).items() if n.startswith("weights.")}
             self.weights, self.state = to_bytes(own), Stored(self.state.step, b"", "")
             self.weigh()

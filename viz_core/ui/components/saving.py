@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 What = Literal["csv", "json", "python"]
 WHATS: tuple[What, ...] = ("csv", "json", "python")
 FILE: Literal["file"] = "file"  # what was asked for where a button of a page stands for one file
-ASKED, MADE = "lab_save_asked", "lab_save_made"  # of the session: what was asked for, and what this run has made of it
+# Of the session: what was asked for, what this run has made of it, and where a bar may stand in it without moving anything.
+ASKED, MADE, PLACE = "lab_save_asked", "lab_save_made", "lab_save_place"
 LONG = 100_000  # rows from which a progress bar says how far a file is
 
 
@@ -142,9 +143,8 @@ def _made(asked: Asked, end: str, numbers: "Callable[[], pd.DataFrame]", code: C
 
 
 def with_bar(text: str, make: Callable[[Callable[[float], object]], bytes]) -> bytes:
-    """What `make` makes, with a progress bar in the sidebar, where it moves nothing else; make is given what moves the bar."""
-    with st.sidebar:
-        bar = st.progress(0.0, text)
+    """What `make` makes, with a progress bar; make is given what moves it. In the run of a fragment the bar stands where it is."""
+    bar = st.session_state.get(PLACE, st).progress(0.0, text)
     try:
         return make(lambda share: bar.progress(min(1.0, share), text))
     finally:

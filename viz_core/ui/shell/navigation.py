@@ -9,6 +9,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from viz_core.language import translate as _
 from viz_core.ui.components.glosses import show_glosses
+from viz_core.ui.components.saving import PLACE
 from viz_core.ui.escape import code
 from viz_core.ui.shell.callbacks import let_callbacks_end
 from viz_core.ui.shell.frame import SIDEBAR, frame
@@ -45,7 +46,7 @@ def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None
     cards_read()
     adopt_link(chosen.title, tab(*left_out()))
     frame(chosen.url_path or specs[0].name)
-    saving = st.container(key="lab_saving")  # here it has the same place in every run
+    saving = st.session_state[PLACE] = st.container(key="lab_saving")  # here it has the same place in every run
     sidebar()
     if settle := st.session_state.get(SETTLE, {}).get(chosen.url_path):
         settle()
@@ -60,6 +61,7 @@ def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None
         say_whole()
     finally:
         st.session_state[SHELL] = False
+        st.session_state.pop(PLACE, None)
 
 
 def _begin_again() -> None:
