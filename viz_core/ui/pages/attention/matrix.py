@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 from viz_core.analysis.labelled_weights import WordPair
 from viz_core.analysis.two_runs import Places
+from viz_core.figures.attention import STEP_TITLES
 from viz_core.figures.panels import Panel
+from viz_core.language import translate as _
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.pages.attention.focus import InFocus
 from viz_core.ui.shell import set_view, touch
@@ -35,4 +37,4 @@ def pickable(
     here = (of_rows.index(row_of[focus.query]), of_cols.index(col_of[focus.key])) if inside else None
     pick = Pick(at, *here) if here else None
     return matrices(panels, key="att_matrix", pick=pick, on_pick=choose, fill=True, code=code,
-                    name=f"{focus.name}: {focus.step}")
+                    name=_("{head}: {step}", head=focus.name, step=STEP_TITLES[focus.step]))
