@@ -115,7 +115,7 @@ PAGE_DARK = {
 FONT = _("Source Sans, Source Sans Pro, Noto Sans, Noto Sans CJK SC, sans-serif")
 FONT_SIZE = 15
 PRESENTED = 20  # read from the back row
-ABOVE, ABOVE_PLOT = 52, 8  # pixels above a chart's plot: for the toolbar and a line of title; and from the title to the plot
+ABOVE, ABOVE_PLOT = 50, 8  # pixels above a chart's plot: for the toolbar and a line of title; and from the title to the plot
 
 
 def head_colour(head: int) -> str:

@@ -50,7 +50,7 @@ class Menu {
     removeEventListener("resize", this.moved);
     document.removeEventListener("scroll", this.moved, true);
     button.setAttribute("aria-expanded", "false");
-    if (back) button.focus({ preventScroll: true });
+    if (back && this.node.contains(document.activeElement)) button.focus({ preventScroll: true }); // not where the reader has gone on
     this.node.remove();
     this.closed();
   }

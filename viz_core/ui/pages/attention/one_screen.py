@@ -25,9 +25,9 @@ from viz_core.ui.shell.two_runs import TITLES
 
 STEP_NAMES: dict[Step, str] = {"raw": "q·k", "scaled": "÷ √d_k", "biased": _("+ bias"), "masked": _("masked"),
                                "weights": _("weights")}
-LOOK_FOR_WEIGHTS = _("Look for rows with one large weight, and for columns with many.")
+LOOK_FOR_WEIGHTS = _("Look for rows with one large weight and columns with many.")
 HOW_THEY_DIFFER = _("**In A − B**, orange cells are larger in A and blue cells are larger in B.")
-LOOK_FOR_SCORES = _("Look for rows with one large score, and for columns with many.")
+LOOK_FOR_SCORES = _("Look for rows with one large score and columns with many.")
 MOST_LETTERS = 24  # of a token in the sentence above the picture
 
 
@@ -83,7 +83,7 @@ def _what_to_look_at(capture: Capture, focus: InFocus, problem: str) -> str:
     where = LOOK_FOR_WEIGHTS if focus.step == "weights" else LOOK_FOR_SCORES
     if row.writes is None:
         return _("**{name}.** Each row is a query, each column a key. {where}", name=focus.name, where=where)
-    return _("**{name}.** The marked row has read {reads} and must predict {writes}. {where}", name=focus.name, where=where,
+    return _("**{name}.** The marked row reads {reads} and predicts {writes}. {where}", name=focus.name, where=where,
              reads=token_code(row.reads, MOST_LETTERS), writes=token_code(row.writes, MOST_LETTERS))
 
 

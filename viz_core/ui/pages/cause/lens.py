@@ -71,8 +71,8 @@ def _what_to_look_at(run: Lab, item: int, found: LogitLens, at: int) -> str:
     if stage == len(found.stages) - 1:
         return _("**After {token}, the model writes {final}.** Read down its column: what does each layer already predict?",
                  token=token, final=final)
-    return _("**After {token}, the final word {final} is the likeliest from layer {layer} on;** just before, the likeliest was "
-             "{before}. Read down a column: when does its final word appear?", token=token, final=final, layer=stage,
+    return _("**After {token}, {final} is the likeliest from layer {layer} on,** and {before} just before it. Read down a column: "
+             "when does its final word appear?", token=token, final=final, layer=stage,
              before=token_code(answer(run, int(found.words[stage, at, 0]), item)))
 
 

@@ -46,8 +46,8 @@ def fully_masked_rows(lab: Lab, capture: Capture, focus: InFocus) -> None:
     from viz_core.experiments.masks import empty_rows, spread
     from viz_core.ui.shell.cache import cached_result
 
-    look(_("**{value} masks padded queries too, so their rows are fully masked:** their softmax is NaN (not a number). See how it "
-           "spreads.", value=DOCUMENTS["002"]))
+    look(_("**{value} masks padded queries too:** the softmax of such a row is NaN (not a number). See how it spreads.",
+           value=DOCUMENTS["002"]))
     place = picture()
     with below():
         choose_focus(lab, capture, focus)

@@ -26,8 +26,8 @@ MEASURES = {"time": _("Time"), "flops": "FLOPs"}
 
 def grown(lab: Lab, begun: Beginning) -> None:
     """K and V of one head with the row that this step appends, beside what the steps cost with the cache and without."""
-    look(_("**Press Next, and one row appears in K and one in V:** with the cache only these are computed, and the rows above "
-           "them are reused. Hatched rows are not computed yet."))
+    look(_("**Press Next: one row appears in K and one in V.** The cache keeps the rows above them; hatched ones are still "
+           "to come."))
     place = picture(horizontal=True)
     with place:
         trail = trail_of(lab, begun, strategy())
