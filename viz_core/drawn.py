@@ -20,6 +20,7 @@ from viz_core.figures.clock import Clocks
 from viz_core.figures.curves import Curves
 from viz_core.figures.panels import Panel
 from viz_core.figures.writing import Choice
+from viz_core.tidy import labels
 
 
 def panels(shown: Iterable[Panel]) -> pd.DataFrame:
@@ -31,8 +32,8 @@ def _panel(shown: Panel) -> pd.DataFrame:
     n_rows, n_cols = shown.values.shape
     row, col = np.divmod(np.arange(n_rows * n_cols), max(1, n_cols))
     found: dict[str, Any] = {
-        "panel": _repeated(shown.title, row.size), "row": row, "row_label": _labels(shown.rows, row), "column": col,
-        "column_label": _labels(shown.cols, col), "value": shown.values.ravel(),
+        "panel": _repeated(shown.title, row.size), "row": row, "row_label": labels(shown.rows, row), "column": col,
+        "column_label": labels(shown.cols, col), "value": shown.values.ravel(),
     }
     if shown.names:
         found["means"] = [shown.names[int(x)] if 0 <= x < len(shown.names) else "" for x in shown.values.ravel()]
@@ -42,7 +43,7 @@ def _panel(shown: Panel) -> pd.DataFrame:
         found["masked"] = shown.masked.ravel()
     if shown.absent is not None:
         reasons = ("", *(reason.cell for reason in shown.absent_names))
-        found["missing"] = _labels(reasons, shown.absent.ravel())
+        found["missing"] = labels(reasons, shown.absent.ravel())
     return pd.DataFrame(found)
 
 
@@ -79,7 +80,7 @@ def lines(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> p
     """One row a line of each head. weights: [H, T, S]; queries, keys: their labels."""
     head, query, key = np.unravel_index(np.arange(weights.size), weights.shape)
     return pd.DataFrame({
-        "head": head, "query": query, "query_label": _labels(queries, query), "key": key, "key_label": _labels(keys, key),
+        "head": head, "query": query, "query_label": labels(queries, query), "key": key, "key_label": labels(keys, key),
         "weight": weights.ravel(),
     })
 
@@ -98,7 +99,7 @@ def _heads(shown: EveryHead) -> pd.DataFrame:
     found: dict[str, Any] = {"run": _repeated(shown.run, layer.size)} if shown.run else {}
     found |= {
         "attention": _repeated(shown.kind, layer.size), "layer": layer, "head": head, "query": query,
-        "query_label": _labels(shown.queries, query), "key": key, "key_label": _labels(shown.keys, key),
+        "query_label": labels(shown.queries, query), "key": key, "key_label": labels(shown.keys, key),
         "relative" if shown.relative else "weight": shown.weights.ravel(), "masked": shown.blocked[query, key],
     }
     if shown.gaps is not None:
@@ -140,13 +141,5 @@ def diagram(shown: Diagram) -> pd.DataFrame:
     ])
 
 
-def _labels(names: Sequence[str], at: np.ndarray) -> "pd.Categorical[str]":
-    """The label of each cell, stored once and as a number a cell."""
-    words = list(dict.fromkeys(names))
-    number = {word: n for n, word in enumerate(words)}
-    codes = np.array([number[name] for name in names], dtype=np.int64)
-    return pd.Categorical.from_codes(codes[at], categories=pd.Index(words, dtype=object))
-
-
 def _repeated(name: str, n: int) -> "pd.Categorical[str]":
-    return _labels([name], np.zeros(n, dtype=np.int64))
+    return labels([name], np.zeros(n, dtype=np.int64))

@@ -34,11 +34,16 @@ def tidy(x: np.ndarray, axes: Sequence[str], tokens: Mapping[str, Sequence[Seque
 
 
 def _words(rows: Sequence[Sequence[str]], sentence: np.ndarray, position: np.ndarray) -> "pd.Categorical[str]":
-    """The token of each cell, stored once a word and as a number a cell."""
-    words = sorted({word for row in rows for word in row})
+    """The token of each cell; rows are of one length."""
+    return labels([word for row in rows for word in row], np.minimum(sentence, len(rows) - 1) * len(rows[0]) + position)
+
+
+def labels(names: Sequence[str], at: np.ndarray) -> "pd.Categorical[str]":
+    """The name of each cell, of which `at` says the number: stored once a word and as a number a cell."""
+    words = sorted(set(names))
     number = {word: n for n, word in enumerate(words)}
-    codes = np.array([[number[word] for word in row] for row in rows], dtype=np.int64).reshape(len(rows), -1)
-    return pd.Categorical.from_codes(codes[np.minimum(sentence, len(rows) - 1), position], categories=pd.Index(words, dtype=object))
+    codes = np.array([number[name] for name in names], dtype=np.int64)
+    return pd.Categorical.from_codes(codes[at], categories=pd.Index(words, dtype=object))
 
 
 def csv_of(frame: pd.DataFrame, progress: Callable[[float], object] = lambda share: None) -> bytes:

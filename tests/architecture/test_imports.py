@@ -48,7 +48,7 @@ LAYERS: list[dict[str, set[str]]] = [
     {"viz_core.jobs": {"torch", "safetensors", "dask", "distributed", "viz_core.learning"}},
     {"viz_core.tables": {"pandas", "viz_core.tidy", "viz_core.learning", "viz_core.analysis"} | CAPTURES | RUNS},
     {"viz_core.figures": {"plotly", "numpy", "PIL", "viz_core.capture", "viz_core.text", "viz_core.analysis"}},
-    {"viz_core.drawn": {"numpy", "pandas"} | VIEWS, "viz_core.notebook": CAPTURES | VIEWS},
+    {"viz_core.drawn": {"numpy", "pandas", "viz_core.tidy"} | VIEWS, "viz_core.notebook": CAPTURES | VIEWS},
     {"viz_core.ui.components": COMPONENTS, "viz_core.ui.shell": SHELL}
     | {member: SHELL for member in ["viz_core.ui.escape", "viz_core.ui.controls", "viz_core.ui.__init__"]}
     | {"viz_core.ui.pages": SHELL | {"plotly", "viz_core.ui.controls"}},
