@@ -36,7 +36,7 @@ def code(template: str, **values: Any) -> Source:
 
 
 def written_out(value: Any) -> str:
-    """A value as Python. ASCII, so that no text can hide what it does; a typed text stays the same text."""
+    """A value as Python; a typed text stays the same text, written so that it cannot hide what it does."""
     if isinstance(value, Source):
         return value.strip("\n")
     if hasattr(value, "tolist"):  # of NumPy
@@ -80,14 +80,12 @@ def run_code(lab: Lab, name: str = "capture") -> Source:
             {name} = trace(model, batch, seed={seed})
             """, model=model_code(lab), name=Source(name), seed=setup.seed)
     source, target = _typed(setup)
-    options: dict[str, Any] = {"seed": setup.seed} if setup.card is None else {}
-    if setup.card is None and setup.tokenizer == "character":
-        options["tokenizer"] = "character"
-    if setup.device != "auto":
-        options["device"] = setup.device
-    given = [f"{key}={value!r}" for key, value in options.items() if value not in (0, "word")]
-    if setup.card is not None:
-        given.append("weights=weights")
+    untrained = setup.card is None
+    options = (
+        (f"seed={setup.seed}", untrained and setup.seed), ("tokenizer='character'", untrained and setup.tokenizer == "character"),
+        (f"device={setup.device!r}", setup.device != "auto"), ("weights=weights", not untrained),
+    )
+    given = [option for option, asked in options if asked]
     return code("""
         from viz_core.run import run
         {config}
