@@ -64,19 +64,18 @@ def show(
     if what in KINDS:
         _check(capture, what, layer, head)
         drawn = head_panel(capture, what, layer, head, item, step, colour)
-        return Picture(document("canvas", pack([drawn]), head_name(what, layer, head)), height)
+        return matrices([drawn], head_name(what, layer, head), height)
     if what not in capture:
         raise ValueError(f"{what!r} is neither one of {', '.join(KINDS)} nor a stage of this run; list(capture) has their names.")
-    panels = stage_panels(capture, what, item, head)
-    return Picture(document("canvas", pack(panels), what), height)
+    return matrices(stage_panels(capture, what, item, head), what, height)
 
 
 # ---------------------------------------------------------------- pictures of what was computed already
 
 
-def matrices(panels: Sequence[Panel], height: int = HEIGHT) -> Picture:
-    """Matrices side by side, as the canvas of a page draws them."""
-    return Picture(document("canvas", pack(panels), panels[0].title if panels else ""), height)
+def matrices(panels: Sequence[Panel], title: str = "", height: int = HEIGHT) -> Picture:
+    """Matrices side by side, as the canvas of a page draws them. title: that of the first one, unless given."""
+    return Picture(document("canvas", pack(panels), title or (panels[0].title if panels else "")), height)
 
 
 def curves(chart: Curves, height: int = HEIGHT) -> Picture:
