@@ -43,7 +43,7 @@ def test_a_killed_worker_is_said_and_nothing_is_started_again_by_itself(lab: Eng
 
 
 def test_a_worker_that_does_not_answer_is_ended_and_another_goes_on(own: Make) -> None:
-    engine = own(Times(silent=0.5, grace=15.0, start=120.0, turn=0.1))
+    engine = own(Times(silent=0.5, grace=6.0, start=120.0, turn=0.1))
     number = engine.submit(LONG.to_json(), "one")
     beyond(engine, number, 1)
     process = worker(engine)

@@ -55,7 +55,7 @@ def open_training() -> Open:
     return partial(open_page, "training")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # once a process: its tests may run between those of other modules
 def trained() -> Iterator[AppTest]:
     """One short run to its end, and the server that knows it."""
     at = open_page("training", **SHORT)
