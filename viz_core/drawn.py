@@ -4,18 +4,25 @@
     drawn.figure(waves_figure(...))                          a row a point of a Plotly figure
     drawn.curves(chart), drawn.lines(weights, queries, keys), drawn.clocks(hands, position)
     drawn.heads([every_head(capture, "cross")])              a row a weight of all heads
+    drawn.features(x), drawn.chain(steps), drawn.contributions(keys, weights, lengths), drawn.next_words(found, words),
+    drawn.members(found, words, tokens), drawn.blocks()      of pictures that are HTML
 
 `viz_core.tables` has the tables of whole runs and experiments. Columns have names in code.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from viz_core.analysis.attention import Chain
 from viz_core.analysis.labelled_weights import EveryHead
+from viz_core.analysis.summary import Prediction
 from viz_core.figures.architecture import Diagram
+from viz_core.figures.batchnorm import Members
+from viz_core.figures.block_drawing import block, is_lit
 from viz_core.figures.clock import Clocks
 from viz_core.figures.curves import Curves
 from viz_core.figures.panels import Panel
@@ -131,6 +138,54 @@ def choice(shown: Choice) -> pd.DataFrame:
                 said = cell.text if np.isnan(cell.value) else ""
                 rows.append({"candidate": row.label, "look": row.look, "column": column, "value": cell.value, "says": said})
     return pd.DataFrame(rows, columns=["candidate", "look", "column", "value", "says"])
+
+
+def features(values: np.ndarray) -> pd.DataFrame:
+    """One row a feature: the bars around zero of one weight."""
+    return pd.DataFrame({"feature": np.arange(len(values)), "value": values})
+
+
+def chain(shown: Chain) -> pd.DataFrame:
+    """One row a number on the way from q · k to a weight, in the order of computation; the last is what the model recorded."""
+    steps = [field.name for field in fields(shown) if field.name not in ("products", "visible", "empty")]
+    numbers = [getattr(shown, step) for step in steps]
+    return pd.DataFrame({"step": steps, "value": [np.nan if x is None else float(x) for x in numbers]})
+
+
+def contributions(keys: Sequence[str], weights: np.ndarray, lengths: np.ndarray) -> pd.DataFrame:
+    """One row a key of a query: its weight, and the length of its contribution to the output; also of keys without a bar."""
+    key = np.arange(len(keys))
+    return pd.DataFrame({"key": key, "key_token": labels(keys, key), "weight": weights, "length": lengths})
+
+
+def next_words(shown: Prediction, words: Sequence[str]) -> pd.DataFrame:
+    """One row a likely next word, the likeliest first. words: the names of its ids."""
+    rank = np.arange(len(words))
+    return pd.DataFrame({"rank": rank, "id": shown.ids, "word": labels(words, rank), "probability": shown.probabilities})
+
+
+def members(shown: Iterable[Members], words: np.ndarray, tokens: Sequence[Sequence[str]]) -> pd.DataFrame:
+    """One row a cell of [B, T, D] and norm: whether it shares the mean of the picked cell. words [B, T]: no padding."""
+    return pd.concat([_members(each, words, tokens) for each in shown], ignore_index=True)
+
+
+def _members(shown: Members, words: np.ndarray, tokens: Sequence[Sequence[str]]) -> pd.DataFrame:
+    sentence, token, feature = np.unravel_index(np.arange(shown.cells.size), shown.cells.shape)
+    names = labels([name for row in tokens for name in row], sentence * shown.cells.shape[1] + token)
+    return pd.DataFrame({
+        "norm": _repeated(shown.norm, sentence.size), "sentence": sentence, "position": token, "token": names, "feature": feature,
+        "shares_mean": shown.cells.ravel(), "padding": ~words[sentence, token],
+    })
+
+
+def blocks(lit: str = "", cross: bool = False) -> pd.DataFrame:
+    """One row a box or a sum of a layer of Post-LN and of Pre-LN, in the order of computation: the stage that it makes, whether it
+    is on the residual stream, and whether it is highlighted."""
+    return pd.DataFrame([
+        {"block": "Pre-LN" if pre else "Post-LN", "stage": piece.stage, "box": piece.label if piece.kind == "box" else "+",
+         "on_stream": piece.residual, "lit": is_lit(piece, pre, lit, cross)}
+        for pre in (False, True) for piece in block(pre, cross)[0] if piece.kind in ("box", "sum")
+    ])
 
 
 def diagram(shown: Diagram) -> pd.DataFrame:

@@ -21,7 +21,7 @@ import numpy as np
 from viz_core.analysis.attention import KINDS, AttentionKind, Step, kinds, n_layers
 from viz_core.capture import Capture
 from viz_core.figures.architecture import Diagram
-from viz_core.figures.assets import document
+from viz_core.figures.assets import document, html_page
 from viz_core.figures.attention import Colour, Grid, head_name, head_panel, pack_grids, pack_lines
 from viz_core.figures.clock import Clocks
 from viz_core.figures.curves import Curves, pack_curves
@@ -105,6 +105,11 @@ def diagram(drawing: Diagram, height: int = HEIGHT) -> Picture:
     """The architecture as boxes and arrows."""
     data = asdict(drawing) | {"room": None, "fill": False, "turn": ""}
     return Picture(document("diagram", data, drawing.title), height)
+
+
+def as_page(shown: str, title: str = "", height: int = HEIGHT) -> Picture:
+    """A picture that is HTML, as `viz_core.figures` writes it for light pages."""
+    return Picture(html_page(shown, title), height)
 
 
 def _check(capture: Capture, kind: AttentionKind, layer: int, head: int) -> None:

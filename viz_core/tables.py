@@ -104,11 +104,10 @@ def predictions(capture: Capture, item: int = 0, k: int = 8, word: Callable[[int
     for found in predicted(capture, item, k):
         for rank, (id, chance) in enumerate(zip(found.ids, found.probabilities, strict=True)):
             rows.append({
-                "position": found.position, "rank": rank, "id": id,
-                **({} if word is None else {"word": word(id)}), "probability": chance, "answer": found.answer,
+                "position": found.position, "rank": rank, "id": id, "probability": chance, "answer": found.answer,
                 "answer_probability": found.answer_probability,
             })
-    frame = pd.DataFrame(rows).astype({"answer": "Int64"})
+    frame = _with_words(pd.DataFrame(rows).astype({"answer": "Int64"}), word)
     frame.insert(1, "token", _texts([tokens[at] for at in frame["position"]]))
     return frame
 
@@ -142,18 +141,23 @@ def attribution(found: Attribution) -> pd.DataFrame:
     return pd.DataFrame([asdict(part) for part in found.parts]).astype({"layer": "Int64", "head": "Int64"})
 
 
-def lens(found: LogitLens, word: Callable[[int], str] | None = None) -> pd.DataFrame:
-    """The k likeliest words behind each layer at each place, and rank and probability of the word that the model predicts."""
+def lens(
+    found: LogitLens, word: Callable[[int], str] | None = None, at: tuple[int, int] | None = None
+) -> pd.DataFrame:
+    """The k likeliest words behind each layer at each place, and rank and probability of the word that the model predicts.
+
+    word: the name of an id. at: the number of a stage and a position, for the words of that cell alone.
+    """
     n_stages, n_places, k = found.words.shape
-    return pd.DataFrame([
+    stages, places = (range(n_stages), range(n_places)) if at is None else ((at[0],), (at[1],))
+    return _with_words(pd.DataFrame([
         {
             "stage": found.stages[n], "position": t, "place": place, "id": int(found.words[n, t, place]),
-            **({} if word is None else {"word": word(int(found.words[n, t, place]))}),
             "probability": float(found.chances[n, t, place]), "final": int(found.final[t]),
             "final_rank": int(found.rank[n, t]), "final_probability": float(found.chance[n, t]),
         }
-        for n in range(n_stages) for t in range(n_places) for place in range(k)
-    ])
+        for n in stages for t in places for place in range(k)
+    ]), word)
 
 
 def parting(found: Sequence[Parting]) -> pd.DataFrame:
@@ -169,11 +173,11 @@ def paths(trails: Mapping[str, "Trail"], word: Callable[[int], str]) -> pd.DataF
 
     trails: the text of each name. word: the name of an id.
     """
-    return pd.DataFrame([
-        {"path": name, "step": step, "id": id, "word": word(id), "logprob": logprob, "total": total}
+    return _with_words(pd.DataFrame([
+        {"path": name, "step": step, "id": id, "logprob": logprob, "total": total}
         for name, trail in trails.items()
         for step, (id, logprob, total) in enumerate(zip(trail.ids, trail.logprobs, trail.logprobs.cumsum(), strict=True))
-    ])
+    ], columns=["path", "step", "id", "logprob", "total"]), word)
 
 
 def training(events: Sequence["Event"], parts: Sequence[str] = ()) -> pd.DataFrame:
@@ -229,14 +233,21 @@ def ablation(intact: Capture, ablated: Capture, item: int = 0, word: Callable[[i
     for run, capture in (("intact", intact), ("ablated", ablated)) if "probs" in intact else ():
         likeliest = {each.position: each for each in predicted(capture, item, 1)}
         ids = [likeliest[t].ids[0] for t in places]
-        found |= {f"{run}_id": ids, **({} if word is None else {f"{run}_word": list(map(word, ids))}),
+        found |= {f"{run}_id": ids, **({} if word is None else {f"{run}_word": _texts(list(map(word, ids)))}),
                   f"{run}_probability": [likeliest[t].probabilities[0] for t in places]}
     return pd.DataFrame(found)
 
 
-def _texts(words: Sequence[str]) -> "pd.Series[Any]":
+def _texts(words: Sequence[str | None]) -> "pd.Series[Any]":
     """Typed words as a column: half of a surrogate pair is one of them, which pandas' own type for texts refuses."""
     return pd.Series(words, dtype=object)
+
+
+def _with_words(frame: pd.DataFrame, word: Callable[[int], str] | None) -> pd.DataFrame:
+    """The same with the name of each id beside it. word: the name of an id."""
+    if word is not None:
+        frame.insert(list(frame).index("id") + 1, "word", _texts([word(int(id)) for id in frame["id"]]))
+    return frame
 
 
 def forcing(found: "Forcing", labels: Sequence[int], first: int, word: Callable[[int], str] | None = None) -> pd.DataFrame:
@@ -248,7 +259,8 @@ def forcing(found: "Forcing", labels: Sequence[int], first: int, word: Callable[
     rest = len(labels) - free
     columns: dict[str, Any] = {"place": range(len(labels))}
     for name, column in ids.items():
-        columns[name] = [*(column if word is None else map(word, column)), *[None] * (len(labels) - len(column))]
+        behind = [None] * (len(labels) - len(column))
+        columns[name] = [*column, *behind] if word is None else _texts([*map(word, column), *behind])
     return pd.DataFrame(columns | {"forced_loss": found.forced, "free_loss": [*map(float, found.free), *[np.nan] * rest]})
 
 

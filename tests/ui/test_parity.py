@@ -149,8 +149,10 @@ def test_the_table_says_where_one_side_alone_is_nan() -> None:
     def page() -> None:
         from tests.ui.test_parity import made
         from viz_core.ui.pages.steps.parity import _differences
+        from viz_core.ui.shell import lab_of
+        from viz_core.ui.shell.setup import Setup
 
-        _differences(made(float("inf"), both_nan=2))
+        _differences(lab_of(Setup()), made(float("inf"), both_nan=2))
 
     at = AppTest.from_function(page).run()
     assert not at.exception and [c.value for c in at.caption] == ["Infinity: NaN on one side only."]

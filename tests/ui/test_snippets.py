@@ -2,8 +2,9 @@
 
 import ast
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 from urllib.parse import urlencode
@@ -89,6 +90,11 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Offered]]:
             sound(turn(at, page))
         return list(found)
 
+    def offer(key: str, end: str, of: Sequence[Any], *more: Any) -> None:
+        shown.extend(of if end == "html" else ())
+        saving.offer(key, end, of, *more)
+
+    monkeypatch.setattr("viz_core.ui.controls.offer", offer)
     for name in ("panels", "figure", "curves"):
         monkeypatch.setattr(drawn, name, noted(getattr(drawn, name)))
     for name, at in (("heads.pack_grids", 0), ("lines.pack_lines", 3)):
@@ -118,13 +124,15 @@ def check(one: Offered) -> None:
     elif one.end in ("frame", "choice"):
         assert picture is names["frame"]
     else:
-        assert isinstance(picture, Picture) and "<script" in picture.page
+        assert isinstance(picture, Picture) and ("<main>" if one.end == "html" else "<script") in picture.page
     if one.end == "panels":
         assert pack(names["panels"]) == pack(one.shown)
     elif one.end == "curves":
         assert pack_curves(names["chart"]) == pack_curves(one.shown)
     elif one.end == "grids":
         assert pack_grids(names["grids"], None, 0) == pack_grids(one.shown, None, 0)
+    elif one.end == "html":
+        assert names["shown"] == one.shown
     elif one.end == "lines":
         assert tuple(names["heads"]) == tuple(one.shown)
 
@@ -161,7 +169,9 @@ def test_what_people_type_is_a_text_in_the_snippet(offered: Callable[..., list[O
 WORDS = TINY | {"tokenizer": "word", "source": "the cat sat\nthe dog", "target": "a b c\nd e", "item": "1"}
 IDS = {"tokenizer": "ids", "source": "5 9 7", "target": "4 8 6"}
 SENTENCE, EXPERIMENT = {"pos_section": "sentence"}, {"pos_section": "experiments"}
-HEADS, BREAK = {"att_heads", "att_matrix", "att_lines"}, {"att_more": "break"}
+BROKEN = {"att_broken", "att_hidden", "att_changes"}
+ONE_WEIGHT = {"att_products", "att_chain", "att_values", "att_contributions"}
+HEADS, BREAK = {"att_heads", "att_matrix", "att_lines"} | ONE_WEIGHT, {"att_more": "break"}
 LETTERS = TINY | {"source": "it was tired", "target": "x yz", "att_words": "on", "max_len": "60"}
 A_LETTERS = {"kept": urlencode(LETTERS | {"source": "it was very wide"})}
 LONG = {"source": "it was so very tired that it slept on the mat", "target": "x", "att_kind": "encoder"}
@@ -180,9 +190,10 @@ FURTHER: list[tuple[str, dict[str, str], set[str]]] = [
      {"pos_planes", "pos_detail"}),
     ("positions", TRANSLATOR | {"weights": "translator-learned", "pos_section": "schemes", "pos_scheme": "learned"},
      {"pos_detail_own"}),
-    ("positions", WORDS | EXPERIMENT | {"pos_experiment": "swap"}, {"pos_moved"}),
+    ("positions", WORDS | EXPERIMENT | {"pos_experiment": "swap"}, {"pos_moved", "pos_differences"}),
     ("positions", TINY | EXPERIMENT | {"pos_sentence": "dog_bites_man_chinese", "source": "", "target": ""}, {"pos_moved"}),
-    ("positions", TRANSLATOR | EXPERIMENT | {"pos_experiment": "prepend", "pos_front": "Anna <b> the"}, {"pos_layers"}),
+    ("positions", TRANSLATOR | EXPERIMENT | {"pos_experiment": "prepend", "pos_front": "Anna <b> the"},
+     {"pos_layers", "pos_changes"}),
     ("positions", TINY | EXPERIMENT | {"pos_experiment": "prepend", "pos_front": "你", "pos_sentence": "i_love_you_chinese"},
      {"pos_layers"}),
     ("positions", TINY | EXPERIMENT | {"pos_experiment": "longer", "pos_way": "row"}, {"pos_longer"}),
@@ -201,7 +212,7 @@ FURTHER: list[tuple[str, dict[str, str], set[str]]] = [
      {"mask_effect"}),
     *(("norms", TINY | params, keys) for params, keys in (
         ({"norm_depth": "5", "norm_width": "16", "norm_metric": "entropy", "norm_init": "torch", "seed": "3",
-          "norm_placements": "none,pre_no_final,post", "architecture": "decoder-only"}, {"norm_depth_chart"}),
+          "norm_placements": "none,pre_no_final,post", "architecture": "decoder-only"}, {"norm_depth_chart", "norm_blocks"}),
         ({"norm_section": "theory", "norm_broken": "gaussian,square", "norm_depth": "5", "norm_draws": "1"},
          {"norm_post", "norm_pre"}),
         ({"norm_section": "gradients", "norm_batches": "1", "norm_depth": "5", "norm_width": "16"},
@@ -210,9 +221,10 @@ FURTHER: list[tuple[str, dict[str, str], set[str]]] = [
           "norm_epsilon": "0.01"}, {"norm_steps"}),
         ({"norm_section": "token", "weights": "translator", "source": "the dog"}, {"norm_steps"}),
         ({"norm_section": "batchnorm", "source": "我也爱你们", "target": "你们也爱我", "norm_side": "target",
-          "norm_stage": "decoder.layers.0.resid_mid"}, {"norm_both"}),
-        ({"norm_section": "batchnorm"} | IDS, {"norm_both"}),
-        ({"norm_section": "distributions", "norm_depth": "3", "norm_leaf": "ffn.out", "norm_scale": "log"}, {"norm_ridges"}))),
+          "norm_stage": "decoder.layers.0.resid_mid"}, {"norm_members", "norm_both", "norm_contexts"}),
+        ({"norm_section": "batchnorm"} | IDS, {"norm_members", "norm_both", "norm_contexts"}),
+        ({"norm_section": "distributions", "norm_depth": "3", "norm_leaf": "ffn.out", "norm_scale": "log"},
+         {"norm_ridges", "norm_widths"}))),
     ("norms", TRANSLATOR | {"norm_section": "token"}, {"norm_steps"}),
     *(("shapes", params | {"open": "shapes_cost"}, {"shapes_parameters", "shapes_growth_bytes"}) for params in (
         TRANSLATOR, TINY | IDS | {"architecture": "encoder-only"}, {"source": ""}, {"max_len": "9000", "source": "a " * 4000})),
@@ -236,18 +248,34 @@ FURTHER: list[tuple[str, dict[str, str], set[str]]] = [
     ("attention", TINY | {"item": "1", "position": "alibi", "att_step": "biased", "att_kind": "encoder", "att_heads": "none"},
      HEADS),
     ("attention", TINY | {"tokenizer": "ids", "source": "5 9 7", "target": "4 8", "seed": "3"}, HEADS),
-    ("attention", TINY | BREAK | {"att_off": "cross.0.1,encoder.0.0", "item": "1", "attn_head": "1"}, {"att_broken", "att_hidden"}),
+    ("attention", TINY | BREAK | {"att_off": "cross.0.1,encoder.0.0", "item": "1", "attn_head": "1"}, BROKEN),
     ("attention", TINY | BREAK | {"att_unscaled": "on", "att_temperature": "0.5", "att_colour": "uniform"},
-     {"att_broken", "att_hidden"}),
-    ("attention", TRAINED | BREAK | {"att_off": "cross.1.1", "att_temperature": "2"}, {"att_broken", "att_hidden"}),
+     BROKEN),
+    ("attention", TRAINED | BREAK | {"att_off": "cross.1.1", "att_temperature": "2"}, BROKEN),
     ("attention", TRAINED | {"kept": urlencode(TRAINED | {"source": "the cat saw a dog"}), "shown": "difference"}, HEADS),
     ("attention", TRAINED | {"kept": urlencode(TINY), "att_words": "on"}, HEADS),
     ("attention", TRAINED | {"n_heads": "4", "d_model": "64", "att_words": "on"}, HEADS),  # the words, but other weights
-    ("home", TRAINED | {"n_heads": "4", "d_model": "64"}, {"home_words", "home_ids", "home_map"}),
-    ("home", TINY | {"item": "1", "architecture": "decoder-only"}, {"home_words", "home_ids", "home_map"}),
-    ("home", TINY | {"tokenizer": "ids", "source": "5 9 7", "target": "4 8"}, {"home_words", "home_ids", "home_map"}),
-    ("home", TRAINED | {"source": "the dog saw the cat\nthe cat", "item": "1"}, {"home_words", "home_ids"}),
+    ("step_by_step", TINY | {"open": "proof_more"}, {"proof_table"}),
+    ("step_by_step", TINY | KEPT_A | {"open": "proof_more", "patch": "encoder.residual.0.1"}, {"proof_table"}),
+    ("step_by_step", TRAINED | {"open": "proof_more", "n_heads": "4", "d_model": "64"}, {"proof_table"}),
+    ("writing", TRANSLATOR | {"write_section": "forcing", "write_slip": "2"}, {"write_losses", "write_both"}),
+    *(("cause", TRANSLATOR | {"cause_section": section}, {key}) for section, key in (
+        ("attribution", "cause_parts_table"), ("lens", "cause_lens_words"), ("heads", "cause_heads_table"))),
+    ("home", TRAINED | {"n_heads": "4", "d_model": "64"}, {"home_words", "home_ids", "home_map", "home_next"}),
+    ("home", TINY | {"item": "1", "architecture": "decoder-only"}, {"home_words", "home_ids", "home_map", "home_next"}),
+    ("home", TINY | {"tokenizer": "ids", "source": "5 9 7", "target": "4 8"}, {"home_words", "home_ids", "home_map", "home_next"}),
+    ("home", TRAINED | {"source": "the dog saw the cat\nthe cat", "item": "1"}, {"home_words", "home_ids", "home_next"}),
 ]
+
+
+def test_every_table_of_data_and_every_picture_of_html_is_among_the_states() -> None:
+    """A page that gets one belongs into FURTHER, for its CSV and its Python to be tried."""
+    pages = (Path(__file__).parents[2] / "viz_core/ui/pages").rglob("*.py")
+    calls = [node for path in pages for node in ast.walk(ast.parse(path.read_text("utf-8")))
+             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("data_table", "drawn_html")]
+    keys = {ast.literal_eval(call.args[1]) for call in calls}
+    assert len(keys) == len(calls) and keys <= AFTERWARDS.union(*(keys for __, __, keys in FURTHER))
+    assert all("code" in {keyword.arg for keyword in call.keywords} for call in calls if call.func.id == "data_table")
 
 
 @pytest.mark.parametrize(("page", "params", "keys"), FURTHER)
@@ -266,6 +294,7 @@ SMALL = Recipe(
     task="copy", parameters={"length": 6, "symbols": 6, "shortest": 4}, steps=20, measured_every=8, batch=4,
     config=TransformerConfig(architecture="decoder-only", d_model=16, n_heads=2, d_ff=16, n_decoder_layers=1),
 )
+AFTERWARDS = {"train_arms", "train_again", "train_lengths", "train_induction"}  # of the trained models of an experiment
 LENGTHS = Experiment(SMALL, (Arm("learned", {"config.position": "learned"}), Arm("rope", {"config.position": "rope"})), (0,))
 
 
@@ -304,13 +333,16 @@ def test_a_training_is_taken_again(offered: Callable[..., list[Offered]], traini
 def test_an_experiment_is_taken_again(
     offered: Callable[..., list[Offered]], trainings: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    of_lengths = OfferedExperiment(title="", question="", experiment=LENGTHS, test_lengths=(4, 8))
+    of_lengths = OfferedExperiment(title="", question="", experiment=LENGTHS, test_lengths=(4, 8), blocks=(3, 4),
+                                   again={"config.scale_scores": False})
     for module in ("viz_core.learning.setups", "viz_core.ui.pages.training.experiments"):
         monkeypatch.setattr(f"{module}.SETUPS", {**SETUPS, "lengths": of_lengths})
     factor = of_factor(SMALL, "learning_rate", [0.001, 0.01], (0, 1))
-    for experiment, stop, pictures in ((LENGTHS, False, 2), (factor, False, 1), (replace(factor, seeds=(3, 4)), True, 1)):
+    for experiment, stop, further in (
+        (LENGTHS, False, AFTERWARDS), (factor, False, {"train_arms"}), (replace(factor, seeds=(3, 4)), True, set()),
+    ):
         found = offered("training", **TINY, train_section="experiments", train_experiment=trainings(experiment, stop))
-        assert len(found) == pictures
+        assert {"train_bands"} | further <= {one.key for one in found}
         for one in found:
             check(one)
 
@@ -325,4 +357,4 @@ def test_a_config_is_written_out_where_only_this_server_has_the_weights(offered:
         check(one)
     cannot = offered("norms", weights=card.name)
     guests.cache_clear()
-    assert not cannot  # its menu says that a notebook cannot run these weights
+    assert {one.key for one in cannot} == {"norm_blocks"}  # the others' menus say that a notebook cannot run these weights

@@ -88,6 +88,20 @@ def colours() -> str:
 body {{ color: var(--st-text-color); background: var(--st-background-color) }}"""
 
 
+def html_page(shown: str, title: str) -> str:
+    """A whole HTML page with a picture that is HTML, on light paper."""
+    look = theme.page(False)
+    return f"""<!doctype html>
+<html lang="{language()}"><meta charset="utf-8"><title>{html.escape(title)}</title>
+<style>
+body {{ margin: 1rem; font: {theme.FONT_SIZE}px {theme.FONT}; color: {look["text_color"]}; background: {look["background_color"]};
+  color-scheme: light }}
+</style>
+<main>{shown}</main>
+</html>
+"""
+
+
 def document(name: str, data: bytes | Mapping[str, Any], title: str) -> str:
     """A whole HTML page with one picture, which needs no server: for a notebook, or a file to open in a browser.
 

@@ -305,11 +305,17 @@ def chain_html(c: Chain) -> str:
 
 def value_bars(v: np.ndarray, weight: float) -> str:
     """HTML: weight × value, feature by feature, as bars around zero."""
-    weighted = v.astype(np.float64) * weight
-    length = float(np.linalg.norm(weighted))
+    numbers = weighted(v, weight)
+    length = float(np.linalg.norm(numbers))
     title = _("weight × value: the {n_v} numbers that this key contributes to the query (length {length})",
               n_v=len(v), length=rounded(length))
-    return _signed_bars(weighted, title, "α·v")
+    return _signed_bars(numbers, title, "α·v")
+
+
+def weighted(v: np.ndarray, weight: float) -> np.ndarray:
+    """What a key contributes to the query [V]: its value times the weight."""
+    numbers: np.ndarray = v.astype(np.float64) * weight
+    return numbers
 
 
 def contribution_bars(keys: Sequence[str], weights: np.ndarray, lengths: np.ndarray, focus: int, most: int = 12,

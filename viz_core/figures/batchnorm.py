@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz_core.analysis.layernorm import Cell, Norm
+from viz_core.analysis.layernorm import Cell, Norm, share
 from viz_core.figures import theme
 from viz_core.figures.attention import token
 from viz_core.figures.panels import Panel, panel
+from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.text import visible
 
@@ -20,6 +21,7 @@ HIGHEST = 64  # pixels of a cell
 # The picture takes the size of its place; on a narrow screen the norms stand below each other. `--lab-type` is the size of its
 # type (viz_core/ui/shell/frame.css).
 STYLE = """<style>
+.lab-html:has(> .lab-norms) { position: absolute; inset: 0; }
 .lab-norms { position: absolute; inset: 0; overflow: auto; display: flex; flex-direction: column; gap: 6px; line-height: 1.25;
   font-size: var(--lab-type, 14px); }
 .lab-norms .pictures { flex: 1 0 auto; display: flex; gap: 28px; }
@@ -34,6 +36,7 @@ STYLE = """<style>
 .lab-norms .legend span { gap: 6px; }
 .lab-norms .legend i { width: 1em; height: 1em; border-radius: 2px; }
 @media (max-width: 640px) {
+  .lab-html:has(> .lab-norms) { position: relative; inset: auto; }
   .lab-norms { position: static; }
   /* As high as the three below each other, whatever a picture is elsewhere. */
   [data-testid="stElementContainer"]:has(.lab-norms) { flex: none !important; height: auto !important; }
@@ -68,6 +71,18 @@ def cells_html(found: Sequence[Members], words: np.ndarray, tokens: Sequence[Seq
     )
     drawn = f'<div class="pictures lab-drawn">{pictures}</div>{_key(shape, spans, dark)}'
     return f'{STYLE}<div class="lab-norms" tabindex="0">{drawn}</div>'  # keys scroll it
+
+
+def in_short(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
+    """How many cells share the mean, and what one norm makes of the picked cell: HTML."""
+    found = share(x, norm, at, eps, np.ones(x.shape[:2], bool))
+    return _("mean of {cells} · {x} → <b>{value}</b>", cells=cells(found.cells), x=rounded(float(x[at]), 4),
+             value=rounded(found.value, 4))
+
+
+def cells(n: int) -> str:
+    """ "1,024 cells" """
+    return _("1 cell") if n == 1 else _("{n:,} cells", n=n)
 
 
 def _window(n: int, at: int, most: int) -> range:

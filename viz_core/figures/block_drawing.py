@@ -71,19 +71,21 @@ def block(pre: bool, cross: bool = False) -> tuple[list[Drawn], list[str], float
 
 def block_svg(pre: bool, lit: str = "", cross: bool = False, dark: bool = False) -> str:
     """One layer as SVG. lit: "post" or "pre" highlights that block's residual stream, a stage's suffix the path to it."""
-    pieces, order, height = block(pre, cross)
-    stage = _drawn_stage(lit)
-    reached = order.index(stage) if stage in order else -1
-
-    def is_lit(piece: Drawn) -> bool:
-        return order.index(piece.stage) <= reached or (piece.residual and lit == ("pre" if pre else "post"))
-
-    drawn = sorted(pieces, key=lambda p: (p.kind != "line", is_lit(p)))  # boxes over lines, lit lines over others
-    body = "".join(_piece(p, is_lit(p), dark) for p in drawn)
+    pieces, __, height = block(pre, cross)
+    shown = [(piece, is_lit(piece, pre, lit, cross)) for piece in pieces]
+    shown.sort(key=lambda one: (one[0].kind != "line", one[1]))  # boxes over lines, lit lines over others
+    body = "".join(_piece(piece, light, dark) for piece, light in shown)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" viewBox="0 0 {WIDTH} {height:.0f}" '
         f'font-family="Source Sans Pro, Noto Sans, sans-serif" font-size="15">{body}</svg>'
     )
+
+
+def is_lit(piece: Drawn, pre: bool, lit: str, cross: bool = False) -> bool:
+    """Whether a piece of `block` is highlighted; lit as in `block_svg`."""
+    order, stage = block(pre, cross)[1], _drawn_stage(lit)
+    reached = order.index(stage) if stage in order else -1
+    return order.index(piece.stage) <= reached or (piece.residual and lit == ("pre" if pre else "post"))
 
 
 def _piece(p: Drawn, lit: bool, dark: bool) -> str:

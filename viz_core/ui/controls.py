@@ -1,5 +1,6 @@
 """Small things that a page's sections share: the sentence, a bounded number, a picked cell, a chart, a table."""
 
+import html
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -154,24 +155,50 @@ def _revision(figure: Mapping[str, Any]) -> str:
     return f"{sentence:08x}-{about(title_of(layout), axes, names)}"
 
 
+def drawn_html(
+    body: str, key: str, table: str, shown: Sequence[Any], code: Callable[[], str], name: str = "", rows: int = 0
+) -> str:
+    """HTML that is a picture of its own, as a part of the HTML of a page: the Save menu finds it there.
+
+    table, shown: the function of `viz_core.drawn` that makes its table, and what of; rows: about how many that has. code: the
+    lines that make `shown`, this HTML, and `frame` in a notebook. name: what it shows, where it has no caption.
+    """
+    def numbers() -> "pd.DataFrame":
+        from viz_core import drawn  # with pandas: see `offer`
+
+        found: pd.DataFrame = getattr(drawn, table)(*shown)
+        return found
+
+    offer(key, "html", (body,), code, rows, numbers)
+    named = f' data-name="{html.escape(name)}"' if name else ""
+    return f'<div class="lab-html" data-key="{key}"{named}>{body}</div>'
+
+
 def table(headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], **look: Any) -> None:
     """A table that is only read, as one element; look: the options of `table_html`, which says what other tables are for."""
     st.html(table_html(headings, rows, **look))
 
 
 def data_table(
-    frame: "pd.DataFrame", key: str, columns: Mapping[str, "str | ColumnConfig"], alt: str, missing: str = "NaN"
+    frame: "pd.DataFrame", key: str, columns: Mapping[str, "str | ColumnConfig"], alt: str, missing: str = "NaN",
+    code: Callable[[], str] | None = None, words: Mapping[str, Sequence[Any]] | None = None,
 ) -> None:
     """A table of data, a row a thing of one kind: it sorts, searches and has the whole screen; `table` is for what only words say.
 
     columns: those that are shown, in this order, with their headings, or with `numeric` for numbers. What is in the cells is data
     and needs no escaping. alt: what it is a table of, for those who cannot see it. missing: what stands where there is nothing,
     as pandas has NaN there. It takes as much room as ten rows, and further rows scroll.
+
+    Its Save menu has the whole frame, with the frame's own names and values. words: of a column, what the page says in each row.
+    code: the lines that make `frame` in a notebook.
     """
-    config = {name: st.column_config.TextColumn(heading, width=LONG_WIDTH) if isinstance(heading, str) and _long(frame[name])
+    saved = frame.reset_index(drop=True)
+    offer(key, "frame", (), code, len(saved), lambda: saved)
+    shown = frame.assign(**(words or {}))[list(columns)]
+    config = {name: st.column_config.TextColumn(heading, width=LONG_WIDTH) if isinstance(heading, str) and _long(shown[name])
               else heading for name, heading in columns.items()}
-    st.dataframe(frame[list(columns)], key=key, width="content", hide_index=True, column_config=config, placeholder=missing,
-                 alt=alt)
+    with st.container(key=key):  # a table itself does not have its key on the page, by which the Save menu asks for it
+        st.dataframe(shown, width="content", hide_index=True, column_config=config, placeholder=missing, alt=alt)
 
 
 def _long(cells: "pd.Series[Any]") -> bool:

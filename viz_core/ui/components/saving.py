@@ -91,9 +91,13 @@ from viz_core import drawn
 frame = drawn.choice(candidates)
 picture = frame
 """,
+    "html": """
+from viz_core.notebook import as_page
+picture = as_page(shown)
+""",
     "frame": """
 picture = frame
-""",
+""",  # a table of data
 }
 
 

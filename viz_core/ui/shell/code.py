@@ -17,6 +17,7 @@ from typing import Any
 
 from viz_core.config import FIELDS, TransformerConfig
 from viz_core.language import translate as _
+from viz_core.ui.components.glosses import shown_glosses
 from viz_core.ui.shell.run import Lab, lab_of
 from viz_core.ui.shell.setup import Setup, changes, ids, sentences, unpacked
 from viz_core.ui.shell.two_runs import TwoRuns
@@ -249,6 +250,11 @@ def tokenizers_code(lab: Lab, item: int, run: str = "capture", name: str = "read
         from viz_core.text import bound
         {name} = {{side: bound(each, {run}.carried({item})) for side, each in weights.tokenizers().items()}}
         """, name=Source(name), run=Source(run), item=item)
+
+
+def glosses_code() -> Source:
+    """The argument of a picture whose tokens have dictionary words beside them: those of `weights`."""
+    return Source(", glosses=weights.glosses" if shown_glosses() else "")
 
 
 def word_code(lab: Lab, side: str, item: int, run: str = "capture", name: str = "word") -> Source:

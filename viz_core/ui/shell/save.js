@@ -1,4 +1,4 @@
-/* The Save menu of every picture. This script finds the pictures by itself, wherever and whenever a page draws them, and gives each
+/* The Save menu of every picture and every table of data. This script finds them by itself, wherever and whenever a page draws them, and gives each
  * a button. PNG and SVG are made here from what is drawn; for the rest Python is asked (save.py) with
  * `ask` = {number, key, what, link}, and the run after that replies. */
 
@@ -62,8 +62,8 @@ class Saver {
   find() {
     this.since = null;
     let again = false;
-    for (const node of document.querySelectorAll(`[data-testid='stMain'] :is(${OWN}, ${PLOTLY})`)) {
-      const container = node.closest(ELEMENT), root = pictureIn(node);
+    for (const node of document.querySelectorAll(`[data-testid='stMain'] :is(${OWN}, ${PLOTLY}, ${TABLE}, ${HTML})`)) {
+      const container = placeOf(node), root = pictureIn(node);
       const host = container?.querySelector(":scope > .lab-save");
       if (container && root && keyOf(container)) {
         if (host?.owner === this && host.root === root) continue;
@@ -83,7 +83,7 @@ class Saver {
   give(container, root) {
     const host = make("div", "lab-save"), button = host.appendChild(set(make("button"), { type: "button", "aria-haspopup": "menu", "aria-expanded": "false" }));
     draw(draw(button, "svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }), "path", { d: ICON });
-    const picture = { container, root, host, button, key: keyOf(container) };
+    const picture = { container, root, host, button, key: keyOf(container), offered: OFFERED.filter(([, , , drawn]) => !drawn || !root.matches(TABLE)) };
     Object.assign(host, { owner: this, root, picture });
     button.onclick = () => (this.menu.button === button ? this.menu.close() : this.open(picture));
     button.onkeydown = (event) => {
@@ -127,13 +127,13 @@ class Saver {
   open(picture) {
     this.picture = picture;
     this.name(picture);
-    this.menu.open(picture.button, picture.title);
+    this.menu.open(picture.button, picture.title, picture.offered);
   }
 
   /* A component asks for a file of its own picture: its toolbar has a button for that. */
   answer(event) {
     const picture = event.composedPath().map((node) => node.labSave).find(Boolean);
-    if (!picture || !OFFERED.some(([what]) => what === event.detail?.what)) return;
+    if (!picture || !picture.offered.some(([what]) => what === event.detail?.what)) return;
     this.open(picture);
     this.save(picture, event.detail.what);
   }

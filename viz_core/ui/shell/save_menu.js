@@ -1,7 +1,8 @@
 /* The menu of a Save button: what it offers, its keys, and the panel that shows a snippet. It lies in the browser's top layer,
  * so that it takes no room and nothing cuts it off. */
 
-const OFFERED = [["png", "PNG", _("picture of 300 dpi")], ["svg", "SVG", _("drawing that stays sharp")], ["csv", _("Numbers (CSV)"), ""],
+// What is saved, its name, what it is, and whether it is a drawing, which a table of data is not.
+const OFFERED = [["png", "PNG", _("picture of 300 dpi"), true], ["svg", "SVG", _("drawing that stays sharp"), true], ["csv", _("Numbers (CSV)"), ""],
                  ["json", _("About the numbers (JSON)"), ""], ["python", "Python", _("the code that makes it")]];
 const TURN = { ArrowUp: -1, ArrowDown: 1 };
 
@@ -22,14 +23,15 @@ class Menu {
     this.moved = () => this.place();
   }
 
-  get entries() { return [...this.list.children]; }
+  get entries() { return [...this.list.children].filter(({ hidden }) => !hidden); }
 
-  /* Open it at a button. */
-  open(button, title) {
+  /* Open it at a button. offered: what of `OFFERED` its picture has. */
+  open(button, title, offered) {
     this.close(false);
     this.button = button;
     this.list.setAttribute("aria-label", button.getAttribute("aria-label"));
     Object.assign(this, { title });
+    for (const entry of this.list.children) entry.hidden = !offered.some(([what]) => what === entry.dataset.what);
     this.node.replaceChildren(this.list, this.said);
     this.say("");
     button.after(this.node);

@@ -1,20 +1,24 @@
 /* Where a picture is, what it is called, and where its Save button covers nothing of it. */
 
-const OWN = "[data-testid='stBidiComponentIsolated']", PLOTLY = "[data-testid='stPlotlyChart']", ELEMENT = "[data-testid='stElementContainer']";
+const OWN = "[data-testid='stBidiComponentIsolated']", PLOTLY = "[data-testid='stPlotlyChart']", TABLE = "[data-testid='stDataFrame']", HTML = ".lab-html", ELEMENT = "[data-testid='stElementContainer']";
 const ROOTS = ".lab, .choice, .clocks, .curves, .drawing, .heads, .view, .profiles, .tree"; // of the components that draw a picture
 const SOLID = "button, input, .modebar, .nsewdrag, g.legend, .rim, .face, .legend .bar, .swatch, .mark"; // besides texts and what a canvas draws
 const SIDE = 24, APART = 1, STEP = 3, REACH = 64; // pixels of the button, and around it; from one place that is tried to the next; tried down to
 const LONGEST_NAME = 80; // characters of a file's name
 
-/* The element in which a picture is drawn, or null while there is none. */
-const pictureIn = (node) => (node.matches(PLOTLY) ? node : node.shadowRoot?.querySelector(ROOTS) ?? null);
-const keyOf = (container) => container.className.match(/(?:^|\s)st-key-(\S+)/)?.[1] ?? "";
+/* The element in which a picture or a table of data is drawn, or null while there is none; and the one in which its button stands:
+ * Streamlit's element, of which HTML may be several pictures. */
+const pictureIn = (node) => (node.matches(`${PLOTLY}, ${TABLE}, ${HTML}`) ? node : node.shadowRoot?.querySelector(ROOTS) ?? null);
+const placeOf = (node) => (node.matches(HTML) ? node : node.closest(ELEMENT));
+const keyOn = (node) => node.className.match(/(?:^|\s)st-key-(\S+)/)?.[1];
+const keyOf = (container) => container.dataset.key ?? keyOn(container) ?? (container.querySelector(TABLE) && keyOn(container.parentElement)) ?? "";
 const textOf = (node) => (node?.textContent ?? "").replace(/\s+/g, " ").trim();
 
 /* What stands above the picture, or what it says of itself to those who do not see it. */
 function titleOf(root, container) {
   const own = [...root.querySelectorAll("figcaption")].map(textOf).filter(Boolean), label = root.querySelector("[aria-label]")?.getAttribute("aria-label");
   if (root.dataset.name) return root.dataset.name;
+  if (root.matches(TABLE)) return root.querySelector("[role='region']")?.getAttribute("aria-label") || keyOf(container).replaceAll("_", " ");
   if (root.matches(".clocks")) return _("Clocks: {position}", { position: textOf(root.querySelector("label")) });
   const heading = root.querySelector(".title, .gtitle"), plain = heading && [...heading.childNodes].filter((node) => !node.matches?.(".letter")).map(textOf).join(" ");
   return own.slice(0, 3).join(", ") || plain?.trim() || label?.split(/[.:] /)[0] || keyOf(container).replaceAll("_", " ") || _("picture");
@@ -41,7 +45,7 @@ function obstacles(root, bottom) {
     range.selectNodeContents(node);
     boxes.push(range.getBoundingClientRect());
   }
-  for (const node of root.querySelectorAll(SOLID)) boxes.push(node.getBoundingClientRect());
+  for (const node of root.querySelectorAll(root.matches(HTML) ? "*" : SOLID)) if (!root.matches(HTML) || painted(node)) boxes.push(node.getBoundingClientRect());
   for (const canvas of root.querySelectorAll("canvas")) {
     const box = canvas.getBoundingClientRect(), scale = canvas.width / box.width, high = Math.floor((Math.min(box.bottom, bottom) - box.top) * scale);
     if (!(high > 0) || !canvas.width) continue;
@@ -57,13 +61,21 @@ function obstacles(root, bottom) {
   return [(x, y, side) => near.some((box) => box.left < x + side && box.right > x && box.top < y + side && box.bottom > y), ...drawn];
 }
 
+/* Whether something is drawn in an element of HTML itself; the Save button is none of the picture. */
+function painted(node) {
+  if (node.closest(".lab-save")) return false;
+  const { backgroundColor, backgroundImage, borderTopStyle } = getComputedStyle(node);
+  return node.localName === "img" || backgroundImage !== "none" || borderTopStyle !== "none" || !/^transparent$|, 0\)$|\/ 0\)$/.test(backgroundColor);
+}
+
 /* Put the button as near to the top right corner as it is free; above that corner, where the top is full. */
 function putInPlace(host, root, container) {
-  const outer = container.getBoundingClientRect(), inner = root.getBoundingClientRect(), taken = obstacles(root, inner.top + REACH + 2 * SIDE);
+  const outer = container.getBoundingClientRect(), inner = root.getBoundingClientRect();
+  const table = root.matches(TABLE), taken = table ? [] : obstacles(root, inner.top + REACH + 2 * SIDE); // a table is full
   const right = Math.min(inner.right, document.documentElement.clientWidth) - SIDE, { top } = inner;
   const free = (x, y) => !taken.some((covers) => covers(x - APART, y - APART, SIDE + 2 * APART));
   let best = [right, top - SIDE - APART], least = Infinity;
-  for (let down = 0; down <= Math.min(REACH, inner.height - SIDE); down += STEP)
+  for (let down = 0; !table && down <= Math.min(REACH, inner.height - SIDE); down += STEP)
     for (let back = 0; back <= right - inner.left && back + 2 * down < least; back += STEP)
       if (free(right - back, top + down)) [best, least] = [[right - back, top + down], back + 2 * down];
   Object.assign(host.style, { right: "auto", left: `${best[0] - outer.left}px`, top: `${best[1] - outer.top}px` });

@@ -3,7 +3,7 @@
  * (`replay` in components/common.js). Nothing in the file refers to anything outside it. */
 
 const EDGE = 8; // pixels of paper around what is drawn
-const LEFT_OUT = ".as-table, .numbers, .play, input, select, .turn, .curves .hint, .modebar-container, .hoverlayer, .no-save, foreignObject, style, script";
+const LEFT_OUT = ".as-table, .numbers, .play, input, select, .turn, .curves .hint, .modebar-container, .hoverlayer, .no-save, .lab-save, foreignObject, style, script";
 const SHAPES = ["rect", "path", "circle", "ellipse", "line", "polyline", "polygon"];
 const KEPT = new Set(["d", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r", "rx", "ry", "fx", "fy", "dx", "dy", "width", "height", "points",
   "transform", "viewBox", "preserveAspectRatio", "textLength", "lengthAdjust", "offset", "id", "gradientUnits", "gradientTransform",
@@ -50,6 +50,7 @@ class Tracer {
     if (!hidden) for (const part of style.display === "inline" ? node.getClientRects() : [rect]) this.box(style, part, clip);
     if (node.localName === "svg") return void (hidden || this.drawing(node, style, rect, clip));
     if (node.localName === "canvas") return void (hidden || this.canvas(node, rect, clip));
+    if (node.localName === "img") return void (hidden || this.image(node, rect, clip));
     const over = (wide && node.scrollWidth > node.clientWidth + 1) || (high && node.scrollHeight > node.clientHeight + 1);
     if (wide && style.textOverflow === "ellipsis" && node.scrollWidth > node.clientWidth) {
       const backwards = style.direction === "rtl", side = backwards ? "Left" : "Right", room = parseFloat(style[`border${side}Width`]) + parseFloat(style[`padding${side}`]);
@@ -219,6 +220,20 @@ class Tracer {
                   preserveAspectRatio: node.getAttribute("preserveAspectRatio"), overflow: style.overflow === "visible" ? "visible" : null };
     const [look, passed] = this.look(style, base), inner = [...node.children].map((child) => this.copy(child, passed, clip, false)).join("");
     if (inner) sheet.add("svg", { ...own, ...look }, inner);
+  }
+
+  /* An SVG that HTML shows as an image: its elements are copied like those of inline SVG, which it is for a moment. */
+  image(node, rect, clip) {
+    const [, source] = node.src.match(/^data:image\/svg\+xml[^,]*,(.*)$/s) ?? [];
+    if (!source) return;
+    const inline = new DOMParser().parseFromString(decodeURIComponent(source), "image/svg+xml").documentElement, holder = make("div");
+    if (inline.localName !== "svg") return;
+    Object.assign(holder.style, { position: "fixed", opacity: 0, left: `${rect.left}px`, top: `${rect.top}px` });
+    Object.assign(inline.style, { display: "block", width: `${rect.width}px`, height: `${rect.height}px` });
+    holder.append(inline);
+    document.body.append(holder);
+    this.drawing(inline, getComputedStyle(inline), rect, clip);
+    holder.remove();
   }
 
   /* The attributes that give an element its look inside one that has the look `from`, and what its children have then. */

@@ -126,7 +126,8 @@ def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus
             code=lambda: snippets.ablated_hidden(lab, change, focus.item))
     from viz_core import tables
 
-    frame = tables.ablation(capture, ablated, focus.item, lambda id: named(lab.word(side, id, focus.item)))
+    frame = tables.ablation(capture, ablated, focus.item, lambda id: lab.word(side, id, focus.item))
+    words = {"token": [labelled(tokens[t]) for t in frame["position"]]}
     columns: dict[str, Any] = {"token": _("token"), "change": numeric(_("hidden state changed by"), percent=True)}
     if "probs" in capture:
         columns |= {
@@ -135,8 +136,9 @@ def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus
             "ablated_word": _("ablated: most likely next word"),
             "ablated_probability": numeric(_("ablated: probability"), percent=True),
         }
-    data_table(frame.assign(token=[labelled(tokens[t]) for t in frame["position"]]), "att_changes", columns,
-               _("What changed at each token"))
+        words |= {name: list(map(named, frame[name])) for name in ("intact_word", "ablated_word")}
+    data_table(frame, "att_changes", columns, _("What changed at each token"), words=words,
+               code=lambda: snippets.changes(lab, change, focus.item))
 
 
 def _predicted(capture: Capture, ablated: Capture, item: int) -> str:

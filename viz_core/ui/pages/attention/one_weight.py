@@ -1,5 +1,7 @@
 """One attention weight step by step: how q and k give it, and what it contributes to the output."""
 
+from functools import partial
+
 import numpy as np
 import streamlit as st
 
@@ -7,10 +9,12 @@ from viz_core.analysis.attention import chain, contribution_norms, contributions
 from viz_core.analysis.rounding import sum_bound
 from viz_core.analysis.rows import reads_and_writes
 from viz_core.capture import Capture
-from viz_core.figures.attention import chain_html, contribution_bars, product_bars, token, value_bars
+from viz_core.figures.attention import chain_html, contribution_bars, product_bars, token, value_bars, weighted
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.ui.components.glosses import shown_glosses
+from viz_core.ui.controls import drawn_html
+from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.focus import InFocus
 from viz_core.ui.shell import Lab
 
@@ -31,15 +35,24 @@ def one_weight(lab: Lab, capture: Capture, focus: InFocus) -> None:
     v = capture[f"{focus.path}.v"][focus.item, focus.head]
     weights = capture[f"{focus.path}.weights"][focus.item, focus.head, focus.query]
     lengths = contribution_norms(weights[None], v, head_columns(w_o, focus.head, v.shape[-1]))[0]
+    products = drawn_html(product_bars(steps), "att_products", "features", (steps.products,),
+                          partial(snippets.products, lab, focus))
+    way = drawn_html(chain_html(steps), "att_chain", "chain", (steps,), partial(snippets.way, lab, focus),
+                     _("The way to the weight"))
+    values = drawn_html(value_bars(v[focus.key], steps.recorded), "att_values", "features",
+                        (weighted(v[focus.key], steps.recorded),), partial(snippets.values, lab, focus))
+    contributed = drawn_html(contribution_bars(keys, weights, lengths, focus.key, glosses=glosses), "att_contributions",
+                             "contributions", (keys, weights, lengths), partial(snippets.contributed, lab, focus),
+                             _("Weight and contribution of each key"))
     st.html(
         '<h2 style="margin:0;font-size:1.25rem">'
          + _("One weight")
          + "</h2><p>"
          + _("How the query <b>{query}</b> gets its weight for the key <b>{key}</b>. Click a cell above to choose another weight.",
              query=query, key=token(keys[focus.key], glosses))
-         + f'</p>{product_bars(steps)}{chain_html(steps)}<h3 style="margin:10px 0 4px;font-size:1.125rem">'
+         + f'</p>{products}{way}<h3 style="margin:10px 0 4px;font-size:1.125rem">'
          + _("Contribution to the output")
-         + f"</h3>{value_bars(v[focus.key], steps.recorded)}{contribution_bars(keys, weights, lengths, focus.key, glosses=glosses)}"
+         + f"</h3>{values}{contributed}"
          + '<p style="opacity:.75;margin-top:6px">'
          + _("Compare the two columns: a large weight on a short value vector contributes little. {sum_words}",
              sum_words=_sum_words(lab, capture, focus, w_o))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from viz_core.analysis.attention import AttentionKind, kinds, sides
 from viz_core.ui.pages.attention.focus import InFocus
 from viz_core.ui.shell import Lab, TwoRuns
-from viz_core.ui.shell.code import Source, both_code, code, model_code, run_code, written_out
+from viz_core.ui.shell.code import Source, both_code, code, glosses_code, model_code, run_code, traced_code, word_code, written_out
 
 if TYPE_CHECKING:
     from viz_core.experiments.ablation import Ablation
@@ -128,6 +128,68 @@ def _readers(lab: Lab, run: str) -> Source:
         """, run=Source(run), kind="word" if setup.tokenizer == "ids" else setup.tokenizer)
 
 
+# ---------------------------------------------------------------- one weight
+
+
+def products(lab: Lab, focus: InFocus) -> Source:
+    """The products of q and k, feature by feature."""
+    return code("""
+        {steps}
+        from viz_core import drawn
+        from viz_core.figures.attention import product_bars
+        frame, shown = drawn.features(steps.products), product_bars(steps)
+        """, steps=_steps(run_code(lab), focus))
+
+
+def way(lab: Lab, focus: InFocus) -> Source:
+    """The steps from their sum to the weight."""
+    return code("""
+        {steps}
+        from viz_core import drawn
+        from viz_core.figures.attention import chain_html
+        frame, shown = drawn.chain(steps), chain_html(steps)
+        """, steps=_steps(run_code(lab), focus))
+
+
+def values(lab: Lab, focus: InFocus) -> Source:
+    """Weight times value, feature by feature."""
+    return code("""
+        {steps}
+        from viz_core import drawn
+        from viz_core.figures.attention import value_bars, weighted
+        v = capture[{v}][item, head, key]
+        frame, shown = drawn.features(weighted(v, steps.recorded)), value_bars(v, steps.recorded)
+        """, steps=_steps(run_code(lab), focus), v=f"{focus.path}.v")
+
+
+def contributed(lab: Lab, focus: InFocus) -> Source:
+    """Each key's weight, and the length of what it contributes to the output."""
+    return code("""
+        {run}
+        from viz_core import drawn
+        from viz_core.analysis.attention import contribution_norms, head_columns
+        from viz_core.figures.attention import contribution_bars
+        from viz_core.run import parameters
+        head, item, query, key = {head}, {item}, {query}, {key}
+        v, w_o = capture[{v}][item, head], parameters(model)({w_o})
+        row, keys = capture[{weights}][item, head, query], capture.tokens({side})[item]
+        lengths = contribution_norms(row[None], v, head_columns(w_o, head, v.shape[-1]))[0]
+        frame, shown = drawn.contributions(keys, row, lengths), contribution_bars(keys, row, lengths, key{glosses})
+        """, run=traced_code(lab), head=focus.head, item=focus.item, query=focus.query, key=focus.key, v=f"{focus.path}.v",
+                w_o=f"{focus.path}.w_o.weight", weights=f"{focus.path}.weights", side=sides(focus.kind)[1], glosses=glosses_code())
+
+
+def _steps(run: Source, focus: InFocus) -> Source:
+    """The lines that make `steps`, how the weight in focus is computed."""
+    return code("""
+        {run}
+        from viz_core.analysis.attention import chain
+        {head}
+        query, key = {query}, {key}
+        steps = chain(capture, kind, layer, head, item, query, key)
+        """, run=run, head=_head(focus), query=focus.query, key=focus.key)
+
+
 # ---------------------------------------------------------------- ablation
 
 
@@ -149,6 +211,16 @@ def ablated_hidden(lab: Lab, change: "Ablation", item: int) -> Source:
         {runs}
         panels = [ablated_hidden(capture, ablated, {item})]
         """, runs=_ablated(lab, change), item=item)
+
+
+def changes(lab: Lab, change: "Ablation", item: int) -> Source:
+    """The table of what changed at each token."""
+    return code("""
+        {runs}
+        {word}
+        from viz_core import tables
+        frame = tables.ablation(capture, ablated, {item}, word)
+        """, runs=_ablated(lab, change), word=word_code(lab, lab.config.output_side, item), item=item)
 
 
 def _ablated(lab: Lab, change: "Ablation") -> Source:

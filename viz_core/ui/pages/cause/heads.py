@@ -1,6 +1,6 @@
 """The section Attention and effect: how much weight each head gives to a word, beside what patching or ablating that head does."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from math import isnan
 from typing import Any
 
@@ -89,7 +89,7 @@ def heads(pair: Pair, question: Question) -> None:
         _correlations(found)
         if kind == "cross":
             _over_sentences(pair)
-        _table(found)
+        _table(found, lambda: snippets.heads_table(pair, question, stack, attention, key))
 
 
 def _keys(pair: Pair, question: Question, kind: AttentionKind) -> tuple[int, int]:
@@ -159,7 +159,7 @@ def _correlations(found: HeadEffects) -> None:
                       "later uses it.", named=escaped("; ".join(named))))
 
 
-def _table(found: HeadEffects) -> None:
+def _table(found: HeadEffects, code: Callable[[], str]) -> None:
     """One line a head, those that attend most first."""
     from viz_core import tables
 
@@ -169,7 +169,7 @@ def _table(found: HeadEffects) -> None:
     for name, title in MEASURES.items():
         columns |= {name: numeric(title, 3), f"{name}_rank": _("rank of {measure}", measure=title)}
     data_table(tables.head_effects(found).sort_values("weight_rank", kind="stable"), "cause_heads_table", columns,
-               _("Each head’s weight and effects"))
+               _("Each head’s weight and effects"), code=code)
 
 
 # ---------------------------------------------------------------- beyond one sentence

@@ -49,7 +49,7 @@ def lens(pair: Pair, question: Question) -> None:
                        code=lambda: snippets.lens(run, item, length, by_rank))
     with rail:
         if pick is not None:
-            _words(run, item, found, pick)
+            _words(run, item, found, pick, length)
     with below():
         which_run()
         st.markdown(_("Colour:"), width="content")
@@ -76,25 +76,19 @@ def _what_to_look_at(run: Lab, item: int, found: LogitLens, at: int) -> str:
              before=token_code(answer(run, int(found.words[stage, at, 0]), item)))
 
 
-def _words(run: Lab, item: int, found: LogitLens, pick: Pick) -> None:
+def _words(run: Lab, item: int, found: LogitLens, pick: Pick, length: int) -> None:
     """The likeliest words of one cell, and where the final word stands among all."""
     from viz_core import tables
 
     where = _("the embedding") if pick.row == 0 else _("layer {layer}", layer=pick.row - 1)
     st.markdown(_("**The likeliest words at the output of {where}:**", where=where))
-    frame = tables.lens(_cell(found, pick), lambda id: named(answer(run, id, item)))
+    frame = tables.lens(found, lambda id: answer(run, id, item), (pick.row, pick.col))
     data_table(frame, "cause_lens_words", {"word": _("word"), "probability": numeric(_("probability"))},
-               _("The likeliest words of the picked cell"))
+               _("The likeliest words of the picked cell"), words={"word": list(map(named, frame["word"]))},
+               code=lambda: snippets.lens_words(run, item, length, (pick.row, pick.col)))
     st.caption(_("The final word {word} has rank {rank:,} here, with probability {chance}; rank 0 is the likeliest.",
                  word=token_code(answer(run, int(found.final[pick.col]), item)), rank=int(found.rank[pick.row, pick.col]),
                  chance=percent(float(found.chance[pick.row, pick.col]))))
-
-
-def _cell(found: LogitLens, pick: Pick) -> LogitLens:
-    """The lens of one stage at one place."""
-    row, col = slice(pick.row, pick.row + 1), slice(pick.col, pick.col + 1)
-    return LogitLens(found.stages[row], found.words[row, col], found.chances[row, col], found.final[col], found.rank[row, col],
-                     found.chance[row, col])
 
 
 def _assumption(run: Lab) -> str:

@@ -1,5 +1,8 @@
 """The section Attribution: one logit, or the difference of two, as the sum of what each part of the model wrote."""
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
 
 from viz_core.analysis.attribution import Attribution, Kind, attribute
@@ -48,7 +51,8 @@ def attribution(pair: Pair, question: Question) -> None:
         chart(shares_figure(found, title, dark()), "cause_shares", fill=True,
               code=lambda: snippets.shares(run, item, at, question.word, other, title))
     _controls(pair, question)
-    _checked(run, found, patch_words(pair.donor(), view("patch"), pair.item) if patched else "")
+    code = partial(snippets.parts, run, item, at, question.word, other, MOST_ROWS)
+    _checked(run, found, code, patch_words(pair.donor(), view("patch"), pair.item) if patched else "")
 
 
 def _controls(pair: Pair, question: Question) -> None:
@@ -58,7 +62,7 @@ def _controls(pair: Pair, question: Question) -> None:
         controls(pair, question)
 
 
-def _checked(run: Lab, found: Attribution, put_in: str) -> None:
+def _checked(run: Lab, found: Attribution, code: Callable[[], str], put_in: str) -> None:
     """The sum written out against the logit, what is held fixed in it, and the largest parts. put_in: the patched place."""
     said = _("The sum of all parts is **{sum}**; the run’s own number is **{logit}**.", sum=rounded(found.sum, 6),
              logit=rounded(found.logit, 6))
@@ -74,9 +78,9 @@ def _checked(run: Lab, found: Attribution, put_in: str) -> None:
     st.caption(_scales(run))
     from viz_core import tables
 
-    frame = tables.attribution(found).assign(part=list(map(share_name, found.parts)))
-    data_table(frame.sort_values("value", key=abs, ascending=False, kind="stable").head(MOST_ROWS), "cause_parts_table",
-               {"part": _("largest parts"), "value": numeric(_("share of the logit"))}, _("The largest parts of the logit"))
+    frame = tables.attribution(found).sort_values("value", key=abs, ascending=False, kind="stable").head(MOST_ROWS)
+    data_table(frame, "cause_parts_table", {"name": _("largest parts"), "value": numeric(_("share of the logit"))},
+               _("The largest parts of the logit"), code=code, words={"name": [share_name(found.parts[i]) for i in frame.index]})
 
 
 def _what_to_look_at(found: Attribution, word: str, other: str | None, patched: bool) -> str:

@@ -19,41 +19,88 @@ def maps(pair: Pair, question: Question, direction: str, values: str) -> Source:
 
 
 def lens(run: Lab, item: int, length: int, by_rank: bool) -> Source:
-    side = run.config.output_side
+    return code("""
+        {lens}
+        from viz_core.figures.cause import lens_panel
+        panels = [lens_panel(found, capture.tokens({side})[{item}][:{length}], word, rank={by_rank})]
+        """, lens=_lens(run, item, length), item=item, length=length, side=run.config.output_side, by_rank=by_rank)
+
+
+def lens_words(run: Lab, item: int, length: int, at: tuple[int, int]) -> Source:
+    """The table of the likeliest words of a cell."""
+    return code("""
+        {lens}
+        from viz_core import tables
+        frame = tables.lens(found, word, {at})
+        """, lens=_lens(run, item, length), at=at)
+
+
+def _lens(run: Lab, item: int, length: int) -> Source:
+    """The lines that make `found`, the lens of a sentence, and `word`, which names an id."""
     return code("""
         {run}
         {word}
         from viz_core.analysis.logit_lens import logit_lens
-        from viz_core.figures.cause import lens_panel
         from viz_core.run import parameters
         found = logit_lens(capture, parameters(model), {item}).until({length})
-        panels = [lens_panel(found, capture.tokens({side})[{item}][:{length}], word, rank={by_rank})]
-        """, run=traced_code(run), word=word_code(run, side, item), item=item, length=length, side=side, by_rank=by_rank)
+        """, run=traced_code(run), word=word_code(run, run.config.output_side, item), item=item, length=length)
 
 
 def shares(run: Lab, item: int, at: int, word: int, other: int | None, title: str) -> Source:
     return code("""
+        {found}
+        from viz_core.figures.cause import shares_figure
+        picture = shares_figure(found, {title})
+        """, found=_attribution(run, item, at, word, other), title=title)
+
+
+def parts(run: Lab, item: int, at: int, word: int, other: int | None, most: int) -> Source:
+    """The table of the largest parts."""
+    return code("""
+        {found}
+        from viz_core import tables
+        frame = tables.attribution(found).sort_values("value", key=abs, ascending=False, kind="stable", ignore_index=True)
+        frame = frame.head({most})
+        """, found=_attribution(run, item, at, word, other), most=most)
+
+
+def _attribution(run: Lab, item: int, at: int, word: int, other: int | None) -> Source:
+    """The lines that make `found`, the parts of the logit."""
+    return code("""
         {run}
         from viz_core.analysis.attribution import attribute
-        from viz_core.figures.cause import shares_figure
         from viz_core.run import parameters
         found = attribute(capture, parameters(model), {at}, {word}, {other}, {item})
-        picture = shares_figure(found, {title})
-        """, run=traced_code(run), item=item, at=at, word=word, other=other, title=title)
+        """, run=traced_code(run), item=item, at=at, word=word, other=other)
 
 
 def heads(
     pair: Pair, question: Question, stack: str, attention: str, key: int, measure: str, name: str, x: str, y: str, title: str
 ) -> Source:
     return code("""
-        {contrast}
-        from viz_core.experiments.head_effects import head_effects
+        {found}
         from viz_core.figures.cause import Heads, heads_figure
-        found = head_effects(contrast, None, {stack}, {attention}, {key})
         heads = Heads({name}, found.weight, found.effect({measure}))
         picture = heads_figure(heads, {x}, {y}, {title})
-        """, contrast=_contrast(pair, question), stack=stack, attention=attention, key=key, measure=measure, name=name, x=x, y=y,
-                title=title)
+        """, found=_head_effects(pair, question, stack, attention, key), measure=measure, name=name, x=x, y=y, title=title)
+
+
+def heads_table(pair: Pair, question: Question, stack: str, attention: str, key: int) -> Source:
+    """The table of all heads."""
+    return code("""
+        {found}
+        from viz_core import tables
+        frame = tables.head_effects(found).sort_values("weight_rank", kind="stable", ignore_index=True)
+        """, found=_head_effects(pair, question, stack, attention, key))
+
+
+def _head_effects(pair: Pair, question: Question, stack: str, attention: str, key: int) -> Source:
+    """The lines that make `found`, each head's weight and its effects."""
+    return code("""
+        {contrast}
+        from viz_core.experiments.head_effects import head_effects
+        found = head_effects(contrast, None, {stack}, {attention}, {key})
+        """, contrast=_contrast(pair, question), stack=stack, attention=attention, key=key)
 
 
 def _contrast(pair: Pair, question: Question) -> Source:

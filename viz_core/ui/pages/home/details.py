@@ -18,7 +18,7 @@ from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, Preset, Statu
 from viz_core.text import SPECIALS, words_of
 from viz_core.ui.components.diagram import diagram
 from viz_core.ui.components.glosses import named, shown_glosses
-from viz_core.ui.controls import inside, keep, picking, table
+from viz_core.ui.controls import drawn_html, inside, keep, picking, table
 from viz_core.ui.escape import code, escaped
 from viz_core.ui.pages.home import snippets
 from viz_core.ui.pages.steps.inspector import inspect_cell
@@ -112,7 +112,8 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
                format_func=labels.__getitem__)
     shown = ranked[at]
     names = [lab.word(side, i, item) for i in shown.ids]
-    st.html(next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position], glosses=shown_glosses()))
+    bars = next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position], glosses=shown_glosses())
+    st.html(drawn_html(bars, "home_next", "next_words", (shown, names), lambda: snippets.next_word(lab, item, at)))
 
 
 def origin(lab: Lab) -> None:

@@ -36,7 +36,7 @@ def offered(lab: Lab) -> None:
             if not page.card:
                 continue
             with st.container(border=True, width=WIDTH, gap="xsmall"):
-                if picture := drawn.get(page.name):
+                if picture := drawn.get(page.name):  # no Save menu: it stands for its page, whose pictures have labels and menus
                     st.html(picture)
                 st.page_link(page.path, label=f"**{page.title}**", icon=page.icon)
                 st.caption(page.card)

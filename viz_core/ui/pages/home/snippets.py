@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from viz_core.analysis.attention import AttentionKind
 from viz_core.ui.shell import Lab
-from viz_core.ui.shell.code import Source, code, run_code
+from viz_core.ui.shell.code import Source, code, glosses_code, run_code, word_code
 
 
 def words(lab: Lab, kind: AttentionKind, layer: int, head: int, item: int) -> Source:
@@ -25,6 +25,22 @@ def ids(lab: Lab, names: Sequence[str], item: int) -> Source:
         {run}
         panels = [stage_panel(capture, name, {item}) for name in {names}]
         """, run=run_code(lab), names=list(names), item=item)
+
+
+def next_word(lab: Lab, item: int, at: int) -> Source:
+    """The likeliest next words behind a token."""
+    side = lab.config.output_side
+    return code("""
+        {run}
+        {word}
+        from viz_core import drawn
+        from viz_core.analysis.summary import predictions
+        from viz_core.figures.predictions import next_words
+        found, after = predictions(capture, {item})[{at}], capture.tokens({side})[{item}]
+        words = [word(id) for id in found.ids]
+        frame = drawn.next_words(found, words)
+        shown = next_words(found, words, config.output_vocab_size, after[found.position]{glosses})
+        """, run=run_code(lab), word=word_code(lab, side, item), item=item, at=at, side=side, glosses=glosses_code())
 
 
 def architecture(lab: Lab) -> Source:

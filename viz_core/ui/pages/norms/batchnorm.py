@@ -10,12 +10,12 @@ from viz_core.analysis.attention import real
 from viz_core.analysis.layernorm import NORMS, Cell, Norm, cases, max_abs_diff, members, normalise, share, stream
 from viz_core.capture import Capture
 from viz_core.config import Side
-from viz_core.figures.batchnorm import NAMES, Members, cells_html, result_panels
+from viz_core.figures.batchnorm import NAMES, Members, cells, cells_html, in_short, result_panels
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.components.canvas import Pick, matrices
-from viz_core.ui.controls import dark, data_table, numeric, sentence_picker
+from viz_core.ui.controls import dark, data_table, drawn_html, numeric, sentence_picker
 from viz_core.ui.pages.halves import has_half, with_own_half
 from viz_core.ui.pages.norms import snippets
 from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_option, choose_side, choose_token
@@ -63,12 +63,14 @@ def layer_and_batch(lab: Lab) -> None:
     at, eps = Cell(item, token, feature), lab.config.norm_eps
     words = np.stack([real(capture, side, i) for i in range(len(x))])  # [B, T]
     every = np.ones_like(words)
-    found = [Members(norm, members(norm, x.shape, at, every), _in_short(x, norm, at, eps)) for norm in NORMS]
+    found = [Members(norm, members(norm, x.shape, at, every), in_short(x, norm, at, eps)) for norm in NORMS]
     with place, st.container(key="norm_cells"):
-        st.html(cells_html(found, words, tokens, at, dark()))
+        st.html(drawn_html(cells_html(found, words, tokens, at, dark()), "norm_members", "members", (found, words, tokens),
+                           lambda: snippets.same_mean(lab, stage, at, halved=bool(note)), _("Which cells share a mean"),
+                           len(NORMS) * x.size))
     st.markdown("\n".join(f"- {_describe(x, norm, at, eps)}" for norm in NORMS))
     st.markdown(FORMULAS)
-    _batch_contexts(x, words, at, eps)
+    _batch_contexts(x, words, at, eps, lambda: snippets.contexts(lab, stage, at, halved=bool(note)))
     _results(x, tokens, at, eps, stage, lambda: snippets.results(lab, stage, item, halved=bool(note)))
     _compare_with_torch(x, eps)
 
@@ -82,20 +84,13 @@ def _with_second_sentence(lab: Lab, capture: Capture, batch: "Batch") -> tuple[C
     return with_own_half(lab, batch)[0], 0, note
 
 
-def _in_short(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
-    """How many cells share the mean, and what one norm makes of the picked cell: HTML."""
-    found = share(x, norm, at, eps, np.ones(x.shape[:2], bool))
-    return _("mean of {cells} · {x} → <b>{value}</b>", cells=_cells(found.cells), x=rounded(float(x[at]), 4),
-             value=rounded(found.value, 4))
-
-
 def _describe(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
     """One norm's numbers for the picked cell, and its uses."""
     found = share(x, norm, at, eps, np.ones(x.shape[:2], bool))
     return (
         _("**{name}**, mean of {cells}: μ = {mean}, σ² = {var}. The picked cell, {x}, becomes **{value}**. Typical use, "
           "according to {value_2}: {used_for}",
-          name=NAMES[norm], cells=_cells(found.cells), mean=rounded(found.mean, 4), var=rounded(found.var, 4),
+          name=NAMES[norm], cells=cells(found.cells), mean=rounded(found.mean, 4), var=rounded(found.var, 4),
           x=rounded(float(x[at]), 4), value=rounded(found.value, 4), value_2=DOCUMENTS["002"], used_for=USED_FOR[norm])
     )
 
@@ -137,19 +132,18 @@ def describe_results(x: np.ndarray, eps: float) -> str:
     return result + (" " + _("The variance of the others is too small compared with ε.")) * short
 
 
-def _batch_contexts(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> None:
+def _batch_contexts(x: np.ndarray, words: np.ndarray, at: Cell, eps: float, code: Callable[[], str]) -> None:
     """The picked cell as other sentences, padding and other tokens are left out."""
     found = cases(x, words, at, eps)
     st.markdown(_("**Compare the same numbers in a different batch:** LayerNorm does not depend on the rest of the batch. "
                   "BatchNorm's result for this sentence depends on the other sentences and on their padding."))
     from viz_core import tables
 
-    frame = tables.batch_contexts(found)
-    data_table(frame.assign(context=frame["context"].map(BATCH_CONTEXTS)), "norm_contexts", {
+    data_table(tables.batch_contexts(found), "norm_contexts", {
         "context": _("normalised with"), "layer_norm": numeric("LayerNorm"), "batch_norm": numeric("BatchNorm"),
         "batch_norm_moved": numeric(_("BatchNorm's largest change"), 3), "cells": _("cells that BatchNorm averages"),
         "mean": numeric("μ"), "variance": numeric("σ²"),
-    }, _("The picked cell in each batch"))
+    }, _("The picked cell in each batch"), code=code, words={"context": [BATCH_CONTEXTS[case.context] for case in found]})
     padding = int((~words).sum())
     if not padding:
         st.caption(_("No sentence of this batch is padded: type a shorter one to see the effect of padding."))
@@ -160,10 +154,6 @@ def _batch_contexts(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> N
                   else "")
                + _("A single token is its own mean, so BatchNorm makes it 0 in every feature. After training, BatchNorm uses "
                    "running averages from training instead of the batch's own mean and variance."))
-
-
-def _cells(n: int) -> str:
-    return _("1 cell") if n == 1 else _("{n:,} cells", n=n)
 
 
 def _compare_with_torch(x: np.ndarray, eps: float) -> None:

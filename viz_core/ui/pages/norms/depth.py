@@ -11,7 +11,7 @@ from viz_core.figures.block_drawing import blocks_html
 from viz_core.figures.placement import METRIC_NAMES, METRIC_TITLES, TITLES, depth_figure
 from viz_core.formats import rounded
 from viz_core.language import translate as _
-from viz_core.ui.controls import chart, dark
+from viz_core.ui.controls import chart, dark, drawn_html
 from viz_core.ui.pages.norms import snippets
 from viz_core.ui.pages.norms.compared import Compared, choose_sizes, compared_stack, say_what_runs, warn_not_finite
 from viz_core.ui.shell import Lab, below, beside, look, set_view, view, view_widget
@@ -66,7 +66,9 @@ def depth(lab: Lab) -> None:
                   "in Pre-LN the stream bypasses them all."))
     lit = view_widget(st.segmented_control, "norm_lit", _("Highlight the path to"), required=True, wrap=True,
                       format_func=lambda s: s or _("the stage of the metric"))
-    block_drawings(lit or HIGHLIGHTED.get(metric, "resid_mid"))
+    lit = lit or HIGHLIGHTED.get(metric, "resid_mid")
+    st.html(drawn_html(blocks_html(lit, dark=dark()), "norm_blocks", "blocks", (lit,), lambda: snippets.blocks(lit),
+                       _("One layer of Post-LN and of Pre-LN")))
 
 
 def _growth(curves_: Sequence[Curve]) -> float | None:
@@ -127,8 +129,3 @@ def _last_values(found: Mapping[str, Sequence[Curve]], metric: Metric) -> str:
                 values.append(f"{TITLES[name]}{final} **{rounded(float(curve.values[-1]), 4)}**")
     return _("At the end, {metric_titles}: {values}.", metric_titles=METRIC_TITLES[metric][1],
              values=", ".join(values)) if values else ""
-
-
-def block_drawings(lit: str, cross: bool = False) -> None:
-    """One layer of Post-LN and of Pre-LN, drawn. lit: "post" or "pre", or a stage's suffix such as "resid_mid"."""
-    st.html(blocks_html(lit, cross, dark()))

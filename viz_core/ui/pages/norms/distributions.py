@@ -1,6 +1,6 @@
 """The distribution of one stage's values, layer by layer, in every placement of the LayerNorm."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import streamlit as st
@@ -27,23 +27,28 @@ def distributions(lab: Lab) -> None:
         return
     names = view("norm_placements") or VIEW["norm_placements"].default
     layers = compared.config.n_layers(compared.config.output_side)
-    if (drawn := len(drawn_layers(range(layers)))) < layers:
+    if (most := len(drawn_layers(range(layers)))) < layers:
         look(_("**Compare the widths of the ridges:** each ridge is one layer, with the first at the top. Of {layers} layers, "
-               "{drawn} are drawn.", layers=layers, drawn=drawn))
+               "{drawn} are drawn.", layers=layers, drawn=most))
     else:
         look(_("**Compare the widths of the ridges:** each ridge is one layer, with the first at the top."))
     place, rail = beside()
     with rail:
         choose_sizes()
-    found = _histograms(compared, names, place, rail)
-    if found is not None:
+    if (drawn := _histograms(compared, names, place, rail)) is not None:
+        found, code = drawn
         st.markdown(describe_widths(found))
-        _width_table(found)
+        _width_table(found, code)
     say_what_runs(compared)
 
 
-def _histograms(compared: Compared, names: Sequence[str], place: DeltaGenerator, rail: DeltaGenerator) -> Spreads | None:
-    """Draw histograms of one stage, layer by layer, with every placement on the same scale; its controls in the rail."""
+def _histograms(
+    compared: Compared, names: Sequence[str], place: DeltaGenerator, rail: DeltaGenerator
+) -> tuple[Spreads, Callable[[], str]] | None:
+    """Draw histograms of one stage, layer by layer, with every placement on the same scale; its controls in the rail.
+
+    Returns what was drawn, and the code of its table.
+    """
     from viz_core.ui.shell.cache import cached_result
 
     captures = {TITLES[name]: capture for name, capture in compared.runs(names).items()}
@@ -67,7 +72,7 @@ def _histograms(compared: Compared, names: Sequence[str], place: DeltaGenerator,
     with place:
         chart(ridges_figure(found, {TITLES[name]: COLOURS[name] for name in names}, dark()), "norm_ridges", fill=True,
               code=lambda: snippets.ridges(compared, names, side, leaf, scale))
-    return found
+    return found, lambda: snippets.widths(compared, names, side, leaf, scale)
 
 
 def describe_widths(found: Spreads) -> str:
@@ -81,14 +86,14 @@ def describe_widths(found: Spreads) -> str:
     return _("From the first layer to the last: {widths}.", widths=", ".join(widths)) if widths else ""
 
 
-def _width_table(found: Spreads) -> None:
+def _width_table(found: Spreads, code: Callable[[], str]) -> None:
     """A table of the first and last layer's standard deviation, and of the values outside the chart."""
     from viz_core import tables
 
     data_table(tables.spread(found), "norm_widths", {
         "placement": _("placement"), "first_std": numeric(_("σ, first layer")), "last_std": numeric(_("σ, last layer")),
         "outside": numeric(_("outside the axis"), percent=True), "first_not_finite": _("∞ or NaN from layer"),
-    }, _("The widths of each placement’s ridges"), missing="–")
+    }, _("The widths of each placement’s ridges"), missing="–", code=code)
     if found.scale == "log":
         st.caption(_("On the logarithmic scale, bins get wider away from 0, so a bell curve appears as two humps, one for each "
                      "sign, at the magnitude of the numbers."))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from viz_core.analysis.layernorm import Place
+from viz_core.analysis.layernorm import Cell, Place
 from viz_core.analysis.placement import Metric
 from viz_core.config import Side
 from viz_core.ui.pages.norms.compared import Compared
@@ -37,16 +37,42 @@ def depth(c: Compared, names: Sequence[str], metric: Metric) -> Source:
         """, compared=_compared(c), names=list(names), seed=c.lab.setup.seed, metric=metric)
 
 
+def blocks(lit: str) -> Source:
+    """The drawing of both blocks."""
+    return code("""
+        from viz_core import drawn
+        from viz_core.figures.block_drawing import blocks_html
+        frame, shown = drawn.blocks({lit}), blocks_html({lit})
+        """, lit=lit)
+
+
 def ridges(c: Compared, names: Sequence[str], side: Side, leaf: str, scale: str) -> Source:
+    return code("""
+        {spreads}
+        from viz_core.figures.distributions import ridges_figure
+        from viz_core.figures.placement import COLOURS
+        picture = ridges_figure(found, {{TITLES[name]: COLOURS[name] for name in captures}})
+        """, spreads=_spreads(c, names, side, leaf, scale))
+
+
+def widths(c: Compared, names: Sequence[str], side: Side, leaf: str, scale: str) -> Source:
+    """The table of the ridges."""
+    return code("""
+        {spreads}
+        from viz_core import tables
+        frame = tables.spread(found)
+        """, spreads=_spreads(c, names, side, leaf, scale))
+
+
+def _spreads(c: Compared, names: Sequence[str], side: Side, leaf: str, scale: str) -> Source:
+    """The lines that make `found`, the histograms of `captures`, the runs by their placements."""
     return code("""
         {compared}
         from viz_core.analysis.layernorm import spreads
         from viz_core.experiments.placement import placements
-        from viz_core.figures.distributions import ridges_figure
-        from viz_core.figures.placement import COLOURS, TITLES
+        from viz_core.figures.placement import TITLES
         captures = placements(model, batch, {names}, {seed})
         found = spreads({{TITLES[name]: capture for name, capture in captures.items()}}, {side}, {leaf}, {scale})
-        picture = ridges_figure(found, {{TITLES[name]: COLOURS[name] for name in captures}})
         """, compared=_compared(c), names=list(names), seed=c.lab.setup.seed, side=side, leaf=leaf, scale=scale)
 
 
@@ -130,13 +156,6 @@ def steps(lab: Lab, place: Place, item: int, token: int, feature: int, eps: floa
 
 
 def results(lab: Lab, stage: str, item: int, halved: bool) -> Source:
-    """halved: whether the one typed sentence is read together with its own first half."""
-    run = run_code(lab) if not halved else code("""
-        {model}
-        from viz_core.experiments.layernorm import with_first_half
-        from viz_core.run import trace
-        capture = trace(model, with_first_half(config, batch, 0))
-        """, model=model_code(lab))
     return code("""
         {run}
         import numpy as np
@@ -146,4 +165,53 @@ def results(lab: Lab, stage: str, item: int, halved: bool) -> Source:
         every = np.ones(x.shape[:2], bool)
         results = {{norm: normalise(x, norm, config.norm_eps, every)[{item}] for norm in ("layer", "batch")}}
         panels = result_panels({stage}, x[{item}], results, capture.tokens({side})[{item}])
-        """, run=run, stage=stage, item=item, side="target" if stage.startswith("decoder") else "source")
+        """, run=_batch(lab, halved), stage=stage, item=item, side=_side(stage))
+
+
+def same_mean(lab: Lab, stage: str, at: Cell, halved: bool) -> Source:
+    """The cells that share a mean in each norm."""
+    return code("""
+        {cells}
+        from viz_core import drawn
+        from viz_core.analysis.layernorm import NORMS, members
+        from viz_core.figures.batchnorm import Members, cells_html, in_short
+        tokens, every = capture.tokens({side}), np.ones(x.shape[:2], bool)
+        found = [Members(norm, members(norm, x.shape, at, every), in_short(x, norm, at, config.norm_eps)) for norm in NORMS]
+        frame, shown = drawn.members(found, words, tokens), cells_html(found, words, tokens, at)
+        """, cells=_cells(lab, stage, at, halved), side=_side(stage))
+
+
+def contexts(lab: Lab, stage: str, at: Cell, halved: bool) -> Source:
+    """One cell in several batches."""
+    return code("""
+        {cells}
+        from viz_core import tables
+        from viz_core.analysis.layernorm import cases
+        frame = tables.batch_contexts(cases(x, words, at, config.norm_eps))
+        """, cells=_cells(lab, stage, at, halved))
+
+
+def _cells(lab: Lab, stage: str, at: Cell, halved: bool) -> Source:
+    """The lines that make `x`, a stage, `words`, which of its tokens are no padding, and `at`, one of its cells."""
+    return code("""
+        {run}
+        import numpy as np
+        from viz_core.analysis.attention import real
+        from viz_core.analysis.layernorm import Cell
+        x, at = capture[{stage}], Cell({sentence}, {token}, {feature})
+        words = np.stack([real(capture, {side}, i) for i in range(len(x))])
+        """, run=_batch(lab, halved), stage=stage, side=_side(stage), sentence=at.sentence, token=at.token, feature=at.feature)
+
+
+def _batch(lab: Lab, halved: bool) -> Source:
+    """The lines that make `capture`. halved: whether the one typed sentence is read together with its own first half."""
+    return run_code(lab) if not halved else code("""
+        {model}
+        from viz_core.experiments.layernorm import with_first_half
+        from viz_core.run import trace
+        capture = trace(model, with_first_half(config, batch, 0))
+        """, model=model_code(lab))
+
+
+def _side(stage: str) -> Side:
+    return "target" if stage.startswith("decoder") else "source"

@@ -299,8 +299,41 @@ def moved(lab: Lab, text: str, order: Sequence[int]) -> Source:
         """, words=_sentence(lab, text), order=tuple(order), seed=lab.setup.seed)
 
 
+def reordered(lab: Lab, text: str, order: Sequence[int]) -> Source:
+    """The table of the schemes that read the sentence in another order."""
+    return code("""
+        {words}
+        from viz_core import tables
+        from viz_core.experiments.word_order import reorder
+        frame = tables.reordering(reorder(model, words.ids, {order}, {seed}))
+        {readable}
+        """, words=_sentence(lab, text), order=tuple(order), seed=lab.setup.seed, readable=READABLE)
+
+
+READABLE = Source('frame = frame[frame["problem"].isna()].reset_index(drop=True)  # without the schemes that cannot read this')
+
+
+def prepended(lab: Lab, text: str, front: str, carried: Sequence[str]) -> Source:
+    """The table of the schemes with words in front."""
+    return code("""
+        {found}
+        from viz_core import tables
+        frame = tables.prepending(found)
+        {readable}
+        """, found=_prepended(lab, text, front, carried), readable=READABLE)
+
+
 def layers(lab: Lab, text: str, front: str, carried: Sequence[str]) -> Source:
-    """carried: the words of the sentence that stand in slots."""
+    return code("""
+        {found}
+        from viz_core.experiments.word_order import ROUNDING
+        from viz_core.figures.word_order import layers_figure
+        picture = layers_figure(found.changes, ROUNDING)
+        """, found=_prepended(lab, text, front, carried))
+
+
+def _prepended(lab: Lab, text: str, front: str, carried: Sequence[str]) -> Source:
+    """The lines that make `found`, every scheme with words in front. carried: the words of the sentence that stand in slots."""
     tokenizer = Source("") if text else tokenizer_code(lab, lab.config.input_side)  # a sentence of the documents needed it already
     reader = Source("tokenizer")
     if carried:
@@ -309,10 +342,9 @@ def layers(lab: Lab, text: str, front: str, carried: Sequence[str]) -> Source:
         {words}
         {tokenizer}
         {bound}
-        from viz_core.experiments.word_order import ROUNDING, prepend, words_in_front
-        from viz_core.figures.word_order import layers_figure
+        from viz_core.experiments.word_order import prepend, words_in_front
         front = words_in_front({reader}, {front})
-        picture = layers_figure(prepend(model, words.ids, front.ids, {seed}).changes, ROUNDING)
+        found = prepend(model, words.ids, front.ids, {seed})
         """, words=_sentence(lab, text), tokenizer=tokenizer, reader=reader, front=front,
                 bound=Source("from viz_core.text import bound" if carried else ""), seed=lab.setup.seed)
 

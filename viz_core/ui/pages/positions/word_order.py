@@ -177,11 +177,12 @@ def _reordered(lab: Lab, words: "Words", order: tuple[int, ...], place: DeltaGen
 
     frame = tables.reordering(result)
     frame = frame[frame["problem"].isna()]
-    data_table(frame.assign(scheme=frame["scheme"].map(TITLES), equivariant=frame["equivariant"].map(VERDICTS),
-                            causal_equivariant=frame["causal_equivariant"].map(VERDICTS)), "pos_differences", {
+    verdicts = {name: [VERDICTS[same] for same in frame[name]] for name in ("equivariant", "causal_equivariant")}
+    data_table(frame, "pos_differences", {
         "scheme": _("Scheme"), "difference": numeric(_("Largest difference, no mask"), 2), "equivariant": _("which means"),
         "causal_difference": numeric(_("Largest difference, causal mask only"), 2), "causal_equivariant": _("and that means"),
-    }, _("The difference of each position scheme"))
+    }, _("The difference of each position scheme"), words={"scheme": [TITLES[name] for name in frame["scheme"]], **verdicts},
+        code=lambda: snippets.reordered(lab, _of_the_documents(lab), order))
     _refused({r.position: r.problem for r in result.rows if r.problem})
     size = max((r.size for r in result.rows if not r.problem), default=0.0)
     st.caption(minus(_("The table compares the outputs for the original order with those for the new order, put back into the "
@@ -225,9 +226,11 @@ def _prepend(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerat
     layers = {name: numeric(_("Layer {layer}", layer=name.partition("_")[2]), 2)
               for name in map(str, frame) if name.startswith("layer_")}
     if layers:
-        verdict = frame["unchanged"].map({True: _("unchanged"), False: _("changed")})
-        data_table(frame.assign(scheme=frame["scheme"].map(TITLES), unchanged=verdict), "pos_changes",
-                   {"scheme": _("Scheme"), "unchanged": _("Scores of layer 0"), **layers}, _("The change of each position scheme"))
+        words_of = {"scheme": [TITLES[name] for name in frame["scheme"]],
+                    "unchanged": [_("unchanged") if same else _("changed") for same in frame["unchanged"]]}
+        data_table(frame, "pos_changes", {"scheme": _("Scheme"), "unchanged": _("Scores of layer 0"), **layers},
+                   _("The change of each position scheme"), words=words_of,
+                   code=lambda: snippets.prepended(lab, _of_the_documents(lab), text, _carried(lab)))
     else:
         st.caption(_("This model has no layer."))
     _refused({r.position: r.problem for r in result.rows if r.problem})

@@ -9,6 +9,7 @@ from viz_core.formats import rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.ui.controls import data_table, numeric
+from viz_core.ui.pages.steps import snippets
 from viz_core.ui.shell import Lab, fold, present, touch, write_link
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
@@ -39,7 +40,7 @@ def _line() -> None:
                   help=_("Computes the run once more with torch's own layers and the same weights."))
     else:
         seconds, nbytes = lab.cost()
-        _show(cached_result("proof", key, lambda: check_parity(model, batch, capture), seconds + LATER, nbytes))
+        _show(lab, cached_result("proof", key, lambda: check_parity(model, batch, capture), seconds + LATER, nbytes))
     write_link()
 
 
@@ -48,7 +49,7 @@ def _ask(key: object) -> None:
     st.session_state[REQUESTED] = key
 
 
-def _show(parity: "Parity") -> None:
+def _show(lab: Lab, parity: "Parity") -> None:
     if not parity.numbers:
         st.caption(_("There is nothing to compare with torch: every token here is padding."))
         return
@@ -58,7 +59,7 @@ def _show(parity: "Parity") -> None:
     if more.open:
         with more:
             st.html(f'<p style="max-width:70ch">{html.escape(meaning(parity))}</p>')
-            _differences(parity)
+            _differences(lab, parity)
 
 
 def sentence(parity: "Parity") -> str:
@@ -124,7 +125,7 @@ def meaning(parity: "Parity") -> str:
     return " ".join(filter(None, [how, *reasons, _("Padding is left out.")]))
 
 
-def _differences(parity: "Parity") -> None:
+def _differences(lab: Lab, parity: "Parity") -> None:
     """One row a stage, the largest difference first; the first column puts them into the order of the walk again."""
     from viz_core import tables
 
@@ -137,6 +138,6 @@ def _differences(parity: "Parity") -> None:
         columns["both_nan"] = _("NaN on both sides")
     columns["by"] = _("Computed in torch by")
     data_table(frame.sort_values("difference", ascending=False, kind="stable"), "proof_table", columns,
-               _("The difference from torch of every stage"))
+               _("The difference from torch of every stage"), code=lambda: snippets.parity(lab))
     if any(check.difference == float("inf") for check in parity.checks):
         st.caption(_("Infinity: NaN on one side only."))

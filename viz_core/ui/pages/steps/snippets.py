@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from viz_core.figures.panels import Panel
 from viz_core.ui.pages.steps.compared import Compared
 from viz_core.ui.shell import Lab, TwoRuns
-from viz_core.ui.shell.code import Source, below, code, run_code, tokenizers_code, two_runs_code
+from viz_core.ui.shell.code import Source, below, code, run_code, tokenizers_code, traced_code, two_runs_code
 
 
 def drawing(lab: Lab, name: str) -> Source:
@@ -51,6 +51,18 @@ def compared(shown: Compared, drawn: Sequence[Panel]) -> Source:
                 item_a=both.item_a, item_b=both.item_b, which=Source(which),
                 draw=Source("run_panels" if which else "difference_panels"),
                 given=Source(", tokenizers=(readers_a, readers_b)" * words))
+
+
+def parity(lab: Lab) -> Source:
+    """The table of the differences from torch."""
+    return code("""
+        {run}
+        from viz_core import tables
+        from viz_core.experiments.parity import check_parity
+        frame = tables.parity(check_parity(model, batch, capture))
+        frame["step"] = range(1, len(frame) + 1)
+        frame = frame.sort_values("difference", ascending=False, kind="stable", ignore_index=True)
+        """, run=traced_code(lab))
 
 
 def parting(two: TwoRuns, whole: bool, norms: bool) -> Source:

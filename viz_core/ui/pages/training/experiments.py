@@ -55,7 +55,7 @@ def experiments(lab: Lab) -> None:
     say_what_is_wrong(job, "train_experiment", problem)
     if job is not None and isinstance(held, Experiment):
         if len(finished := jobs().results(job.number)) > 1:
-            _say(held, finished, rail)
+            _say(held, job, finished, rail)
         if (setup := _setup_of(held)) is not None:
             trained(job, setup, held, arm_names(held))
 
@@ -160,16 +160,17 @@ def _draw(experiment: Experiment, job: Look | None, results: Sequence[Result]) -
           code=lambda: snippets.bands(experiment, results, None if job is None else job.runs[0].device, names, what, steps))
 
 
-def _say(experiment: Experiment, results: Sequence[Result], rail: DeltaGenerator) -> None:
+def _say(experiment: Experiment, job: Look, results: Sequence[Result], rail: DeltaGenerator) -> None:
     """The last held-out numbers of each arm; and, beside the picture if it is short, which arms differ by more than their seeds."""
-    names, verdict = arm_names(experiment), at_the_end(results, view("train_number"))
+    what = view("train_number")
+    names, verdict = arm_names(experiment), at_the_end(results, what)
     arms = sorted({r.arm for r in results})
     from viz_core import tables
 
     data_table(tables.arms([names[arm] for arm in arms], verdict), "train_arms", {
         "arm": _("Arm"), "seeds": _("Seeds"), "mean": numeric(_("Mean at the end"), 5), "lowest": numeric(_("Lowest"), 5),
         "highest": numeric(_("Highest"), 5), "without": _("Seeds without a number"),
-    }, _("The arms at the end"), missing="–")
+    }, _("The arms at the end"), missing="–", code=lambda: snippets.arms(experiment, results, job.runs[0].device, names, what))
     lines = verdict_words(names, verdict)
     if verdict.what == "loss" and all(one.apart for one in verdict.comparisons) and (ahead := lead(results)) is not None:
         lines.append(lead_words(names, ahead))

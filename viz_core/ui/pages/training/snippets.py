@@ -1,8 +1,8 @@
 """The Python of this page's pictures: it trains again, with the same numbers on a device of the same kind."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import Any, Self
 
 from viz_core.config import TransformerConfig
 from viz_core.jobs.job import Look
@@ -136,7 +136,33 @@ def bands(
     experiment: Experiment, results: Sequence[Result], device: str | None, names: Sequence[str], number: Number, n_steps: int,
 ) -> Source:
     """results: of the runs that have begun, as far as they are measured."""
-    taken = [(r.arm, r.seed, r.steps[-1]) for r in results]
+    return code("""
+        {results}
+        from viz_core.figures.learning import BandOf, bands_figure
+        from viz_core.learning.curves import band
+        names = {names}
+        found = [band(results, arm, {number}) for arm in range(len(names))]
+        bands = [BandOf(name, x.steps, x.mean, x.low, x.high) for name, x in zip(names, found)]
+        picture = bands_figure(bands, {number}, {n_steps}, experiment.base.chance, experiment.base.floor)
+        """, results=_results(experiment, results, device), names=list(names), number=number, n_steps=n_steps)
+
+
+def arms(
+    experiment: Experiment, results: Sequence[Result], device: str | None, names: Sequence[str], number: Number
+) -> Source:
+    """The table of the arms at the end. results: of the runs that have stopped."""
+    return code("""
+        {results}
+        from viz_core import tables
+        from viz_core.learning.curves import at_the_end
+        frame = tables.arms({names}, at_the_end(results, {number}))
+        """, results=_results(experiment, results, device), names=[names[arm] for arm in sorted({r.arm for r in results})],
+                number=number)
+
+
+def _results(experiment: Experiment, results: Sequence[Result], device: str | None) -> Source:
+    """The lines that make `experiment` and `results`, as far as each run has come, and why it stopped if it diverged."""
+    taken = [(r.arm, r.seed, r.steps[-1] if r.steps else 0, *(["diverged"] if r.diverged else [])) for r in results]
     if not taken:
         trained = Source("results = []  # nothing is trained yet")
     elif taken == [(arm, seed, recipe.steps) for arm, seed, recipe in experiment.runs()]:
@@ -148,33 +174,59 @@ def bands(
         trained = code("""
             from viz_core.learning.moments import train
             results = []
-            for arm, seed, steps in {taken}:  # steps: as far as each run has come
+            for arm, seed, steps, *why in {taken}:  # steps: as far as each run has come; why it stopped before
                 recipe = experiment.recipe(experiment.arms[arm], seed)
-                results.append(train({arguments}).result(arm, seed))
+                results.append(train({arguments}).result(arm, seed, *why))
             """, taken=taken, arguments=_arguments(Source("steps"), device))
     return code("""
         {experiment}
         {trained}
-        from viz_core.figures.learning import BandOf, bands_figure
-        from viz_core.learning.curves import band
-        names = {names}
-        found = [band(results, arm, {number}) for arm in range(len(names))]
-        bands = [BandOf(name, x.steps, x.mean, x.low, x.high) for name, x in zip(names, found)]
-        picture = bands_figure(bands, {number}, {n_steps}, experiment.base.chance, experiment.base.floor)
-        """, experiment=_experiment(experiment), trained=trained, names=list(names), number=number, n_steps=n_steps)
+        """, experiment=_experiment(experiment), trained=trained)
 
 
 def lengths(experiment: Experiment, names: Sequence[str], test: Sequence[int], device: str | None) -> Source:
     return code("""
-        {experiment}
+        {models}
         from viz_core.figures.learning import length_panel
         from viz_core.learning.length_grid import length_grid
+        grid = length_grid(models, {test})
+        panels = [length_panel({names}, grid.test, grid.accuracy, max(grid.train))]
+        """, models=_models(experiment, device), test=tuple(test), names=list(names))
+
+
+def again(experiment: Experiment, names: Sequence[str], changes: Mapping[str, Any], device: str | None) -> Source:
+    """The table of the trained models with a switch changed afterwards."""
+    return code("""
+        {models}
+        from viz_core import tables
+        from viz_core.learning.setups import measured_again
+        frame = tables.measured({names}, [measured_again(model, recipe, {changes}) for model, recipe in models])
+        """, models=_models(experiment, device), names=list(names), changes=dict(changes))
+
+
+def best_heads(experiment: Experiment, names: Sequence[str], blocks: Sequence[int], device: str | None) -> Source:
+    """The table of each model's best head on repeated blocks of several lengths."""
+    return code("""
+        {models}
+        from viz_core import tables
+        from viz_core.learning.induction import on_repeats
+        from viz_core.learning.tasks.symbols import FIRST
+        shares = [
+            [float(on_repeats(model, recipe.parameters["symbols"], block, FIRST).max()) for block in {blocks}]
+            for model, recipe in models
+        ]
+        frame = tables.induction({names}, {blocks}, shares)
+        """, models=_models(experiment, device), names=list(names), blocks=tuple(blocks))
+
+
+def _models(experiment: Experiment, device: str | None) -> Source:
+    """The lines that make `models`, the trained model of each arm's first seed with its recipe."""
+    return code("""
+        {experiment}
         from viz_core.learning.training_run import finished
         recipes = [recipe for arm, seed, recipe in experiment.runs() if seed == {seed}]
-        grid = length_grid([(finished({arguments}), recipe) for recipe in recipes], {test})
-        panels = [length_panel({names}, grid.test, grid.accuracy, max(grid.train))]
-        """, experiment=_experiment(experiment), seed=experiment.seeds[0], arguments=_arguments(None, device), test=tuple(test),
-                names=list(names))
+        models = [(finished({arguments}), recipe) for recipe in recipes]
+        """, experiment=_experiment(experiment), seed=experiment.seeds[0], arguments=_arguments(None, device))
 
 
 def _experiment(experiment: Experiment) -> Source:

@@ -62,7 +62,8 @@ def _again(
 
     data_table(tables.measured([names[arm] for __, arm in firsts], found), "train_again", {
         "model": _("Trained"), "loss": numeric(_("Held-out loss"), 5), "accuracy": numeric(_("Held-out accuracy"), percent=True),
-    }, _("The trained models, measured again"))
+    }, _("The trained models, measured again"),
+        code=lambda: snippets.again(experiment, [names[arm] for __, arm in firsts], setup.again, job.runs[0].device))
 
 
 def _title(name: str) -> str:
@@ -101,7 +102,8 @@ def _induction(
 
     blocks = {f"block_{n}": numeric(_("Block of {n}", n=n), percent=True) for n in setup.blocks}
     data_table(tables.induction([names[arm] for __, arm in firsts], setup.blocks, found), "train_induction",
-               {"model": _("Model"), **blocks}, _("The best head of each model"))
+               {"model": _("Model"), **blocks}, _("The best head of each model"),
+               code=lambda: snippets.best_heads(experiment, [names[arm] for __, arm in firsts], setup.blocks, job.runs[0].device))
 
 
 def _once(job: Look, kind: str, make: Callable[[], T]) -> T:

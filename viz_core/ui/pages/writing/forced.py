@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from math import log
+from typing import Any
 
 import streamlit as st
 
@@ -48,7 +49,7 @@ def forced(lab: Lab, begun: Beginning) -> None:
                   code=lambda: snippets.losses(lab, begun, labels, slip))
     if found is not None:
         st.markdown(_words(found, [name(i) for i in labels], [name(i) for i in found.written]))
-        _both_texts(lab, begun, labels, found)
+        _both_texts(lab, begun, labels, found, slip)
     _example()
 
 
@@ -107,17 +108,21 @@ def _words(found: Slipped, labels: Sequence[str], written: Sequence[str]) -> str
     return " ".join(said)
 
 
-def _both_texts(lab: Lab, begun: Beginning, labels: tuple[int, ...], found: Slipped) -> None:
+def _both_texts(lab: Lab, begun: Beginning, labels: tuple[int, ...], found: Slipped, slip: int) -> None:
     """One line for each place: what each way reads last, the true token, and what each way would write."""
     from viz_core import tables
 
     both = replace(found.forcing, written=found.written, free=found.free)
-    frame = tables.forcing(both, labels, begun.start()[-1], lambda id: named(lab.word("target", id, begun.item)))
-    data_table(frame.assign(place=frame["place"] + 1), "write_both", {
+    frame = tables.forcing(both, labels, begun.start()[-1], lambda id: lab.word("target", id, begun.item))
+    words: dict[str, list[Any]] = {"place": [place + 1 for place in frame["place"]]}
+    for name in ("input", "label", "predicted", "own_input", "written"):
+        words[name] = [None if word is None else named(word) for word in frame[name]]
+    data_table(frame, "write_both", {
         "place": _("place"), "input": _("true input"), "label": _("true token (label)"), "predicted": _("would write"),
         "forced_loss": numeric(_("loss, forced")), "own_input": _("own input"), "written": _("writes"),
         "free_loss": numeric(_("loss, free")),
-    }, _("Both texts, token by token"), missing="–")
+    }, _("Both texts, token by token"), missing="–", words=words,
+        code=lambda: snippets.both_texts(lab, begun, labels, slip))
 
 
 def _example() -> None:

@@ -7,11 +7,10 @@ import numpy as np
 from viz_core.figures.curves import Curves
 from viz_core.generation.strategy import Beam, Greedy, Sampling, Strategy
 from viz_core.language import translate as _
-from viz_core.ui.components.glosses import shown_glosses
 from viz_core.ui.pages.writing.beginning import Beginning, longest, strategy
 from viz_core.ui.pages.writing.paths import BEAM, Told, title
 from viz_core.ui.shell import Lab, view
-from viz_core.ui.shell.code import Source, code, model_code, tokenizers_code, traced_code, word_code
+from viz_core.ui.shell.code import Source, code, glosses_code, model_code, tokenizers_code, traced_code, word_code
 
 
 def attended(lab: Lab, begun: Beginning, how: Strategy, layer: int, length: int) -> Source:
@@ -26,8 +25,8 @@ def attended(lab: Lab, begun: Beginning, how: Strategy, layer: int, length: int)
         text = reading([*start, *trail.ids], source, words=words)
         panels = attended_panels(trace(model, text), {layer}, {length}{glosses})
         """, begin=_begin(lab, begun, named=True), trail=_trail(lab, how), layer=layer, length=length, names=names,
-                readers=Source(tokenizers_code(lab, begun.item) + (
-                    "" if lab.setup.origin is not None else "from viz_core.analysis.summary import word_of\n")), glosses=_glosses())
+                glosses=glosses_code(), readers=Source(tokenizers_code(lab, begun.item) + (
+                    "" if lab.setup.origin is not None else "from viz_core.analysis.summary import word_of\n")))
 
 
 def chosen(lab: Lab, begun: Beginning, how: Strategy, at: int) -> Source:
@@ -66,13 +65,13 @@ def _candidates(lab: Lab, how: Strategy, at: int, search: str, *, marked: bool) 
             sampling = {how}
             found = draw(trail.logits[{at}], sampling, float(trail.numbers[{at}]))
             candidates = drawn_words(found, sampling, word{glosses})
-            """, how=how, at=at, glosses=_glosses())
+            """, how=how, at=at, glosses=glosses_code())
     return code("""
         from viz_core.figures.writing import likeliest
         from viz_core.generate import Sampling
         from viz_core.generation.draw import draw
         candidates = likeliest(draw(trail.logits[{at}], Sampling(), 0.0), word{marked}{glosses})
-        """, at=at, marked=Source(f", trail.ids[{at}]" if marked else ""), glosses=_glosses())
+        """, at=at, marked=Source(f", trail.ids[{at}]" if marked else ""), glosses=glosses_code())
 
 
 def rows(lab: Lab, begun: Beginning, number: int, last: int) -> Source:
@@ -115,18 +114,36 @@ def costs(lab: Lab, begun: Beginning, chart: Curves, at: int, measured: tuple[np
 
 def losses(lab: Lab, begun: Beginning, labels: Sequence[int], slip: int) -> Source:
     return code("""
-        {begin}
-        {word}
+        {forced}
         from math import log
         from viz_core.figures.losses import losses_figure
-        from viz_core.generation.forcing import compare_with_slip
         from viz_core.text import visible
-        labels = {labels}
-        found = compare_with_slip(model, start, labels, source, eos_id={eos}, slip={slip})
         words, uniform = [visible(word(id)) for id in labels], log(config.output_vocab_size)
         picture = losses_figure(found.forcing.forced, found.free, words, found.parts_at, uniform{glosses})
+        """, forced=_forced(lab, begun, labels, slip), glosses=glosses_code())
+
+
+def both_texts(lab: Lab, begun: Beginning, labels: Sequence[int], slip: int) -> Source:
+    """The table of both texts, token by token."""
+    return code("""
+        {forced}
+        from dataclasses import replace
+        from viz_core import tables
+        both = replace(found.forcing, written=found.written, free=found.free)
+        frame = tables.forcing(both, labels, start[-1], word)
+        """, forced=_forced(lab, begun, labels, slip))
+
+
+def _forced(lab: Lab, begun: Beginning, labels: Sequence[int], slip: int) -> Source:
+    """The lines that make `labels` and `found`, the losses of both ways."""
+    return code("""
+        {begin}
+        {word}
+        from viz_core.generation.forcing import compare_with_slip
+        labels = {labels}
+        found = compare_with_slip(model, start, labels, source, eos_id={eos}, slip={slip})
         """, begin=_begin(lab, begun, named=True), word=word_code(lab, "target", begun.item), labels=list(labels),
-                eos=_eos(lab), slip=None if slip < 0 else slip - 1, glosses=_glosses())
+                eos=_eos(lab), slip=None if slip < 0 else slip - 1)
 
 
 def paths(lab: Lab, begun: Beginning, found: Mapping[str, Told]) -> Source:
@@ -192,7 +209,3 @@ def _trail(lab: Lab, how: Strategy) -> Source:
 
 def _eos(lab: Lab) -> int:
     return lab.tokenizers["target"].eos_id
-
-
-def _glosses() -> Source:
-    return Source(", glosses=weights.glosses" if shown_glosses() else "")
