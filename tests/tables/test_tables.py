@@ -266,6 +266,8 @@ def test_an_ablation_has_a_row_a_token(capture: Capture) -> None:
         np.testing.assert_allclose(frame[f"{name}_probability"], probs.max(axis=-1), rtol=1e-6)
     odd = run(CONFIG, ["a"], ["a \ud800 b"], weights=MODEL)
     assert "\ud800" in set(tables.ablation(odd, odd)["token"]) and "\ud800" in set(tables.predictions(odd, 0, 1)["token"])
+    for frame in (tables.ablation(odd, odd, 0, lambda id: "\ud800"), tables.predictions(odd, 0, 1, lambda id: "\ud800")):
+        assert "\ud800" in frame.to_numpy()[0]
 
 
 def test_forcing_has_a_row_a_label() -> None:

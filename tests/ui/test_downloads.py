@@ -4,9 +4,7 @@ import ast
 import gc
 import io
 import json
-import threading
 import weakref
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -27,52 +25,17 @@ from viz_core.ui.pages.attention import files
 from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET, from_link, packed
 
 ROOT = Path(__file__).parents[2]
-PAGES = {"shapes": 1}  # the pages with files that Streamlit asks for by itself, and how many
+PAGES = {"attention", "shapes", "training"}  # the pages with buttons for files; the tests below try them, and test_training.py
 SMALL = TINY | ONE_LAYER
 A = packed(from_link(SMALL | {"source": "another text"})[0])
-Files = dict[str, Callable[[], bytes]]
-
-
-@pytest.fixture
-def files_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Files]]:
-    """`files_of("attention", att_step="raw")` → the files of that page by their names, not made yet."""
-    found: Files = {}
-    draw = st.download_button
-
-    def button(label: str, data: Any, file_name: str, *args: Any, **kwargs: Any) -> bool:
-        found[file_name] = data
-        return draw(label, data, file_name, *args, **kwargs)
-
-    def files_of(page: str, **params: str) -> Files:
-        found.clear()
-        assert not open_page(page, **SMALL | params).warning
-        return dict(found)
-
-    monkeypatch.setattr(st, "download_button", button)
-    yield files_of
-
-
-def elsewhere(make: Callable[[], bytes]) -> bytes:
-    """What a thread without a session makes, as Streamlit has it made."""
-    made: list[Any] = []
-
-    def work() -> None:
-        try:
-            made.append(make())
-        except Exception as error:
-            made.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert isinstance(made[0], bytes), made[0]
-    return made[0]
 
 
 def test_the_pages_with_files_are_known() -> None:
-    """A page that gets a file belongs into PAGES, for the tests below to try it; that of Training needs a training first."""
-    modules = [*(ROOT / "viz_core/ui").rglob("*.py"), *(ROOT / "pages").glob("*.py")]
-    assert {page_of(path) for path in modules if downloads(ast.parse(path.read_text(encoding="utf-8")))} == {*PAGES, "training"}
+    """A page that gets a file belongs into PAGES, and its file into a test."""
+    modules = {path: ast.parse(path.read_text(encoding="utf-8"))
+               for path in (*(ROOT / "viz_core/ui/pages").rglob("*.py"), *(ROOT / "pages").glob("*.py"))}
+    assert {page_of(path) for path, tree in modules.items() if calls(tree, "file_button")} == PAGES
+    assert not [path for path, tree in modules.items() if calls(tree, "download_button")]  # a server would keep its bytes
 
 
 def page_of(module: Path) -> str:
@@ -81,19 +44,18 @@ def page_of(module: Path) -> str:
     return package.name if package.parent == ROOT / "viz_core/ui/pages" else module.stem
 
 
-def downloads(tree: ast.AST) -> bool:
-    return any(getattr(node, "attr", "") == "download_button" for node in ast.walk(tree))
+def calls(tree: ast.AST, name: str) -> bool:
+    return any(name in (getattr(node, "attr", ""), getattr(node, "id", "")) for node in ast.walk(tree))
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_file_is_made_without_a_session(files_of: Callable[..., Files], page: str) -> None:
-    files = files_of(page)
-    assert len(files) == PAGES[page]
-    for make in files.values():
-        assert elsewhere(make)
-    st.cache_resource.clear()  # a run that has left the store is made again
-    for make in files.values():
-        assert elsewhere(make)
+def test_the_table_of_shapes_is_that_of_the_run() -> None:
+    at = open_page("shapes", **SMALL | {"n_heads": "1"})
+    said, data = reply(widget(at, "shapes_csv").click().run())
+    assert said["name"].startswith("shapes_000_") and "_n_heads=1_" in said["name"] and said["name"].endswith(".csv")
+    capture = run(from_link(SMALL | {"n_heads": "1"})[0].config, [DEFAULT_SOURCE], [DEFAULT_TARGET], device="cpu")
+    read = pd.read_csv(io.BytesIO(data), keep_default_na=False)
+    assert read["stage"].tolist() == list(capture) and read["shape"].tolist() == [str(x.shape) for x in capture.values()]
+    assert float(read["max"].iloc[-1]) == float(capture["loss"])
 
 
 def test_a_heads_numbers_reread_by_pandas_are_the_runs() -> None:

@@ -3,8 +3,10 @@
 import io
 import json
 import struct
+from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -80,3 +82,51 @@ def test_a_long_file_is_written_in_parts_that_are_one_file() -> None:
 def test_imports_stand_in_front_once() -> None:
     text = snippet("x = 1\nfrom a import c\nfrom a import b, c\nimport z\n\n\ny = 2\n")
     assert text == "import z\nfrom a import b, c\n\nx = 1\n\ny = 2\n"
+
+
+# ---------------------------------------------------------------- tables of data, and pictures that are HTML
+
+ODD = "<s> $x$ =1+1 שלום 🎉 the the"
+TYPED = TINY | ONE_LAYER | {"source": ODD, "att_kind": "encoder", "architecture": "encoder-only"}
+
+
+def reread(data: bytes) -> pd.DataFrame:
+    return pd.read_csv(io.BytesIO(data), keep_default_na=False)
+
+
+def safe(words: Iterable[str]) -> list[str]:
+    """Words as a file has them, where a spreadsheet would compute some."""
+    return [f"'{word}" if word.startswith(("=", "+", "-", "@")) else word for word in words]
+
+
+def test_a_tables_csv_has_the_rows_of_the_page_and_no_formula() -> None:
+    at = open_page("attention", **TYPED | {"att_more": "break", "att_temperature": "2"})
+    said, data = asked(at, "att_changes", "csv")
+    (shown,), read = [table.value for table in at.dataframe], reread(data)
+    assert not said["problem"] and said["mime"] == "text/csv"
+    assert read["token"].tolist() == safe(shown["token"])
+    assert read["token"].tolist()[6:] == ["'=", "1", "'+", "1", "שלום", "🎉", "the", "the"]
+    assert read["change"].astype(np.float32).tolist() == shown["change"].tolist() and read["change"].max() > 0
+
+
+def test_the_file_of_a_table_has_the_values_for_which_the_page_has_words() -> None:
+    at = open_page("norms", **TINY | ONE_LAYER | {"norm_section": "batchnorm"})
+    read = reread(asked(at, "norm_contexts", "csv")[1])
+    (shown,) = (table.value for table in at.dataframe)
+    assert shown["context"].tolist()[0] == "the whole batch, with padding"
+    assert read["context"].tolist() == ["batch", "words", "sentence", "token"]
+    assert read["batch_norm"].tolist() == shown["batch_norm"].tolist()
+    about = json.loads(asked(at, "norm_contexts", "json")[1])
+    assert about["link"] == LINK and about["rows"] == 4 and list(about["columns"]) == list(read)
+
+
+def test_the_table_of_contributions_has_every_key() -> None:
+    at = open_page("attention", **TYPED)
+    said, data = asked(at, "att_contributions", "csv")
+    read = reread(data)
+    assert not said["problem"] and read["key_token"].tolist()[6:14] == ["'=", "1", "'+", "1", "שלום", "🎉", "the", "the"]
+    assert read["weight"].sum() == pytest.approx(1) and (read["length"] > 0).all()
+    products, way = (reread(asked(at, key, "csv")[1]).set_index(name)["value"]
+                     for key, name in (("att_products", "feature"), ("att_chain", "step")))
+    raw, weight, recorded = (float(way[step]) for step in ("raw", "weight", "recorded"))
+    assert products.sum() == pytest.approx(raw) and weight == pytest.approx(recorded, abs=1e-6)

@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.model.small import SMALL
-from tests.ui.helpers import Open, components, go, open_page, sound, tiny, widget
+from tests.ui.helpers import Open, components, go, open_page, sound, tiny, widget, widgets
 from viz_core import tables
 from viz_core.analysis.shapes import ledger, statistics, with_statistics
 from viz_core.config import CHOICES, TransformerConfig
@@ -317,7 +317,7 @@ def test_what_costs_most_is_drawn_once_it_is_unfolded(open_shapes: Open) -> None
 def test_without_a_text_there_are_parameters_and_growth(open_shapes: Open) -> None:
     at = open_shapes(**tiny(source=" "))
     assert "nothing to read yet" in at.warning[0].value
-    assert not components(at) and not at.get("download_button")
+    assert not components(at) and not widgets(at, "shapes_csv")
     assert charts(at) == ["Parameters by block", "FLOPs against tokens", "Recorded bytes against tokens"]
 
 

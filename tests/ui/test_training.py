@@ -1,14 +1,12 @@
 """The page Training without a browser: a recipe from its controls, a run from beginning to end, its moments, and experiments."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import (
@@ -28,6 +26,7 @@ from tests.ui.helpers import (
     widgets,
     words,
 )
+from tests.ui.test_save import reply
 from viz_core.config import FIELDS, Architecture, TransformerConfig
 from viz_core.formats import percent, rounded
 from viz_core.jobs.engine import engine
@@ -210,19 +209,11 @@ def test_the_words_taken_along_are_those_of_the_sentence(task: str) -> None:
 
 
 def test_the_file_that_is_downloaded_opens_as_the_same_weights(
-    trained: AppTest, open_training: Open, monkeypatch: pytest.MonkeyPatch
+    trained: AppTest, open_training: Open
 ) -> None:
-    found, draw = {}, st.download_button
-
-    def button(label: str, data: Callable[[], bytes], file_name: str, **kwargs: Any) -> bool:
-        found[file_name] = data
-        return draw(label, data, file_name=file_name, **kwargs)
-
-    monkeypatch.setattr(st, "download_button", button)
-    open_training(**link(trained))
-    ((name, data),) = found.items()
-    again = opened(data())
-    assert name == f"{again.name}.safetensors" and again.step == 50
+    said, data = reply(widget(open_training(**link(trained)), "train_download").click().run())
+    again = opened(data)
+    assert said["name"] == f"{again.name}.safetensors" and again.step == 50
     assert again.recipe == engine().asked(link(trained)["train_job"])
 
 

@@ -29,6 +29,15 @@ const inFile = (value) => value.replace(/url\(["']?[^#)]*#([^"')]+)["']?\)/g, "u
 const sharesLine = (a, b) => Math.abs(a.top + a.bottom - b.top - b.bottom) < Math.min(a.height, b.height);
 const meet = (a, b) => (!a ? b : { left: Math.max(a.left, b.left), top: Math.max(a.top, b.top), right: Math.min(a.right, b.right), bottom: Math.min(a.bottom, b.bottom) });
 
+/* The part of a box that a background image takes, where it has a size and is not repeated. */
+function partOf(at, size, position, repeat) {
+  const of = (text, whole) => (text.endsWith("%") ? (parseFloat(text) / 100) * whole : parseFloat(text));
+  const [wide, high] = size.split(" "), [right, down] = position.split(" ");
+  if (repeat !== "no-repeat" || !high || size.includes("auto")) return at;
+  const width = of(wide, at.width), height = of(high, at.height);
+  return { x: at.x + of(right, at.width - width), y: at.y + of(down, at.height - height), width, height };
+}
+
 class Tracer {
   constructor(sheet) { Object.assign(this, { sheet, range: document.createRange() }); }
 
@@ -88,9 +97,9 @@ class Tracer {
     if (!rect.width || !rect.height) return;
     const at = { x: rect.left - this.sheet.left, y: rect.top - this.sheet.top, width: rect.width, height: rect.height };
     const corners = ["TopLeft", "TopRight", "BottomRight", "BottomLeft"].map((corner) => Math.min(parseFloat(style[`border${corner}Radius`]) || 0, rect.height / 2, rect.width / 2));
-    const add = (attributes, out = 0) => {
+    const add = (attributes, out = 0, { x, y, width, height } = at) => {
       this.sheet.cover(rect, clip);
-      const { x, y, width, height } = at, [r] = corners, alike = corners.every((each) => each === r);
+      const [r] = corners, alike = corners.every((each) => each === r);
       const grown = { x: x - out, y: y - out, width: width + 2 * out, height: height + 2 * out };
       if (alike) return this.sheet.add("rect", { ...grown, rx: r ? Math.max(0, r + out) : null, ...attributes });
       const [a, b, c, d] = corners, arc = (radius, u, v) => `a${px(radius)} ${px(radius)} 0 0 1 ${px(u)} ${px(v)}`;
@@ -102,9 +111,10 @@ class Tracer {
     }
     if (colourOf(style.backgroundColor)[1]) add(paint("fill", style.backgroundColor));
     if (style.backgroundImage !== "none")
-      for (const image of commas(style.backgroundImage).reverse()) {
-        const fill = this.gradient(image, at) ?? this.tiles(image, style, at);
-        if (fill) add({ fill });
+      for (const [i, image] of [...commas(style.backgroundImage).entries()].reverse()) {
+        const part = partOf(at, ...["Size", "Position", "Repeat"].map((name) => commas(style[`background${name}`]).at(i) ?? ""));
+        const fill = this.gradient(image, part) ?? this.tiles(image, style, at);
+        if (fill) add({ fill }, 0, part);
       }
     const sides = ["Top", "Right", "Bottom", "Left"].map((side) => ({
       wide: style[`border${side}Style`] === "none" ? 0 : parseFloat(style[`border${side}Width`]), colour: style[`border${side}Color`], line: style[`border${side}Style`] }));

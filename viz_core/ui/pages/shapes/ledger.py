@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 
 import streamlit as st
@@ -11,12 +11,13 @@ from viz_core.analysis.shapes import Line, changed, ledger, statistics, with_sta
 from viz_core.figures.shapes import PART_TITLES
 from viz_core.language import translate as _
 from viz_core.stages import block_title
+from viz_core.ui.components.saving import file_button
 from viz_core.ui.components.table import Cell, Filter, Head, LedgerRow, Mark, Split, as_text, ledger_table
 from viz_core.ui.escape import code
 from viz_core.ui.pages.shapes.change import against_a
 from viz_core.ui.pages.shapes.columns import ALL, AMOUNTS, COLUMN_TITLES, COLUMNS, Column, sizes
 from viz_core.ui.pages.shapes.size import Size, marked_against, size_of, size_of_a
-from viz_core.ui.shell import Lab, below, lab_of, look, open_stage, picture, present, set_view, view, view_widget, write_link
+from viz_core.ui.shell import Lab, below, look, open_stage, picture, present, set_view, view, view_widget, write_link
 from viz_core.ui.shell.differences import differences
 from viz_core.ui.shell.setup import Setup, changes, unpacked
 
@@ -49,10 +50,8 @@ def table() -> None:
         with st.popover(_("More columns"), icon=":material/view_column:", key="shapes_more"):
             view_widget(st.pills, "shapes_columns", _("More columns"), selection_mode="multi", label_visibility="collapsed",
                         format_func=COLUMN_TITLES.get)
-        st.download_button(
-            _("Download the full table (CSV)"), partial(csv_file, lab.setup), file_name(lab.setup), "text/csv", key="shapes_csv",
-            icon=":material/download:", on_click="ignore", help=_("All tensors with all columns."),
-        )
+        file_button(_("Download the full table (CSV)"), "shapes_csv", file_name(lab.setup), "text/csv",
+                    partial(csv_file, lab, lines), icon=":material/download:", help=_("All tensors with all columns."))
         view_widget(st.toggle, "shapes_marked", _("Show only changes"), disabled=before is None)
     write_link()
 
@@ -150,20 +149,16 @@ def _measured(lab: Lab, lines: tuple[Line, ...]) -> tuple[Line, ...]:
     return with_statistics(lines, cached_result("ledger statistics", lab.key(), lambda: statistics(capture)))
 
 
-def csv_file(setup: Setup) -> bytes:
-    """The ledger of a setup with the statistics of its run. It is requested outside of any session and kept as long as one."""
-    lab = lab_of(setup)
-    size = size_of(lab)
-    if size is None:
-        raise ValueError(_("This setup has no text: type a sentence."))
-    return as_csv(_measured(lab, ledger(*size)))
+def csv_file(lab: Lab, lines: tuple[Line, ...], progress: Callable[[float], object]) -> bytes:
+    """The ledger with the statistics of its run, where there is one."""
+    return as_csv(_measured(lab, lines), progress)
 
 
-def as_csv(lines: Sequence[Line]) -> bytes:
+def as_csv(lines: Sequence[Line], progress: Callable[[float], object] = lambda share: None) -> bytes:
     """Every line as `viz_core.tables.lines` has it, with its names in code."""
     from viz_core import tables  # here: pandas takes half a second, and the page is shown without it
 
-    return tables.csv_of(tables.lines(lines))
+    return tables.csv_of(tables.lines(lines), progress)
 
 
 def file_name(setup: Setup) -> str:

@@ -13,6 +13,7 @@ from viz_core.learning.recipe import Recipe
 from viz_core.learning.tasks.symbols import FIRST, symbols_of
 from viz_core.limits import MAX_GUEST_FILE, megabytes
 from viz_core.problems import Problem
+from viz_core.ui.components.saving import file_button
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.training.asked import own_words
 from viz_core.ui.shell import Lab, use_weights
@@ -26,9 +27,9 @@ def keep_it(lab: Lab, job: Look | None, moments: Moments | None, at: int) -> Non
     with st.container(horizontal=True, vertical_alignment="bottom", key="train_keep"):
         st.button(_("Use these weights on every page"), icon=":material/hub:", key="train_use", on_click=_use, args=(made,),
                   disabled=made is None)
-        st.download_button(_("Download them with their recipe"), (lambda: made.to_bytes()) if made else b"", on_click="ignore",
-                           file_name=f"{made.name}.safetensors" if made else "weights.safetensors", key="train_download",
-                           icon=":material/download:", disabled=made is None)
+        file_button(_("Download them with their recipe"), "train_download", f"{made.name}.safetensors" if made else "",
+                    "application/octet-stream", lambda progress: made.to_bytes() if made else b"",
+                    icon=":material/download:", disabled=made is None)
     with st.popover(_("Open a file of weights"), icon=":material/upload:"):
         file = st.file_uploader(_("A file that was downloaded here, at most {size}", size=megabytes(MAX_GUEST_FILE, 0)),
                                 type=["safetensors"], key="train_file")
