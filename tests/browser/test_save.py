@@ -17,7 +17,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests.browser.helpers import idle, keyed, open_page
+from tests.browser.helpers import idle, open_page
+from tests.browser.test_accessibility import violations
 from viz_core.figures import assets
 
 if TYPE_CHECKING:
@@ -37,11 +38,14 @@ PICTURES = [
     (WAVES, "pos_waves", []),
     ("positions?" + urlencode(TYPED | {"pos_section": "matrix"}), "pos_wavelengths", []),
     ("positions?" + urlencode(TYPED | {"pos_section": "clock"}), "pos_clock", []),
+    (CROSS, "att_products", []),
+    ("norms?" + urlencode(TYPED), "norm_blocks", ["LayerNorm", "Self-attention", "resid_mid"]),  # they stand in an image
 ]
+BROKEN = "attention?" + urlencode(TYPED | {"att_more": "break", "att_temperature": "4"})
 ROOTS = ", ".join(f".{root}" for root, _ in assets.PICTURES.values())
 # The element in which a picture is drawn; where it is on the page; and its words that are seen, in elements and drawings.
 ROOT = """((node) => node.querySelector("[data-testid='stBidiComponentIsolated']")?.shadowRoot.querySelector("ROOTS")
-    ?? node.querySelector("[data-testid='stPlotlyChart']"))""".replace("ROOTS", ROOTS)
+    ?? node.querySelector("[data-testid='stPlotlyChart']") ?? node)""".replace("ROOTS", ROOTS)
 PLACE = f"(node) => {{ const box = {ROOT}(node).getBoundingClientRect(); return [box.left, box.top]; }}"
 WORDS = """(node) => {
     const words = [], range = document.createRange(), walker = document.createTreeWalker(ROOT(node), NodeFilter.SHOW_TEXT);
@@ -58,12 +62,18 @@ WORDS = """(node) => {
 TITLED = f"(node, title) => {{ {ROOT}(node).querySelector('figcaption').textContent = title + '\\ud800'; }}"
 
 
+def place(page: Page, key: str) -> Locator:
+    """A picture or a table: an element of its own with this key, or a part of a page's HTML."""
+    return page.locator(f'[data-key="{key}"], .st-key-{key}')
+
+
 def opener(page: Page, key: str) -> Locator:
     """The Save button of the picture with this key, seen because the pointer is on the picture."""
-    place, button = keyed(page, key), keyed(page, key).locator(".lab-save > button")
+    picture = place(page, key)
+    button = picture.locator(".lab-save > button")
     button.wait_for()
-    place.scroll_into_view_if_needed()
-    place.hover(position={"x": 20, "y": 60}, force=True)
+    picture.scroll_into_view_if_needed()
+    picture.hover(position={"x": 20, "y": 60}, force=True)
     return button
 
 
@@ -110,7 +120,7 @@ def test_a_picture_says_in_its_files_what_the_page_shows(
     words = Counter(" ".join(text for e in root.iter(f"{SVG}text") for text in e.itertext()).split())
     page.mouse.move(0, 0)
     idle(page)
-    shown = keyed(page, key).evaluate(WORDS)
+    shown = place(page, key).evaluate(WORDS)
     assert shown and not Counter([*shown, *labels]) - words
     assert root.find(f".//{DC}source").text == page.url and root.find(f"{SVG}title").text
     refers = [value for e in root.iter() for at, value in e.attrib.items() if at.endswith("href") or "url(" in value]
@@ -132,7 +142,7 @@ LEFT_OUT = ":is(.lab-save, .as-table, .play, .hint, input) { visibility: hidden 
 
 def near(page: Page, key: str, read: Image.Image, left: float, top: float) -> None:
     """The file's pixels are those of the page without what it leaves out, but for the smoothing of letters."""
-    x, y = keyed(page, key).evaluate(PLACE)
+    x, y = place(page, key).evaluate(PLACE)
     x, y, window = x + left, y + top, page.viewport_size
     skip = [max(0, round(-at)) for at in (x, y)]  # paper beyond the window
     wide, high = (min(side // 2 - cut, round(most - max(0, at)))
@@ -208,10 +218,58 @@ def test_the_keyboard_alone(serve: Callable[..., str], turn_to: Callable[..., Pa
 
 def test_whatever_was_typed_is_data_in_the_svg(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
     page = turn_to(f"{serve()}/{CROSS}")
-    keyed(page, "att_matrix").evaluate(TITLED, "a\u0001b </text>&amp;\" ]]> \ufffe")
+    place(page, "att_matrix").evaluate(TITLED, "a\u0001b </text>&amp;\" ]]> \ufffe")
     root = ElementTree.fromstring(saved(page, "att_matrix", "svg")[1])
     said = 'a\ufffdb </text>&amp;" ]]> \ufffd\ufffd'
     assert said in [e.text for e in root.iter(f"{SVG}text")]
     assert root.find(f"{SVG}title").text == "Cross-attention, layer 1, head 1: weights"
     page.reload()
     idle(page)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_table_of_data_has_a_menu_without_pictures(serve: Callable[..., str], turn_to: Callable[..., Page], theme: str) -> None:
+    page = turn_to(f"{serve()}/{BROKEN}", theme=theme)
+    place(page, "att_changes").scroll_into_view_if_needed()
+    expect(place(page, "att_changes").get_by_role("columnheader", name="token", include_hidden=True)).to_have_count(1)
+    tokens = [row.locator("td").first.text_content() for row in place(page, "att_changes").locator("tbody tr").all()]
+    name, csv = saved(page, "att_changes", "csv")
+    read = pd.read_csv(io.BytesIO(csv), keep_default_na=False)
+    assert name == "attention_what-changed-at-each-token.csv" and tokens
+    assert [token.removeprefix("'") for token in read["token"]][: len(tokens)] == [token.split(" ")[0] for token in tokens]
+    assert page.locator(".lab-save-menu").count() == 0
+
+    button, menu = opener(page, "att_changes"), page.locator(".lab-save-menu")
+    own, tools, table = (place(page, "att_changes").locator(of).bounding_box()
+                         for of in (".lab-save", "[data-testid=stElementToolbar]", "[data-testid=stDataFrameResizable]"))
+    assert own["y"] + own["height"] <= table["y"] and tools["x"] + tools["width"] <= own["x"]  # it covers neither
+    place(page, "att_hidden").locator(".lab-save > button").focus()  # of the picture before it
+    page.keyboard.press("Tab")
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+    offered = menu.locator("[role=menuitem]:visible")
+    expect(offered).to_have_count(3)
+    assert [entry.get_attribute("data-what") for entry in offered.all()] == ["csv", "json", "python"]
+    expect(offered.first).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    assert not violations(page)
+    page.keyboard.press("Enter")
+    expect(menu.locator("pre")).to_contain_text("frame = tables.ablation(capture, ablated, 0, word)")
+    page.keyboard.press("Escape")
+    expect(button).to_be_focused()
+
+
+def test_each_picture_of_one_element_has_its_own_menu(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(f"{serve()}/{CROSS}")
+    for key, column, top in (("att_contributions", "weight", 1), ("att_values", "value", None)):
+        read = pd.read_csv(io.BytesIO(saved(page, key, "csv")[1]), keep_default_na=False)
+        shown = [float(x) for x in place(page, key).locator("[style*=tabular-nums]").all_text_contents()]
+        if top:
+            assert {f"{x:.4g}" for x in read[column]} >= {f"{x:.4g}" for x in shown[::2]} and len(shown) > 10
+        else:
+            assert len(read) == place(page, key).locator("[role=img] > div").count()
+    entry(page, "att_chain", "python").click()
+    expect(page.locator(".lab-save-menu pre")).to_contain_text("chain_html(steps)")
+    assert not violations(page)
+    page.keyboard.press("Escape")
+    expect(page.locator(".lab-save-menu")).to_have_count(0)

@@ -95,7 +95,8 @@ class Saver {
     const arrive = () => this.place(picture);
     container.addEventListener("pointerenter", arrive);
     container.addEventListener("focusin", arrive);
-    container.append(host);
+    if (root.matches(TABLE)) container.prepend(host); // the Tab key goes from cell to cell in it, and not out at its end
+    else container.append(host);
     this.name(picture);
     root.labSave = picture;
     this.sizes.observe(root);
