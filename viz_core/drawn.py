@@ -5,18 +5,19 @@
     drawn.curves(chart), drawn.lines(weights, queries, keys), drawn.clocks(hands, position)
     drawn.heads([every_head(capture, "cross")])              a row a weight of all heads
     drawn.features(x), drawn.chain(steps), drawn.contributions(keys, weights, lengths), drawn.next_words(found, words),
-    drawn.members(found, words, tokens), drawn.blocks()      of pictures that are HTML
+    drawn.members(found, words, tokens), drawn.arithmetic(terms(...)), drawn.blocks()    of pictures that are HTML
 
 `viz_core.tables` has the tables of whole runs and experiments. Columns have names in code.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from viz_core.analysis.arithmetic import Arithmetic, Number, Vector
 from viz_core.analysis.attention import Chain
 from viz_core.analysis.labelled_weights import EveryHead
 from viz_core.analysis.summary import Prediction
@@ -176,6 +177,35 @@ def _members(shown: Members, words: np.ndarray, tokens: Sequence[Sequence[str]])
         "norm": _repeated(shown.norm, sentence.size), "sentence": sentence, "position": token, "token": names, "feature": feature,
         "shares_mean": shown.cells.ravel(), "padding": ~words[sentence, token],
     })
+
+
+def arithmetic(shown: Arithmetic) -> pd.DataFrame:
+    """One row a number that a cell was computed from, and a row for what each part of the computation gives.
+
+    part: its place in the computation, and its kind. stage, index: the cell in a stage or a parameter, "" for a constant.
+    """
+    return pd.DataFrame([
+        (n, type(part).__name__, *number)
+        for n, part in enumerate(shown.parts) for number in (*_numbers(part), ("result", "", "", float(part.result)))
+    ], columns=["part", "kind", "role", "stage", "index", "value"])
+
+
+def _numbers(part: Any, role: str = "") -> Iterator[tuple[str, str, str, float]]:
+    """The numbers inside a part, in the order of its fields, each with its role and its place."""
+    match part:
+        case Number(role, value, source, index):
+            yield role, source, " ".join(map(str, index)), float(value)
+        case Vector(role, values, _, source, index):
+            for i, value in enumerate(values):
+                yield role, source, " ".join(str(i if at is None else at) for at in index), float(value)
+        case tuple():
+            for each in part:
+                yield from _numbers(each, role)
+        case bool() | int() | float():
+            yield role, "", "", float(part)
+        case _ if is_dataclass(part):
+            for field in fields(part):
+                yield from _numbers(getattr(part, field.name), field.name)
 
 
 def blocks(lit: str = "", cross: bool = False) -> pd.DataFrame:

@@ -156,12 +156,14 @@ def _revision(figure: Mapping[str, Any]) -> str:
 
 
 def drawn_html(
-    body: str, key: str, table: str, shown: Sequence[Any], code: Callable[[], str], name: str = "", rows: int = 0
+    body: str, key: str, table: str, shown: Sequence[Any], code: Callable[[], str], name: str = "", rows: int = 0,
+    end: str = "html",
 ) -> str:
     """HTML that is a picture of its own, as a part of the HTML of a page: the Save menu finds it there.
 
     table, shown: the function of `viz_core.drawn` that makes its table, and what of; rows: about how many that has. code: the
-    lines that make `shown`, this HTML, and `frame` in a notebook. name: what it shows, where it has no caption.
+    lines that make `shown`, this HTML, and `frame` in a notebook, or `frame` alone where the end of `ENDS` is "frame". name: what
+    it shows, where it has no caption.
     """
     def numbers() -> "pd.DataFrame":
         from viz_core import drawn  # with pandas: see `offer`
@@ -169,7 +171,7 @@ def drawn_html(
         found: pd.DataFrame = getattr(drawn, table)(*shown)
         return found
 
-    offer(key, "html", (body,), code, rows, numbers)
+    offer(key, end, (body,), code, rows, numbers)
     named = f' data-name="{html.escape(name)}"' if name else ""
     return f'<div class="lab-html" data-key="{key}"{named}>{body}</div>'
 

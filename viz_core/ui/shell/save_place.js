@@ -45,7 +45,8 @@ function obstacles(root, bottom) {
     range.selectNodeContents(node);
     boxes.push(range.getBoundingClientRect());
   }
-  for (const node of root.querySelectorAll(root.matches(HTML) ? "*" : SOLID)) if (!root.matches(HTML) || painted(node)) boxes.push(node.getBoundingClientRect());
+  if (root.matches(HTML)) boxes.push(...[...root.querySelectorAll("*")].flatMap((node) => painted(node, root)));
+  else for (const node of root.querySelectorAll(SOLID)) boxes.push(node.getBoundingClientRect());
   for (const canvas of root.querySelectorAll("canvas")) {
     const box = canvas.getBoundingClientRect(), scale = canvas.width / box.width, high = Math.floor((Math.min(box.bottom, bottom) - box.top) * scale);
     if (!(high > 0) || !canvas.width) continue;
@@ -61,11 +62,15 @@ function obstacles(root, bottom) {
   return [(x, y, side) => near.some((box) => box.left < x + side && box.right > x && box.top < y + side && box.bottom > y), ...drawn];
 }
 
-/* Whether something is drawn in an element of HTML itself; the Save button is none of the picture. */
-function painted(node) {
-  if (node.closest(".lab-save")) return false;
-  const { backgroundColor, backgroundImage, borderTopStyle } = getComputedStyle(node);
-  return node.localName === "img" || backgroundImage !== "none" || borderTopStyle !== "none" || !/^transparent$|, 0\)$|\/ 0\)$/.test(backgroundColor);
+/* The boxes in which something is drawn by an element of HTML itself: inside a frame around all of the picture there is room. The
+ * Save button is none of the picture. */
+function painted(node, root) {
+  const { backgroundColor, backgroundImage, borderTopStyle } = getComputedStyle(node), box = node.getBoundingClientRect();
+  const { left, right, top, width, height } = box, framed = borderTopStyle !== "none";
+  const drawn = node.localName === "img" || backgroundImage !== "none" || framed || !/^transparent$|, 0\)$|\/ 0\)$/.test(backgroundColor);
+  if (!drawn || node.closest(".lab-save")) return [];
+  if (!framed || width * height < 0.9 * root.clientWidth * root.clientHeight) return [box];
+  return [{ left, right, top, bottom: top + 1, width, height: 1 }, { left: right - 1, right, top, bottom: top + height, width: 1, height }];
 }
 
 /* Put the button as near to the top right corner as it is free; above that corner, where the top is full. */

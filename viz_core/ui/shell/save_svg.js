@@ -4,6 +4,7 @@
 
 const EDGE = 8; // pixels of paper around what is drawn
 const LEFT_OUT = ".as-table, .numbers, .play, input, select, .turn, .curves .hint, .modebar-container, .hoverlayer, .no-save, .lab-save, foreignObject, style, script";
+const FOLDED = "details:not([open]) > :not(summary)"; // they have a place all the same
 const SHAPES = ["rect", "path", "circle", "ellipse", "line", "polyline", "polygon"];
 const KEPT = new Set(["d", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r", "rx", "ry", "fx", "fy", "dx", "dy", "width", "height", "points",
   "transform", "viewBox", "preserveAspectRatio", "textLength", "lengthAdjust", "offset", "id", "gradientUnits", "gradientTransform",
@@ -45,7 +46,7 @@ class Tracer {
 
   /* clip: the part of the page in which what is inside can be seen; limit: where a line of text ends in "…", and at which side. */
   walk(node, clip = null, limit = null) {
-    if (node.matches(LEFT_OUT)) return;
+    if (node.matches(LEFT_OUT) || node.matches(FOLDED)) return;
     const style = getComputedStyle(node), opacity = Number(style.opacity);
     if (style.display === "none" || !opacity) return;
     if (opacity < 1) this.sheet.group({ opacity: px(opacity) }, () => this.inside(node, style, clip, limit));

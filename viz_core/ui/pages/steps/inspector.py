@@ -43,8 +43,10 @@ from viz_core.figures import mini_plots, theme
 from viz_core.formats import minus
 from viz_core.language import plural
 from viz_core.language import translate as _
+from viz_core.ui.controls import drawn_html
 from viz_core.ui.pages.steps.cell_words import WHO, Names, brief, quoted, reason, sentence
 from viz_core.ui.shell import Lab
+from viz_core.ui.shell.code import Source, code, traced_code
 
 WHOLE = 16  # a sum of at most so many terms is shown in full and in order
 LARGEST = 12  # of a longer sum, so many of the largest terms come first
@@ -62,7 +64,20 @@ def inspect_cell(lab: Lab, name: str, index: tuple[int, ...]) -> None:
                            name=name))
     item = index[0] if capture.stage(name).axes[:1] == ("B",) else 0
     names = Names(capture, lab.named(item), own_words=lab.setup.origin is not None)
-    st.html(inspection(terms(capture, name, index, lab.parameter), names))
+    cell = terms(capture, name, index, lab.parameter)
+    st.html(drawn_html(inspection(cell, names), "inspected", "arithmetic", (cell,), lambda: _snippet(lab, name, index),
+                       _("How {cell} is computed", cell=f"{name}[{', '.join(map(str, index))}]"), end="frame"))
+
+
+def _snippet(lab: Lab, name: str, index: Sequence[int]) -> Source:
+    """The Python of the numbers behind one cell, which are a table here."""
+    return code("""
+        {run}
+        from viz_core import drawn
+        from viz_core.analysis.terms import terms
+        from viz_core.run import parameters
+        frame = drawn.arithmetic(terms(capture, {name}, {index}, parameters(model)))
+        """, run=traced_code(lab), name=name, index=tuple(map(int, index)))
 
 
 def inspection(cell: Arithmetic, names: Names) -> str:
