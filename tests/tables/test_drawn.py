@@ -8,13 +8,20 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
+from tests.model.small import SMALL
 from viz_core import drawn
+from viz_core.analysis.attention import chain
 from viz_core.analysis.labelled_weights import EveryHead
+from viz_core.analysis.terms import terms
+from viz_core.figures.batchnorm import Members
 from viz_core.figures.clock import wave_clocks
 from viz_core.figures.curves import Curves, Level, Series
 from viz_core.figures.panels import Reason, panel
+from viz_core.run import build, parameters, prepare, trace
 from viz_core.tidy import csv_of
 
+MODEL = build(SMALL, 0)
+RUN = trace(MODEL, prepare(SMALL, ["the cat sat"], ["猫 坐 了"]))
 ODD = ("<s>", "$x$", "=1+1", "שלום", "🎉", "the", "the")
 
 
@@ -99,3 +106,46 @@ def test_hands_point_at_the_waves(k: int) -> None:
     now = found[found["position"] == 5]
     np.testing.assert_allclose(np.ravel(now[["sin", "cos"]]), waves(6, 8, 10000.0)[5], atol=1e-12)
     assert len(found) == 4 * (1 + (k > 0))
+
+
+# ---------------------------------------------------------------- pictures that are HTML
+
+
+def test_the_numbers_of_one_weight_lead_to_it() -> None:
+    steps = chain(RUN, "cross", 0, 1, 0, 1, 2)
+    products, way = drawn.features(steps.products), drawn.chain(steps).set_index("step")["value"]
+    assert products["value"].sum() == pytest.approx(way["raw"]) and products["feature"].tolist() == list(range(len(products)))
+    assert way["scaled"] == pytest.approx(way["raw"] / way["root"]) and np.isnan(way["bias"])
+    assert way["recorded"] == RUN["decoder.layers.0.cross_attn.weights"][0, 1, 1, 2]
+    keys = ["=1", "the", "the"]
+    found = drawn.contributions(keys, np.array([0.5, 0.25, 0.25]), np.array([1.0, 3.0, 2.0]))
+    assert found["key_token"].tolist() == keys and found.loc[found["length"].idxmax(), "key"] == 1
+
+
+def test_the_arithmetic_of_a_cell_ends_at_the_cell() -> None:
+    cell = terms(RUN, "decoder.layers.0.cross_attn.raw_scores", (0, 1, 1, 2), parameters(MODEL))
+    found = drawn.arithmetic(cell)
+    assert found.iloc[-1]["role"] == "result" and found.iloc[-1]["value"] == pytest.approx(cell.value, abs=1e-5)
+    named = found[found["stage"] != ""]
+    assert len(named) >= 2 * SMALL.d_k
+    for stage, index, value in zip(named["stage"], named["index"], named["value"], strict=True):
+        assert RUN[stage][tuple(map(int, index.split()))] == np.float32(value)
+
+
+def test_the_cells_that_share_a_mean_are_counted() -> None:
+    cells, words = np.zeros((2, 2, 3), bool), np.array([[True, True], [True, False]])
+    cells[0, 1] = True
+    found = drawn.members([Members("layer", cells, ""), Members("batch", ~cells, "")], words, [["a", "=b"], ["the", "<pad>"]])
+    own = found[(found["norm"] == "layer") & found["shares_mean"]]
+    assert len(found) == 24 and own["token"].tolist() == ["=b"] * 3 and own["feature"].tolist() == [0, 1, 2]
+    assert set(found[found["padding"]]["token"]) == {"<pad>"}
+
+
+def test_the_blocks_are_in_the_order_of_computation() -> None:
+    found = drawn.blocks("resid_mid")
+    order = {name: part["stage"].tolist() for name, part in found.groupby("block")}
+    assert order["Post-LN"] == ["self_attn.out", "resid_mid", "norm_self_attn.out", "ffn.out", "resid_post", "norm_ffn.out"]
+    assert order["Pre-LN"] == ["norm_self_attn.out", "self_attn.out", "resid_mid", "norm_ffn.out", "ffn.out", "resid_post"]
+    norms = found[found["box"] == "LayerNorm"]
+    assert norms[norms["on_stream"]]["block"].unique().tolist() == ["Post-LN"]  # in Pre-LN they are beside it
+    assert found[found["lit"]].groupby("block").size().tolist() == [2, 3]
