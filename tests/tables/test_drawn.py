@@ -20,8 +20,6 @@ from viz_core.figures.panels import Reason, panel
 from viz_core.run import build, parameters, prepare, trace
 from viz_core.tidy import csv_of
 
-MODEL = build(SMALL, 0)
-RUN = trace(MODEL, prepare(SMALL, ["the cat sat"], ["猫 坐 了"]))
 ODD = ("<s>", "$x$", "=1+1", "שלום", "🎉", "the", "the")
 
 
@@ -112,24 +110,28 @@ def test_hands_point_at_the_waves(k: int) -> None:
 
 
 def test_the_numbers_of_one_weight_lead_to_it() -> None:
-    steps = chain(RUN, "cross", 0, 1, 0, 1, 2)
+    model = build(SMALL, 0)
+    capture = trace(model, prepare(SMALL, ["the cat sat"], ["猫 坐 了"]))
+    steps = chain(capture, "cross", 0, 1, 0, 1, 2)
     products, way = drawn.features(steps.products), drawn.chain(steps).set_index("step")["value"]
     assert products["value"].sum() == pytest.approx(way["raw"]) and products["feature"].tolist() == list(range(len(products)))
     assert way["scaled"] == pytest.approx(way["raw"] / way["root"]) and np.isnan(way["bias"])
-    assert way["recorded"] == RUN["decoder.layers.0.cross_attn.weights"][0, 1, 1, 2]
+    assert way["recorded"] == capture["decoder.layers.0.cross_attn.weights"][0, 1, 1, 2]
     keys = ["=1", "the", "the"]
     found = drawn.contributions(keys, np.array([0.5, 0.25, 0.25]), np.array([1.0, 3.0, 2.0]))
     assert found["key_token"].tolist() == keys and found.loc[found["length"].idxmax(), "key"] == 1
 
 
 def test_the_arithmetic_of_a_cell_ends_at_the_cell() -> None:
-    cell = terms(RUN, "decoder.layers.0.cross_attn.raw_scores", (0, 1, 1, 2), parameters(MODEL))
+    model = build(SMALL, 0)
+    capture = trace(model, prepare(SMALL, ["the cat sat"], ["猫 坐 了"]))
+    cell = terms(capture, "decoder.layers.0.cross_attn.raw_scores", (0, 1, 1, 2), parameters(model))
     found = drawn.arithmetic(cell)
     assert found.iloc[-1]["role"] == "result" and found.iloc[-1]["value"] == pytest.approx(cell.value, abs=1e-5)
     named = found[found["stage"] != ""]
     assert len(named) >= 2 * SMALL.d_k
     for stage, index, value in zip(named["stage"], named["index"], named["value"], strict=True):
-        assert RUN[stage][tuple(map(int, index.split()))] == np.float32(value)
+        assert capture[stage][tuple(map(int, index.split()))] == np.float32(value)
 
 
 def test_the_cells_that_share_a_mean_are_counted() -> None:
