@@ -54,7 +54,7 @@ def open_training() -> Open:
     return partial(open_page, "training")
 
 
-@pytest.fixture(scope="session")  # once a process: its tests may run between those of other modules
+@pytest.fixture(scope="module")  # no longer: what it has learned is offered to everybody as long as the engine lives
 def trained() -> Iterator[AppTest]:
     """One short run to its end, and the server that knows it."""
     at = open_page("training", **SHORT)
