@@ -13,11 +13,10 @@ settings.load_profile("lab")
 
 @pytest.fixture(autouse=True)
 def empty_caches() -> Iterator[None]:
-    """No test sees what another one cached. Streamlit is left alone where nothing has imported it."""
+    """No test sees what another one cached. That everything is imported stays true: to find it again takes a quarter of a page."""
     yield
-    if streamlit := sys.modules.get("streamlit"):
-        streamlit.cache_data.clear()
-        streamlit.cache_resource.clear()
+    if app := sys.modules.get("viz_core.ui.shell.cache"):
+        app.store.clear()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
