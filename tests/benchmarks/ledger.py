@@ -47,9 +47,9 @@ def measure(small: bool) -> Iterator[Result]:
     layers = SMALL if small else LAYERS
     link = {"preset": "000", "n_encoder_layers": str(layers), "n_decoder_layers": str(layers)}
     lines = ledger(from_link(link)[0].config, 1, 6, 5)
-    parts = [*dict.fromkeys(PART_TITLES[line.part] for line in lines), "all"]
+    parts = {**{line.part: PART_TITLES[line.part] for line in lines}, "all": "all"}  # in the link: as a choice
     texts = WORDS[:2] if small else WORDS * 2
-    choices = parts[:2] if small else parts * 2
+    choices = [*parts.items()][:2] if small else [*parts.items()] * 2
     with pages() as new_page, served(APP) as url, served(SHELL) as shell_url:
         page, shell = (new_page() for _ in range(2))
         for each, address in ((page, f"{url}/shapes"), (shell, shell_url)):
@@ -67,15 +67,15 @@ def measure(small: bool) -> Iterator[Result]:
             idle(page)
             bare("typed, shell")
         page.get_by_label("Filter", exact=True).fill("")
-        for part in choices:
-            shown = {"shown": sum(part in ("all", PART_TITLES[line.part]) for line in lines)}
+        for part, title in choices:
+            shown = {"shown": sum(part in ("all", line.part) for line in lines)}
             choose = page.get_by_label("Part", exact=True).select_option
             idle(page)
-            times["chosen"].append(timed(page, "input", SHOWS, shown, partial(choose, part)))
+            times["chosen"].append(timed(page, "input", SHOWS, shown, partial(choose, title)))
             idle(page)
             choose("all")
             idle(page)
-            times["linked"].append(timed(page, "input", IN_LINK, {"part": part}, partial(choose, part)))
+            times["linked"].append(timed(page, "input", IN_LINK, {"part": part}, partial(choose, title)))
             bare("shell")
         page.get_by_label("Part", exact=True).select_option("all")
         page.locator(".st-key-shapes_more button").first.click()
