@@ -18,7 +18,6 @@ from viz_core.ui.shell.setup import (
     BY_FIELD,
     CONTROLS,
     DEFAULT_SOURCE,
-    DEFAULT_TARGET,
     DEVICES,
     MAX_SEED,
     RESOLVED,
@@ -27,12 +26,10 @@ from viz_core.ui.shell.setup import (
     LeftOut,
     Setup,
     from_link,
-    ids,
     misfits,
     offered,
     opening,
     packed,
-    sentences,
     to_link,
     tokens,
     unpacked,
@@ -389,47 +386,6 @@ def test_the_text_outlives_every_preset_and_switch() -> None:
     for control in CONTROLS:
         setup, _ = with_field(setup, control.field, control.offered(setup.config)[0])
     assert (setup.source, setup.target, setup.seed, setup.tokenizer, setup.item) == ("one\ntwo", "eins\nzwei", 9, "character", 1)
-
-
-# ---------------------------------------------------------------- sentences
-
-
-def typed(source: str, target: str = "", **switches: Any) -> tuple[list[str], list[str], list[str]]:
-    return sentences(replace(Setup(), source=source, target=target, config=replace(Setup().config, **switches)))
-
-
-def test_lines_are_pairs() -> None:
-    assert typed("a b\nc", "x\ny z") == (["a b", "c"], ["x", "y z"], [])
-    assert typed(DEFAULT_SOURCE, DEFAULT_TARGET) == ([DEFAULT_SOURCE], [DEFAULT_TARGET], [])
-    assert typed("a\n", "x\n\n") == (["a"], ["x"], [])
-    assert typed("a\r\nb", "x\r\ny") == (["a", "b"], ["x", "y"], [])
-
-
-def test_only_enter_ends_a_line() -> None:
-    assert typed("a\u2028b\x0bc\x85d", "x") == (["a\u2028b\x0bc\x85d"], ["x"], [])
-
-
-def test_a_blank_pair_is_left_out_and_half_a_pair_is_said() -> None:
-    source, target, notes = typed("a\n  \nc\n\ne", "x\n\n\nw")
-    assert (source, target) == (["a", "c", "e"], ["x", "", ""])
-    assert [note.split(":")[0] for note in notes] == ["No target for lines 3, 5", "No source for line 4"]
-
-
-def test_nothing_typed_is_no_sentence() -> None:
-    assert typed("", "") == ([], [], [])
-    assert typed(" \n\t\n", "\n") == ([], [], [])
-
-
-@pytest.mark.parametrize(("architecture", "kept"), [("encoder-only", (["a", "b"], [])), ("decoder-only", ([], ["x"]))])
-def test_one_stack_reads_its_own_box(architecture: str, kept: tuple[list[str], list[str]]) -> None:
-    assert typed("a\n\nb", "\nx\n ", architecture=architecture) == (*kept, [])
-
-
-def test_ids_may_be_typed() -> None:
-    assert ids("source", ["1 2,3", " 4 "]) == [[1, 2, 3], [4]]
-    for wrong in ("cat", "-1", "1.5", "٣", "1" * 10):
-        with pytest.raises(ValueError, match="source sentence 2 contains a word that is not an id; type whole numbers"):
-            ids("source", ["1", f"2 {wrong}"])
 
 
 # ---------------------------------------------------------------- sizes that follow
