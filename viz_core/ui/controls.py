@@ -194,8 +194,7 @@ def data_table(
     Its Save menu has the whole frame, with the frame's own names and values. words: of a column, what the page says in each row.
     code: the lines that make `frame` in a notebook.
     """
-    saved = frame.reset_index(drop=True)
-    offer(key, "frame", (), code, len(saved), lambda: saved)
+    offer(key, "frame", (), code, len(frame), lambda: frame.reset_index(drop=True))
     shown = frame.assign(**(words or {}))[list(columns)]
     config = {name: st.column_config.TextColumn(heading, width=LONG_WIDTH) if isinstance(heading, str) and _long(shown[name])
               else heading for name, heading in columns.items()}
