@@ -170,7 +170,7 @@ class Figure {
   place([layer, head]) { return [this.view.left + head * (this.wide + GAP), this.view.top + layer * (this.high + GAP)]; }
 
   draw(wide, high) {
-    const { grid, view, base, canvas } = this, [layers, heads, rows, cols] = grid.shape;
+    const { grid, view, base, canvas } = this, [layers, heads, rows, cols] = grid.shape, { shades } = grid;
     Object.assign(this, { wide, high });
     this.scale = window.devicePixelRatio || 1;
     const [across, down] = [view.left + heads * (wide + GAP), view.top + layers * (high + GAP)];
@@ -189,22 +189,19 @@ class Figure {
     this.block = grid.block.map((b, i) => b * group[i]);
     const words = this.table(), picture = new OffscreenCanvas(c, r * layers * heads), brush = picture.getContext("2d");
     const pixels = new ImageData(c, r * layers * heads), out = new Uint32Array(pixels.data.buffer);
+    const to = Uint32Array.from({ length: rows * cols }, (_, i) => // the pixel of a cell, the same in every tile
+      Math.floor(Math.floor(i / cols) / group[0]) * c + Math.floor((i % cols) / group[1]));
     const hidden = new Uint8Array(r * c).fill(1);
     const shown = new Uint8Array(r * c);
     for (let i = 0; i < rows * cols; i++)
-      if (!grid.blocked[i]) hidden[this.cell(i, cols, c, group)] = 0;
+      if (!grid.blocked[i]) hidden[to[i]] = 0;
     this.hidden = hidden.includes(1);
     for (let layer = 0; layer < layers; layer++)
       for (let head = 0; head < heads; head++) {
         const from = (layer * heads + head) * rows * cols, start = (layer * heads + head) * r * c;
-        if (group[0] * group[1] === 1) for (let i = 0; i < shown.length; i++) shown[i] = grid.shades[from + i];
-        else {
-          shown.fill(0);
-          for (let i = 0; i < rows * cols; i++) {
-            const to = this.cell(i, cols, c, group);
-            if (grid.shades[from + i] > shown[to]) shown[to] = grid.shades[from + i];
-          }
-        }
+        shown.fill(0);
+        for (let i = 0; i < to.length; i++)
+          if (shades[from + i] > shown[to[i]]) shown[to[i]] = shades[from + i];
         for (let i = 0; i < shown.length; i++) out[start + i] = hidden[i] && shown[i] !== 255 ? words.blocked : words[shown[i]];
       }
     brush.putImageData(pixels, 0, 0); // all tiles below each other, once
@@ -218,8 +215,6 @@ class Figure {
     this.paint();
   }
 
-  cell(i, cols, c, [high, wide]) { return Math.floor(Math.floor(i / cols) / high) * c + Math.floor((i % cols) / wide); }
-
   digest() { // tells a test, or a benchmark, that other numbers are drawn
     let hash = 2166136261;
     for (const byte of this.grid.shades) hash = Math.imul(hash ^ byte, 16777619);
@@ -229,7 +224,7 @@ class Figure {
   table() {
     const { grid, view } = this, stops = (grid.diverging ? view.colours.diverging : view.colours.sequential).map(channels);
     const word = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
-    const table = Array.from({ length: 255 }, (_, shade) => {
+    const table = new Uint32Array(256).map((_, shade) => {
       const at = (shade / 254) * (stops.length - 1), below = Math.min(Math.floor(at), stops.length - 2);
       return word(stops[below].map((from, i) => Math.round(from + (at - below) * (stops[below + 1][i] - from))));
     });
