@@ -1,6 +1,6 @@
 """Sentences of the table of patterns: fixed words with places to fill, from "how about {ing}" to "time is money".
 
-A line of tables/patterns.txt is English ; Chinese. Its parts:
+A line of tables/patterns/*.txt is English ; Chinese. Its parts:
 
     {who}, {a:food}, {place}      a place to fill, named before the colon and asked for behind it; Chinese names it again
     {ing}, {do}, {third}, {done}  an everyday action: playing football, play football, plays football, played football (踢 了 足球);
@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import product
+from itertools import chain, product
 
 from viz_core.training.bilingual import inside, nouns, small_words, subjects
 from viz_core.training.bilingual import lexicon as lex
@@ -78,7 +78,7 @@ def _read() -> tuple[Mapping[str, tuple[tuple[str, str], ...]], Mapping[str, Sec
     sections: dict[str, list[Pattern]] = {}
     weights: dict[str, float] = {}
     section, clause = "", False
-    for line in (lex.TABLES / "patterns.txt").read_text("utf-8").splitlines():
+    for line in chain.from_iterable(path.read_text("utf-8").splitlines() for path in sorted((lex.TABLES / "patterns").glob("*.txt"))):
         if line.startswith("== "):
             section, weight, *more_cells = (cell.strip() for cell in line[3:].split(";"))
             weights[section], clause = float(weight), "clause" in more_cells
