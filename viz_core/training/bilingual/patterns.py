@@ -4,7 +4,7 @@ A line of tables/patterns/*.txt is English ; Chinese. Its parts:
 
     {who}, {a:food}, {place}      a place to fill, named before the colon and asked for behind it; Chinese names it again
     {ing}, {do}, {third}, {done}  an everyday action: playing football, play football, plays football, played football (踢 了 足球);
-                                  {did} is the last one without 了, {been} has 过, {often} 一 次
+                                  {did} is the last one without 了, {been} has 过, {once} 一 次; {gone} is {been} with 了, {seen} bare
     {the1:animal} ... {it1}       a noun, and the pronoun that stands for it ({him1} as an object): Chinese says the noun again
     {meal}                        one of the words of a list that the table defines: @meal breakfast=早饭, lunch=午饭
     ~be, ~was, ~have, ~do, ~need  a verb as the first {who} of the line asks: am, was, has, does, needs
@@ -33,7 +33,8 @@ from viz_core.training.bilingual.times import clock, duration, when
 _CHOICE = re.compile(r"\(([^()]*)\)")
 _PIECE = re.compile(r"\{([^{}]*)\}")
 _PART = re.compile(r"\||(?<= )(,)(?= )")
-_FORMS = {"do": "base", "often": "base", "third": "third", "done": "past", "did": "past", "ing": "ing", "been": "participle"}
+_FORMS = {"do": "base", "once": "base", "third": "third", "done": "past", "did": "past", "ing": "ing", "been": "participle",
+          "gone": "participle", "seen": "participle"}
 _AGREEING: Mapping[str, Mapping[Person, str]] = {
     "be": small_words.BE, "was": small_words.WAS, "have": small_words.HAVE, "do": small_words.DO,
 }
@@ -277,11 +278,11 @@ def _action(s: Speaker, kind: str, listed: str, filled: Filled) -> Phrase:
     actions = _read()[0][listed]
     if filled.who is None or filled.who.negative:
         actions = tuple(action for action in actions if "own" not in action[0].split())
-    if kind == "often":
+    if kind == "once":
         actions = tuple(action for action in actions if "*" in action[1])
     text, zh = s.one(actions)
     first, __, rest = text.partition(" ")
-    zh = zh.replace("*", {"done": "了", "been": "过", "often": "一 次"}.get(kind, ""))
+    zh = zh.replace("*", {"done": "了", "gone": "了", "been": "过", "once": "一 次"}.get(kind, ""))
     if "own" not in zh.split():
         return pair(f"{_verb_forms()[first][_FORMS[kind]]} {rest}", zh)
     before, after = (part.strip() for part in re.split(r"\bown\b", rest))
@@ -419,7 +420,7 @@ _KNOWN = " ".join(f"'{noun}'" for noun in (
     "wife", "husband", "friend", "teacher", "boss", "neighbour", "boy", "girl", "man", "woman", "child", "doctor", "student",
 ))
 SUBJECT_KINDS: Mapping[str, Callable[[Speaker, str], NounPhrase]] = {
-    "who": _person, "he": _he, "I": _we, "thing": _noun(nouns.the, nouns.owned, nouns.this),
+    "who": _person, "he": _he, "I": _we, "you": lambda s, wanted: subjects.pronoun_of("you"), "thing": _noun(nouns.the, nouns.owned, nouns.this),
     "the": _single, "this": _noun(nouns.this), "my": _noun(nouns.owned), "some": _several, "group": _group,
 }
 """Whom or what a sentence can be about; the verb agrees with the first of them."""
