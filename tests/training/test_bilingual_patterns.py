@@ -14,7 +14,9 @@ from viz_core.training.bilingual.sentences import Example, spell
 
 T = TypeVar("T")
 LISTS, SECTIONS = patterns._read()
-ALL = [pattern for section in SECTIONS.values() for pattern in section.patterns]
+PARTS = patterns.parts()
+WHOLE = [pattern for section in SECTIONS.values() for pattern in section.patterns]
+ALL = [*WHOLE, *(pattern for several in PARTS.values() for pattern in several)]
 ORIGIN = re.compile(r"[^/{}]+/(.+)")
 
 
@@ -52,6 +54,9 @@ def linked(example: Example) -> str:
     ("{he} ~need {own} {kin} ; {he} 需要/1 {own} {kin}", "he needs his mother | 他 0, 需要 1, 他 2, 的 2, 妈妈 3"),
     ("I get up at {hour} o'clock ; 我/1 {hour} 点/2 起床/1", "I get up at one o'clock | 我 0+1+2+3, 一 4, 点 5, 起床 0+1+2+3"),
     ("thanks , {name} ; 谢谢 ， {name}", "thanks , <1> | 谢谢 0, ， 1, <1> 2"),
+    ("{he} ~need {own} {kin} because {again} ~be ill ; {he} 需要/1 {own} {kin} 因为/2 {again} 病/3",
+     "he needs his mother because he is ill | 他 0, 需要 1, 他 2, 的 2, 妈妈 3, 因为 4, 他 5, 病 6+7"),
+    ("{I1} and {he2} ~be2 here ; {I1} 和/1 {he2} 在/2", "I and he is here | 我 0, 和 1, 他 2, 在 3+4"),
     ("turn the {tool} | off ; 关掉/1+2 {tool}", "turn the phone off | 关掉 0+1+3, 手机 2"),
     ("{the1:'toy'} is broken because {it1} fell ; {the1} 坏/1 了/1 因为/1 {it1} 掉/2",
      "the toy is broken because it fell | 玩具 1, 坏 2+3+4, 了 2+3+4, 因为 2+3+4, 玩具 1+5, 掉 6"),
@@ -60,6 +65,14 @@ def linked(example: Example) -> str:
 ])
 def test_a_line_of_fixed_words_is_the_hand_written_one(line: str, expected: str) -> None:
     assert linked(said(line)) == expected
+
+
+def test_a_phrase_of_the_table_speaks_of_the_one_that_the_line_is_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    phrase = patterns._pattern("because {again} ~be at {own} school ; 因为/1 {again} 在/2 {own} 学校/3", False)
+    monkeypatch.setattr(patterns, "parts", lambda: {"excuse": (phrase,)})
+    assert linked(said("{he} sleeps {excuse} ; {he} 睡/1 {excuse}")) == (
+        "he sleeps because he is at his school | 他 0, 睡 1, 因为 2, 他 3, 在 4+5, 他 6, 的 6, 学校 7"
+    )
 
 
 def test_of_two_persons_the_pronoun_becomes_the_noun_that_it_stands_for() -> None:
@@ -103,7 +116,7 @@ def test_what_the_chinese_names_is_there() -> None:
 
 def test_no_english_line_has_two_translations() -> None:
     found: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for pattern in ALL:
+    for pattern in WHOLE:
         words = tuple(word.partition("/")[0] for word in pattern.chinese)
         for pieces in pattern.english:
             key = (*pieces, pattern.mark)
@@ -113,7 +126,8 @@ def test_no_english_line_has_two_translations() -> None:
 def test_every_list_is_used_and_has_no_word_twice() -> None:
     places = {place for pattern in ALL for pieces in pattern.english for place in pieces[1::2]}
     used = {part.rstrip("0123456789") for place in places for part in place.split(":")} | {"action"}
-    assert not set(LISTS) - used
+    assert not {*LISTS, *PARTS} - used
+    assert not LISTS.keys() & PARTS.keys()
     for name, rows in LISTS.items():
         assert len({english for english, __ in rows}) == len(rows), name
 

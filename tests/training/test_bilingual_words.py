@@ -1,6 +1,6 @@
 """The words of the other language: each is explained, and the same text is always cut into the same words."""
 
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from random import Random
 
 import pytest
@@ -18,7 +18,8 @@ SLOTS = tuple(f"<{i}>" for i in range(1, 7))
 
 def words_of_the_patterns() -> set[str]:
     lists, sections = patterns._read()
-    fixed = {word.partition("/")[0] for section in sections.values() for p in section.patterns for word in p.chinese}
+    lines = [*(p for section in sections.values() for p in section.patterns), *chain.from_iterable(patterns.parts().values())]
+    fixed = {word.partition("/")[0] for p in lines for word in p.chinese}
     listed = {word for rows in lists.values() for __, chinese in rows for word in chinese.replace("*", " ").split()}
     words = {word for word in (fixed | listed) - {"own"} if not word.startswith("{")}
     return {part for word in words for part in APART.get(word, (word,))}

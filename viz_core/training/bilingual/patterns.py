@@ -5,9 +5,13 @@ A line of tables/patterns/*.txt is English ; Chinese. Its parts:
     {who}, {a:food}, {place}      a place to fill, named before the colon and asked for behind it; Chinese names it again
     {ing}, {do}, {third}, {done}  an everyday action: playing football, play football, plays football, played football (踢 了 足球);
                                   {did} is the last one without 了, {been} has 过, {once} 一 次; {gone} is {been} with 了, {seen} bare
+                                  {does} is play or plays, as the one that the sentence is about asks
     {the1:animal} ... {it1}       a noun, and the pronoun that stands for it ({him1} as an object): Chinese says the noun again
+    {again}, {me}                 the one that the sentence is about once more: I, he, they; me, him, them
     {meal}                        one of the words of a list that the table defines: @meal breakfast=早饭, lunch=午饭
-    ~be, ~was, ~have, ~do, ~need  a verb as the first {who} of the line asks: am, was, has, does, needs
+    {excuse}                      one of the lines "%excuse English ; Chinese" of the table: they have places like a line of their
+                                  own, and speak of the one that the line around them is about, unless they name another
+    ~be, ~was, ~have, ~do, ~need  a verb as the first {who} of the line asks: am, was, has, does, needs; ~be2 as {who2} asks
     |                             parts the fixed English words further; places to fill part them too
     (a/b)                         one of these words, or none: (a/)
     要/1, 岁/number               Chinese from the first part of fixed English words; from the place to fill called "number"
@@ -25,7 +29,7 @@ from itertools import chain, product
 from viz_core.training.bilingual import inside, nouns, small_words, subjects
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.clauses import make, statement
-from viz_core.training.bilingual.compound import stands_for
+from viz_core.training.bilingual.compound import repeated, stands_for
 from viz_core.training.bilingual.phrases import NounPhrase, Person, Phrase, Speaker, from_all, join, more, pair, texts
 from viz_core.training.bilingual.predicates import somewhere
 from viz_core.training.bilingual.times import clock, duration, when
@@ -34,7 +38,7 @@ _CHOICE = re.compile(r"\(([^()]*)\)")
 _PIECE = re.compile(r"\{([^{}]*)\}")
 _PART = re.compile(r"\||(?<= )(,)(?= )")
 _FORMS = {"do": "base", "once": "base", "third": "third", "done": "past", "did": "past", "ing": "ing", "been": "participle",
-          "gone": "participle", "seen": "participle"}
+          "gone": "participle", "seen": "participle", "does": "base"}
 _AGREEING: Mapping[str, Mapping[Person, str]] = {
     "be": small_words.BE, "was": small_words.WAS, "have": small_words.HAVE, "do": small_words.DO,
 }
@@ -64,14 +68,33 @@ class Section:
 
 @dataclass(slots=True)
 class Filled:
-    """What the places of one sentence hold, and who the sentence is about."""
+    """What the places of one sentence hold, and who the sentence is about. around: of a phrase, whom the line around it is about."""
 
     by_name: dict[str, Phrase] = field(default_factory=dict)
     subjects: dict[str, NounPhrase] = field(default_factory=dict)
     who: NounPhrase | None = None
+    around: NounPhrase | None = None
 
 
 # --- Reading the table ------------------------------------------------------------------------------------------------
+@cache
+def _lines() -> tuple[str, ...]:
+    """The lines of all files of the table."""
+    paths = sorted((lex.TABLES / "patterns").glob("*.txt"))
+    return tuple(chain.from_iterable(path.read_text("utf-8").splitlines() for path in paths))
+
+
+@cache
+def parts() -> Mapping[str, tuple[Pattern, ...]]:
+    """The phrases of the table by their name: the lines "%excuse I missed the bus ; 我 错过 了 公交车" are those of {excuse}."""
+    found: dict[str, list[Pattern]] = {}
+    for line in _lines():
+        if line.startswith("%"):
+            name, __, rest = line[1:].partition(" ")
+            found.setdefault(name, []).append(_pattern(rest, clause=False))
+    return {name: tuple(patterns) for name, patterns in found.items()}
+
+
 @cache
 def _read() -> tuple[Mapping[str, tuple[tuple[str, str], ...]], Mapping[str, Section]]:
     """The word lists and the sections of the table."""
@@ -79,7 +102,7 @@ def _read() -> tuple[Mapping[str, tuple[tuple[str, str], ...]], Mapping[str, Sec
     sections: dict[str, list[Pattern]] = {}
     weights: dict[str, float] = {}
     section, clause = "", False
-    for line in chain.from_iterable(path.read_text("utf-8").splitlines() for path in sorted((lex.TABLES / "patterns").glob("*.txt"))):
+    for line in _lines():
         if line.startswith("== "):
             section, weight, *more_cells = (cell.strip() for cell in line[3:].split(";"))
             weights[section], clause = float(weight), "clause" in more_cells
@@ -88,7 +111,7 @@ def _read() -> tuple[Mapping[str, tuple[tuple[str, str], ...]], Mapping[str, Sec
             name, __, words = line[1:].partition(" ")
             rows = [word.partition("=") for word in words.split(",")]
             lists[name] = (*lists.get(name, ()), *((english.strip(), zh.strip()) for english, __, zh in rows))
-        elif line.strip() and not line.startswith("#"):
+        elif line.strip() and not line.startswith(("#", "%")):
             sections[section].append(_pattern(line, clause))
     return lists, {name: Section(weights[name], tuple(patterns)) for name, patterns in sections.items()}
 
@@ -159,11 +182,13 @@ def _any(s: Speaker, mark: str) -> Phrase:
     return say(s, s.one(_with_mark(mark)[s.often(_weights(mark))].patterns))
 
 
-def say(s: Speaker, pattern: Pattern) -> Phrase:
-    """A pattern with its places filled at random."""
+def say(s: Speaker, pattern: Pattern, around: NounPhrase | None = None) -> Phrase:
+    """A pattern with its places filled at random. around: of a phrase, whom the line around it is about."""
     pieces = s.one(pattern.english)
-    filled = Filled()
-    for place in pieces[1::2]:
+    filled = Filled(around=around)
+    if not any(_kind(place) in SUBJECT_KINDS for place in pieces[1::2]):
+        filled.who = around
+    for place in sorted(pieces[1::2], key=lambda place: _kind(place) not in SUBJECT_KINDS):
         _fill(s, filled, place)
     fixed: list[Phrase] = []
     commas: list[Phrase] = []
@@ -186,11 +211,14 @@ def _agreeing(word: str, filled: Filled) -> str:
     """~be -> am, ~need -> needs: as the one that the sentence is about asks."""
     if not word.startswith("~"):
         return word
-    person: Person = filled.who.person if filled.who else "third"
-    forms = _AGREEING.get(word[1:])
+    base = word[1:].rstrip("0123456789")
+    number = word[1 + len(base) :]
+    who = next((who for name, who in filled.subjects.items() if name.endswith(number)), None) if number else filled.who
+    person: Person = who.person if who else "third"
+    forms = _AGREEING.get(base)
     if forms:
         return forms[person]
-    return _verb_forms()[word[1:]]["third" if person == "third" else "base"]
+    return _verb_forms()[base]["third" if person == "third" else "base"]
 
 
 def _in_chinese(pattern: Pattern, filled: Filled, fixed: list[Phrase], commas: list[Phrase], *, alone: bool) -> list[Phrase]:
@@ -216,7 +244,7 @@ def _in_chinese(pattern: Pattern, filled: Filled, fixed: list[Phrase], commas: l
 def _fill(s: Speaker, filled: Filled, place: str) -> None:
     """Chooses what stands at a place of a pattern, such as "a:food", under its name without digits: person1, person2."""
     name, __, wanted = place.partition(":")
-    kind = name.rstrip("0123456789")
+    kind = _kind(place)
     if kind in SUBJECT_KINDS:
         who = SUBJECT_KINDS[kind](s, wanted)
         if who.name in {other.name for other in filled.subjects.values()}:
@@ -235,10 +263,28 @@ def _fill(s: Speaker, filled: Filled, place: str) -> None:
         filled.by_name[name] = _own(filled)
     elif kind == "self":
         filled.by_name[name] = pair(_SELVES.get(filled.who.pronoun if filled.who else "it", "themselves"), "自己")
+    elif kind in ("again", "me"):
+        filled.by_name[name] = _once_more(s, filled.around or filled.who, as_object=kind == "me")
     elif kind in KINDS:
         filled.by_name[name] = KINDS[kind](s, wanted)
+    elif kind in parts():
+        filled.by_name[name] = say(s, s.one(parts()[kind]), filled.who or filled.around)
     else:
         filled.by_name[name] = _listed(s, kind, filled)
+
+
+def _kind(place: str) -> str:
+    """person2:job -> person."""
+    return place.partition(":")[0].rstrip("0123456789")
+
+
+def _once_more(s: Speaker, who: NounPhrase | None, *, as_object: bool) -> Phrase:
+    """my brother ... he, him; I ... I, me: what a sentence is about, named a second time."""
+    who = who or subjects.pronoun_of("I")
+    if not as_object:
+        return repeated(s, who).phrase
+    pronoun = who.name if who.name in small_words.SUBJECTS else who.pronoun
+    return pair(small_words.OBJECT_OF[pronoun], small_words.SUBJECTS[pronoun])
 
 
 def _again(s: Speaker, filled: Filled, named: NounPhrase, as_object: Mapping[str, str]) -> Phrase:
@@ -274,19 +320,27 @@ def _verb_forms() -> Mapping[str, Mapping[str, str]]:
 
 
 def _action(s: Speaker, kind: str, listed: str, filled: Filled) -> Phrase:
-    """One of a list of actions in a form of its verb. "*" of its Chinese is the place of 了 or 过; "own" is my, your, his."""
+    """One of a list of actions in a form of its verb. "*" of its Chinese is the place of 了 or 过; "own" is my, your, his.
+
+    An action may have places of its own: buy {a:clothes} -> 买 * {a}.
+    """
     actions = _read()[0][listed]
     if filled.who is None or filled.who.negative:
-        actions = tuple(action for action in actions if "own" not in action[0].split())
+        actions = tuple(action for action in actions if not {"own", "{own}"} & set(action[0].split()))
     if kind == "once":
         actions = tuple(action for action in actions if "*" in action[1])
     text, zh = s.one(actions)
     first, __, rest = text.partition(" ")
-    zh = zh.replace("*", {"done": "了", "gone": "了", "been": "过", "once": "一 次"}.get(kind, ""))
+    form = "third" if kind == "does" and (filled.who is None or filled.who.person == "third") else _FORMS[kind]
+    done = {"done": "了", "gone": "了", "been": "过", "once": "一 次"}.get(kind, "")
+    if "{" in text:
+        words = f"{_verb_forms()[first][form]} {rest} ; {zh.replace('*', ' '.join(f'{word}/1' for word in done.split()))}"
+        return say(s, _pattern(words, clause=False), filled.who or filled.around)
+    zh = zh.replace("*", done)
     if "own" not in zh.split():
-        return pair(f"{_verb_forms()[first][_FORMS[kind]]} {rest}", zh)
+        return pair(f"{_verb_forms()[first][form]} {rest}", zh)
     before, after = (part.strip() for part in re.split(r"\bown\b", rest))
-    main, owner, thing = pair(f"{_verb_forms()[first][_FORMS[kind]]} {before}"), _own(filled), pair(after)
+    main, owner, thing = pair(f"{_verb_forms()[first][form]} {before}"), _own(filled), pair(after)
     left, right = (part.strip() for part in zh.split("own"))
     return join([main, owner, thing], [more(main, left), owner, from_all([main, thing] if not left else [thing], right)])
 
@@ -420,7 +474,8 @@ _KNOWN = " ".join(f"'{noun}'" for noun in (
     "wife", "husband", "friend", "teacher", "boss", "neighbour", "boy", "girl", "man", "woman", "child", "doctor", "student",
 ))
 SUBJECT_KINDS: Mapping[str, Callable[[Speaker, str], NounPhrase]] = {
-    "who": _person, "he": _he, "I": _we, "you": lambda s, wanted: subjects.pronoun_of("you"), "thing": _noun(nouns.the, nouns.owned, nouns.this),
+    "who": _person, "he": _he, "I": _we, "you": lambda s, wanted: subjects.pronoun_of("you"),
+    "thing": _noun(nouns.the, nouns.owned, nouns.this),
     "the": _single, "this": _noun(nouns.this), "my": _noun(nouns.owned), "some": _several, "group": _group,
 }
 """Whom or what a sentence can be about; the verb agrees with the first of them."""
