@@ -75,6 +75,15 @@ def test_a_phrase_of_the_table_speaks_of_the_one_that_the_line_is_about(monkeypa
     )
 
 
+def test_an_action_of_a_list_may_have_places_of_its_own() -> None:
+    lists = patterns._read()[0]
+    with pytest.MonkeyPatch.context() as patch:
+        rows = (("buy {a:'book'} for {own} {kin}", "给/2 {own} {kin} 买/1 * {a}"),)
+        patch.setattr(patterns, "_read", lambda: ({**lists, "bought": rows}, SECTIONS))
+        example = said("{he} {done:bought} ; {he} {done}")
+    assert linked(example) == "he bought a book for his mother | 他 0, 给 4, 他 5, 的 5, 妈妈 6, 买 1, 了 1, 一 2, 本 3, 书 3"
+
+
 def test_of_two_persons_the_pronoun_becomes_the_noun_that_it_stands_for() -> None:
     speaker = First()
     example = said("{the1:'boy'} thanked {the2:'teacher'} because {it2} helped {him1} ; {the1} 谢 {the2} {it2} 帮 {him1}", speaker)
@@ -124,7 +133,8 @@ def test_no_english_line_has_two_translations() -> None:
 
 
 def test_every_list_is_used_and_has_no_word_twice() -> None:
-    places = {place for pattern in ALL for pieces in pattern.english for place in pieces[1::2]}
+    listed = " ".join(f"{english} {zh}" for rows in LISTS.values() for english, zh in rows)
+    places = {place for pattern in ALL for pieces in pattern.english for place in pieces[1::2]} | {*patterns._PIECE.findall(listed)}
     used = {part.rstrip("0123456789") for place in places for part in place.split(":")} | {"action"}
     assert not {*LISTS, *PARTS} - used
     assert not LISTS.keys() & PARTS.keys()

@@ -20,7 +20,8 @@ def words_of_the_patterns() -> set[str]:
     lists, sections = patterns._read()
     lines = [*(p for section in sections.values() for p in section.patterns), *chain.from_iterable(patterns.parts().values())]
     fixed = {word.partition("/")[0] for p in lines for word in p.chinese}
-    listed = {word for rows in lists.values() for __, chinese in rows for word in chinese.replace("*", " ").split()}
+    shown = " ".join(chinese for rows in lists.values() for __, chinese in rows).replace("*", " ")
+    listed = {word.partition("/")[0] for word in shown.split()}
     words = {word for word in (fixed | listed) - {"own"} if not word.startswith("{")}
     return {part for word in words for part in APART.get(word, (word,))}
 

@@ -9,6 +9,8 @@ BEFORE_COLOURS = ("big", "small", "little", "long", "short", "new", "old", "beau
 COLOURS = ("red", "white", "black", "blue", "green", "yellow", "brown", "grey", "pink", "orange", "purple")
 FAVOURITE = ("favourite", "favorite")
 """What is somebody's: my favourite song."""
+OF_SEVERAL_WORDS = frozenset(noun.english for noun in lex.NOUNS if " " in noun.english)
+"""Nouns that would else be an adjective and a noun: old man, little brother, hot dog."""
 OF_IT = "body part quality"
 """What is "its"."""
 
@@ -21,6 +23,7 @@ def described(s: Speaker, noun: Noun, often: float = 0.17) -> list[Phrase]:
         return []
     choices = [a for a in lex.adjectives_of(noun) if "noattr" not in a.flags and a.english not in FAVOURITE]
     choices = [a for a in choices if a.chinese != noun.chinese]  # no sad sadness
+    choices = [a for a in choices if f"{a.english} {noun.english}" not in OF_SEVERAL_WORDS]  # old man: 老人, not 老 男人
     if not choices:
         return []
     first = s.usual(choices)

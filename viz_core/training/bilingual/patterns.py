@@ -6,7 +6,8 @@ A line of tables/patterns/*.txt is English ; Chinese. Its parts:
     {ing}, {do}, {third}, {done}  an everyday action: playing football, play football, plays football, played football (踢 了 足球);
                                   {did} is the last one without 了, {been} has 过, {once} 一 次; {gone} is {been} with 了, {seen} bare
                                   {does} is play or plays, as the one that the sentence is about asks
-    {the1:animal} ... {it1}       a noun, and the pronoun that stands for it ({him1} as an object): Chinese says the noun again
+    {the1:animal} ... {it1}       a noun, and the pronoun that stands for it ({him1} as an object, {his1} for its owner): Chinese says
+                                  the noun again; {named1}, {group1:animal} are called on by the same pronouns
     {again}, {me}                 the one that the sentence is about once more: I, he, they; me, him, them
     {meal}                        one of the words of a list that the table defines: @meal breakfast=早饭, lunch=午饭
     {excuse}                      one of the lines "%excuse English ; Chinese" of the table: they have places like a line of their
@@ -252,13 +253,15 @@ def _fill(s: Speaker, filled: Filled, place: str) -> None:
         filled.subjects[name] = who
         filled.who = filled.who or who
         filled.by_name[name] = who.phrase
-        if kind == "group":
+        if kind in ("group", "named"):
             filled.subjects[f"the{name[len(kind):]}"] = who
     elif kind in _FORMS:
         filled.by_name[name] = _action(s, kind, wanted or "action", filled)
     elif kind in AGAIN:
         named = filled.subjects[f"the{name[len(kind):]}"]
         filled.by_name[name] = _again(s, filled, named, AGAIN[kind])
+    elif kind == "his":
+        filled.by_name[name] = _of_it(filled.subjects[f"the{name[len(kind):]}"].pronoun)
     elif kind == "own":
         filled.by_name[name] = _own(filled)
     elif kind == "self":
@@ -290,7 +293,7 @@ def _once_more(s: Speaker, who: NounPhrase | None, *, as_object: bool) -> Phrase
 def _again(s: Speaker, filled: Filled, named: NounPhrase, as_object: Mapping[str, str]) -> Phrase:
     """it, they, him: in Chinese the noun again; of the only person of a sentence 他 or 她."""
     pronoun = as_object.get(named.pronoun, named.pronoun)
-    persons = {who.name for who in filled.subjects.values() if who.noun is not None and who.noun.is_a("person")}
+    persons = {who.name for who in filled.subjects.values() if who.noun is None or who.noun.is_a("person")}
     if persons == {named.name}:
         return pair(pronoun, (small_words.SUBJECTS | small_words.OBJECTS)[pronoun])
     return stands_for(s, named.head, pronoun)
@@ -308,6 +311,11 @@ def _own(filled: Filled) -> Phrase:
     pronoun = (who.name if who.name in small_words.SUBJECTS else who.pronoun) if who else "I"
     if who and who.noun is not None and who.person == "plural":
         pronoun = "they"
+    return _of_it(pronoun)
+
+
+def _of_it(pronoun: str) -> Phrase:
+    """I -> my, 我 的."""
     word = pair(next(owner for owner, of in _SUBJECTS.items() if of == pronoun) if pronoun != "it" else "its")
     return join([word, more(word, f"{small_words.SUBJECTS[pronoun]} 的")])
 
@@ -472,11 +480,12 @@ _WE: Mapping[str, float] = {"I": 8, "we": 4, "they": 3, "you": 2}
 _KNOWN = " ".join(f"'{noun}'" for noun in (
     "mother", "father", "brother", "sister", "mom", "mum", "dad", "son", "daughter", "uncle", "aunt", "grandmother", "grandfather",
     "wife", "husband", "friend", "teacher", "boss", "neighbour", "boy", "girl", "man", "woman", "child", "doctor", "student",
+    "old man", "old woman",
 ))
 SUBJECT_KINDS: Mapping[str, Callable[[Speaker, str], NounPhrase]] = {
     "who": _person, "he": _he, "I": _we, "you": lambda s, wanted: subjects.pronoun_of("you"),
     "thing": _noun(nouns.the, nouns.owned, nouns.this),
-    "the": _single, "this": _noun(nouns.this), "my": _noun(nouns.owned), "some": _several, "group": _group,
+    "named": lambda s, wanted: nouns.name(s), "the": _single, "this": _noun(nouns.this), "my": _noun(nouns.owned), "some": _several, "group": _group,
 }
 """Whom or what a sentence can be about; the verb agrees with the first of them."""
 KINDS: Mapping[str, Callable[[Speaker, str], Phrase]] = {

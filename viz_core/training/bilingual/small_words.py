@@ -37,11 +37,13 @@ OF_SOMETHING = {
 }
 SHE = frozenset({
     "woman", "girl", "mother", "mum", "mom", "aunt", "grandmother", "grandma", "queen", "sister", "daughter", "wife", "lady",
-    "waitress", "princess", "girlfriend", "actress", "niece", "granddaughter", "nurse",
+    "waitress", "princess", "girlfriend", "actress", "niece", "granddaughter", "nurse", "old woman", "old lady", "bride", "widow",
+    "stepmother", "fairy",
 })
 HE = frozenset({
     "man", "boy", "father", "dad", "uncle", "grandfather", "grandpa", "king", "brother", "son", "husband", "gentleman", "waiter",
     "prince", "boyfriend", "actor", "nephew", "grandson", "guy", "policeman", "postman",
+    "old man", "groom", "stepfather",
 })
 
 # --- Numbers and amounts ----------------------------------------------------------------------------------------------
