@@ -42,7 +42,7 @@ PLACED = "person being thing reading toy food device building place"
 """What is often said to be somewhere."""
 AGAIN = ("past", "perfect", "past perfect", "going on", "went on")
 """Tenses in which it has happened again: 又."""
-FAILING = {"找到": "找 不 到", "看见": "看 不 见", "听见": "听 不 见"}
+FAILING = {"找到": "找 不 到", "看见": "看 不 见", "听见": "听 不 见", "睡觉": "睡 不 着"}
 """What one cannot do, where the verb names its result."""
 NEVER_DENIED = ("quite", "pretty", "extremely", "a little", "a bit")
 WITH_DO: Mapping[str, str] = {"have to": "have to", "had to": "have to", "used to": "use to"}

@@ -8,6 +8,7 @@ A line of tables/patterns/*.txt is English ; Chinese. Its parts:
                                   {does} is play or plays, as the one that the sentence is about asks
     {the1:animal} ... {it1}       a noun, and the pronoun that stands for it ({him1} as an object, {his1} for its owner): Chinese says
                                   the noun again; {named1}, {group1:animal} are called on by the same pronouns
+    {pron}                        I, you, he, she, we or they: no name, no noun
     {again}, {me}                 the one that the sentence is about once more: I, he, they; me, him, them
     {meal}                        one of the words of a list that the table defines: @meal breakfast=早饭, lunch=午饭
     {excuse}                      one of the lines "%excuse English ; Chinese" of the table: they have places like a line of their
@@ -271,7 +272,7 @@ def _fill(s: Speaker, filled: Filled, place: str) -> None:
     elif kind in KINDS:
         filled.by_name[name] = KINDS[kind](s, wanted)
     elif kind in parts():
-        filled.by_name[name] = say(s, s.one(parts()[kind]), filled.who or filled.around)
+        filled.by_name[name] = say(s, s.one(parts()[kind]), filled.who or filled.around or subjects.pronoun_of("I"))
     else:
         filled.by_name[name] = _listed(s, kind, filled)
 
@@ -293,7 +294,7 @@ def _once_more(s: Speaker, who: NounPhrase | None, *, as_object: bool) -> Phrase
 def _again(s: Speaker, filled: Filled, named: NounPhrase, as_object: Mapping[str, str]) -> Phrase:
     """it, they, him: in Chinese the noun again; of the only person of a sentence 他 or 她."""
     pronoun = as_object.get(named.pronoun, named.pronoun)
-    persons = {who.name for who in filled.subjects.values() if who.noun is None or who.noun.is_a("person")}
+    persons = {who.name for who in filled.subjects.values() if (who.noun.is_a("person") if who.noun else who.name.startswith("<"))}
     if persons == {named.name}:
         return pair(pronoun, (small_words.SUBJECTS | small_words.OBJECTS)[pronoun])
     return stands_for(s, named.head, pronoun)
@@ -483,9 +484,10 @@ _KNOWN = " ".join(f"'{noun}'" for noun in (
     "old man", "old woman",
 ))
 SUBJECT_KINDS: Mapping[str, Callable[[Speaker, str], NounPhrase]] = {
-    "who": _person, "he": _he, "I": _we, "you": lambda s, wanted: subjects.pronoun_of("you"),
+    "who": _person, "pron": lambda s, wanted: subjects.pronoun_of(s.often(_WHO)), "he": _he, "I": _we, "you": lambda s, wanted: subjects.pronoun_of("you"),
     "thing": _noun(nouns.the, nouns.owned, nouns.this),
-    "named": lambda s, wanted: nouns.name(s), "the": _single, "this": _noun(nouns.this), "my": _noun(nouns.owned), "some": _several, "group": _group,
+    "named": lambda s, wanted: nouns.name(s), "the": _single, "this": _noun(nouns.this), "my": _noun(nouns.owned),
+    "some": _several, "group": _group,
 }
 """Whom or what a sentence can be about; the verb agrees with the first of them."""
 KINDS: Mapping[str, Callable[[Speaker, str], Phrase]] = {
