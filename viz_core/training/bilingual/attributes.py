@@ -15,14 +15,14 @@ OF_IT = "body part quality"
 """What is "its"."""
 
 
-def described(s: Speaker, noun: Noun, often: float = 0.17) -> list[Phrase]:
+def described(s: Speaker, noun: Noun, often: float = 0.13) -> list[Phrase]:
     """None, one or two adjectives, each with its 的 where it needs one."""
     if not s.chance(often) or noun.is_a("country", "city", "language", "subject", "month", "weekday", "time", "meal"):
         return []
     if not (noun.classifier or noun.is_mass):  # 一 英镑
         return []
     choices = [a for a in lex.adjectives_of(noun) if "noattr" not in a.flags and a.english not in FAVOURITE]
-    choices = [a for a in choices if a.chinese != noun.chinese]  # no sad sadness
+    choices = [a for a in choices if a.chinese != noun.chinese and a.chinese not in noun.chinese]  # no sad sadness, no Russian Russian
     choices = [a for a in choices if f"{a.english} {noun.english}" not in OF_SEVERAL_WORDS]  # old man: 老人, not 老 男人
     if not choices:
         return []

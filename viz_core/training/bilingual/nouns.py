@@ -117,7 +117,8 @@ def this(s: Speaker, noun: Noun) -> NounPhrase:
 
 def owned(s: Speaker, noun: Noun) -> NounPhrase:
     """my book -> 我 的 书; her children -> 她 的 孩子 们; my favourite book -> 我 最喜欢 的 书."""
-    many = bool(noun.plural) and s.chance(0.25)
+    once = noun.is_a("family", "building") and noun.english not in _SEVERAL_KIN  # no "my mothers"
+    many = bool(noun.plural) and s.chance(0.02 if once else 0.2)
     adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
     owner = owner_of(s, noun)
     favourite = not noun.is_a("being", "body", "part", "time", "quality") and s.chance(0.06)
@@ -133,7 +134,7 @@ def owned(s: Speaker, noun: Noun) -> NounPhrase:
 def counted(s: Speaker, noun: Noun) -> NounPhrase:
     """three books -> 三 本 书; two hundred years -> 两百 年."""
     adjectives, head, person = _plural(s, noun)
-    number = s.word(small_words.FEW_NUMBERS if s.chance(0.7) else small_words.NUMBERS)
+    number = s.word(small_words.FEW_NUMBERS if s.chance(0.88) else small_words.NUMBERS)
     return _phrase(s, noun, [number, *adjectives, head], [number, classifier(noun, head), *adjectives, head], head, person)
 
 
@@ -377,16 +378,54 @@ def _fits(form: Form, noun: Noun) -> bool:
 
 
 USUAL: Forms = {
-    the: 30, a: 22, owned: 18, bare: 9, the_plural: 8, this: 7, counted: 6, some: 7, every: 3, measured: 3, superlative: 2,
-    ordinal: 3, possessive: 5, some_of: 1.5, of_phrase: 3, located: 3, with_thing: 1.5, about: 1.5,
+    the: 30, a: 24, owned: 24, bare: 9, the_plural: 7, this: 7, counted: 5, some: 7, every: 2, measured: 3, superlative: 1.5,
+    ordinal: 2, possessive: 4, some_of: 1.2, of_phrase: 2, located: 1.5, with_thing: 0.7, about: 1,
 }
 DEEP = (possessive, of_phrase, located, with_thing, about)
+_OF_ONES_KIN = (owned, possessive, a, counted, some_of)
+
+
+_RELATED = frozenset({
+    "friend", "boyfriend", "girlfriend", "partner", "neighbour", "neighbor", "guest", "boss", "teacher", "doctor", "student", "classmate",
+    "roommate", "colleague", "coach", "dentist", "hero", "team", "class", "family", "club", "company", "teammate", "assistant", "lawyer",
+    "penfriend", "pen pal", "deskmate", "flatmate", "schoolmate", "tutor", "manager", "secretary", "customer", "patient", "owner", "fan",
+})
+"""Persons and groups that are somebody's, besides the family: my boss, but the thief."""
+_SITES = frozenset({
+    "home", "house", "room", "bedroom", "bathroom", "kitchen", "living room", "classroom", "garden", "yard", "balcony", "office", "school",
+    "flat", "apartment", "university", "garage", "shop", "farm", "hotel", "village", "town", "street", "desk", "studio", "kindergarten",
+    "study", "middle school", "high school", "primary school", "dormitory", "dorm", "neighborhood", "restaurant", "bookstore", "address",
+})
+"""Places that are somebody's: my school, but the museum."""
+_SEVERAL_KIN = frozenset({
+    "parents", "grandparents", "child", "kid", "baby", "son", "daughter", "brother", "sister", "uncle", "aunt", "cousin", "relative", "twins",
+    "grandson", "granddaughter", "grandchild", "nephew", "niece",
+})
+"""Of whom one has several."""
+_NOBODYS = ("nature", "weather", "country", "city", "month", "weekday", "season", "way", "price", "number")
+ODD = 0.08
+"""The share of such forms that is said all the same: my thief, a mother."""
+
+
+def _is_usual(s: Speaker, form: Form, noun: Noun) -> bool:
+    """Whether people say this noun so: my mother and not "this mother", the thief and not "my thief"; now and then also the others."""
+    if s.chance(ODD):
+        return True
+    if noun.is_a("family") and noun.english not in ("parents", "grandparents", "child", "kid", "baby"):
+        return form in _OF_ONES_KIN if noun.english in _SEVERAL_KIN else form in (owned, possessive)
+    if form is not owned:
+        return form is not superlative or not noun.is_a("person") or noun.english in _RELATED
+    if noun.is_a("person", "group"):
+        return noun.is_a("family") or noun.english in _RELATED
+    if noun.is_a("building", "place", "room"):
+        return noun.english in _SITES
+    return not noun.is_a(*_NOBODYS) and (not noun.is_a("animal", "bird") or noun.is_a("pet"))
 
 
 def inner_form(s: Speaker, noun: Noun, forms: Sequence[Form]) -> NounPhrase:
     """A noun in one of these forms, or in one that it can stand in."""
     possible = [form for form in forms if _fits(form, noun)] or [bare if noun.is_mass or noun.only_plural else the]
-    return s.one(possible)(s, noun)
+    return s.one([form for form in possible if _is_usual(s, form, noun)] or possible)(s, noun)
 
 
 def inner(s: Speaker, wanted: str, forms: Sequence[Form] = (the, a, owned)) -> NounPhrase:
@@ -428,7 +467,7 @@ def noun_phrase(s: Speaker, choices: Sequence[Noun], forms: Forms = USUAL) -> No
         return two_things(s, noun, choices)
     for __ in range(8):
         form = s.often(forms)
-        if _possible(s, form, noun):
+        if _possible(s, form, noun) and _is_usual(s, form, noun):
             s.depth -= form in DEEP
             return form(s, noun)
     return inner_form(s, noun, (the,))

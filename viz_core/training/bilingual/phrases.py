@@ -119,8 +119,8 @@ class Speaker:
     depth: how many phrases may still stand inside a phrase. combinations: its content words that go together, which decide the
     held-out split. referent: the noun that a pronoun stood for and the target repeats. names: numbered slots used so far.
     actor: who acts in the clause that is being said, where a pronoun says it: "I" do not meet "me". asks: whether it is a question.
-    said: how often each word of the lexicon was chosen in all sentences so far. seldom: whether the sentence rather takes words
-    that were said seldom, so that every word is learned.
+    said: how often each word of the lexicon was chosen in all sentences so far. seldom: how many words of the sentence are
+    rather some that were said seldom, so that every word is learned; the others are common ones, so that they tell what it means.
     """
 
     rng: Random
@@ -131,7 +131,7 @@ class Speaker:
     actor: str = ""
     asks: bool = False
     said: Counter[object] = field(default_factory=Counter)
-    seldom: bool = False
+    seldom: int = 0
 
     def chance(self, probability: float) -> bool:
         """True as often as this."""
@@ -143,7 +143,9 @@ class Speaker:
 
     def usual(self, choices: Sequence[C]) -> C:
         """One of them, the common ones more often; in a sentence of seldom words rather the one that was said least."""
-        choice = self._least_said(choices) if self.seldom and self.chance(0.7) else self._common(choices)
+        seldom = self.seldom > 0 and self.chance(0.6)
+        self.seldom -= seldom
+        choice = self._least_said(choices) if seldom else self._common(choices)
         self.said[choice] += 1
         return choice
 
@@ -151,7 +153,7 @@ class Speaker:
         return min((self.one(choices) for __ in range(CANDIDATES)), key=self.said.__getitem__)
 
     def _common(self, choices: Sequence[C]) -> C:
-        for __ in range(8 if self.chance(0.75) else 0):
+        for __ in range(12 if self.chance(0.9) else 0):
             choice = self.one(choices)
             if choice.is_common:
                 return choice

@@ -75,8 +75,8 @@ FRAMES: Mapping[Callable[[Speaker], Phrase], float] = {
     with_a_tag: 0.8, it_takes: 0.8, enough_to: 0.8, doing_is: 0.6, told: 55, asked: 16, called_out: 2.5,
 }
 """The weight of each kind of sentence."""
-SELDOM = 0.5
-"""The share of sentences that rather take words that were said seldom."""
+SELDOM = (0, 0, 1, 1, 2)
+"""How many words of a sentence are rather some that were said seldom."""
 LONGEST = 26
 """English words and marks of the longest sentence."""
 ENDS = frozenset("。，！？”、") | {"但是", "所以", "因为", "如果", "和", "然后"}  # of a clause
@@ -93,7 +93,7 @@ def say(rng: Random, said: Counter[object] | None = None) -> Example:
     """A random sentence; most end in a mark. said: how often each word was chosen so far, which this goes on counting."""
     said = Counter() if said is None else said
     while True:
-        s = Speaker(rng, depth=rng.choice((0, 1, 1, 1, 2, 2, 3)), said=said, seldom=rng.random() < SELDOM)
+        s = Speaker(rng, depth=rng.choice((0, 1, 1, 1, 2, 2, 3)), said=said, seldom=rng.choice(SELDOM))
         frame = s.often(FRAMES)
         phrase = contract(s, frame(s))
         if len(phrase.source) < LONGEST:

@@ -23,8 +23,8 @@ def subject(s: Speaker, choices: Sequence[Noun]) -> NounPhrase:
     """A noun, a pronoun, a name, everybody; sometimes two."""
     being = bool(people(choices[:40]))
     kind = s.often({
-        "noun": 40, "pronoun": 46 if being else 8, "name": 8 if being else 0, "everybody": 3 if being else 0.7,
-        "and": 2.5 if s.deeper() else 0, "relative": 3.5 if s.deeper() else 0,
+        "noun": 38, "pronoun": 54 if being else 8, "name": 8 if being else 0, "everybody": 2.5 if being else 0.5,
+        "and": 2 if s.deeper() else 0, "relative": 3 if s.deeper() else 0,
     })
     if kind == "pronoun":
         return pronoun_of("it") if being and s.chance(0.02) and choices[0].is_a("animal") else pronoun(s, being)
