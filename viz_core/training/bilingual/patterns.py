@@ -6,7 +6,7 @@ A line of tables/patterns/*.txt is English ; Chinese. Its parts:
     {ing}, {do}, {third}, {done}  an everyday action: playing football, play football, plays football, played football (踢 了 足球);
                                   {did} is the last one without 了, {been} has 过, {once} 一 次; {gone} is {been} with 了, {seen} bare
                                   {does} is play or plays, as the one that the sentence is about asks
-    {the1:animal} ... {it1}       a noun, and the pronoun that stands for it ({him1} as an object, {his1} for its owner): Chinese says
+    {the1:animal} ... {it1}       a noun, and the pronoun that stands for it ({him1} as an object, {whose1} for its owner): Chinese says
                                   the noun again; {named1}, {group1:animal} are called on by the same pronouns
     {pron}                        I, you, he, she, we or they: no name, no noun
     {again}, {me}                 the one that the sentence is about once more: I, he, they; me, him, them
@@ -26,7 +26,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import chain, product
+from itertools import chain, pairwise, product
 
 from viz_core.training.bilingual import inside, nouns, small_words, subjects
 from viz_core.training.bilingual import lexicon as lex
@@ -239,7 +239,17 @@ def _in_chinese(pattern: Pattern, filled: Filled, fixed: list[Phrase], commas: l
             continue
         causes = [fixed[int(name) - 1] if name.isdigit() else filled.by_name[name] for name in origin.split("+")]
         target.append(from_all(causes, zh))
-    return target
+    return _with_one_at(target)
+
+
+def _with_one_at(target: list[Phrase]) -> list[Phrase]:
+    """在 of what is going on and 在 of its place are one: 在 公园 里 玩."""
+    last = {i for i, (one, after) in enumerate(pairwise(target)) if [zh for zh, __ in one.target] == ["在"] and _starts_at(after)}
+    return [phrase for i, phrase in enumerate(target) if i not in last]
+
+
+def _starts_at(phrase: Phrase) -> bool:
+    return bool(phrase.target) and phrase.target[0][0] == "在"
 
 
 # --- Filling the places -----------------------------------------------------------------------------------------------
@@ -261,7 +271,7 @@ def _fill(s: Speaker, filled: Filled, place: str) -> None:
     elif kind in AGAIN:
         named = filled.subjects[f"the{name[len(kind):]}"]
         filled.by_name[name] = _again(s, filled, named, AGAIN[kind])
-    elif kind == "his":
+    elif kind == "whose":
         filled.by_name[name] = _of_it(filled.subjects[f"the{name[len(kind):]}"].pronoun)
     elif kind == "own":
         filled.by_name[name] = _own(filled)
@@ -269,6 +279,8 @@ def _fill(s: Speaker, filled: Filled, place: str) -> None:
         filled.by_name[name] = pair(_SELVES.get(filled.who.pronoun if filled.who else "it", "themselves"), "自己")
     elif kind in ("again", "me"):
         filled.by_name[name] = _once_more(s, filled.around or filled.who, as_object=kind == "me")
+    elif kind == "whom":
+        filled.by_name[name] = _whom(s, wanted, filled.who or filled.around)
     elif kind in KINDS:
         filled.by_name[name] = KINDS[kind](s, wanted)
     elif kind in parts():
@@ -396,11 +408,12 @@ def _somebody(s: Speaker) -> NounPhrase:
     return NounPhrase(said, head, noun, pronoun=nouns.pronoun_of(s, noun, "third"), name=noun.english)
 
 
-def _whom(s: Speaker, wanted: str) -> Phrase:
-    """me, her, Anna, my brother."""
+def _whom(s: Speaker, wanted: str, who: NounPhrase | None = None) -> Phrase:
+    """me, her, Anna, my brother; not the one who acts: I do not meet me."""
     kind = s.often({"pronoun": 5, "name": 3, "noun": 3})
     if kind == "pronoun":
-        return s.word(small_words.PERSONS)
+        same = small_words.NOT_MET.get(who.name, ()) if who else ()
+        return s.word({word: zh for word, zh in small_words.PERSONS.items() if word not in same})
     return nouns.name(s).phrase if kind == "name" else _somebody(s).phrase
 
 
@@ -476,6 +489,7 @@ _WHO: Mapping[str, float] = {"I": 8, "you": 3, "he": 6, "she": 6, "we": 4, "they
 AGAIN: Mapping[str, Mapping[str, str]] = {"it": {}, "him": {"he": "him", "she": "her", "they": "them"}}
 inside.clauses["past"] = lambda s: _clause_of(s, "past")
 inside.clauses["present"] = lambda s: _clause_of(s, "present")
+inside.clauses["future"] = lambda s: _clause_of(s, "future")
 _OWNERS = {owner: zh for owner, zh in small_words.OWNERS.items() if owner != "its"}
 _WE: Mapping[str, float] = {"I": 8, "we": 4, "they": 3, "you": 2}
 _KNOWN = " ".join(f"'{noun}'" for noun in (
