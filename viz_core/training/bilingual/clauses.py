@@ -88,7 +88,7 @@ def make(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = Non
     if tense == "planned" and plain:
         tense = "future"
     built = Clause(who, p, tense)
-    can_deny = not (positive or p.positive or who.negative or built.denier or tense == "used to" or _graded(p))
+    can_deny = not (positive or p.positive or who.negative or built.denier or tense == "used to" or _graded(p) or _denies(p))
     built.negated = can_deny and s.chance(0.17)
     s.combinations.append((who.name, *p.about))
     if plain:
@@ -97,11 +97,16 @@ def make(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = Non
         built.time = when(s, "future")
     elif s.chance(0.08 if p.is_be else 0.25):
         built.time, built.time_first = when(s, tense, lasting=p.is_be or p.is_state), s.chance(0.25)
-    if s.chance(0.12) and tense in tenses.MIDDLES and not built.denied and not who.negative:
+    if s.chance(0.12) and tense in tenses.MIDDLES and not built.denied and not who.negative and not _denies(p):
         built.middle = tenses.middle(s, tense, p)
     elif s.chance(0.04) and not built.denier and not who.negative:
         built.end = _at_the_end(s, built)
     return built
+
+
+def _denies(p: Predicate) -> bool:
+    """Whether its Chinese begins with a denial of its own: 不 健康, 不见."""
+    return p.said.startswith("不") or first_word(p.rest).startswith("不")
 
 
 def _graded(p: Predicate) -> bool:
@@ -161,7 +166,8 @@ def _is(s: Speaker, who: NounPhrase | None) -> tuple[Predicate, NounPhrase]:
         if kind == "adjective" and s.chance(0.6):
             adjective = s.usual(lex.adjectives("nopred of"))
             who = _who(s, lex.nouns_of(adjective))
-            if who.noun is None or who.noun in lex.nouns_of(adjective):
+            fits = lex.is_usual(adjective) and not (who.name == "it" and adjective.english in small_words.SAID_OF_WEATHER)
+            if who.noun in lex.nouns_of(adjective) if who.noun is not None else fits:
                 return to_be.adjective_predicate(s, who.noun, adjective, who), who
         else:
             who = subjects.subject(s, lex.nouns(("any" if kind != "place" else PLACED) if s.chance(0.4) else "person"))
@@ -169,7 +175,8 @@ def _is(s: Speaker, who: NounPhrase | None) -> tuple[Predicate, NounPhrase]:
         return to_be.noun_predicate(s, who), who
     if kind == "place" and (who.noun is None or who.noun.is_a(*PLACED.split())):
         return to_be.place_predicate(s, who), who
-    return to_be.adjective_predicate(s, who.noun or s.usual(lex.nouns("person")), who=who), who
+    of_thing = who.name in subjects.PRONOUNS_OF_THINGS or who.name == "everything"
+    return to_be.adjective_predicate(s, who.noun or s.usual(lex.nouns("thing" if of_thing else "person")), who=who), who
 
 
 # --- Verb groups ------------------------------------------------------------------------------------------------------
@@ -205,9 +212,16 @@ def group(c: Clause, *, question: bool = False) -> Group:
     if c.denied:
         return _negated(c, tense, Group(aux, no, main, NOTHING, NOTHING, extra))
     before = _said_before(tense.before, p)
+    if tense.before == "在" and p.verb.base == "wear":  # is wearing: 穿 着
+        main = Phrase(main.source, (*main.target, *more(main, "着").target))
     cause = [aux, extra] if tense.aux else [main]
     finished = p.le and not p.is_state and bool(tense.after) and not c.subject.negative  # nobody came: 没有 人 来
     return Group(aux, no, main, from_all([aux, extra], before), from_all(cause, tense.after) if finished else NOTHING, extra)
+
+
+def stays(verb: lex.Verb) -> bool:
+    """What one goes on doing without 在: he is wearing a hat, 戴 着; he is holding it, 拿着."""
+    return verb.base == "wear" or verb.chinese.endswith("着")
 
 
 def _said_before(before: str, p: Predicate) -> str:
@@ -215,9 +229,11 @@ def _said_before(before: str, p: Predicate) -> str:
     simply 坐 在 there."""
     if before == "能" and p.said in SKILLS:
         return "会"
+    if before == "能" and p.said.startswith("能"):  # can fit in: 能 装 进
+        return ""
     if before == "在" and p.verb.frame == "place":
         return "要"
-    return "" if before == "在" and "post" in p.verb.flags else before
+    return "" if before == "在" and ("post" in p.verb.flags or stays(p.verb)) else before
 
 
 def _auxiliary(c: Clause, question: bool) -> tuple[Phrase, Phrase, str]:
@@ -250,13 +266,16 @@ def _negated(c: Clause, tense: Tense, g: Group) -> Group:
         no = "不"  # is not going there: 不 去
     if tense.before == "能" and p.said in SKILLS and no == "不 能":
         no = "不 会"
+    if no == "不 能" and p.said.startswith("能"):
+        no = "不"
     if no in ("不 能", "不 会") and tense.before == "能" and p.said in FAILING:  # can't find: 找 不 到
         g.main = Phrase(g.main.source, from_all([g.aux, denier, g.main], FAILING[p.said]).target)
     elif p.said == "有":  # 没有 is the negated verb itself
         have = from_all([g.aux, denier, g.main], "没有" if no in ("不", "没有") else f"{no} 有")
         g.main = Phrase(g.main.source, have.target)
     else:
-        g.before = from_all([g.aux, denier, g.extra], "没有" if "post" in p.verb.flags and no == "没有 在" else no)
+        still = "post" in p.verb.flags or stays(p.verb)
+        g.before = from_all([g.aux, denier, g.extra], "没有" if still and no == "没有 在" else no)
     return g
 
 

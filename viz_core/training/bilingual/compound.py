@@ -1,10 +1,12 @@
 """Sentences of several clauses: he was tired but he did not sleep; if it rains we stay at home; he came in and sat down."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from viz_core.training.bilingual import inside, small_words
 from viz_core.training.bilingual.clauses import Clause, group, make, plain_clause, said_of, statement
 from viz_core.training.bilingual.orders import command
+from viz_core.training.bilingual.predicates import SHORT
 from viz_core.training.bilingual.phrases import COMMA, NOTHING, NounPhrase, Phrase, Speaker, Word, chinese, join, more, pair
 
 JOINED = {"but": "但是", "and": "", "so": "所以", "because": "因为", "or": "或者", "until": "直到"}
@@ -33,6 +35,8 @@ CONJUNCTIONS = {
 }
 MAIN_NOW = ("present", "present", "future", "future", "can", "should", "must")
 MAIN_IN_THE_PAST = ("past", "past", "past", "could", "had to")
+SAID_AS: Mapping[str, float] = {"grammar": 4, "everyday": 4, "tense": 4}
+"""How the two clauses are made: by the grammar, or as patterns, any two or plain ones in one tense."""
 WITH_ORDER = ("if", "when", "before", "after")  # call me when you arrive
 PLAIN = ("if", "because", "although", "unless")  # before the others Chinese drops 了
 HAPPENS = ("before", "after", "since")
@@ -43,13 +47,23 @@ def two_clauses(s: Speaker) -> Phrase:
     """he was tired but he did not sleep -> 他 很 累 但是 他 没有 睡觉."""
     word = s.often({"but": 9, "and": 7, "so": 6, "because": 10, "until": 1.5, "or": 0.7})
     first = make(s)
+    said = s.often(SAID_AS)
+    if said != "grammar" and word != "until":
+        tense = s.one(("past", "present", "future"))
+        one, two = (inside.clauses["everyday" if said == "everyday" else tense](s) for __ in range(2))
+        return join([one, COMMA if s.chance(_comma(word)) else NOTHING, pair(word, JOINED[word]), two])
     second = echo(s, first) if s.chance(0.35) and first.subject.noun is not None else make(s)
     second.time_first = False
     if first.tense in ("past", "went on") and second.tense in ("present", "future", "going on", "perfect") and s.chance(0.7):
         second.tense, second.time, second.middle = "past", NOTHING, NOTHING
-    comma = COMMA if s.chance(0.9 if word in ("but", "so") and s.chance(0.5) else 0.15) else NOTHING
-    one, two = (inside.clauses["everyday"](s) if s.chance(0.35) else statement(clause) for clause in (first, second))
+    comma = COMMA if s.chance(_comma(word)) else NOTHING
+    one, two = (inside.clauses["everyday"](s) if s.chance(0.2) else statement(clause) for clause in (first, second))
     return join([one, comma, pair(word, JOINED[word]), two])
+
+
+def _comma(word: str) -> float:
+    """How often a comma stands before a conjunction."""
+    return 0.5 if word in ("but", "so") else 0.15
 
 
 def echo(s: Speaker, first: Clause) -> Clause:
@@ -84,9 +98,9 @@ def conditional(s: Speaker) -> Phrase:
     side = _side(s, word)
     if tail:
         side.predicate.le = False
-    main = command(s) if s.chance(0.15) and word in WITH_ORDER else _main(s, side)
+    main = command(s) if s.chance(0.15) and word in WITH_ORDER and side.tense in ("present", "going on") else _main(s, side)
     conjunction, clause = pair(word), statement(side)
-    if word in PLAIN and side.tense in ("past", "present") and s.chance(0.4):
+    if word in PLAIN and side.tense in ("past", "present") and s.chance(0.6):
         clause = inside.clauses[side.tense](s)
     before, end = more(conjunction, lead), more(conjunction, tail)
     if tail.startswith("的") and clause.target[-1][0] == "的":  # 是 红色 的 时候
@@ -106,14 +120,16 @@ def _side(s: Speaker, word: str) -> Clause:
         side = make(s, tense=s.one(CONJUNCTIONS[word].tenses), positive=word in POSITIVE, plain=True)
         if word not in HAPPENS or not (side.predicate.is_be or side.predicate.is_state):
             break
+    if side.tense in ("going on", "went on") and not side.predicate.verb.goes_on:
+        side.tense = "present" if side.tense == "going on" else "past"
     return side
 
 
 def _main(s: Speaker, side: Clause) -> Phrase:
     """What holds under a condition, sometimes about its subject again."""
     past = side.tense in ("past", "went on")
-    if not past and s.chance(0.4):
-        return inside.clauses["everyday"](s)
+    if s.chance(0.5):
+        return inside.clauses["past" if past else s.one(("everyday", "everyday", "future", "present"))](s)
     tense = s.one(MAIN_IN_THE_PAST if past else MAIN_NOW)
     if s.chance(0.3) and side.subject.noun is not None:
         return statement(make(s, repeated(s, side.subject), tense=tense, plain=True))
@@ -124,7 +140,12 @@ def _main(s: Speaker, side: Clause) -> Phrase:
 
 def sequence(s: Speaker) -> Phrase:
     """he opened the door and went out -> 他 打开 了 门 然后 出去 了."""
-    first = plain_clause(s, tense=s.one(("past", "past", "future", "present")))
+    tense = s.one(("past", "past", "future", "present"))
+    first = plain_clause(s, tense=tense)
+    for _again in range(8):
+        if first.predicate.verb.frame in SHORT and not first.predicate.is_state and first.subject.pronoun != "it":
+            break
+        first = plain_clause(s, tense=tense)
     same = NounPhrase(NOTHING, NOTHING, first.subject.noun, first.subject.person, first.subject.pronoun)
     action, __ = said_of(s, same)
     for _again in range(4):

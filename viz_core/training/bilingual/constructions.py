@@ -1,6 +1,6 @@
 """Ways to build a clause that have a pattern of their own: passive, purpose, too ... to, so ... that, what I want is, no longer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, small_words, subjects, verb_phrases
@@ -21,7 +21,18 @@ from viz_core.training.bilingual.small_words import BE, HAVE, WAS
 from viz_core.training.bilingual.tenses import is_or_was
 from viz_core.training.bilingual.times import WEEKDAYS, clock, when
 
-NEVER_PASSIVE = ("have", "get", "do", "want", "be")
+NEVER_PASSIVE = ("have", "get", "do", "want", "be", "hurt", "would", "take", "make", "like", "say", "know")
+SUFFERED = frozenset({
+    "break", "steal", "eat", "kill", "destroy", "find", "build", "write", "clean", "wash", "repair", "fix", "cut", "open", "close", "sell",
+    "paint", "invite", "punish", "praise", "blame", "arrest", "attack", "bite", "catch", "chase", "hit", "scold", "cheat", "save", "love",
+    "forget", "cancel", "accept", "refuse", "reject", "solve", "discover", "invent", "design", "publish", "translate", "use", "throw away",
+    "move", "deliver", "take away", "burn", "cover", "lock", "hide", "see", "hear", "beat", "push", "kick", "choose", "elect", "rescue",
+    "protect", "attract", "eat up", "drink", "cook", "delete", "replace", "remove", "record", "park", "buy", "borrow", "cut down", "tear",
+    "injure", "drop", "lift", "carry", "change", "interrupt", "bother", "wake", "wake up", "fire", "hire", "drown", "rob", "shoot", "bury",
+    "divide", "produce", "develop", "improve", "collect", "celebrate", "delay", "put off", "announce", "prove", "treat", "examine",
+    "recommend", "report", "mention", "discuss", "explain", "describe", "understand", "hug", "kiss", "laugh at", "swallow", "lick", "scare",
+})
+"""What one says in the passive."""
 PASSIVES = {  # of each tense: its weight, its negation, and what Chinese says where it is not negated
     "past": (10, "没有", ""), "perfect": (3, "没有", ""), "future": (2, "不 会", "会"), "present": (2, "不", ""),
     "must": (1, "不 能", "必须"),
@@ -41,6 +52,9 @@ SURE = {
 }
 WHAT = {"what": "的", "all": "的 一切", "everything": "的 一切", "the only thing": "的 唯一 的 东西"}
 ABOUT = {"talk about": "谈论", "think about": "考虑", "dream about": "梦见", "complain about": "抱怨", "worry about": "担心"}
+EVER = ("see", "read", "eat", "drink", "buy", "visit", "meet", "hear", "watch", "have", "taste", "make", "write", "use", "wear", "know",
+        "listen to", "play", "find", "drive", "ride", "cook", "get", "take", "tell", "love")
+"""What one has ever done with the best of its kind."""
 UNTIL = {"sleep": "睡", "wait": "等", "work": "工作", "study": "学习", "stay up": "熬夜", "read": "看书", "talk": "聊"}
 BOUNDS = {"midnight": "午夜", "noon": "中午", "the end": "最后", "tomorrow": "明天", "the evening": "晚上"}
 PATHS = {"along": "沿着", "through": "穿过"}
@@ -49,13 +63,13 @@ PATHS = {"along": "沿着", "through": "穿过"}
 # --- Passive ----------------------------------------------------------------------------------------------------------
 def passive(s: Speaker) -> Phrase:
     """the window was broken by the boy -> 窗户 被 男孩 打破 了; the bridge will be built -> 桥 会 被 建."""
-    verb = s.usual(lex.verbs_where(_can_be_done_to, "t"))
+    verb = s.usual(lex.verbs_where(_suffers if s.chance(0.85) else _can_be_done_to, "t"))
     forms: nouns.Forms = {
         nouns.the: 6, nouns.owned: 4, nouns.this: 3, nouns.the_plural: 2, nouns.counted: 1, nouns.possessive: 1,
     }
     what = nouns.noun_phrase(s, lex.objects_of(verb), forms)
     if lex.is_main(verb) and s.chance(0.2):
-        what = subjects.pronoun(s)
+        what = subjects.pronoun(s, being=lex.objects_of(verb)[0].is_a("person"))
     agent = _agent(s, verb) if s.chance(0.5) else None
     s.combinations.append((verb.base, what.name))
     tense = s.often({name: weight for name, (weight, _no, _modal) in PASSIVES.items()})
@@ -66,6 +80,10 @@ def passive(s: Speaker) -> Phrase:
 
 def _can_be_done_to(verb: lex.Verb) -> bool:
     return is_whole(verb) and "state" not in verb.flags and verb.base.split()[0] not in NEVER_PASSIVE
+
+
+def _suffers(verb: lex.Verb) -> bool:
+    return _can_be_done_to(verb) and verb.base in SUFFERED
 
 
 def _agent(s: Speaker, verb: lex.Verb) -> NounPhrase:
@@ -105,7 +123,11 @@ def purpose(s: Speaker) -> Phrase:
 def circumstance(s: Speaker) -> Phrase:
     """he ran like a dog -> 他 像 狗 一样 跑; because of the rain; from monday to friday; through the forest; without his coat."""
     add = s.often(_CIRCUMSTANCES)
-    c = make(s, plain=True)
+    who = subjects.subject(s, lex.nouns("person"))
+    bases = _DONE_SO.get(add, ())
+    verbs = [v for frame in ("i", "t", "place") for v in lex.verbs(frame) if v.base in bases and by_person(v)]  # type: ignore[arg-type]
+    p = verb_phrases.predicate(s, s.usual(verbs), who) if verbs else None
+    c = make(s, who, p=p, plain=True, positive=bool(verbs))
     if c.predicate.verb.frame in ("i", "t", "place", "loc"):
         add(s, c)
     return statement(c)
@@ -118,13 +140,13 @@ def _because_of(s: Speaker, c: Clause) -> None:
 
 
 def _like(s: Speaker, c: Clause) -> None:
-    word, what = pair("like", "像"), nouns.inner(s, "animal person", (nouns.a, nouns.owned))
+    word, what = pair("like", "像"), nouns.inner(s, "animal person 'mother' 'father' 'brother'", (nouns.a, nouns.owned))
     c.predicate.tail += [word, what.phrase]
-    c.predicate.lead = [word, what.phrase, more(word, "一样"), *c.predicate.lead]
+    c.middle = join([], [word, what.phrase, more(word, "一样")])
 
 
 def _without(s: Speaker, c: Clause) -> None:
-    _leading(c, pair("without", "没有"), nouns.inner(s, "thing clothes money person", (nouns.owned, nouns.a)))
+    _leading(c, pair("without", "没有"), nouns.inner(s, _LEFT_BEHIND, (nouns.owned, nouns.a)))
 
 
 def _along(s: Speaker, c: Clause) -> None:
@@ -171,6 +193,16 @@ def _until(s: Speaker, c: Clause) -> None:
     c.predicate = Predicate(verb, said, [until, bound], [more(until, "一直")], [until, bound], le=False, about=(verb.base, "until"))
 
 
+_LEFT_BEHIND = "'coat' 'umbrella' 'hat' 'key' 'phone' 'bag' 'money' 'friend' 'brother' 'breakfast' 'ticket' 'passport' 'dog' 'jacket' 'wallet'"
+_MOVING = ("walk", "run", "drive", "ride", "go", "walk to", "run to", "drive to", "swim")
+_DONE_SO: Mapping[Callable[[Speaker, Clause], None], Sequence[str]] = {
+    _like: ("run", "walk", "sing", "dance", "cry", "laugh", "sleep", "eat", "swim", "work", "talk", "fight", "jump", "fly", "shout", "drive"),
+    _from_to: ("work", "study", "sleep", "rest", "read", "travel", "play", "learn", "talk", "dance", "exercise", "practise", "train", "cook"),
+    _along: _MOVING, _through: _MOVING,
+    _without: ("leave", "come", "go out", "go to", "come to", "walk to", "travel to", "arrive", "go", "go home", "come back", "go to school",
+               "go to work", "travel"),
+}
+"""What is done in this way."""
 _CIRCUMSTANCES: Mapping[Callable[[Speaker, Clause], None], float] = {
     _because_of: 4, _like: 3, _about: 2, _from_to: 3, _along: 2, _through: 2, _until: 1, _without: 2,
 }
@@ -210,7 +242,11 @@ def so_that(s: Speaker) -> Phrase:
 def _graded(s: Speaker) -> tuple[lex.Adjective, NounPhrase]:
     """An adjective that can be too much, and what it is said of."""
     adjective = s.usual([a for a in lex.adjectives(nouns.UNGRADED) if a.comparative])
-    return adjective, subjects.subject(s, lex.nouns_of(adjective))
+    who = subjects.subject(s, lex.nouns_of(adjective))
+    if who.noun is None and not lex.is_usual(adjective):
+        adjective = next(a for a in lex.ADJECTIVES if a.english == adjective.english and lex.is_usual(a))
+        who = subjects.subject(s, lex.nouns_of(adjective))
+    return adjective, who
 
 
 def able(s: Speaker) -> Phrase:
@@ -249,7 +285,7 @@ def one_of(s: Speaker) -> Phrase:
         one, head = pair("one of", "之一"), pair(noun.plural, noun.chinese)
         return join([*start, one, english("the"), best, head, where, whole], [*start, whole, *end, head, one])
     head = pair(noun.english, noun.chinese)
-    verbs = [verb for verb in verbs_of_object(noun) if by_person(verb)]
+    verbs = [verb for verb in verbs_of_object(noun) if by_person(verb) and verb.base in EVER]
     if s.chance(0.6) and verbs:
         source, target = _ever_done(s, s.usual(verbs))
         return join([*start, english("the"), best, head, source], [*start, target, *end, head])

@@ -2,7 +2,7 @@
 
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, small_words, subjects, to_be, verb_phrases
-from viz_core.training.bilingual.clauses import group, in_chinese, make, plain_clause, statement, subordinate
+from viz_core.training.bilingual.clauses import Clause, group, in_chinese, make, plain_clause, statement, subordinate
 from viz_core.training.bilingual.orders import order
 from viz_core.training.bilingual.phrases import COMMA, NOTHING, Phrase, Speaker, english, from_all, join, more, pair
 from viz_core.training.bilingual.predicates import Predicate, infinitive, takes_plain_object
@@ -62,21 +62,31 @@ def not_that(s: Speaker) -> Phrase:
 
 def as_soon_as(s: Speaker) -> Phrase:
     """call me as soon as you arrive -> 你 一 到 就 给 我 打电话; as soon as he came in, he sat down."""
-    side, word = plain_clause(s, tense=s.one(("present", "past"))), pair("as soon as")
+    past = s.chance(0.4)
+    side, word = _happening(s, "past" if past else "present"), pair("as soon as")
     side.predicate.le = False
     g = group(side)
     soon = in_chinese(side, g, asked=more(word, "一"))
     clause, then = subordinate(side, g), more(word, "就")
-    if s.chance(0.35):
+    if s.chance(0.35) and not past:
         command = order(s)
         return join([command, word, *clause], [*soon, then, command])
-    main = plain_clause(s, tense=s.one(("future", "past", "present")))
+    main = _happening(s, "past" if past else "future")
     h = group(main)
     said, target = subordinate(main, h), in_chinese(main, h, asked=then)
     if s.chance(0.5):
         return join([*said, word, *clause], [*soon, *target])
     comma = COMMA if s.chance(0.6) else NOTHING
     return join([word, *clause, comma, *said], [*soon, comma, *target])
+
+
+def _happening(s: Speaker, tense: str) -> Clause:
+    """What happens, not what is so."""
+    for __ in range(6):
+        c = plain_clause(s, tense=tense)
+        if not (c.predicate.is_be or c.predicate.is_state):
+            break
+    return c
 
 
 def bounded(s: Speaker) -> Phrase:
@@ -135,8 +145,10 @@ def waited_for(s: Speaker) -> Phrase:
     main = pair(verb.ing, verb.chinese)
     if s.chance(0.5):
         how = pair("how long", "多久")
-        after = [how, what.phrase] if subject else [what.phrase, how]
-        return join([how, have, who.phrase, been, main, what.phrase], [who.phrase, main, been, *after])
+        source = [how, have, who.phrase, been, main, what.phrase]
+        if subject:  # 你 学 英语 学 了 多久
+            return join(source, [who.phrase, main, what.phrase, more(main, "学"), been, how])
+        return join(source, [who.phrase, main, been, what.phrase, how])
     for_, span = english("for"), duration(s)
     after = [span, what.phrase] if subject else [what.phrase, span]
     return join([who.phrase, have, been, main, what.phrase, for_, span], [who.phrase, main, been, *after])

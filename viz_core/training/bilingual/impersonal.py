@@ -12,7 +12,7 @@ from viz_core.training.bilingual.times import MONTHS, WEEKDAYS, clock, when
 
 RAIN = {"rain": "下雨", "snow": "下雪"}
 RAINING = {f"{word}ing": zh for word, zh in RAIN.items()}
-WEATHER = ("cold", "hot", "warm", "cool", "windy", "cloudy", "sunny", "dark", "wet", "dry", "foggy", "late", "early")
+WEATHER = ("cold", "hot", "warm", "cool", "windy", "cloudy", "dark", "wet", "dry", "foggy", "late", "early")
 THERE = "person animal thing food building furniture container device toy plant drink reading vehicle clothes fruit group"
 """What is often said to be there."""
 GETTING = {"dark": "黑", "cold": "冷", "warm": "暖和", "late": "晚", "hot": "热"}
@@ -28,8 +28,8 @@ def there_is(s: Speaker) -> Phrase:
     """there is a cat on the mat -> 垫子 上 有 一 只 猫; there were not any children in the garden -> 花园 里 没有 孩子."""
     if s.chance(0.1):
         return _there_will_be(s)
-    choices = lex.nouns(THERE)
-    what = nouns.noun_phrase(s, choices, {nouns.a: 5, nouns.counted: 3, nouns.some: 4, nouns.bare: 1, nouns.with_thing: 0.3})
+    choices = lex.usual_nouns(THERE)
+    what = nouns.noun_phrase(s, choices, {nouns.a: 5, nouns.counted: 3, nouns.some: 4, nouns.bare: 1})
     source, target = nouns.place(s) if s.chance(0.85) else ([], [])
     negated, past = s.chance(0.15), s.chance(0.3)
     time = when(s, "past" if past else "present") if s.chance(0.12) else NOTHING
@@ -133,8 +133,8 @@ def it_is_to(s: Speaker) -> Phrase:
     """it is important to sleep -> 睡觉 很 重要; it is easy for me to swim -> 对 我 来说 游泳 很 容易; swimming is fun."""
     word = s.word(JUDGED)
     action = verb_phrases.inner_predicate(s)
-    degree = degree_of(s)
-    negated = s.chance(0.15)
+    negated = s.chance(0.15) and word.source[0].text not in ("wrong", "better")
+    degree = NOTHING if negated or len(word.target) > 1 else degree_of(s)
     alone = negated or len(word.target) > 1  # 更 好, 不 对
     before = degree if alone else very(degree)
     be, no = pair(s.one(("is", "is", "was"))), (pair("not", "不") if negated else NOTHING)

@@ -10,7 +10,7 @@ from viz_core.training.bilingual.lexicon import Noun
 from viz_core.training.bilingual.phrases import NounPhrase, Phrase, Speaker
 
 clauses: dict[str, Callable[[Speaker], Phrase]] = {}
-"""that: what is thought or said. question: what is known or asked. everyday: a pattern of the table; past, present: a plain
+"""that: what is thought or said. question: what is known or asked. everyday: a pattern of the table; past, present, future: a plain
 one in that tense."""
 sentences: dict[str, Callable[[Speaker], Phrase]] = {}
 """set question: one of `set_questions`."""

@@ -198,6 +198,12 @@ def nouns(wanted: str) -> tuple[Noun, ...]:
 
 
 @cache
+def usual_nouns(wanted: str) -> tuple[Noun, ...]:
+    """The same without other senses than the usual one: a letter 信, not 字母."""
+    return tuple(noun for noun in nouns(wanted) if noun.is_first)
+
+
+@cache
 def _wanted(wanted: str) -> tuple[frozenset[str], frozenset[str]]:
     """The quoted nouns and the classes of a cell."""
     return frozenset(_QUOTED.findall(wanted)), frozenset(_QUOTED.sub("", wanted).split())
@@ -289,6 +295,13 @@ def _described() -> Mapping[Noun, tuple[Adjective, ...]]:
 def adjectives_of(noun: Noun) -> tuple[Adjective, ...]:
     """The adjectives that describe a noun, each with its translation there."""
     return _described()[noun]
+
+
+@cache
+def is_usual(adjective: Adjective) -> bool:
+    """Whether it is what the adjective means where no noun says: it is light 轻, not 清淡; he is young 年轻, not 小."""
+    same = [a for a in ADJECTIVES if a.english == adjective.english and of_people(a) == of_people(adjective) and "of" not in a.flags]
+    return bool(same) and same[0] is adjective
 
 
 def of_people(adjective: Adjective) -> bool:

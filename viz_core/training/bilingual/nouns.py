@@ -296,6 +296,7 @@ def before(first: NounPhrase, source: Sequence[Phrase], target: Sequence[Phrase]
     """What English says behind a noun stands in Chinese before it, but behind its number and classifier."""
     links = first.phrase.target
     lead = int(bool(links) and links[0][0] in AMOUNTS)  # 很多, and 一 只, 这 个: before the modifier
+    lead += lead and len(links) > 1 and links[1][0] == "的"  # 更多 的
     if first.noun is not None and first.noun.classifier:
         for i, (word, __) in enumerate(links[:3]):
             if word == first.noun.classifier:

@@ -13,7 +13,11 @@ NOT_TO_BE = ("afraid", "angry", "sad", "stupid", "shy", "lazy", "rude", "noisy",
 """What one tells others not to be."""
 UNSAID = ("manage", "pretend", "refuse", "guess", "hear about", "see", "hear", "turn into", "find out", "dream", "return to",
           "agree", "beat", "destroy", "steal", "lie", "get married", "graduate", "force", "persuade", "give up", "start", "begin",
-          "expect")
+          "expect", "arrive at", "arrive in", "get wet", "cheat", "injure", "kill", "punch", "shoot", "rob", "crash", "suffer from", "get home",
+          "show up", "exist", "come across", "run into", "survive", "deserve", "reach", "discover", "invent", "recognise", "surprise",
+          "frighten", "scare", "bother", "attack", "arrest", "bite", "hire", "impress", "confuse", "disappoint", "contain", "get to", "own",
+          "receive", "earn", "overlook", "prove", "succeed", "appear", "disappear", "escape", "get better", "get divorced", "pass away",
+          "run out of", "throw up", "snore", "sigh", "sweat", "yawn", "steal from", "drown", "delay", "doubt", "regret", "avoid")
 """What hardly anybody orders."""
 WHOM = {"me": "我", "him": "他", "her": "她", "them": "他们"}
 

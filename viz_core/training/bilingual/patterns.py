@@ -142,6 +142,13 @@ def _with_mark(mark: str) -> Mapping[str, Section]:
 
 
 @cache
+def fixed() -> frozenset[str]:
+    """The English of all patterns without places, in small letters: the grammar leaves them to the table."""
+    whole = (pieces[0] for section in _read()[1].values() for p in section.patterns for pieces in p.english if len(pieces) == 1)
+    return frozenset(" ".join(text.replace("|", " ").lower().split()) for text in whole)
+
+
+@cache
 def _clauses() -> tuple[Pattern, ...]:
     """The patterns that can be a clause of a longer sentence."""
     return tuple(p for section in _read()[1].values() for p in section.patterns if p.clause and p.mark == ".")

@@ -5,7 +5,7 @@ from functools import cache
 
 from viz_core.training.bilingual import inside, nouns, subjects, verb_phrases
 from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual.clauses import Clause, group, in_chinese, make, plain_clause, subordinate
+from viz_core.training.bilingual.clauses import Clause, group, in_chinese, make, plain_clause, stays, subordinate
 from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, more, pair, texts, with_de
 from viz_core.training.bilingual.predicates import Predicate, by_person, first_word, verbs_of_object, verbs_of_subject
 from viz_core.training.bilingual.times import when
@@ -58,9 +58,10 @@ def _doing(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
     frame: lex.Frame = s.one(("i", "t", "loc", "loc"))
     verb = s.usual([v for v in verbs_of_subject(noun, frame) if v.goes_on] or lex.verbs_where(by_person, "loc"))
     p = verb_phrases.predicate(s, verb)
-    here = "" if "post" in verb.flags or first_word(p.lead).startswith("在") else "在"
+    here = "" if "post" in verb.flags or stays(verb) or first_word(p.lead).startswith("在") else "在"
     main = pair(verb.ing, verb.chinese if p.said == verb.chinese else p.said)
-    return nouns.before(head, [main, *p.tail], with_de([more(main, here), *p.lead, main, *p.rest]))
+    said = [main, more(main, "着")] if verb.base == "wear" else [main]
+    return nouns.before(head, [main, *p.tail], with_de([more(main, here), *p.lead, *said, *p.rest]))
 
 
 def _done_by(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:

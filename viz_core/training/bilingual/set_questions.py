@@ -62,12 +62,16 @@ def who_is(s: Speaker) -> Phrase:
 
 def what_is(s: Speaker) -> Phrase:
     """what is this -> 这 是 什么."""
-    return _equal(s, pair("what", "什么"), _person_or_thing(s, "thing"), "是")
+    what = subjects.pronoun(s, being=False) if s.chance(0.7) else nouns.noun_phrase(s, lex.nouns("thing"), {nouns.this: 1})
+    return _equal(s, pair("what", "什么"), what, "是")
 
 
 def how_is(s: Speaker) -> Phrase:
     """how is your mother -> 你 妈妈 怎么样."""
-    return _equal(s, pair("how", "怎么样"), _person_or_thing(s, "person weather event"))
+    who = _person_or_thing(s, "person weather event")
+    while who.name == "you":  # how are you: 你 好 吗
+        who = _person_or_thing(s, "person")
+    return _equal(s, pair("how", "怎么样"), who)
 
 
 def _equal(s: Speaker, wh: Phrase, who: NounPhrase, is_: str = "") -> Phrase:

@@ -23,18 +23,18 @@ def fragment(s: Speaker) -> Phrase:
     """the big red ball in the box; my luck; not today; very good; with my friends."""
     kind = s.often({"noun": 10, "quality": 3, "place": 2, "time": 1, "adjective": 2, "relative": 3})
     if kind == "noun":
-        return nouns.noun_phrase(s, lex.nouns("any")).phrase
+        return nouns.noun_phrase(s, lex.usual_nouns("any")).phrase
     if kind == "quality":
-        return nouns.noun_phrase(s, lex.nouns("quality part"), {nouns.the: 2, nouns.owned: 2}).phrase
+        return nouns.noun_phrase(s, lex.usual_nouns("quality part"), {nouns.the: 2, nouns.owned: 2}).phrase
     if kind == "relative":
-        return relative(s, s.usual(lex.nouns("any"))).phrase
+        return relative(s, s.usual(lex.usual_nouns("any"))).phrase
     if kind == "place":
         source, target = nouns.place(s)
         return join(source, [chinese("在"), *target])
     if kind == "time":
         no = pair("not", "不 是") if s.chance(0.3) else NOTHING
         return join([no, when(s, s.one(("past", "future")))])
-    adjective = s.usual(lex.adjectives("of nopred shi ren le"))
+    adjective = s.usual([a for a in lex.adjectives("of nopred shi ren le") if lex.is_usual(a)])
     return join([s.word(small_words.DEGREES), pair(adjective.english, adjective.chinese)])
 
 
@@ -63,7 +63,7 @@ def thanks(s: Speaker) -> Phrase:
 
 def exclamation(s: Speaker) -> Phrase:
     """what a beautiful day -> 多么 漂亮 的 一 天; how beautiful she is -> 她 多么 漂亮."""
-    adjective = s.usual(lex.adjectives("of nopred shi ren le noattr verb"))
+    adjective = s.usual([a for a in lex.adjectives("of nopred shi ren le noattr verb") if lex.is_usual(a)])
     noun = s.usual(lex.nouns_of(adjective))
     word = pair(adjective.english, adjective.chinese)
     if s.chance(0.5) and noun.plural and not noun.only_plural:

@@ -92,6 +92,8 @@ MIDDLES: Mapping[str, Mapping[str, float]] = {
     "can": {"also": 1, "still": 1, "always": 0.5, "only": 0.5, "never": 0.5},
 }
 """Adverbs in the middle of a clause, for each tense that has some."""
+OF_NOUNS = ("still", "also", "already")
+"""Adverbs of what someone is: he is still a student."""
 _MIDDLE = {
     **ADVERBS, **{a.english: a.chinese for a in lex.ADVERBS if a.kind in ("focus", "sentence", "degree")}, "also": "也",
     "really": "真的", "only": "只", "still": "还", "never": "从不", "just": "刚",
@@ -116,7 +118,7 @@ def tense_of(s: Speaker, p: Predicate) -> str:
 def middle(s: Speaker, tense: str, p: Predicate) -> Phrase:
     """always 总是, never 从不, already 已经: as the tense asks; none where it does not go with "to be"."""
     word = s.often(MIDDLES[tense])
-    if p.is_be and word in ("finally", "suddenly", "just"):
+    if p.is_be and (word in ("finally", "suddenly", "just", "only", "rarely") or (p.said == "是" and word not in OF_NOUNS)):
         return Phrase()
     return pair(word, _NEVER.get(tense, _MIDDLE[word]) if word == "never" else _MIDDLE[word])
 

@@ -15,10 +15,14 @@ def adjective_predicate(
 ) -> Predicate:
     """is tired -> 很 累; is red -> 是 红色 的; is dead -> 死 了; is afraid of dogs -> 怕 狗."""
     choices = [a for a in lex.adjectives_of(noun) if "nopred" not in a.flags] if noun else []
+    if who is not None and who.noun is None:  # nothing says what "it" is
+        choices = [a for a in choices if lex.is_usual(a) and not (who.name == "it" and a.english in small_words.SAID_OF_WEATHER)]
     person = noun is not None and noun.is_a("person")
     if person and s.chance(0.12) and adjective is None:
         return _adjective_of(s)
     adjective = adjective or s.usual(choices or lex.adjectives(nouns.UNGRADED))
+    if "ren" in adjective.flags and s.chance(0.7) and choices:  # not everybody's nation
+        adjective = s.usual(choices)
     about = (noun.english if noun else "", adjective.english)
     word = pair(adjective.english, adjective.chinese)
     if adjective.flags & {"shi", "ren"}:
@@ -130,7 +134,7 @@ def what_this_is(s: Speaker) -> tuple[Predicate, NounPhrase]:
     forms: nouns.Forms = {nouns.bare: 3, nouns.owned: 3} if many else {
         nouns.a: 8, nouns.owned: 6, nouns.possessive: 2, nouns.superlative: 1, nouns.the: 1, nouns.of_phrase: 1,
     }
-    choices = lex.nouns("thing animal building food family fruit furniture vehicle country" if s.chance(0.8) else "any")
+    choices = lex.usual_nouns("thing animal building food family fruit furniture vehicle country" if s.chance(0.8) else "any")
     what = nouns.noun_phrase(s, [n for n in choices if n.plural] if many else choices, forms)
     return Predicate(BE, "是", [what.phrase], rest=[what.phrase], about=(who.name, what.name)), who
 

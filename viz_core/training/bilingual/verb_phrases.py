@@ -58,6 +58,8 @@ POSITIVE = ("something", "someone")  # a negation says anything
 REFLEXIVE = ("help", "teach", "look at", "wash", "believe", "hurt", "love", "like", "introduce", "ask", "look after", "know")
 DEFINITE = ("the", "this", "that", "my", "your", "his", "her", "our", "their", "it")
 SUBJECT_OF = {english: subject for subject, english in small_words.OBJECT_OF.items()}
+GOING = ("come", "go", "leave", "arrive", "return", "get", "fail", "grow", "escape", "graduate", "retire", "die", "pass", "set", "take", "bring")
+"""First words of verbs whose place would be where one goes to, or none."""
 HOME = {"go": ("home", "回家"), "come": ("home", "回家"), "walk": ("home", "走 回家"), "get": ("home", "到家")}
 HERE = {"go": ("去", "there", "那里"), "come": ("来", "here", "这里"), "walk": ("走 到", "there", "那里")}
 MEALS = {"breakfast": "早饭", "lunch": "午饭", "dinner": "晚饭"}
@@ -245,15 +247,24 @@ def inner_predicate(s: Speaker, subject: Given = None, *, acts: bool = False) ->
     return predicate(s, s.usual(choices or lex.verbs_where(by_person, "i")), subject)
 
 
+def _another(s: Speaker, verb: Verb, subject: Given, *, acts: bool) -> Predicate:
+    """What someone wants to do or likes doing: nobody loves loving."""
+    for __ in range(4):
+        found = inner_predicate(s, subject, acts=acts)
+        if found.said not in verb.chinese.split():
+            break
+    return found
+
+
 def _to(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """want to eat the apple -> 想 吃 苹果."""
-    source, target = infinitive(inner_predicate(s, subject))
+    source, target = infinitive(_another(s, verb, subject, acts=verb.base in ("love", "like", "begin", "start", "need")))
     return Predicate(verb, verb.chinese, [english("to"), *source], rest=[*target], le=False, about=(verb.base,))
 
 
 def _ing(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """like swimming -> 喜欢 游泳."""
-    source, target = infinitive(inner_predicate(s, subject), "ing")
+    source, target = infinitive(_another(s, verb, subject, acts=True), "ing")
     return Predicate(verb, verb.chinese, [*source], rest=[*target], le=False, about=(verb.base,))
 
 
@@ -326,7 +337,7 @@ def _add_more(s: Speaker, p: Predicate) -> None:
         return
     kind = s.often({"place": 8, "manner": 5, "with": 4, "tool": 3, "duration": 3, "for": 1, "self": 1})
     frame = p.verb.frame
-    if kind == "place" and frame in ("i", "t") and "res" not in p.verb.flags:
+    if kind == "place" and frame in ("i", "t") and "res" not in p.verb.flags and p.verb.base.split()[0] not in GOING:
         source, target = somewhere(s, p.verb.base if p.verb.base in lex.PLACES else "person")
         _add(p, [*source], [at(target), *target])
     elif kind == "manner":
