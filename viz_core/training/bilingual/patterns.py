@@ -12,11 +12,13 @@ A line of tables/patterns/*.txt is English ; Chinese. Its parts:
     {again}, {me}                 the one that the sentence is about once more: I, he, they; me, him, them
     {meal}                        one of the words of a list that the table defines: @meal breakfast=早饭, lunch=午饭
     {excuse}                      one of the lines "%excuse English ; Chinese" of the table: they have places like a line of their
-                                  own, and speak of the one that the line around them is about, unless they name another
+                                  own, and speak of the one that the line around them is about, unless they name another; of {the2}
+                                  in {excuse:the2}, of a third person in {excuse:he}
     ~be, ~was, ~have, ~do, ~need  a verb as the first {who} of the line asks: am, was, has, does, needs; ~be2 as {who2} asks
     |                             parts the fixed English words further; places to fill part them too
     (a/b)                         one of these words, or none: (a/)
     要/1, 岁/number               Chinese from the first part of fixed English words; from the place to fill called "number"
+    要/-1                         from the last part, where (that/) may leave out an earlier one
 
 A Chinese word without a number comes from the fixed English words if they are one part or the whole line, else from none; a comma
 comes from a comma. An English line ends in "?" or "!" where a statement would end in ".".
@@ -244,7 +246,7 @@ def _in_chinese(pattern: Pattern, filled: Filled, fixed: list[Phrase], commas: l
         if not origin:
             target.append(from_all(fixed if alone or len(fixed) == 1 else (), zh))
             continue
-        causes = [fixed[int(name) - 1] if name.isdigit() else filled.by_name[name] for name in origin.split("+")]
+        causes = [_part(fixed, name) if name.lstrip("-").isdigit() else filled.by_name[name] for name in origin.split("+")]
         target.append(from_all(causes, zh))
     return _with_one_at(target)
 
@@ -257,6 +259,11 @@ def _with_one_at(target: list[Phrase]) -> list[Phrase]:
 
 def _starts_at(phrase: Phrase) -> bool:
     return bool(phrase.target) and phrase.target[0][0] == "在"
+
+
+def _part(fixed: list[Phrase], number: str) -> Phrase:
+    """1: the first part of the fixed words, -1: the last one."""
+    return fixed[int(number) - (not number.startswith("-"))]
 
 
 # --- Filling the places -----------------------------------------------------------------------------------------------
@@ -291,7 +298,7 @@ def _fill(s: Speaker, filled: Filled, place: str) -> None:
     elif kind in KINDS:
         filled.by_name[name] = KINDS[kind](s, wanted)
     elif kind in parts():
-        filled.by_name[name] = say(s, s.one(parts()[kind]), filled.who or filled.around or subjects.pronoun_of("I"))
+        filled.by_name[name] = say(s, s.one(parts()[kind]), _about(s, filled, wanted))
     else:
         filled.by_name[name] = _listed(s, kind, filled)
 
@@ -299,6 +306,13 @@ def _fill(s: Speaker, filled: Filled, place: str) -> None:
 def _kind(place: str) -> str:
     """person2:job -> person."""
     return place.partition(":")[0].rstrip("0123456789")
+
+
+def _about(s: Speaker, filled: Filled, wanted: str) -> NounPhrase:
+    """Whom a phrase is about: the subject of that name, somebody else for "he", or the one that the line is about."""
+    if wanted == "he":
+        return subjects.pronoun_of(s.one(("he", "she")))
+    return filled.subjects[wanted] if wanted else filled.who or filled.around or subjects.pronoun_of("I")
 
 
 def _once_more(s: Speaker, who: NounPhrase | None, *, as_object: bool) -> Phrase:
