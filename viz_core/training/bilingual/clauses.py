@@ -341,6 +341,8 @@ def subordinate(c: Clause, g: Group, front: Phrase = NOTHING) -> list[Phrase]:
 def that_clause(s: Speaker) -> Phrase:
     """(he thinks that) the dog is tired."""
     s.depth -= 1
+    if s.chance(0.4):
+        return inside.clauses[s.one(("everyday", "past", "present", "future"))](s)
     return statement(make(s))
 
 

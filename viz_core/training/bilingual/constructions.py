@@ -21,6 +21,13 @@ from viz_core.training.bilingual.small_words import BE, HAVE, WAS
 from viz_core.training.bilingual.tenses import is_or_was
 from viz_core.training.bilingual.times import WEEKDAYS, clock, when
 
+PURPOSES = frozenset({
+    "buy", "see", "meet", "visit", "get", "help", "eat", "drink", "study", "work", "learn", "play", "watch", "read", "swim", "rest", "cook",
+    "borrow", "find", "pick up", "look for", "talk to", "wait for", "listen to", "relax", "exercise", "run", "sleep", "dance", "thank", "ask",
+    "teach", "take", "clean", "sell", "return", "have", "make", "write", "order", "sing", "walk", "sit", "speak to", "say goodbye to", "repair",
+    "collect", "pay for", "take care of", "practise", "celebrate", "attend", "look after", "look at", "invite", "call", "open", "book",
+})
+"""What one goes somewhere to do."""
 NEVER_PASSIVE = ("have", "get", "do", "want", "be", "hurt", "would", "take", "make", "like", "say", "know")
 SUFFERED = frozenset({
     "break", "steal", "eat", "kill", "destroy", "find", "build", "write", "clean", "wash", "repair", "fix", "cut", "open", "close", "sell",
@@ -113,11 +120,16 @@ def purpose(s: Speaker) -> Phrase:
     """he went to the shop to buy milk -> 他 去 商店 买 牛奶; I came here to help you."""
     base = s.one(("go to", "go to", "come to"))
     p = verb_phrases.predicate(s, next(verb for verb in lex.verbs("place") if verb.base == base))
-    source, target = infinitive(verb_phrases.inner_predicate(s, acts=True))
+    verb = s.usual(lex.verbs_where(_is_a_purpose, "t", "i", "for", "loc"))
+    source, target = infinitive(verb_phrases.predicate(s, verb))
     p.tail += [english("to"), *source]
     p.rest += target
     p.le = False
     return statement(make(s, subjects.subject(s, lex.nouns("person")), p=p))
+
+
+def _is_a_purpose(verb: lex.Verb) -> bool:
+    return by_person(verb) and verb.base in PURPOSES
 
 
 def circumstance(s: Speaker) -> Phrase:

@@ -471,4 +471,4 @@ def noun_phrase(s: Speaker, choices: Sequence[Noun], forms: Forms = USUAL) -> No
         if _possible(s, form, noun) and _is_usual(s, form, noun):
             s.depth -= form in DEEP
             return form(s, noun)
-    return inner_form(s, noun, (the,))
+    return inner_form(s, noun, [form for form in forms if form not in DEEP and _possible(s, form, noun)] or (the,))

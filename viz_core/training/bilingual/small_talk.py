@@ -21,6 +21,7 @@ def plain(s: Speaker) -> Phrase:
 
 def fragment(s: Speaker) -> Phrase:
     """the big red ball in the box; my luck; not today; very good; with my friends."""
+    s.seldom = 2  # where a noun stands alone, it may be any
     kind = s.often({"noun": 10, "quality": 3, "place": 2, "time": 1, "adjective": 2, "relative": 3})
     if kind == "noun":
         return nouns.noun_phrase(s, lex.usual_nouns("any")).phrase

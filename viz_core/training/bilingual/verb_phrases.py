@@ -81,7 +81,7 @@ def _plain(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | 
 def objects(s: Speaker, verb: Verb) -> NounPhrase:
     """A random object: a noun phrase, sometimes a pronoun, a name, something new or nothing."""
     choices = lex.objects_of(verb) or lex.nouns("thing")
-    person = s.one(choices[:3]).is_a("person") and not ("any" in verb.objects and s.chance(0.6))
+    person = s.one(choices[:3]).is_a("person") and verb.base not in BECOMING and not ("any" in verb.objects and s.chance(0.6))
     if person and lex.is_main(verb) and s.chance(0.3):
         if s.chance(0.3):
             return nouns.name(s)
@@ -92,6 +92,8 @@ def objects(s: Speaker, verb: Verb) -> NounPhrase:
             word = pair("each other", "互相")
             return NounPhrase(word, word, name="each other")
         return object_pronoun(s)
+    if verb.base in BECOMING:
+        return nouns.noun_phrase(s, choices)
     if not person and lex.is_main(verb) and s.chance(0.12):
         text, zh = s.often(IT)
         it = pair(text, zh)
@@ -110,7 +112,7 @@ def _around(verb: Verb) -> tuple[list[Phrase], str]:
 def _with_object(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """eat the apple -> 吃 苹果; turn the light on -> 打开 灯; talk to him -> 和 他 说话."""
     what = thing or objects(s, verb)
-    if thing is None and is_whole(verb) and lex.is_main(verb) and verb.base not in BECOMING and s.chance(0.015):
+    if thing is None and is_whole(verb) and lex.is_main(verb) and verb.base not in BECOMING and not s.asks and s.chance(0.01):
         return _nothing(verb, any(noun.is_a("person") for noun in lex.objects_of(verb)[:3]))
     if what.name == "each other":
         return Predicate(verb, verb.chinese, [what.phrase], [what.phrase], about=(verb.base, what.name))
@@ -220,7 +222,7 @@ def _at_place(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place
 def _put(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """put the ball in the box -> 把 球 放 在 盒子 里."""
     what = thing or objects(s, verb)
-    source, target = where or nouns.place(s, "put")
+    source, target = where or nouns.place(s, verb.base if verb.base in lex.PLACES else "put")
     about = (verb.base, what.name)
     ba, there = [chinese("把"), what.phrase], [chinese("在"), *target]
     return Predicate(verb, verb.chinese, [what.phrase, *source], ba, there, le=False, about=about)
