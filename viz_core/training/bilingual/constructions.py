@@ -280,7 +280,11 @@ def sure(s: Speaker) -> Phrase:
     who = subjects.pronoun(s)
     word = s.word(SURE)
     no = pair("not", "不") if word.source[0].text in ("sure", "certain") and s.chance(0.3) else NOTHING
-    return join([who.phrase, english(BE[who.person]), no, word, that, inside])
+    be = english(BE[who.person])
+    if word.source[0].text == "afraid":  # I am afraid that it is so 恐怕, but he is afraid that 害怕
+        word = pair("afraid", "恐怕" if who.name == "I" else "害怕")
+        return join([who.phrase, be, word, that, inside], [NOTHING if who.name == "I" else who.phrase, word, inside])
+    return join([who.phrase, be, no, word, that, inside])
 
 
 # --- Emphasis and limits ----------------------------------------------------------------------------------------------
