@@ -358,7 +358,8 @@ def _of_it(pronoun: str) -> Phrase:
 def _verb_forms() -> Mapping[str, Mapping[str, str]]:
     """The forms of the first word of every verb."""
     names = ("base", "third", "past", "participle", "ing")
-    return {v.base.split()[0]: {name: getattr(v, name).split()[0] for name in names} for v in reversed(lex.VERBS)}
+    be = dict(zip(names, ("be", "is", "was", "been", "being"), strict=True))
+    return {"be": be, **{v.base.split()[0]: {name: getattr(v, name).split()[0] for name in names} for v in reversed(lex.VERBS)}}
 
 
 def _action(s: Speaker, kind: str, listed: str, filled: Filled) -> Phrase:
