@@ -24,11 +24,11 @@ from viz_core.training.bilingual.phrases import (
 )
 from viz_core.training.bilingual.predicates import (
     SHORT,
-    SKILLS,
     Predicate,
     by_person,
     first_word,
     frame_of,
+    is_skill,
     spoken,
     verbs_of_subject,
 )
@@ -211,7 +211,7 @@ def group(c: Clause, *, question: bool = False) -> Group:
     tense = TENSES["allowed" if allowed else c.tense]
     if c.denied:
         return _negated(c, tense, Group(aux, no, main, NOTHING, NOTHING, extra))
-    before = _said_before(tense.before, p)
+    before = _said_before(c, tense.before, question=question)
     if tense.before == "在" and p.verb.base == "wear":  # is wearing: 穿 着
         main = Phrase(main.source, (*main.target, *more(main, "着").target))
     cause = [aux, extra] if tense.aux else [main]
@@ -224,11 +224,12 @@ def stays(verb: lex.Verb) -> bool:
     return verb.base == "wear" or verb.chinese.endswith("着")
 
 
-def _said_before(before: str, p: Predicate) -> str:
+def _said_before(c: Clause, before: str, *, question: bool = False) -> str:
     """What a tense says before the verb: can is 会 of what one has learned; who is going to a place 要 去 it, and who is sitting
     simply 坐 在 there."""
-    if before == "能" and p.said in SKILLS:
-        return "会"
+    p = c.predicate
+    if before == "能" and is_skill(p.verb.base.split()[0], p.said):
+        return "能" if question and c.subject.name in ("I", "we") else "会"  # may I: can I swim here
     if before == "能" and p.said.startswith("能"):  # can fit in: 能 装 进
         return ""
     if before == "在" and p.verb.frame == "place":
@@ -264,7 +265,7 @@ def _negated(c: Clause, tense: Tense, g: Group) -> Group:
     no = tense.no_state if p.is_state else tense.no
     if p.verb.frame == "place" and no == "没有 在":
         no = "不"  # is not going there: 不 去
-    if tense.before == "能" and p.said in SKILLS and no == "不 能":
+    if tense.before == "能" and is_skill(p.verb.base.split()[0], p.said) and no == "不 能":
         no = "不 会"
     if no == "不 能" and p.said.startswith("能"):
         no = "不"

@@ -146,9 +146,7 @@ def waited_for(s: Speaker) -> Phrase:
     if s.chance(0.5):
         how = pair("how long", "多久")
         source = [how, have, who.phrase, been, main, what.phrase]
-        if subject:  # 你 学 英语 学 了 多久
-            return join(source, [who.phrase, main, what.phrase, more(main, "学"), been, how])
-        return join(source, [who.phrase, main, been, what.phrase, how])
+        return join(source, [who.phrase, main, what.phrase, how, been])  # 你 学 英语 多久 了
     for_, span = english("for"), duration(s)
     after = [span, what.phrase] if subject else [what.phrase, span]
     return join([who.phrase, have, been, main, what.phrase, for_, span], [who.phrase, main, been, *after])

@@ -5,12 +5,14 @@ from collections.abc import Callable, Mapping
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import verb_phrases
 from viz_core.training.bilingual.nouns import Place
-from viz_core.training.bilingual.phrases import NOTHING, Phrase, Speaker, english, from_all, join, more, pair
-from viz_core.training.bilingual.predicates import BE, SHORT, Predicate, by_person, frame_of, infinitive
+from viz_core.training.bilingual.phrases import NOTHING, Phrase, Speaker, english, from_all, join, more, pair, texts
+from viz_core.training.bilingual.predicates import BE, SHORT, Predicate, by_person, first_word, frame_of, infinitive, is_skill
 from viz_core.training.bilingual.times import when
 
 NOT_TO_BE = ("afraid", "angry", "sad", "stupid", "shy", "lazy", "rude", "noisy", "nervous", "selfish", "silly")
 """What one tells others not to be."""
+ORDERED = {"patient": "耐心 一点", "happy": "开心 一点", "nice": "友好 一点", "kind": "友善 一点", "strong": "坚强", "polite": "有礼貌"}
+"""What an order says where a statement says something else: be patient."""
 UNSAID = ("manage", "pretend", "refuse", "guess", "hear about", "see", "hear", "turn into", "find out", "dream", "return to",
           "agree", "beat", "destroy", "steal", "lie", "get married", "graduate", "force", "persuade", "give up", "start", "begin",
           "expect", "arrive at", "arrive in", "get wet", "cheat", "injure", "kill", "punch", "shoot", "rob", "crash", "suffer from", "get home",
@@ -108,6 +110,8 @@ def _polite(s: Speaker, action: Place, time: Phrase) -> Phrase:
     """can you (please) open the window -> 你 能 打开 窗户 吗; "will you" asks only with a "please"."""
     source, target = action
     word = s.one(("can", "could", "would", "will"))
+    if word == "can" and action[1] and is_skill(texts(action[0][0]).split()[0], first_word(action[1])):  # can you swim asks whether one can
+        word = "could"
     please = english("please") if word in ("would", "will") or s.chance(0.4) else NOTHING
     can, you = pair(word), pair("you", "你")
     able = from_all([can, please], "能")
@@ -124,7 +128,7 @@ def doable(s: Speaker) -> Predicate:
     """What a person can be told to do."""
     if s.chance(0.06):
         adjective = s.one([a for a in lex.ADJECTIVES if a.english in verb_phrases.TO_BE[:8] and lex.of_people(a)])
-        word = pair(adjective.english, adjective.chinese)
+        word = pair(adjective.english, ORDERED.get(adjective.english, adjective.chinese))
         return Predicate(BE, "", [word], rest=[word], about=("be", adjective.english))
     frame = frame_of(s, {**SHORT, "to": 4, "make": 4, "tell": 3, "tellthat": 2, "wh": 1})
     verb = s.usual(lex.verbs_where(_on_purpose, frame) or lex.verbs_where(_on_purpose, "i"))

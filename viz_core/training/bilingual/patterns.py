@@ -35,7 +35,7 @@ from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.clauses import make, statement
 from viz_core.training.bilingual.compound import repeated, stands_for
 from viz_core.training.bilingual.phrases import NounPhrase, Person, Phrase, Speaker, from_all, join, more, pair, texts
-from viz_core.training.bilingual.predicates import somewhere
+from viz_core.training.bilingual.predicates import is_skill, somewhere
 from viz_core.training.bilingual.times import clock, duration, when
 
 _CHOICE = re.compile(r"\(([^()]*)\)")
@@ -237,7 +237,10 @@ def _in_chinese(pattern: Pattern, filled: Filled, fixed: list[Phrase], commas: l
     target, marks = [], iter(commas)
     for word in pattern.chinese:
         if word.startswith("{"):
-            target.append(Phrase((), filled.by_name[word.strip("{}")].target))
+            said = filled.by_name[word.strip("{}")]
+            if target and word.strip("{}0123456789") in _FORMS and not (pattern.mark == "?" and _subject_of(target) in ("我", "我们")):
+                target[-1] = _able(target[-1], said)
+            target.append(Phrase((), said.target))
             continue
         zh, __, origin = word.partition("/")
         if zh in "，、":
@@ -249,6 +252,18 @@ def _in_chinese(pattern: Pattern, filled: Filled, fixed: list[Phrase], commas: l
         causes = [_part(fixed, name) if name.lstrip("-").isdigit() else filled.by_name[name] for name in origin.split("+")]
         target.append(from_all(causes, zh))
     return _with_one_at(target)
+
+
+def _subject_of(target: list[Phrase]) -> str:
+    """The Chinese word before the last one, without its denial."""
+    words = [zh for phrase in target for zh, __ in phrase.target if zh != "不"]
+    return words[-2] if len(words) > 1 else ""
+
+
+def _able(can: Phrase, said: Phrase) -> Phrase:
+    """能 before what one has learned is 会: 会 游泳."""
+    skill = bool(said.source and said.target) and is_skill(said.source[0].text, said.target[0][0])
+    return Phrase(can.source, tuple(("会" if zh == "能" and skill else zh, of) for zh, of in can.target))
 
 
 def _with_one_at(target: list[Phrase]) -> list[Phrase]:

@@ -20,9 +20,18 @@ from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Spe
 BE = Verb("be", "is", "was", "been", "being", "", "link", "any", "", frozenset({"state"}))
 SKILLS = frozenset({
     "游泳", "跳舞", "唱歌", "开车", "做饭", "滑冰", "滑雪", "弹", "踢", "打", "拉", "骑", "画", "说", "写", "写字", "飞", "走路",
-    "下", "吹", "画画",
+    "下", "吹", "画画", "做", "煮", "烤",
 })
 """What one has learned: can is 会, not 能."""
+LEARNED = frozenset({
+    "swim", "dance", "sing", "drive", "cook", "skate", "ski", "play", "ride", "draw", "paint", "speak", "write", "fly", "walk", "bake",
+})
+"""First words of the verbs that say so: speak 会 说, but say 能 说."""
+
+
+def is_skill(english: str, chinese: str) -> bool:
+    """Whether a verb says what one has learned, by its first words in both languages."""
+    return english in LEARNED and chinese in SKILLS
 FRAMES: Mapping[Frame, float] = {
     "i": 14, "t": 34, "place": 9, "loc": 9, "put": 4, "give": 5, "for": 3, "tell": 2, "to": 10,
     "ing": 3, "that": 5, "tellthat": 1.5, "wh": 3, "tellwh": 1, "make": 4, "link": 4,

@@ -65,7 +65,10 @@ def when(s: Speaker, tense: str, *, lasting: bool = False) -> Phrase:
     if kind == "month":
         return join([english("in"), s.word(MONTHS)])
     if kind == "ago" and time == "past":
-        return join([duration(s), pair("ago", "前")])
+        span = duration(s)
+        while span.source[0].text == "a" and span.source[-1].text in ("time", "while"):  # a long time ago is 很久以前
+            span = duration(s)
+        return join([span, pair("ago", "前")])
     known = [word for word in TIMES.get(time, TIMES["present"]) if word in ADVERBS]
     word = s.one(known)
     return pair(word, ADVERBS[word])
