@@ -312,6 +312,8 @@ def _fill(s: Speaker, filled: Filled, place: str) -> None:
         filled.by_name[name] = _whom(s, wanted, filled.who or filled.around)
     elif kind in KINDS:
         filled.by_name[name] = KINDS[kind](s, wanted)
+        if texts(filled.by_name[name]) in {texts(phrase) for other, phrase in filled.by_name.items() if other != name}:
+            filled.by_name[name] = KINDS[kind](s, wanted)  # english and chinese, not english and english
     elif kind in parts():
         filled.by_name[name] = say(s, s.one(parts()[kind]), _about(s, filled, wanted))
     else:
