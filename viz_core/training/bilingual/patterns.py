@@ -212,6 +212,9 @@ def say(s: Speaker, pattern: Pattern, around: NounPhrase | None = None) -> Phras
             words = pair(" ".join(_agreeing(word, filled) for word in text.split()))
             (commas if text == "," else fixed).append(words)
             source.append(words)
+    for words, following in pairwise(source):  # a {kind} house -> an old house
+        if words.source and words.source[-1].text in ("a", "an") and texts(following)[:1].isalpha():
+            words.source[-1].text = nouns.an([following])
     said = tuple(texts(phrase) for phrase in filled.by_name.values() if not texts(phrase).startswith("<"))
     if said:
         s.combinations.append((*(texts(words) for words in fixed[:1]), *said))
@@ -261,8 +264,9 @@ def _subject_of(target: list[Phrase]) -> str:
 
 
 def _able(can: Phrase, said: Phrase) -> Phrase:
-    """能 before what one has learned is 会: 会 游泳."""
+    """能 before what one has learned is 会: 会 游泳; but who is too tired to swim 不 能."""
     skill = bool(said.source and said.target) and is_skill(said.source[0].text, said.target[0][0])
+    skill = skill and "too" not in {word.text for __, of in can.target for word in of}
     return Phrase(can.source, tuple(("会" if zh == "能" and skill else zh, of) for zh, of in can.target))
 
 
