@@ -58,6 +58,8 @@ def linked(example: Example) -> str:
      "he needs his mother because he is ill | 他 0, 需要 1, 他 2, 的 2, 妈妈 3, 因为 4, 他 5, 病 6+7"),
     ("{named1} helped {named2} because {it2} lost {whose2} key ; {named1} 帮助/1 {named2} 因为/2 {it2} 丢/3 {whose2} 钥匙/4",
      "<1> helped <2> because he lost his key | <1> 0, 帮助 1, <2> 2, 因为 3, <2> 2+4, 丢 5, 他 6, 的 6, 钥匙 7"),
+    ("{named1} told {the2:person} that {same1} lost {this3:toy} ; {named1} 告诉/1 {the2} {same1} 丢/3 {this3}",
+     "<1> told the person that he lost this robot | <1> 0, 告诉 1, 人 3, 他 5, 丢 6, 这 7, 个 8, 机器人 8"),
     ("the book that {I} read ; {I} 看/-1 的/-1 书/1", "the book that I read | 我 3, 看 4, 的 4, 书 0+1+2"),
     ("{I1} and {he2} ~be2 here ; {I1} 和/1 {he2} 在/2", "I and he is here | 我 0, 和 1, 他 2, 在 3+4"),
     ("turn the {tool} | off ; 关掉/1+2 {tool}", "turn the phone off | 关掉 0+1+3, 手机 2"),

@@ -7,7 +7,8 @@ A line of tables/patterns/*.txt is English ; Chinese. Its parts:
                                   {did} is the last one without 了, {been} has 过, {once} 一 次; {gone} is {been} with 了, {seen} bare
                                   {does} is play or plays, as the one that the sentence is about asks
     {the1:animal} ... {it1}       a noun, and the pronoun that stands for it ({him1} as an object, {whose1} for its owner): Chinese says
-                                  the noun again; {named1}, {group1:animal} are called on by the same pronouns
+                                  the noun again; {named1}, {group1:animal} are called on by the same pronouns; {same1} is a pronoun
+                                  in Chinese, too: told him that he should go
     {pron}                        I, you, he, she, we or they: no name, no noun
     {again}, {me}                 the one that the sentence is about once more: I, he, they; me, him, them
     {meal}                        one of the words of a list that the table defines: @meal breakfast=早饭, lunch=午饭
@@ -315,6 +316,9 @@ def _fill(s: Speaker, filled: Filled, place: str) -> None:
     elif kind == "whom":
         filled.by_name[name] = _whom(s, wanted, filled.who or filled.around)
     elif kind in KINDS:
+    elif kind == "same":
+        pronoun = filled.subjects[f"the{name[len(kind):]}"].pronoun
+        filled.by_name[name] = pair(pronoun, small_words.SUBJECTS[pronoun])
         filled.by_name[name] = KINDS[kind](s, wanted)
         if texts(filled.by_name[name]) in {texts(phrase) for other, phrase in filled.by_name.items() if other != name}:
             filled.by_name[name] = KINDS[kind](s, wanted)  # english and chinese, not english and english
