@@ -106,7 +106,7 @@ def make(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = Non
 
 def _denies(p: Predicate) -> bool:
     """Whether its Chinese begins with a denial of its own: 不 健康, 不见."""
-    return p.said.startswith("不") or first_word(p.rest).startswith("不")
+    return p.said.startswith(("不", "很")) or first_word(p.rest).startswith("不")
 
 
 def _graded(p: Predicate) -> bool:

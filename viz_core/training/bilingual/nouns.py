@@ -59,7 +59,7 @@ def an(words: Sequence[Phrase]) -> str:
     """a or an before these words."""
     first = next((phrase.source[0].text for phrase in words if phrase.source), "x")
     sounds_open = first[0] in "aeiouAEIOU" and not first.startswith(("uni", "use", "usu", "one", "eu"))
-    return "an" if sounds_open or first.startswith("hour") else "a"
+    return "an" if sounds_open or first.startswith(("hour", "honest", "honor", "honour")) else "a"
 
 
 

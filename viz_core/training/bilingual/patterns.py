@@ -47,6 +47,8 @@ _FORMS = {"do": "base", "once": "base", "third": "third", "done": "past", "did":
 _AGREEING: Mapping[str, Mapping[Person, str]] = {
     "be": small_words.BE, "was": small_words.WAS, "have": small_words.HAVE, "do": small_words.DO,
 }
+INNER = {".": "。", "?": "？", "!": "！"}
+"""Marks between two sentences of one pattern."""
 _SUBJECTS = {"my": "I", "your": "you", "his": "he", "her": "she", "our": "we", "their": "they"}
 _SELVES = {
     "I": "myself", "you": "yourself", "he": "himself", "she": "herself", "it": "itself", "we": "ourselves", "they": "themselves",
@@ -219,7 +221,16 @@ def say(s: Speaker, pattern: Pattern, around: NounPhrase | None = None) -> Phras
     said = tuple(texts(phrase) for phrase in filled.by_name.values() if not texts(phrase).startswith("<"))
     if said:
         s.combinations.append((*(texts(words) for words in fixed[:1]), *said))
-    return join(source, _in_chinese(pattern, filled, fixed, commas, alone=len(pieces) == 1))
+    return _marked(join(source, _in_chinese(pattern, filled, fixed, commas, alone=len(pieces) == 1)))
+
+
+def _marked(phrase: Phrase) -> Phrase:
+    """A mark inside a pattern comes from the same mark of the English: how are you ? I am fine."""
+    marks = {zh: iter([word for word in phrase.source if word.text == mark]) for mark, zh in INNER.items()}
+    if not any(zh in marks for zh, __ in phrase.target):
+        return phrase
+    target = tuple((zh, tuple(word for word in [next(marks[zh], None)] if word) if zh in marks else of) for zh, of in phrase.target)
+    return Phrase(phrase.source, target)
 
 
 def _agreeing(word: str, filled: Filled) -> str:
@@ -265,10 +276,12 @@ def _subject_of(target: list[Phrase]) -> str:
 
 
 def _able(can: Phrase, said: Phrase) -> Phrase:
-    """能 before what one has learned is 会: 会 游泳; but who is too tired to swim 不 能."""
+    """能 before what one has learned is 会: 会 游泳; but who is too tired to swim 不 能, and one 能 说 得 更 慢."""
     skill = bool(said.source and said.target) and is_skill(said.source[0].text, said.target[0][0])
     skill = skill and "too" not in {word.text for __, of in can.target for word in of}
-    return Phrase(can.source, tuple(("会" if zh == "能" and skill else zh, of) for zh, of in can.target))
+    if not skill or not can.target or can.target[-1][0] != "能" or [zh for zh, __ in said.target[1:2]] == ["得"]:
+        return can
+    return Phrase(can.source, (*can.target[:-1], ("会", can.target[-1][1])))
 
 
 def _with_one_at(target: list[Phrase]) -> list[Phrase]:
@@ -305,6 +318,9 @@ def _fill(s: Speaker, filled: Filled, place: str) -> None:
     elif kind in AGAIN:
         named = filled.subjects[f"the{name[len(kind):]}"]
         filled.by_name[name] = _again(s, filled, named, AGAIN[kind])
+    elif kind == "same":
+        pronoun = filled.subjects[f"the{name[len(kind):]}"].pronoun
+        filled.by_name[name] = pair(pronoun, small_words.SUBJECTS[pronoun])
     elif kind == "whose":
         filled.by_name[name] = _of_it(filled.subjects[f"the{name[len(kind):]}"].pronoun)
     elif kind == "own":
@@ -316,9 +332,6 @@ def _fill(s: Speaker, filled: Filled, place: str) -> None:
     elif kind == "whom":
         filled.by_name[name] = _whom(s, wanted, filled.who or filled.around)
     elif kind in KINDS:
-    elif kind == "same":
-        pronoun = filled.subjects[f"the{name[len(kind):]}"].pronoun
-        filled.by_name[name] = pair(pronoun, small_words.SUBJECTS[pronoun])
         filled.by_name[name] = KINDS[kind](s, wanted)
         if texts(filled.by_name[name]) in {texts(phrase) for other, phrase in filled.by_name.items() if other != name}:
             filled.by_name[name] = KINDS[kind](s, wanted)  # english and chinese, not english and english

@@ -166,6 +166,9 @@ def _cut(target: Iterable[Link]) -> Iterator[Link]:
     last: Link | None = None
     for word, words in target:
         for part in APART.get(word, (word,)):
+            if last is not None and part == last[0] and part in ("很", "的", "了"):  # never twice
+                last = (part, tuple(dict.fromkeys((*last[1], *words))))
+                continue
             if last is not None and (joined := TOGETHER.get((last[0], part))):
                 last = (joined, tuple(dict.fromkeys((*last[1], *words))))
                 continue
