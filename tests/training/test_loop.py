@@ -60,6 +60,15 @@ def test_the_same_seed_gives_the_same_weights() -> None:
     assert not torch.allclose(same, other) and losses[0] != losses[2]
 
 
+def test_half_precision_is_near_the_single_one_and_leaves_single_parameters() -> None:
+    recipe = replace(RECIPE, steps=20)
+    data = encode(CONFIG, PAIRS, BOTH)
+    models = [Transformer(CONFIG, 0), Transformer(CONFIG, 0)]
+    single, half = (train(model, data, replace(recipe, half=half)) for model, half in zip(models, (False, True), strict=True))
+    assert all(p.dtype == torch.float32 for p in models[1].parameters())
+    assert single != half and half == pytest.approx(single, rel=0.05)
+
+
 def test_the_callers_random_state_and_settings_come_back() -> None:
     state, deterministic = torch.random.get_rng_state(), torch.are_deterministic_algorithms_enabled()
     train(Transformer(CONFIG, 0), encode(CONFIG, PAIRS, BOTH), replace(RECIPE, steps=2))

@@ -28,6 +28,7 @@ class Recipe:
     betas: tuple[float, float] = (0.9, 0.98)
     clip: float = 1.0  # maximum gradient norm
     seed: int = 0
+    half: bool = False  # matrix products in bfloat16
 
     def rate(self, step: int) -> float:
         """The learning rate of a step, counted from 0."""

@@ -34,15 +34,17 @@ def adam(model: nn.Module, betas: tuple[float, float] = (0.9, 0.999), eps: float
 
 def train_step(
     model: Transformer, optimizer: torch.optim.Optimizer, batch: Mapping[str, Tensor], rate: float, clip: float = math.inf,
-    parts: Sequence[Sequence[nn.Parameter]] = (),
+    parts: Sequence[Sequence[nn.Parameter]] = (), half: bool = False,
 ) -> Step:
     """Forward, backward, clip, update. batch: ids of "source", "target" and "labels", as the architecture needs.
 
     rate: the learning rate. clip: the largest norm of the gradient. parts: groups of parameters whose gradient's norm is wanted.
+    half: matrix products in bfloat16 (torch.autocast); the parameters, the softmax and the loss stay in single precision.
     """
     for group in optimizer.param_groups:
         group["lr"] = rate
-    out = model(batch.get("source"), batch.get("target"), batch.get("labels"))
+    with torch.autocast(batch["labels"].device.type, torch.bfloat16, enabled=half):
+        out = model(batch.get("source"), batch.get("target"), batch.get("labels"))
     optimizer.zero_grad()
     out.loss.backward()
     norms = [nn.utils.get_total_norm([p.grad for p in part if p.grad is not None]) for part in parts]
