@@ -41,6 +41,7 @@ from viz_core.training.bilingual.times import clock, duration, when
 
 _CHOICE = re.compile(r"\(([^()]*)\)")
 _PIECE = re.compile(r"\{([^{}]*)\}")
+_CHINESE_MARKS = {".": "。", "?": "？", "!": "！"}
 _PART = re.compile(r"\||(?<= )(,)(?= )")
 _FORMS = {"do": "base", "once": "base", "third": "third", "done": "past", "did": "past", "ing": "ing", "been": "participle",
           "gone": "participle", "seen": "participle", "does": "base"}
@@ -182,6 +183,12 @@ def asked(s: Speaker) -> Phrase:
 def called_out(s: Speaker) -> Phrase:
     """A pattern that wishes, greets, thanks or orders: happy birthday to you -> 祝 你 生日 快乐."""
     return _any(s, "!")
+
+
+def two_sentences(s: Speaker) -> Phrase:
+    """Where is my bag? I can't find it: two short sentences, the first with its mark."""
+    mark = s.often({".": 5, "?": 3, "!": 1})
+    return join([_any(s, mark), pair(mark, _CHINESE_MARKS[mark]), told(s)])
 
 
 def clause(s: Speaker) -> Phrase:

@@ -41,7 +41,7 @@ from viz_core.training.bilingual.everyday_patterns import (
 from viz_core.training.bilingual.impersonal import it_is_to, there_is, weather
 from viz_core.training.bilingual.lists import either, listed
 from viz_core.training.bilingual.orders import order
-from viz_core.training.bilingual.patterns import asked, called_out, fixed, told
+from viz_core.training.bilingual.patterns import asked, called_out, fixed, told, two_sentences
 from viz_core.training.bilingual.phrases import Link, Phrase, Speaker, Word, join, pair, texts
 from viz_core.training.bilingual.questions import question
 from viz_core.training.bilingual.reasons import about_people, about_things
@@ -72,7 +72,7 @@ FRAMES: Mapping[Callable[[Speaker], Phrase], float] = {
     able: 1.2, sure: 3, so_that: 0.8, listed: 2, either: 0.8, one_of: 1.2, how_well: 2, how_long: 1.5, costs: 0.8, no_longer: 1.2,
     cleft: 0.5, says: 0.6, tagged: 0.3, any_of: 1.2, where_from: 0.6, not_that: 0.3, as_soon_as: 0.8, bounded: 0.8, become: 0.8,
     side_by_side: 1, meaning: 0.4, waited_for: 0.6, feeling_to: 0.6, feel: 0.5, short_answer: 0.5, asked_and_answered: 1,
-    with_a_tag: 0.7, it_takes: 0.6, enough_to: 0.6, doing_is: 0.4, told: 105, asked: 36, called_out: 7,
+    with_a_tag: 0.7, it_takes: 0.6, enough_to: 0.6, doing_is: 0.4, two_sentences: 8, told: 105, asked: 36, called_out: 7,
 }
 """The weight of each kind of sentence."""
 OF_THE_TABLE = (told, asked, called_out)
