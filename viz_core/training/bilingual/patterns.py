@@ -14,7 +14,7 @@ A line of tables/patterns/*.txt is English ; Chinese. Its parts:
     {meal}                        one of the words of a list that the table defines: @meal breakfast=早饭, lunch=午饭
     {excuse}                      one of the lines "%excuse English ; Chinese" of the table: they have places like a line of their
                                   own, and speak of the one that the line around them is about, unless they name another; of {the2}
-                                  in {excuse:the2}, of a third person in {excuse:he}
+                                  in {excuse:the2}, of others in {excuse:he} and {excuse:they}
     ~be, ~was, ~have, ~do, ~need  a verb as the first {who} of the line asks: am, was, has, does, needs; ~be2 as {who2} asks
     |                             parts the fixed English words further; places to fill part them too
     (a/b)                         one of these words, or none: (a/)
@@ -41,6 +41,8 @@ from viz_core.training.bilingual.times import clock, duration, when
 
 _CHOICE = re.compile(r"\(([^()]*)\)")
 _PIECE = re.compile(r"\{([^{}]*)\}")
+_ONE = re.compile(r"~(?:be|was)(?: not| also| still| always| really| such)* an? ")
+"""Of whom it says what one is: no "we are a student"."""
 _CHINESE_MARKS = {".": "。", "?": "？", "!": "！"}
 _PART = re.compile(r"\||(?<= )(,)(?= )")
 _FORMS = {"do": "base", "once": "base", "third": "third", "done": "past", "did": "past", "ing": "ing", "been": "participle",
@@ -76,12 +78,14 @@ class Section:
 
 @dataclass(slots=True)
 class Filled:
-    """What the places of one sentence hold, and who the sentence is about. around: of a phrase, whom the line around it is about."""
+    """What the places of one sentence hold, and who the sentence is about. around: of a phrase, whom the line around it is about.
+    speaker: I, where a line begins with it and names nobody else."""
 
     by_name: dict[str, Phrase] = field(default_factory=dict)
     subjects: dict[str, NounPhrase] = field(default_factory=dict)
     who: NounPhrase | None = None
     around: NounPhrase | None = None
+    speaker: NounPhrase | None = None
 
 
 # --- Reading the table ------------------------------------------------------------------------------------------------
@@ -209,8 +213,11 @@ def say(s: Speaker, pattern: Pattern, around: NounPhrase | None = None) -> Phras
     filled = Filled(around=around)
     if not any(_kind(place) in SUBJECT_KINDS for place in pieces[1::2]):
         filled.who = around
+    if pieces[0].split()[:1] == ["I"] and len({_kind(place) for place in pieces[1::2]} & SUBJECT_KINDS.keys()) == 0:
+        filled.speaker = subjects.pronoun_of("I")
+    one = bool(_ONE.search("{}".join(pieces[::2]))) or any(_kind(place) == "job" for place in pieces[1::2])
     for place in sorted(pieces[1::2], key=lambda place: _kind(place) not in SUBJECT_KINDS):
-        _fill(s, filled, place)
+        _fill(s, filled, place, one=one)
     fixed: list[Phrase] = []
     commas: list[Phrase] = []
     source: list[Phrase] = []
@@ -307,13 +314,16 @@ def _part(fixed: list[Phrase], number: str) -> Phrase:
 
 
 # --- Filling the places -----------------------------------------------------------------------------------------------
-def _fill(s: Speaker, filled: Filled, place: str) -> None:
+def _fill(s: Speaker, filled: Filled, place: str, *, one: bool = False) -> None:
     """Chooses what stands at a place of a pattern, such as "a:food", under its name without digits: person1, person2."""
     name, __, wanted = place.partition(":")
     kind = _kind(place)
     if kind in SUBJECT_KINDS:
         who = SUBJECT_KINDS[kind](s, wanted)
-        if who.name in {other.name for other in filled.subjects.values()}:
+        taken = {other.name for other in filled.subjects.values()} | ({"we", "they"} if one else set())
+        for __ in range(8):
+            if who.name not in taken:
+                break
             who = SUBJECT_KINDS[kind](s, wanted)
         filled.subjects[name] = who
         filled.who = filled.who or who
@@ -337,7 +347,7 @@ def _fill(s: Speaker, filled: Filled, place: str) -> None:
     elif kind in ("again", "me"):
         filled.by_name[name] = _once_more(s, filled.around or filled.who, as_object=kind == "me")
     elif kind == "whom":
-        filled.by_name[name] = _whom(s, wanted, filled.who or filled.around)
+        filled.by_name[name] = _whom(s, wanted, filled.who or filled.around or filled.speaker)
     elif kind in KINDS:
         filled.by_name[name] = KINDS[kind](s, wanted)
         if texts(filled.by_name[name]) in {texts(phrase) for other, phrase in filled.by_name.items() if other != name}:
@@ -354,9 +364,9 @@ def _kind(place: str) -> str:
 
 
 def _about(s: Speaker, filled: Filled, wanted: str) -> NounPhrase:
-    """Whom a phrase is about: the subject of that name, somebody else for "he", or the one that the line is about."""
-    if wanted == "he":
-        return subjects.pronoun_of(s.one(("he", "she")))
+    """Whom a phrase is about: the subject of that name, others for "he" and "they", or the one that the line is about."""
+    if wanted in ("he", "they"):
+        return subjects.pronoun_of(s.one(("he", "she")) if wanted == "he" else "they")
     return filled.subjects[wanted] if wanted else filled.who or filled.around or subjects.pronoun_of("I")
 
 

@@ -12,11 +12,12 @@ TIMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
         "yesterday", "the day before yesterday", "last night", "last week", "last month", "last year", "this morning",
         "a long time ago", "yesterday morning", "yesterday afternoon", "yesterday evening", "last summer", "last winter",
         "two days ago", "two years ago", "today", "last weekend", "one day",
+        "the next day", "that day", "the other day", "that night",
     ),
     "present": (
         "every day", "every morning", "every week", "every year", "these days", "in the morning", "in the evening", "at night",
         "in summer", "in winter", "in spring", "in autumn", "every evening", "at the weekend", "every night", "now",
-        "in the afternoon",
+        "in the afternoon", "late at night", "early in the morning",
     ),
     "going on": ("now", "right now", "at the moment", "today"),
     "future": (

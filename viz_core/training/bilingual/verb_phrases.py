@@ -100,6 +100,9 @@ def objects(s: Speaker, verb: Verb) -> NounPhrase:
         return NounPhrase(it, it, name=text)
     if not person and lex.is_main(verb) and s.chance(0.05):
         return subjects.something(s)
+    if s.deeper() and s.chance(0.04):  # I know the man who lives here
+        s.depth -= 1
+        return inside.noun_phrases["relative"](s, s.usual(choices))
     return nouns.noun_phrase(s, choices)
 
 
