@@ -100,9 +100,6 @@ def objects(s: Speaker, verb: Verb) -> NounPhrase:
         return NounPhrase(it, it, name=text)
     if not person and lex.is_main(verb) and s.chance(0.05):
         return subjects.something(s)
-    if s.deeper() and s.chance(0.04):  # I know the man who lives here
-        s.depth -= 1
-        return inside.noun_phrases["relative"](s, s.usual(choices))
     return nouns.noun_phrase(s, choices)
 
 
@@ -114,6 +111,9 @@ def _around(verb: Verb) -> tuple[list[Phrase], str]:
 
 def _with_object(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """eat the apple -> 吃 苹果; turn the light on -> 打开 灯; talk to him -> 和 他 说话."""
+    if thing is None and s.deeper() and verb.base not in BECOMING and s.chance(0.04):  # I know the man who lives here
+        s.depth -= 1
+        thing = inside.noun_phrases["relative"](s, s.usual(lex.objects_of(verb) or lex.nouns("thing")))
     what = thing or objects(s, verb)
     if thing is None and is_whole(verb) and lex.is_main(verb) and verb.base not in BECOMING and not s.asks and s.chance(0.01):
         return _nothing(verb, any(noun.is_a("person") for noun in lex.objects_of(verb)[:3]))
