@@ -15,7 +15,7 @@ RAINING = {f"{word}ing": zh for word, zh in RAIN.items()}
 WEATHER = ("cold", "hot", "warm", "cool", "windy", "cloudy", "dark", "wet", "dry", "foggy", "late", "early")
 THERE = "person animal thing food building furniture container device toy plant drink reading vehicle clothes fruit group"
 """What is often said to be there."""
-GETTING = {"dark": "黑", "cold": "冷", "warm": "暖和", "late": "晚", "hot": "热"}
+GETTING = {"dark": "黑", "cold": "冷", "warm": "暖和", "hot": "热"}
 JUDGED = {
     "important": "重要", "easy": "容易", "difficult": "难", "hard": "难", "dangerous": "危险", "nice": "不错", "good": "好",
     "fun": "有趣", "expensive": "贵", "necessary": "必要", "interesting": "有趣", "boring": "无聊", "better": "更 好",

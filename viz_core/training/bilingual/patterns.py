@@ -79,7 +79,7 @@ class Section:
 @dataclass(slots=True)
 class Filled:
     """What the places of one sentence hold, and who the sentence is about. around: of a phrase, whom the line around it is about.
-    speaker: I, where a line begins with it and names nobody else."""
+    speaker: I or you, where a line begins so and names nobody else."""
 
     by_name: dict[str, Phrase] = field(default_factory=dict)
     subjects: dict[str, NounPhrase] = field(default_factory=dict)
@@ -213,8 +213,8 @@ def say(s: Speaker, pattern: Pattern, around: NounPhrase | None = None) -> Phras
     filled = Filled(around=around)
     if not any(_kind(place) in SUBJECT_KINDS for place in pieces[1::2]):
         filled.who = around
-    if pieces[0].split()[:1] == ["I"] and len({_kind(place) for place in pieces[1::2]} & SUBJECT_KINDS.keys()) == 0:
-        filled.speaker = subjects.pronoun_of("I")
+    if not any(_kind(place) in SUBJECT_KINDS for place in pieces[1::2]):
+        filled.speaker = next((subjects.pronoun_of(word) for word in pieces[0].split()[:3] if word in ("I", "you", "we")), None)
     one = bool(_ONE.search("{}".join(pieces[::2]))) or any(_kind(place) == "job" for place in pieces[1::2])
     for place in sorted(pieces[1::2], key=lambda place: _kind(place) not in SUBJECT_KINDS):
         _fill(s, filled, place, one=one)

@@ -11,7 +11,7 @@ USUAL: nouns.Forms = {**nouns.USUAL, nouns.the: 36, nouns.a: 8, nouns.owned: 24}
 """How a subject is said: more often a known one than an object is."""
 ASKED_OF: Mapping[str, float] = {"I": 1.5, "you": 14, "he": 5, "she": 5, "we": 2, "they": 4}
 """Of whom one asks."""
-PRONOUNS_OF_THINGS: Mapping[str, float] = {"it": 4, "they": 1, "this": 1, "that": 1}
+PRONOUNS_OF_THINGS: Mapping[str, float] = {"it": 4, "this": 1, "that": 1}
 
 
 def people(choices: Sequence[Noun]) -> list[Noun]:
