@@ -38,12 +38,12 @@ OF_SOMETHING = {
 SHE = frozenset({
     "woman", "girl", "mother", "mum", "mom", "aunt", "grandmother", "grandma", "queen", "sister", "daughter", "wife", "lady",
     "waitress", "princess", "girlfriend", "actress", "niece", "granddaughter", "nurse", "old woman", "old lady", "bride", "widow",
-    "stepmother", "fairy",
+    "stepmother", "fairy", "older sister", "younger sister", "little sister", "big sister",
 })
 HE = frozenset({
     "man", "boy", "father", "dad", "uncle", "grandfather", "grandpa", "king", "brother", "son", "husband", "gentleman", "waiter",
     "prince", "boyfriend", "actor", "nephew", "grandson", "guy", "policeman", "postman",
-    "old man", "groom", "stepfather",
+    "old man", "groom", "stepfather", "older brother", "younger brother", "little brother", "big brother",
 })
 
 # --- Numbers and amounts ----------------------------------------------------------------------------------------------
