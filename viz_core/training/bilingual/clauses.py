@@ -229,7 +229,8 @@ def _said_before(c: Clause, before: str, *, question: bool = False) -> str:
     simply 坐 在 there."""
     p = c.predicate
     if before == "能" and is_skill(p.verb.base.split()[0], p.said):
-        return "能" if question and c.subject.name in ("I", "we") else "会"  # may I: can I swim here
+        asks = question and (c.subject.name in ("I", "we") or c.tense == "could")  # may I, would you: can I swim here
+        return "能" if asks else "会"
     if before == "能" and p.said.startswith("能"):  # can fit in: 能 装 进
         return ""
     if before == "在" and p.verb.frame == "place":

@@ -54,7 +54,7 @@ IT_IS = {
     "it is a pity": "很 遗憾", "it's strange": "很 奇怪", "it is important": "重要 的 是",
 }
 SURE = {
-    "sure": "肯定", "afraid": "恐怕", "glad": "很 高兴", "happy": "很 高兴", "sorry": "很 抱歉", "surprised": "很 惊讶",
+    "sure": "确定", "afraid": "恐怕", "glad": "很 高兴", "happy": "很 高兴", "sorry": "很 抱歉", "surprised": "很 惊讶",
     "proud": "很 骄傲", "worried": "担心", "certain": "肯定",
 }
 WHAT = {"what": "的", "all": "的 一切", "everything": "的 一切", "the only thing": "的 唯一 的 东西"}

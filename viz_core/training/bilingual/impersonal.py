@@ -12,7 +12,7 @@ from viz_core.training.bilingual.times import MONTHS, WEEKDAYS, clock, when
 
 RAIN = {"rain": "下雨", "snow": "下雪"}
 RAINING = {f"{word}ing": zh for word, zh in RAIN.items()}
-WEATHER = ("cold", "hot", "warm", "cool", "windy", "cloudy", "dark", "wet", "dry", "foggy", "late", "early")
+WEATHER = ("cold", "hot", "warm", "cool", "cloudy", "dark", "wet", "dry", "foggy", "late", "early")
 THERE = "person animal thing food building furniture container device toy plant drink reading vehicle clothes fruit group"
 """What is often said to be there."""
 GETTING = {"dark": "黑", "cold": "冷", "warm": "暖和", "hot": "热"}
@@ -95,7 +95,7 @@ def _it(s: Speaker, p: Predicate, tense: str) -> Clause:
 
 def _cold(s: Speaker) -> Phrase:
     """it was cold yesterday -> 昨天 很 冷; it is warm in the house -> 房子 里 很 暖和."""
-    said = {a.english: a for a in reversed(lex.ADJECTIVES) if a.english in WEATHER and not {"of", "le"} & a.flags}
+    said = {a.english: a for a in reversed(lex.ADJECTIVES) if a.english in WEATHER and not {"of", "le", "nopred"} & a.flags}
     adjective = said[s.one(WEATHER)]
     p = to_be.adjective_predicate(s, None, adjective)
     c = _it(s, p, s.one(("present", "present", "past", "future")))

@@ -50,6 +50,8 @@ _FORMS = {"do": "base", "once": "base", "third": "third", "done": "past", "did":
 _AGREEING: Mapping[str, Mapping[Person, str]] = {
     "be": small_words.BE, "was": small_words.WAS, "have": small_words.HAVE, "do": small_words.DO,
 }
+ABLE = frozenset({"can", "can't", "cannot", "could", "couldn't"})
+"""Words that are 会 of what one has learned; "could you" asks a favour."""
 INNER = {".": "。", "?": "？", "!": "！"}
 """Marks between two sentences of one pattern."""
 _SUBJECTS = {"my": "I", "your": "you", "his": "he", "her": "she", "our": "we", "their": "they"}
@@ -204,7 +206,12 @@ inside.clauses["everyday"] = clause
 
 
 def _any(s: Speaker, mark: str) -> Phrase:
-    return say(s, s.one(_with_mark(mark)[s.often(_weights(mark))].patterns))
+    for __ in range(5):
+        pattern = s.one(_with_mark(mark)[s.often(_weights(mark))].patterns)
+        phrase = say(s, pattern)
+        if len(pattern.english[0]) == 1 or texts(phrase).lower() not in fixed():  # a line of its own holds before one with places
+            break
+    return phrase
 
 
 def say(s: Speaker, pattern: Pattern, around: NounPhrase | None = None) -> Phrase:
@@ -268,7 +275,7 @@ def _in_chinese(pattern: Pattern, filled: Filled, fixed: list[Phrase], commas: l
         if word.startswith("{"):
             said = filled.by_name[word.strip("{}")]
             if target and word.strip("{}0123456789") in _FORMS and not (pattern.mark == "?" and _subject_of(target) in ("我", "我们")):
-                target[-1] = _able(target[-1], said)
+                target[-1] = _able(target[-1], said, asks=pattern.mark == "?")
             target.append(Phrase((), said.target))
             continue
         zh, __, origin = word.partition("/")
@@ -289,10 +296,11 @@ def _subject_of(target: list[Phrase]) -> str:
     return words[-2] if len(words) > 1 else ""
 
 
-def _able(can: Phrase, said: Phrase) -> Phrase:
+def _able(can: Phrase, said: Phrase, *, asks: bool) -> Phrase:
     """能 before what one has learned is 会: 会 游泳; but who is too tired to swim 不 能, and one 能 说 得 更 慢."""
     skill = bool(said.source and said.target) and is_skill(said.source[0].text, said.target[0][0])
-    skill = skill and "too" not in {word.text for __, of in can.target for word in of}
+    words = {word.text for __, of in can.target for word in of}
+    skill = skill and "too" not in words and bool(words & ABLE) and not (asks and "could" in words)
     if not skill or not can.target or can.target[-1][0] != "能" or [zh for zh, __ in said.target[1:2]] == ["得"]:
         return can
     return Phrase(can.source, (*can.target[:-1], ("会", can.target[-1][1])))
