@@ -44,7 +44,7 @@ _PIECE = re.compile(r"\{([^{}]*)\}")
 _ONE = re.compile(r"~(?:be|was)(?: not| also| still| always| really| such)* an? ")
 """Of whom it says what one is: no "we are a student"."""
 _CHINESE_MARKS = {".": "。", "?": "？", "!": "！"}
-_PART = re.compile(r"\||(?<= )(,)(?= )")
+_PART = re.compile(r"\||(?<= )([,.?!])(?= )")
 _FORMS = {"do": "base", "once": "base", "third": "third", "done": "past", "did": "past", "ing": "ing", "been": "participle",
           "gone": "participle", "seen": "participle", "does": "base"}
 _AGREEING: Mapping[str, Mapping[Person, str]] = {
@@ -234,8 +234,9 @@ def say(s: Speaker, pattern: Pattern, around: NounPhrase | None = None) -> Phras
             continue
         for text in filter(None, ((part or "").strip() for part in _PART.split(f" {piece} "))):
             words = pair(" ".join(_agreeing(word, filled) for word in text.split()))
-            (commas if text == "," else fixed).append(words)
             source.append(words)
+            if text not in INNER:
+                (commas if text == "," else fixed).append(words)
     for words, following in pairwise(source):  # a {kind} house -> an old house
         if words.source and words.source[-1].text in ("a", "an") and texts(following)[:1].isalpha():
             words.source[-1].text = nouns.an([following])
@@ -281,6 +282,9 @@ def _in_chinese(pattern: Pattern, filled: Filled, fixed: list[Phrase], commas: l
         zh, __, origin = word.partition("/")
         if zh in "，、":
             target.append(from_all([mark] if (mark := next(marks, None)) else (), zh))
+            continue
+        if zh in INNER.values():
+            target.append(from_all((), zh))
             continue
         if not origin:
             target.append(from_all(fixed if alone or len(fixed) == 1 else (), zh))
