@@ -119,7 +119,8 @@ def _at_the_end(s: Speaker, c: Clause) -> Phrase:
     if c.negated:
         return pair("either", "也")
     again = ("again", "又" if c.tense in AGAIN else "再")
-    return pair(*s.one((("too", "也"), ("as well", "也"), ("too", "也") if c.predicate.is_be else again)))
+    once = c.predicate.is_be or c.predicate.is_state or c.tense == "present"
+    return pair(*s.one((("too", "也"), ("as well", "也"), ("too", "也") if once else again)))
 
 
 def plain_clause(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = None, tense: str = "") -> Clause:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, to_be, verb_phrases
 from viz_core.training.bilingual.clauses import Clause, make, statement
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, from_all, join, more, pair
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, from_all, join, more, pair, texts
 from viz_core.training.bilingual.predicates import Predicate, degree_of, infinitive, someone, very
 from viz_core.training.bilingual.small_words import BE, WAS
 from viz_core.training.bilingual.times import MONTHS, WEEKDAYS, clock, when
@@ -30,6 +30,8 @@ def there_is(s: Speaker) -> Phrase:
         return _there_will_be(s)
     choices = lex.usual_nouns(THERE)
     what = nouns.noun_phrase(s, choices, {nouns.a: 5, nouns.counted: 3, nouns.some: 4, nouns.bare: 1})
+    while texts(what.phrase).startswith("most "):
+        what = nouns.noun_phrase(s, choices, {nouns.a: 5, nouns.counted: 3})
     source, target = nouns.place(s) if s.chance(0.85) else ([], [])
     negated, past = s.chance(0.15), s.chance(0.3)
     time = when(s, "past" if past else "present") if s.chance(0.12) else NOTHING

@@ -247,7 +247,7 @@ def _degree(adjective: Adjective, form: str, word: str, zh: str) -> Phrase:
 # --- Phrases inside a phrase ------------------------------------------------------------------------------------------
 def possessive(s: Speaker, noun: Noun) -> NounPhrase:
     """my sister's friend -> 我 姐姐 的 朋友; the boy's red ball -> 男孩 的 红 球; John's mother -> John 的 妈妈."""
-    owner = name(s) if s.chance(0.3) else inner(s, "person person person animal", (the, the, owned, owned, owned, the_plural))
+    owner = name(s) if s.chance(0.3) else inner(s, "person" if s.chance(0.9) else "pet", (the, the, owned, owned, owned, the_plural))
     many = bool(noun.plural) and s.chance(0.2)
     adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
     of = genitive(owner)

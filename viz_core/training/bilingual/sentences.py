@@ -118,7 +118,7 @@ def _mark(s: Speaker, frame: Callable[[Speaker], Phrase], phrase: Phrase) -> Phr
 def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tuple[str, ...], ...] = ()) -> Example:
     """A phrase as strings and positions. Slots are numbered in the order of the source, as typed names will be."""
     position = {word: i for i, word in enumerate(phrase.source)}
-    phrase = Phrase(phrase.source, tuple(_too_much(list(_cut(phrase.target)))))
+    phrase = Phrase(phrase.source, tuple(_any_such(list(_too_much(list(_cut(phrase.target)))))))
     alignment = [tuple(sorted(position[word] for word in words if word in position)) for __, words in phrase.target]
     found = None
     if referent is not None and referent in position:
@@ -146,6 +146,25 @@ def _too_much(target: Sequence[Link]) -> Iterator[Link]:
             if link is not too and _is_described(target, too, i):
                 yield "了", too[1]
             too = None
+
+
+def _any_such(target: Sequence[Link]) -> list[Link]:
+    """do you have a dog: 你 有 狗 吗; whether there is any, and not how many."""
+    found = list(target)
+    for i in range(len(found) - 3, -1, -1):
+        (has, __), (one, of), (counter, __) = found[i : i + 3]
+        if has != "有" or one != "一" or not of or of[0].text not in ("a", "an") or counter not in counters():
+            continue
+        clause = next((word for word, __ in found[i + 3 :] if word in ("吗", *ENDS)), "")
+        if clause == "吗" and "of" not in {word.text for word in of}:
+            del found[i + 1 : i + 3]
+    return found
+
+
+@cache
+def counters() -> frozenset[str]:
+    """The classifiers of nouns."""
+    return frozenset(noun.classifier for noun in lex.NOUNS)
 
 
 def _is_described(target: Sequence[Link], too: Link, last: int) -> bool:

@@ -30,7 +30,7 @@ TIMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
 """The words for a time that go with each tense."""
 OF_STATES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "past": ("yesterday", "last week", "last year", "this morning", "today", "last night"),
-    "present": ("today", "now", "these days", "today", "now", "every day"),
+    "present": ("today", "now", "these days", "today", "now"),
     "future": ("tomorrow", "soon", "next year", "tonight", "one day", "next week"),
 })
 """When one is tired or knows something: no hours, no seasons."""
