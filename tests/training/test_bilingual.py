@@ -251,7 +251,7 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
     ("when will he buy me a hat | 他 2, 什么 0, 时候 0, 会 1, 给, 我 4, 买 3, 一 5, 顶 6, 帽子 6",
      lambda: questions.adverbial_question(said(HE, does("buy", "for", a("hat")), "future"), "when")),
     # Questions
-    ("did the dog chase the cat | 狗 2, 追 3, 了 3, 猫 5, 吗 0",
+    ("did the dog chase the cat | 狗 2, 追 3, 猫 5, 了 3, 吗 0",
      lambda: questions.yes_no(said(the("dog"), does("chase", "t", the("cat")), "past"))),
     ("is the cat big | 猫 2, 大 3, 吗 0",
      lambda: questions.yes_no(said(the("cat"), is_("big", "cat")))),
@@ -268,7 +268,7 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
     ("where he always goes | 他 1, 总是 2, 去 3, 哪里 0", where_he_goes),
     ("when did you come | 你 2, 什么 0, 时候 0, 来 3, 的 1",
      lambda: questions.adverbial_question(said(YOU, does("come", "i"), "past"), "when")),
-    ("did you turn it on | 你 1, 打开 2+4, 了 2, 它 3, 吗 0",
+    ("did you turn it on | 你 1, 打开 2+4, 它 3, 了 2, 吗 0",
      lambda: questions.yes_no(said(YOU, does("turn on", "t", word("it", "它")), "past"))),
     # Relative clauses
     ("the dog that chased the cat | 追 3, 猫 5, 的, 狗 1",

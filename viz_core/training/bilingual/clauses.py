@@ -234,6 +234,8 @@ def _said_before(c: Clause, before: str, *, question: bool = False) -> str:
         return "能" if asks else "会"
     if before == "能" and p.said.startswith("能"):  # can fit in: 能 装 进
         return ""
+    if before == "能" and c.tense == "can" and c.subject.name == "you" and not question and not p.is_state and not p.is_be:
+        return "可以"
     if before == "在" and p.verb.frame == "place":
         return "要"
     return "" if before == "在" and ("post" in p.verb.flags or stays(p.verb)) else before

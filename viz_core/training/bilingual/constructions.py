@@ -18,7 +18,7 @@ from viz_core.training.bilingual.predicates import (
 )
 from viz_core.training.bilingual.questions import yes_no
 from viz_core.training.bilingual.small_words import BE, HAVE, WAS
-from viz_core.training.bilingual.tenses import is_or_was
+from viz_core.training.bilingual.tenses import GOING_ON, is_or_was
 from viz_core.training.bilingual.times import WEEKDAYS, clock, when
 
 PURPOSES = frozenset({
@@ -51,7 +51,7 @@ ABLE = {
 NOT_ABLE = {"able to": "不", "ready to": "没有", "allowed to": "不", "supposed to": "不"}
 IT_IS = {
     "it is true": "确实", "it seems": "似乎", "it is possible": "可能", "it is clear": "很 清楚", "it is good": "很 好",
-    "it is a pity": "很 遗憾", "it's strange": "很 奇怪", "it is important": "重要 的 是",
+    "it is a pity": "很 遗憾", "it's strange": "很 奇怪",
 }
 SURE = {
     "sure": "确定", "afraid": "恐怕", "glad": "很 高兴", "happy": "很 高兴", "sorry": "很 抱歉", "surprised": "很 惊讶",
@@ -153,12 +153,21 @@ def _because_of(s: Speaker, c: Clause) -> None:
 
 def _like(s: Speaker, c: Clause) -> None:
     word, what = pair("like", "像"), nouns.inner(s, "animal person 'mother' 'father' 'brother'", (nouns.a, nouns.owned))
-    c.predicate.tail += [word, what.phrase]
-    c.middle = join([], [word, what.phrase, more(word, "一样")])
+    _before_what_goes_on(c, [word, what.phrase], [word, what.phrase, more(word, "一样")])
+
+
+def _before_what_goes_on(c: Clause, source: list[Phrase], target: list[Phrase]) -> None:
+    """他 会 像 狗 一样 跑, but 他 像 狗 一样 在 跑."""
+    c.predicate.tail += source
+    if c.tense in GOING_ON:
+        c.middle = join([], target)
+    else:
+        c.predicate.lead = [*target, *c.predicate.lead]
 
 
 def _without(s: Speaker, c: Clause) -> None:
-    _leading(c, pair("without", "没有"), nouns.inner(s, _LEFT_BEHIND, (nouns.owned, nouns.a)))
+    word, what = pair("without", "没有"), nouns.inner(s, _LEFT_BEHIND, (nouns.owned, nouns.a))
+    _before_what_goes_on(c, [word, what.phrase], [word, what.phrase])
 
 
 def _along(s: Speaker, c: Clause) -> None:

@@ -71,7 +71,7 @@ def how_long(s: Speaker) -> Phrase:
     for_, span = english("for"), duration(s)
     waited = Predicate(verb, said, [for_, span], rest=[span], about=(verb.base, "for"))
     p = _studied(s, for_, span) if s.chance(0.35) else waited
-    return statement(make(s, who, p=p, tense=s.one(("perfect", "past", "future", "perfect")), plain=True))
+    return statement(make(s, who, p=p, tense=s.one(("perfect", "past", "future", "perfect")), plain=True, positive=True))
 
 
 def _studied(s: Speaker, for_: Phrase, span: Phrase) -> Predicate:

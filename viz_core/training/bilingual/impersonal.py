@@ -18,7 +18,7 @@ THERE = "person animal thing food building furniture container device toy plant 
 GETTING = {"dark": "黑", "cold": "冷", "warm": "暖和", "hot": "热"}
 JUDGED = {
     "important": "重要", "easy": "容易", "difficult": "难", "hard": "难", "dangerous": "危险", "nice": "不错", "good": "好",
-    "fun": "有趣", "expensive": "贵", "necessary": "必要", "interesting": "有趣", "boring": "无聊", "better": "更 好",
+    "fun": "有趣", "expensive": "贵", "necessary": "必要", "interesting": "有趣", "boring": "无聊",
     "wrong": "不 对", "healthy": "健康",
 }
 

@@ -9,6 +9,7 @@ from viz_core.training.bilingual.clauses import Clause, group, in_chinese, inver
 from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, join, more, pair, texts
 from viz_core.training.bilingual.predicates import BE, Predicate, done_by_person, first_word, infinitive, without_particle
 from viz_core.training.bilingual.small_words import BE as BE_FORMS
+from viz_core.training.bilingual.small_words import NUMBERS
 
 ADVERBIAL = {"why": "为什么", "how": "怎么", "when": "什么 时候", "what time": "几点"}
 ASKED = {
@@ -27,6 +28,8 @@ HOW_MUCH = (
     ("how old", "多 大", "person"), ("how much", "多少 钱", "thing"), ("how big", "多 大", "room"),
     ("how far", "多 远", "building"),
 )
+COUNTED = frozenset({*NUMBERS.values(), "几", "一些", "很多", "一点", "太多 的", "每", "所有 的"})
+"""What stands behind 了 also in a question."""
 DONE_SOMEWHERE = (
     "buy", "eat", "see", "meet", "find", "learn", "study", "have", "lose", "play", "watch", "get", "read", "park", "drink",
     "wait for",
@@ -35,10 +38,12 @@ DONE_SOMEWHERE = (
 
 # --- Yes or no, and adverbs -------------------------------------------------------------------------------------------
 def yes_no(c: Clause) -> Phrase:
-    """did the dog chase the cat -> 狗 追 了 猫 吗; don't you like it -> 你 不 喜欢 它 吗."""
-    g = group(c, question=True)
+    """did the dog chase the cat -> 狗 追 猫 了 吗; have you bought three books -> 你 买 了 三 本 书 吗."""
+    g, done = group(c, question=True), NOTHING
+    if [zh for zh, __ in g.after.target] == ["了"] and first_word(c.predicate.rest) not in COUNTED:
+        g.after, done = NOTHING, g.after
     target = in_chinese(replace(c, time_first=False), g, question=True)
-    return join(inverted(c, g), [*target, more(g.aux, "吗")])
+    return join(inverted(c, g), [*target, done, more(g.aux, "吗")])
 
 
 def adverbial_question(c: Clause, word: str, *, embedded: bool = False) -> Phrase:

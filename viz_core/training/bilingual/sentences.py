@@ -149,14 +149,15 @@ def _too_much(target: Sequence[Link]) -> Iterator[Link]:
 
 
 def _any_such(target: Sequence[Link]) -> list[Link]:
-    """do you have a dog: 你 有 狗 吗; whether there is any, and not how many."""
+    """do you have a dog: 你 有 狗 吗, did you see a film: 你 看 电影 了 吗; whether there is any, and not how many."""
     found = list(target)
     for i in range(len(found) - 3, -1, -1):
         (has, __), (one, of), (counter, __) = found[i : i + 3]
-        if has != "有" or one != "一" or not of or of[0].text not in ("a", "an") or counter not in counters():
+        if one != "一" or not of or of[0].text not in ("a", "an") or counter not in counters() or "of" in {w.text for w in of}:
             continue
-        clause = next((word for word, __ in found[i + 3 :] if word in ("吗", *ENDS)), "")
-        if clause == "吗" and "of" not in {word.text for word in of}:
+        following = [word for word, __ in found[i + 3 :]]
+        end = next((j for j, word in enumerate(following) if word == "吗" or word in ENDS), 0)
+        if end and following[end] == "吗" and (has == "有" or following[end - 1] == "了"):
             del found[i + 1 : i + 3]
     return found
 
