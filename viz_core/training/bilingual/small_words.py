@@ -39,11 +39,13 @@ SHE = frozenset({
     "woman", "girl", "mother", "mum", "mom", "aunt", "grandmother", "grandma", "queen", "sister", "daughter", "wife", "lady",
     "waitress", "princess", "girlfriend", "actress", "niece", "granddaughter", "nurse", "old woman", "old lady", "bride", "widow",
     "stepmother", "fairy", "older sister", "younger sister", "little sister", "big sister",
+    "mother-in-law", "sister-in-law", "fiancee", "housewife", "bridesmaid",
 })
 HE = frozenset({
     "man", "boy", "father", "dad", "uncle", "grandfather", "grandpa", "king", "brother", "son", "husband", "gentleman", "waiter",
     "prince", "boyfriend", "actor", "nephew", "grandson", "guy", "policeman", "postman",
     "old man", "groom", "stepfather", "older brother", "younger brother", "little brother", "big brother",
+    "father-in-law", "brother-in-law", "fiance",
 })
 
 # --- Numbers and amounts ----------------------------------------------------------------------------------------------
