@@ -53,6 +53,8 @@ LIKING = ("like", "love", "miss", "enjoy", "hate")
 VERY_MUCH = {"very much": "非常", "so much": "非常", "a lot": "很"}
 IT = {("this one", "这个"): 0.5, ("that one", "那个"): 0.5, ("it", "它"): 6.0, ("them", "它们"): 1.0,
       ("this", "这个"): 1.0, ("that", "那个"): 1.0}
+GROOMING = ("wash", "brush", "comb")
+"""What one does to one's own body."""
 BECOMING = ("become", "turn into", "look like")
 POSITIVE = ("something", "someone")  # a negation says anything
 REFLEXIVE = ("help", "teach", "look at", "wash", "believe", "hurt", "love", "like", "introduce", "ask", "look after", "know")
@@ -115,6 +117,8 @@ def _with_object(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Pl
         s.depth -= 1
         thing = inside.noun_phrases["relative"](s, s.usual(lex.objects_of(verb) or lex.nouns("thing")))
     what = thing or objects(s, verb)
+    if verb.base in GROOMING and what.noun is not None and what.noun.is_a("body"):
+        what = _without_owner(what, small_words.OWNER_OF.get(s.actor, ""))
     if thing is None and is_whole(verb) and lex.is_main(verb) and verb.base not in BECOMING and not s.asks and s.chance(0.01):
         return _nothing(verb, any(noun.is_a("person") for noun in lex.objects_of(verb)[:3]))
     if what.name == "each other":
@@ -129,6 +133,14 @@ def _with_object(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Pl
         return Predicate(used, verb.chinese, tail, rest=[what.phrase], about=about, particle=particle, positive=positive)
     lead, said = _around(verb)
     return Predicate(used, said, tail, [*lead, what.phrase], about=about, positive=positive)
+
+
+def _without_owner(what: NounPhrase, own: str) -> NounPhrase:
+    """I brush my teeth -> 我 刷 牙: Chinese does not say whose."""
+    words = what.phrase.source
+    if not words or words[0].text != own:
+        return what
+    return what.with_phrase(Phrase(words, tuple(link for link in what.phrase.target if link[1] != words[:1])))
 
 
 def _nothing(verb: Verb, person: bool) -> Predicate:
