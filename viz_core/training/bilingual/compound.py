@@ -65,6 +65,8 @@ def two_clauses(s: Speaker) -> Phrase:
     if said != "grammar" and word != "until":
         tense = s.one(("past", "present", "future"))
         one, two = (inside.clauses["everyday" if said == "everyday" else tense](s) for __ in range(2))
+        if two.source[0].text in (*JOINED, *CONJUNCTIONS):  # no "because because"
+            word = "and"
         return join([one, COMMA if s.chance(_comma(word)) else NOTHING, pair(word, JOINED[word]), two])
     echoes = s.chance(0.35) and first.subject.noun is not None
     second = echo(s, first) if echoes else make(s)

@@ -359,11 +359,14 @@ def no_longer(s: Speaker) -> Phrase:
 def _not_any(s: Speaker) -> Phrase:
     """I do not know anyone -> 我 不 认识 任何 人."""
     verb = s.usual(lex.verbs_where(done_by_person, "t"))
-    what = s.word(small_words.ANYBODY if subjects.people(lex.objects_of(verb)[:3]) else small_words.ANYTHING)
+    person = bool(subjects.people(lex.objects_of(verb)[:3]))
+    what = s.word(small_words.ANYBODY if person else small_words.ANYTHING)
     p = Predicate(verb, verb.chinese, [what], rest=[what], about=(verb.base, "any"))
     who = subjects.subject(s, lex.subjects_of(verb))
     c = plain_clause(s, who, p=p, tense=s.one(("present", "past") if verb.is_state else ("present", "past", "perfect", "can")))
     c.negated = not who.negative
+    if c.negated and not person:  # 什么 都 没有 买
+        p.rest, p.early = [], more(what, "什么 都")
     return yes_no(c) if s.chance(0.25) and not c.negated else statement(c)
 
 

@@ -111,7 +111,8 @@ def tense_of(s: Speaker, p: Predicate) -> str:
     if p.verb.base.startswith("would "):
         return "present"
     if p.is_be or p.is_state:
-        return s.often(OF_STATES)
+        tense = s.often(OF_STATES)
+        return "present" if tense == "would" and p.verb.base in ("like", "love") else tense  # would like is 想
     return s.often(OF_ACTIONS if p.verb.goes_on else {name: weight for name, weight in OF_ACTIONS.items() if name not in GOING_ON})
 
 
