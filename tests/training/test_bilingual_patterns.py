@@ -96,6 +96,18 @@ def test_of_two_persons_the_pronoun_becomes_the_noun_that_it_stands_for() -> Non
     assert example.target == ["男孩", "谢", "老师", "老师", "帮", "男孩"]
 
 
+def test_a_clause_in_front_is_sometimes_said_without_its_comma() -> None:
+    line = "if it rains , {who} will stay at home ; 如果/1 下雨/1 ， {who} 会/2 待/2 在 家/2"
+    both = {linked(said(line, Speaker(Random(seed)))).partition(" will")[0].count(",") for seed in range(40)}
+    assert both == {0, 1}
+    for seed in range(40):
+        example = said(line, Speaker(Random(seed)))
+        assert ("," in example.source) == ("，" in example.target)
+        assert example.alignment[example.target.index("会")] == tuple(
+            i for i, word in enumerate(example.source) if word in ("will", "stay", "at", "home")
+        )
+
+
 def test_a_choice_of_words_is_said_in_all_its_wordings() -> None:
     pattern = patterns._pattern("wait a (minute/moment)(, please/) ; 等 一下", False)
     assert {"".join(pieces) for pieces in pattern.english} == {

@@ -27,7 +27,7 @@ comes from a comma. An English line ends in "?" or "!" where a statement would e
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, pairwise, product
 
@@ -58,6 +58,13 @@ _SUBJECTS = {"my": "I", "your": "you", "his": "he", "her": "she", "our": "we", "
 _SELVES = {
     "I": "myself", "you": "yourself", "he": "himself", "she": "herself", "it": "itself", "we": "ourselves", "they": "themselves",
 }
+
+
+LEADING = (
+    "when ", "if ", "because ", "although ", "though ", "even if ", "even though ", "before ", "after ", "while ", "since ",
+    "whenever ", "unless ", "until ", "as soon as ", "as long as ",
+)
+"""What begins a clause in front, behind which people often leave out the comma."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +224,9 @@ def _any(s: Speaker, mark: str) -> Phrase:
 def say(s: Speaker, pattern: Pattern, around: NounPhrase | None = None) -> Phrase:
     """A pattern with its places filled at random. around: of a phrase, whom the line around it is about."""
     pieces = s.one(pattern.english)
+    if pieces[0].startswith(LEADING) and "".join(pieces).count(",") == pattern.chinese.count("，") == 1 and s.chance(0.25):
+        pieces = tuple(piece.replace(",", "|") for piece in pieces)  # when I came home he was asleep
+        pattern = replace(pattern, chinese=tuple(word for word in pattern.chinese if word != "，"))
     filled = Filled(around=around)
     if not any(_kind(place) in SUBJECT_KINDS for place in pieces[1::2]):
         filled.who = around
