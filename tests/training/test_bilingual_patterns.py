@@ -137,7 +137,8 @@ def test_what_the_chinese_names_is_there() -> None:
                 if word.startswith("{"):
                     assert word.strip("{}") in names, pattern
                 origin = ORIGIN.fullmatch(word)
-                assert all(name.lstrip("-").isdigit() or name in names for name in (origin[1].split("+") if origin else ())), pattern
+                causes = origin[1].split("+") if origin else []
+                assert all(name.lstrip("-").isdigit() or name in names for name in causes), pattern
 
 
 def test_no_english_line_has_two_translations() -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from viz_core.training.bilingual import inside, small_words
 from viz_core.training.bilingual.clauses import Clause, group, in_chinese, make, plain_clause, said_of, statement, subordinate
 from viz_core.training.bilingual.orders import command
-from viz_core.training.bilingual.predicates import SHORT
 from viz_core.training.bilingual.phrases import COMMA, NOTHING, NounPhrase, Phrase, Speaker, Word, chinese, join, more, pair
+from viz_core.training.bilingual.predicates import SHORT
 
 JOINED = {"but": "但是", "and": "", "so": "所以", "because": "因为", "or": "或者", "until": "直到"}
 
@@ -67,6 +67,9 @@ def two_clauses(s: Speaker) -> Phrase:
         one, two = (inside.clauses["everyday" if said == "everyday" else tense](s) for __ in range(2))
         if two.source[0].text in (*JOINED, *CONJUNCTIONS):  # no "because because"
             word = "and"
+        elif word in ("and", "but") and s.chance(0.15):
+            reason = inside.clauses[tense](s)
+            two = join([two, pair("because", "因为"), reason])
         return join([one, COMMA if s.chance(_comma(word)) else NOTHING, pair(word, JOINED[word]), two])
     echoes = s.chance(0.35) and first.subject.noun is not None
     second = echo(s, first) if echoes else make(s)
