@@ -10,7 +10,7 @@ from viz_core.training.bilingual.lexicon import Adjective, Noun, Verb
 
 T = TypeVar("T")
 C = TypeVar("C", Noun, Verb, Adjective)
-CANDIDATES = 100  # of which the word is taken that was said least
+CANDIDATES = 160  # of which the word is taken that was said least
 Person = Literal["I", "third", "plural"]  # decides am, is, are and the -s of a verb
 
 
@@ -143,7 +143,7 @@ class Speaker:
 
     def usual(self, choices: Sequence[C]) -> C:
         """One of them, the common ones more often; in a sentence of seldom words rather the one that was said least."""
-        seldom = self.seldom > 0 and self.chance(0.75)
+        seldom = self.seldom > 0 and self.chance(0.85)
         self.seldom -= seldom
         choice = self._least_said(choices) if seldom else self._common(choices)
         self.said[choice] += 1
