@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.model.init import Embedding, Linear, draw_parameters
 from viz_core.model.layers import Layer, LayerNorm
-from viz_core.model.masks import make_masks
+from viz_core.model.masks import Masks, make_masks
 from viz_core.model.positions import T5_BUCKETS, alibi_bias, sinusoidal, t5_bias
 from viz_core.position_schemes import SCHEMES
 from viz_core.problems import Problem
@@ -152,14 +152,7 @@ class Transformer(nn.Module):
         target = self.checked("target", target, ids) if here.has_decoder else None
         if labels is not None and not here.has_decoder:
             labels = ids("labels", labels)  # [B, T]
-        masks = make_masks(here, source, target, tap.scope("masks"))
-
-        x = memory = None
-        if self.encoder is not None:
-            x = memory = self.encoder(source, masks.source, tap=tap.scope("encoder"))  # [B, S, D]
-        if self.decoder is not None:
-            x = self.decoder(target, masks.target, memory, masks.cross, tap.scope("decoder"))  # [B, T, D]
-        assert x is not None
+        x = self.hidden(source, target, make_masks(here, source, target, tap.scope("masks")), tap)  # [B, T, D]
         if self.head is None:
             return Output(x, None, None)
         logits = tap("logits", self.head(x))  # [B, T, W]
@@ -169,6 +162,16 @@ class Transformer(nn.Module):
         pad = here.pad_id(here.output_side)
         loss = tap("loss", F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad))  # []
         return Output(x, logits, loss)
+
+    def hidden(self, source: Tensor | None, target: Tensor | None, masks: Masks, tap: Tap = NO_TAP) -> Tensor:
+        """What the head reads [B, T, D]: the stacks, without the head."""
+        x = memory = None
+        if self.encoder is not None:
+            x = memory = self.encoder(source, masks.source, tap=tap.scope("encoder"))  # [B, S, D]
+        if self.decoder is not None:
+            x = self.decoder(target, masks.target, memory, masks.cross, tap.scope("decoder"))  # [B, T, D]
+        assert x is not None
+        return x
 
     def checked(self, side: Side, ids: Tensor | None, tap: Tap = NO_TAP) -> Tensor:
         """The ids [B, T] of a side, tapped under its name. `ValueError` if there are none, or for one outside the vocabulary."""

@@ -32,7 +32,7 @@ from viz_core.weights.stored_card import StoredCard
 TRIAL = Path("trial-weights")  # the folder of a trial, inside the current folder
 RARE = 2  # words that fewer training sentences have are no words of the vocabulary
 Pair = tuple[Sequence[str], Sequence[str]]
-THREADS = 2  # with another number torch adds in another order, and the last digits differ
+THREADS = 1  # with another number torch adds in another order, and the last digits differ; two cores train two checkpoints
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

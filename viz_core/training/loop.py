@@ -76,7 +76,7 @@ def train(
     with repeatable(recipe.seed):
         model.train()
         for step, batch in zip(range(recipe.steps), batches(data, pad_ids(model.config), recipe.batch, recipe.seed), strict=False):
-            taken = train_step(model, optimizer, batch, recipe.rate(step), recipe.clip, half=recipe.half)
+            taken = train_step(model, optimizer, batch, recipe.rate(step), recipe.clip, half=recipe.half, in_rows=True)
             if not taken.finite:
                 raise FloatingPointError(f"the loss at step {step + 1} is {taken.loss} and the norm of its gradient {taken.norm}.")
             losses.append(taken.loss)

@@ -13,7 +13,7 @@ from viz_core.text import Vocabulary
 
 T = TypeVar("T", str, Sequence[str])
 
-SENTENCES, MEASURED = 600_000, 1_000  # sentences of the training, and held-out ones of the measurement
+SENTENCES, MEASURED = 1_000_000, 1_000  # sentences of the training, and held-out ones of the measurement
 DATA_SEED, HELD_OUT_SEED = 0, 1
 
 
@@ -86,7 +86,8 @@ _TRANSLATOR = TransformerConfig(
 )
 _SMALL = replace(_TRANSLATOR, d_model=64, n_heads=4, d_ff=256, n_encoder_layers=2, n_decoder_layers=2)
 _ENGLISH = replace(_SMALL, architecture="decoder-only")
-_LONG, _SHORT = Recipe(steps=36_000, peak=1.2e-3, warmup=1_500), Recipe(steps=9_000, peak=2e-3, warmup=800)
+_LONG = Recipe(steps=40_000, peak=1.2e-3, warmup=1_500, half=True)
+_SHORT = Recipe(steps=9_000, peak=2e-3, warmup=800, half=True)
 PLANS: Mapping[str, Plan] = MappingProxyType({
     "translator": Plan(
         title="Translator, English → Chinese",

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from viz_core.model.transformer import Transformer
+from viz_core.training.loss import loss_in_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Step:
     loss: float  # mean cross-entropy over the labels that are not padding
     norm: float  # of the whole gradient, before it is clipped
     norms: tuple[float, ...]  # of the parts of the gradient that were asked for, before it is clipped
-    logits: Tensor  # [B, T, W]
+    logits: Tensor | None  # [B, T, W], unless the loss was computed in rows
 
     @property
     def finite(self) -> bool:
@@ -34,23 +35,28 @@ def adam(model: nn.Module, betas: tuple[float, float] = (0.9, 0.999), eps: float
 
 def train_step(
     model: Transformer, optimizer: torch.optim.Optimizer, batch: Mapping[str, Tensor], rate: float, clip: float = math.inf,
-    parts: Sequence[Sequence[nn.Parameter]] = (), half: bool = False,
+    parts: Sequence[Sequence[nn.Parameter]] = (), half: bool = False, in_rows: bool = False,
 ) -> Step:
     """Forward, backward, clip, update. batch: ids of "source", "target" and "labels", as the architecture needs.
 
     rate: the learning rate. clip: the largest norm of the gradient. parts: groups of parameters whose gradient's norm is wanted.
     half: matrix products in bfloat16 (torch.autocast); the parameters, the softmax and the loss stay in single precision.
+    in_rows: the loss of some rows at a time (`loss_in_rows`), so that a large vocabulary costs less; there are no logits then.
     """
     for group in optimizer.param_groups:
         group["lr"] = rate
     with torch.autocast(batch["labels"].device.type, torch.bfloat16, enabled=half):
-        out = model(batch.get("source"), batch.get("target"), batch.get("labels"))
+        ids, labels = (batch.get("source"), batch.get("target")), batch["labels"]
+        if in_rows:
+            mean, logits = loss_in_rows(model, *ids, labels), None
+        else:
+            __, logits, mean = model(*ids, labels)
     optimizer.zero_grad()
-    out.loss.backward()
+    mean.backward()
     norms = [nn.utils.get_total_norm([p.grad for p in part if p.grad is not None]) for part in parts]
     norm = nn.utils.clip_grad_norm_(model.parameters(), clip)
-    loss, total, *rest = torch.stack([out.loss.detach(), norm, *norms]).tolist()
-    step = Step(loss, total, tuple(rest), out.logits.detach())
+    loss, total, *rest = torch.stack([mean.detach(), norm, *norms]).tolist()
+    step = Step(loss, total, tuple(rest), None if logits is None else logits.detach())
     if step.finite:
         optimizer.step()
     return step

@@ -1,0 +1,55 @@
+"""The loss of a model with a large vocabulary, some rows of logits at a time.
+
+The logits of a whole batch, their softmax and their gradients are some 600 × 5,000 numbers each: more than the processor's
+cache holds, so a step would often wait for memory. Some rows at a time stay in the cache (as in Wijmans et al. 2024, "Cut Your
+Losses in Large-Vocabulary Language Models").
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from viz_core.model.masks import make_masks
+from viz_core.model.transformer import Transformer
+
+ROWS = 128  # times 5,000 words in single precision: 2.6 MB
+
+
+def loss_in_rows(model: Transformer, source: Tensor | None, target: Tensor | None, labels: Tensor) -> Tensor:
+    """The same mean cross-entropy [] as `model(source, target, labels).loss`, and the same gradients, without the logits."""
+    assert model.head is not None
+    hidden = model.hidden(source, target, make_masks(model.config, source, target)).flatten(0, 1)  # [B·T, D]
+    labels = labels.flatten()  # [B·T]
+    real = labels != model.config.pad_id(model.config.output_side)  # [B·T]
+    if torch.is_autocast_enabled(labels.device.type):
+        hidden = hidden.to(torch.get_autocast_dtype(labels.device.type))
+    loss: Tensor = _CrossEntropy.apply(hidden[real], model.head.weight, model.head.bias, labels[real])  # []
+    return loss
+
+
+class _CrossEntropy(torch.autograd.Function):
+    """Mean cross-entropy of softmax(x Wᵀ + b), with its gradient found on the way: ∂loss / ∂logits = (probs − one-hot label) / N."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, labels: Tensor) -> Tensor:
+        """x [N, D], weight [W, D], bias [W], labels [N] -> []. Products have the number format of x, sums that of the weights."""
+        n, w, b = len(x), weight.to(x.dtype), None if bias is None else bias.to(x.dtype)
+        loss, d_x, d_weight = weight.new_zeros(()), torch.empty_like(x), torch.zeros_like(weight)
+        d_bias = None if bias is None else torch.zeros_like(bias)
+        for rows, d_rows, wanted in zip(x.split(ROWS), d_x.split(ROWS), labels[:, None].split(ROWS), strict=True):
+            probs = F.linear(rows, w, b).softmax(dim=-1, dtype=weight.dtype)  # [R, W]
+            loss -= probs.gather(1, wanted).log().sum() / n
+            d_logits = probs.scatter_add_(1, wanted, -torch.ones_like(wanted, dtype=probs.dtype))  # [R, W], times N
+            if d_bias is not None:
+                d_bias += d_logits.sum(dim=0) / n
+            d_logits = d_logits.to(x.dtype)
+            d_rows.copy_(d_logits @ w / n)  # [R, D]
+            d_weight += d_logits.T @ rows / n  # [W, D]
+        ctx.save_for_backward(d_x, d_weight, d_bias)
+        return loss
+
+    @staticmethod
+    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor | None, ...]:
+        return *(None if d is None else d * grad[0].to(d.dtype) for d in ctx.saved_tensors), None
