@@ -79,6 +79,7 @@ OF_THE_TABLE = (told, asked, called_out)
 """The kinds that are patterns."""
 SELDOM = (1, 1, 1, 2, 2)
 """How many words of a sentence are rather some that were said seldom."""
+PRONOUNS = frozenset({"it", "they", "them", "he", "him", "she", "her"})  # those that Chinese may say as the noun again
 LONGEST = 26
 """English words and marks of the longest sentence."""
 ENDS = frozenset("。，！？”、") | {"但是", "所以", "因为", "如果", "和", "然后"}  # of a clause
@@ -123,8 +124,8 @@ def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tupl
     found = None
     if referent is not None and referent in position:
         places = [i for i, (__, words) in enumerate(phrase.target) if referent in words]
-        again = max(places, key=lambda i: (len(phrase.target[i][1]), i))  # the one that comes from the pronoun too
-        found = (again, position[referent]) if len(places) > 1 and len(phrase.target[again][1]) > 1 else None
+        again = [i for i in places if any(word.text.split("'")[0] in PRONOUNS for word in phrase.target[i][1])]
+        found = (again[-1], position[referent]) if len(places) > 1 and again else None
     source, target = [word.text for word in phrase.source], [word for word, __ in phrase.target]
     slots = dict.fromkeys(word for word in source if SLOT.fullmatch(word))
     number = {slot: f"<{i}>" for i, slot in enumerate(slots, start=1)}
