@@ -8,13 +8,13 @@ from typing import TypeVar
 import pytest
 
 from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual import patterns, reasons
+from viz_core.training.bilingual import pattern_table, patterns, reasons
 from viz_core.training.bilingual.phrases import Speaker
 from viz_core.training.bilingual.sentences import Example, spell
 
 T = TypeVar("T")
-LISTS, SECTIONS = patterns._read()
-PARTS = patterns.parts()
+LISTS, SECTIONS = pattern_table.read()
+PARTS = pattern_table.parts()
 WHOLE = [pattern for section in SECTIONS.values() for pattern in section.patterns]
 ALL = [*WHOLE, *(pattern for several in PARTS.values() for pattern in several)]
 ORIGIN = re.compile(r"[^/{}]+/(.+)")
@@ -37,7 +37,7 @@ class First(Speaker):
 
 
 def said(line: str, speaker: Speaker | None = None) -> Example:
-    return spell(patterns.say(speaker or First(), patterns._pattern(line, False)))
+    return spell(patterns.say(speaker or First(), pattern_table.pattern(line, False)))
 
 
 def linked(example: Example) -> str:
@@ -73,18 +73,18 @@ def test_a_line_of_fixed_words_is_the_hand_written_one(line: str, expected: str)
 
 
 def test_a_phrase_of_the_table_speaks_of_the_one_that_the_line_is_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    phrase = patterns._pattern("because {again} ~be at {own} school ; 因为/1 {again} 在/2 {own} 学校/3", False)
-    monkeypatch.setattr(patterns, "parts", lambda: {"excuse": (phrase,)})
+    phrase = pattern_table.pattern("because {again} ~be at {own} school ; 因为/1 {again} 在/2 {own} 学校/3", False)
+    monkeypatch.setattr(pattern_table, "parts", lambda: {"excuse": (phrase,)})
     assert linked(said("{he} sleeps {excuse} ; {he} 睡/1 {excuse}")) == (
         "he sleeps because he is at his school | 他 0, 睡 1, 因为 2, 他 3, 在 4+5, 他 6, 的 6, 学校 7"
     )
 
 
 def test_an_action_of_a_list_may_have_places_of_its_own() -> None:
-    lists = patterns._read()[0]
+    lists = pattern_table.read()[0]
     with pytest.MonkeyPatch.context() as patch:
         rows = (("buy {a:'book'} for {own} {kin}", "给/2 {own} {kin} 买/1 * {a}"),)
-        patch.setattr(patterns, "_read", lambda: ({**lists, "bought": rows}, SECTIONS))
+        patch.setattr(pattern_table, "read", lambda: ({**lists, "bought": rows}, SECTIONS))
         example = said("{he} {done:bought} ; {he} {done}")
     assert linked(example) == "he bought a book for his mother | 他 0, 给 4, 他 5, 的 5, 妈妈 6, 买 1, 了 1, 一 2, 本 3, 书 3"
 
@@ -109,15 +109,15 @@ def test_a_clause_in_front_is_sometimes_said_without_its_comma() -> None:
 
 
 def test_a_choice_of_words_is_said_in_all_its_wordings() -> None:
-    pattern = patterns._pattern("wait a (minute/moment)(, please/) ; 等 一下", False)
+    pattern = pattern_table.pattern("wait a (minute/moment)(, please/) ; 等 一下", False)
     assert {"".join(pieces) for pieces in pattern.english} == {
         "wait a minute, please", "wait a minute", "wait a moment, please", "wait a moment",
     }
 
 
 def test_the_mark_is_that_of_the_english_line() -> None:
-    assert [patterns._pattern(f"hello {mark} ; 你好", False).mark for mark in "?!"] == ["?", "!"]
-    assert patterns._pattern("hello ; 你好", False).mark == "."
+    assert [pattern_table.pattern(f"hello {mark} ; 你好", False).mark for mark in "?!"] == ["?", "!"]
+    assert pattern_table.pattern("hello ; 你好", False).mark == "."
 
 
 def test_every_line_can_be_said() -> None:
@@ -152,7 +152,7 @@ def test_no_english_line_has_two_translations() -> None:
 
 def test_every_list_is_used_and_has_no_word_twice() -> None:
     listed = " ".join(f"{english} {zh}" for rows in LISTS.values() for english, zh in rows)
-    places = {place for pattern in ALL for pieces in pattern.english for place in pieces[1::2]} | {*patterns._PIECE.findall(listed)}
+    places = {place for pattern in ALL for pieces in pattern.english for place in pieces[1::2]} | {*pattern_table.PLACE.findall(listed)}
     used = {part.rstrip("0123456789") for place in places for part in place.split(":")} | {"action"}
     assert not {*LISTS, *PARTS} - used
     assert not LISTS.keys() & PARTS.keys()

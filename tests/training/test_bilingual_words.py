@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from viz_core.text.vocabulary import Vocabulary
-from viz_core.training.bilingual import patterns
+from viz_core.training.bilingual import pattern_table
 from viz_core.training.bilingual.everyday_patterns import waited_for
 from viz_core.training.bilingual.glosses import LONGEST, glosses
 from viz_core.training.bilingual.phrases import Speaker, join, pair
@@ -17,8 +17,8 @@ SLOTS = tuple(f"<{i}>" for i in range(1, 7))
 
 
 def words_of_the_patterns() -> set[str]:
-    lists, sections = patterns._read()
-    lines = [*(p for section in sections.values() for p in section.patterns), *chain.from_iterable(patterns.parts().values())]
+    lists, sections = pattern_table.read()
+    lines = [*(p for section in sections.values() for p in section.patterns), *chain.from_iterable(pattern_table.parts().values())]
     fixed = {word.partition("/")[0] for p in lines for word in p.chinese}
     shown = " ".join(chinese for rows in lists.values() for __, chinese in rows).replace("*", " ")
     listed = {word.partition("/")[0] for word in shown.split()}

@@ -138,6 +138,7 @@ class TrainingRun:
             raise Problem(f"{self.device} has too little memory for this step; lower the batch, the length or the sizes.",
                           "training_memory", device=self.device) from None
         labels, pad = batch["labels"], self.model.config.pad_id(self.model.config.output_side)
+        assert taken.logits is not None  # the loss was asked for in one piece
         share = _right(taken.logits, labels, pad) / int((labels != pad).sum())
         self.done += taken.finite
         self.stopped = self._reason(taken, loss)

@@ -137,7 +137,7 @@ def circumstance(s: Speaker) -> Phrase:
     add = s.often(_CIRCUMSTANCES)
     who = subjects.subject(s, lex.nouns("person"))
     bases = _DONE_SO.get(add, ())
-    verbs = [v for frame in ("i", "t", "place") for v in lex.verbs(frame) if v.base in bases and by_person(v)]  # type: ignore[arg-type]
+    verbs = [v for frame in ("i", "t", "place") for v in lex.verbs(frame) if v.base in bases and by_person(v)]
     p = verb_phrases.predicate(s, s.usual(verbs), who) if verbs else None
     c = make(s, who, p=p, plain=True, positive=bool(verbs))
     if c.predicate.verb.frame in ("i", "t", "place", "loc"):

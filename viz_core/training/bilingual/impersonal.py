@@ -5,7 +5,19 @@ from collections.abc import Callable, Mapping
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, to_be, verb_phrases
 from viz_core.training.bilingual.clauses import Clause, make, statement
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, from_all, join, more, pair, texts
+from viz_core.training.bilingual.phrases import (
+    NOTHING,
+    NounPhrase,
+    Phrase,
+    Speaker,
+    chinese,
+    english,
+    from_all,
+    join,
+    more,
+    pair,
+    texts,
+)
 from viz_core.training.bilingual.predicates import Predicate, degree_of, infinitive, someone, very
 from viz_core.training.bilingual.small_words import BE, WAS
 from viz_core.training.bilingual.times import MONTHS, WEEKDAYS, clock, when

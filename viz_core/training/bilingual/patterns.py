@@ -1,46 +1,20 @@
-"""Sentences of the table of patterns: fixed words with places to fill, from "how about {ing}" to "time is money".
-
-A line of tables/patterns/*.txt is English ; Chinese. Its parts:
-
-    {who}, {a:food}, {place}      a place to fill, named before the colon and asked for behind it; Chinese names it again
-    {ing}, {do}, {third}, {done}  an everyday action: playing football, play football, plays football, played football (踢 了 足球);
-                                  {did} is the last one without 了, {been} has 过, {once} 一 次; {gone} is {been} with 了, {seen} bare
-                                  {does} is play or plays, as the one that the sentence is about asks
-    {the1:animal} ... {it1}       a noun, and the pronoun that stands for it ({him1} as an object, {whose1} for its owner): Chinese says
-                                  the noun again; {named1}, {group1:animal} are called on by the same pronouns; {same1} is a pronoun
-                                  in Chinese, too: told him that he should go
-    {pron}                        I, you, he, she, we or they: no name, no noun
-    {again}, {me}                 the one that the sentence is about once more: I, he, they; me, him, them
-    {meal}                        one of the words of a list that the table defines: @meal breakfast=早饭, lunch=午饭
-    {excuse}                      one of the lines "%excuse English ; Chinese" of the table: they have places like a line of their
-                                  own, and speak of the one that the line around them is about, unless they name another; of {the2}
-                                  in {excuse:the2}, of others in {excuse:he} and {excuse:they}
-    ~be, ~was, ~have, ~do, ~need  a verb as the first {who} of the line asks: am, was, has, does, needs; ~be2 as {who2} asks
-    |                             parts the fixed English words further; places to fill part them too
-    (a/b)                         one of these words, or none: (a/)
-    要/1, 岁/number               Chinese from the first part of fixed English words; from the place to fill called "number"
-    要/-1                         from the last part, where (that/) may leave out an earlier one
-
-A Chinese word without a number comes from the fixed English words if they are one part or the whole line, else from none; a comma
-comes from a comma. An English line ends in "?" or "!" where a statement would end in ".".
-"""
+"""Sentences of the table of patterns: fixed words with places to fill, from "how about {ing}" to "time is money"."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import chain, pairwise, product
+from itertools import pairwise
 
 from viz_core.training.bilingual import inside, nouns, small_words, subjects
 from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual import pattern_places as places
+from viz_core.training.bilingual import pattern_table as table
 from viz_core.training.bilingual.clauses import make, statement
 from viz_core.training.bilingual.compound import repeated, stands_for
 from viz_core.training.bilingual.phrases import NounPhrase, Person, Phrase, Speaker, from_all, join, more, pair, texts
-from viz_core.training.bilingual.predicates import is_skill, somewhere
-from viz_core.training.bilingual.times import clock, duration, when
+from viz_core.training.bilingual.predicates import is_skill
 
-_CHOICE = re.compile(r"\(([^()]*)\)")
-_PIECE = re.compile(r"\{([^{}]*)\}")
 _ONE = re.compile(r"~(?:be|was)(?: not| also| still| always| really| such)* an? ")
 """Of whom it says what one is: no "we are a student"."""
 _CHINESE_MARKS = {".": "。", "?": "？", "!": "！"}
@@ -67,24 +41,6 @@ LEADING = (
 """What begins a clause in front, behind which people often leave out the comma."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """One line. english: its wordings; each is text and, at the odd places, what is to be filled in. clause: it may be one."""
-
-    english: tuple[tuple[str, ...], ...]
-    chinese: tuple[str, ...]
-    mark: str
-    clause: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Patterns that are said about equally often, and how often one of them is said."""
-
-    weight: float
-    patterns: tuple[Pattern, ...] = ()
-
-
 @dataclass(slots=True)
 class Filled:
     """What the places of one sentence hold, and who the sentence is about. around: of a phrase, whom the line around it is about.
@@ -95,91 +51,6 @@ class Filled:
     who: NounPhrase | None = None
     around: NounPhrase | None = None
     speaker: NounPhrase | None = None
-
-
-# --- Reading the table ------------------------------------------------------------------------------------------------
-@cache
-def _lines() -> tuple[str, ...]:
-    """The lines of all files of the table."""
-    paths = sorted((lex.TABLES / "patterns").glob("*.txt"))
-    return tuple(chain.from_iterable(path.read_text("utf-8").splitlines() for path in paths))
-
-
-@cache
-def parts() -> Mapping[str, tuple[Pattern, ...]]:
-    """The phrases of the table by their name: the lines "%excuse I missed the bus ; 我 错过 了 公交车" are those of {excuse}."""
-    found: dict[str, list[Pattern]] = {}
-    for line in _lines():
-        if line.startswith("%"):
-            name, __, rest = line[1:].partition(" ")
-            found.setdefault(name, []).append(_pattern(rest, clause=False))
-    return {name: tuple(patterns) for name, patterns in found.items()}
-
-
-@cache
-def _read() -> tuple[Mapping[str, tuple[tuple[str, str], ...]], Mapping[str, Section]]:
-    """The word lists and the sections of the table."""
-    lists: dict[str, tuple[tuple[str, str], ...]] = {}
-    sections: dict[str, list[Pattern]] = {}
-    weights: dict[str, float] = {}
-    section, clause = "", False
-    for line in _lines():
-        if line.startswith("== "):
-            section, weight, *more_cells = (cell.strip() for cell in line[3:].split(";"))
-            weights[section], clause = float(weight), "clause" in more_cells
-            sections.setdefault(section, [])
-        elif line.startswith("@"):
-            name, __, words = line[1:].partition(" ")
-            rows = [word.partition("=") for word in words.split(",")]
-            lists[name] = (*lists.get(name, ()), *((english.strip(), zh.strip()) for english, __, zh in rows))
-        elif line.strip() and not line.startswith(("#", "%")):
-            sections[section].append(_pattern(line, clause))
-    return lists, {name: Section(weights[name], tuple(patterns)) for name, patterns in sections.items()}
-
-
-def _pattern(line: str, clause: bool) -> Pattern:
-    english, __, zh = line.partition(";")
-    english = english.strip()
-    mark = english[-1] if english[-1] in "?!" else "."
-    wordings = _wordings(english.rstrip("?! "))
-    pieces = tuple(tuple(_PIECE.split(wording)) for wording in wordings)
-    return Pattern(pieces, tuple(zh.split()), mark, clause)
-
-
-def _wordings(text: str) -> list[str]:
-    """A text with (one of / these) as all its wordings."""
-    parts = _CHOICE.split(text)
-    choices = [part.split("/") if i % 2 else [part] for i, part in enumerate(parts)]
-    return ["".join(chosen) for chosen in product(*choices)]
-
-
-@cache
-def _with_mark(mark: str) -> Mapping[str, Section]:
-    """The sections with only the patterns that end in this mark."""
-    chosen = {name: [p for p in section.patterns if p.mark == mark] for name, section in _read()[1].items()}
-    return {name: Section(_read()[1][name].weight, tuple(ps)) for name, ps in chosen.items() if ps}
-
-
-@cache
-def fixed() -> frozenset[str]:
-    """The English of all patterns without places, in small letters: the grammar leaves them to the table."""
-    whole = (pieces[0] for section in _read()[1].values() for p in section.patterns for pieces in p.english if len(pieces) == 1)
-    return frozenset(" ".join(text.replace("|", " ").lower().split()) for text in whole)
-
-
-@cache
-def _clauses() -> tuple[Pattern, ...]:
-    """The patterns that can be a clause of a longer sentence."""
-    return tuple(p for section in _read()[1].values() for p in section.patterns if p.clause and p.mark == ".")
-
-
-@cache
-def _weights(mark: str) -> Mapping[str, float]:
-    """How often each section is said: its weight times its share of patterns with this mark."""
-    return {
-        name: section.weight * len(section.patterns) / len(_read()[1][name].patterns)
-        for name, section in _with_mark(mark).items()
-    }
 
 
 # --- Saying one -------------------------------------------------------------------------------------------------------
@@ -206,7 +77,7 @@ def two_sentences(s: Speaker) -> Phrase:
 
 def clause(s: Speaker) -> Phrase:
     """A pattern that can be part of a longer sentence."""
-    return say(s, s.one(_clauses()))
+    return say(s, s.one(table.clauses()))
 
 
 inside.clauses["everyday"] = clause
@@ -214,26 +85,26 @@ inside.clauses["everyday"] = clause
 
 def _any(s: Speaker, mark: str) -> Phrase:
     for __ in range(5):
-        pattern = s.one(_with_mark(mark)[s.often(_weights(mark))].patterns)
+        pattern = s.one(table.with_mark(mark)[s.often(table.weights(mark))].patterns)
         phrase = say(s, pattern)
-        if len(pattern.english[0]) == 1 or texts(phrase).lower() not in fixed():  # a line of its own holds before one with places
+        if len(pattern.english[0]) == 1 or texts(phrase).lower() not in table.fixed():  # a line of its own holds before one with places
             break
     return phrase
 
 
-def say(s: Speaker, pattern: Pattern, around: NounPhrase | None = None) -> Phrase:
+def say(s: Speaker, pattern: table.Pattern, around: NounPhrase | None = None) -> Phrase:
     """A pattern with its places filled at random. around: of a phrase, whom the line around it is about."""
     pieces = s.one(pattern.english)
     if pieces[0].startswith(LEADING) and "".join(pieces).count(",") == pattern.chinese.count("，") == 1 and s.chance(0.25):
         pieces = tuple(piece.replace(",", "|") for piece in pieces)  # when I came home he was asleep
         pattern = replace(pattern, chinese=tuple(word for word in pattern.chinese if word != "，"))
     filled = Filled(around=around)
-    if not any(_kind(place) in SUBJECT_KINDS for place in pieces[1::2]):
+    if not any(_kind(place) in places.SUBJECT_KINDS for place in pieces[1::2]):
         filled.who = around
-    if not any(_kind(place) in SUBJECT_KINDS for place in pieces[1::2]):
+    if not any(_kind(place) in places.SUBJECT_KINDS for place in pieces[1::2]):
         filled.speaker = next((subjects.pronoun_of(word) for word in pieces[0].split()[:3] if word in ("I", "you", "we")), None)
     one = bool(_ONE.search("{}".join(pieces[::2]))) or any(_kind(place) == "job" for place in pieces[1::2])
-    for place in sorted(pieces[1::2], key=lambda place: _kind(place) not in SUBJECT_KINDS):
+    for place in sorted(pieces[1::2], key=lambda place: _kind(place) not in places.SUBJECT_KINDS):
         _fill(s, filled, place, one=one)
     fixed: list[Phrase] = []
     commas: list[Phrase] = []
@@ -279,9 +150,10 @@ def _agreeing(word: str, filled: Filled) -> str:
     return _verb_forms()[base]["third" if person == "third" else "base"]
 
 
-def _in_chinese(pattern: Pattern, filled: Filled, fixed: list[Phrase], commas: list[Phrase], *, alone: bool) -> list[Phrase]:
+def _in_chinese(pattern: table.Pattern, filled: Filled, fixed: list[Phrase], commas: list[Phrase], *, alone: bool) -> list[Phrase]:
     """The Chinese words of a pattern, each with what it comes from. alone: the pattern has no places to fill."""
-    target, marks = [], iter(commas)
+    target: list[Phrase] = []
+    marks = iter(commas)
     for word in pattern.chinese:
         if word.startswith("{"):
             said = filled.by_name[word.strip("{}")]
@@ -340,13 +212,13 @@ def _fill(s: Speaker, filled: Filled, place: str, *, one: bool = False) -> None:
     """Chooses what stands at a place of a pattern, such as "a:food", under its name without digits: person1, person2."""
     name, __, wanted = place.partition(":")
     kind = _kind(place)
-    if kind in SUBJECT_KINDS:
-        who = SUBJECT_KINDS[kind](s, wanted)
+    if kind in places.SUBJECT_KINDS:
+        who = places.SUBJECT_KINDS[kind](s, wanted)
         taken = {other.name for other in filled.subjects.values()} | ({"we", "they"} if one else set())
-        for __ in range(8):
+        for _ in range(8):
             if who.name not in taken:
                 break
-            who = SUBJECT_KINDS[kind](s, wanted)
+            who = places.SUBJECT_KINDS[kind](s, wanted)
         filled.subjects[name] = who
         filled.who = filled.who or who
         filled.by_name[name] = who.phrase
@@ -369,13 +241,13 @@ def _fill(s: Speaker, filled: Filled, place: str, *, one: bool = False) -> None:
     elif kind in ("again", "me"):
         filled.by_name[name] = _once_more(s, filled.around or filled.who, as_object=kind == "me")
     elif kind == "whom":
-        filled.by_name[name] = _whom(s, wanted, filled.who or filled.around or filled.speaker)
+        filled.by_name[name] = places.whom(s, wanted, filled.who or filled.around or filled.speaker)
     elif kind in KINDS:
         filled.by_name[name] = KINDS[kind](s, wanted)
         if texts(filled.by_name[name]) in {texts(phrase) for other, phrase in filled.by_name.items() if other != name}:
             filled.by_name[name] = KINDS[kind](s, wanted)  # english and chinese, not english and english
-    elif kind in parts():
-        filled.by_name[name] = say(s, s.one(parts()[kind]), _about(s, filled, wanted))
+    elif kind in table.parts():
+        filled.by_name[name] = say(s, s.one(table.parts()[kind]), _about(s, filled, wanted))
     else:
         filled.by_name[name] = _listed(s, kind, filled)
 
@@ -413,7 +285,7 @@ def _again(s: Speaker, filled: Filled, named: NounPhrase, as_object: Mapping[str
 def _listed(s: Speaker, name: str, filled: Filled) -> Phrase:
     """A word of a list, another one than those that the sentence has already."""
     used = {texts(phrase) for phrase in filled.by_name.values()}
-    return pair(*s.one([row for row in _read()[0][name] if row[0] not in used]))
+    return pair(*s.one([row for row in table.read()[0][name] if row[0] not in used]))
 
 
 def _own(filled: Filled) -> Phrase:
@@ -444,7 +316,7 @@ def _action(s: Speaker, kind: str, listed: str, filled: Filled) -> Phrase:
 
     An action may have places of its own: buy {a:clothes} -> 买 * {a}.
     """
-    actions = _read()[0][listed]
+    actions = table.read()[0][listed]
     if filled.who is None or filled.who.negative:
         actions = tuple(action for action in actions if not {"own", "{own}"} & set(action[0].split()))
     if kind == "once":
@@ -455,7 +327,7 @@ def _action(s: Speaker, kind: str, listed: str, filled: Filled) -> Phrase:
     done = {"done": "了", "gone": "了", "been": "过", "once": "一 次"}.get(kind, "")
     if "{" in text:
         words = f"{_verb_forms()[first][form]} {rest} ; {zh.replace('*', ' '.join(f'{word}/1' for word in done.split()))}"
-        return say(s, _pattern(words, clause=False), filled.who or filled.around)
+        return say(s, table.pattern(words, clause=False), filled.who or filled.around)
     zh = zh.replace("*", done)
     if "own" not in zh.split():
         return pair(f"{_verb_forms()[first][form]} {rest}", zh)
@@ -467,148 +339,14 @@ def _action(s: Speaker, kind: str, listed: str, filled: Filled) -> Phrase:
 
 def _clause_of(s: Speaker, tense: str) -> Phrase:
     """A clause in a tense, or in any: mostly a plain one of the section of that name."""
-    simple = _read()[1].get(tense or s.one(("past", "present", "present", "future")))
+    simple = table.read()[1].get(tense or s.one(("past", "present", "present", "future")))
     if simple is not None and s.chance(0.75):
         return say(s, s.one(simple.patterns))
     return statement(make(s, tense=tense, plain=True))
 
 
-def _person(s: Speaker, wanted: str) -> NounPhrase:
-    """Who does it: a pronoun, a name, or someone whom everybody knows."""
-    kind = s.often({"pronoun": 6, "name": 2, "noun": 3})
-    if kind == "name":
-        return nouns.name(s)
-    if kind == "noun":
-        return _somebody(s)
-    return subjects.pronoun_of(s.often(_WHO))
-
-
-def _he(s: Speaker, wanted: str) -> NounPhrase:
-    """He, she, a name or a noun: no I, you, we, they."""
-    kind = s.often({"pronoun": 4, "name": 2, "noun": 3})
-    if kind == "name":
-        return nouns.name(s)
-    return _somebody(s) if kind == "noun" else subjects.pronoun_of(s.one(("he", "she")))
-
-
-def _we(s: Speaker, wanted: str) -> NounPhrase:
-    """I, we, you, they: the verb has no -s."""
-    return subjects.pronoun_of(s.often(_WE))
-
-
-def _somebody(s: Speaker) -> NounPhrase:
-    """my brother, the teacher: without adjectives."""
-    noun = s.usual(lex.nouns(_KNOWN))
-    theirs = noun.is_a("family") or noun.english in ("friend", "teacher", "boss", "neighbour")
-    owner = s.word(_OWNERS) if theirs and noun.english != "child" else pair("the")
-    head = pair(noun.english, noun.chinese)
-    of = more(owner, "的") if owner.target else owner
-    said = join([owner, head], [owner, Phrase((), of.target), head])
-    return NounPhrase(said, head, noun, pronoun=nouns.pronoun_of(s, noun, "third"), name=noun.english)
-
-
-def _whom(s: Speaker, wanted: str, who: NounPhrase | None = None) -> Phrase:
-    """me, her, Anna, my brother; not the one who acts: I do not meet me."""
-    kind = s.often({"pronoun": 5, "name": 3, "noun": 3})
-    if kind == "pronoun":
-        same = small_words.NOT_MET.get(who.name, ()) if who else ()
-        return s.word({word: zh for word, zh in small_words.PERSONS.items() if word not in same})
-    return nouns.name(s).phrase if kind == "name" else _somebody(s).phrase
-
-
-def _job(s: Speaker, wanted: str) -> Phrase:
-    """a doctor, as what someone is -> 一 名 医生."""
-    noun = s.usual([n for n in lex.nouns("job") if n.english != "police"])
-    head = pair(noun.english, noun.chinese)
-    one = pair(nouns.an([head]), "一")
-    return join([one, head], [one, more(head, "名" if noun.classifier else ""), head])
-
-
-def _noun(*forms: nouns.Form) -> Callable[[Speaker, str], NounPhrase]:
-    def build(s: Speaker, wanted: str) -> NounPhrase:
-        return nouns.inner_form(s, s.usual(lex.nouns(wanted or "thing")), forms)
-
-    return build
-
-
-def _group(s: Speaker, wanted: str) -> NounPhrase:
-    """the students, the boys -> 学生 们: which a {they1} may stand for."""
-    return nouns.the_plural(s, s.usual([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
-
-
-def _single(s: Speaker, wanted: str) -> NounPhrase:
-    """the dog, the boy: one of the nouns that have a plural."""
-    if "person" in wanted.split() and s.chance(0.5):
-        wanted = _KNOWN
-    return nouns.the(s, s.usual([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
-
-
-def _several(s: Speaker, wanted: str) -> NounPhrase:
-    """Plural things without a number: dogs, old books."""
-    return nouns.bare(s, s.usual([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
-
-
-def _only(build: Callable[[Speaker, str], NounPhrase]) -> Callable[[Speaker, str], Phrase]:
-    return lambda s, wanted: build(s, wanted).phrase
-
-
-def _noun_alone(s: Speaker, wanted: str) -> Phrase:
-    """The noun itself without an article."""
-    noun = s.usual([n for n in lex.nouns(wanted) if n.english not in wanted.split()])
-    return pair(noun.english, noun.chinese)
-
-
-def _plural_alone(s: Speaker, wanted: str) -> Phrase:
-    noun = s.usual([n for n in lex.nouns(wanted) if n.plural and n.english not in wanted.split()])
-    return pair(noun.plural, noun.chinese)
-
-
-def _adjective(s: Speaker, wanted: str) -> Phrase:
-    """An adjective that 很 can stand before, of these nouns."""
-    noun = s.usual(lex.nouns(wanted or "person"))
-    found = [a for a in lex.adjectives_of(noun) if a.flags.isdisjoint({"shi", "ren", "nopred", "le", "verb", "of"})]
-    adjective = s.usual(found or [a for a in lex.ADJECTIVES if a.english in ("good", "big")])
-    return pair(adjective.english, adjective.chinese)
-
-
-def _place(s: Speaker, wanted: str) -> Phrase:
-    """in the park -> 在 公园 里."""
-    source, target = nouns.place(s) if wanted else somewhere(s)
-    said = join(source, target)
-    return said if said.target[0][0].startswith("在") else Phrase(said.source, (("在", ()), *said.target))
-
-
-def _digits(s: Speaker, wanted: str) -> Phrase:
-    """A number in digits, which is carried over as typed."""
-    slot = s.slot()
-    return pair(slot, slot)
-
-
-_WHO: Mapping[str, float] = {"I": 8, "you": 3, "he": 6, "she": 6, "we": 4, "they": 4}
 AGAIN: Mapping[str, Mapping[str, str]] = {"it": {}, "him": {"he": "him", "she": "her", "they": "them"}}
 inside.clauses["past"] = lambda s: _clause_of(s, "past")
 inside.clauses["present"] = lambda s: _clause_of(s, "present")
 inside.clauses["future"] = lambda s: _clause_of(s, "future")
-_OWNERS = {owner: zh for owner, zh in small_words.OWNERS.items() if owner != "its"}
-_WE: Mapping[str, float] = {"I": 8, "we": 4, "they": 3, "you": 2}
-_KNOWN = " ".join(f"'{noun}'" for noun in (
-    "mother", "father", "brother", "sister", "mom", "mum", "dad", "son", "daughter", "uncle", "aunt", "grandmother", "grandfather",
-    "wife", "husband", "friend", "teacher", "boss", "neighbour", "boy", "girl", "man", "woman", "child", "doctor", "student",
-    "old man", "old woman",
-))
-SUBJECT_KINDS: Mapping[str, Callable[[Speaker, str], NounPhrase]] = {
-    "who": _person, "pron": lambda s, wanted: subjects.pronoun_of(s.often(_WHO)), "he": _he, "I": _we, "you": lambda s, wanted: subjects.pronoun_of("you"),
-    "thing": _noun(nouns.the, nouns.owned, nouns.this),
-    "named": lambda s, wanted: nouns.name(s), "the": _single, "this": _noun(nouns.this), "my": _noun(nouns.owned),
-    "some": _several, "group": _group,
-}
-"""Whom or what a sentence can be about; the verb agrees with the first of them."""
-KINDS: Mapping[str, Callable[[Speaker, str], Phrase]] = {
-    "whom": _whom, "job": _job, "name": _only(lambda s, wanted: nouns.name(s)), "a": _only(_noun(nouns.a)),
-    "bare": _only(_noun(nouns.bare)), "what": _only(_noun(nouns.a, nouns.the, nouns.owned)), "noun": _noun_alone,
-    "nouns": _plural_alone, "adj": _adjective, "clause": _clause_of, "place": _place,
-    "number": lambda s, wanted: s.word(small_words.AGES),
-    "few": lambda s, wanted: s.word(small_words.FEW_NUMBERS), "digits": _digits, "clock": lambda s, wanted: clock(s),
-    "span": lambda s, wanted: duration(s), "when": when, "sentence": lambda s, wanted: clause(s),
-    "hour": lambda s, wanted: s.word(small_words.CLOCK), "position": lambda s, wanted: s.word(small_words.ORDINALS),
-}
+KINDS = {**places.KINDS, "clause": _clause_of, "sentence": lambda s, wanted: clause(s)}

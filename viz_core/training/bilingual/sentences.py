@@ -41,7 +41,8 @@ from viz_core.training.bilingual.everyday_patterns import (
 from viz_core.training.bilingual.impersonal import it_is_to, there_is, weather
 from viz_core.training.bilingual.lists import either, listed
 from viz_core.training.bilingual.orders import order
-from viz_core.training.bilingual.patterns import asked, called_out, fixed, told, two_sentences
+from viz_core.training.bilingual.pattern_table import fixed
+from viz_core.training.bilingual.patterns import asked, called_out, told, two_sentences
 from viz_core.training.bilingual.phrases import Link, Phrase, Speaker, Word, join, pair, texts
 from viz_core.training.bilingual.questions import question
 from viz_core.training.bilingual.reasons import about_people, about_things

@@ -1,0 +1,146 @@
+"""What stands at a place of a pattern: whom it is about, and words of a kind, such as {a:food} and {clock}."""
+
+from collections.abc import Callable, Mapping
+
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual import nouns, small_words, subjects
+from viz_core.training.bilingual.phrases import NounPhrase, Phrase, Speaker, join, more, pair
+from viz_core.training.bilingual.predicates import somewhere
+from viz_core.training.bilingual.times import clock, duration, when
+
+
+def _person(s: Speaker, wanted: str) -> NounPhrase:
+    """Who does it: a pronoun, a name, or someone whom everybody knows."""
+    kind = s.often({"pronoun": 6, "name": 2, "noun": 3})
+    if kind == "name":
+        return nouns.name(s)
+    if kind == "noun":
+        return _somebody(s)
+    return subjects.pronoun_of(s.often(_WHO))
+
+
+def _he(s: Speaker, wanted: str) -> NounPhrase:
+    """He, she, a name or a noun: no I, you, we, they."""
+    kind = s.often({"pronoun": 4, "name": 2, "noun": 3})
+    if kind == "name":
+        return nouns.name(s)
+    return _somebody(s) if kind == "noun" else subjects.pronoun_of(s.one(("he", "she")))
+
+
+def _we(s: Speaker, wanted: str) -> NounPhrase:
+    """I, we, you, they: the verb has no -s."""
+    return subjects.pronoun_of(s.often(_WE))
+
+
+def _somebody(s: Speaker) -> NounPhrase:
+    """my brother, the teacher: without adjectives."""
+    noun = s.usual(lex.nouns(_KNOWN))
+    theirs = noun.is_a("family") or noun.english in ("friend", "teacher", "boss", "neighbour")
+    owner = s.word(_OWNERS) if theirs and noun.english != "child" else pair("the")
+    head = pair(noun.english, noun.chinese)
+    of = more(owner, "的") if owner.target else owner
+    said = join([owner, head], [owner, Phrase((), of.target), head])
+    return NounPhrase(said, head, noun, pronoun=nouns.pronoun_of(s, noun, "third"), name=noun.english)
+
+
+def whom(s: Speaker, wanted: str, who: NounPhrase | None = None) -> Phrase:
+    """me, her, Anna, my brother; not the one who acts: I do not meet me."""
+    kind = s.often({"pronoun": 5, "name": 3, "noun": 3})
+    if kind == "pronoun":
+        same = small_words.NOT_MET.get(who.name, ()) if who else ()
+        return s.word({word: zh for word, zh in small_words.PERSONS.items() if word not in same})
+    return nouns.name(s).phrase if kind == "name" else _somebody(s).phrase
+
+
+def _job(s: Speaker, wanted: str) -> Phrase:
+    """a doctor, as what someone is -> 一 名 医生."""
+    noun = s.usual([n for n in lex.nouns("job") if n.english != "police"])
+    head = pair(noun.english, noun.chinese)
+    one = pair(nouns.an([head]), "一")
+    return join([one, head], [one, more(head, "名" if noun.classifier else ""), head])
+
+
+def _noun(*forms: nouns.Form) -> Callable[[Speaker, str], NounPhrase]:
+    def build(s: Speaker, wanted: str) -> NounPhrase:
+        return nouns.inner_form(s, s.usual(lex.nouns(wanted or "thing")), forms)
+
+    return build
+
+
+def _group(s: Speaker, wanted: str) -> NounPhrase:
+    """the students, the boys -> 学生 们: which a {they1} may stand for."""
+    return nouns.the_plural(s, s.usual([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
+
+
+def _single(s: Speaker, wanted: str) -> NounPhrase:
+    """the dog, the boy: one of the nouns that have a plural."""
+    if "person" in wanted.split() and s.chance(0.5):
+        wanted = _KNOWN
+    return nouns.the(s, s.usual([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
+
+
+def _several(s: Speaker, wanted: str) -> NounPhrase:
+    """Plural things without a number: dogs, old books."""
+    return nouns.bare(s, s.usual([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
+
+
+def _only(build: Callable[[Speaker, str], NounPhrase]) -> Callable[[Speaker, str], Phrase]:
+    return lambda s, wanted: build(s, wanted).phrase
+
+
+def _noun_alone(s: Speaker, wanted: str) -> Phrase:
+    """The noun itself without an article."""
+    noun = s.usual([n for n in lex.nouns(wanted) if n.english not in wanted.split()])
+    return pair(noun.english, noun.chinese)
+
+
+def _plural_alone(s: Speaker, wanted: str) -> Phrase:
+    noun = s.usual([n for n in lex.nouns(wanted) if n.plural and n.english not in wanted.split()])
+    return pair(noun.plural, noun.chinese)
+
+
+def _adjective(s: Speaker, wanted: str) -> Phrase:
+    """An adjective that 很 can stand before, of these nouns."""
+    noun = s.usual(lex.nouns(wanted or "person"))
+    found = [a for a in lex.adjectives_of(noun) if a.flags.isdisjoint({"shi", "ren", "nopred", "le", "verb", "of"})]
+    adjective = s.usual(found or [a for a in lex.ADJECTIVES if a.english in ("good", "big")])
+    return pair(adjective.english, adjective.chinese)
+
+
+def _place(s: Speaker, wanted: str) -> Phrase:
+    """in the park -> 在 公园 里."""
+    source, target = nouns.place(s) if wanted else somewhere(s)
+    said = join(source, target)
+    return said if said.target[0][0].startswith("在") else Phrase(said.source, (("在", ()), *said.target))
+
+
+def _digits(s: Speaker, wanted: str) -> Phrase:
+    """A number in digits, which is carried over as typed."""
+    slot = s.slot()
+    return pair(slot, slot)
+
+
+_WHO: Mapping[str, float] = {"I": 8, "you": 3, "he": 6, "she": 6, "we": 4, "they": 4}
+_OWNERS = {owner: zh for owner, zh in small_words.OWNERS.items() if owner != "its"}
+_WE: Mapping[str, float] = {"I": 8, "we": 4, "they": 3, "you": 2}
+_KNOWN = " ".join(f"'{noun}'" for noun in (
+    "mother", "father", "brother", "sister", "mom", "mum", "dad", "son", "daughter", "uncle", "aunt", "grandmother", "grandfather",
+    "wife", "husband", "friend", "teacher", "boss", "neighbour", "boy", "girl", "man", "woman", "child", "doctor", "student",
+    "old man", "old woman",
+))
+SUBJECT_KINDS: Mapping[str, Callable[[Speaker, str], NounPhrase]] = {
+    "who": _person, "pron": lambda s, wanted: subjects.pronoun_of(s.often(_WHO)), "he": _he, "I": _we, "you": lambda s, wanted: subjects.pronoun_of("you"),
+    "thing": _noun(nouns.the, nouns.owned, nouns.this),
+    "named": lambda s, wanted: nouns.name(s), "the": _single, "this": _noun(nouns.this), "my": _noun(nouns.owned),
+    "some": _several, "group": _group,
+}
+"""Whom or what a sentence can be about; the verb agrees with the first of them."""
+KINDS: Mapping[str, Callable[[Speaker, str], Phrase]] = {
+    "whom": whom, "job": _job, "name": _only(lambda s, wanted: nouns.name(s)), "a": _only(_noun(nouns.a)),
+    "bare": _only(_noun(nouns.bare)), "what": _only(_noun(nouns.a, nouns.the, nouns.owned)), "noun": _noun_alone,
+    "nouns": _plural_alone, "adj": _adjective, "place": _place,
+    "number": lambda s, wanted: s.word(small_words.AGES),
+    "few": lambda s, wanted: s.word(small_words.FEW_NUMBERS), "digits": _digits, "clock": lambda s, wanted: clock(s),
+    "span": lambda s, wanted: duration(s), "when": when,
+    "hour": lambda s, wanted: s.word(small_words.CLOCK), "position": lambda s, wanted: s.word(small_words.ORDINALS),
+}
