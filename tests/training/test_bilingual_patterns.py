@@ -152,7 +152,8 @@ def test_no_english_line_has_two_translations() -> None:
 
 def test_every_list_is_used_and_has_no_word_twice() -> None:
     listed = " ".join(f"{english} {zh}" for rows in LISTS.values() for english, zh in rows)
-    places = {place for pattern in ALL for pieces in pattern.english for place in pieces[1::2]} | {*pattern_table.PLACE.findall(listed)}
+    places = {place for pattern in ALL for pieces in pattern.english for place in pieces[1::2]}
+    places |= {*pattern_table.PLACE.findall(listed)}
     used = {part.rstrip("0123456789") for place in places for part in place.split(":")} | {"action"}
     assert not {*LISTS, *PARTS} - used
     assert not LISTS.keys() & PARTS.keys()

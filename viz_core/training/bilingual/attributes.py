@@ -22,7 +22,7 @@ def described(s: Speaker, noun: Noun, often: float = 0.13) -> list[Phrase]:
     if not (noun.classifier or noun.is_mass):  # 一 英镑
         return []
     choices = [a for a in lex.adjectives_of(noun) if "noattr" not in a.flags and a.english not in FAVOURITE]
-    choices = [a for a in choices if a.chinese != noun.chinese and a.chinese not in noun.chinese]  # no sad sadness, no Russian Russian
+    choices = [a for a in choices if a.chinese not in noun.chinese]  # no sad sadness, no Russian Russian
     choices = [a for a in choices if f"{a.english} {noun.english}" not in OF_SEVERAL_WORDS]  # old man: 老人, not 老 男人
     if not choices:
         return []

@@ -22,22 +22,24 @@ from viz_core.training.bilingual.tenses import GOING_ON, is_or_was
 from viz_core.training.bilingual.times import WEEKDAYS, clock, when
 
 PURPOSES = frozenset({
-    "buy", "see", "meet", "visit", "get", "help", "eat", "drink", "study", "work", "learn", "play", "watch", "read", "swim", "rest", "cook",
-    "borrow", "find", "pick up", "look for", "talk to", "wait for", "listen to", "relax", "exercise", "run", "sleep", "dance", "thank", "ask",
-    "teach", "take", "clean", "sell", "return", "have", "make", "write", "order", "sing", "walk", "sit", "speak to", "say goodbye to", "repair",
-    "collect", "pay for", "take care of", "practise", "celebrate", "attend", "look after", "look at", "invite", "call", "open", "book",
+    "buy", "see", "meet", "visit", "get", "help", "eat", "drink", "study", "work", "learn", "play", "watch", "read", "swim", "rest",
+    "cook", "borrow", "find", "pick up", "look for", "talk to", "wait for", "listen to", "relax", "exercise", "run", "sleep",
+    "dance", "thank", "ask", "teach", "take", "clean", "sell", "return", "have", "make", "write", "order", "sing", "walk", "sit",
+    "speak to", "say goodbye to", "repair", "collect", "pay for", "take care of", "practise", "celebrate", "attend", "look after",
+    "look at", "invite", "call", "open", "book",
 })
 """What one goes somewhere to do."""
 NEVER_PASSIVE = ("have", "get", "do", "want", "be", "hurt", "would", "take", "make", "like", "say", "know")
 SUFFERED = frozenset({
-    "break", "steal", "eat", "kill", "destroy", "find", "build", "write", "clean", "wash", "repair", "fix", "cut", "open", "close", "sell",
-    "paint", "invite", "punish", "praise", "blame", "arrest", "attack", "bite", "catch", "chase", "hit", "scold", "cheat", "save", "love",
-    "forget", "cancel", "accept", "refuse", "reject", "solve", "discover", "invent", "design", "publish", "translate", "use", "throw away",
-    "move", "deliver", "take away", "burn", "cover", "lock", "hide", "see", "hear", "beat", "push", "kick", "choose", "elect", "rescue",
-    "protect", "attract", "eat up", "drink", "cook", "delete", "replace", "remove", "record", "park", "buy", "borrow", "cut down", "tear",
-    "injure", "drop", "lift", "carry", "change", "interrupt", "bother", "wake", "wake up", "fire", "hire", "drown", "rob", "shoot", "bury",
-    "divide", "produce", "develop", "improve", "collect", "celebrate", "delay", "put off", "announce", "prove", "treat", "examine",
-    "recommend", "report", "mention", "discuss", "explain", "describe", "understand", "hug", "kiss", "laugh at", "swallow", "lick", "scare",
+    "break", "steal", "eat", "kill", "destroy", "find", "build", "write", "clean", "wash", "repair", "fix", "cut", "open", "close",
+    "sell", "paint", "invite", "punish", "praise", "blame", "arrest", "attack", "bite", "catch", "chase", "hit", "scold", "cheat",
+    "save", "love", "forget", "cancel", "accept", "refuse", "reject", "solve", "discover", "invent", "design", "publish",
+    "translate", "use", "throw away", "move", "deliver", "take away", "burn", "cover", "lock", "hide", "see", "hear", "beat",
+    "push", "kick", "choose", "elect", "rescue", "protect", "attract", "eat up", "drink", "cook", "delete", "replace", "remove",
+    "record", "park", "buy", "borrow", "cut down", "tear", "injure", "drop", "lift", "carry", "change", "interrupt", "bother",
+    "wake", "wake up", "fire", "hire", "drown", "rob", "shoot", "bury", "divide", "produce", "develop", "improve", "collect",
+    "celebrate", "delay", "put off", "announce", "prove", "treat", "examine", "recommend", "report", "mention", "discuss",
+    "explain", "describe", "understand", "hug", "kiss", "laugh at", "swallow", "lick", "scare",
 })
 """What one says in the passive."""
 PASSIVES = {  # of each tense: its weight, its negation, and what Chinese says where it is not negated
@@ -59,8 +61,8 @@ SURE = {
 }
 WHAT = {"what": "的", "all": "的 一切", "everything": "的 一切", "the only thing": "的 唯一 的 东西"}
 ABOUT = {"talk about": "谈论", "think about": "考虑", "dream about": "梦见", "complain about": "抱怨", "worry about": "担心"}
-EVER = ("see", "read", "eat", "drink", "buy", "visit", "meet", "hear", "watch", "have", "taste", "make", "write", "use", "wear", "know",
-        "listen to", "play", "find", "drive", "ride", "cook", "get", "take", "tell", "love")
+EVER = ("see", "read", "eat", "drink", "buy", "visit", "meet", "hear", "watch", "have", "taste", "make", "write", "use", "wear",
+        "know", "listen to", "play", "find", "drive", "ride", "cook", "get", "take", "tell", "love")
 """What one has ever done with the best of its kind."""
 UNTIL = {"sleep": "睡", "wait": "等", "work": "工作", "study": "学习", "stay up": "熬夜", "read": "看书", "talk": "聊"}
 BOUNDS = {"midnight": "午夜", "noon": "中午", "the end": "最后", "tomorrow": "明天", "the evening": "晚上"}
@@ -214,14 +216,19 @@ def _until(s: Speaker, c: Clause) -> None:
     c.predicate = Predicate(verb, said, [until, bound], [more(until, "一直")], [until, bound], le=False, about=(verb.base, "until"))
 
 
-_LEFT_BEHIND = "'coat' 'umbrella' 'hat' 'key' 'phone' 'bag' 'money' 'friend' 'brother' 'breakfast' 'ticket' 'passport' 'dog' 'jacket' 'wallet'"
+_LEFT_BEHIND = (
+    "'coat' 'umbrella' 'hat' 'key' 'phone' 'bag' 'money' 'friend' 'brother' 'breakfast' 'ticket' 'passport' 'dog' 'jacket' "
+    "'wallet'"
+)
 _MOVING = ("walk", "run", "drive", "ride", "go", "walk to", "run to", "drive to", "swim")
 _DONE_SO: Mapping[Callable[[Speaker, Clause], None], Sequence[str]] = {
-    _like: ("run", "walk", "sing", "dance", "cry", "laugh", "sleep", "eat", "swim", "work", "talk", "fight", "jump", "fly", "shout", "drive"),
-    _from_to: ("work", "study", "sleep", "rest", "read", "travel", "play", "learn", "talk", "dance", "exercise", "practise", "train", "cook"),
+    _like: ("run", "walk", "sing", "dance", "cry", "laugh", "sleep", "eat", "swim", "work", "talk", "fight", "jump", "fly", "shout",
+            "drive"),
+    _from_to: ("work", "study", "sleep", "rest", "read", "travel", "play", "learn", "talk", "dance", "exercise", "practise",
+               "train", "cook"),
     _along: _MOVING, _through: _MOVING,
-    _without: ("leave", "come", "go out", "go to", "come to", "walk to", "travel to", "arrive", "go", "go home", "come back", "go to school",
-               "go to work", "travel"),
+    _without: ("leave", "come", "go out", "go to", "come to", "walk to", "travel to", "arrive", "go", "go home", "come back",
+               "go to school", "go to work", "travel"),
 }
 """What is done in this way."""
 _CIRCUMSTANCES: Mapping[Callable[[Speaker, Clause], None], float] = {

@@ -300,7 +300,8 @@ def adjectives_of(noun: Noun) -> tuple[Adjective, ...]:
 @cache
 def is_usual(adjective: Adjective) -> bool:
     """Whether it is what the adjective means where no noun says: it is light 轻, not 清淡; he is young 年轻, not 小."""
-    same = [a for a in ADJECTIVES if a.english == adjective.english and of_people(a) == of_people(adjective) and "of" not in a.flags]
+    people = of_people(adjective)
+    same = [a for a in ADJECTIVES if a.english == adjective.english and of_people(a) == people and "of" not in a.flags]
     return bool(same) and same[0] is adjective
 
 

@@ -11,15 +11,18 @@ from viz_core.training.bilingual.times import when
 
 NOT_TO_BE = ("afraid", "angry", "sad", "stupid", "shy", "lazy", "rude", "noisy", "nervous", "selfish", "silly")
 """What one tells others not to be."""
-ORDERED = {"patient": "耐心 一点", "happy": "开心 一点", "nice": "友好 一点", "kind": "友善 一点", "strong": "坚强", "polite": "有礼貌"}
+ORDERED = {
+    "patient": "耐心 一点", "happy": "开心 一点", "nice": "友好 一点", "kind": "友善 一点", "strong": "坚强", "polite": "有礼貌",
+}
 """What an order says where a statement says something else: be patient."""
 UNSAID = ("manage", "pretend", "refuse", "guess", "hear about", "see", "hear", "turn into", "find out", "dream", "return to",
           "agree", "beat", "destroy", "steal", "lie", "get married", "graduate", "force", "persuade", "give up", "start", "begin",
-          "expect", "arrive at", "arrive in", "get wet", "cheat", "injure", "kill", "punch", "shoot", "rob", "crash", "suffer from", "get home",
-          "show up", "exist", "come across", "run into", "survive", "deserve", "reach", "discover", "invent", "recognise", "surprise",
-          "frighten", "scare", "bother", "attack", "arrest", "bite", "hire", "impress", "confuse", "disappoint", "contain", "get to", "own",
-          "receive", "earn", "overlook", "prove", "succeed", "appear", "disappear", "escape", "get better", "get divorced", "pass away",
-          "run out of", "throw up", "snore", "sigh", "sweat", "yawn", "steal from", "drown", "delay", "doubt", "regret", "avoid")
+          "expect", "arrive at", "arrive in", "get wet", "cheat", "injure", "kill", "punch", "shoot", "rob", "crash", "suffer from",
+          "get home", "show up", "exist", "come across", "run into", "survive", "deserve", "reach", "discover", "invent",
+          "recognise", "surprise", "frighten", "scare", "bother", "attack", "arrest", "bite", "hire", "impress", "confuse",
+          "disappoint", "contain", "get to", "own", "receive", "earn", "overlook", "prove", "succeed", "appear", "disappear",
+          "escape", "get better", "get divorced", "pass away", "run out of", "throw up", "snore", "sigh", "sweat", "yawn",
+          "steal from", "drown", "delay", "doubt", "regret", "avoid")
 """What hardly anybody orders."""
 WHOM = {"me": "我", "him": "他", "her": "她", "them": "他们"}
 
@@ -110,8 +113,8 @@ def _polite(s: Speaker, action: Place, time: Phrase) -> Phrase:
     """can you (please) open the window -> 你 能 打开 窗户 吗; "will you" asks only with a "please"."""
     source, target = action
     word = s.one(("can", "could", "would", "will"))
-    if word == "can" and action[1] and is_skill(texts(action[0][0]).split()[0], first_word(action[1])):  # can you swim asks whether one can
-        word = "could"
+    if word == "can" and action[1] and is_skill(texts(action[0][0]).split()[0], first_word(action[1])):
+        word = "could"  # "can you swim" asks whether one has learned it
     please = english("please") if word in ("would", "will") or s.chance(0.4) else NOTHING
     can, you = pair(word), pair("you", "你")
     able = from_all([can, please], "能")

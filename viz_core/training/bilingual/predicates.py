@@ -24,7 +24,8 @@ SKILLS = frozenset({
 })
 """What one has learned: can is 会, not 能."""
 LEARNED = frozenset({
-    "swim", "dance", "sing", "drive", "cook", "skate", "ski", "play", "ride", "draw", "paint", "speak", "write", "fly", "walk", "bake",
+    "swim", "dance", "sing", "drive", "cook", "skate", "ski", "play", "ride", "draw", "paint", "speak", "write", "fly", "walk",
+    "bake",
 })
 """First words of the verbs that say so: speak 会 说, but say 能 说."""
 

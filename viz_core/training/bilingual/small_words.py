@@ -126,7 +126,8 @@ TOO = {"too": "太", "very": "非常", "so": "太"}
 MUCH_MORE = {"much": "得多", "a little": "一点", "a lot": "得多"}
 
 SAID_OF_WEATHER = frozenset({
-    "cold", "hot", "warm", "cool", "windy", "cloudy", "sunny", "rainy", "snowy", "dark", "wet", "dry", "foggy", "late", "early", "humid",
+    "cold", "hot", "warm", "cool", "windy", "cloudy", "sunny", "rainy", "snowy", "dark", "wet", "dry", "foggy", "late", "early",
+    "humid",
 })
 """What "it is" says of the weather or the hour."""
 

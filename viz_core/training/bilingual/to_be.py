@@ -118,7 +118,8 @@ def noun_predicate(s: Speaker, subject: NounPhrase) -> Predicate:
     choices = [n for n in lex.nouns(wanted) if n.plural and not n.only_plural] or list(lex.nouns("thing"))
     others = [n for n in choices if n is not subject.noun]
     what = nouns.noun_phrase(s, others or choices, forms)
-    said = _as_profession(what) if what.noun is not None and (what.noun.is_a("job") or what.noun.english == "student") else what.phrase
+    is_profession = what.noun is not None and (what.noun.is_a("job") or what.noun.english == "student")
+    said = _as_profession(what) if is_profession else what.phrase
     return Predicate(BE, "是", [said], rest=[said], about=(subject.name, what.name))
 
 

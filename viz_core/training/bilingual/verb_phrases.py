@@ -60,7 +60,8 @@ POSITIVE = ("something", "someone")  # a negation says anything
 REFLEXIVE = ("help", "teach", "look at", "wash", "believe", "hurt", "love", "like", "introduce", "ask", "look after", "know")
 DEFINITE = ("the", "this", "that", "my", "your", "his", "her", "our", "their", "it")
 SUBJECT_OF = {english: subject for subject, english in small_words.OBJECT_OF.items()}
-GOING = ("come", "go", "leave", "arrive", "return", "get", "fail", "grow", "escape", "graduate", "retire", "die", "pass", "set", "take", "bring")
+GOING = ("come", "go", "leave", "arrive", "return", "get", "fail", "grow", "escape", "graduate", "retire", "die", "pass", "set",
+         "take", "bring")
 """First words of verbs whose place would be where one goes to, or none."""
 HOME = {"go": ("home", "回家"), "come": ("home", "回家"), "walk": ("home", "走 回家"), "get": ("home", "到家")}
 HERE = {"go": ("去", "there", "那里"), "come": ("来", "here", "这里"), "walk": ("走 到", "there", "那里")}
