@@ -6,19 +6,9 @@ from dataclasses import replace
 from viz_core.training.bilingual import inflection, small_words
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.attributes import FAVOURITE, described, genitive, owner_of
+from viz_core.training.bilingual.belonging import HAD, RELATED, SEVERAL_KIN, WHOLES, is_somebodys
 from viz_core.training.bilingual.lexicon import Adjective, Noun
-from viz_core.training.bilingual.phrases import (
-    NOTHING,
-    NounPhrase,
-    Person,
-    Phrase,
-    Speaker,
-    chinese,
-    english,
-    join,
-    more,
-    pair,
-)
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Person, Phrase, Speaker, chinese, english, join, more, pair
 
 Form = Callable[[Speaker, Noun], NounPhrase]
 Forms = Mapping[Form, float]  # with weights
@@ -27,16 +17,6 @@ Place = tuple[Sequence[Phrase], Sequence[Phrase]]
 AMOUNTS = ("很多", "一些", "大多数", "更多", "这么", "这些", "那些")
 UNGRADED = "of nopred shi ren le verb"
 """Flags of the adjectives that 很 or 太 cannot stand before, or that need more than themselves."""
-_WHOLES = {
-    "part": "furniture building room vehicle city animal", "quality": "person building city thing", "price": "thing food clothes",
-    "group": "city country", "idea": "person group", "body": "animal", "room": "building", "speech": "person reading",
-    "job": "group city country", "family": "person",
-}
-_HAD = {
-    "person": "clothes worn 'hair' 'eye' pet", "building": "room 'garden' 'door' 'window' 'roof'", "room": "furniture 'window'",
-    "animal": "'tail' 'ear' 'leg' 'nose'", "furniture": "'leg' 'drawer'", "clothes": "'pocket' 'button'", "city": "building place",
-    "drink": "'milk' 'sugar' 'ice'", "food": "'egg' 'cheese' 'meat'",
-}
 
 # --- One noun ---------------------------------------------------------------------------------------------------------
 def classifier(noun: Noun, from_: Phrase) -> Phrase:
@@ -60,7 +40,6 @@ def an(words: Sequence[Phrase]) -> str:
     first = next((phrase.source[0].text for phrase in words if phrase.source), "x")
     sounds_open = first[0] in "aeiouAEIOU" and not first.startswith(("uni", "use", "usu", "one", "eu"))
     return "an" if sounds_open or first.startswith(("hour", "honest", "honor", "honour")) else "a"
-
 
 
 def _phrase(s: Speaker, noun: Noun, source: Sequence[Phrase], target: Sequence[Phrase], head: Phrase, person: Person) -> NounPhrase:
@@ -117,7 +96,7 @@ def this(s: Speaker, noun: Noun) -> NounPhrase:
 
 def owned(s: Speaker, noun: Noun) -> NounPhrase:
     """my book -> 我 的 书; her children -> 她 的 孩子 们; my favourite book -> 我 最喜欢 的 书."""
-    once = noun.is_a("family", "building") and noun.english not in _SEVERAL_KIN  # no "my mothers"
+    once = noun.is_a("family", "building") and noun.english not in SEVERAL_KIN  # no "my mothers"
     many = bool(noun.plural) and s.chance(0.02 if once else 0.2)
     adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
     owner = owner_of(s, noun)
@@ -247,7 +226,10 @@ def _degree(adjective: Adjective, form: str, word: str, zh: str) -> Phrase:
 # --- Phrases inside a phrase ------------------------------------------------------------------------------------------
 def possessive(s: Speaker, noun: Noun) -> NounPhrase:
     """my sister's friend -> 我 姐姐 的 朋友; the boy's red ball -> 男孩 的 红 球; John's mother -> John 的 妈妈."""
-    owner = name(s) if s.chance(0.3) else inner(s, "person" if s.chance(0.9) else "pet", (the, the, owned, owned, owned, the_plural))
+    if s.chance(0.3):
+        owner = name(s)
+    else:
+        owner = inner(s, "person" if s.chance(0.9) else "pet", (the, the, owned, owned, owned, the_plural))
     many = bool(noun.plural) and s.chance(0.2)
     adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
     of = genitive(owner)
@@ -257,7 +239,7 @@ def possessive(s: Speaker, noun: Noun) -> NounPhrase:
 
 def of_phrase(s: Speaker, noun: Noun) -> NounPhrase:
     """the door of the house -> 房子 的 门; the capital of France -> 法国 的 首都."""
-    whole = inner(s, next(wanted for kind, wanted in _WHOLES.items() if noun.is_a(kind)), (the, owned, this))
+    whole = inner(s, next(wanted for kind, wanted in WHOLES.items() if noun.is_a(kind)), (the, owned, this))
     adjectives, head, person = _singular(s, noun)
     part = [*adjectives, head]
     source = [english("the"), *part, english("of"), whole.phrase]
@@ -267,7 +249,7 @@ def of_phrase(s: Speaker, noun: Noun) -> NounPhrase:
 def with_thing(s: Speaker, noun: Noun) -> NounPhrase:
     """a house with a red door -> 一 座 有 红 门 的 房子; the girl with long hair -> 有 长 头发 的 女孩."""
     first = inner_form(s, noun, (the, a))
-    had = inner(s, next((wanted for kind, wanted in _HAD.items() if noun.is_a(kind)), "part"), (a, bare))
+    had = inner(s, next((wanted for kind, wanted in HAD.items() if noun.is_a(kind)), "part"), (a, bare))
     with_ = pair("with", "有")
     return before(first, [with_, had.phrase], [with_, had.phrase, more(with_, "的")])
 
@@ -384,43 +366,22 @@ USUAL: Forms = {
 }
 DEEP = (possessive, of_phrase, located, with_thing, about)
 _OF_ONES_KIN = (owned, possessive, a, counted, some_of)
-
-
-_RELATED = frozenset({
-    "friend", "boyfriend", "girlfriend", "partner", "neighbour", "neighbor", "guest", "boss", "teacher", "doctor", "student", "classmate",
-    "roommate", "colleague", "coach", "dentist", "hero", "team", "class", "family", "club", "company", "teammate", "assistant", "lawyer",
-    "penfriend", "pen pal", "deskmate", "flatmate", "schoolmate", "tutor", "manager", "secretary", "customer", "patient", "owner", "fan",
-})
-"""Persons and groups that are somebody's, besides the family: my boss, but the thief."""
-_SITES = frozenset({
-    "home", "house", "room", "bedroom", "bathroom", "kitchen", "living room", "classroom", "garden", "yard", "balcony", "office", "school",
-    "flat", "apartment", "university", "garage", "shop", "farm", "hotel", "village", "town", "street", "desk", "studio", "kindergarten",
-    "study", "middle school", "high school", "primary school", "dormitory", "dorm", "neighborhood", "restaurant", "bookstore", "address",
-})
-"""Places that are somebody's: my school, but the museum."""
-_SEVERAL_KIN = frozenset({
-    "parents", "grandparents", "child", "kid", "baby", "son", "daughter", "brother", "sister", "uncle", "aunt", "cousin", "relative", "twins",
-    "grandson", "granddaughter", "grandchild", "nephew", "niece",
-})
-"""Of whom one has several."""
-_NOBODYS = ("nature", "weather", "country", "city", "month", "weekday", "season", "way", "price", "number")
 ODD = 0.08
 """The share of such forms that is said all the same: my thief, a mother."""
 
 
 def _is_usual(s: Speaker, form: Form, noun: Noun) -> bool:
-    """Whether people say this noun so: my mother and not "this mother", the thief and not "my thief"; now and then also the others."""
+    """Whether people say this noun so: my mother and not "this mother", the thief and not "my thief".
+
+    Now and then it is true of any form.
+    """
     if s.chance(ODD):
         return True
     if noun.is_a("family") and noun.english not in ("parents", "grandparents", "child", "kid", "baby"):
-        return form in _OF_ONES_KIN if noun.english in _SEVERAL_KIN else form in (owned, possessive)
+        return form in _OF_ONES_KIN if noun.english in SEVERAL_KIN else form in (owned, possessive)
     if form is not owned:
-        return form is not superlative or not noun.is_a("person") or noun.english in _RELATED
-    if noun.is_a("person", "group"):
-        return noun.is_a("family") or noun.english in _RELATED
-    if noun.is_a("building", "place", "room"):
-        return noun.english in _SITES
-    return not noun.is_a(*_NOBODYS) and (not noun.is_a("animal", "bird") or noun.is_a("pet"))
+        return form is not superlative or not noun.is_a("person") or noun.english in RELATED
+    return is_somebodys(noun)
 
 
 def inner_form(s: Speaker, noun: Noun, forms: Sequence[Form]) -> NounPhrase:
@@ -441,9 +402,9 @@ def _possible(s: Speaker, form: Form, noun: Noun) -> bool:
     if form is measured:
         return any(noun in lex.nouns(what) for __, what in small_words.MEASURES.values())
     if form is with_thing:
-        return noun.is_a(*_HAD)
+        return noun.is_a(*HAD)
     if form is of_phrase:
-        return noun.is_a(*_WHOLES)
+        return noun.is_a(*WHOLES)
     return form is not superlative or bool(_superlatives(noun))
 
 
