@@ -18,7 +18,11 @@ ROWS = 128  # times 5,000 words in single precision: 2.6 MB
 
 
 def loss_in_rows(model: Transformer, source: Tensor | None, target: Tensor | None, labels: Tensor) -> Tensor:
-    """The same mean cross-entropy [] as `model(source, target, labels).loss`, and the same gradients, without the logits."""
+    """The mean cross-entropy [] that `model(source, target, labels).loss` is, with the same gradients.
+
+    The logits of all rows are never there at once. The loss is infinite where that of the model is very large: where the
+    probability of a label is too small for its number format, below about 1e-45 in single precision.
+    """
     assert model.head is not None
     hidden = model.hidden(source, target, make_masks(model.config, source, target)).flatten(0, 1)  # [B·T, D]
     labels = labels.flatten()  # [B·T]
@@ -30,18 +34,24 @@ def loss_in_rows(model: Transformer, source: Tensor | None, target: Tensor | Non
 
 
 class _CrossEntropy(torch.autograd.Function):
-    """Mean cross-entropy of softmax(x Wᵀ + b), with its gradient found on the way: ∂loss / ∂logits = (probs − one-hot label) / N."""
+    """The mean cross-entropy of softmax(x Wᵀ + b), whose gradient is computed along with it.
+
+    ∂loss / ∂logits = (probs − one-hot label) / N, with N the number of labels.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, labels: Tensor) -> Tensor:
-        """x [N, D], weight [W, D], bias [W], labels [N] -> []. Products have the number format of x, sums that of the weights."""
+        """x [N, D], weight [W, D], bias [W], labels [N] -> [].
+
+        Matrix products are computed in the number format of x; the softmax and all sums over rows have that of the weights.
+        """
         n, w, b = len(x), weight.to(x.dtype), None if bias is None else bias.to(x.dtype)
-        loss, d_x, d_weight = weight.new_zeros(()), torch.empty_like(x), torch.zeros_like(weight)
-        d_bias = None if bias is None else torch.zeros_like(bias)
+        loss, d_x, d_weight = weight.new_zeros(()), torch.empty_like(x), torch.zeros_like(weight)  # [], [N, D], [W, D]
+        d_bias = None if bias is None else torch.zeros_like(bias)  # [W]
         for rows, d_rows, wanted in zip(x.split(ROWS), d_x.split(ROWS), labels[:, None].split(ROWS), strict=True):
             probs = F.linear(rows, w, b).softmax(dim=-1, dtype=weight.dtype)  # [R, W]
             loss -= probs.gather(1, wanted).log().sum() / n
-            d_logits = probs.scatter_add_(1, wanted, -torch.ones_like(wanted, dtype=probs.dtype))  # [R, W], times N
+            d_logits = probs.scatter_add_(1, wanted, -torch.ones_like(wanted, dtype=probs.dtype))  # [R, W], N times the gradient
             if d_bias is not None:
                 d_bias += d_logits.sum(dim=0) / n
             d_logits = d_logits.to(x.dtype)
@@ -52,4 +62,5 @@ class _CrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor | None, ...]:
+        """grad [] -> the gradients of x, weight and bias, and None for the labels."""
         return *(None if d is None else d * grad[0].to(d.dtype) for d in ctx.saved_tensors), None

@@ -20,7 +20,7 @@ class Step:
     loss: float  # mean cross-entropy over the labels that are not padding
     norm: float  # of the whole gradient, before it is clipped
     norms: tuple[float, ...]  # of the parts of the gradient that were asked for, before it is clipped
-    logits: Tensor | None  # [B, T, W], unless the loss was computed in rows
+    logits: Tensor | None  # [B, T, W]; None if the loss was computed some rows at a time
 
     @property
     def finite(self) -> bool:
@@ -41,7 +41,8 @@ def train_step(
 
     rate: the learning rate. clip: the largest norm of the gradient. parts: groups of parameters whose gradient's norm is wanted.
     half: matrix products in bfloat16 (torch.autocast); the parameters, the softmax and the loss stay in single precision.
-    in_rows: the loss of some rows at a time (`loss_in_rows`), so that a large vocabulary costs less; there are no logits then.
+    in_rows: the loss is computed some rows at a time (`loss_in_rows`), which costs less with a large vocabulary; there are no
+    logits then.
     """
     for group in optimizer.param_groups:
         group["lr"] = rate

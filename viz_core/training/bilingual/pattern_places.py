@@ -10,7 +10,7 @@ from viz_core.training.bilingual.times import clock, duration, when
 
 
 def _person(s: Speaker, wanted: str) -> NounPhrase:
-    """Who does it: a pronoun, a name, or someone whom everybody knows."""
+    """Who does it: a pronoun, a name, or somebody such as my brother or the doctor."""
     kind = s.often({"pronoun": 6, "name": 2, "noun": 3})
     if kind == "name":
         return nouns.name(s)
@@ -20,7 +20,7 @@ def _person(s: Speaker, wanted: str) -> NounPhrase:
 
 
 def _he(s: Speaker, wanted: str) -> NounPhrase:
-    """He, she, a name or a noun: no I, you, we, they."""
+    """He, she, a name or a noun, but never I, you, we or they."""
     kind = s.often({"pronoun": 4, "name": 2, "noun": 3})
     if kind == "name":
         return nouns.name(s)
@@ -28,12 +28,12 @@ def _he(s: Speaker, wanted: str) -> NounPhrase:
 
 
 def _we(s: Speaker, wanted: str) -> NounPhrase:
-    """I, we, you, they: the verb has no -s."""
+    """I, we, you or they, behind which a verb has no -s."""
     return subjects.pronoun_of(s.often(_WE))
 
 
 def _somebody(s: Speaker) -> NounPhrase:
-    """my brother, the teacher: without adjectives."""
+    """my brother, the teacher: a noun without adjectives."""
     noun = s.usual(lex.nouns(_KNOWN))
     theirs = noun.is_a("family") or noun.english in ("friend", "teacher", "boss", "neighbour")
     owner = s.word(_OWNERS) if theirs and noun.english != "child" else pair("the")
@@ -44,7 +44,7 @@ def _somebody(s: Speaker) -> NounPhrase:
 
 
 def whom(s: Speaker, wanted: str, who: NounPhrase | None = None) -> Phrase:
-    """me, her, Anna, my brother; not the one who acts: I do not meet me."""
+    """me, her, Anna, my brother, but not the one who acts, since nobody says "I meet me"."""
     kind = s.often({"pronoun": 5, "name": 3, "noun": 3})
     if kind == "pronoun":
         same = small_words.NOT_MET.get(who.name, ()) if who else ()
@@ -53,7 +53,7 @@ def whom(s: Speaker, wanted: str, who: NounPhrase | None = None) -> Phrase:
 
 
 def _job(s: Speaker, wanted: str) -> Phrase:
-    """a doctor, as what someone is -> 一 名 医生."""
+    """a doctor -> 一 名 医生: what someone is."""
     noun = s.usual([n for n in lex.nouns("job") if n.english != "police"])
     head = pair(noun.english, noun.chinese)
     one = pair(nouns.an([head]), "一")
@@ -61,6 +61,7 @@ def _job(s: Speaker, wanted: str) -> Phrase:
 
 
 def _noun(*forms: nouns.Form) -> Callable[[Speaker, str], NounPhrase]:
+    """How a noun is said in one of these forms; without a class, the noun is any thing."""
     def build(s: Speaker, wanted: str) -> NounPhrase:
         return nouns.inner_form(s, s.usual(lex.nouns(wanted or "thing")), forms)
 
@@ -68,7 +69,7 @@ def _noun(*forms: nouns.Form) -> Callable[[Speaker, str], NounPhrase]:
 
 
 def _group(s: Speaker, wanted: str) -> NounPhrase:
-    """the students, the boys -> 学生 们: which a {they1} may stand for."""
+    """the students -> 学生 们: several, for whom {it1} says they."""
     return nouns.the_plural(s, s.usual([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
 
 
@@ -85,22 +86,24 @@ def _several(s: Speaker, wanted: str) -> NounPhrase:
 
 
 def _only(build: Callable[[Speaker, str], NounPhrase]) -> Callable[[Speaker, str], Phrase]:
+    """The words of a noun phrase alone, where no verb agrees with it."""
     return lambda s, wanted: build(s, wanted).phrase
 
 
 def _noun_alone(s: Speaker, wanted: str) -> Phrase:
-    """The noun itself without an article."""
+    """A noun alone, without an article: dog."""
     noun = s.usual([n for n in lex.nouns(wanted) if n.english not in wanted.split()])
     return pair(noun.english, noun.chinese)
 
 
 def _plural_alone(s: Speaker, wanted: str) -> Phrase:
+    """A plural alone: dogs."""
     noun = s.usual([n for n in lex.nouns(wanted) if n.plural and n.english not in wanted.split()])
     return pair(noun.plural, noun.chinese)
 
 
 def _adjective(s: Speaker, wanted: str) -> Phrase:
-    """An adjective that 很 can stand before, of these nouns."""
+    """An adjective that describes one of these nouns and that 很 can stand before."""
     noun = s.usual(lex.nouns(wanted or "person"))
     found = [a for a in lex.adjectives_of(noun) if a.flags.isdisjoint({"shi", "ren", "nopred", "le", "verb", "of"})]
     adjective = s.usual(found or [a for a in lex.ADJECTIVES if a.english in ("good", "big")])
@@ -129,8 +132,8 @@ _KNOWN = " ".join(f"'{noun}'" for noun in (
     "old man", "old woman",
 ))
 SUBJECT_KINDS: Mapping[str, Callable[[Speaker, str], NounPhrase]] = {
-    "who": _person, "pron": lambda s, wanted: subjects.pronoun_of(s.often(_WHO)), "he": _he, "I": _we, "you": lambda s, wanted: subjects.pronoun_of("you"),
-    "thing": _noun(nouns.the, nouns.owned, nouns.this),
+    "who": _person, "pron": lambda s, wanted: subjects.pronoun_of(s.often(_WHO)), "he": _he, "I": _we,
+    "you": lambda s, wanted: subjects.pronoun_of("you"), "thing": _noun(nouns.the, nouns.owned, nouns.this),
     "named": lambda s, wanted: nouns.name(s), "the": _single, "this": _noun(nouns.this), "my": _noun(nouns.owned),
     "some": _several, "group": _group,
 }

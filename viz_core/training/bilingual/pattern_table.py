@@ -2,27 +2,35 @@
 
 A line of tables/patterns/*.txt is English ; Chinese. Its parts:
 
-    {who}, {a:food}, {place}      a place to fill, named before the colon and asked for behind it; Chinese names it again
-    {ing}, {do}, {third}, {done}  an everyday action: playing football, play football, plays football, played football (踢 了 足球);
-                                  {did} is the last one without 了, {been} has 过, {once} 一 次; {gone} is {been} with 了, {seen} bare
-                                  {does} is play or plays, as the one that the sentence is about asks
-    {the1:animal} ... {it1}       a noun, and the pronoun that stands for it ({him1} as an object, {whose1} for its owner): Chinese says
-                                  the noun again; {named1}, {group1:animal} are called on by the same pronouns; {same1} is a pronoun
-                                  in Chinese, too: told him that he should go
-    {pron}                        I, you, he, she, we or they: no name, no noun
+    {who}, {a:food}, {noun2}      a place to fill: its kind, a number if there are several of a kind, and behind a colon what is
+                                  asked for. Chinese names it again, without the colon. The kinds are those of `pattern_places`
+                                  and those that follow.
+    {ing}, {do}, {third}, {done}  an everyday action in a form of its verb: playing football, play football, plays football,
+                                  played football (踢 了 足球)
+    {did}, {once}                 like {done} without 了; like {do} with 一 次
+    {been}, {gone}, {seen}        a participle, which Chinese says with 过, with 了, with neither
+    {does}                        play or plays, as the one that the sentence is about asks
+    {the1:animal} ... {it1}       a noun and the pronoun that stands for it, where Chinese says the noun again. {him1} is the
+                                  pronoun as an object. {named1} and {group1:animal} have the same pronouns.
+    {same1}, {whose1}             he and his of such a noun, where Chinese says a pronoun, too: told him that he should go
     {again}, {me}                 the one that the sentence is about once more: I, he, they; me, him, them
+    {own}, {self}                 my, your, his; myself, yourself, himself: of the one that the sentence is about
+    {clause:past}, {sentence}     a clause in a tense; a line of this table that may be a clause
     {meal}                        one of the words of a list that the table defines: @meal breakfast=早饭, lunch=午饭
-    {excuse}                      one of the lines "%excuse English ; Chinese" of the table: they have places like a line of their
-                                  own, and speak of the one that the line around them is about, unless they name another; of {the2}
-                                  in {excuse:the2}, of others in {excuse:he} and {excuse:they}
+    {excuse}                      one of the lines "%excuse English ; Chinese" of the table. They have places like any line and
+                                  speak of the one that the line around them is about: of {the2} in {excuse:the2}, of somebody
+                                  else in {excuse:he} and {excuse:they}.
     ~be, ~was, ~have, ~do, ~need  a verb as the first {who} of the line asks: am, was, has, does, needs; ~be2 as {who2} asks
-    |                             parts the fixed English words further; places to fill part them too
-    (a/b)                         one of these words, or none: (a/)
-    要/1, 岁/number               Chinese from the first part of fixed English words; from the place to fill called "number"
-    要/-1                         from the last part, where (that/) may leave out an earlier one
+    |                             divides fixed English words into two parts, as a place to fill does
+    (a/b)                         one of these words; (a/) is the word or none
+    要/1, 要/-1, 没有/1+2         Chinese that comes from the first part of the fixed English words; from the last one, where a
+                                  choice such as (that/) may leave out an earlier one; from two parts
+    岁/number                     Chinese that comes from the place called "number"
 
-A Chinese word without a number comes from the fixed English words if they are one part or the whole line, else from none; a comma
-comes from a comma. An English line ends in "?" or "!" where a statement would end in ".".
+A Chinese word that names no origin comes from the fixed English words if they are one part or the whole line, else from none. A
+comma comes from a comma, and a mark within a line from the same mark. An English line ends in "?" or "!" where a statement would
+end in ".". The line "== weather ; 5 ; clause" begins a section with its weight, and says that its lines may be clauses of longer
+sentences. A line that begins with "#" is a comment.
 """
 
 import re
@@ -39,7 +47,10 @@ PLACE = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One line. english: its wordings; each is text and, at the odd places, what is to be filled in. clause: it may be one."""
+    """One line of the table. english: its wordings, each of them text and, at the odd indices, places to fill.
+
+    mark: how a sentence of it ends. clause: whether it may be a clause of a longer sentence.
+    """
 
     english: tuple[tuple[str, ...], ...]
     chinese: tuple[str, ...]
@@ -49,7 +60,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Patterns that are said about equally often, and how often one of them is said."""
+    """Patterns that are said equally often, and how often one of them is said: the weight, against those of other sections."""
 
     weight: float
     patterns: tuple[Pattern, ...] = ()
@@ -64,7 +75,7 @@ def _lines() -> tuple[str, ...]:
 
 @cache
 def parts() -> Mapping[str, tuple[Pattern, ...]]:
-    """The phrases of the table by their name: the lines "%excuse I missed the bus ; 我 错过 了 公交车" are those of {excuse}."""
+    """The phrases of the table by their names: a line "%excuse I missed the bus ; 我 错过 了 公交车" is one of {excuse}."""
     found: dict[str, list[Pattern]] = {}
     for line in _lines():
         if line.startswith("%"):
@@ -95,6 +106,7 @@ def read() -> tuple[Mapping[str, tuple[tuple[str, str], ...]], Mapping[str, Sect
 
 
 def pattern(line: str, clause: bool) -> Pattern:
+    """A line "English ; Chinese" as an object."""
     english, __, zh = line.partition(";")
     english = english.strip()
     mark = english[-1] if english[-1] in "?!" else "."

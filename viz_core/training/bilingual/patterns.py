@@ -16,7 +16,7 @@ from viz_core.training.bilingual.phrases import NounPhrase, Person, Phrase, Spea
 from viz_core.training.bilingual.predicates import is_skill
 
 _ONE = re.compile(r"~(?:be|was)(?: not| also| still| always| really| such)* an? ")
-"""Of whom it says what one is: no "we are a student"."""
+"""Fixed words that say what one person is: with them the subject is not we or they, as in "we are a student"."""
 _CHINESE_MARKS = {".": "。", "?": "？", "!": "！"}
 _PART = re.compile(r"\||(?<= )([,.?!])(?= )")
 _FORMS = {"do": "base", "once": "base", "third": "third", "done": "past", "did": "past", "ing": "ing", "been": "participle",
@@ -25,9 +25,9 @@ _AGREEING: Mapping[str, Mapping[Person, str]] = {
     "be": small_words.BE, "was": small_words.WAS, "have": small_words.HAVE, "do": small_words.DO,
 }
 ABLE = frozenset({"can", "can't", "cannot", "could", "couldn't"})
-"""Words that are 会 of what one has learned; "could you" asks a favour."""
+"""Words that become 会 before what one has learned, except in "could you", which asks a favour."""
 INNER = {".": "。", "?": "？", "!": "！"}
-"""Marks between two sentences of one pattern."""
+"""The marks that may stand between two sentences of one pattern, and their Chinese."""
 _SUBJECTS = {"my": "I", "your": "you", "his": "he", "her": "she", "our": "we", "their": "they"}
 _SELVES = {
     "I": "myself", "you": "yourself", "he": "himself", "she": "herself", "it": "itself", "we": "ourselves", "they": "themselves",
@@ -38,13 +38,16 @@ LEADING = (
     "when ", "if ", "because ", "although ", "though ", "even if ", "even though ", "before ", "after ", "while ", "since ",
     "whenever ", "unless ", "until ", "as soon as ", "as long as ",
 )
-"""What begins a clause in front, behind which people often leave out the comma."""
+"""How a clause begins that stands in front of the main clause. People often leave out the comma behind such a clause."""
 
 
 @dataclass(slots=True)
 class Filled:
-    """What the places of one sentence hold, and who the sentence is about. around: of a phrase, whom the line around it is about.
-    speaker: I or you, where a line begins so and names nobody else."""
+    """What the places of one sentence hold, and who the sentence is about.
+
+    around: whom the line around a phrase is about. speaker: I, you or we, if one of the first three words of a line says so
+    and no place of it is filled with a subject.
+    """
 
     by_name: dict[str, Phrase] = field(default_factory=dict)
     subjects: dict[str, NounPhrase] = field(default_factory=dict)
@@ -84,16 +87,17 @@ inside.clauses["everyday"] = clause
 
 
 def _any(s: Speaker, mark: str) -> Phrase:
+    """A pattern that ends in this mark, of a section that is drawn by its weight."""
     for __ in range(5):
         pattern = s.one(table.with_mark(mark)[s.often(table.weights(mark))].patterns)
         phrase = say(s, pattern)
-        if len(pattern.english[0]) == 1 or texts(phrase).lower() not in table.fixed():  # a line of its own holds before one with places
-            break
+        if len(pattern.english[0]) == 1 or texts(phrase).lower() not in table.fixed():
+            break  # otherwise a line without places has the same English, and its Chinese holds
     return phrase
 
 
 def say(s: Speaker, pattern: table.Pattern, around: NounPhrase | None = None) -> Phrase:
-    """A pattern with its places filled at random. around: of a phrase, whom the line around it is about."""
+    """A pattern with its places filled at random. around: whom the line around it is about, if it is a phrase of another line."""
     pieces = s.one(pattern.english)
     if pieces[0].startswith(LEADING) and "".join(pieces).count(",") == pattern.chinese.count("，") == 1 and s.chance(0.25):
         pieces = tuple(piece.replace(",", "|") for piece in pieces)  # when I came home he was asleep
@@ -101,7 +105,6 @@ def say(s: Speaker, pattern: table.Pattern, around: NounPhrase | None = None) ->
     filled = Filled(around=around)
     if not any(_kind(place) in places.SUBJECT_KINDS for place in pieces[1::2]):
         filled.who = around
-    if not any(_kind(place) in places.SUBJECT_KINDS for place in pieces[1::2]):
         filled.speaker = next((subjects.pronoun_of(word) for word in pieces[0].split()[:3] if word in ("I", "you", "we")), None)
     one = bool(_ONE.search("{}".join(pieces[::2]))) or any(_kind(place) == "job" for place in pieces[1::2])
     for place in sorted(pieces[1::2], key=lambda place: _kind(place) not in places.SUBJECT_KINDS):
@@ -128,7 +131,7 @@ def say(s: Speaker, pattern: table.Pattern, around: NounPhrase | None = None) ->
 
 
 def _marked(phrase: Phrase) -> Phrase:
-    """A mark inside a pattern comes from the same mark of the English: how are you ? I am fine."""
+    """The phrase with each mark inside it coming from the same mark of the English: how are you ? I am fine."""
     marks = {zh: iter([word for word in phrase.source if word.text == mark]) for mark, zh in INNER.items()}
     if not any(zh in marks for zh, __ in phrase.target):
         return phrase
@@ -137,7 +140,7 @@ def _marked(phrase: Phrase) -> Phrase:
 
 
 def _agreeing(word: str, filled: Filled) -> str:
-    """~be -> am, ~need -> needs: as the one that the sentence is about asks."""
+    """~be -> am, ~need -> needs: the form that agrees with the one that the sentence is about."""
     if not word.startswith("~"):
         return word
     base = word[1:].rstrip("0123456789")
@@ -157,7 +160,8 @@ def _in_chinese(pattern: table.Pattern, filled: Filled, fixed: list[Phrase], com
     for word in pattern.chinese:
         if word.startswith("{"):
             said = filled.by_name[word.strip("{}")]
-            if target and word.strip("{}0123456789") in _FORMS and not (pattern.mark == "?" and _subject_of(target) in ("我", "我们")):
+            asks_for_leave = pattern.mark == "?" and _subject_of(target) in ("我", "我们")
+            if target and word.strip("{}0123456789") in _FORMS and not asks_for_leave:
                 target[-1] = _able(target[-1], said, asks=pattern.mark == "?")
             target.append(Phrase((), said.target))
             continue
@@ -177,13 +181,16 @@ def _in_chinese(pattern: table.Pattern, filled: Filled, fixed: list[Phrase], com
 
 
 def _subject_of(target: list[Phrase]) -> str:
-    """The Chinese word before the last one, without its denial."""
+    """The Chinese word before the last one, where 不 does not count: the subject, if the last one is 能."""
     words = [zh for phrase in target for zh, __ in phrase.target if zh != "不"]
     return words[-2] if len(words) > 1 else ""
 
 
 def _able(can: Phrase, said: Phrase, *, asks: bool) -> Phrase:
-    """能 before what one has learned is 会: 会 游泳; but who is too tired to swim 不 能, and one 能 说 得 更 慢."""
+    """能 becomes 会 before what one has learned: 会 游泳.
+
+    It stays in "too tired to swim" (不 能), and before a verb with 得 (能 说 得 更 慢).
+    """
     skill = bool(said.source and said.target) and is_skill(said.source[0].text, said.target[0][0])
     words = {word.text for __, of in can.target for word in of}
     skill = skill and "too" not in words and bool(words & ABLE) and not (asks and "could" in words)
@@ -193,7 +200,7 @@ def _able(can: Phrase, said: Phrase, *, asks: bool) -> Phrase:
 
 
 def _with_one_at(target: list[Phrase]) -> list[Phrase]:
-    """在 of what is going on and 在 of its place are one: 在 公园 里 玩."""
+    """The 在 of what is going on and the 在 of its place become one: 在 公园 里 玩."""
     last = {i for i, (one, after) in enumerate(pairwise(target)) if [zh for zh, __ in one.target] == ["在"] and _starts_at(after)}
     return [phrase for i, phrase in enumerate(target) if i not in last]
 
@@ -203,7 +210,7 @@ def _starts_at(phrase: Phrase) -> bool:
 
 
 def _part(fixed: list[Phrase], number: str) -> Phrase:
-    """1: the first part of the fixed words, -1: the last one."""
+    """The part of the fixed words with this number: 1 is the first, -1 the last."""
     return fixed[int(number) - (not number.startswith("-"))]
 
 
@@ -245,7 +252,7 @@ def _fill(s: Speaker, filled: Filled, place: str, *, one: bool = False) -> None:
     elif kind in KINDS:
         filled.by_name[name] = KINDS[kind](s, wanted)
         if texts(filled.by_name[name]) in {texts(phrase) for other, phrase in filled.by_name.items() if other != name}:
-            filled.by_name[name] = KINDS[kind](s, wanted)  # english and chinese, not english and english
+            filled.by_name[name] = KINDS[kind](s, wanted)  # mostly "english and chinese", rarely "english and english"
     elif kind in table.parts():
         filled.by_name[name] = say(s, s.one(table.parts()[kind]), _about(s, filled, wanted))
     else:
@@ -258,14 +265,14 @@ def _kind(place: str) -> str:
 
 
 def _about(s: Speaker, filled: Filled, wanted: str) -> NounPhrase:
-    """Whom a phrase is about: the subject of that name, others for "he" and "they", or the one that the line is about."""
+    """Whom a phrase is about: the subject of that name, somebody else for "he" and "they", or else whom the line is about."""
     if wanted in ("he", "they"):
         return subjects.pronoun_of(s.one(("he", "she")) if wanted == "he" else "they")
     return filled.subjects[wanted] if wanted else filled.who or filled.around or subjects.pronoun_of("I")
 
 
 def _once_more(s: Speaker, who: NounPhrase | None, *, as_object: bool) -> Phrase:
-    """my brother ... he, him; I ... I, me: what a sentence is about, named a second time."""
+    """The one that a sentence is about, named a second time: my brother ... he, him; I ... I, me."""
     who = who or subjects.pronoun_of("I")
     if not as_object:
         return repeated(s, who).phrase
@@ -274,7 +281,7 @@ def _once_more(s: Speaker, who: NounPhrase | None, *, as_object: bool) -> Phrase
 
 
 def _again(s: Speaker, filled: Filled, named: NounPhrase, as_object: Mapping[str, str]) -> Phrase:
-    """it, they, him: in Chinese the noun again; of the only person of a sentence 他 or 她."""
+    """it, they, him: Chinese says the noun again, but 他, 她 or 他们 for the only person of a sentence."""
     pronoun = as_object.get(named.pronoun, named.pronoun)
     persons = {who.name for who in filled.subjects.values() if (who.noun.is_a("person") if who.noun else who.name.startswith("<"))}
     if persons == {named.name}:
@@ -283,13 +290,13 @@ def _again(s: Speaker, filled: Filled, named: NounPhrase, as_object: Mapping[str
 
 
 def _listed(s: Speaker, name: str, filled: Filled) -> Phrase:
-    """A word of a list, another one than those that the sentence has already."""
+    """A word of a list that the sentence does not have already."""
     used = {texts(phrase) for phrase in filled.by_name.values()}
     return pair(*s.one([row for row in table.read()[0][name] if row[0] not in used]))
 
 
 def _own(filled: Filled) -> Phrase:
-    """my, your, his: of the one that the sentence is about -> 我 的."""
+    """my -> 我 的; your, his: as the one that the sentence is about asks."""
     who = filled.who
     pronoun = (who.name if who.name in small_words.SUBJECTS else who.pronoun) if who else "I"
     if who and who.noun is not None and who.person == "plural":
@@ -305,16 +312,17 @@ def _of_it(pronoun: str) -> Phrase:
 
 @cache
 def _verb_forms() -> Mapping[str, Mapping[str, str]]:
-    """The forms of the first word of every verb."""
+    """The forms of the first word of every verb, by that word."""
     names = ("base", "third", "past", "participle", "ing")
     be = dict(zip(names, ("be", "is", "was", "been", "being"), strict=True))
     return {"be": be, **{v.base.split()[0]: {name: getattr(v, name).split()[0] for name in names} for v in reversed(lex.VERBS)}}
 
 
 def _action(s: Speaker, kind: str, listed: str, filled: Filled) -> Phrase:
-    """One of a list of actions in a form of its verb. "*" of its Chinese is the place of 了 or 过; "own" is my, your, his.
+    """One of a list of actions in a form of its verb.
 
-    An action may have places of its own: buy {a:clothes} -> 买 * {a}.
+    In its Chinese, "*" is the place of 了 or 过. In both languages "own" is my, your, his as the subject asks. An action may have
+    places of its own: buy {a:clothes} -> 买 * {a}.
     """
     actions = table.read()[0][listed]
     if filled.who is None or filled.who.negative:
@@ -338,7 +346,7 @@ def _action(s: Speaker, kind: str, listed: str, filled: Filled) -> Phrase:
 
 
 def _clause_of(s: Speaker, tense: str) -> Phrase:
-    """A clause in a tense, or in any: mostly a plain one of the section of that name."""
+    """A clause in a tense, or in any: mostly a pattern of the section with that name, otherwise a clause of the grammar."""
     simple = table.read()[1].get(tense or s.one(("past", "present", "present", "future")))
     if simple is not None and s.chance(0.75):
         return say(s, s.one(simple.patterns))
