@@ -107,7 +107,7 @@ def test_a_pronoun_that_became_a_noun_comes_from_both() -> None:
         target, source = e.referent
         pronouns = [i for i in e.alignment[target] if PRONOUN.fullmatch(e.source[i])]
         assert source in e.alignment[target] and len(pronouns) == 1, e
-        assert e.target.count(e.target[target]) >= 2, e
+        assert sum(e.target[target] in word for word in e.target) >= 2, e
 
 
 def test_a_noun_is_translated_as_one_of_its_nouns() -> None:

@@ -142,7 +142,8 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
         "combinations of content words, such as cat, sit and mat, and the examples shown here. Unknown words and names are "
         "numbered slots.",
         "training": f"{recipe.steps:,} steps of {recipe.batch} sentences with Adam, learning rate up to {recipe.peak:g}, "
-        f"dropout {plan.config.dropout:g}, seed {recipe.seed}{', matrix products in bfloat16' if recipe.half else ''}",
+        f"dropout {plan.config.dropout:g}, seed {recipe.seed}{', matrix products in bfloat16' if recipe.half else ''}"
+        f"{f', {recipe.processes} processes' if recipe.processes > 1 else ''}",
         "next word": f"loss {measures['loss']:.4f}, right in {measures['next_word']:.1%}, on {sample}",
     }
     if not plan.translates:

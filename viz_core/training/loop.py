@@ -9,6 +9,7 @@ from torch import Tensor
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary, pad
+from viz_core.training.crew import Crew, together
 from viz_core.training.plans import Recipe
 from viz_core.training.step import adam, repeatable, train_step
 
@@ -71,15 +72,22 @@ def train(
     Same model, data, recipe, machine, torch and number of threads: the same weights, bit for bit. Elsewhere sums are
     rounded in another order, and the weights differ while the accuracy stays. `FloatingPointError` for a loss that is not finite.
     """
+    return together(recipe.processes, _fit, model, data, recipe, here={"report": report})
+
+
+def _fit(
+    crew: Crew, model: Transformer, data: Mapping[str, Tensor], recipe: Recipe, report: Callable[[int, float], None] | None = None
+) -> list[float]:
     optimizer = adam(model, recipe.betas, eps=1e-9)
     losses: list[float] = []
-    with repeatable(recipe.seed):
+    with repeatable(recipe.seed + crew.rank):
         model.train()
         for step, batch in zip(range(recipe.steps), batches(data, pad_ids(model.config), recipe.batch, recipe.seed), strict=False):
-            taken = train_step(model, optimizer, batch, recipe.rate(step), recipe.clip, half=recipe.half, in_rows=True)
+            taken = train_step(model, optimizer, batch, recipe.rate(step), recipe.clip, half=recipe.half, in_rows=True, crew=crew)
             if not taken.finite:
                 raise FloatingPointError(f"the loss at step {step + 1} is {taken.loss} and the norm of its gradient {taken.norm}.")
             losses.append(taken.loss)
-            report(step + 1, losses[-1])
+            if report is not None:
+                report(step + 1, losses[-1])
         model.eval()
     return losses

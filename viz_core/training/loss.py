@@ -20,8 +20,8 @@ ROWS = 128  # times 5,000 words in single precision: 2.6 MB
 def loss_in_rows(model: Transformer, source: Tensor | None, target: Tensor | None, labels: Tensor) -> Tensor:
     """The mean cross-entropy [] that `model(source, target, labels).loss` is, with the same gradients.
 
-    The logits of all rows are never there at once. The loss is infinite where that of the model is very large: where the
-    probability of a label is too small for its number format, below about 1e-45 in single precision.
+    The logits of all rows are never there at once. A probability too small for its number format counts as the smallest one, so
+    the loss of a label is at most 87 in single precision.
     """
     assert model.head is not None
     hidden = model.hidden(source, target, make_masks(model.config, source, target)).flatten(0, 1)  # [B·T, D]
@@ -50,7 +50,7 @@ class _CrossEntropy(torch.autograd.Function):
         d_bias = None if bias is None else torch.zeros_like(bias)  # [W]
         for rows, d_rows, wanted in zip(x.split(ROWS), d_x.split(ROWS), labels[:, None].split(ROWS), strict=True):
             probs = F.linear(rows, w, b).softmax(dim=-1, dtype=weight.dtype)  # [R, W]
-            loss -= probs.gather(1, wanted).log().sum() / n
+            loss -= probs.gather(1, wanted).clamp_min(torch.finfo(probs.dtype).tiny).log().sum() / n
             d_logits = probs.scatter_add_(1, wanted, -torch.ones_like(wanted, dtype=probs.dtype))  # [R, W], N times the gradient
             if d_bias is not None:
                 d_bias += d_logits.sum(dim=0) / n

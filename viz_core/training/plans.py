@@ -29,6 +29,7 @@ class Recipe:
     clip: float = 1.0  # maximum gradient norm
     seed: int = 0
     half: bool = False  # matrix products in bfloat16
+    processes: int = 1  # that share each batch
 
     def rate(self, step: int) -> float:
         """The learning rate of a step, counted from 0."""

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from viz_core.model.transformer import Transformer
+from viz_core.training.crew import ALONE, Crew
 from viz_core.training.loss import loss_in_rows
 
 
@@ -35,7 +36,7 @@ def adam(model: nn.Module, betas: tuple[float, float] = (0.9, 0.999), eps: float
 
 def train_step(
     model: Transformer, optimizer: torch.optim.Optimizer, batch: Mapping[str, Tensor], rate: float, clip: float = math.inf,
-    parts: Sequence[Sequence[nn.Parameter]] = (), half: bool = False, in_rows: bool = False,
+    parts: Sequence[Sequence[nn.Parameter]] = (), half: bool = False, in_rows: bool = False, crew: Crew = ALONE,
 ) -> Step:
     """Forward, backward, clip, update. batch: ids of "source", "target" and "labels", as the architecture needs.
 
@@ -43,20 +44,24 @@ def train_step(
     half: matrix products in bfloat16 (torch.autocast); the parameters, the softmax and the loss stay in single precision.
     in_rows: the loss is computed some rows at a time (`loss_in_rows`), which costs less with a large vocabulary; there are no
     logits then.
+    crew: the processes that share this batch; each reads its own rows, and the step is that of the whole batch.
     """
     for group in optimizer.param_groups:
         group["lr"] = rate
+    own, pad = crew.rows(batch), model.config.pad_id(model.config.output_side)
+    share = 1.0 if crew is ALONE else int((own["labels"] != pad).sum()) / int((batch["labels"] != pad).sum())
     with torch.autocast(batch["labels"].device.type, torch.bfloat16, enabled=half):
-        ids, labels = (batch.get("source"), batch.get("target")), batch["labels"]
+        ids, labels = (own.get("source"), own.get("target")), own["labels"]
         if in_rows:
             mean, logits = loss_in_rows(model, *ids, labels), None
         else:
             __, logits, mean = model(*ids, labels)
     optimizer.zero_grad()
-    mean.backward()
+    (mean * share).backward()
+    mean = crew.add(model, mean.detach() * share)
     norms = [nn.utils.get_total_norm([p.grad for p in part if p.grad is not None]) for part in parts]
     norm = nn.utils.clip_grad_norm_(model.parameters(), clip)
-    loss, total, *rest = torch.stack([mean.detach(), norm, *norms]).tolist()
+    loss, total, *rest = torch.stack([mean, norm, *norms]).tolist()
     step = Step(loss, total, tuple(rest), None if logits is None else logits.detach())
     if step.finite:
         optimizer.step()
