@@ -75,6 +75,17 @@ def test_the_same_command_gives_the_same_file(tmp_path: Path) -> None:
     assert first == second
 
 
+def test_cards_alone_are_measured_again(tmp_path: Path) -> None:
+    arguments = ["translator-learned", "english", *QUICK, str(tmp_path)]
+    main(arguments)
+    before = contents(tmp_path)
+    card = tmp_path / "translator-learned.json"
+    card.write_text(card.read_text("utf-8").replace('"known": ', '"known": 7'), "utf-8")
+    assert contents(tmp_path) != before
+    main(["--cards", *arguments])
+    assert contents(tmp_path) == before
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 

@@ -22,6 +22,19 @@ def test_each_sentence_is_there_once_with_one_to_three_translations() -> None:
         assert all(text.strip() == text and not text.isascii() for text in sentence.chinese), sentence
 
 
+def test_what_is_accepted_later_counts_apart() -> None:
+    listed = {sentence.english: sentence for sentence in everyday.sentences()}
+    rows = everyday._rows(everyday.LATER)
+    assert len(dict(rows)) == len(rows) and dict(rows).keys() <= listed.keys()
+    for english, chinese in rows:
+        sentence = listed[english]
+        assert sentence.later == chinese and len({*map(everyday._bare, chinese)}) == len(chinese) > 0, english
+        for text in chinese:
+            assert sentence.accepts(text, later=True) and not sentence.accepts(text), text
+    one = everyday.Everyday("hi", ("你好",), ("嗨",))
+    assert one.accepts("你 好 。") and one.accepts("嗨", later=True) and not one.accepts("嗨")
+
+
 def test_the_final_mark_and_capitals_make_no_other_sentence() -> None:
     assert everyday.words("Are you OK?") == everyday.words("are you ok") == ("are", "you", "ok")
     assert everyday.words("Yes, I am") == ("yes", ",", "i", "am")

@@ -45,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                                                                        f"than {MEASURED:,} is a trial")
     trial = f"the shipped folder, or ./{TRIAL} for a trial, which never overwrites the shipped weights"
     parser.add_argument("--folder", type=Path, help=f"folder for the files; default: {trial}")
+    parser.add_argument("--cards", action="store_true", help="train nothing: measure the weights in the folder again, and write "
+                                                             "their cards")
     chosen = parser.parse_args(arguments)
     unknown_names = set(chosen.names) - set(PLANS)
     if unknown_names:
@@ -55,15 +57,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if changed and folder.resolve() == SHIPPED.resolve():
         parser.error(f"the shipped weights are not trained with {changed}; choose another --folder, or leave these options out")
     torch.set_num_threads(THREADS)
+    if chosen.cards:
+        for name in names:
+            stored = StoredCard.read(folder / f"{name}.json")
+            vocabulary = {side: Vocabulary(tuple(known)) for side, known in stored.vocabulary.items()}
+            describe(name, PLANS[name], _recipe(name, chosen), vocabulary, chosen.sentences, chosen.measured, folder)
+        return
     training_sentences = sentences(DATA_SEED, chosen.sentences)
     folder.mkdir(parents=True, exist_ok=True)
     if changed:
         print(f"This is a trial with {changed}. Its files go to {folder}, and the shipped weights do not change.", flush=True)
     for name in names:
-        plan = PLANS[name]
-        recipe = plan.recipe if chosen.steps in (None, plan.recipe.steps) else plan.recipe.shortened(chosen.steps)
-        make(name, plan, recipe, training_sentences, chosen.measured, folder)
+        make(name, PLANS[name], _recipe(name, chosen), training_sentences, chosen.measured, folder)
         print(f"{name}: written to {folder / name}.safetensors and {name}.json", flush=True)
+
+
+def _recipe(name: str, chosen: argparse.Namespace) -> Recipe:
+    """The plan's own training, or that of a trial."""
+    recipe = PLANS[name].recipe
+    return recipe if chosen.steps in (None, recipe.steps) else recipe.shortened(chosen.steps)
 
 
 def unlike_shipped(chosen: argparse.Namespace, names: Sequence[str]) -> str:
@@ -82,16 +94,23 @@ def sentences(seed: int, n: int) -> list[Pair]:
 
 def make(name: str, plan: Plan, recipe: Recipe, training_sentences: Sequence[Pair], n_measured: int, folder: Path) -> None:
     """Train one checkpoint, write its tensors, measure what was written, and write its card."""
-    tensors = folder / f"{name}.safetensors"
     vocabulary = plan.vocabulary(*(words(side) for side in zip(*training_sentences, strict=True)))
     config = plan.sized(vocabulary)
     model = Transformer(config, recipe.seed)
     data = encode(config, pairs(plan, training_sentences), vocabulary)
     train(model, data, recipe, lambda step, loss: report(name, step, loss))
-    save(model, tensors, torch.float16)
+    save(model, folder / f"{name}.safetensors", torch.float16)
+    describe(name, plan, recipe, vocabulary, len(training_sentences), n_measured, folder)
+
+
+def describe(
+    name: str, plan: Plan, recipe: Recipe, vocabulary: Mapping[str, Vocabulary], n_sentences: int, n_measured: int, folder: Path
+) -> None:
+    """Measure weights that are written, and write their card."""
+    tensors, config = folder / f"{name}.safetensors", plan.sized(vocabulary)
     model = load(tensors, config)
     measures = measure(model, plan, vocabulary, n_measured)
-    about = facts(plan, recipe, measures, len(training_sentences))
+    about = facts(plan, recipe, measures, n_sentences)
     if plan.config.architecture == "decoder-only":
         about["continuations"] = continuations(model, vocabulary["target"])
     size = megabytes(tensors.stat().st_size, 2)
@@ -125,7 +144,8 @@ def measure(model: Transformer, plan: Plan, vocabulary: Mapping[str, Vocabulary]
     if not plan.translates:
         return measures
     score = everyday_score(model, vocabulary)
-    everyday = {"sentences": score.sentences, "known": round(score.known, 4), "translated": round(score.translated, 4)}
+    shares = {"known": score.known, "translated": score.translated, "translated_later": score.translated_later}
+    everyday = {"sentences": score.sentences, **{name: round(share, 4) for name, share in shares.items()}}
     exact = exact_match(model, held_out, vocabulary)
     return measures | {
         "everyday": everyday, "exact_match": round(exact, 4), **attention_measures(model, held_out, vocabulary)
@@ -153,7 +173,8 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
     everyday = measures["everyday"]
     return about | {
         "everyday sentences": f"{everyday['translated']:.1%} of {everyday['sentences']} sentences that people type, none of them "
-        f"from the grammar, are translated as a person did; {everyday['known']:.1%} of their words are in the vocabulary",
+        f"from the grammar, are translated as a person did, {everyday['translated_later']:.1%} if right translations that were accepted later count; "
+        f"{everyday['known']:.1%} of their words are in the vocabulary",
         "exact match": f"{measures['exact_match']:.1%} of {sample} are translated without an error",
         "alignment error": f"{aer[i][j]:.3f} in the best cross-attention head (layer {i}, head {j})",
         "pronouns": f"for {referent[k][m]:.1%} of the pronouns, the translated word attends most to the noun that the pronoun "

@@ -86,11 +86,17 @@ class EverydayScore:
     sentences: int
     known: float  # the share of words in its vocabulary; names not counted, which are carried over
     misses: tuple[tuple[str, str], ...]
+    misses_later: tuple[tuple[str, str], ...]  # those that are not among the translations accepted later either
 
     @property
     def translated(self) -> float:
         """The share of sentences whose greedy translation is an accepted one."""
         return 1 - len(self.misses) / self.sentences
+
+    @property
+    def translated_later(self) -> float:
+        """The same with the translations that were accepted later."""
+        return 1 - len(self.misses_later) / self.sentences
 
 
 def everyday_score(model: Transformer, vocabulary: Mapping[str, Vocabulary]) -> EverydayScore:
@@ -101,8 +107,9 @@ def everyday_score(model: Transformer, vocabulary: Mapping[str, Vocabulary]) -> 
         for part in _parts(listed, MAX_SENTENCES)
         for one in write(model, [each.english for each in part], vocabulary, most=LONGEST)
     ]
-    misses = tuple((each.english, text) for each, text in zip(listed, written, strict=True) if not each.accepts(text))
-    return EverydayScore(len(listed), known_share(vocabulary["source"]), misses)
+    pairs = list(zip(listed, written, strict=True))
+    misses, after = (tuple((e.english, text) for e, text in pairs if not e.accepts(text, later)) for later in (False, True))
+    return EverydayScore(len(listed), known_share(vocabulary["source"]), misses, after)
 
 
 def known_share(vocabulary: Vocabulary) -> float:
