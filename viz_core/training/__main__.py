@@ -173,8 +173,8 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
     everyday = measures["everyday"]
     return about | {
         "everyday sentences": f"{everyday['translated']:.1%} of {everyday['sentences']} sentences that people type, none of them "
-        f"from the grammar, are translated as a person did, {everyday['translated_later']:.1%} if right translations that were accepted later count; "
-        f"{everyday['known']:.1%} of their words are in the vocabulary",
+        f"from the grammar, are translated as a person did, {everyday['translated_later']:.1%} if right translations that were "
+        f"accepted later count; {everyday['known']:.1%} of their words are in the vocabulary",
         "exact match": f"{measures['exact_match']:.1%} of {sample} are translated without an error",
         "alignment error": f"{aer[i][j]:.3f} in the best cross-attention head (layer {i}, head {j})",
         "pronouns": f"for {referent[k][m]:.1%} of the pronouns, the translated word attends most to the noun that the pronoun "
