@@ -134,12 +134,13 @@ def test_the_loss_of_the_card_is_met_on_other_sentences(name: str) -> None:
 
 
 def test_the_translator_has_learned_the_grammar() -> None:
-    """No shipped training may do worse than the last one did."""
+    """No shipped training may do worse than the last one on this language did."""
     card = CARDS["translator"].measures
-    assert card["exact_match"] >= 0.9 and card["everyday"]["known"] >= 0.97 and card["everyday"]["translated"] >= 0.34
+    assert card["exact_match"] >= 0.88 and card["everyday"]["known"] >= 0.97 and card["everyday"]["translated"] >= 0.42
+    assert card["everyday"]["translated_later"] >= card["everyday"]["translated"]
     layer, head = best_head(card["aer"]["predicts"], largest=False)
-    assert card["aer"]["predicts"][layer][head] <= 0.14
-    assert max(map(max, card["referent"]["predicts"])) >= 0.96
+    assert card["aer"]["predicts"][layer][head] <= 0.15
+    assert max(map(max, card["referent"]["predicts"])) >= 0.82
 
 
 @pytest.mark.parametrize("name", TRANSLATORS)
