@@ -168,18 +168,21 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
     }
     if not plan.translates:
         return about
-    aer, referent = measures["aer"]["predicts"], measures["referent"]["predicts"]
-    (i, j), (k, m) = best_head(aer, largest=False), best_head(referent)
-    everyday = measures["everyday"]
-    return about | {
+    aer, everyday = measures["aer"]["predicts"], measures["everyday"]
+    i, j = best_head(aer, largest=False)
+    about |= {
         "everyday sentences": f"{everyday['translated']:.1%} of {everyday['sentences']} sentences that people type, none of them "
         f"from the grammar, are translated as a person did, {everyday['translated_later']:.1%} if right translations that were "
         f"accepted later count; {everyday['known']:.1%} of their words are in the vocabulary",
         "exact match": f"{measures['exact_match']:.1%} of {sample} are translated without an error",
         "alignment error": f"{aer[i][j]:.3f} in the best cross-attention head (layer {i}, head {j})",
-        "pronouns": f"for {referent[k][m]:.1%} of the pronouns, the translated word attends most to the noun that the pronoun "
-        f"stands for (layer {k}, head {m})",
     }
+    if "referent" in measures:
+        referent = measures["referent"]["predicts"]
+        i, j = best_head(referent)
+        about["pronouns"] = (f"for {referent[i][j]:.1%} of the pronouns, the translated word attends most to the noun that the "
+                             f"pronoun stands for (layer {i}, head {j})")
+    return about
 
 
 def continuations(model: Transformer, words: Vocabulary) -> str:

@@ -128,21 +128,23 @@ def attention_measures(
 ) -> dict[str, dict[str, list[list[float]]]]:
     """For each row convention, layer and head of cross-attention: AER and referent accuracy, with the true target as input.
 
-    {"aer": {"predicts": [layer][head], "reads": ...}, "referent": the same}.
+    {"aer": {"predicts": [layer][head], "reads": ...}, "referent": the same}. Without "referent" if no example has one.
     """
+    alignments, referents = [e.alignment for e in examples], [e.referent for e in examples]
     layers = range(model.config.n_decoder_layers)
     parts = [(part, _capture(model, part, vocabulary)) for part in _parts(examples)]
-    measures: dict[str, dict[str, list[list[float]]]] = {"aer": {}, "referent": {}}
+    measures: dict[str, dict[str, list[list[float]]]] = {"aer": {}, "referent": {}} if any(referents) else {"aer": {}}
     rows: tuple[Row, ...] = ("predicts", "reads")
     for row in rows:
         for name in measures:
             measures[name][row] = []
         for layer in layers:
             weights = _stacked([c[f"decoder.layers.{layer}.cross_attn.weights"] for _, c in parts])  # [N, H, T, S]
-            aer = alignment_error_rate(weights, [e.alignment for e in examples], row)
-            referent = referent_accuracy(weights, [e.referent for e in examples], row)
-            measures["aer"][row].append([round(float(x), 4) for x in aer])
-            measures["referent"][row].append([round(float(x), 4) for x in referent])
+            found = {"aer": alignment_error_rate(weights, alignments, row)}  # [H] each
+            if "referent" in measures:
+                found["referent"] = referent_accuracy(weights, referents, row)
+            for name, of_heads in found.items():
+                measures[name][row].append([round(float(x), 4) for x in of_heads])
     return measures
 
 

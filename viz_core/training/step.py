@@ -48,14 +48,17 @@ def train_step(
     """
     for group in optimizer.param_groups:
         group["lr"] = rate
-    own, pad = crew.rows(batch), model.config.pad_id(model.config.output_side)
-    share = 1.0 if crew is ALONE else int((own["labels"] != pad).sum()) / int((batch["labels"] != pad).sum())
+    own, share = crew.rows(batch), 1.0
+    if crew is not ALONE:
+        pad = model.config.pad_id(model.config.output_side)
+        share = int((own["labels"] != pad).sum()) / int((batch["labels"] != pad).sum())
     with torch.autocast(batch["labels"].device.type, torch.bfloat16, enabled=half):
         ids, labels = (own.get("source"), own.get("target")), own["labels"]
         if in_rows:
             mean, logits = loss_in_rows(model, *ids, labels), None
         else:
-            __, logits, mean = model(*ids, labels)
+            out = model(*ids, labels)
+            mean, logits = out.loss, out.logits
     optimizer.zero_grad()
     (mean * share).backward()
     mean = crew.add(model, mean.detach() * share)
