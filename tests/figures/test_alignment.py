@@ -29,12 +29,6 @@ def test_the_numbers_are_the_cards(card: Card) -> None:
             assert f"width:{x:.0%};" in style  # the fuller the better
 
 
-def test_without_a_pronoun_its_table_is_left_out() -> None:
-    measures = TRANSLATORS[0].measures
-    both, one = alignment_table(measures), alignment_table({name: x for name, x in measures.items() if name != "referent"})
-    assert [ET.tostring(table) for table in tables(one)] == [ET.tostring(table) for table in tables(both)][:1]
-
-
 def test_without_an_alignment_there_is_nothing_to_show() -> None:
     assert alignment_table({"loss": 1.0, "sentences": 5}) == ""
 

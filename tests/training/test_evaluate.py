@@ -1,7 +1,5 @@
 """Measures of attention against hand-made attention, and of translations against a model that is known."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -100,7 +98,7 @@ SAID = [
 def test_attention_is_measured_under_the_true_target() -> None:
     """Beside the measures of each sentence alone, run as the app runs it; batched in parts of any size."""
     model = build(CONFIG, seed=2)
-    measured = attention_measures(model, SAID * 120, WORDS)  # 360 examples: more than one part
+    measured = attention_measures(model, SAID * 120, [e for e in SAID if e.referent], WORDS)  # 360 examples: more than one part
     for layer in range(2):
         right, sure, links = np.zeros(2), 0, 0
         for e in SAID:
@@ -113,8 +111,6 @@ def test_attention_is_measured_under_the_true_target() -> None:
                     sure, links = sure + (len(places) == 1), links + 1
         np.testing.assert_allclose(measured["aer"]["predicts"][layer], 1 - right / (sure + links), atol=1e-4)
     assert [len(heads) for row in measured["referent"].values() for heads in row] == [2, 2, 2, 2]
-    without = [replace(e, referent=None) for e in SAID]
-    assert attention_measures(model, without, WORDS) == {"aer": attention_measures(model, SAID, WORDS)["aer"]}
 
 
 def test_translations_and_exact_match() -> None:

@@ -17,7 +17,7 @@ def alignment_table(measures: Mapping[str, Any]) -> str:
     """
     if "aer" not in measures:
         return ""
-    agreement, referents = [[1 - x for x in row] for row in measures["aer"][ROW]], measures.get("referent", {}).get(ROW)
+    agreement, referents = [[1 - x for x in row] for row in measures["aer"][ROW]], measures["referent"][ROW]
     return (
         ('<figure style="margin:12px 0;line-height:1.4"><figcaption style="font-weight:600">'
          + _("Cross-attention against the true alignment")
@@ -26,7 +26,7 @@ def alignment_table(measures: Mapping[str, Any]) -> str:
              "better head: look for the layer that aligns the words.", sentences=measures["sentences"])
          + '</div><div style="display:flex;flex-wrap:wrap;gap:24px">')
         + _grid(_("1 − alignment error rate (1 is best)"), agreement, agreement, "{:.3f}")
-        + (_grid(_("The word for a pronoun attends most to its referent"), referents, referents, "{:.0%}") if referents else "")
+        + _grid(_("The word for a pronoun attends most to its referent"), referents, referents, "{:.0%}")
         + "</div></figure>"
     )
 

@@ -9,6 +9,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from sys import intern
@@ -21,6 +22,7 @@ from viz_core.limits import megabytes
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary
 from viz_core.training.bilingual.glosses import glosses
+from viz_core.training.bilingual.sentences import Example
 from viz_core.training.bilingual.split import examples
 from viz_core.training.evaluate import attention_measures, best_head, everyday_score, exact_match, next_word
 from viz_core.training.loop import encode, train
@@ -31,6 +33,7 @@ from viz_core.weights.stored_card import StoredCard
 
 TRIAL = Path("trial-weights")  # the folder of a trial, inside the current folder
 RARE = 2  # words that fewer training sentences have are no words of the vocabulary
+PRONOUNS = 5  # held-out sentences for each pronoun that is measured
 Pair = tuple[Sequence[str], Sequence[str]]
 THREADS = 1  # with another number torch adds in another order, and the last digits differ; two cores train two checkpoints
 
@@ -146,10 +149,17 @@ def measure(model: Transformer, plan: Plan, vocabulary: Mapping[str, Vocabulary]
     score = everyday_score(model, vocabulary)
     shares = {"known": score.known, "translated": score.translated, "translated_later": score.translated_later}
     everyday = {"sentences": score.sentences, **{name: round(share, 4) for name, share in shares.items()}}
-    exact = exact_match(model, held_out, vocabulary)
+    resolved = pronouns(HELD_OUT_SEED, max(1, n // PRONOUNS))
     return measures | {
-        "everyday": everyday, "exact_match": round(exact, 4), **attention_measures(model, held_out, vocabulary)
+        "everyday": everyday, "exact_match": round(exact_match(model, held_out, vocabulary), 4), "pronouns": len(resolved),
+        **attention_measures(model, held_out, resolved, vocabulary),
     }
+
+
+@cache
+def pronouns(seed: int, n: int) -> tuple[Example, ...]:
+    """Held-out sentences with a pronoun for which Chinese says its noun again."""
+    return tuple(islice((e for e in examples(seed, held_out=True) if e.referent), n))
 
 
 def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: int) -> dict[str, str]:
@@ -168,21 +178,18 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
     }
     if not plan.translates:
         return about
-    aer, everyday = measures["aer"]["predicts"], measures["everyday"]
-    i, j = best_head(aer, largest=False)
-    about |= {
+    aer, referent = measures["aer"]["predicts"], measures["referent"]["predicts"]
+    (i, j), (k, m) = best_head(aer, largest=False), best_head(referent)
+    everyday = measures["everyday"]
+    return about | {
         "everyday sentences": f"{everyday['translated']:.1%} of {everyday['sentences']} sentences that people type, none of them "
         f"from the grammar, are translated as a person did, {everyday['translated_later']:.1%} if right translations that were "
         f"accepted later count; {everyday['known']:.1%} of their words are in the vocabulary",
         "exact match": f"{measures['exact_match']:.1%} of {sample} are translated without an error",
         "alignment error": f"{aer[i][j]:.3f} in the best cross-attention head (layer {i}, head {j})",
+        "pronouns": f"for {referent[k][m]:.1%} of {measures['pronouns']} held-out pronouns, the translated word attends most to "
+        f"the noun that the pronoun stands for (layer {k}, head {m})",
     }
-    if "referent" in measures:
-        referent = measures["referent"]["predicts"]
-        i, j = best_head(referent)
-        about["pronouns"] = (f"for {referent[i][j]:.1%} of the pronouns, the translated word attends most to the noun that the "
-                             f"pronoun stands for (layer {i}, head {j})")
-    return about
 
 
 def continuations(model: Transformer, words: Vocabulary) -> str:

@@ -4,7 +4,7 @@ Which row of a decoder belongs to a target word? Input position j reads word j -
 So each word has two rows: one predicts it, and the next one reads it. Every measure names its row.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -24,6 +24,7 @@ from viz_core.training.loop import encode
 
 T = TypeVar("T")
 Row = Literal["predicts", "reads"]
+ROWS: tuple[Row, ...] = ("predicts", "reads")
 LONGEST = 30  # words after which a translation is cut off
 
 
@@ -124,28 +125,29 @@ def known_share(vocabulary: Vocabulary) -> float:
 
 
 def attention_measures(
-    model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]
+    model: Transformer, examples: Sequence[Example], pronouns: Sequence[Example], vocabulary: Mapping[str, Vocabulary]
 ) -> dict[str, dict[str, list[list[float]]]]:
     """For each row convention, layer and head of cross-attention: AER and referent accuracy, with the true target as input.
 
-    {"aer": {"predicts": [layer][head], "reads": ...}, "referent": the same}. Without "referent" if no example has one.
+    pronouns: examples with a referent, on which its accuracy is measured; the error rate is that of all others, `examples`.
+    {"aer": {"predicts": [layer][head], "reads": ...}, "referent": the same}.
     """
-    alignments, referents = [e.alignment for e in examples], [e.referent for e in examples]
-    layers = range(model.config.n_decoder_layers)
+    alignments, referents = [e.alignment for e in examples], [e.referent for e in pronouns]
+    return {
+        "aer": _of_heads(model, examples, vocabulary, lambda weights, row: alignment_error_rate(weights, alignments, row)),
+        "referent": _of_heads(model, pronouns, vocabulary, lambda weights, row: referent_accuracy(weights, referents, row)),
+    }
+
+
+def _of_heads(
+    model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary],
+    measure: Callable[[np.ndarray, Row], np.ndarray],
+) -> dict[str, list[list[float]]]:
+    """measure(weights [N, H, T, S], row) -> [H], of each layer of cross-attention and each row convention."""
     parts = [(part, _capture(model, part, vocabulary)) for part in _parts(examples)]
-    measures: dict[str, dict[str, list[list[float]]]] = {"aer": {}, "referent": {}} if any(referents) else {"aer": {}}
-    rows: tuple[Row, ...] = ("predicts", "reads")
-    for row in rows:
-        for name in measures:
-            measures[name][row] = []
-        for layer in layers:
-            weights = _stacked([c[f"decoder.layers.{layer}.cross_attn.weights"] for _, c in parts])  # [N, H, T, S]
-            found = {"aer": alignment_error_rate(weights, alignments, row)}  # [H] each
-            if "referent" in measures:
-                found["referent"] = referent_accuracy(weights, referents, row)
-            for name, of_heads in found.items():
-                measures[name][row].append([round(float(x), 4) for x in of_heads])
-    return measures
+    names = [f"decoder.layers.{layer}.cross_attn.weights" for layer in range(model.config.n_decoder_layers)]
+    weights = [_stacked([capture[name] for _, capture in parts]) for name in names]  # [N, H, T, S] of each layer
+    return {row: [[round(float(x), 4) for x in measure(of_layer, row)] for of_layer in weights] for row in ROWS}
 
 
 def next_word(model: Transformer, data: Mapping[str, Tensor]) -> tuple[float, float]:
