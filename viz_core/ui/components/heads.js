@@ -29,6 +29,22 @@ function decode(bytes) {
   return header;
 }
 
+/* The pixels of all tiles below each other: of each cell that shares a pixel (`to`) the largest shade, in its colour. */
+function colour(shades, to, hidden, words, out) {
+  const cells = to.length, shown = new Uint8Array(hidden.length);
+  for (let from = 0, start = 0; from < shades.length; from += cells, start += shown.length) {
+    shown.fill(0);
+    for (let i = 0; i < cells; i++) {
+      const shade = shades[from + i], at = to[i];
+      if (shade > shown[at]) shown[at] = shade;
+    }
+    for (let i = 0; i < shown.length; i++) {
+      const shade = shown[i];
+      out[start + i] = hidden[i] && shade !== 255 ? words.blocked : words[shade];
+    }
+  }
+}
+
 class View {
   constructor(root) {
     this.root = root;
@@ -174,8 +190,9 @@ class Figure {
     Object.assign(this, { wide, high });
     this.scale = window.devicePixelRatio || 1;
     const [across, down] = [view.left + heads * (wide + GAP), view.top + layers * (high + GAP)];
-    for (const each of [canvas, base])
-      Object.assign(each, { width: Math.round(across * this.scale), height: Math.round(down * this.scale) });
+    const [width, height] = [Math.round(across * this.scale), Math.round(down * this.scale)];
+    if (base.width !== width || base.height !== height) // to set a size, even the same, makes a canvas anew
+      for (const each of [canvas, base]) Object.assign(each, { width, height });
     Object.assign(canvas.style, { width: `${across}px`, height: `${down}px` });
     this.node.style.width = view.fill ? `${Math.max(across, view.share)}px` : "";
     this.heading.append(this.title, ...(view.fill ? [this.legend] : []));
@@ -192,21 +209,15 @@ class Figure {
     const to = Uint32Array.from({ length: rows * cols }, (_, i) => // the pixel of a cell, the same in every tile
       Math.floor(Math.floor(i / cols) / group[0]) * c + Math.floor((i % cols) / group[1]));
     const hidden = new Uint8Array(r * c).fill(1);
-    const shown = new Uint8Array(r * c);
     for (let i = 0; i < rows * cols; i++)
       if (!grid.blocked[i]) hidden[to[i]] = 0;
     this.hidden = hidden.includes(1);
-    for (let layer = 0; layer < layers; layer++)
-      for (let head = 0; head < heads; head++) {
-        const from = (layer * heads + head) * rows * cols, start = (layer * heads + head) * r * c;
-        shown.fill(0);
-        for (let i = 0; i < to.length; i++)
-          if (shades[from + i] > shown[to[i]]) shown[to[i]] = shades[from + i];
-        for (let i = 0; i < shown.length; i++) out[start + i] = hidden[i] && shown[i] !== 255 ? words.blocked : words[shown[i]];
-      }
+    colour(shades, to, hidden, words, out);
     brush.putImageData(pixels, 0, 0); // all tiles below each other, once
     Object.assign(this, { picture, rows: r, cols: c });
     const pen = base.getContext("2d");
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.clearRect(0, 0, width, height);
     pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     this.drawTiles(pen);
     Object.assign(canvas.dataset, { kind: grid.kind, layers, heads, tile: wide, high, left: view.left, top: view.top, gap: GAP,
