@@ -28,6 +28,23 @@ def said() -> tuple[list[Example], Vocabulary, Vocabulary]:
     return found, Vocabulary(tuple(sorted(english | set(SLOTS)))), Vocabulary(tuple(sorted(chinese | set(SLOTS))))
 
 
+TITLED = Vocabulary((*SLOTS, "mr", "dr", "brown", "green", "is", "my", "a", "doctor", "."))
+
+
+@pytest.mark.parametrize(("sentence", "tokens", "read"), [
+    ("Mr. Brown is my doctor.", "Mr.|Brown|is|my|doctor|.", "mr <1> is my doctor ."),
+    ("mr Brown is a Dr.", "mr|Brown|is|a|Dr|.", "mr <1> is a dr ."),  # the last dot ends the sentence
+    ("my doctor is Dr. Green", "my|doctor|is|Dr.|Green", "my doctor is dr <1>"),
+    ("Dr. brown is green.", "Dr.|brown|is|green|.", "dr brown is green ."),
+    ("Brown is my doctor", "Brown|is|my|doctor", "brown is my doctor"),
+    ("my mr. Brown is Brown", "my|mr.|Brown|is|Brown", "my mr <1> is <1>"),  # the same word, the same slot
+    ("Mrs. Brown", "Mrs|.|Brown", "<1> . brown"),  # no word of this vocabulary
+])
+def test_a_title_keeps_its_dot_and_a_name_follows_it(sentence: str, tokens: str, read: str) -> None:
+    typed, ids = TITLED.read(sentence)
+    assert ("|".join(typed), ids) == (tokens, TITLED.encode(read.split()))
+
+
 def named(example: Example, rng: Random) -> dict[str, str]:
     """An invented name for each slot."""
     slots = [slot for slot in SLOTS if slot in example.source]

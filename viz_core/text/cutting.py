@@ -3,6 +3,7 @@
     t-shirt, twenty-two     known words of several pieces
     John's, the boys'       a word and its 's, where the vocabulary has 's as a word of its own
     7:30, $5, Jean-Luc      unknown words of several pieces, where the vocabulary has slots to carry them
+    Mr. Brown               a title with its dot, where the vocabulary has it without
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,6 +14,8 @@ import regex
 from viz_core.text.splitting import split_runs
 
 POSSESSIVE = "'s"
+TITLES = frozenset({"mr.", "mrs.", "ms.", "dr.", "prof.", "st."})
+"""Abbreviations whose dot ends no sentence."""
 APOSTROPHES, OPENING = ("'", "’"), ("'", "‘", "’")
 _ENDING = regex.compile(r"['’][sS]\Z")
 

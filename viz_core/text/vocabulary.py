@@ -18,7 +18,7 @@ from itertools import pairwise
 import regex
 
 from viz_core.language import translate as _
-from viz_core.text.cutting import OPENING, POSSESSIVE, Piece, cut, possessives, together
+from viz_core.text.cutting import OPENING, POSSESSIVE, TITLES, Piece, cut, possessives, together
 from viz_core.text.splitting import kind, split_characters
 from viz_core.text.tokenizer import SPECIALS, AnyTokenizer, sharing
 
@@ -128,8 +128,11 @@ class Vocabulary:
         """The ids of a sentence, and the words in its slots."""
         carried, slots, ids = list(self.carried), self._index.slots, []
         numbers = {_plain(word): number for number, word in enumerate(carried[: len(slots)])}
+        titled = False
         for token, word in pieces:
-            number, id = numbers.get(_plain(word)), self._id(word)
+            name = titled and token[:1].isupper() and bool(slots)  # Mr. Brown is nobody's colour
+            number, id = numbers.get(_plain(word)), 0 if name else self._id(word)
+            titled = f"{_plain(word).removesuffix('.')}." in TITLES and self._known(word)
             if number is None and not id and len(carried) < len(slots) and _IS_WORD.search(word):
                 number = numbers[_plain(word)] = len(carried)
                 carried.append(token)
@@ -138,25 +141,27 @@ class Vocabulary:
 
     def _id(self, word: str) -> int:
         """The id of a word that can be typed; 0 if it is unknown."""
-        known = self._index.known
-        return known.get(word) or known.get(_plain(word), 0)
+        known, plain = self._index.known, _plain(word)
+        return known.get(word) or known.get(plain) or (known.get(plain[:-1], 0) if plain in TITLES else 0)
 
     # --- Where words begin and end ---
     def _pieces(self, sentence: str) -> list[Piece]:
         chunks = sentence.split()
         found: list[Piece] = []
         quoted = False
-        for chunk in chunks:
-            pieces = [piece for part in self._parts(chunk) for piece in self._split_run(part, spaced=len(chunks) > 1)]
+        for i, chunk in enumerate(chunks, start=1):
+            parts = self._parts(chunk, last=i == len(chunks))
+            pieces = [piece for part in parts for piece in self._split_run(part, spaced=len(chunks) > 1)]
             if self._id(POSSESSIVE):
                 quoted = quoted or chunk.startswith(OPENING)
                 pieces = list(possessives(pieces, self._known, quoted=quoted))
             found += pieces
         return found
 
-    def _parts(self, chunk: str) -> Iterable[Piece]:
-        """A known or carried word between spaces is one token, so what a model wrote comes back as it was."""
-        whole = chunk in self._index.known or chunk in self.carried
+    def _parts(self, chunk: str, *, last: bool) -> Iterable[Piece]:
+        """A known or carried word between spaces is one token, so what a model wrote comes back as it was; so is a title."""
+        title = not last and chunk.lower() in TITLES and self._known(chunk)
+        whole = title or chunk in self._index.known or chunk in self.carried
         return [Piece(chunk, chunk)] if whole else cut(chunk, self._index.together, self._known)
 
     def _known(self, word: str) -> bool:
