@@ -17,7 +17,6 @@ from viz_core.training.bilingual.predicates import is_skill
 
 _ONE = re.compile(r"~(?:be|was)(?: not| also| still| always| really| such)* an? ")
 """Fixed words that say what one person is: with them the subject is not we or they, as in "we are a student"."""
-_CHINESE_MARKS = {".": "。", "?": "？", "!": "！"}
 _PART = re.compile(r"\||(?<= )([,.?!])(?= )")
 _FORMS = {"do": "base", "once": "base", "third": "third", "done": "past", "did": "past", "ing": "ing", "been": "participle",
           "gone": "participle", "seen": "participle", "does": "base"}
@@ -75,7 +74,7 @@ def called_out(s: Speaker) -> Phrase:
 def two_sentences(s: Speaker) -> Phrase:
     """Where is my bag? I can't find it: two short sentences, the first with its mark."""
     mark = s.often({".": 5, "?": 3, "!": 1})
-    return join([_any(s, mark), pair(mark, _CHINESE_MARKS[mark]), told(s)])
+    return join([_any(s, mark), pair(mark, INNER[mark]), told(s)])
 
 
 def clause(s: Speaker) -> Phrase:
