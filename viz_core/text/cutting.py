@@ -14,8 +14,8 @@ import regex
 from viz_core.text.splitting import split_runs
 
 POSSESSIVE = "'s"
-TITLES = frozenset({"mr.", "mrs.", "ms.", "dr.", "prof.", "st."})
-"""Abbreviations whose dot ends no sentence."""
+TITLES = frozenset({"mr", "mrs", "ms", "dr", "prof", "st"})
+"""Abbreviations behind which a name comes, and whose dot ends no sentence."""
 APOSTROPHES, OPENING = ("'", "’"), ("'", "‘", "’")
 _ENDING = regex.compile(r"['’][sS]\Z")
 
@@ -37,7 +37,7 @@ _HAN = regex.compile(r"\p{Han}")
 
 
 class Piece(NamedTuple):
-    """A token as typed, and the word that it is looked up as: the ’ of boys’ is 's."""
+    """A token as typed, and the word that it is looked up as: the ’ of boys’ is 's, and Mr. is Mr."""
 
     token: str
     word: str

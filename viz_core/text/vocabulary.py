@@ -132,7 +132,7 @@ class Vocabulary:
         for token, word in pieces:
             name = titled and token[:1].isupper() and bool(slots)  # Mr. Brown is nobody's colour
             number, id = numbers.get(_plain(word)), 0 if name else self._id(word)
-            titled = f"{_plain(word).removesuffix('.')}." in TITLES and self._known(word)
+            titled = _plain(word) in TITLES and self._known(word)
             if number is None and not id and len(carried) < len(slots) and _IS_WORD.search(word):
                 number = numbers[_plain(word)] = len(carried)
                 carried.append(token)
@@ -141,8 +141,8 @@ class Vocabulary:
 
     def _id(self, word: str) -> int:
         """The id of a word that can be typed; 0 if it is unknown."""
-        known, plain = self._index.known, _plain(word)
-        return known.get(word) or known.get(plain) or (known.get(plain[:-1], 0) if plain in TITLES else 0)
+        known = self._index.known
+        return known.get(word) or known.get(_plain(word), 0)
 
     # --- Where words begin and end ---
     def _pieces(self, sentence: str) -> list[Piece]:
@@ -159,9 +159,11 @@ class Vocabulary:
         return found
 
     def _parts(self, chunk: str, *, last: bool) -> Iterable[Piece]:
-        """A known or carried word between spaces is one token, so what a model wrote comes back as it was; so is a title."""
-        title = not last and chunk.lower() in TITLES and self._known(chunk)
-        whole = title or chunk in self._index.known or chunk in self.carried
+        """A known or carried word between spaces is one token, so what a model wrote comes back as it was; so is a title's dot."""
+        whole = chunk in self._index.known or chunk in self.carried
+        title = chunk.removesuffix(".")
+        if not (whole or last) and title != chunk and _plain(title) in TITLES and self._known(title):
+            return [Piece(chunk, title)]
         return [Piece(chunk, chunk)] if whole else cut(chunk, self._index.together, self._known)
 
     def _known(self, word: str) -> bool:
