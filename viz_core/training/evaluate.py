@@ -129,7 +129,7 @@ def attention_measures(
 ) -> dict[str, dict[str, list[list[float]]]]:
     """For each row convention, layer and head of cross-attention: AER and referent accuracy, with the true target as input.
 
-    pronouns: examples with a referent, on which its accuracy is measured; the error rate is that of all others, `examples`.
+    The error rate is measured on `examples`, the accuracy on `pronouns`: examples that have a referent.
     {"aer": {"predicts": [layer][head], "reads": ...}, "referent": the same}.
     """
     alignments, referents = [e.alignment for e in examples], [e.referent for e in pronouns]
