@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -241,6 +241,21 @@ def test_one_word_exchanged_moves_the_head(serve: Callable[..., str], turn_to: C
     button(page, "att_swap").click()
     idle(page)
     assert page.locator('canvas[data-title="A − B"]').count() == 0
+
+
+def test_the_tiles_of_a_sentence_are_alike_after_those_of_another(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    source = quote("the cat sat\nthe small dog chased the cat on the mat")  # the first is padded, so part of it is masked
+    page = turn_to(f"{serve()}/attention?source={source}")
+    canvas = page.locator('canvas[data-kind="encoder"]')
+    drawn = []
+    for sentence in (None, "Sentence 2", "Sentence 1"):
+        before = canvas.get_attribute("data-shades")
+        if sentence:
+            page.get_by_test_id("stButtonGroup").get_by_role("radio", name=sentence, exact=True).click()
+            has(canvas, "shades", re.compile(f"^(?!{before}$)"))
+        idle(page)
+        drawn.append(canvas.evaluate("canvas => canvas.toDataURL()"))
+    assert drawn[0] == drawn[2] != drawn[1]
 
 
 def test_pointing_at_a_tile_says_the_picked_pairs_weight_there(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
