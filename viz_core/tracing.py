@@ -89,6 +89,10 @@ class Tracer:
         """The records as numpy arrays; from a GPU they are copied here, once."""
         return {name: (x.detach() if x.requires_grad else x).cpu().numpy() for name, x in self._records.items()}
 
+    def tensors(self) -> list[Tensor]:
+        """The records as they flow on, for a loss of their own."""
+        return list(self._records.values())
+
     def gradients(self, loss: Tensor) -> dict[str, np.ndarray]:
         """∂loss/∂stage for every recorded stage on the loss's path. Touches no parameter's `.grad`."""
         if not self._live:

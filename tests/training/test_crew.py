@@ -21,6 +21,8 @@ REAL = torch.arange(5) < torch.randint(2, 6, (40, 1), generator=IDS)  # [N, T]: 
 DATA = {
     "source": torch.randint(1, 10, (40, 6), generator=IDS), "target": torch.randint(1, 10, (40, 5), generator=IDS) * REAL,
     "labels": torch.randint(1, 10, (40, 5), generator=IDS) * REAL,
+    "alignment": torch.randint(0, 64, (40, 5), generator=IDS) * REAL,
+    "referents": torch.randint(0, 64, (40, 5), generator=IDS) * REAL,
 }
 RECIPE = Recipe(steps=6, batch=7, peak=1e-2, warmup=2)
 
@@ -29,20 +31,23 @@ def weights(model: nn.Module) -> Tensor:
     return nn.utils.parameters_to_vector(model.parameters()).detach()
 
 
-def test_two_processes_take_the_steps_of_one() -> None:
+@pytest.mark.parametrize(("changes", "rounding"), [({}, 1e-5), ({"guide": 0.5}, 1e-5), ({"matrices": 0.02}, 1e-3)], ids=str)
+def test_two_processes_take_the_steps_of_one(changes: dict[str, float], rounding: float) -> None:
+    """Muon computes its steps in bfloat16, so what is rounded elsewhere differs by more."""
+    recipe = replace(RECIPE, **changes)  # type: ignore[arg-type]
     one, two = Transformer(CONFIG, 0), Transformer(CONFIG, 0)
     told: list[int] = []
-    alone = train(one, DATA, RECIPE)
-    both = train(two, DATA, replace(RECIPE, processes=2), lambda step, loss: told.append(step))
-    assert told == [1, 2, 3, 4, 5, 6] and both == pytest.approx(alone, rel=1e-5)
-    torch.testing.assert_close(weights(two), weights(one), atol=2e-5, rtol=0)
+    alone = train(one, DATA, recipe)
+    both = train(two, DATA, replace(recipe, processes=2), lambda step, loss: told.append(step))
+    assert told == [1, 2, 3, 4, 5, 6] and both == pytest.approx(alone, rel=rounding)
+    torch.testing.assert_close(weights(two), weights(one), atol=2 * rounding, rtol=0)
     assert not torch.equal(weights(two), weights(Transformer(CONFIG, 0)))
 
 
 def fails_elsewhere(crew: Crew, model: nn.Module) -> None:
     if crew.rank:
         raise ValueError("on purpose")
-    crew.add(model, torch.zeros(()))
+    crew.add(model, torch.zeros(2))
 
 
 def test_a_process_that_ends_ends_the_others() -> None:

@@ -8,13 +8,14 @@ a trial, which writes to a folder of its own.
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from sys import intern
 from typing import Any
 
+import numpy as np
 import torch
 
 from viz_core.generate import generate
@@ -25,6 +26,7 @@ from viz_core.training.bilingual.glosses import glosses
 from viz_core.training.bilingual.sentences import Example
 from viz_core.training.bilingual.split import examples
 from viz_core.training.evaluate import attention_measures, best_head, everyday_score, exact_match, next_word
+from viz_core.training.guide import ALIGNS, REFERS, Links, as_bits, guided_layer
 from viz_core.training.loop import encode, train
 from viz_core.training.plans import DATA_SEED, HELD_OUT_SEED, MEASURED, PLANS, SENTENCES, SHOWN, STARTS, Plan, Recipe
 from viz_core.weights.catalogue import SHIPPED
@@ -35,6 +37,7 @@ TRIAL = Path("trial-weights")  # the folder of a trial, inside the current folde
 RARE = 2  # words that fewer training sentences have are no words of the vocabulary
 PRONOUNS = 5  # held-out sentences for each pronoun that is measured
 Pair = tuple[Sequence[str], Sequence[str]]
+Bits = tuple[np.ndarray, np.ndarray]
 THREADS = 1  # with another number torch adds in another order, and the last digits differ; two cores train two checkpoints
 
 
@@ -66,12 +69,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             vocabulary = {side: Vocabulary(tuple(known)) for side, known in stored.vocabulary.items()}
             describe(name, PLANS[name], _recipe(name, chosen), vocabulary, chosen.sentences, chosen.measured, folder)
         return
-    training_sentences = sentences(DATA_SEED, chosen.sentences)
+    training_sentences, bits = sentences(DATA_SEED, chosen.sentences)
     folder.mkdir(parents=True, exist_ok=True)
     if changed:
         print(f"This is a trial with {changed}. Its files go to {folder}, and the shipped weights do not change.", flush=True)
     for name in names:
-        make(name, PLANS[name], _recipe(name, chosen), training_sentences, chosen.measured, folder)
+        make(name, PLANS[name], _recipe(name, chosen), training_sentences, bits, chosen.measured, folder)
         print(f"{name}: written to {folder / name}.safetensors and {name}.json", flush=True)
 
 
@@ -88,19 +91,33 @@ def unlike_shipped(chosen: argparse.Namespace, names: Sequence[str]) -> str:
     return " ".join(f"--{o} {n}" for o, n in given.items() if n is not None and shipped[o] != {n})
 
 
-def sentences(seed: int, n: int) -> list[Pair]:
-    """The training sentences as words of both languages. Words are one object each: there are millions of them."""
+def sentences(seed: int, n: int) -> tuple[list[Pair], Bits]:
+    """The training sentences as words of both languages, with their alignment and their referents as bits (`as_bits`).
+
+    Words are one object each: there are millions of them.
+    """
     shown = [source for source, __ in SHOWN]
-    found = islice(examples(seed, without=shown), n)
-    return [(tuple(map(intern, e.source)), tuple(map(intern, e.target))) for e in found]
+    found: list[Pair] = []
+
+    def links() -> Iterator[Links]:
+        for e in islice(examples(seed, without=shown), n):
+            found.append((tuple(map(intern, e.source)), tuple(map(intern, e.target))))
+            yield e.alignment, e.referent
+
+    bits = as_bits(links())
+    return found, bits
 
 
-def make(name: str, plan: Plan, recipe: Recipe, training_sentences: Sequence[Pair], n_measured: int, folder: Path) -> None:
+def make(
+    name: str, plan: Plan, recipe: Recipe, training_sentences: Sequence[Pair], bits: Bits, n_measured: int, folder: Path
+) -> None:
     """Train one checkpoint, write its tensors, measure what was written, and write its card."""
     vocabulary = plan.vocabulary(*(words(side) for side in zip(*training_sentences, strict=True)))
     config = plan.sized(vocabulary)
     model = Transformer(config, recipe.seed)
     data = encode(config, pairs(plan, training_sentences), vocabulary)
+    if recipe.guide:
+        data |= dict(zip(("alignment", "referents"), map(torch.from_numpy, bits), strict=True))
     train(model, data, recipe, lambda step, loss: report(name, step, loss))
     save(model, folder / f"{name}.safetensors", torch.float16)
     describe(name, plan, recipe, vocabulary, len(training_sentences), n_measured, folder)
@@ -171,7 +188,7 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
         "data": f"{n_sentences:,} sentences that a grammar generated (seed {DATA_SEED}). They leave out one in twenty of all "
         "combinations of content words, such as cat, sit and mat, and the examples shown here. Unknown words and names are "
         "numbered slots.",
-        "training": f"{recipe.steps:,} steps of {recipe.batch} sentences with Adam, learning rate up to {recipe.peak:g}, "
+        "training": f"{recipe.steps:,} steps of {recipe.batch} sentences with {_optimizer(recipe)}, "
         f"dropout {plan.config.dropout:g}, seed {recipe.seed}{', matrix products in bfloat16' if recipe.half else ''}"
         f"{f', {recipe.processes} processes' if recipe.processes > 1 else ''}",
         "next word": f"loss {measures['loss']:.4f}, right in {measures['next_word']:.1%}, on {sample}",
@@ -189,7 +206,27 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
         "alignment error": f"{aer[i][j]:.3f} in the best cross-attention head (layer {i}, head {j})",
         "pronouns": f"for {referent[k][m]:.1%} of {measures['pronouns']} held-out pronouns, the translated word attends most to "
         f"the noun that the pronoun stands for (layer {k}, head {m})",
+    } | (_taught(plan, aer, referent) if recipe.guide else {})
+
+
+def _taught(plan: Plan, aer: Sequence[Sequence[float]], referent: Sequence[Sequence[float]]) -> dict[str, str]:
+    """Which heads were taught where to look, and how well the best of the others found it out for themselves."""
+    layer = guided_layer(plan.config)
+    errors, rights = np.array(aer), np.array(referent)
+    errors[layer, ALIGNS], rights[layer, REFERS] = np.inf, -np.inf
+    (i, j), (k, m) = best_head(errors.tolist(), largest=False), best_head(rights.tolist())
+    return {
+        "taught heads": f"two heads of cross-attention learned the true alignment of the training sentences along with the "
+        f"translation: head {ALIGNS} of layer {layer} which words a word comes from, head {REFERS} which noun a pronoun stands "
+        f"for. Of the other heads, the best has an alignment error of {errors[i, j]:.3f} (layer {i}, head {j}), and the best finds "
+        f"the noun of {rights[k, m]:.1%} of the pronouns (layer {k}, head {m})",
     }
+
+
+def _optimizer(recipe: Recipe) -> str:
+    """The optimizers with their learning rates."""
+    adam = f"Adam, learning rate up to {recipe.peak:g}"
+    return f"Muon for the matrices of the layers, learning rate up to {recipe.matrices:g}, and {adam}" if recipe.matrices else adam
 
 
 def continuations(model: Transformer, words: Vocabulary) -> str:

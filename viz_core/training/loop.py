@@ -1,4 +1,4 @@
-"""The training loop, with one step of Adam for each batch of sentences."""
+"""The training loop, with one step for each batch of sentences: of Adam, or of Muon and Adam."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -10,6 +10,7 @@ from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary, pad
 from viz_core.training.crew import Crew, together
+from viz_core.training.muon import MuonAndAdam
 from viz_core.training.plans import Recipe
 from viz_core.training.step import adam, repeatable, train_step
 
@@ -45,22 +46,23 @@ def pad_ids(config: TransformerConfig) -> dict[str, int]:
 def batches(data: Mapping[str, Tensor], pads: Mapping[str, int], size: int, seed: int) -> Iterator[dict[str, Tensor]]:
     """An endless sequence of batches, with every sentence once per epoch; similar lengths together, to save padding.
 
-    pads: the id of padding in each of the data.
+    pads: the id of padding in each of the data. Others are padded with 0 and do not count as length.
     """
     rng = np.random.default_rng(seed)
-    lengths = sum((x != pads[name]).sum(dim=1) for name, x in data.items()).numpy()  # type: ignore[union-attr]  # [N]
+    lengths = sum((x != pads[name]).sum(dim=1) for name, x in data.items() if name in pads).numpy()  # type: ignore[union-attr]  # [N]
     while True:
         order = rng.permutation(len(lengths))  # [N]
         pools = np.array_split(order, max(1, len(order) // (32 * size)))
         pools = [pool[np.argsort(lengths[pool], kind="stable")] for pool in pools]
         cuts = [cut for pool in pools for cut in np.array_split(pool, max(1, len(pool) // size))]
         for i in rng.permutation(len(cuts)):
-            yield {name: trimmed(x[torch.from_numpy(cuts[i])], pads[name]) for name, x in data.items()}
+            yield {name: trimmed(x[torch.from_numpy(cuts[i])], pads.get(name, 0)) for name, x in data.items()}
 
 
 def trimmed(ids: Tensor, pad_id: int) -> Tensor:
     """[B, T] without the columns at the end that are padding in every row."""
-    return ids[:, : int((ids != pad_id).sum(dim=1).max())]
+    used = (ids != pad_id).any(dim=0)  # [T]
+    return ids[:, : int((used * torch.arange(1, len(used) + 1)).max())]
 
 
 # --- Learning ---------------------------------------------------------------------------------------------------------
@@ -78,12 +80,17 @@ def train(
 def _fit(
     crew: Crew, model: Transformer, data: Mapping[str, Tensor], recipe: Recipe, report: Callable[[int, float], None] | None = None
 ) -> list[float]:
-    optimizer = adam(model, recipe.betas, eps=1e-9)
+    optimizer: torch.optim.Optimizer | MuonAndAdam
+    if recipe.matrices:
+        optimizer = MuonAndAdam(model, recipe.matrices / recipe.peak, recipe.betas, eps=1e-9, crew=crew)
+    else:
+        optimizer = adam(model, recipe.betas, eps=1e-9)
     losses: list[float] = []
     with repeatable(recipe.seed + crew.rank):
         model.train()
         for step, batch in zip(range(recipe.steps), batches(data, pad_ids(model.config), recipe.batch, recipe.seed), strict=False):
-            taken = train_step(model, optimizer, batch, recipe.rate(step), recipe.clip, half=recipe.half, in_rows=True, crew=crew)
+            taken = train_step(model, optimizer, batch, recipe.rate(step), recipe.clip, half=recipe.half, in_rows=True,
+                               guide=recipe.guide, crew=crew)
             if not taken.finite:
                 raise FloatingPointError(f"the loss at step {step + 1} is {taken.loss} and the norm of its gradient {taken.norm}.")
             losses.append(taken.loss)

@@ -13,18 +13,21 @@ from torch.nn import functional as F
 
 from viz_core.model.masks import make_masks
 from viz_core.model.transformer import Transformer
+from viz_core.tracing import NO_TAP, Tap
 
 ROWS = 128  # times 5,000 words in single precision: 2.6 MB
 
 
-def loss_in_rows(model: Transformer, source: Tensor | None, target: Tensor | None, labels: Tensor) -> Tensor:
+def loss_in_rows(
+    model: Transformer, source: Tensor | None, target: Tensor | None, labels: Tensor, tap: Tap = NO_TAP
+) -> Tensor:
     """The mean cross-entropy [] that `model(source, target, labels).loss` is, with the same gradients.
 
     The logits of all rows are never there at once. A probability too small for its number format counts as the smallest one, so
     the loss of a label is at most 87 in single precision.
     """
     assert model.head is not None
-    hidden = model.hidden(source, target, make_masks(model.config, source, target)).flatten(0, 1)  # [B·T, D]
+    hidden = model.hidden(source, target, make_masks(model.config, source, target), tap).flatten(0, 1)  # [B·T, D]
     labels = labels.flatten()  # [B·T]
     real = labels != model.config.pad_id(model.config.output_side)  # [B·T]
     if torch.is_autocast_enabled(labels.device.type):

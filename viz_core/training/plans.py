@@ -30,6 +30,8 @@ class Recipe:
     seed: int = 0
     half: bool = False  # matrix products in bfloat16
     processes: int = 1  # that share each batch
+    matrices: float = 0.0  # Muon's learning rate for the matrices of the layers at the peak; 0: Adam for all parameters
+    guide: float = 0.0  # the weight of the loss of two heads that are taught where to look; 0: none is
 
     def rate(self, step: int) -> float:
         """The learning rate of a step, counted from 0."""

@@ -10,8 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from viz_core.model.transformer import Transformer
+from viz_core.tracing import NO_TAP, Tracer
 from viz_core.training.crew import ALONE, Crew
+from viz_core.training.guide import guided_layer, guided_loss
 from viz_core.training.loss import loss_in_rows
+from viz_core.training.muon import MuonAndAdam
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,7 @@ class Step:
     """What one step saw, before it changed a parameter."""
 
     loss: float  # mean cross-entropy over the labels that are not padding
+    guided: float  # the loss of the heads that are taught where to look, divided by the same number; 0 if none is
     norm: float  # of the whole gradient, before it is clipped
     norms: tuple[float, ...]  # of the parts of the gradient that were asked for, before it is clipped
     logits: Tensor | None  # [B, T, W]; None if the loss was computed some rows at a time
@@ -35,8 +39,9 @@ def adam(model: nn.Module, betas: tuple[float, float] = (0.9, 0.999), eps: float
 
 
 def train_step(
-    model: Transformer, optimizer: torch.optim.Optimizer, batch: Mapping[str, Tensor], rate: float, clip: float = math.inf,
-    parts: Sequence[Sequence[nn.Parameter]] = (), half: bool = False, in_rows: bool = False, crew: Crew = ALONE,
+    model: Transformer, optimizer: torch.optim.Optimizer | MuonAndAdam, batch: Mapping[str, Tensor], rate: float,
+    clip: float = math.inf, parts: Sequence[Sequence[nn.Parameter]] = (), half: bool = False, in_rows: bool = False,
+    guide: float = 0.0, crew: Crew = ALONE,
 ) -> Step:
     """Forward, backward, clip, update. batch: ids of "source", "target" and "labels", as the architecture needs.
 
@@ -44,28 +49,35 @@ def train_step(
     half: matrix products in bfloat16 (torch.autocast); the parameters, the softmax and the loss stay in single precision.
     in_rows: the loss is computed some rows at a time (`loss_in_rows`), which costs less with a large vocabulary; there are no
     logits then.
+    guide: the weight of `guided_loss`, for which the batch has "alignment" and "referents", too; only with in_rows.
     crew: the processes that share this batch; each reads its own rows, and the step is that of the whole batch.
     """
     for group in optimizer.param_groups:
-        group["lr"] = rate
+        group["lr"] = rate * group.get("times", 1.0)
     own, share = crew.rows(batch), 1.0
     if crew is not ALONE:
         pad = model.config.pad_id(model.config.output_side)
         share = int((own["labels"] != pad).sum()) / int((batch["labels"] != pad).sum())
     with torch.autocast(batch["labels"].device.type, torch.bfloat16, enabled=half):
         ids, labels = (own.get("source"), own.get("target")), own["labels"]
+        tracer = Tracer(keep=[f"decoder.layers.{guided_layer(model.config)}.cross_attn.weights"])
         if in_rows:
-            mean, logits = loss_in_rows(model, *ids, labels), None
+            mean, logits = loss_in_rows(model, *ids, labels, tracer if guide else NO_TAP), None
         else:
             out = model(*ids, labels)
             mean, logits = out.loss, out.logits
+        guided = torch.zeros_like(mean)
+        if guide:
+            (weights,) = tracer.tensors()
+            real = (labels != model.config.pad_id(model.config.output_side)).sum()
+            guided = guided_loss(weights, own["alignment"], own["referents"]) / real
     optimizer.zero_grad()
-    (mean * share).backward()
-    mean = crew.add(model, mean.detach() * share)
+    ((mean + guide * guided) * share).backward()
+    mean, guided = crew.add(model, torch.stack([mean, guided]).detach() * share)
     norms = [nn.utils.get_total_norm([p.grad for p in part if p.grad is not None]) for part in parts]
     norm = nn.utils.clip_grad_norm_(model.parameters(), clip)
-    loss, total, *rest = torch.stack([mean, norm, *norms]).tolist()
-    step = Step(loss, total, tuple(rest), None if logits is None else logits.detach())
+    loss, found, total, *rest = torch.stack([mean, guided, norm, *norms]).tolist()
+    step = Step(loss, found, total, tuple(rest), None if logits is None else logits.detach())
     if step.finite:
         optimizer.step()
     return step

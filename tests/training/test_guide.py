@@ -1,0 +1,97 @@
+"""The loss of heads that are taught where to look, against the same sum written word by word."""
+
+import math
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+import torch
+
+from viz_core.config import TransformerConfig
+from viz_core.model.transformer import Transformer
+from viz_core.run import Batch, trace
+from viz_core.text import Vocabulary
+from viz_core.training.bilingual.split import examples
+from viz_core.training.guide import ALIGNS, PRONOUNS, REFERS, as_bits, guided_layer, guided_loss
+from viz_core.training.loop import batches, encode, pad_ids, train
+from viz_core.training.plans import Recipe
+
+WORDS = Vocabulary(tuple("abcdef"))
+CONFIG = TransformerConfig(
+    d_model=32, n_heads=2, n_encoder_layers=1, n_decoder_layers=2, source_vocab_size=10, target_vocab_size=10, dropout=0.0
+)
+
+
+def test_bits_say_what_the_examples_say() -> None:
+    found = list(islice(examples(3), 200))
+    alignment, referents = as_bits((e.alignment, e.referent) for e in found)
+    assert alignment.shape == referents.shape == (200, max(len(e.target) for e in found))
+    for i, e in enumerate(found):
+        read = [tuple(s for s in range(31) if bits >> s & 1) for bits in alignment[i].tolist()]
+        assert read[: len(e.target)] == e.alignment and not any(read[len(e.target) :])
+        nouns = {(t, s) for t, bits in enumerate(referents[i].tolist()) for s in range(31) if bits >> s & 1}
+        assert nouns == ({e.referent} if e.referent else set())
+    assert any(e.referent for e in found)
+
+
+def test_a_source_that_is_too_long_for_bits_is_refused() -> None:
+    assert as_bits([([(30,)], None)])[0].tolist() == [[1 << 30]]
+    with pytest.raises(ValueError, match="more than 31 words"):
+        as_bits([([(31,)], None)])
+
+
+def test_the_loss_is_the_sum_over_words() -> None:
+    g = torch.Generator().manual_seed(0)
+    weights = torch.randn(3, 4, 5, 6, generator=g, dtype=torch.float64).softmax(dim=-1)  # [B, H, T, S]
+    alignment = torch.randint(0, 1 << 6, (3, 4), generator=g, dtype=torch.int32)  # one row fewer: that of <eos>
+    referents = torch.tensor([[0, 0, 0, 0], [0, 4, 0, 0], [1, 0, 0, 0]], dtype=torch.int32)
+    alignment[0, 2] = 0
+    wanted = 0.0
+    for bits, head, times in ((alignment, ALIGNS, 1.0), (referents, REFERS, PRONOUNS)):
+        for b in range(3):
+            for t in range(4):
+                right = [float(weights[b, head, t, s]) for s in range(6) if int(bits[b, t]) >> s & 1]
+                wanted -= times * math.log(sum(right)) if right else 0.0
+    assert float(guided_loss(weights, alignment, referents)) == pytest.approx(wanted, rel=1e-12)
+    assert float(guided_loss(weights, alignment[:, :0], referents[:, :0])) == 0
+
+
+def test_a_weight_of_nothing_has_a_finite_loss() -> None:
+    weights = torch.tensor([1.0, 0.0]).expand(1, 2, 1, 2).clone().requires_grad_()
+    loss = guided_loss(weights, torch.tensor([[2]], dtype=torch.int32), torch.tensor([[0]], dtype=torch.int32))
+    loss.backward()
+    assert 10 < loss.item() < 20 and weights.grad is not None and weights.grad.isfinite().all()
+
+
+def test_links_stay_with_their_sentence_in_batches() -> None:
+    """Zeros in the middle are words without links, not padding."""
+    pairs = [(["a"] * (1 + i % 5), ["b"] * (1 + i % 7)) for i in range(60)]
+    links = [([((i + j) % len(source),) if j % 3 == 1 else () for j in range(len(target))], None)
+             for i, (source, target) in enumerate(pairs)]
+    data = encode(CONFIG, pairs, {"source": WORDS, "target": WORDS}) | {"alignment": torch.from_numpy(as_bits(links)[0])}
+    data["number"] = torch.arange(1, 61)[:, None]
+    for batch in islice(batches(data, pad_ids(CONFIG), 8, 0), 7):
+        for i, row in zip(batch["number"].flatten().tolist(), batch["alignment"], strict=True):
+            whole = data["alignment"][i - 1]
+            assert torch.equal(row, whole[: len(row)]) and not whole[len(row) :].any()
+            assert len(row) <= batch["labels"].shape[1]
+
+
+def test_a_head_learns_where_to_look_and_the_others_are_left_alone() -> None:
+    """Every word is copied from its mirror place: the taught head looks there, and it does not without a guide."""
+    sources = [[x, y, z] for x in WORDS.words for y in WORDS.words for z in WORDS.words]
+    pairs = [(source, source[::-1]) for source in sources]
+    vocabulary = {"source": WORDS, "target": WORDS}
+    data = encode(CONFIG, pairs, vocabulary)
+    bits = as_bits([([(2,), (1,), (0,)], (0, 0)) for _ in pairs])
+    data |= dict(zip(("alignment", "referents"), map(torch.from_numpy, bits), strict=True))
+    looks = {}
+    for guide in (0.0, 0.5):
+        model = Transformer(CONFIG, 0)
+        train(model, data, Recipe(steps=120, batch=36, peak=3e-3, warmup=10, guide=guide))
+        ids = {side: data[side].numpy() for side in ("source", "target", "labels")}
+        name = f"decoder.layers.{guided_layer(CONFIG)}.cross_attn.weights"
+        weights = trace(model, Batch(ids, {}), keep=[name])[name]  # [B, H, T, S]
+        looks[guide] = (weights[:, ALIGNS, [0, 1, 2], [2, 1, 0]].mean(), weights[:, REFERS, 0, 0].mean())
+    assert guided_layer(CONFIG) == 0 and guided_layer(replace(CONFIG, n_decoder_layers=1)) == 0
+    assert min(looks[0.5]) > 0.8 and max(looks[0.0]) < 0.7, looks
