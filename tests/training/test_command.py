@@ -68,6 +68,19 @@ def test_a_new_plan_is_trained_and_measured(tmp_path: Path, monkeypatch: pytest.
     load(tmp_path / "new.safetensors", card.config)
 
 
+def test_a_card_says_which_heads_were_taught(tmp_path: Path) -> None:
+    """And how well the others do: the best that is left of its own measures, without those two."""
+    main(["translator", "translator-learned", *QUICK, str(tmp_path)])
+    taught, other = (StoredCard.read(tmp_path / f"{name}.json") for name in ("translator", "translator-learned"))
+    assert "taught" not in other.measures and "taught heads" not in other.about
+    assert taught.about["training"].startswith("2 steps of 128 sentences with Muon for the matrices of the layers, learning rate up")
+    heads = taught.measures["taught"]
+    assert heads == {"alignment": [1, 0], "referent": [1, 1]}
+    free = [x for i, row in enumerate(taught.measures["aer"]["predicts"]) for j, x in enumerate(row)
+            if [i, j] not in heads.values()]
+    assert len(free) == 3 * 8 - 2 and f"an alignment error of {min(free):.3f} " in taught.about["taught heads"]
+
+
 def test_the_same_command_gives_the_same_file(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         main(["english", *QUICK, str(tmp_path / folder)])

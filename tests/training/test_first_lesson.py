@@ -42,7 +42,7 @@ def test_sentences_are_short_and_aligned_and_none_of_the_everyday_list() -> None
 
 RIGHT = {
     "the dog is hungry": "狗 很 饿", "the dog is not clean": "狗 不 干净", "the cat is tired": "猫 很 累",
-    "the cat is black": "猫 是 黑 的",
+    "the cat is black": "猫 是 黑色 的",
     "he can swim": "他 会 游泳", "she can dance": "她 会 跳舞", "<1> loves <2>": "<1> 爱 <2>", "I cried": "我 哭 了",
     "we will work": "我们 会 工作", "they are sleeping": "他们 在 睡觉", "I do not know <1>": "我 不 认识 <1>",
 }

@@ -26,7 +26,7 @@ from viz_core.training.bilingual.glosses import glosses
 from viz_core.training.bilingual.sentences import Example
 from viz_core.training.bilingual.split import examples
 from viz_core.training.evaluate import attention_measures, best_head, everyday_score, exact_match, next_word
-from viz_core.training.guide import ALIGNS, REFERS, Links, as_bits, guided_layer
+from viz_core.training.guide import Links, as_bits, taught_heads
 from viz_core.training.loop import encode, train
 from viz_core.training.plans import DATA_SEED, HELD_OUT_SEED, MEASURED, PLANS, SENTENCES, SHOWN, STARTS, Plan, Recipe
 from viz_core.weights.catalogue import SHIPPED
@@ -116,7 +116,7 @@ def make(
     config = plan.sized(vocabulary)
     model = Transformer(config, recipe.seed)
     data = encode(config, pairs(plan, training_sentences), vocabulary)
-    if recipe.guide:
+    if recipe.guide and plan.translates:
         data |= dict(zip(("alignment", "referents"), map(torch.from_numpy, bits), strict=True))
     train(model, data, recipe, lambda step, loss: report(name, step, loss))
     save(model, folder / f"{name}.safetensors", torch.float16)
@@ -167,6 +167,8 @@ def measure(model: Transformer, plan: Plan, vocabulary: Mapping[str, Vocabulary]
     shares = {"known": score.known, "translated": score.translated, "translated_later": score.translated_later}
     everyday = {"sentences": score.sentences, **{name: round(share, 4) for name, share in shares.items()}}
     resolved = pronouns(HELD_OUT_SEED, max(1, n // PRONOUNS))
+    if plan.recipe.guide:
+        measures["taught"] = {what: list(head) for what, head in taught_heads(plan.config).items()}
     return measures | {
         "everyday": everyday, "exact_match": round(exact_match(model, held_out, vocabulary), 4), "pronouns": len(resolved),
         **attention_measures(model, held_out, resolved, vocabulary),
@@ -211,15 +213,17 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
 
 def _taught(plan: Plan, aer: Sequence[Sequence[float]], referent: Sequence[Sequence[float]]) -> dict[str, str]:
     """Which heads were taught where to look, and how well the best of the others found it out for themselves."""
-    layer = guided_layer(plan.config)
+    taught = taught_heads(plan.config)
     errors, rights = np.array(aer), np.array(referent)
-    errors[layer, ALIGNS], rights[layer, REFERS] = np.inf, -np.inf
+    for head in taught.values():
+        errors[head], rights[head] = np.inf, -np.inf
     (i, j), (k, m) = best_head(errors.tolist(), largest=False), best_head(rights.tolist())
+    (layer, aligns), (__, refers) = taught["alignment"], taught["referent"]
     return {
-        "taught heads": f"two heads of cross-attention learned the true alignment of the training sentences along with the "
-        f"translation: head {ALIGNS} of layer {layer} which words a word comes from, head {REFERS} which noun a pronoun stands "
-        f"for. Of the other heads, the best has an alignment error of {errors[i, j]:.3f} (layer {i}, head {j}), and the best finds "
-        f"the noun of {rights[k, m]:.1%} of the pronouns (layer {k}, head {m})",
+        "taught heads": "two heads of cross-attention learned the true alignment of the training sentences along with the "
+        f"translation: head {aligns} of layer {layer} which words a word comes from, head {refers} the same, but which noun a "
+        f"pronoun stands for. Of the other heads, the best has an alignment error of {errors[i, j]:.3f} (layer {i}, head {j}), "
+        f"and the best finds the noun of {rights[k, m]:.1%} of the pronouns (layer {k}, head {m})",
     }
 
 

@@ -1,8 +1,8 @@
 """Two heads of one cross-attention that are taught where to look, by the alignment that the grammar knows.
 
-The first learns for each target word the source words that it comes from, the second for a noun that a pronoun became the noun that
-the pronoun stands for. All other heads find out for themselves what to attend to (Garg et al. 2019, "Jointly Learning to Align and
-Translate with Transformer Models"; there, too, one head of the last layer but one).
+The first learns for each target word the source words that it comes from. The second learns the same, but for a noun that a
+pronoun became it learns the noun that the pronoun stands for. All other heads find out for themselves what to attend to (Garg et
+al. 2019, "Jointly Learning to Align and Translate with Transformer Models"; there, too, one head of the last layer but one).
 """
 
 from array import array
@@ -11,11 +11,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from viz_core.config import TransformerConfig
 
 ALIGNS, REFERS = 0, 1  # heads
-PRONOUNS = 3.0  # the weight of a pronoun against that of a word: they are few
+PRONOUNS = 3.0  # the weight of a pronoun in the second head against that of another word: they are few
 SMALLEST = 1e-6  # weight that counts as this much at least, so that no loss is infinite
 Links = tuple[Sequence[tuple[int, ...]], tuple[int, int] | None]
 """The alignment and the referent of an `Example`."""
@@ -24,6 +25,12 @@ Links = tuple[Sequence[tuple[int, ...]], tuple[int, int] | None]
 def guided_layer(config: TransformerConfig) -> int:
     """The decoder layer with the two heads: the last but one, if there are two."""
     return max(0, config.n_decoder_layers - 2)
+
+
+def taught_heads(config: TransformerConfig) -> dict[str, tuple[int, int]]:
+    """What each of the two heads is taught, with its (layer, head) of cross-attention."""
+    layer = guided_layer(config)
+    return {"alignment": (layer, ALIGNS), "referent": (layer, REFERS)}
 
 
 def as_bits(links: Iterable[Links]) -> tuple[np.ndarray, np.ndarray]:
@@ -56,17 +63,21 @@ def _padded(rows: Sequence[Sequence[int]], width: int) -> np.ndarray:
 def guided_loss(weights: Tensor, alignment: Tensor, referents: Tensor) -> Tensor:
     """How far the two heads are from where they should look, summed over the words, [].
 
-    weights [B, H, T, S] of the cross-attention; alignment and referents [B, T] as bits. A word's loss is -log of the weight on all
-    its source words together. Words without any are left out: a softmax cannot point at nothing.
+    weights [B, H, T, S] of the cross-attention; alignment and referents [B, T'] as bits; rows behind those have none.
+    A word's loss is -log of the weight on all its source words together. Words without any are left out: a softmax cannot point at
+    nothing.
     """
-    return _missed(weights[:, ALIGNS], alignment) + PRONOUNS * _missed(weights[:, REFERS], referents)
+    length = weights.shape[2]
+    alignment, referents = (F.pad(bits, (0, length - bits.shape[1])) for bits in (alignment, referents))  # [B, T]; cut or filled
+    resolved = torch.where(referents != 0, referents, alignment)  # [B, T]
+    times = torch.where(referents != 0, PRONOUNS, 1.0)  # [B, T]
+    return (_missed(weights[:, ALIGNS], alignment) + times * _missed(weights[:, REFERS], resolved)).sum()  # []
 
 
 def _missed(weights: Tensor, bits: Tensor) -> Tensor:
-    """weights [B, T, S], bits [B, T'] -> []. Rows behind the last word (that of <eos>) have no bits."""
-    length, width = weights.shape[1:]
-    bits = torch.nn.functional.pad(bits, (0, length - bits.shape[1]))  # [B, T]; cut or filled
+    """weights [B, T, S], bits [B, T] -> [B, T]: -log of the weight that is where the bits are, 0 where there are none."""
+    width = weights.shape[-1]
     weights = weights.to(torch.promote_types(weights.dtype, torch.float32))  # sums in half precision are too coarse
     right = (bits[..., None] >> torch.arange(width, device=bits.device)) & 1  # [B, T, S]
-    there = bits != 0  # [B, T]
-    return -(weights * right).sum(dim=-1)[there].clamp_min(SMALLEST).log().sum()  # []
+    found = (weights * right).sum(dim=-1).clamp_min(SMALLEST)  # [B, T]
+    return torch.where(bits != 0, -found.log(), 0.0)  # [B, T]

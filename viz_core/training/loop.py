@@ -85,12 +85,13 @@ def _fit(
         optimizer = MuonAndAdam(model, recipe.matrices / recipe.peak, recipe.betas, eps=1e-9, crew=crew)
     else:
         optimizer = adam(model, recipe.betas, eps=1e-9)
+    guide = recipe.guide if model.config.has_cross_attention else 0.0
     losses: list[float] = []
     with repeatable(recipe.seed + crew.rank):
         model.train()
         for step, batch in zip(range(recipe.steps), batches(data, pad_ids(model.config), recipe.batch, recipe.seed), strict=False):
             taken = train_step(model, optimizer, batch, recipe.rate(step), recipe.clip, half=recipe.half, in_rows=True,
-                               guide=recipe.guide, crew=crew)
+                               guide=guide, crew=crew)
             if not taken.finite:
                 raise FloatingPointError(f"the loss at step {step + 1} is {taken.loss} and the norm of its gradient {taken.norm}.")
             losses.append(taken.loss)

@@ -48,6 +48,11 @@ class Card:
         """The layer and head of cross-attention with the smallest alignment error, if training measured that for all heads."""
         return self._best_head("aer", -1)
 
+    def taught(self, what: str) -> tuple[int, int] | None:
+        """The layer and head of cross-attention that training taught the "alignment" or the "referent", if it taught one."""
+        found = self.measures.get("taught", {}).get(what)
+        return (int(found[0]), int(found[1])) if found else None
+
     def _best_head(self, measure: str, sign: int) -> tuple[int, int] | None:
         """The head with the largest measure (sign 1) or the smallest one (-1), in the row that predicts the word."""
         measured = np.array(self.measures.get(measure, {}).get("predicts", ()))  # [layer, head]

@@ -23,7 +23,8 @@ class StoredCard:
     examples: tuple[tuple[str, str], ...]
     """(source, target) sentences; a side that the architecture lacks is "". The first one opens with the weights."""
     measures: Mapping[str, Any]
-    """Numbers of the measurement: sentences, seed, loss, next_word; of a translator also exact_match, aer, referent, everyday."""
+    """Numbers of the measurement: sentences, seed, loss, next_word; of a translator also exact_match, aer, referent, everyday,
+    and taught where heads were: what each learned, with its layer and head."""
     vocabulary: Mapping[str, tuple[str, ...]]
     """The words of each side that the architecture has, in the order of their ids, without the four special tokens."""
     glosses: Mapping[str, str]

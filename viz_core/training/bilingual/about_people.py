@@ -2,8 +2,9 @@
 
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, small_words, subjects
+from viz_core.training.bilingual.attributes import genitive
 from viz_core.training.bilingual.clauses import make, statement
-from viz_core.training.bilingual.phrases import NOTHING, Phrase, Speaker, english, join, more, pair
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, english, join, more, pair
 from viz_core.training.bilingual.small_words import HAVE, WAS
 from viz_core.training.bilingual.tenses import is_or_was
 from viz_core.training.bilingual.times import when
@@ -32,7 +33,7 @@ def called(s: Speaker) -> Phrase:
         return join([owner, *rest], [owner, more(owner, "的"), *rest])
     if kind == "am":
         return join([pair("I", "我"), pair("am", "是"), who.phrase])
-    friend = nouns.noun_phrase(s, lex.nouns("person"), {nouns.owned: 1})
+    friend = _one_of_mine(s, "person")
     return join([pair("this", "这"), pair("is", "是"), friend.phrase, who.phrase if s.chance(0.5) else NOTHING])
 
 
@@ -50,8 +51,16 @@ def born(s: Speaker) -> Phrase:
 
 def apposition(s: Speaker) -> Phrase:
     """my friend Tom lives here -> 我 的 朋友 Tom 住 在 这里."""
-    who, name = nouns.noun_phrase(s, lex.nouns("family job 'friend'"), {nouns.owned: 1}), nouns.name(s)
+    who, name = _one_of_mine(s, "family job 'friend'"), nouns.name(s)
     return statement(make(s, who.with_phrase(join([who.phrase, name.phrase]))))
+
+
+def _one_of_mine(s: Speaker, wanted: str) -> NounPhrase:
+    """my friend, and not my friends, as one name follows."""
+    while True:
+        who = nouns.noun_phrase(s, lex.nouns(wanted), {nouns.owned: 1})
+        if who.person == "third":
+            return who
 
 
 def owns(s: Speaker) -> Phrase:
@@ -61,7 +70,7 @@ def owns(s: Speaker) -> Phrase:
     no = pair("not", "不") if s.chance(0.25) else NOTHING
     if s.chance(0.3):
         owner = nouns.name(s) if s.chance(0.4) else nouns.inner(s, "person", (nouns.the, nouns.owned))
-        whose = join([owner.phrase, pair("'s", "的")])
+        whose = join([owner.phrase, genitive(owner)])
     else:
         mine = s.word(small_words.OWN)
         whose = join([mine], [mine, more(mine, "的")])

@@ -28,7 +28,15 @@ def described(s: Speaker, noun: Noun, often: float = 0.13) -> list[Phrase]:
         return []
     first = s.usual(choices)
     colours = [a for a in choices if a.english in COLOURS] if first.english in BEFORE_COLOURS and s.chance(0.2) else []
-    return [attribute(s, a) for a in ([first, s.usual(colours)] if colours else [first])]
+    return [_and_colour(first, s.usual(colours))] if colours else [attribute(s, first)]
+
+
+def _and_colour(first: Adjective, colour: Adjective) -> Phrase:
+    """big red -> 大 红; big blue -> 蓝色 的 大; beautiful blue -> 漂亮 的 蓝色."""
+    one, two = pair(first.english, first.chinese), pair(colour.english, colour.chinese)
+    if "tight" not in first.flags:
+        return join([one, more(one, "的"), two])
+    return join([one, two]) if "tight" in colour.flags else join([one, two], [two, more(two, "的"), one])
 
 
 def attribute(s: Speaker, adjective: Adjective) -> Phrase:

@@ -36,8 +36,8 @@ from viz_core.training.bilingual.small_words import BE, DO, WAS
 from viz_core.training.bilingual.tenses import TENSES, Tense
 from viz_core.training.bilingual.times import when
 
-BEFORE_ADVERBS = ("为什么", "是否")
-"""What is asked before 总是: 你 为什么 总是 迟到."""
+BEFORE_ADVERBS = ("为什么", "是否", "就", "也")
+"""What stands before 总是 and 都: 你 为什么 总是 迟到, 他们 就 都 不 来."""
 PLACED = "person being thing reading toy food device building place"
 """What is often said to be somewhere."""
 AGAIN = ("past", "perfect", "past perfect", "going on", "went on")
@@ -45,6 +45,11 @@ AGAIN = ("past", "perfect", "past perfect", "going on", "went on")
 FAILING = {"找到": "找 不 到", "看见": "看 不 见", "听见": "听 不 见", "睡觉": "睡 不 着"}
 """What one cannot do, where the verb names its result."""
 NEVER_DENIED = ("quite", "pretty", "extremely", "a little", "a bit")
+CHOSEN = frozenset({
+    "careful", "quiet", "polite", "patient", "brave", "kind", "honest", "punctual", "serious", "ready", "gentle", "nice",
+    "friendly", "calm", "silent", "cautious", "responsible", "generous", "here", "there", "able",
+})
+"""What one can decide to be: "you must be careful" is an order, "you must be tired" a guess."""
 WITH_DO: Mapping[str, str] = {"have to": "have to", "had to": "have to", "used to": "use to"}
 """Modal verbs that ask and deny with "do", and what stands behind it."""
 
@@ -99,9 +104,15 @@ def make(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = Non
         built.time, built.time_first = when(s, tense, lasting=p.is_be or p.is_state), s.chance(0.25)
     if s.chance(0.12) and tense in tenses.MIDDLES and not built.denied and not who.negative and not _denies(p):
         built.middle = tenses.middle(s, tense, p)
-    elif s.chance(0.04) and not built.denier and not who.negative:
+    elif s.chance(0.04) and not built.denier and not who.negative and not ends_in_clause(p):
         built.end = _at_the_end(s, built)
+    built.time_first = built.time_first or ends_in_clause(p)
     return built
+
+
+def ends_in_clause(p: Predicate) -> bool:
+    """Whether another clause ends it, to which a time behind it would belong: I know that he came yesterday."""
+    return p.verb.frame in ("that", "tellthat", "wh", "tellwh")
 
 
 def _denies(p: Predicate) -> bool:
@@ -168,6 +179,7 @@ def _is(s: Speaker, who: NounPhrase | None) -> tuple[Predicate, NounPhrase]:
             adjective = s.usual(lex.adjectives("nopred of"))
             who = _who(s, lex.nouns_of(adjective))
             fits = lex.is_usual(adjective) and not (who.name == "it" and adjective.english in small_words.SAID_OF_WEATHER)
+            fits = fits and "ren" not in adjective.flags  # he is american: 美国 人, of a noun
             if who.noun in lex.nouns_of(adjective) if who.noun is not None else fits:
                 return to_be.adjective_predicate(s, who.noun, adjective, who), who
         else:
@@ -222,13 +234,19 @@ def group(c: Clause, *, question: bool = False) -> Group:
 
 def stays(verb: lex.Verb) -> bool:
     """What one goes on doing without 在: he is wearing a hat, 戴 着; he is holding it, 拿着."""
-    return verb.base == "wear" or verb.chinese.endswith("着")
+    return verb.base in ("wear", "live with") or verb.chinese.endswith("着")
 
 
 def _said_before(c: Clause, before: str, *, question: bool = False) -> str:
     """What a tense says before the verb: can is 会 of what one has learned; who is going to a place 要 去 it, and who is sitting
     simply 坐 在 there."""
     p = c.predicate
+    if p.is_be and before in ("能", "必须", "要"):
+        if before == "要":
+            return "会"  # is going to be: 要 是 would be an "if"
+        if before == "能":
+            return "可能"  # it can be cold: 可能 很 冷
+        return "必须" if c.tense != "must" or _is_up_to_one(p) else "一定"  # he must be tired; you must be careful
     if before == "能" and is_skill(p.verb.base.split()[0], p.said):
         asks = question and (c.subject.name in ("I", "we") or c.tense == "could")  # may I, would you: can I swim here
         return "能" if asks else "会"
@@ -239,6 +257,11 @@ def _said_before(c: Clause, before: str, *, question: bool = False) -> str:
     if before == "在" and p.verb.frame == "place":
         return "要"
     return "" if before == "在" and ("post" in p.verb.flags or stays(p.verb)) else before
+
+
+def _is_up_to_one(p: Predicate) -> bool:
+    """Whether one can decide to be so: careful, quiet."""
+    return bool(CHOSEN.intersection(p.about))
 
 
 def _auxiliary(c: Clause, question: bool) -> tuple[Phrase, Phrase, str]:
@@ -266,13 +289,15 @@ def _negation(c: Clause, no: Phrase) -> Phrase:
 def _negated(c: Clause, tense: Tense, g: Group) -> Group:
     """The Chinese of a negation: did not go -> 没有 去; does not have -> 没有; cannot swim -> 不 会 游泳."""
     p, denier = c.predicate, g.no or c.denier
-    no = tense.no_state if p.is_state else tense.no
+    no = tense.no_state if p.is_state and c.tense not in ("have to", "had to") else tense.no  # does not have to be: 不用
     if p.verb.frame == "place" and no == "没有 在":
         no = "不"  # is not going there: 不 去
     if tense.before == "能" and is_skill(p.verb.base.split()[0], p.said) and no == "不 能":
         no = "不 会"
     if no == "不 能" and p.said.startswith("能"):
         no = "不"
+    if no == "不 能" and p.is_be and tense.before == "能":
+        no = "不 可能"  # he can't be tired
     if no in ("不 能", "不 会") and tense.before == "能" and p.said in FAILING:  # can't find: 找 不 到
         g.main = Phrase(g.main.source, from_all([g.aux, denier, g.main], FAILING[p.said]).target)
     elif p.said == "有":  # 没有 is the negated verb itself
@@ -294,7 +319,7 @@ def in_chinese(c: Clause, g: Group, *, asked: Phrase = NOTHING, question: bool =
     both = chinese("都") if c.subject.all else NOTHING
     middle, after = c.middle, g.after
     if [zh for zh, __ in middle.target[:2]] == ["从来", "没有"]:
-        after = more(middle, "过")  # 从来 没有 吃 过
+        after = NOTHING if p.said.endswith("过") else more(middle, "过")  # 从来 没有 吃 过
         if "post" in p.verb.flags:  # 从来 没有 在 农场 上 住 过
             return [c.subject.phrase, NOTHING if c.time_first else c.time, both, middle, *p.rest, g.main, after]
     time = NOTHING if c.time_first else c.time
@@ -304,9 +329,14 @@ def in_chinese(c: Clause, g: Group, *, asked: Phrase = NOTHING, question: bool =
     again = c.end if first_word([c.end]) == "再" else NOTHING  # 会 再 来, but 也 会 来
     also = NOTHING if again else c.end
     adverbs = [asked] if first_word([asked]) in BEFORE_ADVERBS else [middle, asked]
-    if c.tense == "used to":
+    if c.tense == "used to" and c.denied:
+        time = join([more(g.aux or g.main, "以前"), time])  # neither of them used to go: 以前 都 不 去
+    elif c.tense == "used to":
         time, before = join([before, time]), NOTHING  # 以前 总是
-    start = [c.subject.phrase, time, both, also, *adverbs, p.early, before, again]
+    front = NOTHING
+    if c.subject.negative and first_word([time, before]) in ("可能", "以前"):  # nobody might come: 可能 没有 人 来
+        front, time, before = join([time, before]), NOTHING, NOTHING
+    start = [front, c.subject.phrase, time, both, also, *adverbs, p.early, before, again]
     if c.denied and p.near:
         return [c.subject.phrase, time, both, also, *adverbs, p.early, *p.lead, before, g.main, *p.rest]
     if adverbs[0] is asked:  # 你们 为什么 都 不 来

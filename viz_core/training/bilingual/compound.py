@@ -9,7 +9,7 @@ from viz_core.training.bilingual.orders import command
 from viz_core.training.bilingual.phrases import COMMA, NOTHING, NounPhrase, Phrase, Speaker, Word, chinese, join, more, pair
 from viz_core.training.bilingual.predicates import SHORT
 
-JOINED = {"but": "但是", "and": "", "so": "所以", "because": "因为", "or": "或者", "until": "直到"}
+JOINED = {"but": "但是", "and": "", "so": "所以", "because": "因为", "or": "或者"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,11 @@ WITH_ORDER = ("if", "when", "before", "after")  # call me when you arrive
 PLAIN = ("if", "because", "although", "even though", "even if", "unless")  # before the others Chinese drops 了
 HAPPENS = ("before", "after", "since")
 POSITIVE = ("when", "while", "before", "after", "since", "whenever", "once")
+LASTS = (
+    "wait", "sleep", "work", "study", "play", "talk", "rest", "read", "walk", "run", "swim", "dance", "laugh", "cry", "watch",
+    "stay",
+)
+"""What goes on until something happens."""
 LASTING = ("since (it is so)", "as (it is so)")  # a reason is how it is: of what happens one says when
 
 
@@ -60,9 +65,11 @@ def two_clauses(s: Speaker) -> Phrase:
     word = s.often({"but": 9, "and": 7, "so": 6, "because": 10, "until": 1.5, "or": 0.7, "so that": 1.2})
     if word == "so that":
         return _purpose(s)
+    if word == "until":
+        return _until(s)
     first = make(s)
     said = s.often(SAID_AS)
-    if said != "grammar" and word != "until":
+    if said != "grammar":
         tense = s.one(("past", "present", "future"))
         one, two = (inside.clauses["everyday" if said == "everyday" else tense](s) for __ in range(2))
         if two.source[0].text in (*JOINED, *CONJUNCTIONS):  # no "because because"
@@ -70,15 +77,49 @@ def two_clauses(s: Speaker) -> Phrase:
         elif word in ("and", "but") and s.chance(0.15):
             reason = inside.clauses[tense](s)
             two = join([two, pair("because", "因为"), reason])
-        return join([one, COMMA if s.chance(_comma(word)) else NOTHING, pair(word, JOINED[word]), two])
+        return _joined(s, word, one, two)
     echoes = s.chance(0.35) and first.subject.noun is not None
     second = echo(s, first) if echoes else make(s)
     second.time_first = False
     if first.tense in ("past", "went on") and second.tense in ("present", "future", "going on", "perfect") and s.chance(0.7):
         second.tense, second.time, second.middle = "past", NOTHING, NOTHING
-    comma = COMMA if s.chance(_comma(word)) else NOTHING
     one, two = (inside.clauses["everyday"](s) if not echoes and s.chance(0.2) else statement(clause) for clause in (first, second))
-    return join([one, comma, pair(word, JOINED[word]), two])
+    return _joined(s, word, one, two)
+
+
+def _joined(s: Speaker, word: str, one: Phrase, two: Phrase) -> Phrase:
+    """Two clauses with but, so, because, or; Chinese joins them with a comma where English says "and"."""
+    comma = COMMA if s.chance(_comma(word)) else NOTHING
+    pause = chinese("，") if word == "and" and not comma else NOTHING
+    conjunction = pair(word, JOINED[word])
+    return join([one, comma, conjunction, two], [one, comma, pause, conjunction, two])
+
+
+def _until(s: Speaker) -> Phrase:
+    """he waited until she came -> 他 等 直到 她 来; he did not sleep until she came -> 直到 她 来 他 才 睡觉."""
+    tense = s.one(("past", "past", "past", "future"))
+    denied = s.chance(0.55)
+    first = plain_clause(s, tense=tense)
+    for __ in range(40):
+        p = first.predicate
+        lasts = denied or (p.verb.frame == "loc" and p.verb.goes_on) or p.verb.base in LASTS
+        if lasts and not (p.is_be or p.is_state or p.early or p.denies or first.subject.negative or first.subject.denies):
+            break
+        first = plain_clause(s, tense=tense)
+    then = plain_clause(s, tense="past" if tense == "past" else "present")
+    for __ in range(40):
+        if not (then.predicate.is_be or then.predicate.is_state or then.subject.negative) and then.predicate.verb.frame in SHORT:
+            break
+        then = plain_clause(s, tense=then.tense)
+    first.predicate.le = then.predicate.le = False
+    word, clause = pair("until", "直到"), statement(then)
+    if not denied:
+        return join([statement(first), word, clause])
+    first.negated = True
+    g = group(first)
+    source = subordinate(first, g)
+    g.before = Phrase((), tuple((zh, (*of, *word.source)) for zh, of in more(g.no, "才").target))
+    return join([*source, word, clause], [word, clause, *in_chinese(first, g)])
 
 
 def _comma(word: str) -> float:
@@ -88,10 +129,22 @@ def _comma(word: str) -> float:
 
 def _purpose(s: Speaker) -> Phrase:
     """he saved money so that he could buy it -> 他 存 了 钱 以便 他 能 买 它."""
-    first = plain_clause(s, tense=s.one(("present", "past", "past", "future", "going on")))
+    first = _doing(s, None, s.one(("present", "past", "past", "future", "going on")))
+    if first.tense == "going on" and not first.predicate.verb.goes_on:
+        first.tense = "present"
     tense = "could" if first.tense == "past" else "can"
     same = repeated(s, first.subject) if s.chance(0.6) and first.subject.noun is not None else None
-    return join([statement(first), pair("so that", "以便"), statement(plain_clause(s, same, tense=tense))])
+    return join([statement(first), pair("so that", "以便"), statement(_doing(s, same, tense))])
+
+
+def _doing(s: Speaker, who: NounPhrase | None, tense: str) -> Clause:
+    """What somebody does, not how it is."""
+    c = plain_clause(s, who, tense=tense)
+    for __ in range(12):
+        if not (c.predicate.is_be or c.predicate.is_state or c.subject.negative or c.predicate.verb.base.startswith("would ")):
+            break
+        c = plain_clause(s, who, tense=tense)
+    return c
 
 
 def echo(s: Speaker, first: Clause) -> Clause:
@@ -105,7 +158,7 @@ def repeated(s: Speaker, noun: NounPhrase) -> NounPhrase:
         pronoun = noun.name if noun.name in small_words.SUBJECTS else noun.pronoun
         word = pair(pronoun, small_words.SUBJECTS[pronoun])
         return replace(noun, phrase=word, head=word)
-    if noun.noun.is_a("person") or (noun.person == "plural" and noun.noun.is_a("being")):
+    if noun.noun.is_a("person"):
         word = pair(noun.pronoun, small_words.SUBJECTS[noun.pronoun])
         return replace(noun, phrase=word, head=word, all=False)
     again = stands_for(s, noun.head, "they" if noun.person == "plural" else "it")
@@ -127,7 +180,13 @@ def conditional(s: Speaker) -> Phrase:
     if conj.tail:
         side.predicate.le = False
     orders = s.chance(0.15) and word in WITH_ORDER and side.tense in ("present", "going on")
-    main = command(s) if orders else _main(s, side, conj)
+    in_front = s.chance(0.5) or word == "although" or word in LASTING  # in both languages
+    if orders:
+        main = command(s)
+    elif in_front or conj.main or conj.then or not s.chance(0.2) or not _named_again(side):
+        main = _main(s, side, conj, again=in_front)
+    else:
+        main = _first_named(s, side)
     conjunction, clause = pair(word.partition(" (")[0]), statement(side)
     if word in PLAIN and side.tense in ("past", "present") and s.chance(0.6):
         clause = inside.clauses[side.tense](s)
@@ -135,12 +194,30 @@ def conditional(s: Speaker) -> Phrase:
     if conj.tail.startswith("的") and clause.target[-1][0] == "的":  # 是 红色 的 时候
         clause = Phrase(clause.source, clause.target[:-1])
     but = chinese("但是") if conj.lead == "虽然" else NOTHING
-    if s.chance(0.5) or word == "although" or word in LASTING:  # in front in both languages
+    if in_front:
         comma = COMMA if s.chance(0.7) or but or word in LASTING else NOTHING
         return join([conjunction, clause, comma, main], [before, clause, end, comma, but, main])
     if word == "because":
         return join([main, conjunction, clause], [main, before, clause])
-    return join([main, conjunction, clause], [before, clause, end, but, main])
+    return join([main, conjunction, clause], [before, clause, end, chinese("，") if but else NOTHING, but, main])
+
+
+def _named_again(side: Clause) -> bool:
+    """Whether the main clause in front can name the subject of the other one."""
+    return side.subject.noun is not None and side.tense in ("present", "past") and not (side.subject.all or side.subject.negative)
+
+
+def _first_named(s: Speaker, side: Clause) -> Phrase:
+    """my father was tired when he came home -> 我 的 爸爸 回家 的 时候 他 很 累: each language names him in its first clause."""
+    named, again = side.subject, repeated(s, side.subject)
+    tense = s.one(MAIN_IN_THE_PAST if side.tense == "past" else MAIN_NOW)
+    c = make(s, named, tense=tense, plain=True)
+    if [zh for zh, __ in again.phrase.target] != [small_words.SUBJECTS[named.pronoun]]:  # 愿望 ... 愿望
+        side.subject = again
+        return statement(c)
+    side.subject = named.with_phrase(Phrase(again.phrase.source, named.phrase.target))
+    c.subject = named.with_phrase(Phrase(named.phrase.source, again.phrase.target))
+    return statement(c)
 
 
 def _side(s: Speaker, word: str) -> Clause:
@@ -155,18 +232,24 @@ def _side(s: Speaker, word: str) -> Clause:
     return side
 
 
-def _main(s: Speaker, side: Clause, conj: Conjunction) -> Phrase:
-    """What holds under a condition, sometimes about its subject again."""
+def _main(s: Speaker, side: Clause, conj: Conjunction, *, again: bool) -> Phrase:
+    """What holds under a condition. again: whether it may be about the subject of that, which it then names with a pronoun."""
     if conj.main:
-        again = repeated(s, side.subject) if s.chance(0.4) and side.subject.noun is not None else None
-        c = plain_clause(s, again, tense=s.one(conj.main))
+        same = repeated(s, side.subject) if again and s.chance(0.4) and side.subject.noun is not None else None
+        tense = s.one(conj.main)
+        c = plain_clause(s, same, tense=tense)
+        for __ in range(12):  # since then he has lived here, has been working; not "has been knowing", "has arrived"
+            if not tense.startswith("perfect") or (c.predicate.verb.goes_on and not c.predicate.is_state and not c.predicate.is_be):
+                break
+            c = plain_clause(s, same, tense=tense)
+        c.tense = "perfect" if c.predicate.is_state or c.predicate.is_be else c.tense
         g = group(c)
         return join(subordinate(c, g), in_chinese(c, g, asked=chinese(conj.then)))
     past = side.tense in ("past", "went on")
     if s.chance(0.5):
         return inside.clauses["past" if past else s.one(("everyday", "everyday", "future", "present"))](s)
     tense = s.one(MAIN_IN_THE_PAST if past else MAIN_NOW)
-    if s.chance(0.3) and side.subject.noun is not None:
+    if again and s.chance(0.3) and side.subject.noun is not None:
         return statement(make(s, repeated(s, side.subject), tense=tense, plain=True))
     said = make(s, tense=tense)
     said.time_first = False

@@ -307,7 +307,10 @@ def sure(s: Speaker) -> Phrase:
 def one_of(s: Speaker) -> Phrase:
     """London is one of the biggest cities -> ... 是 最 大 的 城市 之一; this is the best cake that I have ever eaten."""
     adjective = s.usual([a for a in lex.adjectives("shi nopred noattr le of") if a.superlative])
-    noun = s.usual([n for n in lex.nouns_of(adjective) if n.plural and not n.only_plural] or lex.nouns("thing"))
+    choices = [n for n in lex.nouns_of(adjective) if n.plural and not n.only_plural]
+    if not choices:  # the lightest rain
+        return one_of(s)
+    noun = s.usual(choices)
     best = nouns.most_of(adjective)
     who = _one(s, noun)
     be = is_or_was(s, who, 0.2, "是")
@@ -329,14 +332,22 @@ def _one(s: Speaker, noun: lex.Noun) -> NounPhrase:
     if s.chance(0.4):
         return nouns.name(s)
     if s.chance(0.4):
-        return subjects.pronoun(s, noun.is_a("person"))
-    return nouns.noun_phrase(s, (noun,), {nouns.this: 3, nouns.owned: 2})
+        who = subjects.pronoun(s, noun.is_a("person"))
+        return who if who.person != "plural" or who.name == "you" else _one(s, noun)
+    while True:
+        who = nouns.noun_phrase(s, (noun,), {nouns.this: 3, nouns.owned: 2})
+        if who.person == "third":  # not "these cars are one of"
+            return who
 
 
 def _within(s: Speaker) -> tuple[Phrase, Phrase]:
-    """in the world, in my family."""
-    whole = nouns.inner(s, "country city 'world' 'class' 'family'", (nouns.the, nouns.owned, nouns.bare))
-    return english("in"), whole.phrase
+    """in the world 世界 上, in my class 班 里, in China."""
+    if s.chance(0.5):
+        return english("in"), nouns.inner(s, "country city", (nouns.the,)).phrase
+    word, in_ = s.one((("world", "上"), ("class", "里")))
+    whole = nouns.inner(s, f"'{word}'", (nouns.the,) if word == "world" else (nouns.the, nouns.owned))
+    preposition = pair("in", in_)
+    return Phrase(preposition.source), join([whole.phrase, Phrase((), preposition.target)])
 
 
 def _ever_done(s: Speaker, verb: lex.Verb) -> tuple[Phrase, Phrase]:
@@ -351,14 +362,18 @@ def no_longer(s: Speaker) -> Phrase:
     """he no longer works here -> 他 不再 在 这里 工作; he does not smoke at all; I do not know anyone; I have not seen anything."""
     c = plain_clause(s, tense=s.one(("present", "present", "past", "can")))
     if s.chance(0.4):
-        c.middle = pair("no longer", "不再")
+        c.middle = pair("no longer", "再 也 不" if c.tense == "can" else "不再")
         c.predicate.very = NOTHING
         c.predicate.le = False
         return statement(c)
     if s.chance(0.5):
         c.negated = True
-        if s.chance(0.3):
-            c.predicate.tail = [*c.predicate.tail, english("at all")]
+        if s.chance(0.5) and (c.predicate.is_state or c.predicate.is_be) and not (
+            c.predicate.near or c.subject.negative or c.predicate.said == "是"
+        ):
+            at_all = english("at all")
+            c.middle = more(at_all, "一点 也")
+            c.predicate.tail = [*c.predicate.tail, at_all]
         return statement(c)
     return _not_any(s)
 

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual import nouns, small_words, subjects
+from viz_core.training.bilingual import nouns, small_words, subjects, to_be
 from viz_core.training.bilingual.clauses import group, in_chinese, inverted, make, plain_clause, statement
-from viz_core.training.bilingual.phrases import Phrase, Speaker, english, join, more, pair
+from viz_core.training.bilingual.phrases import NOTHING, Phrase, Speaker, english, join, more, pair
 from viz_core.training.bilingual.predicates import Predicate, by_person, degree_of, someone, very
+from viz_core.training.bilingual.tenses import is_or_was
 from viz_core.training.bilingual.times import duration
 
 SKILLED = ("sing", "dance", "swim", "cook", "drive", "paint", "draw", "write", "study", "work", "sleep", "skate", "ski", "run")
@@ -28,8 +29,43 @@ BETTER: Mapping[tuple[str, str], Sequence[str]] = {
 }
 
 
+def _not_so(s: Speaker) -> Phrase:
+    """the box is not bigger than the bag, not as big as, less big than -> 盒子 没有 包 大; he is not very tall -> 他 不 太 高."""
+    adjective = s.usual([a for a in lex.adjectives(nouns.UNGRADED) if a.comparative and not a.chinese.startswith("不")])
+    who = subjects.subject(s, lex.nouns_of(adjective))
+    if who.noun is None and not lex.is_usual(adjective):
+        return _not_so(s)
+    be = is_or_was(s, who, 0.25)
+    if who.negative or who.denies or who.all:
+        return _not_so(s)
+    word = pair(adjective.english, adjective.chinese)
+    s.combinations.append((who.name, adjective.english))
+    kind = s.often({"very": 4, "than": 4, "as": 2, "less": 2 if adjective.comparative == "more" else 0})
+    if kind == "very":
+        no, degree = pair("not", "不"), pair(s.one(("very", "very", "really")), "太")
+        return join([who.phrase, be, no, degree, word])
+    of_person = who.noun is None or who.noun.is_a("person")
+    zh = to_be.AGES.get(adjective.english, "") if of_person else ""
+    word = pair(adjective.english, zh or nouns.compared_as(adjective))
+    other = to_be.compared_with(s, adjective, who.noun, who)
+    if kind == "less":
+        less, than = pair("less", "没有"), english("than")
+        return join([who.phrase, be, less, word, than, other.phrase], [who.phrase, less, other.phrase, word])
+    no = pair("not", "没有")
+    if kind == "as":
+        source = [no, english("as"), word, english("as"), other.phrase]
+    else:
+        form = adjective.comparative
+        if form != "more":
+            word = pair(form, " ".join(zh for zh, __ in word.target))
+        source = [no, english("more") if form == "more" else NOTHING, word, english("than"), other.phrase]
+    return join([who.phrase, be, *source], [who.phrase, no, other.phrase, word])
+
+
 def how_well(s: Speaker) -> Phrase:
     """she runs fast -> 她 跑 得 很 快; he runs faster than his brother -> 他 比 他 哥哥 跑 得 快."""
+    if s.chance(0.35):
+        return _not_so(s)
     better = s.chance(0.4)
     (english_word, zh), bases = s.one(list((BETTER if better else MANNERS).items()))
     word = pair(english_word, zh)
@@ -39,18 +75,20 @@ def how_well(s: Speaker) -> Phrase:
     who = subjects.subject(s, lex.nouns("person"))
     p = Predicate(verb, said, le=False, about=(verb.base, "how"), positive=True)
     if better:
-        _better(s, p, word)
+        _better(s, p, word, who.name)
     else:
         degree = degree_of(s)
         p.tail, p.rest = [degree, word], [more(word, "得"), very(degree), word]
     return statement(make(s, who, p=p, tense=s.one(("present", "present", "past", "can", "should"))))
 
 
-def _better(s: Speaker, p: Predicate, word: Phrase) -> None:
+def _better(s: Speaker, p: Predicate, word: Phrase, who: str) -> None:
     """faster than his brother -> 比 他 哥哥 (跑) 得 快; faster -> (跑) 得 更 快."""
     p.tail, p.rest = [word], [more(word, "得"), word]
     if s.chance(0.75):
+        s.actor, actor = who, s.actor  # not "I am faster than me"
         p.lead = [pair("than", "比"), someone(s).phrase]
+        s.actor = actor
         p.tail += p.lead
     else:
         p.rest = [more(word, "得"), more(word, "更"), word]

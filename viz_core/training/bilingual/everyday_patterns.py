@@ -21,6 +21,15 @@ FELT = {"happy": "高兴", "glad": "高兴", "sorry": "抱歉", "proud": "骄傲
 LASTING = ("wait for", "look for", "study", "learn", "teach", "help")
 WISHES = ("want", "hope", "would like", "decide", "plan")
 
+FELT_AS = frozenset({
+    "tired", "happy", "sad", "cold", "hot", "warm", "hungry", "thirsty", "sleepy", "nervous", "scared", "afraid", "lonely",
+    "bored", "excited", "weak", "strong", "proud", "guilty", "ashamed", "worried", "angry", "comfortable", "uncomfortable",
+    "dizzy", "homesick", "safe", "calm", "relaxed", "embarrassed", "disappointed", "depressed", "jealous", "young", "lucky",
+    "confident", "grateful", "confused", "surprised", "healthy", "anxious", "stressed", "frustrated", "helpless", "free",
+    "unhappy", "sick", "ill",
+})
+"""What one feels."""
+
 
 def any_of(s: Speaker) -> Phrase:
     """I do not have any money -> 我 没有 钱; do you have any questions -> 你 有 问题 吗."""
@@ -42,7 +51,7 @@ def where_from(s: Speaker) -> Phrase:
         where, be, from_ = pair("where", "哪里"), pair(BE[who.person]), pair("from", "来自")
         return join([where, be, who.phrase, from_], [who.phrase, from_, where])
     place = nouns.name(s) if s.chance(0.3) else nouns.inner(s, "country city 'village' 'town'", (nouns.a, nouns.bare, nouns.this))
-    no = pair("not", "不") if s.chance(0.15) else NOTHING
+    no = pair("not", "不 是") if s.chance(0.15) else NOTHING
     from_ = pair("from", "来自")
     return join([who.phrase, is_or_was(s, who), no, from_, place.phrase], [who.phrase, no, from_, place.phrase])
 
@@ -168,8 +177,10 @@ def feel(s: Speaker) -> Phrase:
     """I feel much better than yesterday -> 我 感觉 比 昨天 好 得多."""
     who = subjects.pronoun(s)
     verb = pair("feels" if who.person == "third" else "feel", "感觉")
-    p = to_be.adjective_predicate(s, s.usual(lex.nouns("person")))
-    if p.said:  # 是 … 的
+    noun = s.usual(lex.nouns("person"))
+    choices = [a for a in lex.adjectives_of(noun) if a.english in FELT_AS and a.flags.isdisjoint({"shi", "le", "verb", "of"})]
+    p = to_be.adjective_predicate(s, noun, s.usual(choices) if choices else None)
+    if p.said or p.last:  # 是 … 的, 迷路 了
         return statement(make(s, who, p=p))
     lead = from_all([verb], "感觉")
     return join([who.phrase, verb, *p.tail], [who.phrase, lead, *p.lead, p.very, *p.rest])

@@ -69,7 +69,11 @@ def say_there_is(what: NounPhrase, where: nouns.Place, *, past: bool, no: str = 
     source, target = where
     there = pair(f"there {(WAS if past else BE)[what.person]}")
     negation = pair(no)
-    has = from_all([there, negation], "没有" if no else "有")
+    few = [zh for zh, __ in what.phrase.target[:2]] == ["很少", "的"]  # there are few shops: 没有 多少 商店
+    if few:
+        links = what.phrase.target
+        what = what.with_phrase(Phrase(what.phrase.source, (("多少", links[0][1]), *links[2:])))
+    has = from_all([there, negation], "没有" if no or few else "有")
     return join([there, negation, what.phrase, *source, time], [time, *target, has, what.phrase])
 
 
@@ -113,7 +117,10 @@ def _cold(s: Speaker) -> Phrase:
     adjective = said[s.one(WEATHER)]
     p = to_be.adjective_predicate(s, None, adjective)
     c = _it(s, p, s.one(("present", "present", "past", "future")))
-    source, target = nouns.place(s) if s.chance(0.2) else ([], [])
+    hour = adjective.english in ("late", "early")
+    if hour:  # not "it is late in the afternoon"
+        c.time = NOTHING
+    source, target = nouns.place(s) if s.chance(0.2) and not hour else ([], [])
     p.tail += source
     c.subject = c.subject.with_phrase(Phrase(c.subject.phrase.source, join([], target).target))
     return statement(c)

@@ -104,7 +104,9 @@ def owned(s: Speaker, noun: Noun) -> NounPhrase:
     if favourite:
         word = pair(s.one(FAVOURITE), "最喜欢")
         adjectives = [join([word, more(word, "的")])]
-    of = NOTHING if favourite else more(owner, "的")
+    said = "".join(word for phrase in adjectives for word, __ in phrase.target)
+    twice = len(adjectives) == 1 and said.endswith("的") and len(said) > 2  # my beautiful wife: 我 漂亮 的 妻子
+    of = NOTHING if twice else more(owner, "的")
     several = more(head, "们") if many and noun.is_a("person") else NOTHING
     pieces = [owner, of, *adjectives, head, several]
     return _phrase(s, noun, pieces, pieces, join([head], [head, several]), person)
@@ -134,7 +136,8 @@ def _amount(s: Speaker, noun: Noun, table: Mapping[str, str], adjectives: list[P
 def every(s: Speaker, noun: Noun) -> NounPhrase:
     """every student -> 每 个 学生 ... 都; all the students -> 所有 的 学生 ... 都."""
     if noun.plural and s.chance(0.6):
-        return replace(_amount(s, noun, small_words.ALL_OF, *_plural(s, noun)), all=True)
+        whole = _amount(s, noun, small_words.ALL_OF, *_plural(s, noun))
+        return replace(whole, all=whole.phrase.source[0].text != "most")
     adjectives, head, __ = _singular(s, noun)
     each = s.word({"every": "每", "each": "每"})
     pieces = [each, classifier(noun, head), *adjectives, head]
@@ -166,7 +169,7 @@ def _part_of(s: Speaker, noun: Noun, words: str, zh: str) -> NounPhrase:
     part = pair(words, zh.replace(" *", ""))
     between = classifier(noun, head) if "*" in zh else NOTHING
     source = [part, mine or english("the"), *adjectives, head]
-    target = [mine, more(mine, "的") if mine and not zh.startswith("所有") else NOTHING, part, between, *adjectives, head]
+    target = [mine, more(mine, "的") if mine and not zh.startswith(("所有", "一半")) else NOTHING, part, between, *adjectives, head]
     return _phrase(s, noun, source, target, head, "third" if words in ("one of", "neither of") else "plural")
 
 
@@ -220,7 +223,12 @@ def most_of(adjective: Adjective) -> Phrase:
 def _degree(adjective: Adjective, form: str, word: str, zh: str) -> Phrase:
     if form == word:
         return join([pair(word, zh), pair(adjective.english, adjective.chinese)])
-    return pair(form, f"{zh} {adjective.chinese}")
+    return pair(form, f"{zh} {compared_as(adjective)}")
+
+
+def compared_as(adjective: Adjective) -> str:
+    """nice 不错, but nicer 更 好."""
+    return "好" if adjective.chinese == "不错" else adjective.chinese
 
 
 # --- Phrases inside a phrase ------------------------------------------------------------------------------------------
@@ -250,16 +258,29 @@ def with_thing(s: Speaker, noun: Noun) -> NounPhrase:
     """a house with a red door -> 一 座 有 红 门 的 房子; the girl with long hair -> 有 长 头发 的 女孩."""
     first = inner_form(s, noun, (the, a))
     had = inner(s, next((wanted for kind, wanted in HAD.items() if noun.is_a(kind)), "part"), (a, bare))
-    with_ = pair("with", "有")
-    return before(first, [with_, had.phrase], [with_, had.phrase, more(with_, "的")])
+    with_ = pair("with", _has(noun, had.noun))
+    return before(first, [with_, had.phrase], [with_, _without_one(had), more(with_, "的")])
+
+
+def _has(noun: Noun, had: Noun | None) -> str:
+    """with in a hat, trousers, milk, long hair: 戴, 穿, 加, 有."""
+    if had is not None and noun.is_a("person"):
+        return "戴" if had.is_a("worn") else "穿" if had.is_a("clothes") else "有"
+    return "加" if noun.is_a("food", "drink") else "有"
+
+
+def _without_one(had: NounPhrase) -> Phrase:
+    """a red door -> 红 门: what a thing has is not counted."""
+    links = had.phrase.target
+    counted = had.noun is not None and links[0][0] == "一" and links[1][0] == had.noun.classifier
+    return Phrase(had.phrase.source, links[2:]) if counted else had.phrase
 
 
 def located(s: Speaker, noun: Noun) -> NounPhrase:
     """the ball in the box -> 盒子 里 的 球; the shop near the station -> 车站 附近 的 商店."""
     first = inner_form(s, noun, (the, the, a, the_plural))
     source, target = place(s, kind_of(noun))
-    own, rest = Phrase(first.phrase.source), Phrase((), first.phrase.target)
-    return first.with_phrase(join([own, *source], [*target, chinese("的"), rest]))  # a ball in the box: 盒子 里 的 一 个 球
+    return in_front(first, source, [*target, chinese("的")])  # a ball in the box: 盒子 里 的 一 个 球
 
 
 def about(s: Speaker, noun: Noun) -> NounPhrase:
@@ -272,6 +293,12 @@ def about(s: Speaker, noun: Noun) -> NounPhrase:
     else:
         other, word = inner(s, "person", (the, owned)), pair("for", "给")
     return before(first, [word, other.phrase], [word, other.phrase, more(word, "的")])
+
+
+def in_front(first: NounPhrase, source: Sequence[Phrase], target: Sequence[Phrase]) -> NounPhrase:
+    """What English says behind a noun stands in Chinese before all of it, its number too: 桌子 上 的 一 本 书."""
+    own, rest = Phrase(first.phrase.source), Phrase((), first.phrase.target)
+    return first.with_phrase(join([own, *source], [*target, rest]))
 
 
 def before(first: NounPhrase, source: Sequence[Phrase], target: Sequence[Phrase]) -> NounPhrase:

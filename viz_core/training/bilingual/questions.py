@@ -5,7 +5,17 @@ from dataclasses import replace
 
 from viz_core.training.bilingual import inside, nouns, subjects, tenses, verb_phrases
 from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual.clauses import Clause, group, in_chinese, inverted, make, plain_clause, statement, subordinate
+from viz_core.training.bilingual.clauses import (
+    Clause,
+    ends_in_clause,
+    group,
+    in_chinese,
+    inverted,
+    make,
+    plain_clause,
+    statement,
+    subordinate,
+)
 from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, join, more, pair, texts
 from viz_core.training.bilingual.predicates import BE, Predicate, done_by_person, first_word, infinitive, without_particle
 from viz_core.training.bilingual.small_words import BE as BE_FORMS
@@ -16,7 +26,11 @@ ASKED = {
     "how many": ("how many", "多少"), "how much": ("how much", "多少"), "whose": ("whose", "谁 的"),
     "what kind": ("what kind of", "什么样 的"),
 }
-ASKED_ABOUT = ("wait for", "look for", "look at", "talk about", "think about", "listen to", "talk to", "laugh at", "play with")
+ASKED_ABOUT = (
+    "wait for", "look for", "look at", "talk about", "think about", "listen to", "talk to", "laugh at", "play with", "argue with",
+    "live with", "chat with", "write to", "wave to", "smile at", "shout at", "worry about", "dream about", "complain about",
+    "look after", "take care of", "fight with", "apologise to", "search for", "point at", "stare at",
+)
 """Who are you waiting for; what is he talking about."""
 WANTING = ("want", "would like", "like", "need", "plan", "try", "decide", "hope", "learn")
 KNOWN = {
@@ -36,25 +50,42 @@ DONE_SOMEWHERE = (
 )
 
 
+ASKED_OTHERWISE = {"真": "真的", "或者": "还是"}
+"""Words that a question says otherwise: is it really warm 真的 暖和 吗; tea or coffee 茶 还是 咖啡."""
+MODALS = ("会", "应该", "必须", "要")
+"""What stands before 怎么, which after it would ask how that can be: 会 怎么 去."""
+
+
 # --- Yes or no, and adverbs -------------------------------------------------------------------------------------------
 def yes_no(c: Clause) -> Phrase:
     """did the dog chase the cat -> 狗 追 猫 了 吗; have you bought three books -> 你 买 了 三 本 书 吗."""
     g, done = group(c, question=True), NOTHING
     if [zh for zh, __ in g.after.target] == ["了"] and first_word(c.predicate.rest) not in COUNTED:
         g.after, done = NOTHING, g.after
-    target = in_chinese(replace(c, time_first=False), g, question=True)
-    return join(inverted(c, g), [*target, done, more(g.aux, "吗")])
+    target = join([], [*in_chinese(replace(c, time_first=False), g, question=True), done])
+    links = tuple((ASKED_OTHERWISE.get(zh, zh), of) for zh, of in target.target)
+    alternative = any(zh == "还是" and "or" in {word.text for word in of} for zh, of in links)
+    return join(inverted(c, g), [Phrase((), links), NOTHING if alternative else more(g.aux, "吗")])
 
 
 def adverbial_question(c: Clause, word: str, *, embedded: bool = False) -> Phrase:
     """why are you laughing -> 你 为什么 在 笑; when did you come -> 你 什么 时候 来 的; embedded: (I know) why you are laughing."""
     happened = c.tense == "past" and not c.denied and not c.predicate.is_state
     c.predicate.le = c.predicate.le and not happened  # why did you cry: 你 为什么 哭
+    if word != "why":
+        c.middle = _without_never(c.middle)
     g = group(c, question=not embedded)
-    wh = pair(word, ADVERBIAL[word])
-    target = in_chinese(replace(c, time_first=False), g, asked=wh, question=True)
+    wh = asked = pair(word, ADVERBIAL[word])
+    if word == "how" and [zh for zh, __ in g.before.target] in [[modal] for modal in MODALS]:
+        g.before, asked = Phrase(g.before.source, (*g.before.target, *wh.target)), NOTHING
+    target = in_chinese(replace(c, time_first=False), g, asked=asked, question=True)
     at_the_end = more(g.aux or g.main, "的") if happened and word != "why" else NOTHING
     return join((subordinate if embedded else inverted)(c, g, wh), [*target, at_the_end])
+
+
+def _without_never(middle: Phrase) -> Phrase:
+    """The adverb of a clause that is asked: nobody asks where one never goes."""
+    return NOTHING if texts(middle) in ("never", "rarely") else middle
 
 
 def asking(
@@ -63,6 +94,7 @@ def asking(
     """A clause that is asked: in a tense that asks, of anybody instead of nobody."""
     c = make(s, who, p=p, tense=tense, positive=positive or bool(tense), plain=bool(tense))
     c.tense, c.time_first = tenses.asked(s, c.tense), False
+    c.time = NOTHING if ends_in_clause(c.predicate) else c.time
     if c.tense in tenses.NEVER_DENIED_IN_A_QUESTION:
         c.negated = False
     if s.chance(0.08) and c.tense in ("present", "past", "can") and not (positive or c.subject.negative or c.denied):
@@ -81,7 +113,7 @@ def asked_noun(s: Speaker, choices: Sequence[lex.Noun], *, whom: bool = False, n
 
     whom: it is an object. named: the noun is said, since the verb alone does not tell its translation.
     """
-    noun = s.usual(choices)
+    noun = s.usual([n for n in choices if not n.is_a("country", "city", "month", "weekday")] or choices)
     kind = "which" if named else s.often({"what": 55, "which": 15, "how many": 14, "whose": 4, "what kind": 5})
     if not noun.plural:
         kind = {"which": "what", "whose": "what", "how many": "how much"}.get(kind, kind)
@@ -112,12 +144,16 @@ def object_question(s: Speaker, *, embedded: bool = False, tense: str = "") -> P
 
 
 def _askable(verb: lex.Verb) -> bool:
-    """Whether one asks what is done: alone "play" is 玩, and "which flute" says that it is 吹."""
+    """Whether one asks what is done: alone "play" is 玩, and "which flute" says that it is 吹; 为 什么 would ask why."""
+    return not verb.chinese.startswith("为") and _is_clear(verb)
+
+
+def _is_clear(verb: lex.Verb) -> bool:
     return lex.is_main(verb) or all(noun.plural for noun in lex.objects_of(verb))
 
 
 def _askable_of_people(verb: lex.Verb) -> bool:
-    return _askable(verb) and done_by_person(verb)
+    return _askable(verb) and done_by_person(verb) and not verb.base.startswith("would ")
 
 
 def wanted_question(s: Speaker, *, embedded: bool = False, tense: str = "") -> Phrase:
@@ -136,7 +172,7 @@ def wanted_question(s: Speaker, *, embedded: bool = False, tense: str = "") -> P
 
 def fronted(c: Clause, front: Phrase, embedded: bool) -> Phrase:
     """A clause whose question word leads it in English and stays in its place in Chinese."""
-    c.time_first = False
+    c.time_first, c.middle = False, _without_never(c.middle)
     g = group(c, question=not embedded)
     return join((subordinate if embedded else inverted)(c, g, front), in_chinese(c, g, question=True))
 
@@ -244,7 +280,7 @@ def what_to_do(s: Speaker) -> Phrase:
         return join([wh, *source], [wh, *target])
     wh, to = (pair("what", "什么") if kind == "what" else pair("where", "哪里")), english("to")
     if kind == "what":
-        verb = s.usual(lex.verbs_where(done_by_person, "t"))
+        verb = s.usual(lex.verbs_where(_askable_of_people, "t"))
         main = pair(verb.base, verb.chinese)
     else:
         main = s.word({"go": "去", "stay": "待 在", "live": "住 在", "put it": "把 它 放 在", "sit": "坐 在", "find it": "在"})

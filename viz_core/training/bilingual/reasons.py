@@ -1,125 +1,142 @@
-"""Sentences in which the reason decides what a pronoun means (Winograd sentences).
+"""Sentences in which a clause decides what a pronoun means (Winograd sentences).
 
-"the animal did not cross the street because it was too tired" speaks of a tired animal, "... too wide" of a wide street.
+"the animal did not cross the street because it was too tired" speaks of a tired animal, "... too wide" of a wide street. What
+happens between two and what can only be true of the one or of the other stands in tables/reasons.txt.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual import nouns, verb_phrases
+from viz_core.training.bilingual import nouns, small_words, verb_phrases
 from viz_core.training.bilingual.clauses import Clause, statement
-from viz_core.training.bilingual.compound import repeated, stands_for
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, join, pair
+from viz_core.training.bilingual.compound import stands_for
+from viz_core.training.bilingual.phrases import (
+    COMMA,
+    NOTHING,
+    NounPhrase,
+    Phrase,
+    Speaker,
+    chinese,
+    english,
+    join,
+    more,
+    pair,
+)
 from viz_core.training.bilingual.predicates import is_whole
-from viz_core.training.bilingual.small_words import BE, TOO, WAS
+from viz_core.training.bilingual.small_words import BE, HAVE, TOO, WAS
+
+OFTEN_COULD = ("cross", "fit in", "climb", "carry", "lift", "catch", "buy", "push", "open", "see", "finish", "answer", "understand")
+"""What one could not do, for a reason."""
+IN_FRONT = ("although", "if", "when", "after")
+"""Conjunctions whose clause stands in front in Chinese."""
+LEADING = {"because": ("因为", ""), "although": ("虽然", ""), "if": ("如果", ""), "when": ("", "的 时候")}
+"""Conjunctions whose clause may stand in front in both languages, and their Chinese before and behind it."""
+NEVER_TOO = frozenset({
+    "kind", "friendly", "polite", "helpful", "generous", "grateful", "pleased", "satisfied", "brave", "honest", "clever",
+    "talented", "successful", "famous", "reliable", "rich", "responsible", "safe", "quiet", "delicious", "sweet", "fresh",
+    "tasty", "warm", "beautiful", "comfortable", "pretty", "cute", "gentle", "funny", "interesting", "exciting", "useful",
+    "popular", "hard-working", "innocent", "patient", "soft", "new", "cheap", "curious", "thoughtful", "strong",
+})
+"""Why one does something is not that somebody is too kind."""
+_ADVERBS = ("never", "often", "always")
 
 
 @dataclass(frozen=True, slots=True)
-class Reasons:
-    """Who does it to what, and the adjectives that can only describe the one or the other."""
+class Scene:
+    """What the first does to the second, and what can only be true of the one or of the other: a line of the table.
 
-    verb: str
+    deeds: "+ eat", "- eat", "hid ~=把 ~ 藏起来". of_first, of_second: an adjective, or "~need help=需要 帮助".
+    """
+
     firsts: str
+    deeds: tuple[str, ...]
     seconds: str
-    of_first: str
-    of_second: str
+    word: str
+    of_first: tuple[str, ...]
+    of_second: tuple[str, ...]
+
+    @property
+    def of_people(self) -> bool:
+        """Whether both are persons."""
+        return all(noun.is_a("person") for names in (self.firsts, self.seconds) for noun in lex.nouns(names))
 
 
-THINGS = (
-    Reasons(
-        "cross", "animal person", "'street' 'road' 'river' 'bridge' 'field'", "tired weak scared old slow sleepy sick lazy",
-        "wide busy dangerous long deep",
-    ),
-    Reasons("fit in", "thing toy reading", "container", "big large long wide thick heavy", "small narrow short tiny"),
-    Reasons("eat", "animal pet bird", "food fruit", "hungry greedy", "delicious sweet tasty fresh"),
-    Reasons(
-        "climb", "animal person", "'tree' 'mountain' 'wall' 'hill'", "tired weak scared old sick lazy", "high dangerous",
-    ),
-    Reasons("carry", "person", "thing 'box'", "weak tired small old", "heavy big large"),
-    Reasons("lift", "person", "furniture", "weak tired old", "heavy big large"),
-    Reasons("buy", "person", "clothes thing device", "poor", "expensive cheap ugly"),
-    Reasons("drink", "animal person", "drink", "thirsty", "cold hot sweet"),
-    Reasons("catch", "animal pet", "animal bird", "slow tired weak", "fast quick"),
-    Reasons("push", "person", "furniture vehicle", "weak tired strong", "heavy big"),
-    Reasons("chase", "animal pet", "animal pet", "hungry angry fast", "small slow scared"),
-    Reasons("read", "person", "reading", "bored curious", "interesting short famous popular useful"),
-    Reasons("wear", "person", "clothes", "cold", "warm beautiful new comfortable"),
-    Reasons("sell", "person", "vehicle device furniture", "poor", "old useless slow expensive"),
-    Reasons("drive", "person", "vehicle", "tired late", "fast new old expensive"),
-    Reasons("open", "person", "'window' 'door' 'box'", "curious hot", "small dirty"),
-    Reasons("follow", "animal person", "animal person", "curious lonely scared", "fast big kind"),
-)
-OFTEN_NEGATED = ("cross", "fit in", "climb", "carry", "lift", "catch", "buy")
-PEOPLE = tuple(
-    Reasons(verb, "person", "person", of_first, of_second)
-    for verb, of_first, of_second in (
-        ("fear", "weak scared small", "strong angry cruel"),
-        ("help", "kind nice", "lost weak sick tired old"),
-        ("love", "kind", "beautiful kind funny"),
-        ("punish", "angry strict", "rude naughty lazy"),
-        ("thank", "grateful happy polite", "kind helpful generous"),
-        ("believe", "foolish kind", "honest serious reliable"), ("trust", "kind foolish", "honest reliable responsible"),
-        ("hate", "jealous angry", "cruel rude selfish mean greedy"), ("admire", "young polite", "brave famous successful clever"),
-        ("invite", "kind friendly lonely", "famous funny lonely"), ("forgive", "kind generous", "sorry honest"),
-        ("blame", "angry unfair", "careless lazy late"), ("praise", "kind happy", "brave honest polite hard-working"),
-        ("protect", "strong brave", "weak small young"), ("attack", "angry cruel", "weak rude"),
-        ("bother", "bored rude", "busy tired"), ("hug", "happy", "sad cute"),
-        ("visit", "lonely worried", "sick ill famous"),
-    )
-)
+@cache
+def scenes(of_people: bool) -> tuple[Scene, ...]:
+    """The lines of the table about two persons, or the others."""
+    found = []
+    for firsts, deeds, seconds, word, *of_each in lex.rows("reasons", 6):
+        deeds_, first, second = (tuple(part.strip() for part in cell.split(",")) for cell in (deeds, *of_each))
+        found.append(Scene(firsts, deeds_, seconds, word, first, second))
+    return tuple(scene for scene in found if scene.of_people == of_people)
 
 
+# --- A sentence -------------------------------------------------------------------------------------------------------
 def about_things(s: Speaker) -> Phrase:
     """the animal did not cross the street because it was too tired: "it" becomes its noun again."""
-    row = s.one(THINGS)
-    one = nouns.noun_phrase(s, lex.nouns(row.firsts), {nouns.the: 8, nouns.owned: 2, nouns.a: 1})
-    two = nouns.noun_phrase(s, lex.nouns(row.seconds), {nouns.the: 8, nouns.owned: 1.5, nouns.a: 1, nouns.this: 0.5})
-    verb = _verb(row.verb, two)
-    culprit, reasons = s.one(((one, row.of_first), (two, row.of_second)))
-    adjective = _adjective(s, reasons, culprit)
-    negated = row.verb in OFTEN_NEGATED and s.chance(0.85)
-    tense = s.one(("past", "past", "past", "could", "present") if negated else ("past", "past", "present"))
-    if tense == "could" and "能" in verb.chinese:  # 能装进
-        tense = "past"
-    c = Clause(one, verb_phrases.predicate(s, verb, one, two), tense, negated)
-    s.combinations.append((one.name, row.verb, two.name, adjective.english))
-    it = _again(s, culprit) if two.noun and two.noun.is_a("person") else repeated(s, culprit)
-    be = pair((BE if tense == "present" else WAS)[it.person])
-    degree = s.word(TOO) if s.chance(0.9) else NOTHING
-    return because(statement(c), it, be, degree, pair(adjective.english, adjective.chinese))
-
-
-def _verb(base: str, thing: NounPhrase) -> lex.Verb:
-    """The use of a verb that takes this object: visit a person 看望, a museum 参观."""
-    same = [v for v in lex.verbs("t") if v.base == base and is_whole(v)]
-    return next((v for v in same if thing.noun in lex.objects_of(v)), same[0])
-
-
-def _adjective(s: Speaker, reasons: str, culprit: NounPhrase) -> lex.Adjective:
-    """One of the reasons, as it is said of the noun."""
-    known = {a.english: a for a in lex.ADJECTIVES if a.flags.isdisjoint({"of", "nopred"})}
-    described = lex.adjectives_of(culprit.noun) if culprit.noun else ()
-    fitting = {a.english: a for a in described if "nopred" not in a.flags}
-    word = s.one([reason for reason in reasons.split() if reason in known])
-    return fitting.get(word, known[word])
+    return _decided(s, False)
 
 
 def about_people(s: Speaker) -> Phrase:
-    """the women visited the men because they were lonely: two persons, and a reason about one of them."""
-    row = s.one(PEOPLE)
-    form = nouns.the_plural if s.chance(0.5) else nouns.the
-    persons = [n for n in lex.nouns("person") if n.plural and not n.only_plural]
-    one, two = form(s, s.usual(persons)), form(s, s.usual(persons))
-    known = {a.english: a for a in lex.ADJECTIVES if lex.of_people(a) and "nopred" not in a.flags}
-    culprit, reasons = s.one(((one, row.of_first), (two, row.of_second)))
-    adjective = known[s.one(reasons.split())]
-    c = Clause(one, verb_phrases.predicate(s, _verb(row.verb, two), one, two), "past", s.chance(0.15))
-    it = _again(s, culprit)
-    degree = s.word(TOO) if s.chance(0.7) and "le" not in adjective.flags else NOTHING
-    word = pair(adjective.english, adjective.chinese)
-    very = "很" if adjective.flags.isdisjoint({"le", "verb"}) else ""
-    said = because(statement(c), it, pair(WAS[it.person]), degree, word, very)
-    return join([said, chinese("了") if "le" in adjective.flags else NOTHING])
+    """the women visited the men because they were lonely: two persons, and a clause about one of them."""
+    return _decided(s, True)
+
+
+def _decided(s: Speaker, of_people: bool) -> Phrase:
+    scene = s.one([found for word in (_joined_by(s),) for found in scenes(of_people) if (found.word == "because") == word])
+    one, two = _named(s, scene.firsts, scene), _named(s, scene.seconds, scene)
+    for __ in range(8):
+        if one.noun is None or two.noun is None or one.noun.chinese != two.noun.chinese:
+            break
+        two = _named(s, scene.seconds, scene)
+    culprit, other, reasons = s.one(((one, two, scene.of_first), (two, one, scene.of_second)))
+    reason, deed = _fitting(s, reasons, culprit), s.one(scene.deeds)
+    verbal = reason.startswith("~")
+    leads = not of_people and scene.word in LEADING and "@" not in reason and s.chance(0.15)
+    it = _again(s, culprit, other, as_object=leads and culprit is two)
+    if leads:  # because the street was too wide, the animal did not cross it
+        it, again = culprit.phrase, culprit.with_phrase(it)
+        one, two = (again, two) if culprit is one else (one, again)
+    elif scene.word in IN_FRONT and culprit is one and _is_person(one) and not _is_person(two):
+        # although he was weak, the boy climbed the tree: in Chinese the noun stands where it is said first
+        he = pair(one.pronoun, small_words.SUBJECTS[one.pronoun])
+        it = Phrase(he.source, one.phrase.target)
+        one = one.with_phrase(Phrase(one.phrase.source, he.target))
+    said, now = _by_verb(s, deed, one, two, verbal) if deed[0] in "+-" else _in_words(deed, one, two)
+    s.combinations.append((one.name, deed.partition("=")[0].strip("+- "), two.name, reason.partition("=")[0].strip("~")))
+    clause = _of_verb(s, reason, it, culprit, other, now) if verbal else _of_adjective(s, reason, it, culprit, now)
+    return _led(s, scene.word, said, clause) if leads else _joined(s, scene.word, said, clause)
+
+
+def _joined_by(s: Speaker) -> bool:
+    """Whether the clause is a reason."""
+    return s.chance(0.72)
+
+
+def _joined(s: Speaker, word: str, said: Phrase, clause: Phrase) -> Phrase:
+    """Both clauses in the order of each language."""
+    conjunction = pair(word, {"because": "因为", "so": "所以", "but": "但是", "until": "直到"}.get(word, ""))
+    comma = COMMA if s.chance({"but": 0.4, "so": 0.4, "and": 0.4, "because": 0.06}.get(word, 0)) else NOTHING
+    source = [said, comma, conjunction, clause]
+    if word == "and":
+        return join(source, [said, comma or chinese("，"), clause])
+    if word == "although":
+        return join(source, [more(conjunction, "虽然"), clause, chinese("，"), more(conjunction, "但是"), said])
+    if word == "if":
+        return join(source, [more(conjunction, "如果"), clause, said])
+    behind = {"when": "的 时候", "after": "以后"}.get(word)
+    return join(source, [clause, more(conjunction, behind), said]) if behind else join(source)
+
+
+def _led(s: Speaker, word: str, said: Phrase, clause: Phrase) -> Phrase:
+    """because the street was too wide, the animal did not cross it: the clause stands in front in both languages."""
+    conjunction = pair(word)
+    lead, tail = (more(conjunction, text) for text in LEADING[word])
+    comma = COMMA if s.chance(0.75) or word in ("because", "although") else NOTHING
+    but = chinese("但是") if word == "although" else NOTHING
+    return join([conjunction, clause, comma, said], [lead, clause, tail, comma, but, said])
 
 
 def because(said: Phrase, it: NounPhrase, be: Phrase, degree: Phrase, adjective: Phrase, very: str = "很") -> Phrase:
@@ -129,6 +146,130 @@ def because(said: Phrase, it: NounPhrase, be: Phrase, degree: Phrase, adjective:
     return join([said, word, it.phrase, be, degree, adjective], target)
 
 
-def _again(s: Speaker, culprit: NounPhrase) -> NounPhrase:
-    """The noun again, for it, he, she or they alike: the reason has decided whom the pronoun means."""
-    return culprit.with_phrase(stands_for(s, culprit.head, culprit.pronoun))
+# --- Who and what -----------------------------------------------------------------------------------------------------
+def _named(s: Speaker, names: str, scene: Scene) -> NounPhrase:
+    """the dog, the dogs, my dog, a dog; seldom with an adjective, since that may speak against the reason."""
+    depth, s.depth = s.depth, 0
+    choices = [n for n in lex.nouns(names) if n.plural and not n.only_plural] if scene.of_people else lex.nouns(names)
+    noun = s.usual(choices)
+    many = bool(noun.plural) and not noun.only_plural and s.chance(0.3 if scene.of_people else 0.12)
+    one = (nouns.the,) * 8 + (nouns.owned, nouns.the if scene.word in IN_FRONT else nouns.a)
+    forms = (nouns.the_plural,) if many else one
+    found = nouns.inner_form(s, noun, forms)
+    s.depth = depth
+    return found
+
+
+def _again(s: Speaker, culprit: NounPhrase, other: NounPhrase, *, as_object: bool = False) -> Phrase:
+    """The noun again, for it, he, she or they; but 他 for the only person of the sentence, whom the pronoun alone names."""
+    pronoun = small_words.OBJECT_OF[culprit.pronoun] if as_object else culprit.pronoun
+    if _is_person(culprit) and not _is_person(other):
+        return pair(pronoun, small_words.SUBJECTS[culprit.pronoun])
+    return stands_for(s, culprit.head, pronoun)
+
+
+def _is_person(who: NounPhrase) -> bool:
+    return who.noun is not None and who.noun.is_a("person")
+
+
+# --- What it does -----------------------------------------------------------------------------------------------------
+def _by_verb(s: Speaker, deed: str, one: NounPhrase, two: NounPhrase, verbal: bool) -> tuple[Phrase, bool]:
+    """A verb of the lexicon in a tense, and whether that is the present. verbal: whether a verb says the reason."""
+    sign, base = deed.split(" ", 1)
+    verb = _verb(base, two)
+    tense = "present" if s.chance(0.2) and not verbal else "past"
+    if sign == "-" and base in OFTEN_COULD and tense == "past" and "能" not in verb.chinese and s.chance(0.5):
+        tense = "could"
+    for __ in range(12):  # alone: a third noun would be one more that the pronoun could mean
+        p = verb_phrases.predicate(s, verb, one, two)
+        if len(p.tail) == 1:
+            break
+    c = Clause(one, p, tense, sign == "-")
+    return statement(c), tense == "present"
+
+
+def _verb(base: str, thing: NounPhrase) -> lex.Verb:
+    """The use of a verb that takes this object: visit a person 看望, a museum 参观."""
+    same = [v for v in lex.verbs("t") if v.base == base and is_whole(v)]
+    return next((v for v in same if thing.noun in lex.objects_of(v)), same[0])
+
+
+def _in_words(deed: str, one: NounPhrase, two: NounPhrase) -> tuple[Phrase, bool]:
+    """Words with a place for the second, and whether they speak of now."""
+    text, __, zh = deed.partition("=")
+    text, zh = (words if "~" in words else f"{words} ~" for words in (text, zh))
+    if text.startswith("was ") and one.person == "plural":
+        text = f"were{text[3:]}"
+    front, back = (pair(part) for part in text.split("~"))
+    verb = Phrase((*front.source, *back.source))
+    left, right = (more(verb, part) for part in zh.split("~"))
+    said = join([one.phrase, front, two.phrase, back], [one.phrase, left, two.phrase, right])
+    return said, text.startswith(("will ", "cannot "))
+
+
+# --- What is true -----------------------------------------------------------------------------------------------------
+def _fitting(s: Speaker, reasons: tuple[str, ...], culprit: NounPhrase) -> str:
+    """One of the reasons that can be said of the noun."""
+    described = {a.english for a in lex.adjectives_of(culprit.noun)} if culprit.noun else set()
+    fitting = [reason for reason in reasons if reason.startswith("~") or reason in described]
+    return s.one(fitting or reasons)
+
+
+def _adjective(reason: str, culprit: NounPhrase) -> lex.Adjective:
+    """The adjective as it is said of the noun: an old man 老, an old car 旧."""
+    described = lex.adjectives_of(culprit.noun) if culprit.noun else ()
+    people = culprit.noun is not None and culprit.noun.is_a("person")
+    known = [a for a in lex.ADJECTIVES if a.english == reason and a.flags.isdisjoint({"of", "nopred"})]
+    best = [a for a in known if a in described] or [a for a in known if lex.of_people(a) == people] or known
+    return best[0]
+
+
+def _of_adjective(s: Speaker, reason: str, it: Phrase, culprit: NounPhrase, now: bool) -> Phrase:
+    """it was too tired -> 动物 太 累."""
+    adjective = _adjective(reason, culprit)
+    be, word = pair((BE if now else WAS)[culprit.person]), pair(adjective.english, adjective.chinese)
+    if "shi" in adjective.flags:
+        return join([it, be, word], [it, more(be, "是"), word, chinese("的")])
+    if "le" in adjective.flags:
+        return join([it, be, word], [it, word, chinese("了")])
+    degrees = {word: zh for word, zh in TOO.items() if word != "too" or reason not in NEVER_TOO}
+    degree = s.word(degrees) if s.chance(0.7) and "verb" not in adjective.flags else NOTHING
+    very = degree or (chinese("很") if "verb" not in adjective.flags else NOTHING)
+    return join([it, be, degree, word], [it, very, word])
+
+
+def _of_verb(s: Speaker, reason: str, it: Phrase, culprit: NounPhrase, other: NounPhrase, now: bool) -> Phrase:
+    """it needed help -> 女孩 需要 帮助; she had helped him -> 女孩 帮助 了 男孩."""
+    text, __, zh = reason[1:].partition("=")
+    first, __, rest = text.partition(" ")
+    adverb = NOTHING
+    if first in _ADVERBS:
+        adverb, (first, __, rest) = english(first), rest.partition(" ")
+    words = f"{_form(first, culprit, now)} {rest}"
+    if "@" not in text:
+        verb = pair(words)
+        return join([it, adverb, verb], [it, more(Phrase((*adverb.source, *verb.source)), zh)])
+    referent = s.referent
+    him = _again(s, other, culprit, as_object=True)
+    s.referent = referent or s.referent
+    front, back = (pair(part) for part in words.split("@"))
+    verb = Phrase((*adverb.source, *front.source, *back.source))
+    left, right = (more(verb, part) for part in zh.split("@"))
+    return join([it, adverb, front, him, back], [it, left, him, right])
+
+
+def _form(base: str, who: NounPhrase, now: bool) -> str:
+    """The form of a verb that agrees: be -> is, was; can -> could; need -> needs, needed."""
+    if base in ("be", "have"):
+        forms = {"be": (BE, WAS), "have": (HAVE, dict.fromkeys(HAVE, "had"))}[base]
+        return forms[not now][who.person]
+    if base in ("can", "do"):
+        return base if now and (base == "can" or who.person == "plural") else {"can": "could", "do": "does" if now else "did"}[base]
+    verb = _by_first_word()[base]
+    form = verb.past if not now else verb.third if who.person == "third" else verb.base
+    return form.split()[0]
+
+
+@cache
+def _by_first_word() -> Mapping[str, lex.Verb]:
+    return {verb.base.split()[0]: verb for verb in reversed(lex.VERBS)}

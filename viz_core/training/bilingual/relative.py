@@ -47,10 +47,14 @@ def relative(s: Speaker, noun: lex.Noun) -> NounPhrase:
     return _of_subject(s, noun, head, whose=kind == "whose")
 
 
-def behind_head(head: NounPhrase, word: Phrase, c: Clause) -> NounPhrase:
-    """A noun with a clause whose gap it fills. word: that, who, which, where, whose or nothing."""
+def behind_head(head: NounPhrase, word: Phrase, c: Clause, *, own_subject: bool = False) -> NounPhrase:
+    """A noun with a clause whose gap it fills. word: that, who, which, where, whose or nothing.
+
+    own_subject: whether somebody else does it, who is said before the number: these books that I bought 我 买 的 这些 书.
+    """
     g = group(c)
-    return nouns.before(head, subordinate(c, g, word), with_de(in_chinese(c, g)))
+    put = nouns.in_front if own_subject else nouns.before
+    return put(head, subordinate(c, g, word), with_de(in_chinese(c, g)))
 
 
 def _doing(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
@@ -68,7 +72,7 @@ def _done_by(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
     """the book written by my friend -> 我 的 朋友 写 的 书."""
     verb = s.usual([v for v in verbs_of_object(noun) if by_person(v)] or verbs_of_object(noun))
     who, main = subjects.subject_noun(s, lex.subjects_of(verb), being=by_person(verb)), pair(verb.participle, verb.chinese)
-    return nouns.before(head, [main, pair("by"), who.phrase], with_de([who.phrase, main]))
+    return nouns.in_front(head, [main, pair("by"), who.phrase], with_de([who.phrase, main]))
 
 
 def _of_object(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
@@ -85,7 +89,7 @@ def _of_object(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
         c.time = when(s, c.tense)
     again = who.name == "that" or texts(who.phrase).startswith("that ")
     word = s.one(("", "") if again else ("that", "", "", "who" if noun.is_a("person") else "which"))
-    return behind_head(head, english(word), c)
+    return behind_head(head, english(word), c, own_subject=True)
 
 
 def _where(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
@@ -93,7 +97,7 @@ def _where(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
     verb = s.usual(lex.verbs_where(by_person, "loc"))
     who = subjects.pronoun(s)
     p = Predicate(verb, verb.chinese, le=False, about=(verb.base, noun.english))
-    return behind_head(head, english("where"), plain_clause(s, who, p=p, tense=s.one(("past", "present"))))
+    return behind_head(head, english("where"), plain_clause(s, who, p=p, tense=s.one(("past", "present"))), own_subject=True)
 
 
 @cache
@@ -118,7 +122,7 @@ def _in_which(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
     verb = next(v for v in lex.verbs("loc") if v.base == base and by_person(v))
     p = Predicate(verb, verb.chinese, [english(preposition)], le=False, about=(verb.base, noun.english))
     c = plain_clause(s, subjects.pronoun(s), p=p, tense=s.one(("past", "present")))
-    return behind_head(head, english(s.one(("", "", "that", "which"))), c)
+    return behind_head(head, english(s.one(("", "", "that", "which"))), c, own_subject=True)
 
 
 def _of_subject(s: Speaker, noun: lex.Noun, head: NounPhrase, *, whose: bool) -> NounPhrase:

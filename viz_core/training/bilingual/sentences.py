@@ -68,7 +68,7 @@ class Example:
 
 FRAMES: Mapping[Callable[[Speaker], Phrase], float] = {
     plain: 30, question: 10, set_question: 5, order: 11, two_clauses: 32, conditional: 27, sequence: 4, there_is: 3, weather: 2.5,
-    passive: 3, it_is_to: 2, too_to: 1.2, about_things: 7, about_people: 5, fragment: 6, greeting: 1, exclamation: 0.6,
+    passive: 3, it_is_to: 2, too_to: 1.2, about_things: 17, about_people: 12, fragment: 6, greeting: 1, exclamation: 0.6,
     sentence_adverb: 1.2, age: 0.8, called: 0.8, born: 0.5, apposition: 0.7, owns: 1, been_to: 0.7, purpose: 2.5, circumstance: 3,
     able: 1.2, sure: 3, so_that: 0.8, listed: 2, either: 0.8, one_of: 1.2, how_well: 2, how_long: 1.5, costs: 0.8, no_longer: 1.2,
     cleft: 0.5, says: 0.6, tagged: 0.3, any_of: 1.2, where_from: 0.6, not_that: 0.3, as_soon_as: 0.8, bounded: 0.8, become: 0.8,
@@ -90,7 +90,7 @@ APART = {"".join(parts): parts for line, together in lex.rows("cutting", 2) if n
 """Chinese that is written as several words wherever it stands: 这个 -> 这 个."""
 TOGETHER = {tuple(parts.split()): word for word, parts in lex.rows("cutting", 2) if parts}
 """Two words that are written as one wherever they stand side by side: 每 天 -> 每天."""
-ASKING = (where_from, meaning)  # questions among other sentences
+ASKING = (where_from, meaning, waited_for)  # questions among other sentences
 
 
 def say(rng: Random, said: Counter[object] | None = None) -> Example:
@@ -111,7 +111,7 @@ def say(rng: Random, said: Counter[object] | None = None) -> Example:
 
 
 def _mark(s: Speaker, frame: Callable[[Speaker], Phrase], phrase: Phrase) -> Phrase:
-    asks = frame is asked or (frame in ASKING and phrase.source[0].text in ("what", "where"))
+    asks = frame is asked or (frame in ASKING and phrase.source[0].text in ("what", "where", "what's", "where's", "how"))
     if frame in (question, set_question) or asks or phrase.target[-1][0] in ("吗", "多久"):
         return pair("?", "？")
     return pair("!", "！") if frame in (exclamation, called_out) or (frame is order and s.chance(0.2)) else pair(".", "。")

@@ -269,7 +269,7 @@ def under_a_condition(s: Speaker) -> Phrase:
 def what_noun(s: Speaker) -> Phrase:
     """what is your name -> 你 的 名字 是 什么."""
     text, zh = s.one(list(PERSONAL.items()))
-    wh, be, noun = pair("what", "什么"), pair("is", "是"), pair(text, zh)
+    wh, be, noun = pair("what", "多少" if text == "phone number" else "什么"), pair("is", "是"), pair(text, zh)
     owner = pair(*s.one((("your", "你"), ("your", "你"), ("his", "他"), ("her", "她"), ("my", "我"))))
     return join([wh, be, owner, noun], [owner, more(owner, "的"), noun, be, wh])
 
@@ -279,7 +279,7 @@ def ever(s: Speaker) -> Phrase:
     verb = s.usual([v for v in lex.verbs_where(by_person, "t") if is_whole(v)])
     c = plain_clause(s, subjects.pronoun(s), p=verb_phrases.predicate(s, verb), tense="perfect")
     g = group(c, question=True)
-    g.after = more(g.aux, "过")
+    g.after = NOTHING if verb.chinese.endswith("过") else more(g.aux, "过")
     source = [g.aux, c.subject.phrase, english("ever"), g.main, *c.predicate.tail]
     return join(source, [*in_chinese(c, g, question=True), more(g.aux, "吗")])
 

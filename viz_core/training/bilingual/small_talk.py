@@ -6,12 +6,12 @@ from viz_core.training.bilingual.clauses import make, plain_clause, statement
 from viz_core.training.bilingual.orders import order
 from viz_core.training.bilingual.phrases import COMMA, NOTHING, Phrase, Speaker, chinese, join, more, pair
 from viz_core.training.bilingual.predicates import infinitive
-from viz_core.training.bilingual.questions import question
+from viz_core.training.bilingual.questions import asking, question, yes_no
 from viz_core.training.bilingual.relative import relative
 from viz_core.training.bilingual.small_words import BE
 from viz_core.training.bilingual.times import when
 
-SAID = {"said": "说", "asked": "问", "answered": "回答", "shouted": "大喊"}
+SAID = {"said": "说", "answered": "回答", "shouted": "大喊"}
 
 
 def plain(s: Speaker) -> Phrase:
@@ -85,12 +85,13 @@ def sentence_adverb(s: Speaker) -> Phrase:
 
 
 def says(s: Speaker) -> Phrase:
-    """"I am hungry," said the boy -> “ 我 饿 ， ” 男孩 说."""
-    who, inside = subjects.subject(s, lex.nouns("person")), statement(make(s, plain=True))
-    verb = s.word(SAID)
+    """"I am hungry," said the boy -> “ 我 饿 ， ” 男孩 说; "are you hungry?" he asked -> “ 你 饿 吗 ？ ” 他 问."""
+    who, asks = subjects.subject(s, lex.nouns("person")), s.chance(0.3)
+    inside = yes_no(asking(s, tense=s.one(("present", "past", "future", "can")))) if asks else statement(make(s, plain=True))
+    verb = pair("asked", "问") if asks else s.word(SAID)
     opened, closed = pair('"', "“"), pair('"', "”")
-    if s.chance(0.5):
-        quoted = [opened, inside, pair(",", "，"), closed]
+    if asks or s.chance(0.5):
+        quoted = [opened, inside, pair("?", "？") if asks else pair(",", "，"), closed]
         after = [who.phrase, verb] if who.name in small_words.SUBJECTS else [verb, who.phrase]
         return join([*quoted, *after], [*quoted, who.phrase, verb])
     return join([who.phrase, verb, pair(",", "："), opened, inside, closed])

@@ -79,6 +79,9 @@ NEVER_DENIED_IN_A_QUESTION = ("may", "must", "have to", "had to", "could", "perf
 WHOLE = ("had better", "would rather")
 """Two words that "not" never parts: had better not."""
 GOING_ON = ("going on", "went on", "perfect going on")
+PERFECT = ("perfect", "past perfect")
+TAKING_TIME = ("try", "learn", "practise", "prepare", "consider", "help", "teach", "encourage", "persuade")
+"""Verbs before a further verb that Chinese says with 在: not 在 开始, 在 决定, 在 让."""
 MIDDLES: Mapping[str, Mapping[str, float]] = {
     "present": {
         "always": 3, "usually": 3, "often": 3, "sometimes": 2, "never": 3, "rarely": 0.5, "still": 2, "also": 2, "really": 1,
@@ -87,7 +90,7 @@ MIDDLES: Mapping[str, Mapping[str, float]] = {
     "past": {"never": 1, "also": 1, "just": 1, "finally": 1, "suddenly": 1, "only": 0.5},
     "going on": {"still": 3, "also": 1, "just": 0.5},
     "future": {"never": 2, "always": 1, "also": 1, "soon": 0.5},
-    "perfect": {"already": 5, "just": 3, "never": 3, "always": 0.5, "finally": 1},
+    "perfect": {"already": 5, "just": 3, "never": 3, "finally": 1},
     "past perfect": {"already": 4, "never": 1},
     "can": {"also": 1, "still": 1, "always": 0.5, "only": 0.5, "never": 0.5},
 }
@@ -98,7 +101,8 @@ _MIDDLE = {
     **ADVERBS, **{a.english: a.chinese for a in lex.ADVERBS if a.kind in ("focus", "sentence", "degree")}, "also": "也",
     "really": "真的", "only": "只", "still": "还", "never": "从不", "just": "刚",
 }
-_NEVER = {"perfect": "从来 没有", "past perfect": "从来 没有", "past": "从来 没有", "future": "永远 不"}
+_NEVER = {"perfect": "从来 没有", "past perfect": "从来 没有", "past": "从来 没有", "future": "永远 不", "can": "永远 不"}
+_JUST = {"going on": "只是"}
 
 
 def asked(s: Speaker, tense: str) -> str:
@@ -113,7 +117,14 @@ def tense_of(s: Speaker, p: Predicate) -> str:
     if p.is_be or p.is_state:
         tense = s.often(OF_STATES)
         return "present" if tense == "would" and p.verb.base in ("like", "love") else tense  # would like is 想
-    return s.often(OF_ACTIONS if p.verb.goes_on else {name: weight for name, weight in OF_ACTIONS.items() if name not in GOING_ON})
+    without: tuple[str, ...] = () if p.verb.goes_on else GOING_ON
+    if p.verb.frame == "loc" and "pre" in p.verb.flags and not p.le:
+        without = PERFECT  # not "has eaten here": 过 or 了
+    elif p.verb.frame == "place":  # not "is walking to": 走 到 is the end of it
+        without = GOING_ON if "到 ~" in p.verb.chinese else ("perfect going on", *without)
+    elif p.verb.frame in ("to", "ing", "make") and p.verb.base not in TAKING_TIME:
+        without = GOING_ON
+    return s.often({name: weight for name, weight in OF_ACTIONS.items() if name not in without})
 
 
 def middle(s: Speaker, tense: str, p: Predicate) -> Phrase:
@@ -121,7 +132,10 @@ def middle(s: Speaker, tense: str, p: Predicate) -> Phrase:
     word = s.often(MIDDLES[tense])
     if p.is_be and (word in ("finally", "suddenly", "just", "only", "rarely") or (p.said == "是" and word not in OF_NOUNS)):
         return Phrase()
-    return pair(word, _NEVER.get(tense, _MIDDLE[word]) if word == "never" else _MIDDLE[word])
+    if word == "never" and tense == "past" and (p.is_be or p.is_state) and p.said != "有":
+        return pair(word, "从来 不")  # was never late, never knew it: no 过
+    special = _NEVER if word == "never" else _JUST if word == "just" else {}
+    return pair(word, special.get(tense, _MIDDLE[word]))
 
 
 def is_or_was(s: Speaker, who: NounPhrase, past: float = 0.15, chinese: str = "") -> Phrase:

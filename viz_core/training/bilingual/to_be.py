@@ -6,7 +6,7 @@ from functools import cache
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, small_words
 from viz_core.training.bilingual.lexicon import Adjective, Noun
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, join, more, pair
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, join, more, pair, texts
 from viz_core.training.bilingual.predicates import BE, Predicate, at, degree_of, first_word, someone, somewhere
 
 
@@ -27,6 +27,9 @@ def adjective_predicate(
     word = pair(adjective.english, adjective.chinese)
     if adjective.flags & {"shi", "ren"}:
         end = more(word, "人" if person and "ren" in adjective.flags else "的")
+        if adjective.chinese in COLOURS:
+            word = pair(adjective.english, f"{adjective.chinese}色")
+            end = more(word, "的")
         return Predicate(BE, "是", [word], rest=[word, end], about=about)
     if adjective.flags & {"le", "verb"}:
         return Predicate(BE, "", [word], rest=[word], last="了" if "le" in adjective.flags else "", about=about)
@@ -34,7 +37,8 @@ def adjective_predicate(
         return comparison(s, adjective, noun, about, who)
     degree = degree_of(s)
     if degree:
-        return Predicate(BE, "", [degree, word], rest=[degree, word], about=about)
+        strong = texts(degree) in ("very", "really")  # never 不 非常: "not very" is said in `degrees`
+        return Predicate(BE, "", [degree, word], rest=[degree, word], about=about, positive=strong)
     return Predicate(BE, "", [word], rest=[word], very=chinese("很"), about=about)
 
 
@@ -45,24 +49,30 @@ def comparison(
     s.depth -= 1
     if (noun is None or noun.is_a("person")) and adjective.english in AGES:
         adjective = replace(adjective, chinese=AGES[adjective.english])
-    word = pair(adjective.english, adjective.chinese)
+    word = pair(adjective.english, nouns.compared_as(adjective))
     if s.chance(0.25):
         alone = nouns.compared(adjective)
-        return Predicate(BE, "", [alone], rest=[alone], about=about)
-    other = _compared_with(s, adjective, noun, who)
+        return Predicate(BE, "", [alone], rest=[alone], about=about, positive=True)
+    other = compared_with(s, adjective, noun, who)
     if s.chance(0.25):
         first, as_ = pair("as", "一样"), pair("as", "和")
         rest = [as_, other.phrase, first, word]
         return Predicate(BE, "", [first, word, as_, other.phrase], rest=rest, about=about, positive=True)
-    form = adjective.comparative
-    compared = join([english("more"), word]) if form == "more" else pair(form, adjective.chinese)
+    form, zh = adjective.comparative, nouns.compared_as(adjective)
+    if zh.startswith("不"):  # 比 我 更 不 健康
+        zh = f"更 {zh}"
+    compared = join([pair("more"), pair(adjective.english, zh)]) if form == "more" else pair(form, zh)
     than = pair("than", "比")
     much = s.word(small_words.MUCH_MORE) if s.chance(0.2) else NOTHING
-    return Predicate(BE, "", [much, compared, than, other.phrase], rest=[than, other.phrase, compared, much], about=about)
+    rest = [than, other.phrase, compared, much]  # never 不 比: "not taller than" is said in `degrees`
+    return Predicate(BE, "", [much, compared, than, other.phrase], rest=rest, about=about, positive=True)
 
 
-def _compared_with(s: Speaker, adjective: Adjective, noun: Noun | None, who: NounPhrase | None) -> NounPhrase:
+def compared_with(s: Speaker, adjective: Adjective, noun: Noun | None, who: NounPhrase | None) -> NounPhrase:
     """Someone else for a person, and something else of its class for a thing."""
+    if noun is None and who is not None and who.name in THINGS:
+        same = [n for n in lex.nouns_of(adjective) if not n.is_a("person") and n.is_common]
+        return nouns.noun_phrase(s, same or lex.nouns("thing"), {nouns.the: 3, nouns.owned: 3, nouns.this: 2})
     if noun is None or noun.is_a("person"):
         s.actor, actor = (who.name if who is not None else ""), s.actor
         other = someone(s)
@@ -73,6 +83,10 @@ def _compared_with(s: Speaker, adjective: Adjective, noun: Noun | None, who: Nou
     return nouns.noun_phrase(s, others or lex.nouns("person"), forms)
 
 
+COLOURS = ("红", "白", "黑")
+"""What is 红 before its noun and 红色 的 behind it."""
+THINGS = ("it", "this", "that", "these", "those", "this one", "that one", "something", "everything")
+"""What is said of things, where no noun says of which."""
 AGES = {"old": "大", "young": "小"}
 """What is said of persons in a comparison: older than me 比 我 大."""
 

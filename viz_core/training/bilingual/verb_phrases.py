@@ -40,7 +40,9 @@ UNWILLED = (
     "lose", "fall", "fall down", "forget", "die", "get lost", "get sick", "bleed", "sweat", "sneeze", "cough", "fail", "break",
     "burn", "drop", "spill", "miss", "catch", "get", "receive", "notice", "cost", "owe", "yawn", "grow up", "hit",
     "look like", "exist", "grow", "appear", "disappear", "happen", "hurt", "freeze", "get divorced",
-    "fall asleep", "fall in love with",
+    "fall asleep", "fall in love with", "arrive at", "arrive in", "drown", "faint", "pass out", "trip", "slip", "oversleep",
+    "suffer from", "survive", "recover", "recover from", "bump into", "run into", "come across", "run out of", "break down",
+    "crash", "throw up", "snore", "blush", "fall off", "get wet",
 )
 """What one does not do on purpose: neither ordered nor wanted."""
 TO_BE = (
@@ -48,6 +50,8 @@ TO_BE = (
     "strong", "free", "alone", "friendly", "clever", "beautiful",
 )
 """What one wants, tries or helps others to be."""
+HELPING = ("help", "teach", "remind", "encourage")
+"""What several may do to each other."""
 PERCEIVE = ("see", "hear", "watch", "feel")
 LIKING = ("like", "love", "miss", "enjoy", "hate")
 VERY_MUCH = {"very much": "非常", "so much": "非常", "a lot": "很"}
@@ -56,6 +60,8 @@ IT = {("this one", "这个"): 0.5, ("that one", "那个"): 0.5, ("it", "它"): 6
 GROOMING = ("wash", "brush", "comb")
 """What one does to one's own body."""
 BECOMING = ("become", "turn into", "look like")
+FORGETTING = ("forget", "fail")
+"""Verbs whose Chinese says already that it did not happen, 忘了 and 没能, so that "not" does not stand before it."""
 POSITIVE = ("something", "someone")  # a negation says anything
 REFLEXIVE = ("help", "teach", "look at", "wash", "believe", "hurt", "love", "like", "introduce", "ask", "look after", "know")
 DEFINITE = ("the", "this", "that", "my", "your", "his", "her", "our", "their", "it")
@@ -72,7 +78,7 @@ def predicate(s: Speaker, verb: Verb, subject: Given = None, thing: Given = None
     """A verb with an object, a place or a further clause, as its frame asks. thing, where: instead of random ones."""
     built = BUILDERS[verb.frame](s, verb, subject, thing, where)
     if verb.frame in WITH_MORE and where is None:
-        _add_more(s, built)
+        _add_more(s, built, together=subject is not None and subject.person == "plural")
     return built
 
 
@@ -152,7 +158,7 @@ def _nothing(verb: Verb, person: bool) -> Predicate:
 
 
 def _give(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
-    """give the girl a book -> 给 了 女孩 一 本 书; give the book to the girl -> 把 书 给 了 女孩."""
+    """give the girl a book -> 给 了 女孩 一 本 书; give her the book -> 把 书 给 了 她; bring him tea -> 给 他 带 茶."""
     to = s.chance(0.45)
     if thing is None and to and s.chance(0.3):
         it = pair("it", "它")
@@ -162,7 +168,10 @@ def _give(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | N
     left, said = _around(verb)
     tail = [what.phrase, english("to"), whom.phrase] if to else [whom.phrase, what.phrase]
     receiver = [*left, whom.phrase]
-    if to and what.phrase.source and what.phrase.source[0].text in DEFINITE:
+    known = bool(what.phrase.source) and what.phrase.source[0].text in DEFINITE
+    if verb.base == "bring" and not known and what.phrase.source:
+        return Predicate(verb, "带", tail, [chinese("给"), whom.phrase], [what.phrase], about=about)
+    if known and (to or not left):
         ba = [chinese("把"), what.phrase]
         return Predicate(verb, said, tail, [*ba, *receiver] if left else ba, [] if left else receiver, about=about)
     return Predicate(verb, said, tail, receiver if left else [], [what.phrase] if left else [*receiver, what.phrase], about=about)
@@ -232,7 +241,7 @@ def _at_place(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place
     there, about = [at(target), *target], (verb.base, first_word(target))
     if "post" in verb.flags:
         return Predicate(verb, verb.chinese, [*source], rest=there, le=False, about=about)
-    return Predicate(verb, verb.chinese, [*source], there, about=about)
+    return Predicate(verb, verb.chinese, [*source], there, le=s.asks or verb.base == "meet", about=about)
 
 
 def _put(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
@@ -248,7 +257,10 @@ def _put(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | No
 def _willed(noun: Noun | None, frame: Frame) -> tuple[Verb, ...]:
     """What a noun, or any person, does on purpose."""
     choices = verbs_of_subject(noun, frame) if noun else lex.verbs_where(by_person, frame)
-    return tuple(verb for verb in choices if verb.base not in UNWILLED and (verb.base != "meet" or frame == "t"))
+    return tuple(
+        verb for verb in choices
+        if verb.base not in UNWILLED and (verb.base != "meet" or frame == "t") and not verb.base.startswith("would ")
+    )
 
 
 # --- Verbs with a further verb or clause ------------------------------------------------------------------------------
@@ -277,33 +289,40 @@ def _another(s: Speaker, verb: Verb, subject: Given, *, acts: bool) -> Predicate
 def _to(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """want to eat the apple -> 想 吃 苹果."""
     source, target = infinitive(_another(s, verb, subject, acts=verb.base in ("love", "like", "begin", "start", "need")))
-    return Predicate(verb, verb.chinese, [english("to"), *source], rest=[*target], le=False, about=(verb.base,))
+    positive = verb.base in FORGETTING
+    return Predicate(verb, verb.chinese, [english("to"), *source], rest=[*target], le=False, about=(verb.base,), positive=positive)
 
 
 def _ing(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """like swimming -> 喜欢 游泳."""
     source, target = infinitive(_another(s, verb, subject, acts=True), "ing")
-    return Predicate(verb, verb.chinese, [*source], rest=[*target], le=False, about=(verb.base,))
+    positive = verb.base == "keep"  # 一直 is no verb that one denies
+    return Predicate(verb, verb.chinese, [*source], rest=[*target], le=False, about=(verb.base,), positive=positive)
 
 
 def _make(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """let him go -> 让 他 去; ask the boy to open the window -> 让 男孩 打开 窗户."""
     whom = objects(s, verb)
+    while whom.name == "each other" and verb.base not in HELPING:
+        whom = objects(s, verb)
     s.actor, actor = SUBJECT_OF.get(whom.name, ""), s.actor
-    action = inner_predicate(s, whom)
+    action = inner_predicate(s, whom, acts=verb.base.split()[0] in PERCEIVE)
     s.actor = actor
     first = verb.base.split()[0]
     source, target = infinitive(action, "ing" if first in PERCEIVE and s.chance(0.6) else "base")
     to = NOTHING if first in BARE and not (first == "help" and s.chance(0.5)) else english("to")
     no = pair("not", "不要") if first in ("tell", "ask", "order", "warn") and s.chance(0.2) else NOTHING
-    rest = [whom.phrase, no, *target]
-    return Predicate(verb, verb.chinese, [whom.phrase, no, to, *source], rest=rest, le=False, about=(verb.base, whom.name))
+    tail, about = [whom.phrase, no, to, *source], (verb.base, whom.name)
+    if whom.name == "each other":  # they help each other to learn: 互相 帮 ...
+        return Predicate(verb, verb.chinese, tail, [whom.phrase], [no, *target], le=False, about=about)
+    return Predicate(verb, verb.chinese, tail, rest=[whom.phrase, no, *target], le=False, about=about)
 
 
 def _that(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """think that he is right -> 觉得 他 是 对 的."""
     clause = inside.clauses["that"](s)
-    return Predicate(verb, verb.chinese, [optional_that(s, clause), clause], rest=[clause], le=False, about=(verb.base,))
+    tail, positive = [optional_that(s, clause), clause], verb.base in FORGETTING
+    return Predicate(verb, verb.chinese, tail, rest=[clause], le=False, about=(verb.base,), positive=positive)
 
 
 def _tellthat(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
@@ -316,7 +335,8 @@ def _tellthat(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place
 def _wh(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """know where he lives -> 知道 他 住 在 哪里."""
     question = inside.clauses["question"](s)
-    return Predicate(verb, verb.chinese, [question], rest=[question], le=False, about=(verb.base,))
+    positive = verb.base in FORGETTING
+    return Predicate(verb, verb.chinese, [question], rest=[question], le=False, about=(verb.base,), positive=positive)
 
 
 def _tellwh(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
@@ -344,8 +364,8 @@ def _link(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | N
 
 
 # --- What comes with any verb -----------------------------------------------------------------------------------------
-def _add_more(s: Speaker, p: Predicate) -> None:
-    """Sometimes a place, a manner, a companion, an instrument, a time span, a meal."""
+def _add_more(s: Speaker, p: Predicate, *, together: bool) -> None:
+    """Sometimes a place, a manner, a companion, an instrument, a time span, a meal. together: whether several do it."""
     if p.verb.base in LIKING and p.verb.frame == "t" and s.chance(0.12):
         p.positive = True
         _add(p, [s.word(VERY_MUCH)])
@@ -359,7 +379,8 @@ def _add_more(s: Speaker, p: Predicate) -> None:
         source, target = somewhere(s, p.verb.base if p.verb.base in lex.PLACES else "person")
         _add(p, [*source], [at(target), *target])
     elif kind == "manner":
-        adverb = s.one([a for a in lex.adverbs("manner") if a.english in (USUAL_MANNERS if s.chance(0.75) else MANNERS)])
+        known = [word for word in (USUAL_MANNERS if s.chance(0.75) else MANNERS) if together or word != "together"]
+        adverb = s.one([a for a in lex.adverbs("manner") if a.english in known])
         p.positive = True  # she does not sing well: 唱 得 不 好
         _add(p, [pair(adverb.english, adverb.chinese)])
     elif kind == "self" and s.actor:
@@ -373,6 +394,7 @@ def _add_more(s: Speaker, p: Predicate) -> None:
         _add(p, [word, tool.phrase])
     elif kind == "duration" and frame == "i" and p.verb.goes_on and "vo" not in p.verb.flags:
         span = duration(s)
+        p.positive = True  # not for two hours: of how long, not of what
         p.tail += [english("for"), span]
         p.rest.append(span)
     elif kind == "for" and frame == "t":

@@ -28,6 +28,10 @@ STEP_NAMES: dict[Step, str] = {"raw": "q·k", "scaled": "÷ √d_k", "biased": _
 LOOK_FOR_WEIGHTS = _("Look for rows with one large weight and columns with many.")
 HOW_THEY_DIFFER = _("**In A − B**, orange cells are larger in A and blue cells are larger in B.")
 LOOK_FOR_SCORES = _("Look for rows with one large score and columns with many.")
+TAUGHT_ALIGNMENT = _("This head was trained to attend to the words that each word is a translation of. The other heads had no "
+                     "such lesson.")
+TAUGHT_REFERENT = _("This head was trained to attend to the words that each word is a translation of, and for a pronoun to the "
+                    "noun that it stands for. The other heads had no such lesson.")
 MOST_LETTERS = 24  # of a token in the sentence above the picture
 
 
@@ -54,7 +58,8 @@ def one_screen(
         _controls(lab, available, focus)
     if missed:
         st.caption(missed)
-    st.caption(step_words(capture, focus) + (f" {UNIFORM}" if focus.colour == "uniform" else ""))
+    uniform = UNIFORM if focus.colour == "uniform" else ""
+    st.caption(" ".join(filter(None, (step_words(capture, focus), uniform, _taught(lab, focus)))))
     if both is not None:
         strongest_keys(both, focus)
         drawn_lines(lab, capture, focus, _("Lines of B"))
@@ -85,6 +90,16 @@ def _what_to_look_at(capture: Capture, focus: InFocus, problem: str) -> str:
         return _("**{name}.** Each row is a query, each column a key. {where}", name=focus.name, where=where)
     return _("**{name}.** The marked row reads {reads} and predicts {writes}. {where}", name=focus.name, where=where,
              reads=token_code(row.reads, MOST_LETTERS), writes=token_code(row.writes, MOST_LETTERS))
+
+
+def _taught(lab: Lab, focus: InFocus) -> str:
+    """What training taught the head in focus, if it did; other heads found out for themselves where to look."""
+    card, here = lab.setup.card, (focus.layer, focus.head)
+    if card is None or focus.kind != "cross":
+        return ""
+    if here == card.taught("alignment"):
+        return TAUGHT_ALIGNMENT
+    return TAUGHT_REFERENT if here == card.taught("referent") else ""
 
 
 def _strongest_head(lab: Lab, capture: Capture, focus: InFocus) -> None:

@@ -32,7 +32,8 @@ CHANGED = _("The weights were trained with other settings: a long bar may not ma
 FACT_TITLES = {  # of `Card.about`, which may have others
     "task": _("task"), "note": _("note"), "data": _("data"), "training": _("training"), "next word": _("next word"),
     "everyday sentences": _("everyday sentences"), "exact match": _("exact match"),
-    "alignment error": _("alignment error"), "pronouns": _("pronouns"), "continuations": _("continuations"),
+    "alignment error": _("alignment error"), "pronouns": _("pronouns"), "taught heads": _("taught heads"),
+    "continuations": _("continuations"),
     "parameters": _("parameters"), "file": _("file"), "architecture": _("architecture"),
     "layers": _("layers"), "heads": _("heads"), "width": _("width"), "source": _("source"),
     "by": _("by"), "head": _("head"), "in the file, not used": _("in the file, not used"),
