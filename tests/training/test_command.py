@@ -73,7 +73,7 @@ def test_a_card_says_which_heads_were_taught(tmp_path: Path) -> None:
     main(["translator", "translator-learned", *QUICK, str(tmp_path)])
     taught, other = (StoredCard.read(tmp_path / f"{name}.json") for name in ("translator", "translator-learned"))
     assert "taught" not in other.measures and "taught heads" not in other.about
-    assert taught.about["training"].startswith("2 steps of 128 sentences with Muon for the matrices of the layers, learning rate up")
+    assert taught.about["training"].startswith("2 steps of 128 sentences with Muon for the matrices of the layers, ")
     heads = taught.measures["taught"]
     assert heads == {"alignment": [1, 0], "referent": [1, 1]}
     free = [x for i, row in enumerate(taught.measures["aer"]["predicts"]) for j, x in enumerate(row)

@@ -132,7 +132,7 @@ def test_the_loss_of_the_card_is_met_on_other_sentences(name: str) -> None:
     plan, card = PLANS[name], CARDS[name].measures
     pairs = [(e.source, e.target if plan.config.has_encoder else e.source) for e in sample()]
     loss, accuracy = next_word(model(name), encode(plan.config, pairs, vocabulary(name)))
-    assert loss == pytest.approx(card["loss"], rel=0.2, abs=0.02)
+    assert loss == pytest.approx(card["loss"], rel=0.2, abs=0.03)  # a few sentences with rare words make most of a small loss
     n_words = sum(len(target) + 1 for _, target in pairs)
     assert within(accuracy, card["next_word"], n_words, n_words)
 
