@@ -180,7 +180,7 @@ CONCEPTS: tuple[Concept, ...] = (
             _at("shapes", "FLOPs over tokens, near the bottom of the page: beyond the circle the N² · d line is above all others.", open="shapes_cost")),
     Concept("004", "Alignment: “The cat sat on the mat” / 猫 坐在 垫子 上",
             _at("attention", "With trained weights, each row predicts the next word: <bos> attends to cat and predicts 猫, 猫 attends to sat and predicts 坐, 在 attends to mat and predicts 垫子.",
-                weights="translator", att_kind="cross", att_layer="2", att_show="cross", att_query="0", source=MAT["source"])),
+                weights="translator", att_kind="cross", att_layer="1", att_show="cross", att_query="0", source=MAT["source"])),
     Concept("004", "Query, key and value as a library: what you seek, the spine of a book, its content",
             _at("attention", "One weight, below: q · k says how well the book matches, the weight how much of it you read, weight × value what it contributes.",
                 weights="translator", att_kind="cross", att_layer="2", att_query="0")),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tests.browser.helpers import idle
+from viz_core.weights.catalogue import catalogue
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -74,7 +75,9 @@ def test_a_letter_typed_into_a_box_is_text(serve: Callable[..., str], turn_to: C
 
 
 def test_the_sentence_of_a_step_stays_above_its_picture(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
-    page = turn_to(serve() + "/step_by_step?walk_mode=tour&stage=decoder.layers.2.cross_attn.weights&present=on")
+    measured = catalogue()["translator"].referent_head  # the layer that has a stop of its own
+    assert measured is not None
+    page = turn_to(serve() + f"/step_by_step?walk_mode=tour&stage=decoder.layers.{measured[0]}.cross_attn.weights&present=on")
     title = page.locator(".st-key-walk_scrubber h2")
     assert "puts" in title.inner_text()
     said, drawn = title.bounding_box(), page.locator(".st-key-walk_canvas").bounding_box()

@@ -51,6 +51,18 @@ def test_every_preset_has_its_heads(open_at: Open, preset: str) -> None:
     assert not at.warning
 
 
+def test_a_head_that_was_taught_where_to_look_says_so(open_at: Open) -> None:
+    """The two heads of the translator, each with what it was taught, and no other head; nor those of a model that is untrained."""
+    lesson = "no such lesson"
+    for what, of_pronouns in (("alignment", False), ("referent", True)):
+        layer, head = catalogue()["translator"].measures["taught"][what]
+        at = words(open_at(weights="translator", att_kind="cross", att_layer=str(layer), attn_head=str(head)))
+        assert lesson in at and ("for a pronoun" in at) == of_pronouns
+        assert lesson not in words(open_at(weights="translator", att_kind="cross", att_layer=str(layer), attn_head=str(head + 2)))
+        assert lesson not in words(open_at(weights="translator", att_kind="decoder", att_layer=str(layer), attn_head=str(head)))
+        assert lesson not in words(open_at(preset="000", att_kind="cross", att_layer=str(layer), attn_head=str(head)))
+
+
 @pytest.mark.parametrize("more", [
     {"architecture": "decoder-only", "position": "alibi", "att_step": "biased", "att_colour": "uniform"},
     {"architecture": "encoder-only", "head": "off", "att_more": "break", "att_off": "encoder.1.0", "n_heads": "1", "d_model": "8"},

@@ -92,7 +92,7 @@ _ENGLISH = replace(_SMALL, architecture="decoder-only")
 _LONG = Recipe(
     steps=22_000, batch=128, peak=1.5e-3, warmup=1_500, half=True, processes=2, matrices=1.2e-2, guide=0.3
 )
-_SHORT = Recipe(steps=9_000, peak=2e-3, warmup=800, half=True)
+_SHORT = Recipe(steps=4_500, peak=2e-3, warmup=500, half=True, matrices=1.5e-2)
 PLANS: Mapping[str, Plan] = MappingProxyType({
     "translator": Plan(
         title="Translator, English → Chinese",

@@ -60,14 +60,14 @@ def train_step(
         share = int((own["labels"] != pad).sum()) / int((batch["labels"] != pad).sum())
     with torch.autocast(batch["labels"].device.type, torch.bfloat16, enabled=half):
         ids, labels = (own.get("source"), own.get("target")), own["labels"]
-        tracer = Tracer(keep=[f"decoder.layers.{guided_layer(model.config)}.cross_attn.weights"])
+        tracer = Tracer(keep=[f"decoder.layers.{guided_layer(model.config)}.cross_attn.weights"]) if guide else None
         if in_rows:
-            mean, logits = loss_in_rows(model, *ids, labels, tracer if guide else NO_TAP), None
+            mean, logits = loss_in_rows(model, *ids, labels, tracer or NO_TAP), None
         else:
             out = model(*ids, labels)
             mean, logits = out.loss, out.logits
         guided = torch.zeros_like(mean)
-        if guide:
+        if tracer is not None:
             (weights,) = tracer.tensors()
             real = (labels != model.config.pad_id(model.config.output_side)).sum()
             guided = guided_loss(weights, own["alignment"], own["referents"]) / real
