@@ -172,10 +172,10 @@ def test_what_is_too_much_ends_in_le(said: str, spelt: str) -> None:
 
 
 def test_every_word_is_said_often_enough_to_be_learned() -> None:
-    """Hardly a word is in none of 25,000 sentences, although some are said much more often than others."""
+    """Hardly a word is in none of 40,000 sentences, although some are said much more often than others."""
     said: Counter[object] = Counter()
     rng = Random(8)
-    for __ in range(25_000):
+    for __ in range(40_000):
         say(rng, said)
     for words in (lex.nouns("any"), lex.VERBS):
         assert sum(word not in said for word in words) < 0.005 * len(words)

@@ -143,7 +143,7 @@ def test_only_training_as_shipped_goes_to_the_shipped_folder(
 ) -> None:
     went: list[Path] = []
     monkeypatch.setattr("viz_core.training.__main__.make", lambda *given: went.append(given[-1]))
-    monkeypatch.setattr("viz_core.training.__main__.examples", lambda seed, **given: iter(()))
+    monkeypatch.setattr("viz_core.training.__main__.sentences", lambda *given: ([], None))
     main(["english", *options])
     assert went == [TRIAL if trial else shipped]
     for folder in (shipped, shipped / ".." / "shipped"):  # named outright, a trial is refused; what is no trial is not

@@ -8,11 +8,10 @@ a trial, which writes to a folder of its own.
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from sys import intern
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,9 @@ from viz_core.text import Vocabulary
 from viz_core.training.bilingual.glosses import glosses
 from viz_core.training.bilingual.sentences import Example
 from viz_core.training.bilingual.split import examples
+from viz_core.training.drawing import Bits, Pair, sentences
 from viz_core.training.evaluate import attention_measures, best_head, everyday_score, exact_match, next_word
-from viz_core.training.guide import Links, as_bits, taught_heads
+from viz_core.training.guide import taught_heads
 from viz_core.training.loop import encode, train
 from viz_core.training.plans import DATA_SEED, HELD_OUT_SEED, MEASURED, PLANS, SENTENCES, SHOWN, STARTS, Plan, Recipe
 from viz_core.weights.catalogue import SHIPPED
@@ -34,10 +34,8 @@ from viz_core.weights.checkpoint import load, save
 from viz_core.weights.stored_card import StoredCard
 
 TRIAL = Path("trial-weights")  # the folder of a trial, inside the current folder
-RARE = 2  # words that fewer training sentences have are no words of the vocabulary
+RARE = 2e-6  # words that a smaller share of the training sentences has, or only one of them, are no words of the vocabulary
 PRONOUNS = 5  # held-out sentences for each pronoun that is measured
-Pair = tuple[Sequence[str], Sequence[str]]
-Bits = tuple[np.ndarray, np.ndarray]
 THREADS = 1  # with another number torch adds in another order, and the last digits differ; two cores train two checkpoints
 
 
@@ -69,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             vocabulary = {side: Vocabulary(tuple(known)) for side, known in stored.vocabulary.items()}
             describe(name, PLANS[name], _recipe(name, chosen), vocabulary, chosen.sentences, chosen.measured, folder)
         return
-    training_sentences, bits = sentences(DATA_SEED, chosen.sentences)
+    training_sentences, bits = sentences(DATA_SEED, chosen.sentences, [source for source, __ in SHOWN])
     folder.mkdir(parents=True, exist_ok=True)
     if changed:
         print(f"This is a trial with {changed}. Its files go to {folder}, and the shipped weights do not change.", flush=True)
@@ -89,23 +87,6 @@ def unlike_shipped(chosen: argparse.Namespace, names: Sequence[str]) -> str:
     shipped = {"steps": {PLANS[name].recipe.steps for name in names}, "sentences": {SENTENCES}, "measured": {MEASURED}}
     given = {option: getattr(chosen, option) for option in shipped}
     return " ".join(f"--{o} {n}" for o, n in given.items() if n is not None and shipped[o] != {n})
-
-
-def sentences(seed: int, n: int) -> tuple[list[Pair], Bits]:
-    """The training sentences as words of both languages, with their alignment and their referents as bits (`as_bits`).
-
-    Words are one object each: there are millions of them.
-    """
-    shown = [source for source, __ in SHOWN]
-    found: list[Pair] = []
-
-    def links() -> Iterator[Links]:
-        for e in islice(examples(seed, without=shown), n):
-            found.append((tuple(map(intern, e.source)), tuple(map(intern, e.target))))
-            yield e.alignment, e.referent
-
-    bits = as_bits(links())
-    return found, bits
 
 
 def make(
@@ -146,8 +127,9 @@ def describe(
 
 def words(sentences: Iterable[Sequence[str]]) -> list[str]:
     """The vocabulary of one language in alphabetical order."""
-    found = Counter(word for sentence in sentences for word in set(sentence))
-    return sorted(word for word, n in found.items() if n >= RARE)
+    listed = list(sentences)
+    found = Counter(word for sentence in listed for word in set(sentence))
+    return sorted(word for word, n in found.items() if n >= max(2, RARE * len(listed)))
 
 
 def pairs(plan: Plan, sentences: Sequence[Pair]) -> list[Pair]:

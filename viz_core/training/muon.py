@@ -14,6 +14,7 @@ from viz_core.model.transformer import Transformer
 from viz_core.training.crew import ALONE, Crew
 
 MOMENTUM = 0.95  # Muon's usual one
+DECAY = 0.1  # Muon's usual one; without it, parts of a matrix that change no weight of attention grow on and on
 
 
 class MuonAndAdam:
@@ -25,7 +26,7 @@ class MuonAndAdam:
         rest = [p for p in model.parameters() if id(p) not in ours]
         self.crew = crew
         group = {"params": list(crew.own(self.matrices)), "times": times}
-        self.muon = torch.optim.Muon([group], momentum=MOMENTUM, weight_decay=0.0)
+        self.muon = torch.optim.Muon([group], momentum=MOMENTUM, weight_decay=DECAY)
         self.adam = torch.optim.Adam(rest, betas=betas, eps=eps, fused=True)
 
     @property

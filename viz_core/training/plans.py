@@ -13,7 +13,7 @@ from viz_core.text import Vocabulary
 
 T = TypeVar("T", str, Sequence[str])
 
-SENTENCES, MEASURED = 1_000_000, 1_000  # sentences of the training, and held-out ones of the measurement
+SENTENCES, MEASURED = 2_000_000, 1_000  # sentences of the training, and held-out ones of the measurement
 DATA_SEED, HELD_OUT_SEED = 0, 1
 
 

@@ -7,7 +7,7 @@ from viz_core.training.bilingual.clauses import make, statement
 from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, english, join, more, pair
 from viz_core.training.bilingual.small_words import HAVE, WAS
 from viz_core.training.bilingual.tenses import is_or_was
-from viz_core.training.bilingual.times import when
+from viz_core.training.bilingual.times import rough, when
 
 BIRTHPLACES = "country city 'village' 'town' 'hospital' 'farm'"
 NEVER = {"never": "从来 没有", "already": "已经", "also": "也"}
@@ -17,7 +17,7 @@ def age(s: Speaker) -> Phrase:
     """I am twenty-two years old -> 我 二十二 岁; she is five."""
     forms: nouns.Forms = {nouns.the: 2, nouns.owned: 4}
     who = subjects.pronoun(s) if s.chance(0.6) else nouns.noun_phrase(s, lex.nouns("person pet"), forms)
-    number = s.word(small_words.AGES)
+    number = join([rough(s) if s.chance(0.12) else NOTHING, s.word(small_words.AGES)])
     be = is_or_was(s, who, 0.2)
     if s.chance(0.3):
         return join([who.phrase, be, number], [who.phrase, number, more(number, "岁")])

@@ -152,5 +152,5 @@ def doing_is(s: Speaker) -> Phrase:
         be = pair("is", "是")
         return join([*source, be, owner, favourite, kind], [*target, be, owner, of, favourite, kind])
     whom = object_pronoun(s)
-    make_, feeling = pair("makes", "让"), s.word({"happy": "快乐", "tired": "累", "sad": "难过", "hungry": "饿", "nervous": "紧张"})
+    make_, feeling = pair("makes", "让"), s.word({"happy": "高兴", "tired": "累", "sad": "难过", "hungry": "饿", "nervous": "紧张"})
     return join([*source, make_, whom.phrase, feeling], [*target, make_, whom.phrase, more(feeling, "很"), feeling])

@@ -42,7 +42,8 @@ PLACED = "person being thing reading toy food device building place"
 """What is often said to be somewhere."""
 AGAIN = ("past", "perfect", "past perfect", "going on", "went on")
 """Tenses in which it has happened again: 又."""
-FAILING = {"找到": "找 不 到", "看见": "看 不 见", "听见": "听 不 见", "睡觉": "睡 不 着"}
+FAILING = {"找到": "找 不 到", "看见": "看 不 见", "听见": "听 不 见", "睡觉": "睡 不 着", "抓住": "抓 不 到",
+           "懂": "听 不 懂"}
 """What one cannot do, where the verb names its result."""
 NEVER_DENIED = ("quite", "pretty", "extremely", "a little", "a bit")
 CHOSEN = frozenset({
@@ -296,6 +297,8 @@ def _negated(c: Clause, tense: Tense, g: Group) -> Group:
         no = "不 会"
     if no == "不 能" and p.said.startswith("能"):
         no = "不"
+    if no == "不" and p.said in ("看见", "听见"):
+        no = "没"  # does not see
     if no == "不 能" and p.is_be and tense.before == "能":
         no = "不 可能"  # he can't be tired
     if no in ("不 能", "不 会") and tense.before == "能" and p.said in FAILING:  # can't find: 找 不 到

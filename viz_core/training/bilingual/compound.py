@@ -272,6 +272,8 @@ def sequence(s: Speaker) -> Phrase:
     acts = not (action.is_state or first.predicate.is_state)
     word = s.one(("and", "and", "and then")) if acts else "and"
     then = pair(word, "然后" if acts else "")
+    if word == "and" and tense == "present":  # a habit: 起床 ， 吃 早饭
+        then = Phrase(then.source, chinese("，").target)
     g = group(Clause(same, action, first.tense))
     if first.tense == "future":
         g.aux, g.before = NOTHING, NOTHING

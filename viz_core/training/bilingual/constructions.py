@@ -42,9 +42,11 @@ SUFFERED = frozenset({
     "explain", "describe", "understand", "hug", "kiss", "laugh at", "swallow", "lick", "scare",
 })
 """What one says in the passive."""
+TIMED = ("past", "future", "present", "must")  # passives with which a time is said
 PASSIVES = {  # of each tense: its weight, its negation, and what Chinese says where it is not negated
     "past": (10, "没有", ""), "perfect": (3, "没有", ""), "future": (2, "不 会", "会"), "present": (2, "不", ""),
-    "must": (1, "不 能", "必须"),
+    "must": (1, "不 能", "必须"), "going on": (1, "没有", "正在"), "can": (1, "不 能", "能"), "should": (0.7, "不 应该", "应该"),
+    "might": (0.5, "可能 不 会", "可能 会"), "past perfect": (0.7, "没有", ""),
 }
 ABLE = {
     "able to": "能", "ready to": "准备好", "happy to": "很 高兴", "afraid to": "不 敢", "about to": "马上 要", "glad to": "很 高兴",
@@ -83,7 +85,7 @@ def passive(s: Speaker) -> Phrase:
     s.combinations.append((verb.base, what.name))
     tense = s.often({name: weight for name, (weight, _no, _modal) in PASSIVES.items()})
     negated = s.chance(0.12)
-    time = when(s, tense if tense in ("past", "future") else "present") if s.chance(0.25) and tense != "perfect" else NOTHING
+    time = when(s, tense if tense in ("past", "future") else "present") if s.chance(0.25) and tense in TIMED else NOTHING
     return say_passive(what, verb, agent, tense, negated=negated, time=time)
 
 
@@ -105,12 +107,13 @@ def say_passive(what: NounPhrase, verb: lex.Verb, agent: NounPhrase | None, tens
     person = what.person
     aux = {
         "past": WAS[person], "perfect": f"{HAVE[person]} been", "future": "will be", "present": BE[person], "must": "must be",
+        "going on": f"{BE[person]} being", "can": "can be", "should": "should be", "might": "might be", "past perfect": "had been",
     }[tense]
     first, __, rest = aux.partition(" ")
     be, no, been = pair(first), (pair("not") if negated else NOTHING), english(rest)
     _weight, denied, modal = PASSIVES[tense]
     before = from_all([be, no, been], denied if negated else modal)
-    le = more(be, "了") if tense in ("past", "perfect") and not negated else NOTHING
+    le = more(be, "了") if tense in ("past", "perfect", "past perfect") and not negated else NOTHING
     main = pair(verb.participle, verb.chinese)
     by, doer = (pair("by", "被"), agent.phrase) if agent else (NOTHING, NOTHING)
     source = [what.phrase, be, no, been, main, by, doer, time]
@@ -220,7 +223,7 @@ _LEFT_BEHIND = (
     "'coat' 'umbrella' 'hat' 'key' 'phone' 'bag' 'money' 'friend' 'brother' 'breakfast' 'ticket' 'passport' 'dog' 'jacket' "
     "'wallet'"
 )
-_MOVING = ("walk", "run", "drive", "ride", "go", "walk to", "run to", "drive to", "swim")
+_MOVING = ("run", "drive", "ride", "go", "walk to", "run to", "drive to", "swim")
 _DONE_SO: Mapping[Callable[[Speaker, Clause], None], Sequence[str]] = {
     _like: ("run", "walk", "sing", "dance", "cry", "laugh", "sleep", "eat", "swim", "work", "talk", "fight", "jump", "fly", "shout",
             "drive"),
@@ -238,7 +241,7 @@ _CIRCUMSTANCES: Mapping[Callable[[Speaker, Clause], None], float] = {
 
 # --- Adjectives with more ---------------------------------------------------------------------------------------------
 def too_to(s: Speaker) -> Phrase:
-    """he is too young to drive -> 他 太 小 不 能 开车; the box is too heavy for me -> 盒子 对 我 来说 太 重."""
+    """he is too young to drive -> 他 太 小 了 不 能 开车; the box is too heavy for me -> 盒子 对 我 来说 太 重."""
     adjective, who = _graded(s)
     be, too, word = is_or_was(s, who, 0.3), pair("too", "太"), pair(adjective.english, adjective.chinese)
     start = [who.phrase, be, too, word]
@@ -253,9 +256,10 @@ def too_to(s: Speaker) -> Phrase:
         if not done:
             return join(start)
         verb = s.usual(done)
-        return join([*start, to, pair(verb.base, verb.chinese)])
+        done_to = pair(verb.base, verb.chinese)
+        return join([*start, to, done_to], [*start, more(too, "了"), to, done_to])
     source, target = infinitive(verb_phrases.inner_predicate(s, acts=True))
-    return join([*start, to, *source], [*start, to, *target])
+    return join([*start, to, *source], [*start, more(too, "了"), to, *target])
 
 
 def so_that(s: Speaker) -> Phrase:

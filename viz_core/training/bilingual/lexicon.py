@@ -187,7 +187,9 @@ PLACES: Mapping[str, tuple[tuple[str, str], ...]] = _places()
 
 # --- What goes with what ----------------------------------------------------------------------------------------------
 _QUOTED = re.compile(r"[\"']([^\"']+)[\"']")
-UNCOMMON = ("month", "weekday", "country", "language", "number", "price", "part", "time", "season", "quality", "subject")
+UNCOMMON = (
+    "month", "weekday", "country", "language", "number", "price", "part", "time", "season", "quality", "subject", "disaster",
+)
 """Classes that `any` leaves out: few verbs that take any object take these."""
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from viz_core.training.bilingual import inflection, small_words
 from viz_core.training.bilingual import lexicon as lex
@@ -9,6 +10,7 @@ from viz_core.training.bilingual.attributes import FAVOURITE, described, genitiv
 from viz_core.training.bilingual.belonging import HAD, RELATED, SEVERAL_KIN, WHOLES, is_somebodys
 from viz_core.training.bilingual.lexicon import Adjective, Noun
 from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Person, Phrase, Speaker, chinese, english, join, more, pair
+from viz_core.training.bilingual.times import rough
 
 Form = Callable[[Speaker, Noun], NounPhrase]
 Forms = Mapping[Form, float]  # with weights
@@ -62,10 +64,25 @@ def the(s: Speaker, noun: Noun) -> NounPhrase:
     return _phrase(s, noun, pieces, pieces, head, person)
 
 
+ALREADY_SEVERAL = frozenset({"爷爷奶奶", "父母", "人类", "双胞胎", "夫妇", "外国人", "亚洲人", "非洲人"})
+"""Persons that are several without 们, or of many nations."""
+
+
+def takes_men(noun: Noun) -> bool:
+    """Whether several of them are 们: 老师 们, but not 法国 人 们, 爷爷奶奶 们."""
+    return noun.is_a("person") and noun.chinese not in _nations() and noun.chinese not in ALREADY_SEVERAL
+
+
+@cache
+def _nations() -> frozenset[str]:
+    """What people are by their country: 法国人."""
+    return frozenset(f"{adjective.chinese}人" for adjective in lex.ADJECTIVES if "ren" in adjective.flags)
+
+
 def the_plural(s: Speaker, noun: Noun) -> NounPhrase:
     """the children -> 孩子 们; the books -> 书."""
     adjectives, head, person = _plural(s, noun)
-    many = more(head, "们") if noun.is_a("person") else NOTHING
+    many = more(head, "们") if takes_men(noun) else NOTHING
     pieces = [english("the"), *adjectives, head, many]
     return _phrase(s, noun, pieces, pieces, join([head], [head, many]), person)
 
@@ -107,15 +124,17 @@ def owned(s: Speaker, noun: Noun) -> NounPhrase:
     said = "".join(word for phrase in adjectives for word, __ in phrase.target)
     twice = len(adjectives) == 1 and said.endswith("的") and len(said) > 2  # my beautiful wife: 我 漂亮 的 妻子
     of = NOTHING if twice else more(owner, "的")
-    several = more(head, "们") if many and noun.is_a("person") else NOTHING
+    several = more(head, "们") if many and takes_men(noun) else NOTHING
     pieces = [owner, of, *adjectives, head, several]
     return _phrase(s, noun, pieces, pieces, join([head], [head, several]), person)
 
 
 def counted(s: Speaker, noun: Noun) -> NounPhrase:
-    """three books -> 三 本 书; two hundred years -> 两百 年."""
+    """three books -> 三 本 书; two hundred years -> 两百 年; more than three books -> 超过 三 本 书."""
     adjectives, head, person = _plural(s, noun)
     number = s.word(small_words.FEW_NUMBERS if s.chance(0.88) else small_words.NUMBERS)
+    if s.chance(0.06):
+        number = join([rough(s, counted=True), number])
     return _phrase(s, noun, [number, *adjectives, head], [number, classifier(noun, head), *adjectives, head], head, person)
 
 

@@ -194,8 +194,10 @@ def first_word(pieces: Sequence[Phrase]) -> str:
 
 
 def degree_of(s: Speaker) -> Phrase:
-    """very 非常, too 太, a little 有点: in a third of the cases."""
-    return s.word(small_words.DEGREES) if s.chance(0.35) else NOTHING
+    """very 非常, too 太, a little 有点: in a third of the cases. Who asks says 这么: why is he so tired."""
+    if not s.chance(0.35):
+        return NOTHING
+    return s.word({**small_words.DEGREES, "so": "这么"} if s.asks else small_words.DEGREES)
 
 
 def very(degree: Phrase) -> Phrase:

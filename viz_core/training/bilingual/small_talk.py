@@ -1,9 +1,12 @@
 """What is said without a clause, or around one: greetings, exclamations, perhaps, "..." said the boy, isn't he."""
 
+from collections.abc import Mapping
+
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, small_words, subjects, to_be, verb_phrases
 from viz_core.training.bilingual.clauses import make, plain_clause, statement
 from viz_core.training.bilingual.orders import order
+from viz_core.training.bilingual.patterns import told
 from viz_core.training.bilingual.phrases import COMMA, NOTHING, Phrase, Speaker, chinese, join, more, pair
 from viz_core.training.bilingual.predicates import infinitive
 from viz_core.training.bilingual.questions import asking, question, yes_no
@@ -11,6 +14,25 @@ from viz_core.training.bilingual.relative import relative
 from viz_core.training.bilingual.small_words import BE
 from viz_core.training.bilingual.times import when
 
+OFTEN = {
+    "maybe": "也许", "perhaps": "也许", "actually": "其实", "of course": "当然", "finally": "终于", "then": "然后", "now": "现在",
+    "unfortunately": "可惜", "sometimes": "有时", "luckily": "幸好", "suddenly": "突然", "so": "所以", "but": "但是",
+    "in fact": "事实上",
+}
+"""What opens a sentence most often."""
+OPENING: Mapping[tuple[str, str], float] = {  # what is said before a sentence, with weights
+    ("oh", "哦"): 4, ("well", "嗯"): 3, ("yes", "是 的"): 4, ("no", "不"): 3, ("okay", "好 的"): 2, ("ok", "好 的"): 2,
+    ("sorry", "对不起"): 3, ("I'm sorry", "对不起"): 2, ("hi", "你好"): 1, ("hello", "你好"): 1, ("thanks", "谢谢"): 1,
+    ("hey", "嘿"): 2, ("look", "看"): 1,
+    ("listen", "听 着"): 1, ("wow", "哇"): 1, ("yeah", "是 的"): 2, ("you know", "你 知道"): 1, ("I mean", "我 的 意思 是"): 1,
+    ("excuse me", "打扰 一下"): 1, ("by the way", "顺便 说 一下"): 1, ("anyway", "不管怎样"): 1, ("come on", "来 吧"): 0.5,
+    ("great", "太好了"): 0.5, ("so", "所以"): 1, ("and", "而且"): 1,
+}
+CALLED = {
+    "sir": "先生", "mom": "妈妈", "dad": "爸爸", "my friend": "我 的 朋友", "my dear": "亲爱 的", "doctor": "医生",
+    "everyone": "大家", "guys": "伙计们", "honey": "亲爱 的", "ladies and gentlemen": "女士 们 先生 们",
+    "professor": "教授", "kids": "孩子 们",
+}
 SAID = {"said": "说", "answered": "回答", "shouted": "大喊"}
 
 
@@ -80,8 +102,19 @@ def exclamation(s: Speaker) -> Phrase:
 def sentence_adverb(s: Speaker) -> Phrase:
     """perhaps he is at home -> 也许 他 在 家; finally, we won -> 终于 ， 我们 赢 了."""
     adverb = s.one(lex.adverbs("sentence"))
+    word = s.word(OFTEN) if s.chance(0.6) else pair(adverb.english, adverb.chinese)
     comma = COMMA if s.chance(0.35) else NOTHING
-    return join([pair(adverb.english, adverb.chinese), comma, plain(s)])
+    return join([word, comma, s.one((plain, plain, told))(s)])
+
+
+def spoken(s: Speaker) -> Phrase:
+    """oh , I know him -> 哦 ， 我 认识 他; what is your name , sir -> 你 叫 什么 名字 ， 先生."""
+    said = s.often({told: 4, plain: 3, order: 2})(s)
+    if s.chance(0.3):
+        who = nouns.name(s).phrase if s.chance(0.3) else s.word(CALLED)
+        return join([who, COMMA, said]) if s.chance(0.3) else join([said, COMMA, who])
+    word = s.often(OPENING)
+    return join([pair(*word), COMMA if s.chance(0.85) else NOTHING, said])
 
 
 def says(s: Speaker) -> Phrase:

@@ -27,6 +27,11 @@ SOMEBODY = {
     "both of them": "他们 两个", "both of us": "我们 两个", "one of them": "他们 中 的 一个", "most people": "大多数 人",
     "many people": "很多 人", "some people": "有些 人", "other people": "别人", "people": "人们", "everyone else": "其他人",
 }
+ANYONE_MET = {
+    "someone": "某 个 人", "somebody": "某 个 人", "everyone": "大家", "everybody": "大家", "other people": "别人",
+    "others": "别人", "someone else": "别人", "somebody else": "别人", "both of them": "他们 两个", "all of them": "他们 所有 人",
+}
+"""Whom one meets, helps or knows."""
 ALL = ("everybody", "everyone", "all of us", "both of them", "both of us")  # 都 follows
 NOBODY = {"nobody": "没有 人", "no one": "没有 人"}
 NONE_OF_US = {"neither of us": "我们 两个", "neither of them": "他们 两个", "none of us": "我们", "none of them": "他们"}
@@ -55,11 +60,18 @@ NUMBERS = {
     "seventeen": "十七", "eighteen": "十八", "nineteen": "十九", "twenty": "二十", "thirty": "三十", "forty": "四十",
     "fifty": "五十", "sixty": "六十", "seventy": "七十", "eighty": "八十", "ninety": "九十", "a hundred": "一百",
     "one hundred": "一百", "two hundred": "两百", "three hundred": "三百", "five hundred": "五百", "a thousand": "一千",
-    "one thousand": "一千", "two thousand": "两千", "ten thousand": "一万", "a million": "一百万", "twenty-one": "二十一",
-    "twenty-two": "二十二", "twenty-four": "二十四", "twenty-five": "二十五", "thirty-five": "三十五",
+    "one thousand": "一千", "two thousand": "两千", "ten thousand": "一万", "a million": "一百万",
 }
+NUMBERS |= {f"{ten}-{one}": NUMBERS[ten] + zh for ten in list(NUMBERS)[18:26] for one, zh in {
+    "one": "一", "two": "二", **dict(list(NUMBERS.items())[1:8]),
+}.items()}
 FEW_NUMBERS = dict(list(NUMBERS.items())[:9])
 AGES = {en: zh for en, zh in NUMBERS.items() if not {"hundred", "thousand", "million"} & set(en.split())}
+ROUGHLY: Mapping[tuple[str, str], float] = {  # before a number, with weights
+    ("about", "大约"): 4, ("more than", "超过"): 4, ("almost", "将近"): 2, ("nearly", "将近"): 1, ("over", "超过"): 2,
+    ("less than", "不到"): 2, ("at least", "至少"): 2, ("around", "大约"): 1, ("at most", "最多"): 0.5, ("exactly", "正好"): 0.5,
+}
+FEWER = {"less than": "fewer than"}  # before what can be counted
 CLOCK = {
     "one": "一", "two": "两", "three": "三", "four": "四", "five": "五", "six": "六", "seven": "七", "eight": "八", "nine": "九",
     "ten": "十", "eleven": "十一", "twelve": "十二",

@@ -1,10 +1,11 @@
 """Who or what a clause is about: a noun, a pronoun, a name, everybody, two at once."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from viz_core.training.bilingual import inside, nouns, small_words
 from viz_core.training.bilingual.lexicon import Noun
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Person, Phrase, Speaker, join, more, pair
+from viz_core.training.bilingual.phrases import NOTHING, Link, NounPhrase, Person, Phrase, Speaker, join, more, pair
 
 PRONOUNS: Mapping[str, float] = {"I": 9, "you": 5, "he": 6, "she": 6, "we": 5, "they": 4}
 USUAL: nouns.Forms = {**nouns.USUAL, nouns.the: 36, nouns.a: 8, nouns.owned: 24}
@@ -42,7 +43,16 @@ def subject(s: Speaker, choices: Sequence[Noun]) -> NounPhrase:
     if kind == "relative":
         s.depth -= 1
         return inside.noun_phrases["relative"](s, s.usual(choices))
-    return nouns.noun_phrase(s, choices, USUAL)
+    return _few(nouns.noun_phrase(s, choices, USUAL))
+
+
+def _few(who: NounPhrase) -> NounPhrase:
+    """few students (came) -> 很少 有 学生 来, as a subject only."""
+    if not who.phrase.source or who.phrase.source[0].text != "few" or who.phrase.target[0][0] != "很少":
+        return who
+    (__, of), *rest = who.phrase.target
+    few: tuple[Link, ...] = (("很少", of), ("有", of))
+    return replace(who, phrase=Phrase(who.phrase.source, (*few, *rest[1:])), negative=True)
 
 
 def subject_noun(s: Speaker, choices: Sequence[Noun], being: bool) -> NounPhrase:

@@ -62,6 +62,10 @@ TENSES: Mapping[str, Tense] = MappingProxyType({
     "had to": Tense("had to", "base", "不得不", no="不用"),
     "used to": Tense("used to", "base", "以前"),
     "planned": Tense(BE, "ing", "要"),
+    "might have": Tense("might have", "participle", "可能", "了", no="可能 没有"),
+    "must have": Tense("must have", "participle", "一定", "了", no="一定 没有"),
+    "should have": Tense("should have", "participle", "本来 应该", no="本来 不 应该"),
+    "could have": Tense("could have", "participle", "本来 能"),
     "had better": _modal("had better", "最好", "最好 不要"),
     "would rather": _modal("would rather", "宁愿", "宁愿 不"),
 })
@@ -69,12 +73,14 @@ OF_ACTIONS: Mapping[str, float] = {
     "past": 26, "present": 18, "going on": 9, "went on": 3, "future": 9, "going to": 4, "perfect": 6, "perfect going on": 1,
     "past perfect": 2, "can": 7, "could": 2, "should": 3, "must": 2, "may": 1, "might": 1.5, "would": 1.5, "have to": 2,
     "had to": 1, "used to": 0.8, "had better": 0.4, "would rather": 0.2, "planned": 1,
+    "might have": 0.5, "must have": 0.4, "should have": 0.7, "could have": 0.5,
 }
 OF_STATES: Mapping[str, float] = {
     "present": 48, "past": 26, "future": 8, "can": 0.5, "could": 0.3, "should": 2, "must": 1.5, "may": 0.7, "might": 1.5,
-    "would": 1, "have to": 0.5, "used to": 0.5, "going to": 1,
+    "would": 1, "have to": 0.5, "used to": 0.5, "going to": 1, "might have": 0.3, "must have": 0.5, "should have": 0.3,
 }
-NEVER_ASKED = ("had better", "would rather", "might", "used to", "planned")
+LOOKING_BACK = ("might have", "must have", "should have", "could have")
+NEVER_ASKED = ("had better", "would rather", "might", "used to", "planned", *LOOKING_BACK)
 NEVER_DENIED_IN_A_QUESTION = ("may", "must", "have to", "had to", "could", "perfect going on", "past perfect", *NEVER_ASKED)
 WHOLE = ("had better", "would rather")
 """Two words that "not" never parts: had better not."""
@@ -85,12 +91,15 @@ TAKING_TIME = ("try", "learn", "practise", "prepare", "consider", "help", "teach
 MIDDLES: Mapping[str, Mapping[str, float]] = {
     "present": {
         "always": 3, "usually": 3, "often": 3, "sometimes": 2, "never": 3, "rarely": 0.5, "still": 2, "also": 2, "really": 1,
-        "only": 1,
+        "only": 1, "probably": 1.5, "actually": 1, "just": 1.5, "definitely": 0.5,
     },
-    "past": {"never": 1, "also": 1, "just": 1, "finally": 1, "suddenly": 1, "only": 0.5},
-    "going on": {"still": 3, "also": 1, "just": 0.5},
-    "future": {"never": 2, "always": 1, "also": 1, "soon": 0.5},
-    "perfect": {"already": 5, "just": 3, "never": 3, "finally": 1},
+    "past": {
+        "never": 1, "also": 1, "just": 1, "finally": 1, "suddenly": 1, "only": 0.5, "probably": 1, "actually": 0.7, "really": 0.7,
+    },
+    "going on": {"still": 3, "also": 1, "just": 0.5, "probably": 1, "really": 0.3},
+    "went on": {"still": 1, "just": 0.5, "probably": 0.5},
+    "future": {"never": 2, "always": 1, "also": 1, "soon": 0.5, "probably": 2, "definitely": 1, "still": 0.5, "really": 0.3},
+    "perfect": {"already": 5, "just": 3, "never": 3, "finally": 1, "probably": 0.7, "really": 0.3},
     "past perfect": {"already": 4, "never": 1},
     "can": {"also": 1, "still": 1, "always": 0.5, "only": 0.5, "never": 0.5},
 }
@@ -102,7 +111,7 @@ _MIDDLE = {
     "really": "真的", "only": "只", "still": "还", "never": "从不", "just": "刚",
 }
 _NEVER = {"perfect": "从来 没有", "past perfect": "从来 没有", "past": "从来 没有", "future": "永远 不", "can": "永远 不"}
-_JUST = {"going on": "只是"}
+_JUST = {"going on": "只是", "went on": "只是", "present": "只是"}
 
 
 def asked(s: Speaker, tense: str) -> str:

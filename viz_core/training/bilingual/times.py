@@ -1,6 +1,7 @@
 """When and how long: yesterday, at seven o'clock, next monday, in july, two years ago, for an hour."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from types import MappingProxyType
 
 from viz_core.training.bilingual import lexicon as lex
@@ -66,9 +67,9 @@ def when(s: Speaker, tense: str, *, lasting: bool = False) -> Phrase:
     if kind == "month":
         return join([english("in"), s.word(MONTHS)])
     if kind == "ago" and time == "past":
-        span = duration(s)
+        span = duration(s, roughly=False)
         while span.source[0].text == "a" and span.source[-1].text in ("time", "while"):  # a long time ago is 很久以前
-            span = duration(s)
+            span = duration(s, roughly=False)
         return join([span, pair("ago", "前")])
     known = [word for word in TIMES.get(time, TIMES["present"]) if word in ADVERBS]
     word = s.one(known)
@@ -89,11 +90,24 @@ def clock(s: Speaker, word: str = "") -> Phrase:
     return join([at, hour, o_clock], [hour, o_clock or more(hour, "点")])
 
 
-def duration(s: Speaker) -> Phrase:
-    """three years -> 三 年; an hour -> 一 个 小时; a long time -> 很 长 时间."""
+def duration(s: Speaker, *, roughly: bool = True) -> Phrase:
+    """three years -> 三 年; an hour -> 一 个 小时; a long time -> 很 长 时间; roughly: more than three years -> 超过 三 年."""
     if s.chance(0.15):
         return s.word(LONG_SPANS)
     unit, zh = s.one(list(SPANS.items()))
+    if s.chance(0.06):
+        return join([pair(s.one(("a few", "several")), "几"), pair(f"{unit}s", zh)])
+    if s.chance(0.05):
+        first, second = s.one(list(pairwise(small_words.FEW_NUMBERS.items())))
+        return join([pair(*first), english("or"), pair(*second), pair(f"{unit}s", zh)])
+    about = rough(s) if roughly and s.chance(0.15) else NOTHING
     if s.chance(0.3):
-        return join([pair("an" if unit == "hour" else "a", "一"), pair(unit, zh)])
-    return join([s.word(small_words.AGES if s.chance(0.15) else small_words.FEW_NUMBERS), pair(f"{unit}s", zh)])
+        return join([about, pair("an" if unit == "hour" else "a", "一"), pair(unit, zh)])
+    number = s.word(small_words.AGES if s.chance(0.15) else small_words.FEW_NUMBERS)
+    return join([about, number, pair(f"{unit}s", zh)])
+
+
+def rough(s: Speaker, *, counted: bool = False) -> Phrase:
+    """more than -> 超过; counted: fewer than, not less than."""
+    words, zh = s.often(small_words.ROUGHLY)
+    return pair(small_words.FEWER.get(words, words) if counted else words, zh)

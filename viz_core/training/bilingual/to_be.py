@@ -30,6 +30,8 @@ def adjective_predicate(
         if adjective.chinese in COLOURS:
             word = pair(adjective.english, f"{adjective.chinese}色")
             end = more(word, "的")
+        if adjective.chinese.endswith(LANGUAGES):  # the letter is french: 信 是 法语
+            end = NOTHING
         return Predicate(BE, "是", [word], rest=[word, end], about=about)
     if adjective.flags & {"le", "verb"}:
         return Predicate(BE, "", [word], rest=[word], last="了" if "le" in adjective.flags else "", about=about)
@@ -37,7 +39,7 @@ def adjective_predicate(
         return comparison(s, adjective, noun, about, who)
     degree = degree_of(s)
     if degree:
-        strong = texts(degree) in ("very", "really")  # never 不 非常: "not very" is said in `degrees`
+        strong = texts(degree) in ("very", "really", "so")  # never 不 非常: "not very" is said in `degrees`
         return Predicate(BE, "", [degree, word], rest=[degree, word], about=about, positive=strong)
     return Predicate(BE, "", [word], rest=[word], very=chinese("很"), about=about)
 
@@ -85,6 +87,8 @@ def compared_with(s: Speaker, adjective: Adjective, noun: Noun | None, who: Noun
 
 COLOURS = ("红", "白", "黑")
 """What is 红 before its noun and 红色 的 behind it."""
+LANGUAGES = ("语", "中文")
+"""How the names of languages end."""
 THINGS = ("it", "this", "that", "these", "those", "this one", "that one", "something", "everything")
 """What is said of things, where no noun says of which."""
 AGES = {"old": "大", "young": "小"}

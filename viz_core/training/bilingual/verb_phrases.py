@@ -7,7 +7,7 @@ from viz_core.training.bilingual import inside, nouns, small_words, subjects
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.lexicon import Frame, Noun, Verb
 from viz_core.training.bilingual.nouns import Place
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, more, pair
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, more, pair, texts
 from viz_core.training.bilingual.predicates import (
     BE,
     SHORT,
@@ -62,7 +62,7 @@ GROOMING = ("wash", "brush", "comb")
 BECOMING = ("become", "turn into", "look like")
 FORGETTING = ("forget", "fail")
 """Verbs whose Chinese says already that it did not happen, 忘了 and 没能, so that "not" does not stand before it."""
-POSITIVE = ("something", "someone")  # a negation says anything
+POSITIVE = ("something", "everything", *small_words.ANYONE_MET)  # a negation says anything
 REFLEXIVE = ("help", "teach", "look at", "wash", "believe", "hurt", "love", "like", "introduce", "ask", "look after", "know")
 DEFINITE = ("the", "this", "that", "my", "your", "his", "her", "our", "their", "it")
 SUBJECT_OF = {english: subject for subject, english in small_words.OBJECT_OF.items()}
@@ -100,6 +100,9 @@ def objects(s: Speaker, verb: Verb) -> NounPhrase:
         if s.actor in ("we", "they") and is_whole(verb) and s.chance(0.15):
             word = pair("each other", "互相")
             return NounPhrase(word, word, name="each other")
+        if s.chance(0.08):
+            word = s.word(small_words.ANYONE_MET)
+            return NounPhrase(word, word, name=texts(word))
         return object_pronoun(s)
     if verb.base in BECOMING:
         return nouns.noun_phrase(s, choices)
@@ -107,7 +110,7 @@ def objects(s: Speaker, verb: Verb) -> NounPhrase:
         text, zh = s.often(IT)
         it = pair(text, zh)
         return NounPhrase(it, it, name=text)
-    if not person and lex.is_main(verb) and s.chance(0.05):
+    if not person and lex.is_main(verb) and s.chance(0.08):
         return subjects.something(s)
     return nouns.noun_phrase(s, choices)
 
@@ -269,7 +272,7 @@ def inner_predicate(s: Speaker, subject: Given = None, *, acts: bool = False) ->
     s.depth -= 1
     if not acts and s.chance(0.06):
         adjective = s.one([a for a in lex.ADJECTIVES if a.english in TO_BE and lex.of_people(a)])
-        word = pair(adjective.english, adjective.chinese)
+        word = pair(adjective.english, "快乐" if adjective.english == "happy" else adjective.chinese)
         return Predicate(BE, "", [word], rest=[word], about=("be", adjective.english))
     frame = frame_of(s, SHORT)
     noun = subject.noun if subject is not None else None
@@ -375,6 +378,8 @@ def _add_more(s: Speaker, p: Predicate, *, together: bool) -> None:
         return
     kind = s.often({"place": 8, "manner": 5, "with": 4, "tool": 3, "duration": 3, "for": 1, "self": 1})
     frame = p.verb.frame
+    if kind == "place" and frame == "i" and _said_with_places(p.verb):
+        return  # sleep in the room: 睡 在 房间 里, not 在 房间 里 睡觉
     if kind == "place" and frame in ("i", "t") and "res" not in p.verb.flags and p.verb.base.split()[0] not in GOING:
         source, target = somewhere(s, p.verb.base if p.verb.base in lex.PLACES else "person")
         _add(p, [*source], [at(target), *target])
@@ -401,6 +406,12 @@ def _add_more(s: Speaker, p: Predicate, *, together: bool) -> None:
         meal = s.word(MEALS)
         if p.verb.base in ("eat", "have", "cook", "make", "drink"):
             _add(p, [english("for"), meal])
+
+
+@cache
+def _said_with_places(verb: Verb) -> bool:
+    """Whether another line says it with the place where it is done, in other words."""
+    return any(v.base == verb.base and v.chinese != verb.chinese for v in lex.verbs("loc"))
 
 
 def _add(p: Predicate, source: list[Phrase], target: list[Phrase] | None = None) -> None:
