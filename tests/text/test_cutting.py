@@ -11,8 +11,8 @@ import pytest
 from viz_core.text import Vocabulary, split_words
 from viz_core.training.bilingual.sentences import Example, typed
 from viz_core.training.bilingual.split import examples
+from viz_core.training.bilingual.unknown import SLOTS
 
-SLOTS = ("<1>", "<2>", "<3>", "<4>")
 NAMES = (  # no word of the grammar; in many shapes, none of which may be cut in two
     "Zorblax", "O'Brien", "Jean-Luc", "Иван", "小明", "x2", "7:30", "$5", "1,000", "😀", "محمد", "2024", "Ulises", "R&B", "25%",
 )

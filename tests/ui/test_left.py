@@ -1,7 +1,5 @@
 """Sizes are in reach with trained weights too: another one leaves these, the page says so, and one click goes back."""
 
-from typing import Any
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -60,11 +58,7 @@ def test_another_size_leaves_the_weights_and_the_page_says_so(left: AppTest) -> 
 def test_the_same_words_have_the_same_ids(left: AppTest) -> None:
     text = {"source": "the cat sat on the mat", "target": "猫 坐在 垫子 上"}
     trained, untrained = (open_page("home", weights="translator", **text, **more) for more in ({}, {"n_heads": "4"}))
-
-    def ids(at: AppTest) -> list[Any]:
-        return [row for html in at.get("html") for row in [html.proto.body] if "ids" in row] + [status(at).split(" · ")[2]]
-
-    assert ids(trained) == ids(untrained)
+    assert status(trained).split(" · ")[2] == status(untrained).split(" · ")[2] == "source 6 tokens and target 6 tokens"
     batches = [setup_of(at).origin.tokenizers()["source"].read(text["source"])[1] for at in (trained, untrained)]
     assert batches[0] == batches[1]
 
