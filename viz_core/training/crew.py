@@ -97,5 +97,9 @@ def together(size: int, work: Callable[..., R], model: nn.Module, *rest: Any, he
 
 def _other(crew: Crew, work: Callable[..., R], model: nn.Module, *rest: Any) -> None:
     torch.set_num_threads(1)
-    crew.barrier.wait(PATIENCE)
-    work(crew, model, *rest)
+    try:
+        crew.barrier.wait(PATIENCE)
+        work(crew, model, *rest)
+    except BaseException:
+        crew.barrier.abort()  # the others wait no longer
+        raise
