@@ -90,7 +90,7 @@ _TRANSLATOR = TransformerConfig(
 _SMALL = replace(_TRANSLATOR, dropout=0.1, d_model=64, n_heads=4, d_ff=256, n_encoder_layers=2, n_decoder_layers=2)
 _ENGLISH = replace(_SMALL, architecture="decoder-only")
 _LONG = Recipe(
-    steps=22_000, batch=128, peak=1.5e-3, warmup=1_500, half=True, processes=2, matrices=1.2e-2, guide=0.3
+    steps=24_000, batch=128, peak=1.5e-3, warmup=1_500, half=True, processes=2, matrices=1.2e-2, guide=0.3
 )
 _SHORT = Recipe(steps=4_500, peak=2e-3, warmup=500, half=True, matrices=1.5e-2)
 PLANS: Mapping[str, Plan] = MappingProxyType({
