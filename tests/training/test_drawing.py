@@ -31,5 +31,3 @@ def test_a_small_number_is_one_part_and_leaves_out_what_it_shall() -> None:
     assert plain == part(5, 50)[0]
     unwanted = " ".join(plain[0][0])
     assert plain[0] not in sentences(5, 50, [unwanted])[0] and plain[1] in sentences(5, 50, [unwanted])[0]
-
-
