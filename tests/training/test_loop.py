@@ -1,6 +1,7 @@
 """The training loop learns, does the same twice, and leaves nothing changed behind it."""
 
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
 
@@ -14,6 +15,7 @@ from viz_core.model.transformer import Transformer
 from viz_core.run import prepare
 from viz_core.text import Vocabulary
 from viz_core.training.loop import Recipe, batches, encode, pad_ids, repeatable, train, trimmed
+from viz_core.training.step import adam, without_denormals
 
 WORDS = Vocabulary(tuple("abcdef"))
 BOTH = {"source": WORDS, "target": WORDS}
@@ -178,3 +180,25 @@ def test_an_encoder_alone_learns_the_next_word() -> None:
     model = Transformer(config, 0)
     train(model, data, replace(RECIPE, steps=60, batch=2))
     assert model(data["source"]).logits[0].argmax(-1).tolist() == data["labels"][0].tolist()
+
+
+def test_numbers_that_are_slow_to_compute_with_count_as_0_while_it_trains() -> None:
+    tiny, seen = torch.tensor([1e-39]), []
+    train(Transformer(CONFIG, 0), encode(CONFIG, PAIRS, BOTH), replace(RECIPE, steps=2), lambda step, loss: seen.append(tiny * 1))
+    assert seen == [0, 0] and tiny * 1 > 0  # and afterwards they are numbers again
+
+
+def test_the_averages_of_a_rare_word_fade_to_0_and_its_weights_stay_as_they_were() -> None:
+    found = []
+    for context in (nullcontext(), without_denormals()):
+        model = nn.Linear(8, 8)
+        nn.init.constant_(model.weight, 0.5)
+        optimizer = adam(model)
+        with context:
+            for step in range(900):
+                model.weight.grad = torch.full((8, 8), float(step == 0))
+                optimizer.step()
+        found.append((model.weight.detach(), optimizer.state[model.weight]["exp_avg"]))
+    (slow, fading), (quick, faded) = found
+    assert 0 < float(fading.abs().max()) < torch.finfo(torch.float32).tiny and float(faded.abs().max()) == 0
+    assert torch.equal(slow, quick)

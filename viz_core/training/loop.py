@@ -12,7 +12,7 @@ from viz_core.text import Vocabulary, pad
 from viz_core.training.crew import Crew, together
 from viz_core.training.muon import MuonAndAdam
 from viz_core.training.plans import Recipe
-from viz_core.training.step import adam, repeatable, train_step
+from viz_core.training.step import adam, repeatable, train_step, without_denormals
 
 
 # --- Sentences as ids -------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def _fit(
         optimizer = adam(model, recipe.betas, eps=1e-9)
     guide = recipe.guide if model.config.has_cross_attention else 0.0
     losses: list[float] = []
-    with repeatable(recipe.seed + crew.rank):
+    with repeatable(recipe.seed + crew.rank), without_denormals():
         model.train()
         for step, batch in zip(range(recipe.steps), batches(data, pad_ids(model.config), recipe.batch, recipe.seed), strict=False):
             taken = train_step(model, optimizer, batch, recipe.rate(step), recipe.clip, half=recipe.half, in_rows=True,
