@@ -54,18 +54,26 @@ HE = frozenset({
 })
 
 # --- Numbers and amounts ----------------------------------------------------------------------------------------------
-NUMBERS = {
+FEW_NUMBERS = {
     "two": "两", "three": "三", "four": "四", "five": "五", "six": "六", "seven": "七", "eight": "八", "nine": "九", "ten": "十",
-    "eleven": "十一", "twelve": "十二", "thirteen": "十三", "fourteen": "十四", "fifteen": "十五", "sixteen": "十六",
-    "seventeen": "十七", "eighteen": "十八", "nineteen": "十九", "twenty": "二十", "thirty": "三十", "forty": "四十",
-    "fifty": "五十", "sixty": "六十", "seventy": "七十", "eighty": "八十", "ninety": "九十", "a hundred": "一百",
-    "one hundred": "一百", "two hundred": "两百", "three hundred": "三百", "five hundred": "五百", "a thousand": "一千",
-    "one thousand": "一千", "two thousand": "两千", "ten thousand": "一万", "a million": "一百万",
 }
-NUMBERS |= {f"{ten}-{one}": NUMBERS[ten] + zh for ten in list(NUMBERS)[18:26] for one, zh in {
-    "one": "一", "two": "二", **dict(list(NUMBERS.items())[1:8]),
-}.items()}
-FEW_NUMBERS = dict(list(NUMBERS.items())[:9])
+TEENS = {
+    "eleven": "十一", "twelve": "十二", "thirteen": "十三", "fourteen": "十四", "fifteen": "十五", "sixteen": "十六",
+    "seventeen": "十七", "eighteen": "十八", "nineteen": "十九",
+}
+TENS = {
+    "twenty": "二十", "thirty": "三十", "forty": "四十", "fifty": "五十", "sixty": "六十", "seventy": "七十", "eighty": "八十",
+    "ninety": "九十",
+}
+LARGE = {
+    "a hundred": "一百", "one hundred": "一百", "two hundred": "两百", "three hundred": "三百", "five hundred": "五百",
+    "a thousand": "一千", "one thousand": "一千", "two thousand": "两千", "ten thousand": "一万", "a million": "一百万",
+}
+ONES = {"one": "一", **FEW_NUMBERS, "two": "二"}  # behind a ten, where two is no 两
+del ONES["ten"]
+NUMBERS = FEW_NUMBERS | TEENS | TENS | LARGE | {
+    f"{ten}-{one}": tens + ones for ten, tens in TENS.items() for one, ones in ONES.items()
+}
 AGES = {en: zh for en, zh in NUMBERS.items() if not {"hundred", "thousand", "million"} & set(en.split())}
 ROUGHLY: Mapping[tuple[str, str], float] = {  # before a number, with weights
     ("about", "大约"): 4, ("more than", "超过"): 4, ("almost", "将近"): 2, ("nearly", "将近"): 1, ("over", "超过"): 2,
