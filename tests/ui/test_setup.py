@@ -352,6 +352,17 @@ def test_from_wherever_one_has_gone_each_offer_is_valid(preset: str, moves: list
         assert control.value(with_field(setup, control.field, value)[0].config) == value
 
 
+@pytest.mark.parametrize(("name", "other"), [("d_model", 64), ("d_ff", 1024), ("max_len", 50)])
+def test_a_size_of_trained_weights_is_offered_again_after_a_change_and_brings_them_back(name: str, other: int) -> None:
+    begin = start("translator")
+    own = getattr(begin.config, name)
+    setup, _ = with_field(begin, name, other)
+    assert own in offered(setup, BY_FIELD[name])
+    assert with_field(setup, name, own)[0].config == begin.config
+    fifths, _ = with_field(setup, "n_heads", 5)  # d_model is no multiple of it
+    assert (own in offered(fifths, BY_FIELD[name])) == (name != "d_model")
+
+
 def test_heads_pull_the_widths_along() -> None:
     setup, notes = with_field(start("000"), "n_heads", 3)
     assert (setup.config.d_model, setup.config.qk_dim) == (33, 33)

@@ -219,8 +219,13 @@ def editable(setup: Setup, name: str) -> bool:
 
 
 def offered(setup: Setup, control: Control) -> list[Any]:
-    """The values of a control, with a checkpoint those for which it has words: its decoder's words are no encoder's."""
-    values = control.offered(setup.config)
+    """The values of a control, and the model's own size where it fits, so that a visitor who changed it can go back.
+
+    With a checkpoint only those architectures for which it has words: its decoder's words are no encoder's.
+    """
+    values, own = control.offered(setup.config), control.value(setup.base)
+    if type(own) is int and own not in values and control.value(with_field(setup, control.field, own)[0].config) == own:
+        values = sorted([*values, own])
     if control.field != "architecture" or setup.origin is None:
         return values
     there = set(setup.base.sides)
