@@ -7,8 +7,11 @@ from itertools import islice
 from random import Random
 
 import pytest
+import regex
 
 from viz_core.text import Vocabulary, split_words
+from viz_core.text.cutting import _EDGES, _STRANGER, together
+from viz_core.text.splitting import split_runs
 from viz_core.training.bilingual.sentences import Example, typed
 from viz_core.training.bilingual.split import examples
 from viz_core.training.bilingual.unknown import SLOTS
@@ -26,6 +29,38 @@ def said() -> tuple[list[Example], Vocabulary, Vocabulary]:
     english = {word for example in found for word in example.source}
     chinese = {word for example in found for word in example.target}
     return found, Vocabulary(tuple(sorted(english | set(SLOTS)))), Vocabulary(tuple(sorted(chinese | set(SLOTS))))
+
+
+@pytest.mark.parametrize("strangers", [True, False])
+@pytest.mark.parametrize("words", [
+    ("t-shirt", "t-shirts", "it's", "o'clock", "the", "I", "twenty-two", "twenty", "x.y", "."),
+    ("T恤", "T恤-x", "恤-T", "t-shirt", "恤-", "好-好", "好", "a-b-c", "a-b"),
+])
+def test_several_pieces_are_found_as_if_each_word_had_edges_of_its_own(words: tuple[str, ...], strangers: bool) -> None:
+    several = sorted((word for word in words if len(split_runs(word)) > 1), key=len, reverse=True)
+
+    def edge(letter: str, side: int) -> str:
+        return _EDGES[bool(regex.match(r"\p{Han}", letter))][side]
+
+    apart = [edge(w[0], 0) + regex.escape(w, special_only=False) + edge(w[-1], 1) for w in several]
+    expected = regex.compile("|".join([*apart, *([_STRANGER] if strangers else [])]), regex.VERBOSE | regex.IGNORECASE | regex.V1)
+    found = together(words, strangers=strangers)
+    assert found is not None
+    rng, marks = Random(0), ("-", "'", "’", "s", "@", ".", "猫", "T", "恤", "é", "\u0301", "5", "$", "_", "\u200d")
+    hits = 0
+    for _ in range(3000):
+        text = "".join(rng.choice(rng.choice((several, words, marks))) for _ in range(rng.randint(1, 6)))
+        spans = [match.span() for match in found.finditer(text)]
+        assert spans == [match.span() for match in expected.finditer(text)], text
+        hits += bool(spans)
+    assert hits > 500
+
+
+def test_the_edges_of_words_are_in_the_pattern_once_whatever_the_number_of_words() -> None:
+    """To compile them for each word took half a second of every visitor's first page."""
+    few, many = (together([f"x-{i:03}" for i in range(n)], strangers=False) for n in (1, 200))
+    assert few is not None and many is not None
+    assert len(many.pattern) - len(few.pattern) == 199 * len(regex.escape("x-000", special_only=False) + "|")
 
 
 TITLED = Vocabulary((*SLOTS, "mr", "dr", "brown", "green", "is", "my", "a", "doctor", "."))

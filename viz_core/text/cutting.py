@@ -33,7 +33,9 @@ _EDGES = (
      r"(?:(?![\p{L}\p{N}\p{M}\p{GCB=Extend}\p{GCB=ZWJ}_]|[-‐‑/@&+][\p{L}\p{N}])|(?=\p{Han}))"),
     ("", r"(?![\p{M}\p{GCB=Extend}\p{GCB=ZWJ}])"),  # Chinese has no edges
 )
+_END = rf"(?:(?<!\p{{Han}}){_EDGES[0][1]}|(?<=\p{{Han}}){_EDGES[1][1]})"
 _HAN = regex.compile(r"\p{Han}")
+_ONE = regex.compile(r"[A-Za-z0-9_]++|\p{Han}++")  # surely one piece, which is most of a vocabulary and is seen at once
 
 
 class Piece(NamedTuple):
@@ -45,14 +47,15 @@ class Piece(NamedTuple):
 
 def together(words: Iterable[str], *, strangers: bool) -> regex.Pattern[str] | None:
     """What finds words of several pieces in a text, or None if there is nothing to find. strangers: unlisted ones too."""
-    several = sorted((w for w in words if w != POSSESSIVE and len(split_runs(w)) > 1), key=len, reverse=True)
-    found = [_edge(w[0], 0) + regex.escape(w, special_only=False, literal_spaces=False) + _edge(w[-1], 1) for w in several]
+    several = (w for w in words if w != POSSESSIVE and not _ONE.fullmatch(w) and len(split_runs(w)) > 1)
+    longest_first = sorted(several, key=len, reverse=True)
+    found = []
+    for is_han in (False, True):  # each edge stands in the pattern once, not once a word, which takes far longer to compile
+        if same := [w for w in longest_first if bool(_HAN.match(w)) is is_han]:
+            either = "|".join(regex.escape(w, special_only=False, literal_spaces=False) for w in same)
+            found.append(f"{_EDGES[is_han][0]}(?:{either}){_END}")
     found += [_STRANGER] if strangers else []
     return regex.compile("|".join(found), regex.VERBOSE | regex.IGNORECASE | regex.V1) if found else None
-
-
-def _edge(letter: str, side: int) -> str:
-    return _EDGES[bool(_HAN.match(letter))][side]
 
 
 def cut(text: str, together: regex.Pattern[str] | None, known: Callable[[str], bool]) -> Iterator[Piece]:
