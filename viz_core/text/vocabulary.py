@@ -11,7 +11,6 @@ and even if the target's vocabulary knows a word of this name, so that what a mo
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import lru_cache
 from itertools import pairwise
 
@@ -19,6 +18,7 @@ import regex
 
 from viz_core.language import translate as _
 from viz_core.text.cutting import OPENING, POSSESSIVE, TITLES, Piece, cut, possessives, together
+from viz_core.text.nearest import nearest
 from viz_core.text.splitting import kind, split_characters
 from viz_core.text.tokenizer import SPECIALS, AnyTokenizer, sharing
 
@@ -212,7 +212,7 @@ class Vocabulary:
         """
         tokens, ids = self.read(sentence)
         strangers = dict.fromkeys(t for t, id in zip(tokens, ids, strict=True) if id == self.unk_id or self.slot(id))
-        return [(token, list(_nearest(_plain(token), self._index.typed))) for token in strangers]
+        return [(token, list(nearest(_plain(token), self._index.typed))) for token in strangers]
 
     def groups(self, tokens: Sequence[str]) -> list[int]:
         """Each token is a word: 0, 1, 2, ..."""
@@ -233,11 +233,6 @@ def _check(words: tuple[str, ...]) -> None:
         seen.add(word)
     if not words:
         raise ValueError(_("words is empty; a vocabulary needs at least one word."))
-
-
-@lru_cache(maxsize=4096)
-def _nearest(word: str, words: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(get_close_matches(word, words, n=3))
 
 
 def _plain(token: str) -> str:
