@@ -64,6 +64,7 @@ class Place:
     picture: str
     words: bool
     makers: tuple[Maker, ...]
+    least: int = 3  # words that a sentence needs to have a picture there
 
 
 @dataclass(slots=True)
@@ -136,8 +137,10 @@ def stage(reader: "Reader") -> Change | None:
 
 
 def columns(reader: "Reader") -> Change | None:
-    shown = reader.other("columns", [o.content for o in reader.element("set_shapes_columns").options])
-    return reader.widget({"shapes_columns": shown}, "set_shapes_columns", [shown])
+    titles = [o.content for o in reader.element("set_shapes_columns").options]
+    name = reader.other("columns", VIEW["shapes_columns"].options or ())
+    shown = titles[list(VIEW["shapes_columns"].options or ()).index(name)]
+    return reader.widget({"shapes_columns": name}, "set_shapes_columns", [shown])
 
 
 def after_token(reader: "Reader") -> Change | None:
@@ -178,7 +181,8 @@ def places() -> Iterator[Place]:
         ("conventions", "mask_written", kind_of_attention), ("effect", "mask_effect", kind_of_attention),
         ("leak", "mask_leak"), ("unsqueeze", "mask_unsqueeze"),
     ):
-        yield Place("masks", name, picture, False, (*makers, section("mask_section")))
+        # "unsqueeze" has a picture if there are as many tokens as heads, and every reader of Masks may go there.
+        yield Place("masks", name, picture, False, (*makers, section("mask_section")), least=8)
     width = stop("pos_width")
     for name, picture, words, *makers in (
         ("waves", "pos_waves", False, slider("pos_at", range(11, 90)), width), ("matrix", "pos_table", False, width),
@@ -240,7 +244,8 @@ class Reader:
     def sentence(self) -> Change:
         """Three to fourteen words, one of them nobody else's; sometimes a second line."""
         own = next(self.words)
-        typed = [self.random.choice(STRANGE if self.random.random() < 0.15 else KNOWN) for _ in range(self.random.randint(2, 13))]
+        n = self.random.randint(self.place.least - 1, 13)
+        typed = [self.random.choice(STRANGE if self.random.random() < 0.15 else KNOWN) for _ in range(n)]
         typed.insert(self.random.randint(0, len(typed)), own)
         text = " ".join(typed)
         if self.random.random() < 0.15:
