@@ -14,7 +14,7 @@ from viz_core.generation.readers import open_reader
 from viz_core.run import build
 
 CONFIG = TransformerConfig(
-    d_model=128, n_heads=8, n_encoder_layers=3, n_decoder_layers=3, max_len=512, source_vocab_size=2500, target_vocab_size=2000,
+    d_model=128, n_heads=8, n_encoder_layers=3, n_decoder_layers=3, max_len=512, source_vocab_size=7900, target_vocab_size=5200,
 )
 SMALL = TransformerConfig(d_model=16, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, max_len=32)
 LENGTHS, SMALL_LENGTHS = (16, 64, 256), (2, 8)
