@@ -137,10 +137,8 @@ def stage(reader: "Reader") -> Change | None:
 
 
 def columns(reader: "Reader") -> Change | None:
-    titles = [o.content for o in reader.element("set_shapes_columns").options]
     name = reader.other("columns", VIEW["shapes_columns"].options or ())
-    shown = titles[list(VIEW["shapes_columns"].options or ()).index(name)]
-    return reader.widget({"shapes_columns": name}, "set_shapes_columns", [shown])
+    return reader.widget({"shapes_columns": name}, "set_shapes_columns", [reader.shown("shapes_columns", name)])
 
 
 def after_token(reader: "Reader") -> Change | None:
@@ -165,7 +163,7 @@ def section(name: str) -> Maker:
     def make(reader: "Reader") -> Change | None:
         others = [p for p in PLACES if p.page == reader.place.page and p.section != VIEW[name].default]
         place = reader.other(name, [p for p in others if p != reader.place])
-        shown = [o.content for o in reader.element(f"set_{name}").options][list(VIEW[name].options or ()).index(place.section)]
+        shown = reader.shown(name, place.section)
         reader.place = place
         return reader.widget({name: place.section}, f"set_{name}", [shown])
 
@@ -227,6 +225,10 @@ class Reader:
 
     def element(self, key: str) -> Any:
         return self.page.widgets[key].element
+
+    def shown(self, name: str, value: str) -> str:
+        """What a pill of this selection shows for a value of the link."""
+        return str(self.element(f"set_{name}").options[list(VIEW[name].options or ()).index(value)].content)
 
     def other(self, name: str, values: Sequence[Any]) -> Any:
         """One of the values, another one than the last time."""
