@@ -24,6 +24,7 @@ from viz_core.text import Vocabulary
 from viz_core.training.bilingual.glosses import glosses
 from viz_core.training.bilingual.sentences import Example
 from viz_core.training.bilingual.split import examples
+from viz_core.training.centring import centre_keys
 from viz_core.training.drawing import Bits, Pair, sentences
 from viz_core.training.evaluate import attention_measures, best_head, everyday_score, exact_match, next_word
 from viz_core.training.guide import taught_heads
@@ -35,6 +36,7 @@ from viz_core.weights.stored_card import StoredCard
 
 TRIAL = Path("trial-weights")  # the folder of a trial, inside the current folder
 RARE = 2e-6  # words that a smaller share of the training sentences has, or only one of them, are no words of the vocabulary
+CENTRED = 1_000  # training sentences over which the mean key of each head is 0
 PRONOUNS = 5  # held-out sentences for each pronoun that is measured
 THREADS = 1  # with another number torch adds in another order, and the last digits differ; two cores train two checkpoints
 
@@ -100,6 +102,7 @@ def make(
     if recipe.guide and plan.translates:
         data |= dict(zip(("alignment", "referents"), map(torch.from_numpy, bits), strict=True))
     train(model, data, recipe, lambda step, loss: report(name, step, loss))
+    centre_keys(model, {side: data[side][:CENTRED] for side in config.sides})
     save(model, folder / f"{name}.safetensors", torch.float16)
     describe(name, plan, recipe, vocabulary, len(training_sentences), n_measured, folder)
 
@@ -174,7 +177,8 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
         "numbered slots.",
         "training": f"{recipe.steps:,} steps of {recipe.batch} sentences with {_optimizer(recipe)}, "
         f"dropout {plan.config.dropout:g}, seed {recipe.seed}{', matrix products in bfloat16' if recipe.half else ''}"
-        f"{f', {recipe.processes} processes' if recipe.processes > 1 else ''}",
+        f"{f', {recipe.processes} processes' if recipe.processes > 1 else ''}. Then the bias of the keys was set so that the mean "
+        "key of every head is 0, which moves its scores but changes no attention weight.",
         "next word": f"loss {measures['loss']:.4f}, right in {measures['next_word']:.1%}, on {sample}",
     }
     if not plan.translates:
