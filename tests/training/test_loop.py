@@ -15,7 +15,7 @@ from viz_core.model.transformer import Transformer
 from viz_core.run import prepare
 from viz_core.text import Vocabulary
 from viz_core.training.loop import Recipe, batches, encode, pad_ids, repeatable, train, trimmed
-from viz_core.training.step import adam, without_denormals
+from viz_core.training.step import adam, one_thread, without_denormals
 
 WORDS = Vocabulary(tuple("abcdef"))
 BOTH = {"source": WORDS, "target": WORDS}
@@ -194,7 +194,7 @@ def test_the_averages_of_a_rare_word_fade_to_0_and_its_weights_stay_as_they_were
         model = nn.Linear(8, 8)
         nn.init.constant_(model.weight, 0.5)
         optimizer = adam(model)
-        with context:
+        with one_thread(), context:  # the setting is of a thread
             for step in range(900):
                 model.weight.grad = torch.full((8, 8), float(step == 0))
                 optimizer.step()
