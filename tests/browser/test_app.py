@@ -414,16 +414,20 @@ def test_notes_read_as_they_are_written(serve: Callable[..., str], open_at: Open
 # ---------------------------------------------------------------- README's pictures
 
 
-@pytest.mark.parametrize(("name", "path"), [("home", ""), ("step_by_step", "step_by_step")])
-def test_pictures_for_the_readme(open_at: Open, request: pytest.FixtureRequest, name: str, path: str) -> None:
-    file = PICTURES / f"{name}.png"
+@pytest.mark.parametrize(
+    ("path", "params"),
+    [("", {}), ("attention", {}), ("step_by_step", {"stage": "decoder.layers.1.cross_attn.weights", "attn_head": "1"})],
+)
+def test_pictures_for_the_readme(open_at: Open, path: str, params: dict[str, str]) -> None:
+    """The first screens that a newcomer sees, with the trained translator."""
+    file = PICTURES / f"{path or 'home'}.png"
     if os.environ.get("UPDATE") == "1":
-        page = open_at(path, **({"stage": WEIGHTS} if path else {}))
-        page.set_viewport_size({"width": 1280, "height": 1120})
+        page = open_at(path, weights="translator", **params)
+        page.set_viewport_size({"width": 1280, "height": 720})
         idle(page)
-        page.locator("canvas[data-drawn]").first.wait_for()
+        page.locator("canvas").first.wait_for()
         page.mouse.move(640, 2)
         PICTURES.mkdir(exist_ok=True)
         page.screenshot(path=file, animations="disabled", caret="hide")
     data = file.read_bytes()
-    assert data.startswith(b"\x89PNG") and struct.unpack(">II", data[16:24]) == (1280, 1120)
+    assert data.startswith(b"\x89PNG") and struct.unpack(">II", data[16:24]) == (1280, 720)
