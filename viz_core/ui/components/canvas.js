@@ -197,8 +197,14 @@ class View {
     const grid = ({ panel: { rows, cols, shape } }) => JSON.stringify([rows, cols, shape]); // alike: their rows stand at one height
     figures.forEach((f, i) => (f.labels.bare = beside && i > 0 && f.panel.role === "input" && grid(f) === grid(figures[0])));
     const wide = signs.reduce((sum, { sign }) => sum + sign.measure() + SIGN_GAP, 0);
+    this.headLines = 1;
     if (beside) this.fillRow(figures, width - wide, height - 2, SIGN_GAP);
-    else this.fillRows(figures.map((f) => [f]), SIGN_HIGH * signs.length);
+    if (beside && figures.some((f) => f.crowded)) { // all of them, so that their rows stand at one height
+      this.headLines = 2;
+      this.fillRow(figures, width - wide, height - 2, SIGN_GAP);
+    }
+    this.root.classList.toggle("high-heads", this.headLines > 1);
+    if (!beside) this.fillRows(figures.map((f) => [f]), SIGN_HIGH * signs.length);
     return beside;
   }
 

@@ -137,8 +137,9 @@ class Figure {
     const thick = cols === 1 ? Math.max(wide, 2 * labels.step) : wide, ids = panel.kind === "ids"; // a column by itself is no line
     const tall = ids && rows === 1 ? IDS_HIGH : this.view.equation ? 3 : 2; // times its width: a sentence's ids are one row
     this.upright = ids && wide < this.valueRoom && wide >= LABEL_FONT;
-    // Above and below the cells: one line each; below, two where it is narrow, or in an equation or with gaps three.
-    for (const lines of this.view.shared ? [2] : [2, this.view.equation || this.gaps ? 4 : 3]) {
+    // Above and below the cells: one line each; below, two where it is narrow, or in an equation or with gaps three; above, as
+    // many as the titles of an equation take.
+    for (const lines of this.view.shared ? [2] : [2, this.view.equation ? 3 + this.view.headLines : this.gaps ? 4 : 3]) {
       const room = height - (this.view.type + 7) * lines - 6 - labels.stand(wide).top - 2;
       const high = Math.max(floor(panel.rows, panel.rowLetter), whole(room / rows));
       this.w = Math.min(thick, Math.max(2 * high, free, ids ? this.valueRoom : 0));
@@ -167,6 +168,12 @@ class Figure {
     this.width = Math.min(width, Math.max(this.wide, least));
   }
 
+  /* Whether the title and the axes, in short, are wider together than the figure. */
+  get crowded() {
+    const { panel, view } = this, { wide, inShort } = this.sides();
+    return view.widthOf(panel.title, true) + GAP + (panel.role === "input" ? wide(() => "") : wide(inShort)) > this.width;
+  }
+
   /* Draw the cells into `base`, then show them. */
   draw() {
     const { canvas, base, sheet, view } = this;
@@ -187,7 +194,7 @@ class Figure {
     canvas.dataset.theme = view.dark ? "dark" : "light";
     canvas.dataset.grid = [this.left, this.top, this.w, this.h]; // where the cells lie, in pixels of the page
     canvas.dataset.drawn = this.panel.digest;
-    canvas.dataset.type = Math.min(view.type - 1, this.labels.below ? view.small : Infinity); // the smallest type written into it
+    canvas.dataset.type = Math.min(view.type - 1, this.labels.below || this.labels.dense ? view.small : Infinity); // the smallest type written into it
     canvas.dataset.glosses = this.labels.below; // the axes whose labels have dictionary words
   }
 
@@ -418,14 +425,20 @@ class Figure {
     this.asTable.show(`${panel.digest} ${picked}`);
   }
 
-  /* The axis titles above the canvas and the legend below it. */
-  describe() {
+  /* The axes, and how their titles are said: whole, or in short. */
+  sides() {
     const { panel, view } = this;
     const words = (letter, title) => (letter && title.startsWith(letter) ? title.slice(letter.length).replace(/^\s*·\s*/, "") : title);
     const sides = [["↓", panel.rowLetter, panel.rowAxis, 0], ["→", panel.colLetter, panel.colAxis, 1]].filter(([, letter, title]) => letter || title);
     const inShort = (letter, title, n) => (title.includes(":") ? words(letter, title).split(":")[0] : String(panel.full[n])); // "query", or 12
     const wide = (say) => sides.reduce((sum, [, ...side]) => sum + view.widthOf(say(...side)) + AXIS_MARK, 0);
-    const room = this.width - view.widthOf(panel.title, true) - GAP;
+    return { sides, words, inShort, wide };
+  }
+
+  /* The axis titles above the canvas and the legend below it. */
+  describe() {
+    const { panel, view } = this, { sides, words, inShort, wide } = this.sides();
+    const room = view.equation && view.headLines > 1 ? this.width : this.width - view.widthOf(panel.title, true) - GAP;
     const short = view.fill && wide(words) > room, bare = short && panel.role === "input" && wide(inShort) > room; // the words on hover
     this.axes.replaceChildren(...sides.map(([arrow, letter, title, n]) => {
       const part = Object.assign(make("span", "", `${arrow} `), { title });

@@ -1,8 +1,8 @@
 /* The labels of a panel of the canvas: rows on the left, columns above the cells.
  *
  * Column labels stay upright where they fit. Where they do not, Chinese, Japanese and Korean ones stand one character above
- * the other, and all others slant; where one would slant across such a label, they are turned. What is still too long is
- * shortened; the readout says the whole.
+ * the other, and all others slant; where one would slant across such a label, they are turned. Labels that would lie on each other
+ * are turned and smaller. What is still too long is shortened; the readout says the whole.
  *
  * Dictionary words stand below the labels of an axis in smaller type if there is room for all of them, in one line or, of columns,
  * in two; else behind slanted labels, if there is room for that. */
@@ -65,8 +65,13 @@ class Labels {
     if (this.colGlosses) return { top: view.type + view.small + 11, beyond: 1 };
     this.colGlosses = w >= this.slant ? this.fitting(names, (said, name) => this.whole(name, said) <= 1.2 * this.colRoom, [firstMeaning]) : null;
     if (this.colGlosses) return this.slanted(w);
+    this.dense = !this.upright && w < this.apart;
     if (this.upright) return { top: view.type + 8, beyond: panel.cols ? 1 : Math.ceil(colText / 2) };
     let top = 0, beyond = 1;
+    if (this.dense) {
+      cols.forEach((length, k) => { top = Math.max(top, stacks[k] ? stacks[k] * (view.small + 2) : (length * view.small) / view.type + 4); });
+      return { top: Math.ceil(top) + 8, beyond };
+    }
     cols.forEach((length, k) => {
       const alone = this.turned ? length + 4 : (length + view.type / 2) * SLANT + view.type / 3;
       top = Math.max(top, stacks[k] ? stacks[k] * this.step : alone);
@@ -78,7 +83,7 @@ class Labels {
   /* The same where every label slants, with its dictionary words behind it. */
   slanted(w) {
     const { panel, view, colGlosses, cols } = this;
-    this.upright = false;
+    this.upright = this.dense = false;
     let long = 0, beyond = 1;
     cols.forEach((_length, k) => {
       const length = (this.whole(panel.cols[k], colGlosses.get(panel.cols[k]) ?? "") + view.type / 2) * SLANT;
@@ -90,6 +95,12 @@ class Labels {
   /* Pixels of a label with its dictionary words behind it. */
   whole(name, said) { return Math.min(this.view.widthOf(name, true), this.colRoom) + (said ? this.view.widthOfSmall(said) + BEHIND : 0); }
 
+  /* Pixels from one label to the next so that columns do not lie on each other. */
+  get apart() {
+    if (this.upright) return this.colText + (this.panel.cols ? 0 : 10);
+    return this.step / (!this.colGlosses && (this.turned || this.stacks?.every(Boolean)) ? 1 : SLANT) - 2;
+  }
+
   get slant() { return Math.ceil(this.step / SLANT) - 2; } // pixels from one slanted label to the next
 
   /* Labels that do not fit are left out at even steps. The labels of a pick replace those beside them. */
@@ -97,11 +108,10 @@ class Labels {
     const { panel, cols, w, h, group } = figure, { block, shape } = panel;
     const every = (space, size) =>
       [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200].find((n) => n * size >= space) ?? Math.ceil(space / size);
-    const tall = this.step, free = (at, picked, size, space) => picked === undefined || Math.abs(at - picked) * size >= space;
-    const wide = this.upright ? this.colText + (panel.cols ? 0 : 10) : tall / (!this.colGlosses && (this.turned || this.stacks.every(Boolean)) ? 1 : SLANT) - 2;
+    const tall = this.step, wide = this.apart, free = (at, picked, size, space) => picked === undefined || Math.abs(at - picked) * size >= space;
     for (let r = 0, by = every(panel.rows ? tall : 2 * tall, h); r < shape[0]; r += by)
       if (free(r, pickedRow, h, tall)) this.row(pen, figure, r, figure.rowName(r * block[0]));
-    for (let k = 0, by = every(wide, w); k < cols; k += by)
+    for (let k = 0, by = every(this.dense ? this.view.small + 1 : wide, w); k < cols; k += by)
       if (free(k, pickedCol, w, wide)) this.column(pen, figure, k, figure.colName(k * group * block[1]));
   }
 
@@ -117,11 +127,12 @@ class Labels {
     const said = this.colGlosses?.get(name), under = this.colGlosses ? this.view.small + 3 : 0;
     if (said && this.upright) this.small(pen, said, x, top - 4 - this.view.small / 2, "center");
     if (this.upright) return this.write(pen, name, this.colText, x, top - 5 - under - this.view.type / 2, "center", back);
-    if (stacked(name) && !this.colGlosses) return this.stack(pen, name, x, top - 5, back);
+    const size = this.dense && !back ? this.view.small : this.view.type;
+    if (stacked(name) && !this.colGlosses) return this.stack(pen, name, x, top - 5, back, size);
     pen.save();
     pen.translate(x, top - 5);
-    pen.rotate(-Math.PI / (this.turned && !this.colGlosses ? 2 : 4));
-    this.write(pen, name, this.colText, 0, 0, "left", back);
+    pen.rotate(-Math.PI / ((this.turned || this.dense) && !this.colGlosses ? 2 : 4));
+    this.write(pen, name, this.colText, 0, 0, "left", back, size);
     if (said) this.small(pen, said, this.whole(name, "") + BEHIND, 1, "left");
     pen.restore();
   }
@@ -135,9 +146,9 @@ class Labels {
   }
 
   /* One character above the other, the last one at `bottom`. */
-  stack(pen, name, x, bottom, back) {
-    const { view, step } = this, parts = [...name], bold = Boolean(back);
-    Object.assign(pen, { font: bold ? `bold ${view.font}` : view.font, textAlign: "center", textBaseline: "middle" });
+  stack(pen, name, x, bottom, back, size) {
+    const { view } = this, step = size + 2, parts = [...name], font = view.font.replace(/^\d+/, size);
+    Object.assign(pen, { font: back ? `bold ${font}` : font, textAlign: "center", textBaseline: "middle" });
     if (back) {
       pen.fillStyle = back;
       pen.fillRect(x - step / 2 - 1, bottom - parts.length * step, step + 2, parts.length * step);
@@ -146,10 +157,10 @@ class Labels {
     parts.forEach((part, i) => pen.fillText(part, x, bottom - (parts.length - i - 0.5) * step));
   }
 
-  /* A label cut to `room` pixels; with a colour behind it, it is a picked one. */
-  write(pen, name, room, x, y, align, back) {
+  /* A label cut to what takes `room` pixels in the usual type; with a colour behind it, it is a picked one. */
+  write(pen, name, room, x, y, align, back, size = this.view.type) {
     if (!name) return; // a single row, such as a sentence's ids, has no name
-    const { view } = this, { font, ink, paper } = view, bold = Boolean(back);
+    const { view } = this, { ink, paper } = view, bold = Boolean(back), font = view.font.replace(/^\d+/, size);
     Object.assign(pen, { font: bold ? `bold ${font}` : font, textAlign: align, textBaseline: "middle" });
     const fits = (text) => view.widthOf(text, bold) <= room + 1;
     let text = name;
