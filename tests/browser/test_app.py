@@ -32,6 +32,14 @@ PAGES = {"" if name == "home" else name: ALL_PAGES[name].question for name in ("
 
 ORDER = [s.name for s in stages(PRESETS["000"].config) if not s.inside_norm]
 WEIGHTS = "decoder.layers.0.cross_attn.weights"
+DEFAULT_KEYS = ["The", "animal", "didn't", "cross", "the", "street", "because", "it", "was", "too", "tired", "."]
+WRITTEN = """canvas => {
+  const written = [], pen = document.createElement("canvas").getContext("2d");
+  pen.fillText = (text) => written.push(text);
+  canvas.replay(pen);
+  return written;
+}"""
+"""The texts that a canvas draws."""
 Open = Callable[..., "Page"]
 
 
@@ -412,6 +420,21 @@ def test_notes_read_as_they_are_written(serve: Callable[..., str], open_at: Open
 
 
 # ---------------------------------------------------------------- README's pictures
+
+
+def test_the_matrices_of_an_equation_say_their_titles_and_every_key(open_at: Open) -> None:
+    """Three matrices side by side leave each little room: nothing is cut or left out, and their rows stand at one height."""
+    page = open_at("step_by_step", weights="translator", stage="decoder.layers.1.cross_attn.weights", attn_head="1")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    idle(page)
+    shown = page.locator("figure:visible canvas[data-drawn]")
+    assert [name.split(" ·")[0] for name in shown.evaluate_all("all => all.map((each) => each.dataset.title)")] == [
+        "masked_scores", "masks.cross", "weights"]
+    for canvas in shown.all():
+        assert set(DEFAULT_KEYS) <= set(canvas.evaluate(WRITTEN)), canvas.get_attribute("data-title")
+    assert page.locator("figure:visible figcaption").evaluate_all("all => all.every((each) => each.scrollWidth <= each.clientWidth)")
+    tops = "all => all.map((each) => each.getBoundingClientRect().top + Number(each.dataset.grid.split(',')[1]))"
+    assert len({round(top) for top in shown.evaluate_all(tops)}) == 1
 
 
 @pytest.mark.parametrize(
