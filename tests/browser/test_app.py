@@ -432,7 +432,8 @@ def test_the_matrices_of_an_equation_say_their_titles_and_every_key(open_at: Ope
         "masked_scores", "masks.cross", "weights"]
     for canvas in shown.all():
         assert set(DEFAULT_KEYS) <= set(canvas.evaluate(WRITTEN)), canvas.get_attribute("data-title")
-    assert page.locator("figure:visible figcaption").evaluate_all("all => all.every((each) => each.scrollWidth <= each.clientWidth)")
+    whole = "all => all.every((each) => each.scrollWidth <= each.clientWidth)"
+    assert page.locator("figure:visible figcaption").evaluate_all(whole)
     tops = "all => all.map((each) => each.getBoundingClientRect().top + Number(each.dataset.grid.split(',')[1]))"
     assert len({round(top) for top in shown.evaluate_all(tops)}) == 1
 
