@@ -429,7 +429,10 @@ def test_the_matrices_of_an_equation_say_their_titles_and_every_key(open_at: Ope
     idle(page)
     shown = page.locator("figure:visible canvas[data-drawn]")
     assert [name.split(" ·")[0] for name in shown.evaluate_all("all => all.map((each) => each.dataset.title)")] == [
-        "masked_scores", "masks.cross", "weights"]
+        "masked_scores",
+        "masks.cross",
+        "weights",
+    ]
     for canvas in shown.all():
         assert set(DEFAULT_KEYS) <= set(canvas.evaluate(WRITTEN)), canvas.get_attribute("data-title")
     whole = "all => all.every((each) => each.scrollWidth <= each.clientWidth)"
