@@ -95,6 +95,18 @@ def test_play_writes_on_by_itself(open_at: Open) -> None:
     button(page, "write_play").click()
 
 
+@pytest.mark.parametrize("section", ["choose", "cache"])
+def test_play_stops_at_the_last_word(open_at: Open, section: str) -> None:
+    page = open_at(section, write_step="63")
+    page.keyboard.press("ArrowLeft")
+    expect(button(page, "write_next")).to_be_enabled()
+    button(page, "write_play").click()
+    expect(button(page, "write_play")).to_contain_text("Pause")
+    expect(button(page, "write_play")).to_contain_text("Play", timeout=10_000)
+    expect(button(page, "write_next")).to_be_disabled()
+    assert page.get_by_test_id("stException").count() == page.get_by_test_id("stAlert").count() == 0
+
+
 @pytest.mark.parametrize("section", ["choose", "branch", "forcing", "cache"])
 def test_every_section_fits_a_screen_and_a_phone(open_at: Open, section: str) -> None:
     page = open_at(section, write_strategy="sampling")

@@ -93,6 +93,18 @@ def test_play_begins_again_at_the_end(open_writing: Open) -> None:
     assert at.session_state[PLAYING] and chosen(at)["text"]["at"] == 0
 
 
+def test_play_stops_at_the_end(open_writing: Open) -> None:
+    at = open_writing(**tiny(write_step="0"))
+    sound(widget(at, "write_play").click().run())
+    assert at.session_state[PLAYING] and widget(at, "write_play").label == "Pause"
+    last = len(chosen(at)["text"]["written"]) - 1
+    for _ in range(last):  # as the next step of the playing: a run of the whole page
+        assert at.session_state[PLAYING]
+        sound(widget(at, "write_next").click().run())
+    assert chosen(at)["text"]["at"] == last
+    assert not at.session_state[PLAYING] and widget(at, "write_play").label == "Play"
+
+
 def test_the_new_token_and_its_mask_are_those_of_the_run(open_writing: Open) -> None:
     found = panels(at := open_writing(**OWN, write_step="2"))
     mask, own, cross = found.values()

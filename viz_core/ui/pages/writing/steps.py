@@ -23,7 +23,7 @@ def go(step: int) -> None:
 
 def moves(n_steps: int, title: str) -> None:
     """The row itself. title: what this step is, beside its number."""
-    at, playing = step_of(n_steps), st.session_state.get(PLAYING, False)
+    at, playing = step_of(n_steps), _plays(n_steps)
     with below():
         st.button(_("Previous"), icon=":material/skip_previous:", shortcut="Left", on_click=_press, args=(max(at - 1, 0),),
                   disabled=at == 0, key="write_previous")
@@ -49,14 +49,18 @@ def _toggle(n_steps: int) -> None:
         go(0)
 
 
+def _plays(n_steps: int) -> bool:
+    """Whether it is playing; at the last step it stops."""
+    if step_of(n_steps) == n_steps - 1:
+        st.session_state[PLAYING] = False
+    return bool(st.session_state.get(PLAYING))
+
+
 def player(n_steps: int) -> None:
-    """While playing, a fragment that wakes up and takes the next step; it stops at the last one."""
-    if not st.session_state.get(PLAYING):
+    """While playing, a fragment that wakes up and takes the next step."""
+    if not _plays(n_steps):
         return
     at = step_of(n_steps)
-    if at >= n_steps - 1:
-        st.session_state[PLAYING] = False
-        st.rerun(scope="fragment")
 
     @st.fragment(run_every=PLAY_SECONDS)
     def tick() -> None:
