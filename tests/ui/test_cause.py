@@ -57,6 +57,14 @@ def test_a_newcomer_sees_the_maps_of_a_proposed_change_and_question(open_at: Ope
     assert not setup(at).view("kept") and not at.warning
 
 
+@pytest.mark.parametrize("name", ["english", "translator-small", "003"])
+def test_another_model_is_there_in_one_run(open_at: Open, name: str) -> None:
+    """Also one that reads only one side, whose other text box is gone, and one whose example sentence is another."""
+    at = open_at(weights="translator")
+    sound(widget(at, "model").set_value(name).run(timeout=20))
+    assert widget(at, "model").value == name and (canvas_headers(at) or charts(at))
+
+
 @pytest.mark.parametrize("section", SECTIONS)
 @pytest.mark.parametrize("preset", ["000", "002", "004-decoder-only"])
 def test_every_section_opens(open_at: Open, section: str, preset: str) -> None:

@@ -1,6 +1,6 @@
 """The sections of the page on cause and effect; the link holds which one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -15,7 +15,7 @@ from viz_core.ui.pages.cause.lens import lens
 from viz_core.ui.pages.cause.pair import Pair, find_pair, offered, typed
 from viz_core.ui.pages.cause.parts import attribution
 from viz_core.ui.shell import PAGES, below, current, present, section_of, two_runs, view, write_link
-from viz_core.ui.shell.setup import TEXTS, problem_words
+from viz_core.ui.shell.setup import problem_words
 from viz_core.ui.shell.widgets import widget_shows
 
 
@@ -23,7 +23,7 @@ from viz_core.ui.shell.widgets import widget_shows
 def cause() -> None:
     """The page below its heading. It is a fragment: a click on a cell reruns only this, once the sidebar shows B."""
     lab = present()
-    if _sidebar_is_older():
+    if _sidebar_is_older(lab.config.sides):
         st.rerun()
     if lab.capture is not None:
         row = st.container(horizontal=True, vertical_alignment="center", gap="small")
@@ -40,10 +40,13 @@ def cause() -> None:
     write_link()
 
 
-def _sidebar_is_older() -> bool:
-    """Whether the text boxes of the sidebar still show what stood there before a click on this page."""
+def _sidebar_is_older(sides: Sequence[str]) -> bool:
+    """Whether the text boxes of the sidebar still show what stood there before a click on this page.
+
+    sides: those of the model. The sidebar draws no box for another one, which would stay as an earlier model left it.
+    """
     setup = current()
-    boxes = [side for side in TEXTS if side == "source" or setup.writer == "typed"]
+    boxes = [side for side in sides if side == "source" or setup.writer == "typed"]
     return any(widget_shows(side) not in (None, getattr(setup, side)) for side in boxes)
 
 
