@@ -10,7 +10,7 @@ from tests.ui.helpers import open_page, said, sound, start, typed, widget, widge
 from viz_core.analysis.summary import sureness
 from viz_core.capture import Capture
 from viz_core.formats import percent
-from viz_core.limits import MAX_WRITTEN
+from viz_core.limits import MAX_LABEL, MAX_WRITTEN
 from viz_core.run import run
 from viz_core.ui.shell.run import lab_of
 from viz_core.ui.shell.setup import (
@@ -72,6 +72,16 @@ def test_the_translation_on_home_is_what_the_model_wrote() -> None:
     assert "Translation:" not in words(open_page("home", source=DOG, writer="typed", target="猫"))
     untrained = open_page("home", source=DOG, n_heads="4")
     assert "untrained" in next(box.label for box in untrained.text_area if box.key.startswith("set_home_"))
+
+
+@pytest.mark.parametrize("glosses", ["off", "on"])
+def test_a_word_without_end_takes_one_line_of_home(glosses: str) -> None:
+    """The picture, the translation and what is said of it show its beginning; the sidebar has the whole."""
+    endless = "a" * 1500
+    at = open_page("home", source=f"{endless} was tired", glosses=glosses)
+    assert endless in typed(at, "target")
+    shown = " ".join([words(at), *(html.proto.body for html in at.get("html"))])
+    assert "a" * (MAX_LABEL - 1) + "…" in shown and "a" * 600 not in shown
 
 
 def test_all_weights_that_translate_write_chinese() -> None:

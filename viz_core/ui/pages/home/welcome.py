@@ -11,8 +11,8 @@ from viz_core.figures.glosses import glosses_of, words_html
 from viz_core.formats import percent
 from viz_core.language import translate as _
 from viz_core.stages import tour
-from viz_core.text import visible
-from viz_core.ui.components.glosses import named, shown_glosses
+from viz_core.text import shorten, visible
+from viz_core.ui.components.glosses import labelled, shown_glosses
 from viz_core.ui.components.lines import lines
 from viz_core.ui.controls import sentence_picker
 from viz_core.ui.escape import escaped
@@ -93,7 +93,7 @@ def _translation(lab: Lab) -> None:
     if lab.setup.writer != "model" or lab.capture is None:
         return
     item = lab.item(lab.capture)
-    words = list(map(visible, written(lab.setup)[item].text.split()))
+    words = [shorten(visible(word)) for word in written(lab.setup)[item].text.split()]  # the sidebar has each whole
     if glosses_of(words, shown_glosses()):
         said = _("<b>Translation:</b> {text}", text=words_html(words, shown_glosses()))
         st.html(f'<div style="line-height:1.3">{said}</div>')
@@ -101,7 +101,7 @@ def _translation(lab: Lab) -> None:
         st.markdown(_("**Translation:** {text}", text=escaped(" ".join(words))))
     sure = sureness(lab.capture, item) if "probs" in lab.capture else None
     if sure is not None:
-        least = named(lab.capture.tokens("labels")[item][sure.least])
+        least = labelled(shorten(visible(lab.capture.tokens("labels")[item][sure.least])))
         st.caption(_("The model gives this translation a probability of {all}. It was least sure of “{word}”: {least}.",
                      all=percent(sure.probability), word=escaped(least), least=percent(sure.least_probability)))
 
