@@ -175,3 +175,10 @@ def test_the_probability_of_a_text_is_that_of_torchs_loss() -> None:
         assert found.probability == pytest.approx(float(torch.exp(-each.sum())), rel=1e-5)
         assert found.least == int(each.argmax())
         assert found.least_probability == pytest.approx(float(torch.exp(-each.max())), rel=1e-5)
+        cut_off = sureness(capture, item, ended=False)  # its last answer is not <eos>
+        assert cut_off is not None and cut_off.probability == pytest.approx(float(torch.exp(-each[:-1].sum())), rel=1e-5)
+
+
+def test_without_a_causal_mask_one_run_has_no_probability_of_a_text() -> None:
+    with pytest.raises(ValueError, match="is_causal"):
+        sureness(run(small(causal=False), ["a b c"], ["x y"], device="cpu"))

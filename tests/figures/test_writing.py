@@ -52,7 +52,7 @@ def test_the_arithmetic_of_a_bar() -> None:
     assert [cell and cell.text for cell in first][:2] == ["2", "4"]
     assert first[1] is not None and first[1].said == "2 ÷ 0.5 = 4"
     total = 1 + np.exp(-2) + np.exp(-6)
-    assert first[2] is not None and first[2].said == f"“w0”: e^(4 − 4) ÷ {total:.4g} = {1 / total:.4g}"
+    assert first[2] is not None and first[2].said == f"“w0”: e^(4 − 4) ÷ {total:.5g} = {1 / total:.4g}"  # 1 ÷ 1.138 is 0.8787
 
 
 def test_an_unlikely_word_that_was_drawn_is_shown_and_the_rest_is_one_row() -> None:
@@ -78,3 +78,21 @@ def test_a_beam_step_says_the_sum_behind_each_score() -> None:
     assert [row.cells[3].text for row in choice.rows] == ["kept", "finished", "dropped"]  # type: ignore[union-attr]
     assert choice.rows[0].cells[1].said == "−1.5 + −0.5 = −2"  # type: ignore[union-attr]
     assert choice.rows[0].cells[2].said == "−2 ÷ 3 ^ 0.5 = −1.155"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("logits", [[19.2, 10.7, 3.0], [16.3, 2.0, 1.0], [0.0, 0.0, 0.0], [4.0, 2.0, -7.0], [700.0, 0.0, -700.0]])
+def test_the_quotient_of_a_bar_is_right_as_it_is_written(logits: list[float]) -> None:
+    """Not e^0 ÷ 1 = 0.9998: the divisor has the digits that it takes, and what is less than all is not written as 1."""
+    found = draw(np.array(logits), Sampling(), 0.0)
+    bar = likeliest(found, lambda i: f"w{i}").rows[0].cells[1]
+    assert bar is not None
+    total, p = bar.said.partition(" ÷ ")[2].split(" = ")
+    assert f"{1 / float(total):.{len(p.removeprefix('0.'))}g}" == p
+    assert (p == "1") == (float(found.probs.max()) == 1)
+
+
+def test_the_other_words_together_have_their_own_sum() -> None:
+    """1 minus the others would be 0."""
+    few = likeliest(draw(np.array([60.0, *[0.0] * 20]), Sampling(), 0.0), lambda i: f"w{i}")
+    rest = few.rows[-1].cells[1]
+    assert rest is not None and rest.text == "< 0.01%"

@@ -1,6 +1,7 @@
 """The page Writing without a browser: its sections, what each strategy draws, steps in the link, and what cannot be written."""
 
 import json
+import re
 from functools import partial
 from typing import Any
 
@@ -115,6 +116,40 @@ def test_the_new_token_and_its_mask_are_those_of_the_run(open_writing: Open) -> 
     last = f"decoder.layers.{card.config.n_decoder_layers - 1}"
     np.testing.assert_allclose(own, capture[f"{last}.self_attn.weights"][0, :, 2, :3], atol=1e-5)
     np.testing.assert_allclose(cross, capture[f"{last}.cross_attn.weights"][0, :, 2], atol=1e-5)
+
+
+def test_without_a_causal_mask_a_step_sees_what_was_written_so_far(open_writing: Open) -> None:
+    """The whole text would also show it what comes later."""
+    at = open_writing(weights="english-open", target="the dog runs and", write_step="2")
+    mask, own = panels(at).values()
+    np.testing.assert_allclose(own.sum(axis=1), 1, atol=1e-5)
+    assert mask.shape == (own.shape[1],) * 2 and (mask == 1).all()
+    assert "the causal mask belongs" not in words(at) and "without a causal mask" in words(at)
+
+
+def test_what_is_said_of_texts_that_never_part_is_true(open_writing: Open) -> None:
+    same = open_writing(weights="translator", source="I love you", write_section="forcing", write_slip="0")
+    assert "both losses are the same" in words(same)
+    question = {"weights": "translator", "source": "How many books are there on the table?", "write_section": "forcing"}
+    slipped = words(open_writing(**question, write_true="桌子 上 有 几 本 书 ？", write_slip="4"))
+    assert "at token 4 the model was made to write its second choice, and that is the true word" in slipped
+    open_mask = words(open_writing(weights="translator", source="I love you", write_section="forcing", write_slip="0",
+                                   causal="off"))
+    assert "They never part" in open_mask and "The losses differ all the same" in open_mask
+
+
+def test_the_last_step_of_beam_search_goes_on_with_no_text(open_writing: Open) -> None:
+    beam = {"weights": "translator", "source": "How many books are there on the table?", "write_strategy": "beam"}
+    for step, ends in (("2", False), ("63", True)):
+        fates = [row["cells"][3] for row in chosen(open_writing(**beam, write_step=step))["rows"]]
+        kept = [fate["said"] for fate in fates if fate["text"] == "kept"]
+        assert kept and all(("the search ends here" in said) == ends for said in kept)
+
+
+def test_the_drawn_probability_is_said_beside_the_models(open_writing: Open) -> None:
+    at = open_writing(**tiny(write_strategy="sampling", write_top_k="5", write_temperature="2", write_seed="7"))
+    (row,) = [row for row in chosen(at)["rows"] if row["look"] == "chosen"]
+    assert f"After temperature and filters the probability is {row['cells'][3]['text']} and" in words(at) + chosen(at)["title"]
 
 
 def test_a_decoder_alone_goes_on_from_the_typed_words(open_writing: Open) -> None:
@@ -237,7 +272,7 @@ def test_a_step_appends_one_row_to_k_and_v(open_writing: Open) -> None:
     assert [p["title"] for p in sent["panels"]] == ["K, layer 0, head 0", "V, layer 0, head 0"]
     before = next(h for h in canvas_headers(open_writing(**OWN, write_section="cache")) if "panels" in h)
     assert [(p["low"], p["high"]) for p in before["panels"]] == [(p["low"], p["high"]) for p in sent["panels"]]
-    assert "This step reads token 3" in words(at) and "differ by at most" in words(at)
+    assert re.search("This step reads “.+” and writes “.+”:", words(at)) and "differ by at most" in words(at)
     sound(widget(at, "write_cost").set_value("flops").run())
     assert link(at)["write_cost"] == "flops"
 

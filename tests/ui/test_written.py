@@ -84,6 +84,14 @@ def test_a_word_without_end_takes_one_line_of_home(glosses: str) -> None:
     assert "a" * (MAX_LABEL - 1) + "…" in shown and "a" * 600 not in shown
 
 
+def test_home_rates_what_was_written_and_no_more() -> None:
+    """No <eos> of a translation that was cut off; and nothing where one run cannot say it."""
+    cut_off = words(open_page("home", source=" ".join(["dog"] * 100)))
+    assert "did not come to an end" in cut_off and "It was least sure of “狗" in cut_off
+    without_mask = words(open_page("home", weights="translator", causal="off", source="I love you"))
+    assert "Translation" in without_mask and "a probability of" not in without_mask
+
+
 def test_all_weights_that_translate_write_chinese() -> None:
     """As the label of Home's text box says."""
     assert all(card.about["task"].endswith("→ Chinese") for card in catalogue().values() if card.config.has_cross_attention)

@@ -78,13 +78,18 @@ class Sureness:
     least_probability: float
 
 
-def sureness(capture: Capture, item: int = 0) -> Sureness | None:
+def sureness(capture: Capture, item: int = 0, *, ended: bool = True) -> Sureness | None:
     """The probability of one sentence's answers, each after those before it: the product over all of them, <eos> too.
 
-    The same number as exp of minus the loss times the number of answers. None where there is no answer. Needs `probs`.
+    The same number as exp of minus the loss times the number of answers. ended: whether <eos> counts, which a text that was cut
+    off does not have. None where there is no answer. Needs `probs`. ValueError without a causal mask, where the run of the whole
+    text shows each row what comes later, too.
     """
+    if not capture.config.is_causal:
+        raise ValueError("is_causal is False, so no row has the probability of its word after those before it; write the text")
     probs, labels = capture["probs"][item], capture["ids.labels"][item]  # [T, W], [T]
     places = np.nonzero(labels != capture.config.pad_id(capture.config.output_side))[0]
+    places = places if ended else places[:-1]
     if not len(places):
         return None
     chances = probs[places, labels[places]].astype(np.float64)

@@ -1,6 +1,6 @@
 """How the next word is chosen, as data for the choice component: the text as tokens, the candidates as rows of bars.
 
-    choice = drawn(found, sampling, name)       # logits → ÷ temperature → top-k ∩ top-p → renormalised → the drawn number
+    choice = drawn(found, sampling, name)       # logits → ÷ temperature → top-k, then top-p → renormalised → the drawn number
     choice = likeliest(found, name)             # logits → probability → the largest
     choice = searched(step, beam, number, name) # ln p → sum → score → kept, finished or cut
 
@@ -22,6 +22,7 @@ from viz_core.language import translate as _
 from viz_core.text import visible
 
 MOST_ROWS = 10  # candidates that are drawn; the others are one row together
+DIGITS = range(4, 13)  # of the numbers of a quotient
 MOST_KEPT = 3  # words of a beam's text in front of its candidate
 Name = Callable[[int], str]
 Look = Literal["", "cut", "chosen", "others"]
@@ -184,7 +185,7 @@ def likeliest(found: Drawn, name: Name, token: int | None = None, glosses: Mappi
             _bar(found.logits[i], low, high, _logit_words(found, i, said)),
             _share(found.probs[i], float(found.probs.max()), _softmax_words(said, found.logits, i)),
         )))
-    rest = float(1 - found.probs[list(shown)].sum())
+    rest = _rest(found.probs, shown)
     others = _others(n - len(shown), (None, _share(rest, float(found.probs.max()), _left_words(rest))))
     return Choice(((_("logit"), _("of each word")), (_("probability"), _("softmax: eˣ ÷ Σ eˣ"))), (*rows, *others))
 
@@ -209,10 +210,10 @@ def drawn(found: Drawn, sampling: Filters, name: Name, glosses: Mapping[str, str
             _share(found.probs[i], float(found.probs.max()), _kept_words(found, i, kept_sum)),
             _part(ends[i] - found.probs[i], ends[i], found, i) if kept else None,
         )))
-    rest, rest_kept = float(1 - before[list(shown)].sum()), float(1 - found.probs[list(shown)].sum())
+    rest, rest_kept = _rest(before, shown), _rest(found.probs, shown)
     others = _others(n - len(shown), (
         None, None, _share(rest, float(before.max()), _left_words(rest)),
-        _share(rest_kept, float(found.probs.max()), _left_words(rest_kept)) if rest_kept > 1e-9 else None, None))
+        _share(rest_kept, float(found.probs.max()), _left_words(rest_kept)) if rest_kept > 0 else None, None))
     columns = (
         (_("logit"), _("of each word")), (_("÷ temperature"), f"÷ {sampling.temperature:g}"),
         (_("probability"), _filters(sampling)),
@@ -241,7 +242,7 @@ def _cuts(found: Drawn, sampling: Filters, shown: int) -> tuple[Cut, ...]:
 
 def _filters(sampling: Filters) -> str:
     k = _("top-k: all") if sampling.top_k is None else _("top-k {k}", k=sampling.top_k)
-    return f"{k} ∩ " + _("top-p {p}", p=f"{sampling.top_p:g}")
+    return f"{k}, " + _("then top-p {p}", p=f"{sampling.top_p:g}")
 
 
 def _kept_words(found: Drawn, i: int, kept_sum: float) -> str:
@@ -264,9 +265,10 @@ def _part(start: float, end: float, found: Drawn, i: int) -> Bar:
 # ---------------------------------------------------------------- beam search
 
 
-def searched(step: Search, beam: Widths, length: int, chosen: Sequence[int], name: Name, eos_id: int) -> Choice:
+def searched(step: Search, beam: Widths, length: int, chosen: Sequence[int], name: Name, eos_id: int, *,
+             last: bool = False) -> Choice:
     """One step of beam search: every candidate that was looked at. length: the words of each candidate; chosen: the ids of the
-    text that the search chose in the end, whose candidate is marked."""
+    text that the search chose in the end, whose candidate is marked. last: whether the search ends with this step."""
     totals = [c.total for c in step.candidates]
     scores, logprobs = [c.score for c in step.candidates], [c.logprob for c in step.candidates]
     reaches = [_reach(np.array(values)) for values in (logprobs, totals, scores)]
@@ -281,7 +283,7 @@ def searched(step: Search, beam: Widths, length: int, chosen: Sequence[int], nam
                                          total=_number(c.total))),
             _bar(c.score, *reaches[2], _("{total} ÷ {length} ^ {penalty} = {score}", total=_number(c.total), length=length,
                                          penalty=minus(f"{beam.length_penalty:g}"), score=_number(c.score))),
-            Bar(_fate(c, eos_id), 0, 0, _fate_words(c, eos_id, beam)),
+            Bar(_fate(c, eos_id), 0, 0, _fate_words(c, eos_id, beam, last)),
         )))
     columns = (
         (_("ln p"), _("of the last word")), (_("sum"), _("of the whole text")),
@@ -300,7 +302,10 @@ def _fate(c: Candidate, eos_id: int) -> str:
     return {"kept": _("kept"), "cut": _("dropped"), "finished": _("finished") if c.token == eos_id else _("at the limit")}[c.fate]
 
 
-def _fate_words(c: Candidate, eos_id: int, beam: Widths) -> str:
+def _fate_words(c: Candidate, eos_id: int, beam: Widths, last: bool) -> str:
+    if c.fate == "kept" and last:
+        return _("It is among the {n} best texts that have not ended. None of them has a better score than the finished texts, so "
+                 "the search ends here.", n=beam.num_beams)
     if c.fate == "kept":
         return _("It is among the {n} best texts that have not ended, so the next step goes on with it.", n=beam.num_beams)
     if c.fate == "finished":
@@ -340,6 +345,11 @@ def _left_words(p: float) -> str:
     return _("together {p}", p=percent(max(p, 0.0)))
 
 
+def _rest(probs: np.ndarray, shown: Sequence[int]) -> float:
+    """What the words that have no row of their own have together; 1 minus the others would lose it where it is small."""
+    return float(np.delete(probs, list(shown)).sum())
+
+
 def _softmax(x: np.ndarray) -> np.ndarray:
     powers = np.exp(x - x.max())
     found: np.ndarray = powers / powers.sum()
@@ -353,5 +363,14 @@ def _logit_words(found: Drawn, i: int, word: str) -> str:
 def _softmax_words(word: str, values: np.ndarray, i: int) -> str:
     """The largest is taken off first, which changes no probability, so that the powers stay in range."""
     top, total = float(values.max()), float(np.exp(values - values.max()).sum())
-    return _("“{word}”: e^({value} − {top}) ÷ {total} = {p}", word=word, value=_number(values[i]), top=_number(top),
-             total=rounded(total, 4), p=f"{np.exp(values[i] - top) / total:.4g}")
+    by, p = _quotient(float(np.exp(values[i] - top)), total)
+    return _("“{word}”: e^({value} − {top}) ÷ {total} = {p}", word=word, value=_number(values[i]), top=_number(top), total=by, p=p)
+
+
+def _quotient(power: float, total: float) -> tuple[str, str]:
+    """total, and power ÷ total, with as many digits as it takes for the second to follow from the first as it is written; what is
+    less than 1 is not written as 1."""
+    p = next(n for n in DIGITS if n == DIGITS[-1] or power == total or f"{power / total:.{n}g}" != "1")
+    exact = f"{power / total:.{p}g}"
+    by = next(n for n in DIGITS if n == DIGITS[-1] or f"{power / float(f'{total:.{n}g}'):.{p}g}" == exact)
+    return rounded(total, by), rounded(power / total, p)

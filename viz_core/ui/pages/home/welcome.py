@@ -93,13 +93,15 @@ def _translation(lab: Lab) -> None:
     if lab.setup.writer != "model" or lab.capture is None:
         return
     item = lab.item(lab.capture)
-    words = [shorten(visible(word)) for word in written(lab.setup)[item].text.split()]  # the sidebar has each whole
+    one = written(lab.setup)[item]
+    words = [shorten(visible(word)) for word in one.text.split()]  # the sidebar has each whole
     if glosses_of(words, shown_glosses()):
         said = _("<b>Translation:</b> {text}", text=words_html(words, shown_glosses()))
         st.html(f'<div style="line-height:1.3">{said}</div>')
     else:
         st.markdown(_("**Translation:** {text}", text=escaped(" ".join(words))))
-    sure = sureness(lab.capture, item) if "probs" in lab.capture else None
+    there = "probs" in lab.capture and lab.config.is_causal  # without a causal mask, one run does not say it
+    sure = sureness(lab.capture, item, ended=one.ended) if there else None
     if sure is not None:
         least = labelled(shorten(visible(lab.capture.tokens("labels")[item][sure.least])))
         st.caption(_("The model gives this translation a probability of {all}. It was least sure of “{word}”: {least}.",

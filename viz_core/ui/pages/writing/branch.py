@@ -136,7 +136,9 @@ def _candidates(told: Told, at: int, name: Callable[[int], str], eos_id: int) ->
     trail, how = told.trail, told.how
     if isinstance(how, Beam) and told.search is not None:
         step = told.search.steps[at]
-        return searched(step, how, at + 1, trail.ids, name, eos_id), [(*step.beams[c.parent], c.token) for c in step.candidates]
+        last = at == len(told.search.steps) - 1
+        shown = searched(step, how, at + 1, trail.ids, name, eos_id, last=last)
+        return shown, [(*step.beams[c.parent], c.token) for c in step.candidates]
     if isinstance(how, Sampling):
         found = draw(trail.logits[at], how, float(trail.numbers[at]))
         shown = drawn(found, how, name, shown_glosses())

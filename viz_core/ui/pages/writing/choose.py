@@ -88,7 +88,7 @@ def lengths(begun: Beginning) -> None:
 def candidates(trail: Trail, at: int, how: Strategy, name: Callable[[int], str], eos_id: int) -> Choice:
     """The candidates of one step, as the strategy looks at them."""
     if isinstance(how, Beam) and trail.search is not None:
-        return searched(trail.search.steps[at], how, at + 1, trail.ids, name, eos_id)
+        return searched(trail.search.steps[at], how, at + 1, trail.ids, name, eos_id, last=at == len(trail.search.steps) - 1)
     if isinstance(how, Sampling):
         return drawn(draw(trail.logits[at], how, float(trail.numbers[at])), how, name, shown_glosses())
     return likeliest(draw(trail.logits[at], Sampling(), 0.0), name, glosses=shown_glosses())
@@ -101,7 +101,8 @@ def title(trail: Trail, at: int, how: Strategy, name: Callable[[int], str]) -> s
              at=at + 1, word=named(name(trail.ids[at])), p=percent(float(np.exp(trail.logprobs[at]))),
              entropy=rounded(found.model_entropy, 3), most=rounded(log(len(found.logits)), 3))
     if isinstance(how, Sampling) and found.entropy != found.model_entropy:
-        said += " " + _("After temperature and filters it is {entropy} nats.", entropy=rounded(found.entropy, 3))
+        said += " " + _("After temperature and filters the probability is {p} and the entropy {entropy} nats.",
+                        p=percent(float(found.probs[trail.ids[at]])), entropy=rounded(found.entropy, 3))
     return said
 
 
@@ -121,14 +122,19 @@ def end_words(trail: Trail, how: Strategy, max_len: int) -> str:
 
 
 def _attended(lab: Lab, begun: Beginning, how: Strategy, trail: Trail, at: int) -> None:
-    """The causal mask as far as it has grown, and where the newest token looks in the chosen layer."""
+    """The mask as far as it has grown, and where the newest token looks in the chosen layer.
+
+    With a causal mask, the run of the whole text shows every step; without one, its rows would also see what comes later.
+    """
     layers = lab.config.n_decoder_layers
     if not layers:
         return
     st.markdown(_("**What this step could see:** the last row of the causal mask belongs to the token from which this step "
-                  "predicts. The other matrices show where this token attends, one row for each head."))
+                  "predicts. The other matrices show where this token attends, one row for each head.") if lab.config.is_causal else
+                _("**What this step could see:** without a causal mask, every token sees all that is written so far. The other "
+                  "matrices show where the token from which this step predicts attends, one row for each head."))
     layer = bounded(st.number_input, "write_layer", _("Layer (−1: the last)"), layers - 1, least=-1, width=200)
-    run = whole_run(lab, begun, begun.start(), trail.ids)
+    run = whole_run(lab, begun, begun.start(), trail.ids if lab.config.is_causal else trail.ids[: at + 1])
     layer, length = layers - 1 if layer < 0 else layer, len(begun.start()) + at
     picking(attended_panels(run, layer, length, shown_glosses()), "write_attended",
             code=lambda: snippets.attended(lab, begun, how, layer, length))

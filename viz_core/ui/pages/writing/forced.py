@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import log
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from viz_core.figures.losses import losses_figure
@@ -24,6 +25,7 @@ from viz_core.ui.shell import Lab, beside, look, view_widget
 from viz_core.ui.shell.setup import problem_words
 
 RAIL = 210
+SAME = 1e-3  # by which two losses may differ and are the same, rounded as the bars are
 EXAMPLE = (101, 400, 500, 102)  # document 000's sentence as ids: [CLS], two words, [SEP]
 
 
@@ -91,6 +93,12 @@ def _compared(lab: Lab, begun: Beginning, labels: tuple[int, ...], slip: int) ->
 
 def _words(found: Slipped, labels: Sequence[str], written: Sequence[str]) -> str:
     """Where the texts part, and what the first other word does to the losses behind it."""
+    if found.parts_at is None and found.slip is not None:
+        return _("**They never part:** at token {slip} the model was made to write its second choice, and that is the true word. "
+                 "Change a word of the true sentence, or let the model slip elsewhere.", slip=found.slip + 1)
+    if found.parts_at is None and not np.allclose(found.free, found.forcing.forced[: len(found.free)], atol=SAME):
+        return _("**They never part:** the model writes the true sentence by itself. The losses differ all the same: without a "
+                 "causal mask, the run that reads the true sentence also sees the tokens that come later.")
     if found.parts_at is None:
         return _("**They never part:** the model writes the true sentence by itself, so both losses are the same. Change a word of "
                  "the true sentence, or let the model slip.")

@@ -53,7 +53,7 @@ def grown(lab: Lab, begun: Beginning) -> None:
         view_widget(st.segmented_control, "write_cost", _("Cost"), required=True, format_func=MEASURES.get)
         if heads > 1:
             bounded(st.number_input, "write_head", _("Head, numbered through all layers"), heads - 1)
-    st.markdown(_cost_words(lab, begun, found, first + at))
+    st.markdown(_cost_words(lab, begun, found, first + at, *(named(name(i)) for i in (text[first + at], trail.ids[at]))))
     player(len(trail.ids))
 
 
@@ -70,17 +70,17 @@ def _measured(lab: Lab, begun: Beginning, text: tuple[int, ...]) -> Growth | Non
         return None
 
 
-def _cost_words(lab: Lab, begun: Beginning, found: Growth, at: int) -> str:
+def _cost_words(lab: Lab, begun: Beginning, found: Growth, at: int, last: str, word: str) -> str:
     """What this step computes and reuses, what is kept, and that both ways say the same."""
     costs = step_cost(lab.config, 1, len(begun.source or ()), at + 1)
     new, old = computed(costs), reused(costs)
     kept = cache_bytes(lab.config, 1, len(begun.source or ()), at + 1)
     difference = float(found.differences.max())
-    return _("**This step reads token {n}:** with the cache it takes {new:,} FLOPs and reuses the results of {old:,} more. K and "
-             "V of all layers now take {kept:,} bytes. Measured: this step takes {cached} ms with the cache and {anew} ms "
-             "without, the whole text {cached_all} ms and {anew_all} ms. The logits of the two ways differ by at most "
-             "{difference}.",
-             n=at + 1, new=new, old=old, kept=kept, cached=rounded(float(found.cached[at]), 3),
+    return _("**This step reads “{last}” and writes “{word}”:** with the cache it takes {new:,} FLOPs and reuses the results of "
+             "{old:,} more. K and V of all layers now take {kept:,} bytes. Measured: this step takes {cached} ms with the cache "
+             "and {anew} ms without, the whole text {cached_all} ms and {anew_all} ms. The logits of the two ways differ by at "
+             "most {difference}.",
+             last=escaped(last), word=escaped(word), new=new, old=old, kept=kept, cached=rounded(float(found.cached[at]), 3),
              anew=rounded(float(found.anew[at]), 3),
              cached_all=rounded(float(found.cached.sum()), 3), anew_all=rounded(float(found.anew.sum()), 3),
              difference=rounded(difference, 2))

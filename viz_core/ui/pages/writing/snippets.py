@@ -22,9 +22,10 @@ def attended(lab: Lab, begun: Beginning, how: Strategy, layer: int, length: int)
         words = {{side: {names} for side, reader in readers.items()}}
         from viz_core.figures.growing import attended_panels
         from viz_core.generate import reading
-        text = reading([*start, *trail.ids], source, words=words)
+        text = reading([*start, *trail.ids{seen}], source, words=words)
         panels = attended_panels(trace(model, text), {layer}, {length}{glosses})
         """, begin=_begin(lab, begun, named=True), trail=_trail(lab, how), layer=layer, length=length, names=names,
+                seen=Source("" if lab.config.is_causal else f"[:{length - len(begun.start()) + 1}]"),
                 glosses=glosses_code(), readers=Source(tokenizers_code(lab, begun.item) + (
                     "" if lab.setup.origin is not None else "from viz_core.analysis.summary import word_of\n")))
 
@@ -55,7 +56,8 @@ def _candidates(lab: Lab, how: Strategy, at: int, search: str, *, marked: bool) 
     if isinstance(how, Beam):
         return code("""
             from viz_core.figures.writing import searched
-            candidates = searched({search}.steps[{at}], {how}, {length}, trail.ids, word, {eos})
+            candidates = searched({search}.steps[{at}], {how}, {length}, trail.ids, word, {eos},
+                                  last={at} == len({search}.steps) - 1)
             """, search=Source(search), at=at, how=how, length=at + 1, eos=_eos(lab))
     if isinstance(how, Sampling):
         return code("""
