@@ -1,11 +1,13 @@
 """The words of the other language: each is explained, and the same text is always cut into the same words."""
 
+from collections import Counter
 from itertools import chain, islice, pairwise
 from random import Random
 
 import pytest
 
 from viz_core.text.vocabulary import Vocabulary
+from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import pattern_table
 from viz_core.training.bilingual.everyday_patterns import waited_for
 from viz_core.training.bilingual.glosses import LONGEST, glosses
@@ -36,6 +38,21 @@ def test_every_word_has_its_meaning(said: list[Example]) -> None:
     assert len(words) > 2000
     assert not sorted(words - glosses().keys())
     assert not [word for word in words if len(glosses()[word]) > LONGEST]
+
+
+def test_the_first_meaning_is_what_most_sentences_mean(said: list[Example]) -> None:
+    """忙 is busy before it is a favour: by the English words that a word comes from, those that stand for many aside."""
+    explained = {chinese for chinese, *__ in lex.rows("function_words", 2)} - {"忙", "上", "做", "再", "下", "想", "走", "快乐"}
+    come: dict[str, Counter[str]] = {}
+    for example in said:
+        for word, places in zip(example.target, example.alignment, strict=True):
+            if not SLOT.fullmatch(word) and word not in explained:
+                come.setdefault(word, Counter()).update(example.source[place] for place in places)
+    often = {word: [english for english, __ in found.most_common(4)] for word, found in come.items() if found.total() > 40}
+    first = {word: glosses()[word].split(", ")[0].split() for word in often}
+    other = {word for word in often if not any(english[:3] == part[:3] for english in often[word] for part in first[word])}
+    assert len(often) > 150 and not {"忙", "上", "做", "再", "下", "想", "走", "快乐"} & other
+    assert len(other) < 0.12 * len(often), other
 
 
 def test_what_is_typed_without_spaces_is_cut_into_the_words_of_the_grammar(said: list[Example]) -> None:
