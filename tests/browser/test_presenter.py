@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tests.browser.helpers import idle
+from tests.browser.helpers import idle, linked
 from viz_core.weights.catalogue import catalogue
 
 if TYPE_CHECKING:
@@ -55,6 +55,16 @@ def test_keys_go_on_and_move_the_sliders(serve: Callable[..., str], turn_to: Cal
     assert page.evaluate("getComputedStyle(document.body, '::after').backgroundColor") == "rgb(0, 0, 0)"
     page.keyboard.press("b")
     assert page.evaluate("getComputedStyle(document.body, '::after').content") == "none"
+
+
+def test_on_writing_the_words_come_before_the_next_section(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(serve() + "/writing?present=on&preset=002&n_heads=2&d_model=16&source=a+b&target=c&write_most=3")
+    for key, step in (("ArrowRight", 1), ("PageDown", 2)):  # PageDown: of a remote control
+        page.keyboard.press(key)
+        linked(page, f"write_step={step}")
+    assert "write_section" not in page.url
+    page.keyboard.press("ArrowRight")  # the third word was the last
+    linked(page, "write_section=branch")
 
 
 def test_its_buttons_do_the_same_on_a_touch_screen(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:

@@ -126,10 +126,17 @@ class Frame {
     const name = key === "Escape" ? "leave" : key === "b" || key === "." ? "black" : MOVES[key];
     const picks = target.getRootNode() instanceof ShadowRoot || target.closest?.(".st-key-lab_picture"); // a picture's own keys
     if (!name || (picks && (key.startsWith("Arrow") || (key === "Escape" && this.holds(event))))) return;
-    if (this.data.stages && (name === "next" || name === "previous") && key.startsWith("Arrow")) return; // the scrubber hears them
+    if (key.startsWith("Arrow") && this.steps(name)) return; // the scrubber hears them
     event.preventDefault();
     event.stopPropagation();
     this.press(name);
+  }
+
+  /* Whether "next" or "previous" is a step here: of the walk, or of a text that is written, as long as there is one; then the
+   * section follows. */
+  steps(name) {
+    if (name !== "next" && name !== "previous") return false;
+    return this.data.stages || Boolean(document.querySelector(`.st-key-write_${name} button:enabled`));
   }
 
   /* Whether Esc clears a picked cell first. */
@@ -141,8 +148,8 @@ class Frame {
       this.present(name === "present");
       return this.report({ number: ++this.number, on: this.on });
     }
-    if (this.data.stages && (name === "next" || name === "previous"))
-      return void document.dispatchEvent(new KeyboardEvent("keydown", { key: name === "next" ? "ArrowRight" : "ArrowLeft", bubbles: true }));
+    if (this.steps(name))
+      return void document.body.dispatchEvent(new KeyboardEvent("keydown", { key: name === "next" ? "ArrowRight" : "ArrowLeft", bubbles: true }));
     this.send({ name, times: ++this.presses });
   }
 }
