@@ -73,7 +73,7 @@ def test_a_beam_step_says_the_sum_behind_each_score() -> None:
         Candidate(0, 7, -0.5, -2.0, -2 / 3**0.5, "kept"), Candidate(1, 2, -1.0, -3.0, -3 / 3**0.5, "finished"),
         Candidate(1, 8, -2.0, -4.0, -4 / 3**0.5, "cut"),
     ))
-    choice = searched(step, Beam(num_beams=2, length_penalty=0.5), 3, (4, 5, 7, 2), name, eos_id=2)
+    choice = searched((step,) * 3, 2, Beam(num_beams=2, length_penalty=0.5), (4, 5, 7, 2), name, eos_id=2)
     assert [(row.label, row.look) for row in choice.rows] == [("w4 w5 w7", "chosen"), ("w4 w6 w2", ""), ("w4 w6 w8", "cut")]
     assert [row.cells[3].text for row in choice.rows] == ["kept", "finished", "dropped"]  # type: ignore[union-attr]
     assert choice.rows[0].cells[1].said == "−1.5 + −0.5 = −2"  # type: ignore[union-attr]

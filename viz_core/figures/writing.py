@@ -2,7 +2,7 @@
 
     choice = drawn(found, sampling, name)       # logits → ÷ temperature → top-k, then top-p → renormalised → the drawn number
     choice = likeliest(found, name)             # logits → probability → the largest
-    choice = searched(step, beam, number, name) # ln p → sum → score → kept, finished or cut
+    choice = searched(steps, at, beam, ids, name, eos)  # ln p → sum → score → kept, finished or cut
 
 What is given is read only as the protocols below say. name(id): the word of an id; glosses: word → dictionary words, which the
 arithmetic on hover says behind each word that has some.
@@ -265,10 +265,10 @@ def _part(start: float, end: float, found: Drawn, i: int) -> Bar:
 # ---------------------------------------------------------------- beam search
 
 
-def searched(step: Search, beam: Widths, length: int, chosen: Sequence[int], name: Name, eos_id: int, *,
-             last: bool = False) -> Choice:
-    """One step of beam search: every candidate that was looked at. length: the words of each candidate; chosen: the ids of the
-    text that the search chose in the end, whose candidate is marked. last: whether the search ends with this step."""
+def searched(steps: Sequence[Search], at: int, beam: Widths, chosen: Sequence[int], name: Name, eos_id: int) -> Choice:
+    """Step `at` of a beam search, from 0: every candidate that was looked at. chosen: the ids of the text that the search chose
+    in the end, whose candidate is marked."""
+    step, length, last = steps[at], at + 1, at == len(steps) - 1
     totals = [c.total for c in step.candidates]
     scores, logprobs = [c.score for c in step.candidates], [c.logprob for c in step.candidates]
     reaches = [_reach(np.array(values)) for values in (logprobs, totals, scores)]

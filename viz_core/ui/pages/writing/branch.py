@@ -136,8 +136,7 @@ def _candidates(told: Told, at: int, name: Callable[[int], str], eos_id: int) ->
     trail, how = told.trail, told.how
     if isinstance(how, Beam) and told.search is not None:
         step = told.search.steps[at]
-        last = at == len(told.search.steps) - 1
-        shown = searched(step, how, at + 1, trail.ids, name, eos_id, last=last)
+        shown = searched(told.search.steps, at, how, trail.ids, name, eos_id)
         return shown, [(*step.beams[c.parent], c.token) for c in step.candidates]
     if isinstance(how, Sampling):
         found = draw(trail.logits[at], how, float(trail.numbers[at]))

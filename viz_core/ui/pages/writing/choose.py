@@ -88,7 +88,7 @@ def lengths(begun: Beginning) -> None:
 def candidates(trail: Trail, at: int, how: Strategy, name: Callable[[int], str], eos_id: int) -> Choice:
     """The candidates of one step, as the strategy looks at them."""
     if isinstance(how, Beam) and trail.search is not None:
-        return searched(trail.search.steps[at], how, at + 1, trail.ids, name, eos_id, last=at == len(trail.search.steps) - 1)
+        return searched(trail.search.steps, at, how, trail.ids, name, eos_id)
     if isinstance(how, Sampling):
         return drawn(draw(trail.logits[at], how, float(trail.numbers[at])), how, name, shown_glosses())
     return likeliest(draw(trail.logits[at], Sampling(), 0.0), name, glosses=shown_glosses())

@@ -56,9 +56,8 @@ def _candidates(lab: Lab, how: Strategy, at: int, search: str, *, marked: bool) 
     if isinstance(how, Beam):
         return code("""
             from viz_core.figures.writing import searched
-            candidates = searched({search}.steps[{at}], {how}, {length}, trail.ids, word, {eos},
-                                  last={at} == len({search}.steps) - 1)
-            """, search=Source(search), at=at, how=how, length=at + 1, eos=_eos(lab))
+            candidates = searched({search}.steps, {at}, {how}, trail.ids, word, {eos})
+            """, search=Source(search), at=at, how=how, eos=_eos(lab))
     if isinstance(how, Sampling):
         return code("""
             from viz_core.figures.writing import drawn as drawn_words
