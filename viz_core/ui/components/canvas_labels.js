@@ -98,10 +98,10 @@ class Labels {
   /* Pixels from one label to the next so that columns do not lie on each other. */
   get apart() {
     if (this.upright) return this.colText + (this.panel.cols ? 0 : 10);
-    return this.step / (!this.colGlosses && (this.turned || this.stacks?.every(Boolean)) ? 1 : SLANT) - 2;
+    return !this.colGlosses && (this.turned || this.stacks?.every(Boolean)) ? this.step - 2 : this.slant;
   }
 
-  get slant() { return Math.ceil(this.step / SLANT) - 2; } // pixels from one slanted label to the next
+  get slant() { return this.step / SLANT - 2; } // pixels from one slanted label to the next
 
   /* Labels that do not fit are left out at even steps. The labels of a pick replace those beside them. */
   draw(pen, figure, pickedRow, pickedCol) {
