@@ -5,6 +5,7 @@ const SHOWN = 2500, NEAR = [260, 130]; // ms that the bar of buttons stays, and 
 const REST = 400, HEADER = 48; // ms without a change of the page's size before it scrolls to a picked cell; pixels that the header covers
 const HANDS = ["pointerdown", "keydown", "wheel", "touchmove"]; // what says that somebody is already reading
 const TYPED = "textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=range], [type=button])";
+const STEPS = ["walk", "write"]; // the rows of moves, by the keys of their buttons
 const MOVES = { ArrowRight: "next", PageDown: "next", ArrowLeft: "previous", PageUp: "previous", h: "head", H: "head_back",
                 "[": "first_less", "]": "first_more", "-": "second_less", "=": "second_more", "+": "second_more" };
 const kept = new WeakMap(); // the element of this component → its Frame
@@ -132,11 +133,10 @@ class Frame {
     this.press(name);
   }
 
-  /* Whether "next" or "previous" is a step here: of the walk, or of a text that is written, as long as there is one; then the
+  /* Whether "next" or "previous" is a step here: of the walk, or of a text that is written. Where there is no further one, the
    * section follows. */
   steps(name) {
-    if (name !== "next" && name !== "previous") return false;
-    return this.data.stages || Boolean(document.querySelector(`.st-key-write_${name} button:enabled`));
+    return (name === "next" || name === "previous") && Boolean(document.querySelector(STEPS.map((row) => `.st-key-${row}_${name} button:enabled`).join()));
   }
 
   /* Whether Esc clears a picked cell first. */

@@ -39,7 +39,7 @@ def frame(page: str) -> None:
     paper = ", ".join(str(st.get_option(f"theme.{theme}.backgroundColor")) for theme in ("light", "dark"))
     # Unlike the script's, this style arrives before the page is built.
     st.html(f"<style>:root {{ --lab-paper: light-dark({paper}); }}\n{STYLE}</style>")
-    data = {"present": view("present"), "echo": st.session_state.get(ECHO, 0), "stages": page == "step_by_step"}
+    data = {"present": view("present"), "echo": st.session_state.get(ECHO, 0)}
 
     def pressed() -> None:
         _press(page)
