@@ -419,9 +419,6 @@ def test_notes_read_as_they_are_written(serve: Callable[..., str], open_at: Open
         go(page, address(serve(), "", target="", stage="ids.target"))
 
 
-# ---------------------------------------------------------------- README's pictures
-
-
 def test_the_matrices_of_an_equation_say_their_titles_and_every_key(open_at: Open) -> None:
     """Three matrices side by side leave each little room: nothing is cut or left out, and their rows stand at one height."""
     page = open_at("step_by_step", weights="translator", stage="decoder.layers.1.cross_attn.weights", attn_head="1")
@@ -439,6 +436,9 @@ def test_the_matrices_of_an_equation_say_their_titles_and_every_key(open_at: Ope
     assert page.locator("figure:visible figcaption").evaluate_all(whole)
     tops = "all => all.map((each) => each.getBoundingClientRect().top + Number(each.dataset.grid.split(',')[1]))"
     assert len({round(top) for top in shown.evaluate_all(tops)}) == 1
+
+
+# ---------------------------------------------------------------- README's pictures
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from viz_core.ui.shell import Lab, beside, look, view_widget
 from viz_core.ui.shell.setup import problem_words
 
 RAIL = 210
-SAME = 1e-3  # by which two losses may differ and are the same, rounded as the bars are
+SAME = 1e-3  # by which two losses may differ and count as the same: two runs round differently
 EXAMPLE = (101, 400, 500, 102)  # document 000's sentence as ids: [CLS], two words, [SEP]
 
 
