@@ -390,12 +390,6 @@ def test_a_hundred_faults_of_a_link_make_one_box(open_at: Open) -> None:
     assert warning.value.count("The link says") == 6 and warning.value.endswith("\n\nAnd 94 more.")
 
 
-def test_twenty_weights_that_cannot_be_read_make_one_box(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz_core.ui.shell.run._broken", lambda: [f"model{n} has no config.json." for n in range(20)])
-    (told,) = [i.value for i in sound(open_at()).info if "cannot be read" in i.value]
-    assert told.count("cannot be read") == 6 and told.endswith("\n\nAnd 14 more.")
-
-
 def test_two_visitors_do_not_see_each_other(open_at: Open) -> None:
     one, two = open_at(**tiny(source="one")), open_at(**tiny(source="two"))
     sound(widget(one, "source").set_value("one more").run())

@@ -1,5 +1,7 @@
-"""Every page with every choice of weights, and words that the weights have never seen."""
+"""Every page with every choice of weights, words that the weights have never seen, and folders that cannot be opened."""
 
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +10,8 @@ from tests.ui.helpers import canvas_headers, open_page, status, widget
 from viz_core.position_schemes import SCHEMES
 from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import OF_WORDS
-from viz_core.weights.catalogue import SHIPPED, catalogue
+from viz_core.weights.catalogue import SHIPPED, catalogue, lasting, unreadable
+from viz_core.weights.local_models import FOLDERS
 
 
 @pytest.mark.parametrize(("page", "name"), spread(PAGES, catalogue(), times=3))
@@ -72,3 +75,65 @@ def test_subwords_are_shown_as_such_and_grouped_on_request() -> None:
     widget(at, "att_words").set_value(False).run()
     (lines,) = [header for header in canvas_headers(at) if "queries" in header]
     assert lines["queries"] == ["[CLS]", "the", "em", "##bed", "##ding", "##s", "[SEP]"]
+
+
+# ---------------------------------------------------------------- folders that cannot be opened
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Twenty-three folders of the owner that cannot be opened, each for a reason of its own."""
+    contents = {
+        "t5": '{"model_type": "t5"}', "marked": '{"model_type": "**b** [x](http://y) $z$ <b>"}', "empty": "",
+        **{f"sized{n}": f'{{"model_type": "bert", "vocab_size": 9, "max_position_embeddings": -{n}}}' for n in range(20)},
+    }
+    for name, config in contents.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text(config)
+        (tmp_path / name / "tokenizer.json").write_text("{}")
+        if name != "empty":
+            (tmp_path / name / "model.safetensors").write_bytes(b"")
+    monkeypatch.setenv(FOLDERS, str(tmp_path))
+    for cached in (lasting, unreadable):
+        cached.cache_clear()
+    yield tmp_path
+    for cached in (lasting, unreadable):
+        cached.cache_clear()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_folders_that_cannot_be_opened_are_named_where_weights_are_chosen(page: str, folders: Path) -> None:
+    """In the sidebar, each with its own reason; nothing about them stands above the picture."""
+    at = open_page(page)
+    assert "local/" not in "\n".join(e.value for kind in (at.main.info, at.main.warning, at.main.markdown) for e in kind)
+    (told,) = [e.value for e in at.sidebar.markdown if "local/" in e.value]
+    reasons = told.splitlines()
+    assert len(reasons) == len(list(folders.iterdir())) and len(set(reasons)) == len(reasons)
+    assert {
+        "- local/empty: there is no model.safetensors; a model here is config.json, model.safetensors and tokenizer.json.",
+        "- local/sized7: config.json cannot be used: max\\_position\\_embeddings=-7 is not a size; it is a whole number from 1 to "
+        "1,000,000,000.",
+    } <= set(reasons)
+    assert str(folders) not in told
+
+
+def test_names_in_files_are_no_markup(folders: Path) -> None:
+    (told,) = [e.value for e in open_page("home").sidebar.markdown if "local/" in e.value]
+    assert r'"\*\*b\*\* \[x\](http://y) \$z\$ \<b\>"' in told
+
+
+def test_a_link_to_a_folder_that_cannot_be_opened_says_why(folders: Path) -> None:
+    at = open_page("attention", weights="local/t5", source="my own words")
+    (warning,) = [w.value for w in at.warning]
+    assert warning == (
+        'The link says ` weights=local/t5 `, which cannot be opened: config.json says model\\_type="t5"; this model can be bert, '
+        "distilbert, roberta, xlm-roberta, camembert, gpt2. Instead, translator is used."
+    )
+    assert widget(at, "source").value == "my own words" and widget(at, "model").value == "translator"
+    at = open_page("attention", weights="local/elsewhere")
+    assert [w.value for w in at.warning] == [
+        "The link says ` weights=local/elsewhere `, which are not on this machine; translator is used."]
+
+
+def test_where_all_folders_can_be_opened_nothing_is_said() -> None:
+    assert not open_page("home").sidebar.get("popover")

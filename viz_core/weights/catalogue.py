@@ -44,6 +44,18 @@ def problems() -> list[str]:
     return [*(found for found in _found() if isinstance(found, str)), *local_models.problems()]
 
 
+@lru_cache(maxsize=1)
+def unreadable() -> tuple[str, ...]:
+    """`problems()`, read once, as `lasting()` is."""
+    return tuple(problems())
+
+
+def reason(name: str) -> str:
+    """Why the weights of this name cannot be used, without their name and the full stop; "" for all others."""
+    found = (sentence.removeprefix(f"{name}: ") for sentence in unreadable() if sentence.startswith(f"{name}: "))
+    return next(found, "").rstrip(".")
+
+
 def shipped() -> Mapping[str, Card]:
     """The shipped checkpoints by name, in the order of their plans."""
     return MappingProxyType({found.name: found for found in _found() if isinstance(found, Card)})

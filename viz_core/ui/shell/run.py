@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -25,7 +24,6 @@ from viz_core.ui.shell.setup import BY_FIELD, Setup, changes, ids, problem_words
 from viz_core.ui.shell.state import WANTED, current
 from viz_core.ui.shell.warm import all_imported
 from viz_core.ui.shell.written import box_text, check_table, writing_notes, written
-from viz_core.weights.catalogue import problems
 
 if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer
@@ -197,8 +195,6 @@ def run_with_status(setup: Setup) -> Attempt:
         st.warning(escaped(attempt.problem))
     for problem in filter(None, (cache_problem(), language_problem())):
         st.info(escaped(problem))
-    if broken := _broken():
-        st.info(paragraphs([escaped(_("Weights that cannot be read: {one}", one=one)) for one in broken]))
     if attempt.capture and attempt.size:
         _status(setup, attempt.capture, attempt.size)
     return attempt
@@ -208,12 +204,6 @@ def paragraphs(sentences: Sequence[str]) -> str:
     """The first few sentences for one box, each as a paragraph, and the number of further ones."""
     more = [_("And {n_sentences:,} more.", n_sentences=len(sentences) - MAX_NAMED)] if len(sentences) > MAX_NAMED else []
     return "\n\n".join([*sentences[:MAX_NAMED], *more])
-
-
-@lru_cache(maxsize=1)
-def _broken() -> list[str]:
-    """The weights that the server's owner named and that cannot be read; found once."""
-    return problems()
 
 
 def _unknown(setup: Setup, typed: dict[str, list[str]], batch: "Batch") -> list[str]:

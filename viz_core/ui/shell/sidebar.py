@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.limits import MAX_VIEW_CHARS
 from viz_core.position_schemes import SCHEMES
@@ -32,7 +33,7 @@ from viz_core.ui.shell.view_widgets import fold, view_widget
 from viz_core.ui.shell.warm import home_imported
 from viz_core.ui.shell.widgets import RESTORING, touch, widget, widget_value
 from viz_core.ui.shell.written import taken_over
-from viz_core.weights.catalogue import catalogue, lasting
+from viz_core.weights.catalogue import catalogue, lasting, unreadable
 from viz_core.weights.hub import hub_card, hub_is_open
 
 TOKENIZER_LABELS = {"word": _("words"), "character": _("characters"), "ids": _("ids")}
@@ -53,6 +54,7 @@ def sidebar() -> None:
         widget(st.selectbox, "model", _("Model"), chosen, _set_model, format_func=_model_title,
                options=[*lasting(), *own_weights(), *PRESETS],
                help=_("Trained weights, or the model of one of the five documents with random weights."))
+        _unreadable()
         if hub_is_open():
             _hub()
         if setup.config.has_encoder:
@@ -73,6 +75,14 @@ def sidebar() -> None:
         if more.open:
             with more:
                 _all_switches()
+
+
+def _unreadable() -> None:
+    """The weights on this machine that cannot be offered, each with its own reason, one click away; nothing where all can be."""
+    if found := unreadable():
+        label = plural("{n} model cannot be opened", "{n} models cannot be opened", len(found))
+        with st.popover(label, icon=":material/folder_off:", type="tertiary", width="stretch", key="unreadable"):
+            st.markdown("\n".join(f"- {escaped(sentence)}" for sentence in found))
 
 
 def _dictionary() -> None:

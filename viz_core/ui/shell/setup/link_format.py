@@ -18,6 +18,7 @@ from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES, MAX_TOKENS, MAX_VIEW_
 from viz_core.presets import PRESETS
 from viz_core.problems import SettingError
 from viz_core.stages import stages
+from viz_core.ui.escape import escaped
 from viz_core.ui.shell.setup.controls import BY_FIELD, CONTROLS, MAX_D_MODEL, NO_SIZE, SIZES, WEIGHTLESS, Control
 from viz_core.ui.shell.setup.problem_sentences import problem_words
 from viz_core.ui.shell.setup.value import (
@@ -41,7 +42,7 @@ from viz_core.ui.shell.setup.value import (
 )
 from viz_core.ui.shell.views import VIEWS
 from viz_core.weights.card import UNTRAINED
-from viz_core.weights.catalogue import catalogue
+from viz_core.weights.catalogue import catalogue, reason
 
 MEANS_UNTRAINED = frozenset({"preset", "seed", "tokenizer"} | (BY_FIELD.keys() - WEIGHTLESS))  # in a link without weights
 LEFT_OUT = "left_out"  # the parameter that names the text that the link has no room for
@@ -219,6 +220,9 @@ def _base(left: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     elif weights.startswith("trained-"):
         setup, sentence = _forgotten(setup, recipe)
         faults.append((f"weights={weights}", sentence))
+    elif why := reason(weights):
+        faults.append((f"weights={weights}", _("cannot be opened: {why}. Instead, {weights} is used", why=escaped(why),
+                                               weights=start.checkpoint)))
     else:
         faults.append((f"weights={weights}", _("are not on this machine; {weights} is used", weights=start.checkpoint)))
     if (preset := left.pop("preset", DEFAULT_PRESET)) not in PRESETS:
