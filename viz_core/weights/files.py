@@ -15,6 +15,8 @@ from viz_core.limits import MAX_PARAMETERS
 
 CONFIG, TENSORS, TOKENIZER = FILES = ("config.json", "model.safetensors", "tokenizer.json")
 MAX_BYTES = {CONFIG: 2**20, TENSORS: 8 * MAX_PARAMETERS, TOKENIZER: 32 * 2**20}
+NAMED = ("tokenizer_config.json", "special_tokens_map.json")  # what older tokenizers call their special tokens; need not be there
+MAX_BYTES |= dict.fromkeys(NAMED, 2**20)
 MAX_FOLDERS = 64  # folders that are searched at start
 MAX_REASON = 400  # characters of a message that quotes a file
 PICKLES = ("pytorch_model.bin", "*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")

@@ -4,6 +4,7 @@ Every `ValueError` is one sentence that starts with the card's name and never re
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
@@ -12,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from viz_core.config import TransformerConfig
 from viz_core.language import translate as _
+from viz_core.weights.agreement import disagreements, with_padding
 from viz_core.weights.card import Card
 from viz_core.weights.contents import inspected, json_object
-from viz_core.weights.files import CONFIG, FILES, NAME, TENSORS, TOKENIZER, File, local_name, regular_file, sentence
+from viz_core.weights.files import CONFIG, FILES, MAX_FOLDERS, NAME, NAMED, TENSORS, TOKENIZER, File, local_name, regular_file, sentence
 from viz_core.weights.layouts import Layout, TensorPart
+from viz_core.weights.special_tokens import parsed_tokenizer, special_tokens
 
 if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer
@@ -38,6 +41,8 @@ def read_folder(
             raise ValueError(_("a folder's name may have letters, digits and . _ - only; rename it"))
         files = tuple(regular_file(folder, file, within or folder) for file in FILES)
         layout, config, parts, unused = inspected(files)
+        named = tuple(regular_file(folder, file, within or folder) for file in NAMED if os.path.lexists(folder / file))
+        config, disagreements = _with_its_tokenizer(files, named, layout, config)
     except ValueError as error:
         raise ValueError(sentence(name, error)) from None
     facts = {
@@ -53,6 +58,7 @@ def read_folder(
         facts["end of text"] = _("the same id also pads shorter texts, so it does not count in the loss")
     else:
         facts["head"] = _("none: the model returns hidden states, no logits")
+    facts |= disagreements
     if unused:
         facts["in the file, not used"] = unused
     return Card(
@@ -62,6 +68,18 @@ def read_folder(
         load=partial(_named, name, partial(_load, files[1], layout, config, parts, sha256)),
         about=MappingProxyType(facts), examples=tuple(examples),
     )
+
+
+@lru_cache(maxsize=2 * MAX_FOLDERS)
+def _with_its_tokenizer(
+    files: tuple[File, ...], named: tuple[File, ...], layout: Layout, config: TransformerConfig
+) -> tuple[TransformerConfig, Mapping[str, str]]:
+    """The config with the padding of the tokenizer, and what config.json says of special tokens that is not so."""
+    parsed = parsed_tokenizer(_text(files[2]))
+    tokens = special_tokens(parsed, *(json_object(file.path) for file in named))
+    raw = json_object(files[0].path)
+    found = disagreements(raw, parsed, tokens)
+    return with_padding(config, layout.side, tokens, layout.ends(raw) or ()), MappingProxyType(found)
 
 
 # --- When a card is used ----------------------------------------------------------------------------------------------
@@ -121,12 +139,16 @@ def _tokenizers(files: tuple[File, ...], layout: Layout, config: TransformerConf
     """The tokenizer of the one side that the model reads; the same object as long as the files stay as they are."""
     from viz_core.weights.subword import Subword
 
-    try:
-        text = files[2].still().read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        raise ValueError(_("{tokenizer} is not text that can be read; fetch it again", tokenizer=TOKENIZER)) from None
+    text = _text(files[2])
     vocabulary, pad_id = config.vocab_size(layout.side), config.pad_id(layout.side)
     return MappingProxyType({layout.side: Subword(text, vocabulary, pad_id, layout.ends(json_object(files[0].path)))})
+
+
+def _text(file: File) -> str:
+    try:
+        return file.still().read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        raise ValueError(_("{tokenizer} is not text that can be read; fetch it again", tokenizer=TOKENIZER)) from None
 
 
 def _named(name: str, make: Callable[[], Any]) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from viz_core.language import translate as _
 from viz_core.weights.card import Card
 from viz_core.weights.contents import interpret, json_object
-from viz_core.weights.files import CONFIG, FILES, MAX_FOLDERS, NAME, TENSORS, TOKENIZER, check_size, lacking, sentence
+from viz_core.weights.files import CONFIG, FILES, MAX_FOLDERS, NAME, NAMED, TENSORS, TOKENIZER, check_size, lacking, sentence
 from viz_core.weights.folder import read_folder
 
 HUB = "ATTENTION_LAB_HUB"
@@ -65,6 +65,10 @@ def _download(repository: str) -> Path:
         return Path(path)
 
     interpret(json_object(fetch(CONFIG)))  # so that nothing large is fetched in vain
+    for file in NAMED:
+        if file in sizes:
+            check_size(file, sizes[file])
+            fetch(file)
     fetch(TENSORS)
     return fetch(TOKENIZER).parent
 
