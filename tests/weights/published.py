@@ -21,6 +21,7 @@ PIECES = "the cat sat on mat animal did ##n ' t cross street , token ##s . 3 1 4
 BERT: dict[str, Any] = dict(
     vocab_size=61, hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=20, max_position_embeddings=40,
 )
+ROBERTA: dict[str, Any] = BERT | dict(vocab_size=300)
 DISTILBERT: dict[str, Any] = dict(vocab_size=61, dim=12, n_layers=2, n_heads=3, hidden_dim=20, max_position_embeddings=40)
 GPT2: dict[str, Any] = dict(
     vocab_size=300, n_positions=40, n_embd=12, n_layer=2, n_head=3, bos_token_id=0, eos_token_id=0,
@@ -36,19 +37,21 @@ def shaken(model: Any, seed: int = 7) -> Any:
     return model.eval()
 
 
-def write(folder: Path, kind: str, **settings: Any) -> Any:
-    """A random model of this class in the folder, and the model. settings: over those above."""
+FAMILIES: dict[str, dict[str, Any]] = {  # of each: the sizes of its models
+    "Bert": BERT, "DistilBert": DISTILBERT, "Roberta": ROBERTA, "XLMRoberta": ROBERTA, "Camembert": ROBERTA, "GPT2": GPT2,
+}
+
+
+def write(folder: Path, kind: str, shard: str = "1GB", **settings: Any) -> Any:
+    """A random model of this class in the folder, and the model. shard: the most bytes of one file. settings: over those above."""
     torch.manual_seed(0)
-    family = "bert" if kind.startswith("Bert") else "distilbert" if kind.startswith("Distil") else "gpt2"
-    make, sizes = {
-        "bert": (transformers.BertConfig, BERT), "distilbert": (transformers.DistilBertConfig, DISTILBERT),
-        "gpt2": (transformers.GPT2Config, GPT2),
-    }[family]
-    config = make(**sizes | settings)
+    family = max((name for name in FAMILIES if kind.startswith(name)), key=len)
+    config = getattr(transformers, f"{family}Config")(**FAMILIES[family] | settings)
     config._attn_implementation = "eager"
     model = shaken(getattr(transformers, kind)(config))
-    model.save_pretrained(folder)
-    (byte_level() if family == "gpt2" else wordpiece()).save(str(folder / "tokenizer.json"))
+    model.save_pretrained(folder, max_shard_size=shard)
+    tokenizer = byte_level() if family == "GPT2" else wordpiece() if "Roberta" not in family and family != "Camembert" else angled()
+    tokenizer.save(str(folder / "tokenizer.json"))
     return model
 
 
@@ -85,6 +88,19 @@ def byte_level() -> Tokenizer:
         vocab_size=300, special_tokens=["<|endoftext|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
     )
     tokenizer.train_from_iterator(TEXTS * 3, trainer)
+    return tokenizer
+
+
+def angled() -> Tokenizer:
+    """RoBERTa's tokenizer: GPT-2's pieces, and <s> and </s> around each text; 300 ids at most, <pad> is 1."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=300, special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False,
+    )
+    tokenizer.train_from_iterator(TEXTS * 3, trainer)
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
     return tokenizer
 
 

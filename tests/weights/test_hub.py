@@ -14,7 +14,7 @@ import torch
 from tests.weights.published import close, only_pickle, rewrite, write
 from viz_core.run import run
 from viz_core.weights import files
-from viz_core.weights.hub import HUB, hub_card
+from viz_core.weights.hub import HUB, fetched_before, hub_card
 
 
 def test_the_hub_is_off_unless_the_owner_allows_it(nothing_else: pytest.MonkeyPatch) -> None:
@@ -105,6 +105,29 @@ def test_a_model_of_the_hub(hub: tuple[Path, list[str]]) -> None:
     assert fetched == ["config.json", "model.safetensors", "tokenizer.json"]
 
 
+def test_a_model_of_the_hub_in_several_files(hub: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    models, asked = hub
+    theirs = write(models / "ada" / "parts", "GPT2LMHeadModel", shard="8KB")
+    parts = sorted(path.name for path in (models / "ada" / "parts").glob("model-*.safetensors"))
+    card = hub_card("ada/parts")
+    capture = run(card.config, target=["the cat sat"], weights=card)
+    with torch.no_grad():
+        close(capture["logits"], theirs(torch.from_numpy(capture["ids.target"].copy())).logits)
+    fetched = {request.rpartition("/")[2] for request in asked if request.startswith("GET") and "/resolve/" in request}
+    assert fetched == {"config.json", "model.safetensors.index.json", "tokenizer.json", *parts} and len(parts) > 1
+    refs = models.parent / "cache" / "models--ada--parts" / "refs"
+    refs.mkdir(exist_ok=True)
+    (refs / "main").write_text("c" * 40)
+    assert [name for name, __ in fetched_before()] == ["hub/ada/parts"]
+    write(models / "ada" / "large", "BertModel", shard="4KB")
+    monkeypatch.setitem(files.MAX_BYTES, "model.safetensors", 5000)
+    with pytest.raises(ValueError, match=r"^hub/ada/large: model\.safetensors has [\d,]+ bytes and the limit is 5,000"):
+        hub_card("ada/large")
+    (models / "ada" / "parts" / parts[-1]).rename(models / "ada" / "parts" / "elsewhere")
+    with pytest.raises(ValueError, match=f"^hub/ada/parts: there is no {parts[-1]}, which model.safetensors.index.json names"):
+        hub_card("ada/parts")
+
+
 def test_a_model_of_the_hub_that_is_not_there(hub: tuple[Path, list[str]]) -> None:
     with pytest.raises(ValueError, match=r"^hub/ada/none: the hub has no public model of this name; check its spelling\.$"):
         hub_card("ada/none")
@@ -114,7 +137,7 @@ def test_a_model_of_the_hub_is_looked_at_before_it_is_fetched(hub: tuple[Path, l
     models, asked = hub
     write(models / "ada" / "t5", "GPT2LMHeadModel")
     rewrite(models / "ada" / "t5", model_type="t5")
-    with pytest.raises(ValueError, match=r"^hub/ada/t5: config\.json says model_type='t5'"):
+    with pytest.raises(ValueError, match=r'^hub/ada/t5: config\.json says model_type="t5"'):
         hub_card("ada/t5")
     write(models / "ada" / "pickle", "BertModel")
     only_pickle(models / "ada" / "pickle")

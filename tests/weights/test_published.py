@@ -23,7 +23,7 @@ def agree(folder: Path, theirs: Any, rows: list[list[int]] = ROWS) -> Any:
     """Every stage that the table calls by a Hugging Face output equals that output, at every token that is no padding."""
     card = read_folder(folder)
     side = "target" if card.config.has_decoder else "source"
-    given = batch(side, rows, 0)
+    given = batch(side, rows, card.config.pad_id(side))
     capture = trace(card.load(), given)
     ids = torch.from_numpy(given.ids[side])
     real = torch.zeros(ids.shape, dtype=torch.bool)
@@ -53,6 +53,14 @@ def agree(folder: Path, theirs: Any, rows: list[list[int]] = ROWS) -> Any:
     return card
 
 
+def with_head(body: Any) -> Any:
+    """A GPT-2 without a head as one whose head is its embedding."""
+    whole = transformers.GPT2LMHeadModel(body.config)
+    whole.transformer = body
+    whole.tie_weights()
+    return whole.eval()
+
+
 # --- parity with transformers -----------------------------------------------------------------------------------------
 
 
@@ -64,6 +72,11 @@ def agree(folder: Path, theirs: Any, rows: list[list[int]] = ROWS) -> Any:
     ("BertForSequenceClassification", {"num_hidden_layers": 1}),
     ("DistilBertModel", {}),
     ("DistilBertModel", {"activation": "relu", "n_layers": 3, "n_heads": 4, "sinusoidal_pos_embds": True}),
+    ("RobertaModel", {}),
+    ("RobertaModel", {"pad_token_id": 4, "type_vocab_size": 1, "layer_norm_eps": 1e-5, "hidden_act": "relu"}),
+    ("RobertaForMaskedLM", {"num_attention_heads": 4, "max_position_embeddings": 9}),
+    ("XLMRobertaForSequenceClassification", {}),
+    ("CamembertForTokenClassification", {"num_hidden_layers": 1}),
 ], ids=str)
 def test_encoder(kind: str, settings: dict[str, Any], tmp_path: Path) -> None:
     theirs = write(tmp_path, kind, **settings)
@@ -93,8 +106,7 @@ def test_decoder(kind: str, settings: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_a_decoder_without_its_head_ends_in_its_embedding(tmp_path: Path) -> None:
-    write(tmp_path, "GPT2Model")
-    theirs = transformers.GPT2LMHeadModel.from_pretrained(tmp_path, attn_implementation="eager").eval()
+    theirs = with_head(write(tmp_path, "GPT2Model"))
     assert "transformer.wte.weight" not in tensors(tmp_path)
     agree(tmp_path, theirs)
 
@@ -142,6 +154,53 @@ def test_names_and_numbers_of_older_files(tmp_path: Path) -> None:
     beside = {"transformer.h.0.attn.bias": torch.ones(1, 1, 40, 40), "lm_head.weight": half["transformer.wte.weight"]}
     write_tensors(tmp_path, half | beside)
     agree(tmp_path, theirs)
+
+
+def test_roberta_from_text_to_hidden_state(tmp_path: Path) -> None:
+    """The first token has the position behind the padding id, and <s> and </s> stand around each text."""
+    theirs = write(tmp_path, "RobertaModel")
+    card = read_folder(tmp_path)
+    assert card.config.max_len == 38 and "row 2 of the model's table" in card.about["positions"]
+    sentences = ["the animal didn't cross the street", "the cat sat"]
+    capture = run(card.config, source=sentences, weights=card)
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_file=str(tmp_path / "tokenizer.json"), pad_token="<pad>")
+    given = fast(sentences, padding="longest", truncation=False, return_tensors="pt", return_token_type_ids=False)
+    assert (capture["ids.source"] == given["input_ids"].numpy()).all() and (given["input_ids"] == 1).any()
+    typed = given["attention_mask"].bool().numpy()
+    expected = theirs(**given).last_hidden_state.detach().numpy()
+    assert np.abs(capture["encoder.layers.1.norm_ffn.out"] - expected)[typed].max() < 1e-5
+    rows = theirs.embeddings.position_embeddings.weight[2:]
+    close(capture["encoder.pos_embed"][0], rows[: capture["encoder.pos_embed"].shape[1]])
+    assert len(card.load().get_parameter("encoder.pos_embedding.weight")) == len(rows)
+
+
+@pytest.mark.parametrize("around", [
+    "_orig_mod.{}", "module.{}", "module._orig_mod.{}", "_orig_mod.module.{}", "_fsdp_wrapped_module.{}",
+])
+@pytest.mark.parametrize("kind", ["BertForMaskedLM", "DistilBertModel", "RobertaForMaskedLM", "GPT2LMHeadModel", "GPT2Model"])
+def test_names_with_the_modules_around_a_model(kind: str, around: str, tmp_path: Path) -> None:
+    """As torch.compile, DataParallel and FSDP save them."""
+    theirs = write(tmp_path, kind)
+    write_tensors(tmp_path, {around.format(name): x for name, x in tensors(tmp_path).items()})
+    if kind == "GPT2Model":
+        theirs = with_head(theirs)
+    agree(tmp_path, theirs if kind.startswith("GPT2") else getattr(theirs, theirs.base_model_prefix, theirs))
+
+
+def test_names_of_layers_that_were_compiled_one_by_one(tmp_path: Path) -> None:
+    theirs = write(tmp_path, "GPT2LMHeadModel")
+    write_tensors(tmp_path, {re.sub(r"(h\.\d+)\.", r"\1._orig_mod.", name): x for name, x in tensors(tmp_path).items()})
+    assert "transformer.h.0._orig_mod.ln_1.weight" in tensors(tmp_path)
+    agree(tmp_path, theirs)
+
+
+@pytest.mark.parametrize("kind", ["BertForMaskedLM", "RobertaModel", "GPT2LMHeadModel"])
+def test_tensors_in_several_files(kind: str, tmp_path: Path) -> None:
+    theirs = write(tmp_path, kind, shard="4KB")
+    files = sorted(path.name for path in tmp_path.glob("*.safetensors"))
+    assert len(files) > 3 and files[0] == f"model-00001-of-{len(files):05}.safetensors"
+    assert not (tmp_path / "model.safetensors").exists()
+    agree(tmp_path, getattr(theirs, "bert", theirs))
 
 
 def test_a_model_is_complete_and_its_own(tmp_path: Path) -> None:

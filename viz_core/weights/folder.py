@@ -6,6 +6,7 @@ Every `ValueError` is one sentence that starts with the card's name and never re
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
@@ -15,12 +16,15 @@ from viz_core.config import TransformerConfig
 from viz_core.language import translate as _
 from viz_core.weights.agreement import disagreements, with_padding
 from viz_core.weights.card import Card
-from viz_core.weights.contents import inspected, json_object
-from viz_core.weights.files import CONFIG, FILES, MAX_FOLDERS, NAME, NAMED, TENSORS, TOKENIZER, File, local_name, regular_file, sentence
-from viz_core.weights.layouts import Layout, TensorPart
+from viz_core.weights.contents import Contents, inspected
+from viz_core.weights.files import CONFIG, MAX_FOLDERS, NAME, NAMED, TENSORS, TOKENIZER, File, json_object, local_name, regular_file, sentence
+from viz_core.weights.layouts import Ends, TensorPart
+from viz_core.weights.shards import Shards, cut_off, find_shards
 from viz_core.weights.special_tokens import parsed_tokenizer, special_tokens
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from viz_core.model.transformer import Transformer
     from viz_core.text import AnyTokenizer
 
@@ -29,7 +33,7 @@ def read_folder(
     path: str | Path, *, name: str | None = None, title: str | None = None, about: Mapping[str, Any] | None = None,
     examples: Sequence[tuple[str, str]] = (), within: Path | None = None, sha256: str | None = None,
 ) -> Card:
-    """The card of a BERT, DistilBERT or GPT-2 in a folder. Loads neither torch nor a tensor.
+    """The card of a BERT, DistilBERT, RoBERTa or GPT-2 in a folder. Loads neither torch nor a tensor.
 
     within: the folder that no file may lead out of, by default `path`. sha256: of the only tensors to be accepted.
     `ValueError`: one sentence, for files that are missing, too large, elsewhere, pickles, or that do not fit each other.
@@ -39,18 +43,21 @@ def read_folder(
     try:
         if not all(map(NAME.fullmatch, name.split("/"))):
             raise ValueError(_("a folder's name may have letters, digits and . _ - only; rename it"))
-        files = tuple(regular_file(folder, file, within or folder) for file in FILES)
-        layout, config, parts, unused = inspected(files)
-        named = tuple(regular_file(folder, file, within or folder) for file in NAMED if os.path.lexists(folder / file))
-        config, disagreements = _with_its_tokenizer(files, named, layout, config)
+        root = within or folder
+        config_file, shards = regular_file(folder, CONFIG, root), find_shards(folder, root)
+        tokenizer_file = regular_file(folder, TOKENIZER, root)
+        found = inspected(config_file, shards)
+        named = tuple(regular_file(folder, file, root) for file in NAMED if os.path.lexists(folder / file))
+        config, disagreements = _with_its_tokenizer(config_file, shards, tokenizer_file, named)
     except ValueError as error:
         raise ValueError(sentence(name, error)) from None
+    layout = found.layout
     facts = {
         "architecture": layout.title,
         "layers": config.n_layers(layout.side),
         "heads": config.n_heads,
         "width": config.d_model,
-        "parameters": sum(part.numbers for part in parts.values()),
+        "parameters": sum(part.numbers for part in found.parts.values()),
         "source": _("folder {name}", name=folder.resolve().name),
         **(about or {}),
     }
@@ -58,72 +65,87 @@ def read_folder(
         facts["end of text"] = _("the same id also pads shorter texts, so it does not count in the loss")
     else:
         facts["head"] = _("none: the model returns hidden states, no logits")
-    facts |= disagreements
-    if unused:
-        facts["in the file, not used"] = unused
+    facts |= {**layout.facts(found.settings), **disagreements}
+    if found.unused:
+        facts["in the file, not used"] = found.unused
     return Card(
         name=name, title=title or _("{name}: {title}, {layers} layers",
                                     name=folder.resolve().name, title=layout.title, layers=facts["layers"]), config=config,
-        tokenizers=partial(_named, name, partial(_tokenizers, files, layout, config)),
-        load=partial(_named, name, partial(_load, files[1], layout, config, parts, sha256)),
+        tokenizers=partial(_named, name, partial(_tokenizers, tokenizer_file, config, layout.ends(found.settings))),
+        load=partial(_named, name, partial(_load, shards, found, config, sha256)),
         about=MappingProxyType(facts), examples=tuple(examples),
     )
 
 
 @lru_cache(maxsize=2 * MAX_FOLDERS)
 def _with_its_tokenizer(
-    files: tuple[File, ...], named: tuple[File, ...], layout: Layout, config: TransformerConfig
+    config_file: File, shards: Shards, tokenizer_file: File, named: tuple[File, ...]
 ) -> tuple[TransformerConfig, Mapping[str, str]]:
     """The config with the padding of the tokenizer, and what config.json says of special tokens that is not so."""
-    parsed = parsed_tokenizer(_text(files[2]))
-    tokens = special_tokens(parsed, *(json_object(file.path) for file in named))
-    raw = json_object(files[0].path)
-    found = disagreements(raw, parsed, tokens)
-    return with_padding(config, layout.side, tokens, layout.ends(raw) or ()), MappingProxyType(found)
+    found = inspected(config_file, shards)
+    parsed = parsed_tokenizer(_text(tokenizer_file))
+    tokens = special_tokens(parsed, *(json_object(other.path) for other in named))
+    layout, raw = found.layout, found.settings
+    config = with_padding(found.config, layout.side, tokens, layout.ends(raw) or ())
+    return config, MappingProxyType(disagreements(raw, parsed, tokens))
 
 
 # --- When a card is used ----------------------------------------------------------------------------------------------
 
 
-def _load(
-    file: File, layout: Layout, config: TransformerConfig, parts: Mapping[str, TensorPart], sha256: str | None
-) -> "Transformer":
-    """The model on the CPU in float32, every parameter read from its part of the file and copied."""
+def _load(shards: Shards, found: Contents, config: TransformerConfig, sha256: str | None) -> "Transformer":
+    """The model on the CPU in float32, every parameter read from its part of the files and copied."""
     import torch
-    from safetensors import SafetensorError, safe_open
 
     from viz_core.model.transformer import Transformer
 
-    file.still()
-    if sha256 is not None and _digest(file) != sha256:
+    for file in shards.files:
+        file.still()
+    if sha256 is not None and _digest(shards.files[0]) != sha256:
         raise ValueError(_("{tensors} is not the file that was published (its SHA-256 differs); install it again", tensors=TENSORS))
     model = Transformer(config, seed=None).eval()
-    try:
-        with torch.no_grad(), safe_open(file.path, framework="pt") as tensors:
-            for ours, parameter in model.named_parameters():
-                part = parts[ours]
-                x = tensors.get_tensor(part.name)  # as it is stored
-                if tuple(x.shape) != part.shape:
-                    raise ValueError(_("{tensors} changed since it was looked at; open the page again", tensors=TENSORS))
-                x = x.mT if part.transposed else x  # [out, in]
-                x = x if part.third is None else x.chunk(3)[part.third]
-                parameter.copy_(x)
-                if not parameter.sum().isfinite():
-                    raise ValueError(_("{name} in {tensors} holds numbers that are not finite; fetch it again",
-                                       name=part.name, tensors=TENSORS))
-            _check_tie(layout, model, tensors)
-    except (SafetensorError, OSError):
-        raise ValueError(_("{tensors} is cut off or no safetensors file; fetch it again", tensors=TENSORS)) from None
+    with torch.no_grad(), ExitStack() as stack:
+        opened = [_opened(stack, *shard) for shard in zip(shards.files, shards.names, strict=True)]
+        for ours, parameter in model.named_parameters():
+            part = found.parts[ours]
+            parameter.copy_(_read(opened[part.file], part, shards.names[part.file]))
+            if not parameter.sum().isfinite():
+                raise ValueError(_("{name} in {tensors} holds numbers that are not finite; fetch it again",
+                                   name=part.name, tensors=shards.names[part.file]))
+        if (again := found.again) is not None:
+            _check_tie(model, _read(opened[again.file], again, shards.names[again.file]), again.name)
     return model
 
 
-def _check_tie(layout: Layout, model: "Transformer", tensors: Any) -> None:
+def _opened(stack: ExitStack, file: File, name: str) -> Any:
+    """A safetensors file, open as long as the stack. name: what the folder calls it."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        return stack.enter_context(safe_open(file.path, framework="pt"))
+    except (SafetensorError, OSError):
+        raise ValueError(cut_off(name)) from None
+
+
+def _read(tensors: Any, part: TensorPart, file: str) -> "Tensor":
+    """A part of an opened file as our parameter has it, [out, in], in the file's own type."""
+    from safetensors import SafetensorError
+
+    try:
+        x: Tensor = tensors.get_tensor(part.name)  # as it is stored
+    except (SafetensorError, OSError):
+        raise ValueError(cut_off(file)) from None
+    if tuple(x.shape) != part.shape:
+        raise ValueError(_("{tensors} changed since it was looked at; open the page again", tensors=file))
+    x = x[part.skipped :]
+    x = x.mT if part.transposed else x  # [out, in]
+    return x if part.third is None else x.chunk(3)[part.third]
+
+
+def _check_tie(model: "Transformer", copy: "Tensor", name: str) -> None:
     """A file may hold a tied head a second time, but then it is the embedding."""
-    if layout.head is None or not model.config.tie_output:
-        return
-    name, ours = f"{layout.head.theirs}.weight", model.get_parameter("head.weight")
-    if name in tensors.keys() and not ours.equal(tensors.get_tensor(name).float()):  # noqa: SIM118, not a mapping
-        raise ValueError(_("{name} differs from the embedding, and {config} says tie_word_embeddings=True; save the model again",
+    if not model.get_parameter("head.weight").equal(copy.float()):
+        raise ValueError(_("{name} differs from the embedding, and {config} says tie_word_embeddings=true; save the model again",
                            name=name, config=CONFIG))
 
 
@@ -135,13 +157,12 @@ def _digest(file: File) -> str:
 
 
 @lru_cache(maxsize=8)
-def _tokenizers(files: tuple[File, ...], layout: Layout, config: TransformerConfig) -> "Mapping[str, AnyTokenizer]":
-    """The tokenizer of the one side that the model reads; the same object as long as the files stay as they are."""
+def _tokenizers(file: File, config: TransformerConfig, ends: Ends | None) -> "Mapping[str, AnyTokenizer]":
+    """The tokenizer of the one side that the model reads; the same object as long as the file stays as it is."""
     from viz_core.weights.subword import Subword
 
-    text = _text(files[2])
-    vocabulary, pad_id = config.vocab_size(layout.side), config.pad_id(layout.side)
-    return MappingProxyType({layout.side: Subword(text, vocabulary, pad_id, layout.ends(json_object(files[0].path)))})
+    text, side = _text(file), config.input_side
+    return MappingProxyType({side: Subword(text, config.vocab_size(side), config.pad_id(side), ends)})
 
 
 def _text(file: File) -> str:

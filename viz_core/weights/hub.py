@@ -9,9 +9,22 @@ from typing import Any
 
 from viz_core.language import translate as _
 from viz_core.weights.card import Card
-from viz_core.weights.contents import interpret, json_object
-from viz_core.weights.files import CONFIG, FILES, MAX_FOLDERS, NAME, NAMED, TENSORS, TOKENIZER, check_size, lacking, sentence
+from viz_core.weights.contents import interpret
+from viz_core.weights.files import (
+    CONFIG,
+    INDEX,
+    MAX_FOLDERS,
+    NAME,
+    NAMED,
+    TENSORS,
+    TOKENIZER,
+    check_size,
+    json_object,
+    lacking,
+    sentence,
+)
 from viz_core.weights.folder import read_folder
+from viz_core.weights.shards import shard_names
 
 HUB = "ATTENTION_LAB_HUB"
 REPOSITORY = re.compile(rf"(?:{NAME.pattern}/)?{NAME.pattern}")
@@ -23,7 +36,7 @@ def hub_is_open() -> bool:
 
 
 def hub_card(repository: str) -> Card:
-    """A model of the Hugging Face hub by its name, "owner/model": three files, kept in the hub's own cache.
+    """A model of the Hugging Face hub by its name, "owner/model": its files, kept in the hub's own cache.
 
     Only if the server's owner set ATTENTION_LAB_HUB=1. No account is used. `ValueError` if that is not set, the name is
     invalid, the hub cannot be reached, or `read_folder` cannot read the files.
@@ -49,15 +62,16 @@ def from_hub(repository: str, folder: Path) -> Card:
 
 
 def _download(repository: str) -> Path:
-    """The three files of a model's newest commit, looked at before the large one is fetched."""
+    """The files of a model's newest commit, looked at before the large ones are fetched."""
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # it is read on import
     from huggingface_hub import HfApi, hf_hub_download
 
     listed = _asked(lambda: HfApi(token=False).model_info(repository, files_metadata=True, timeout=10))
     sizes = {file.rfilename: file.size or 0 for file in listed.siblings or ()}
-    for file in FILES:
+    split = INDEX in sizes and TENSORS not in sizes
+    for file in (CONFIG, INDEX if split else TENSORS, TOKENIZER):
         if file not in sizes:
-            raise ValueError(lacking(file, list(sizes)))
+            raise ValueError(lacking(file, sorted(sizes)))
         check_size(file, sizes[file])
 
     def fetch(file: str) -> Path:
@@ -65,11 +79,16 @@ def _download(repository: str) -> Path:
         return Path(path)
 
     interpret(json_object(fetch(CONFIG)))  # so that nothing large is fetched in vain
-    for file in NAMED:
-        if file in sizes:
-            check_size(file, sizes[file])
-            fetch(file)
-    fetch(TENSORS)
+    shards = shard_names(json_object(fetch(INDEX))) if split else (TENSORS,)
+    for file in shards:
+        if file not in sizes:
+            raise ValueError(lacking(file, sorted(sizes)))
+    check_size(TENSORS, sum(sizes[file] for file in shards))
+    for file in filter(sizes.__contains__, NAMED):
+        check_size(file, sizes[file])
+        fetch(file)
+    for file in shards:
+        fetch(file)
     return fetch(TOKENIZER).parent
 
 
@@ -81,7 +100,9 @@ def fetched_before() -> Iterator[tuple[str, Callable[[], Card]]]:
     for ref in found[:MAX_FOLDERS]:
         folder = ref.parents[1] / "snapshots" / ref.read_text(encoding="ascii", errors="replace").strip()
         repository = "/".join(ref.parents[1].name.split("--")[1:])
-        if REPOSITORY.fullmatch(repository) and all((folder / file).is_file() for file in FILES):
+        if REPOSITORY.fullmatch(repository) and all(
+            any((folder / file).is_file() for file in either) for either in ((CONFIG,), (TENSORS, INDEX), (TOKENIZER,))
+        ):
             yield f"hub/{repository}", partial(from_hub, repository, folder)
 
 

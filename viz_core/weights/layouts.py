@@ -1,12 +1,18 @@
 """Published architectures as switches of our one model, and where in their files each of its parameters lies.
 
-BERT (Devlin et al. 2019), DistilBERT (Sanh et al. 2019) and GPT-2 (Radford et al. 2019) compute what `Transformer`
-computes: the first two are Post-LN encoders that normalise the embedding, the last a Pre-LN decoder with a tied head.
-Only names differ, and GPT-2 keeps its matrices transposed with q, k and v in one. Nothing is loaded here.
+BERT (Devlin et al. 2019), DistilBERT (Sanh et al. 2019), RoBERTa (Liu et al. 2019) and GPT-2 (Radford et al. 2019) compute
+what `Transformer` computes: the first three are Post-LN encoders that normalise the embedding, the last a Pre-LN decoder with a
+tied head. Only names differ; RoBERTa's table of positions has rows in front that no token uses, and GPT-2 keeps its matrices
+transposed with q, k and v in one. Nothing is loaded here.
+
+config.json is read by the functions that are named after what a setting is (`size`, `number`, `switch`, …), so that a message
+names the setting and the value as they stand in the file.
 """
 
+import json
+import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, NamedTuple
 
@@ -15,6 +21,10 @@ from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.language import translate as _
 
 Settings = Mapping[str, Any]  # the contents of config.json
+Ends = tuple[int | None, int | None]  # the ids that open and close a text; None where the model has none
+
+MAX_SIZE = 10**9  # of a setting of config.json: far more than any model has, and a number that can be multiplied and written
+MAX_SHOWN = 40  # characters of a value of config.json that a sentence repeats
 
 OUR_ACTIVATION = {theirs: ours for ours, known in ACTIVATIONS.items() for theirs in known.huggingface}
 
@@ -28,6 +38,7 @@ class TensorRow(NamedTuple):
     bias: bool = True
     conv: bool = False  # stored as [in, out], GPT-2's Conv1D, instead of [out, in]
     third: int | None = None  # which third of the stored matrix it is: q, k and v in one
+    skips: bool = False  # the stored rows up to that of the padding id are no positions: RoBERTa's
 
 
 class TensorPart(NamedTuple):
@@ -37,11 +48,13 @@ class TensorPart(NamedTuple):
     shape: tuple[int, ...]
     transposed: bool
     third: int | None
+    skipped: int = 0  # rows in front that our parameter lacks
+    file: int = 0  # the number of the file that holds it
 
     @property
     def numbers(self) -> int:
         """How many our parameter has."""
-        return prod(self.shape) // (1 if self.third is None else 3)
+        return prod((self.shape[0] - self.skipped, *self.shape[1:])) // (1 if self.third is None else 3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +72,8 @@ class Layout:
     layer: tuple[TensorRow, ...]
     last: tuple[TensorRow, ...] = ()
     head: TensorRow | None = None  # outside the body; used where it is not tied to the embedding
-    ends: Callable[[Settings], tuple[Any, Any] | None] = lambda raw: None  # ids of <bos> and <eos>; None: the tokenizer adds them
+    ends: Callable[[Settings], Ends | None] = lambda raw: None  # ids of <bos> and <eos>; None: the tokenizer adds them
+    facts: Callable[[Settings], Mapping[str, str]] = lambda raw: {}  # what the card says of this file besides its sizes
 
     def parts(self, config: TransformerConfig) -> Iterator[tuple[str, TensorPart]]:
         """Each of our parameters by its torch name, and its part in their file (body names without the prefix)."""
@@ -67,7 +81,7 @@ class Layout:
         sizes = {"W": c.vocab_size(self.side), "P": c.max_len, "G": c.n_segments, "D": c.d_model, "F": c.ff_width}
         for row in self.embedding:
             if "G" not in row.axes or c.n_segments:
-                yield from _parts(row, sizes, f"{stack}.")
+                yield from _parts(row, sizes, f"{stack}.", c.pad_id(self.side) + 1)
         for i in range(c.n_layers(self.side)):
             for row in self.layer:
                 ours, theirs = row.ours.replace("@", str(i)), row.theirs.replace("@", str(i))
@@ -78,66 +92,150 @@ class Layout:
             yield from _parts(self.head, sizes, "")
 
 
-def _parts(row: TensorRow, sizes: Mapping[str, int], stack: str) -> Iterator[tuple[str, TensorPart]]:
+def _parts(row: TensorRow, sizes: Mapping[str, int], stack: str, skipped: int = 0) -> Iterator[tuple[str, TensorPart]]:
+    """skipped: the rows in front of a table whose row `skips`."""
     first, *rest = (sizes[axis] for axis in row.axes.split())
-    stored = (first if row.third is None else 3 * first, *rest)
-    weight = TensorPart(f"{row.theirs}.weight", stored[::-1] if row.conv else stored, row.conv, row.third)
+    skipped = skipped if row.skips else 0
+    stored = (first + skipped if row.third is None else 3 * first, *rest)
+    weight = TensorPart(f"{row.theirs}.weight", stored[::-1] if row.conv else stored, row.conv, row.third, skipped)
     yield f"{stack}{row.ours}.weight", weight
     if row.bias:
         yield f"{stack}{row.ours}.bias", TensorPart(f"{row.theirs}.bias", stored[:1], False, row.third)
+
+
+# --- Settings of config.json ------------------------------------------------------------------------------------------
+
+
+def as_written(value: Any) -> str:
+    """A value as it stands in config.json, shortened: "12", null, [5, 7]."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except RecursionError:  # a list in a list in a list …
+        text = MAX_SHOWN * "["
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
+
+
+def is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def activation(raw: Settings, field: str, default: str) -> str:
     """Our name of their activation. `ValueError` for one that the model lacks."""
     name = raw.get(field, default)
     if not isinstance(name, str) or name not in OUR_ACTIVATION:
-        raise ValueError(_("{field}={name!r} is not an activation of this model; it has {our_activation}",
-                           field=field, name=name, our_activation=", ".join(OUR_ACTIVATION)))
+        raise ValueError(_("{field}={name} is not an activation of this model; it has {our_activation}",
+                           field=field, name=as_written(name), our_activation=", ".join(OUR_ACTIVATION)))
     return OUR_ACTIVATION[name]
 
 
-def size(raw: Settings, field: str) -> Any:
-    """A size that config.json must state; the config checks its value."""
-    if field not in raw:
+def size(raw: Settings, field: str, least: int = 1, default: int | None = None) -> int:
+    """A size; config.json must state it where there is no default."""
+    value = raw.get(field, default)
+    if field not in raw and default is None:
         raise ValueError(_("{field} is missing; a model of this type states it", field=field))
-    return raw[field]
+    if not is_whole(value) or not least <= value <= MAX_SIZE:
+        raise ValueError(_("{field}={value} is not a size; it is a whole number from {least} to {most:,}",
+                           field=field, value=as_written(value), least=least, most=MAX_SIZE))
+    return int(value)
 
 
-def either(raw: Settings, *fields: str, default: int) -> Any:
-    """The first id that is stated and not null."""
-    return next((raw[field] for field in fields if raw.get(field) is not None), default)
+def heads(raw: Settings, field: str, width: str) -> int:
+    """The number of heads. width: the setting whose features they share, equally."""
+    count = size(raw, field)
+    if size(raw, width) % count:
+        raise ValueError(_("{width}={features} does not split into {field}={count} equal heads; save the model again",
+                           width=width, features=raw[width], field=field, count=count))
+    return count
 
 
-# --- BERT and DistilBERT ----------------------------------------------------------------------------------------------
+def number(raw: Settings, field: str, default: float, below: float = math.inf) -> float:
+    """A number from 0 up to, not including, `below`."""
+    value = raw.get(field, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < below:
+        upto = "" if below == math.inf else _(" and less than {below}", below=f"{below:g}")
+        raise ValueError(_("{field}={value} cannot be used; it is a number of at least 0{upto}",
+                           field=field, value=as_written(value), upto=upto))
+    return float(value)
 
 
-def _encoder(raw: Settings, vocabulary: int, **switches: Any) -> TransformerConfig:
+def switch(raw: Settings, field: str, default: bool) -> bool:
+    value = raw.get(field, default)
+    if not isinstance(value, bool):
+        raise ValueError(_("{field}={value} is not a switch; it is true or false", field=field, value=as_written(value)))
+    return value
+
+
+def padding(raw: Settings, default: int) -> int:
+    """The id that fills shorter texts; the default where config.json says nothing or null."""
+    value, words = raw.get("pad_token_id"), size(raw, "vocab_size")
+    value = default if value is None else value
+    if not is_whole(value) or not 0 <= value < words:
+        raise ValueError(_("pad_token_id={value} is outside the vocabulary; vocab_size={words} has the ids 0 to {last}",
+                           value=as_written(value), words=words, last=words - 1))
+    return int(value)
+
+
+def ending(raw: Settings, field: str, default: int) -> int | None:
+    """The id of a special token that a text can lack, or the first one of a list.
+
+    None where config.json says null, or an id that the vocabulary lacks and that the model therefore never reads or writes.
+    """
+    value = raw.get(field, default)
+    ids = value if isinstance(value, list) else [] if value is None else [value]
+    if not all(map(is_whole, ids)):
+        raise ValueError(_("{field}={value} is not the id of a token; it is a whole number, a list of such numbers or null",
+                           field=field, value=as_written(value)))
+    words = size(raw, "vocab_size")
+    return next((int(id) for id in ids if 0 <= id < words), None)
+
+
+# --- BERT, DistilBERT and RoBERTa -------------------------------------------------------------------------------------
+
+
+def _encoder(raw: Settings, pad_id: int, **switches: Any) -> TransformerConfig:
     """A Post-LN encoder whose embedding is normalised. The head of the file is not used: see `bert`."""
     return TransformerConfig(
         architecture="encoder-only", norm="post", norm_embedding=True, position="learned", scale_embedding=False, head=False,
-        source_vocab_size=vocabulary, source_pad_id=either(raw, "pad_token_id", default=0),
-        dropout_sites=("embedding", "weights", "sublayer"), **switches,
+        source_vocab_size=size(raw, "vocab_size"), source_pad_id=pad_id, dropout_sites=("embedding", "weights", "sublayer"),
+        **switches,
     )
 
 
 def bert(raw: Settings) -> TransformerConfig:
     """BERT's masked-word head transforms the hidden state once more before it scores words; ours does not, so no head."""
+    return _bert(raw, padding(raw, 0), size(raw, "max_position_embeddings"))
+
+
+def _bert(raw: Settings, pad_id: int, max_len: int) -> TransformerConfig:
     return _encoder(
-        raw, size(raw, "vocab_size"), d_model=size(raw, "hidden_size"), n_heads=size(raw, "num_attention_heads"),
-        n_encoder_layers=size(raw, "num_hidden_layers"), d_ff=size(raw, "intermediate_size"),
-        max_len=size(raw, "max_position_embeddings"), n_segments=raw.get("type_vocab_size", 2),
-        activation=activation(raw, "hidden_act", "gelu"), norm_eps=raw.get("layer_norm_eps", 1e-12),
-        dropout=raw.get("hidden_dropout_prob", 0.1),
+        raw, pad_id, d_model=size(raw, "hidden_size"), n_heads=heads(raw, "num_attention_heads", "hidden_size"),
+        n_encoder_layers=size(raw, "num_hidden_layers", 0), d_ff=size(raw, "intermediate_size"), max_len=max_len,
+        n_segments=size(raw, "type_vocab_size", 0, default=2), activation=activation(raw, "hidden_act", "gelu"),
+        norm_eps=number(raw, "layer_norm_eps", 1e-12), dropout=number(raw, "hidden_dropout_prob", 0.1, below=1),
     )
 
 
 def distilbert(raw: Settings) -> TransformerConfig:
     """BERT without segments; ε is not a setting there."""
     return _encoder(
-        raw, size(raw, "vocab_size"), d_model=size(raw, "dim"), n_heads=size(raw, "n_heads"),
-        n_encoder_layers=size(raw, "n_layers"), d_ff=size(raw, "hidden_dim"), max_len=size(raw, "max_position_embeddings"),
-        activation=activation(raw, "activation", "gelu"), norm_eps=1e-12, dropout=raw.get("dropout", 0.1),
+        raw, padding(raw, 0), d_model=size(raw, "dim"), n_heads=heads(raw, "n_heads", "dim"),
+        n_encoder_layers=size(raw, "n_layers", 0), d_ff=size(raw, "hidden_dim"), max_len=size(raw, "max_position_embeddings"),
+        activation=activation(raw, "activation", "gelu"), norm_eps=1e-12, dropout=number(raw, "dropout", 0.1, below=1),
     )
+
+
+def roberta(raw: Settings) -> TransformerConfig:
+    """BERT whose first token has the position behind the padding id, so that the rows up to it are not for tokens."""
+    pad_id, rows = padding(raw, 1), size(raw, "max_position_embeddings")
+    if rows <= pad_id + 1:
+        raise ValueError(_("max_position_embeddings={rows} leaves no position for a token, since the first one has number "
+                           "{first}, pad_token_id + 1; save the model again", rows=rows, first=pad_id + 1))
+    return _bert(raw, pad_id, rows - pad_id - 1)
+
+
+def roberta_facts(raw: Settings) -> Mapping[str, str]:
+    return {"positions": _("the first token has row {first} of the model's table of positions, since RoBERTa counts from "
+                           "pad_token_id + 1; the rows before it are not used", first=padding(raw, 1) + 1)}
 
 
 BERT = Layout(
@@ -183,7 +281,15 @@ DISTILBERT = Layout(
 )
 
 
+ROBERTA = replace(
+    BERT, title=_("RoBERTa encoder"), config=roberta, prefix="roberta.", facts=roberta_facts,
+    embedding=tuple(row._replace(skips=row.ours == "pos_embedding") for row in BERT.embedding),
+)
+
+
 # --- GPT-2 ------------------------------------------------------------------------------------------------------------
+
+ENDOFTEXT = 50256  # <|endoftext|> of the published vocabulary, which a config.json that says nothing means
 
 
 def gpt2(raw: Settings) -> TransformerConfig:
@@ -192,20 +298,37 @@ def gpt2(raw: Settings) -> TransformerConfig:
     Its one special token, <|endoftext|>, opens a text, closes it and fills shorter ones up. A padding mask would hide
     the opening one as well, so there is none: under the causal mask no token sees the padding on its right anyway.
     """
+    eos = gpt2_ends(raw)[1]
     return TransformerConfig(
         architecture="decoder-only", norm="pre", position="learned", scale_embedding=False, head_bias=False,
-        d_model=size(raw, "n_embd"), n_heads=size(raw, "n_head"), n_decoder_layers=size(raw, "n_layer"),
-        d_ff=raw.get("n_inner"), max_len=size(raw, "n_positions"),
-        target_vocab_size=size(raw, "vocab_size"), target_pad_id=gpt2_ends(raw)[1], mask_target_padding=False,
-        activation=activation(raw, "activation_function", "gelu_new"), norm_eps=raw.get("layer_norm_epsilon", 1e-5),
-        scale_scores=raw.get("scale_attn_weights", True), tie_output=raw.get("tie_word_embeddings", True),
-        dropout=raw.get("resid_pdrop", 0.1), dropout_sites=("embedding", "weights", "sublayer"),
+        d_model=size(raw, "n_embd"), n_heads=heads(raw, "n_head", "n_embd"), n_decoder_layers=size(raw, "n_layer", 0),
+        d_ff=None if raw.get("n_inner") is None else size(raw, "n_inner"), max_len=size(raw, "n_positions"),
+        target_vocab_size=size(raw, "vocab_size"), target_pad_id=0 if eos is None else eos, mask_target_padding=False,
+        activation=activation(raw, "activation_function", "gelu_new"), norm_eps=number(raw, "layer_norm_epsilon", 1e-5),
+        scale_scores=switch(raw, "scale_attn_weights", True), tie_output=switch(raw, "tie_word_embeddings", True),
+        dropout=number(raw, "resid_pdrop", 0.1, below=1), dropout_sites=("embedding", "weights", "sublayer"),
     )
 
 
-def gpt2_ends(raw: Settings) -> tuple[Any, Any]:
-    """The ids that open and close a text: both <|endoftext|>, unless config.json says otherwise."""
-    return either(raw, "bos_token_id", "eos_token_id", default=50256), either(raw, "eos_token_id", "bos_token_id", default=50256)
+def gpt2_ends(raw: Settings) -> Ends:
+    """The ids that open and close a text, both <|endoftext|> unless config.json says otherwise; one that closes it opens it too."""
+    bos, eos = ending(raw, "bos_token_id", ENDOFTEXT), ending(raw, "eos_token_id", ENDOFTEXT)
+    return eos if bos is None else bos, eos
+
+
+def gpt2_facts(raw: Settings) -> Mapping[str, str]:
+    """What its special tokens are, where they are not simply ids of the vocabulary."""
+    (bos, eos), facts, said = gpt2_ends(raw), {}, raw.get("eos_token_id", ENDOFTEXT)
+    stated = _("config.json says eos_token_id={value}", value=as_written(said)) if "eos_token_id" in raw else _(
+        "config.json has no eos_token_id")
+    if bos is None:
+        facts["beginning of text"] = _("no token: the first one that you type is read first")
+    if eos is None:
+        facts["end of text"] = _("no token, since {stated} and the vocabulary has {words:,} ids: what the model writes ends at the "
+                                 "limit", stated=stated, words=size(raw, "vocab_size"))
+    elif isinstance(said, list) and len(said) > 1:
+        facts["end of text"] = _("id {eos}, the first of several: {stated}", eos=eos, stated=stated)
+    return facts
 
 
 GPT2 = Layout(
@@ -223,7 +346,9 @@ GPT2 = Layout(
     ),
     last=(TensorRow("final_norm", "ln_f", "D"),),
     head=TensorRow("head", "lm_head", "W D", bias=False),
-    ends=gpt2_ends,
+    ends=gpt2_ends, facts=gpt2_facts,
 )
 
-LAYOUTS = {"bert": BERT, "distilbert": DISTILBERT, "gpt2": GPT2}
+LAYOUTS = {
+    "bert": BERT, "distilbert": DISTILBERT, "roberta": ROBERTA, "xlm-roberta": ROBERTA, "camembert": ROBERTA, "gpt2": GPT2,
+}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from viz_core.language import translate as _
 from viz_core.weights.card import Card
-from viz_core.weights.files import FILES, MAX_FOLDERS, local_name, sentence
+from viz_core.weights.files import FILES, INDEX, MAX_FOLDERS, local_name, sentence
 from viz_core.weights.folder import read_folder
 from viz_core.weights.hub import fetched_before, hub_is_open
 
@@ -65,7 +65,7 @@ def _places() -> Iterator[tuple[str, Callable[[], Card]]]:
 
 def _models_in(folder: Path) -> Iterator[tuple[str, Callable[[], Card]]]:
     """The folder itself if it is a model, otherwise the models in it."""
-    if any(os.path.exists(folder / file) for file in FILES):
+    if any(os.path.exists(folder / file) for file in (*FILES, INDEX)):
         yield local_name(folder), partial(read_folder, folder)
         return
     try:
