@@ -1,14 +1,17 @@
 """Published checkpoints in our model against `transformers`."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import cross_entropy
 
 from tests.weights.published import batch, close, minilm_folder, tensors, transformers, write, write_tensors
+from tests.weights.tiny_checkpoints import Theirs, checkpoints, written
 from viz_core.run import run, trace
 from viz_core.weights.folder import read_folder
 from viz_core.weights.local_models import FOLDERS, MINILM, cards, problems
@@ -210,6 +213,61 @@ def test_a_model_is_complete_and_its_own(tmp_path: Path) -> None:
         model.head.weight.fill_(7.0)
     assert again.head is not None and (again.head.weight != 7.0).any()
     assert (tensors(tmp_path)["transformer.wte.weight"] != 7.0).any()
+
+
+# --- many tiny checkpoints --------------------------------------------------------------------------------------------
+
+
+def refused(folder: Path) -> str:
+    """The one sentence with which a folder is refused."""
+    with pytest.raises(ValueError, match=r"^local/\S+: [^\n]+\.$") as error:
+        card = read_folder(folder)
+        card.tokenizers(), card.load()
+    return str(error.value)
+
+
+def reads_as_theirs(folder: Path, sentences: Sequence[str], theirs: Theirs) -> None:
+    """The same ids, hidden states and logits at every place of every sentence, and the same loss, in a batch with padding."""
+    card = read_folder(folder)
+    side, last = ("target", "decoder.final_norm.out") if card.config.has_decoder else ("source", "encoder.layers.@.norm_ffn.out")
+    capture = run(card.config, **{side: list(sentences)}, weights=card, device="cpu")
+    rows = [theirs.reads(s) if side == "target" else (theirs.tokenizer(s)["input_ids"], []) for s in sentences]
+    losses = []
+    for i, (ids, answers) in enumerate(rows):
+        n = len(ids)
+        assert capture[f"ids.{side}"][i, :n].tolist() == ids and capture.is_token(side)[i].tolist() == [
+            place < n for place in range(capture.is_token(side).shape[1])], sentences[i]
+        with torch.no_grad():
+            out = theirs.model(input_ids=torch.tensor([ids]), output_hidden_states=True)
+        equal(capture[last.replace("@", str(card.config.n_encoder_layers - 1))][i, :n], out.hidden_states[-1][0])
+        if side == "target":
+            assert capture["ids.labels"][i][capture.is_token("labels")[i]].tolist() == answers
+        if "logits" in capture and "logits" in out and out.logits.shape[-1] == card.config.output_vocab_size:
+            equal(capture["logits"][i, :n], out.logits[0])
+            losses.append(cross_entropy(out.logits[0, : len(answers)], torch.tensor(answers), reduction="none"))
+    if losses:
+        equal(capture["loss"], torch.cat(losses).mean())
+
+
+def equal(actual: np.ndarray, expected: torch.Tensor) -> None:
+    """Equal to 1e-5, measured by the largest number where that is above 1."""
+    assert np.abs(actual - expected.numpy()).max() <= 1e-5 * max(1.0, float(expected.abs().max()))
+
+
+def test_each_tiny_checkpoint_is_read_as_theirs_or_refused(tmp_path: Path) -> None:
+    wrong, n = {}, 0
+    for n, checkpoint in enumerate(checkpoints(), 1):
+        folder = tmp_path / checkpoint.name
+        theirs = written(folder, checkpoint)
+        try:
+            if checkpoint.refused is None:
+                reads_as_theirs(folder, checkpoint.sentences, theirs)
+            else:
+                assert re.search(checkpoint.refused, message := refused(folder)), message
+        except (AssertionError, ValueError, pytest.fail.Exception) as error:
+            wrong[checkpoint.name] = f"{type(error).__name__}: {error}"[:300]
+    assert not wrong, "\n".join(f"{name}: {error}" for name, error in wrong.items())
+    assert n >= 60
 
 
 # --- MiniLM -----------------------------------------------------------------------------------------------------------

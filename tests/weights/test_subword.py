@@ -218,7 +218,7 @@ def replacing() -> Tokenizer:
     (changed(wordpiece, pre_tokenizer={"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}),
      "a pre_tokenizer 'Split', which is not supported"),
     (changed(wordpiece, normalizer={"type": ["x"]}), "which is not supported"),
-    (template_without(), "cannot read this text: no entry found for key"),
+    (template_without(), "a post_processor 'TemplateProcessing' that cannot be used"),
     (template_with(61), "special token id 61 is outside the vocabulary of 61"),
     (changed(wordpiece, pre_tokenizer={"type": "Sequence", "pretokenizers": {"type": "Sequence"}}), "cannot be used"),
 ], ids=lambda x: str(x)[:30])

@@ -43,6 +43,10 @@ class AnyTokenizer(Protocol):
     def eos_id(self) -> int: ...
     @property
     def unk_id(self) -> int: ...
+    @property
+    def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The ids that a decoder's text has before and behind what `read` gives: <bos> and <eos>, or none where `read` adds them."""
+        ...
 
     def read(self, sentence: str) -> tuple[list[str], list[int]]:
         """The tokens as they are shown, and one id each; with [CLS] and [SEP] where the model expects them."""
@@ -141,6 +145,10 @@ class Tokenizer:
     @property
     def unk_id(self) -> int:
         return 2 if self.pad_id > 2 else 3
+
+    @property
+    def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return (self.bos_id,), (self.eos_id,)
 
     @property
     def n_listed(self) -> int:

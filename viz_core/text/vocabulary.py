@@ -89,6 +89,10 @@ class Vocabulary:
         return 3
 
     @property
+    def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return (self.bos_id,), (self.eos_id,)
+
+    @property
     def n_slots(self) -> int:
         """How many words this vocabulary can carry over in one sentence."""
         return len(self._index.slots)

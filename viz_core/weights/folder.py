@@ -4,6 +4,7 @@ Every `ValueError` is one sentence that starts with the card's name and never re
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache, partial
@@ -13,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from viz_core.config import TransformerConfig
 from viz_core.language import translate as _
+from viz_core.weights.agreement import disagreements, with_padding
 from viz_core.weights.card import Card
 from viz_core.weights.contents import Contents, inspected
-from viz_core.weights.files import CONFIG, NAME, TENSORS, TOKENIZER, File, local_name, regular_file, sentence
+from viz_core.weights.files import CONFIG, MAX_FOLDERS, NAME, NAMED, TENSORS, TOKENIZER, File, json_object, local_name, regular_file, sentence
 from viz_core.weights.layouts import Ends, TensorPart
 from viz_core.weights.shards import Shards, cut_off, find_shards
+from viz_core.weights.special_tokens import parsed_tokenizer, special_tokens
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,9 +47,11 @@ def read_folder(
         config_file, shards = regular_file(folder, CONFIG, root), find_shards(folder, root)
         tokenizer_file = regular_file(folder, TOKENIZER, root)
         found = inspected(config_file, shards)
+        named = tuple(regular_file(folder, file, root) for file in NAMED if os.path.lexists(folder / file))
+        config, disagreements = _with_its_tokenizer(config_file, shards, tokenizer_file, named)
     except ValueError as error:
         raise ValueError(sentence(name, error)) from None
-    layout, config = found.layout, found.config
+    layout = found.layout
     facts = {
         "architecture": layout.title,
         "layers": config.n_layers(layout.side),
@@ -60,22 +65,35 @@ def read_folder(
         facts["end of text"] = _("the same id also pads shorter texts, so it does not count in the loss")
     else:
         facts["head"] = _("none: the model returns hidden states, no logits")
-    facts |= layout.facts(found.settings)
+    facts |= {**layout.facts(found.settings), **disagreements}
     if found.unused:
         facts["in the file, not used"] = found.unused
     return Card(
         name=name, title=title or _("{name}: {title}, {layers} layers",
                                     name=folder.resolve().name, title=layout.title, layers=facts["layers"]), config=config,
         tokenizers=partial(_named, name, partial(_tokenizers, tokenizer_file, config, layout.ends(found.settings))),
-        load=partial(_named, name, partial(_load, shards, found, sha256)),
+        load=partial(_named, name, partial(_load, shards, found, config, sha256)),
         about=MappingProxyType(facts), examples=tuple(examples),
     )
+
+
+@lru_cache(maxsize=2 * MAX_FOLDERS)
+def _with_its_tokenizer(
+    config_file: File, shards: Shards, tokenizer_file: File, named: tuple[File, ...]
+) -> tuple[TransformerConfig, Mapping[str, str]]:
+    """The config with the padding of the tokenizer, and what config.json says of special tokens that is not so."""
+    found = inspected(config_file, shards)
+    parsed = parsed_tokenizer(_text(tokenizer_file))
+    tokens = special_tokens(parsed, *(json_object(other.path) for other in named))
+    layout, raw = found.layout, found.settings
+    config = with_padding(found.config, layout.side, tokens, layout.ends(raw) or ())
+    return config, MappingProxyType(disagreements(raw, parsed, tokens))
 
 
 # --- When a card is used ----------------------------------------------------------------------------------------------
 
 
-def _load(shards: Shards, found: Contents, sha256: str | None) -> "Transformer":
+def _load(shards: Shards, found: Contents, config: TransformerConfig, sha256: str | None) -> "Transformer":
     """The model on the CPU in float32, every parameter read from its part of the files and copied."""
     import torch
 
@@ -85,7 +103,7 @@ def _load(shards: Shards, found: Contents, sha256: str | None) -> "Transformer":
         file.still()
     if sha256 is not None and _digest(shards.files[0]) != sha256:
         raise ValueError(_("{tensors} is not the file that was published (its SHA-256 differs); install it again", tensors=TENSORS))
-    model = Transformer(found.config, seed=None).eval()
+    model = Transformer(config, seed=None).eval()
     with torch.no_grad(), ExitStack() as stack:
         opened = [_opened(stack, *shard) for shard in zip(shards.files, shards.names, strict=True)]
         for ours, parameter in model.named_parameters():
@@ -143,12 +161,15 @@ def _tokenizers(file: File, config: TransformerConfig, ends: Ends | None) -> "Ma
     """The tokenizer of the one side that the model reads; the same object as long as the file stays as it is."""
     from viz_core.weights.subword import Subword
 
+    text, side = _text(file), config.input_side
+    return MappingProxyType({side: Subword(text, config.vocab_size(side), config.pad_id(side), ends)})
+
+
+def _text(file: File) -> str:
     try:
-        text = file.still().read_text(encoding="utf-8")
+        return file.still().read_text(encoding="utf-8")
     except (OSError, ValueError):
         raise ValueError(_("{tokenizer} is not text that can be read; fetch it again", tokenizer=TOKENIZER)) from None
-    side = config.input_side
-    return MappingProxyType({side: Subword(text, config.vocab_size(side), config.pad_id(side), ends)})
 
 
 def _named(name: str, make: Callable[[], Any]) -> Any:

@@ -10,7 +10,19 @@ from typing import Any
 from viz_core.language import translate as _
 from viz_core.weights.card import Card
 from viz_core.weights.contents import interpret
-from viz_core.weights.files import CONFIG, INDEX, MAX_FOLDERS, NAME, TENSORS, TOKENIZER, check_size, json_object, lacking, sentence
+from viz_core.weights.files import (
+    CONFIG,
+    INDEX,
+    MAX_FOLDERS,
+    NAME,
+    NAMED,
+    TENSORS,
+    TOKENIZER,
+    check_size,
+    json_object,
+    lacking,
+    sentence,
+)
 from viz_core.weights.folder import read_folder
 from viz_core.weights.shards import shard_names
 
@@ -72,6 +84,9 @@ def _download(repository: str) -> Path:
         if file not in sizes:
             raise ValueError(lacking(file, sorted(sizes)))
     check_size(TENSORS, sum(sizes[file] for file in shards))
+    for file in filter(sizes.__contains__, NAMED):
+        check_size(file, sizes[file])
+        fetch(file)
     for file in shards:
         fetch(file)
     return fetch(TOKENIZER).parent

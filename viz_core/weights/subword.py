@@ -4,26 +4,14 @@ Typed text stays text: "[SEP]" or "<|endoftext|>" in a sentence is split like an
 special token with that name.
 """
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any, TypeVar
 
 import regex
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Encoding, Tokenizer, models
 
 from viz_core.language import translate as _
-
-# The parts of BERT's and GPT-2's tokenizers. Others can run any pattern over the typed text, or make it a thousand times
-# as long.
-PARTS = frozenset({
-    "Sequence", "BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents", "Strip",
-    "BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Punctuation", "Digits", "ByteLevel", "Metaspace",
-    "TemplateProcessing", "BertProcessing", "RobertaProcessing",
-})
-STEPS = ("normalizer", "pre_tokenizer", "post_processor")
-
-T = TypeVar("T")
+from viz_core.weights.special_tokens import guarded, parsed_tokenizer, parts_of, special_tokens
 
 _SURROGATE = regex.compile(r"[\uD800-\uDFFF]")  # half of a pair, which no text in UTF-8 has
 _ESCAPED = regex.compile(r"[\uDC80-\uDCFF]+")  # Python's code for bytes that are not a whole character
@@ -34,37 +22,48 @@ class Subword:
     """A published tokenizer: WordPiece (BERT), byte-level BPE (GPT-2), or another one of the library.
 
     Tokens are shown as the vocabulary has them ("##ing"), bytes as the text they are (" cat", not "Ġcat"), a part of a
-    character as its bytes ("⟨E7 8C⟩"), and an unknown word as typed. ends: the ids of <bos> and <eos> if the
-    tokenizer adds none itself. `ValueError` with one sentence if tokenizer.json cannot be read or does not fit.
+    character as its bytes ("⟨E7 8C⟩"), and an unknown word as typed. ends: the ids of <bos> and <eos> that config.json
+    says, for what the tokenizer does not add itself. `ValueError` with one sentence if tokenizer.json cannot be read or does
+    not fit.
     """
 
     def __init__(self, text: str, vocab_size: int, pad_id: int, ends: tuple[int, int] | None = None) -> None:
         self.vocab_size, self.pad_id = vocab_size, pad_id
-        parsed = _parse(text)
-        self._tokenizer = _guarded(lambda: Tokenizer.from_str(text), _("tokenizer.json cannot be used"))
+        parsed = parsed_tokenizer(text)
+        self._tokenizer = guarded(lambda: Tokenizer.from_str(text), _("tokenizer.json cannot be used"))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._tokenizer.encode_special_tokens = True  # typed text is text
-        highest = max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
-        if not 0 <= highest < vocab_size:
-            raise ValueError(_("tokenizer.json has ids up to {highest}, and the model has {vocab_size} words, so they do not "
-                               "belong together", highest=highest, vocab_size=vocab_size))
-        model = parsed["model"]
-        self._prefix = _string(model.get("continuing_subword_prefix")) if model.get("type") == "WordPiece" else ""
-        self._byte_level = any(part.get("type") == "ByteLevel" for part in _parts(parsed.get("pre_tokenizer")))
-        unknown = self._tokenizer.token_to_id(_string(model.get("unk_token")))
-        added = self._encode("").ids  # BERT's [CLS] and [SEP]
+        if isinstance(self._tokenizer.model, models.BPE):
+            self._tokenizer.model.dropout = None  # a training's noise: the same text has the same tokens
+        tokens = special_tokens(parsed)
+        added = (*tokens.front, *tokens.back)  # BERT's [CLS] and [SEP]
+        self._check_ids(tokens.never_typed.difference(added))
         if ends is None:
             ends = (added[0], added[-1]) if added else (pad_id, pad_id)
-        self.bos_id, self.eos_id = ends
-        for id in (*ends, *added):
+        self.bos_id = tokens.front[0] if tokens.front else ends[0]
+        self.eos_id = tokens.back[-1] if tokens.back else ends[1]
+        self.around = (() if tokens.front else (self.bos_id,), () if tokens.back else (self.eos_id,))
+        for id in (self.bos_id, self.eos_id, *added):
             if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id < vocab_size:
                 raise ValueError(_("special token id {id!r} is outside the vocabulary of {vocab_size}",
                                    id=id, vocab_size=vocab_size))
-        self._unknown = unknown
-        self.unk_id = self.eos_id if unknown is None else unknown
-        declared = {id for id, token in self._tokenizer.get_added_tokens_decoder().items() if token.special}
-        self._specials = frozenset(declared | {pad_id, self.bos_id, self.eos_id, self.unk_id})
+        model = parsed["model"]
+        self._prefix = _string(model.get("continuing_subword_prefix")) if model.get("type") == "WordPiece" else ""
+        self._byte_level = any(part.get("type") == "ByteLevel" for step in ("normalizer", "pre_tokenizer")
+                               for part in parts_of(parsed.get(step)))
+        self._unknown = tokens.unknown
+        self.unk_id = self.eos_id if tokens.unknown is None else tokens.unknown
+        self._never_typed = tokens.never_typed | {tokens.unknown}
+        self._specials = tokens.never_typed | {pad_id, self.bos_id, self.eos_id, self.unk_id}
+
+    def _check_ids(self, unused: frozenset[int]) -> None:
+        """Every id that a text can have has a row in the model. unused: special tokens that no text has."""
+        ids = set(self._tokenizer.get_vocab(with_added_tokens=True).values())
+        highest = max(ids - unused or ids, default=-1)
+        if not 0 <= highest < self.vocab_size:
+            raise ValueError(_("tokenizer.json has ids up to {highest}, and the model has {vocab_size} words, so they do not "
+                               "belong together", highest=highest, vocab_size=self.vocab_size))
 
     def read(self, sentence: str) -> tuple[list[str], list[int]]:
         """The tokens as shown and their ids, with [CLS] and [SEP] if the tokenizer adds them."""
@@ -127,7 +126,7 @@ class Subword:
 
     def _encode(self, sentence: str) -> Encoding:
         text = _SURROGATE.sub("\ufffd", sentence)
-        return _guarded(lambda: self._tokenizer.encode(text), _("tokenizer.json cannot read this text"))
+        return guarded(lambda: self._tokenizer.encode(text), _("tokenizer.json cannot read this text"))
 
     def _pieces(self, sentence: str) -> Iterator[tuple[str, int, bool]]:
         """Token as shown, id, and whether it was typed rather than added."""
@@ -136,9 +135,10 @@ class Subword:
             typed = sentence[start:end]
             if added:
                 yield token, id, False
-            elif id not in self._specials:
+            elif id not in self._never_typed:
                 yield self._shown(token, id), id, True
-            elif id == self._unknown and (typed != token or id not in (self.pad_id, self.bos_id, self.eos_id)):
+            elif id == self._unknown and (typed != self._tokenizer.id_to_token(id)
+                                          or id not in (self.pad_id, self.bos_id, self.eos_id)):
                 yield typed or token, id, True
             elif self._unknown not in (None, id):  # a tokenizer that keeps a special's name among its words
                 yield typed, self.unk_id, True
@@ -147,49 +147,10 @@ class Subword:
                                    token=token[:40]))
 
     def _shown(self, token: str, id: int) -> str:
-        return token if not self._byte_level or id in self._specials else _text(token)
+        return token if not self._byte_level or id in self._never_typed else _text(token)
 
 
-# --- Reading tokenizer.json -------------------------------------------------------------------------------------------
-
-
-def _parse(text: str) -> dict[str, Any]:
-    """tokenizer.json as an object with only known parts."""
-    try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError):
-        parsed = None
-    if not isinstance(parsed, dict) or not isinstance(parsed.get("model"), dict):
-        raise ValueError(_("tokenizer.json is not a tokenizer in JSON; fetch it again"))
-    for step in STEPS:
-        for part in _parts(parsed.get(step)):
-            kind = part.get("type")
-            if not isinstance(kind, str) or kind not in PARTS:
-                raise ValueError(_("tokenizer.json has a {step} {kind!r}, which is not supported; use BERT's or GPT-2's",
-                                   step=step, kind=str(kind)[:40]))
-    return parsed
-
-
-def _parts(step: Any) -> Iterator[dict[str, Any]]:
-    """A normalizer, pre-tokenizer or post-processor, and what a sequence of them holds."""
-    if not isinstance(step, dict):
-        return
-    yield step
-    for inner in (x for field in ("normalizers", "pretokenizers", "processors") for x in step.get(field) or ()):
-        yield from _parts(inner)
-
-
-def _guarded(call: Callable[[], T], problem: str) -> T:
-    """The result of a call to the library, whose exceptions and panics on a bad file become a `ValueError`."""
-    try:
-        return call()
-    except BaseException as error:
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
-        raise ValueError(f"{problem}: {str(error)[:100]}") from None
-
-
-def _string(value: Any) -> str:
+def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 

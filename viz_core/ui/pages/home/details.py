@@ -36,6 +36,7 @@ FACT_TITLES = {  # of `Card.about`, which may have others
     "continuations": _("continuations"),
     "parameters": _("parameters"), "file": _("file"), "architecture": _("architecture"),
     "layers": _("layers"), "heads": _("heads"), "width": _("width"), "source": _("source"),
+    "padding": _("padding"), "beginning of text": _("beginning of text"), "end of text": _("end of text"),
     "by": _("by"), "head": _("head"), "in the file, not used": _("in the file, not used"),
 }
 MAX_SPLIT = 4  # words of several tokens that are named

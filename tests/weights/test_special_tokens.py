@@ -1,0 +1,152 @@
+"""What a tokenizer.json says of special tokens: what it adds around a text, what pads, and which of its parts are read."""
+
+import json
+from typing import Any
+
+import pytest
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+
+from tests.weights.tiny_checkpoints import Made, byte_level, llama_3, roberta_like, unigram, word_level, wordpiece
+from viz_core.weights.special_tokens import MAX_PREPENDED, SpecialTokens, around, name_of, parsed_tokenizer, special_tokens
+
+
+def parsed(tokenizer: Tokenizer) -> dict[str, Any]:
+    return parsed_tokenizer(tokenizer.to_str())
+
+
+def found(tokenizer: Tokenizer, *named: dict[str, Any]) -> SpecialTokens:
+    return special_tokens(parsed(tokenizer), *named)
+
+
+@pytest.mark.parametrize(("made", "front", "back"), [
+    *((wordpiece(template=template), front, back) for template, front, back in [
+        ("", (), ()), ("[CLS] $A", (2,), ()), ("$A [SEP]", (), (3,)), ("[CLS] $A [SEP]", (2,), (3,)),
+        ("[CLS] [MASK] $A [SEP] [SEP]", (2, 4), (3, 3)), ("[SEP] $A [SEP]", (3,), (3,)),
+    ]),
+    (byte_level(), (), ()), (roberta_like(), (0,), (2,)), (llama_3(), (0,), ()),
+])
+def test_what_is_added_around_a_text(made: Made, front: tuple[int, ...], back: tuple[int, ...]) -> None:
+    """Against what the library adds."""
+    told = found(made.tokenizer)
+    assert (told.front, told.back) == (front, back)
+    added = made.tokenizer.encode("the cat").ids
+    plain = made.tokenizer.encode("the cat", add_special_tokens=False).ids
+    assert plain and added == [*front, *plain, *back]
+
+
+@pytest.mark.parametrize("processor", [
+    {"type": "TemplateProcessing", "single": [], "special_tokens": {}}, {"type": "TemplateProcessing"},
+    {"type": "TemplateProcessing", "single": [{"Sequence": {}}, {"Sequence": {}}], "special_tokens": {}},
+    {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x"}}, {"Sequence": {}}], "special_tokens": {}},
+    {"type": "BertProcessing", "cls": "x"}, {"type": "Sequence", "processors": [{"type": "RobertaProcessing", "cls": 1}]},
+])
+def test_a_post_processor_that_cannot_be_used(processor: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"^tokenizer\.json has a post_processor '\w+Processing' that cannot be used; save"):
+        around(processor)
+
+
+def test_the_unknown_token_by_its_text_or_by_its_id() -> None:
+    assert found(wordpiece("[PAD] [CLS] [SEP] [UNK]").tokenizer).unknown == 3
+    assert found(unigram("<s> </s> <unk>", unk_id=2).tokenizer).unknown == 2
+    assert found(unigram(unk_id=None).tokenizer).unknown is None is found(byte_level().tokenizer).unknown
+    assert found(word_level("", "[UNK]").tokenizer).unknown is None  # named, but not in the vocabulary
+
+
+def test_the_padding_token() -> None:
+    """What the other files call so, then what tokenizer.json pads with, then a special token with such a name."""
+    made = wordpiece("[UNK] [CLS] [SEP] [FILL] [PAD] <pad>").tokenizer
+    assert found(made).padding == 4 and found(made).pads
+    assert found(made, {"pad_token": None}, {"pad_token": {"content": "<pad>"}}).padding == 5
+    assert found(made, {"pad_token": "[LOST]"}).padding == 4
+    assert found(made, {"pad_token": ["x"]}).padding == 4
+    made.enable_padding(pad_id=3, pad_token="[FILL]")
+    assert found(made).padding == 3 and found(made, {"pad_token": "[PAD]"}).padding == 4
+    assert found(wordpiece("[UNK] [CLS] [SEP]").tokenizer).padding is None
+    assert not found(wordpiece("[UNK] [CLS] [SEP]").tokenizer).pads
+
+
+@pytest.mark.parametrize("name", ["[PAD]", "<pad>", "<|pad|>", "<PAD>", "<|padding|>", "{{pad}}"])
+def test_names_of_padding_tokens(name: str) -> None:
+    assert found(word_level(f"[UNK] {name}").tokenizer).padding == 1
+
+
+@pytest.mark.parametrize("name", ["pad", "[NOPAD]", "<pad", "[MASK]"])
+def test_no_names_of_padding_tokens(name: str) -> None:
+    assert found(word_level(f"[UNK] {name}").tokenizer).padding is None
+
+
+def test_a_token_that_is_also_read_cannot_tell_padding() -> None:
+    assert not found(wordpiece("[UNK] [CLS] [SEP]").tokenizer, {"pad_token": "[UNK]"}).pads
+    assert not found(wordpiece("[UNK] [CLS] [SEP]").tokenizer, {"pad_token": "[SEP]"}).pads  # closes every text
+    assert not found(word_level("[UNK]").tokenizer, {"pad_token": "the"}).pads
+    assert not found(word_level(declared=False).tokenizer, {"pad_token": "[PAD]"}).pads  # a word like any other
+    assert found(word_level().tokenizer, {"pad_token": "[PAD]"}).pads
+
+
+def test_the_ends_that_other_files_name() -> None:
+    made = byte_level("<s> <pad> </s>").tokenizer
+    assert (found(made).begin, found(made).end) == (None, None)
+    told = found(made, {"bos_token": "<s>", "eos_token": {"content": "</s>"}})
+    assert (told.begin, told.end) == (0, 2) and told.never_typed == {0, 1, 2}
+
+
+def test_names() -> None:
+    read = parsed(wordpiece().tokenizer)
+    assert name_of(0, read) == "[PAD]" and name_of(5, read) == "the" and name_of(10**6, read) is None
+    assert name_of(2, parsed(unigram().tokenizer)) == "▁the" and name_of(-1, parsed(unigram().tokenizer)) is None
+
+
+# --- which parts are read ---------------------------------------------------------------------------------------------
+
+
+def with_parts(normalizer: Any = None, pre_tokenizer: Any = None) -> str:
+    made = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))
+    if normalizer is not None:
+        made.normalizer = normalizer
+    if pre_tokenizer is not None:
+        made.pre_tokenizer = pre_tokenizer
+    return made.to_str()
+
+
+GPT4 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+
+
+@pytest.mark.parametrize("text", [
+    with_parts(normalizers.Replace(" ", "▁")), with_parts(normalizers.Replace(Regex(" {2,}"), " ")), with_parts(normalizers.Nmt()),
+    with_parts(normalizers.Replace("``", '"')), with_parts(normalizers.Prepend("▁")), with_parts(normalizers.Replace(Regex(r"\s+"), " ")),
+    with_parts(pre_tokenizer=pre_tokenizers.Split("", "isolated")), with_parts(pre_tokenizer=pre_tokenizers.Split(" ", "removed")),
+    with_parts(pre_tokenizer=pre_tokenizers.Split(Regex("."), "isolated")), with_parts(pre_tokenizer=pre_tokenizers.CharDelimiterSplit("-")),
+    with_parts(pre_tokenizer=pre_tokenizers.Split(Regex(r"[.,!?]"), "isolated")),
+    with_parts(pre_tokenizer=pre_tokenizers.Split(Regex(GPT4), "isolated")), with_parts(pre_tokenizer=pre_tokenizers.UnicodeScripts()),
+])
+def test_parts_that_are_read(text: str) -> None:
+    assert parsed_tokenizer(text)["model"]["vocab"] == {"a": 0}
+
+
+@pytest.mark.parametrize(("text", "part"), [
+    (with_parts(normalizers.Replace("a", "aa")), "normalizer 'Replace'"),
+    (with_parts(normalizers.Replace(Regex("a+"), "aa")), "normalizer 'Replace'"),
+    (with_parts(normalizers.Replace("", "a")), "normalizer 'Replace'"),
+    (with_parts(normalizers.Prepend("a" * (MAX_PREPENDED + 1))), "normalizer 'Prepend'"),
+    *((with_parts(pre_tokenizer=pre_tokenizers.Split(Regex(pattern), "isolated")), "pre_tokenizer 'Split'")
+      for pattern in ("(a+)+$", "a*a*b", "(a|a)+", ".*", r"\w+\s+x", "a{9,}{9,}", "[a-z]+[a-z]+")),
+])
+def test_parts_that_could_take_for_ever(text: str, part: str) -> None:
+    with pytest.raises(ValueError, match=f"tokenizer.json has a {part}, which is not supported"):
+        parsed_tokenizer(text)
+
+
+@pytest.mark.parametrize("named", [{"pad_token": 3}, {"pad_token": {"content": None}}, {}])
+def test_other_files_that_say_nothing_of_use(named: dict[str, Any]) -> None:
+    assert found(wordpiece("[UNK] [CLS] [SEP]").tokenizer, named).padding is None
+
+
+@pytest.mark.parametrize("change", [
+    {"added_tokens": None}, {"added_tokens": [1, {"id": "x"}, {"id": True, "content": "a", "special": True}]}, {"padding": 1},
+    {"model": {"type": "WordLevel", "vocab": None}}, {"model": {"type": "Unigram", "vocab": [[], 1], "unk_id": "x"}},
+    {"model": {"type": "WordPiece", "vocab": {"a": "b"}, "unk_token": "a"}},
+])
+def test_a_strange_file_is_left_to_the_library(change: dict[str, Any]) -> None:
+    strange = json.loads(with_parts()) | change
+    told = special_tokens(strange, {"pad_token": "a"})
+    assert told.front == told.back == () and told.unknown in (0, None) and name_of(0, strange) in ("a", None)

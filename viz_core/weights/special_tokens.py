@@ -1,0 +1,201 @@
+"""The special tokens of a published tokenizer: what its tokenizer.json adds around every text, and which token pads.
+
+tokenizer_config.json and special_tokens_map.json, where a folder has them, name the padding token by its text. Only names and
+numbers are read here: a text is read by `Subword`.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from viz_core.language import translate as _
+
+# The parts of the tokenizers of BERT, GPT-2 and their like. Others can run any pattern over the typed text, or make it a
+# thousand times as long.
+PARTS = frozenset({
+    "Sequence", "BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents", "Strip", "Nmt",
+    "BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Punctuation", "Digits", "ByteLevel", "Metaspace",
+    "CharDelimiterSplit", "UnicodeScripts", "TemplateProcessing", "BertProcessing", "RobertaProcessing",
+})
+STEPS = ("normalizer", "pre_tokenizer", "post_processor")
+MAX_PREPENDED = 8  # characters
+
+# Patterns that read a text once: one character, or one again and again; and those of published tokenizers.
+ONE_CLASS = re.compile(r"(?:\\[sSdDwW]|\.|\\p\{\w{1,20}\}|\[[^\[\]]{1,200}\]|[^\\()\[\]{}|?*+.^$])(?:\+|\{\d{1,2},\})?|")
+PUBLISHED = frozenset({
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    r"\w+|[^\w\s]", r"\w+|[^\w\s]+", r"\s|\S+",
+})
+T = TypeVar("T")
+
+_PAD = re.compile(r"[<\[|{(]{1,2}pad(?:ding)?[>\]|})]{1,2}", re.IGNORECASE)
+
+
+class SpecialTokens(NamedTuple):
+    """What a tokenizer does beside the words of a text.
+
+    front, back: the ids that it adds itself before and behind every text. unknown: the id of what it cannot write. padding, begin,
+    end: the ids of its padding token and of what it calls bos_token and eos_token. never_typed: the ids that no typed text has,
+    since the tokenizer keeps them for itself.
+    """
+
+    front: tuple[int, ...]
+    back: tuple[int, ...]
+    unknown: int | None
+    padding: int | None
+    begin: int | None
+    end: int | None
+    never_typed: frozenset[int]
+
+    @property
+    def pads(self) -> bool:
+        """Whether padding can be told by its id: nothing else is read as this token."""
+        return self.padding in self.never_typed and self.padding not in (self.unknown, *self.front, *self.back)
+
+
+def parsed_tokenizer(text: str) -> dict[str, Any]:
+    """tokenizer.json as an object with only known parts. `ValueError`: one sentence."""
+    try:
+        parsed = json.loads(text)
+    except (ValueError, RecursionError):
+        parsed = None
+    if not isinstance(parsed, dict) or not isinstance(parsed.get("model"), dict):
+        raise ValueError(_("tokenizer.json is not a tokenizer in JSON; fetch it again"))
+    for step in STEPS:
+        for part in parts_of(parsed.get(step)):
+            kind = part.get("type")
+            if not isinstance(kind, str) or not (kind in PARTS or _is_safe(kind, part)):
+                raise ValueError(_("tokenizer.json has a {step} {kind!r}, which is not supported; use BERT's or GPT-2's",
+                                   step=step, kind=str(kind)[:40]))
+    return parsed
+
+
+def parts_of(step: Any) -> Iterator[dict[str, Any]]:
+    """A normalizer, pre-tokenizer or post-processor, and what a sequence of them holds."""
+    if not isinstance(step, dict):
+        return
+    yield step
+    for inner in (x for field in ("normalizers", "pretokenizers", "processors") for x in step.get(field) or ()):
+        yield from parts_of(inner)
+
+
+def _is_safe(kind: str, part: Mapping[str, Any]) -> bool:
+    """Whether a part that can do anything does what ends soon and leaves a text as short as it is."""
+    if kind == "Prepend":
+        return isinstance(part.get("prepend"), str) and len(part["prepend"]) <= MAX_PREPENDED
+    if kind not in ("Split", "Replace") or not isinstance(pattern := part.get("pattern"), dict) or len(pattern) != 1:
+        return False
+    form, text = next(iter(pattern.items()))
+    if not isinstance(text, str) or (form == "Regex" and text not in PUBLISHED and not ONE_CLASS.fullmatch(text)):
+        return False
+    content = part.get("content", "")
+    return kind == "Split" or (isinstance(content, str) and bool(text) and len(content) <= (len(text) if form == "String" else 1))
+
+
+# --- What the file says -----------------------------------------------------------------------------------------------
+
+
+def special_tokens(parsed: Mapping[str, Any], *named: Mapping[str, Any]) -> SpecialTokens:
+    """The special tokens of a parsed tokenizer.json. named: tokenizer_config.json and special_tokens_map.json, as far as there are.
+
+    The padding token is what they call pad_token, what tokenizer.json pads with, or else a special token named [PAD], <pad> or so.
+    """
+    declared = [(x["id"], x["content"], x.get("special") is True) for x in _objects(parsed.get("added_tokens"))
+                if _is_id(x.get("id")) and isinstance(x.get("content"), str)]
+    added = {content: id for id, content, __ in declared}
+    special = {content: id for id, content, is_special in declared if is_special}
+
+    def first(token: str, *others: Any) -> int | None:
+        contents = [*(_content(x.get(token)) for x in named), *others]
+        ids = (_id_of(content, added, parsed["model"]) for content in contents if isinstance(content, str))
+        return next((id for id in ids if id is not None), None)
+
+    filled = parsed.get("padding")
+    padding = first("pad_token", filled.get("pad_token") if isinstance(filled, dict) else None, *filter(_PAD.fullmatch, special))
+    front, back = around(parsed.get("post_processor"))
+    return SpecialTokens(front, back, _unknown(added, parsed["model"]), padding, first("bos_token"), first("eos_token"),
+                         frozenset({*special.values(), *front, *back}))
+
+
+def around(post_processor: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The ids that a post-processor adds before and behind every text.
+
+    `ValueError`: one sentence, for one that cannot be read or leaves the text out.
+    """
+    front: list[int] = []
+    back: list[int] = []
+    for part in parts_of(post_processor):
+        try:
+            before, behind = _added(part)
+        except (KeyError, TypeError, IndexError, ValueError):
+            raise ValueError(_("tokenizer.json has a post_processor {kind!r} that cannot be used; save the tokenizer again",
+                               kind=part.get("type"))) from None
+        front, back = before + front, back + behind
+    return tuple(front), tuple(back)
+
+
+def _added(part: Mapping[str, Any]) -> tuple[list[int], list[int]]:
+    """What one post-processor adds; ByteLevel adds nothing."""
+    if part["type"] in ("BertProcessing", "RobertaProcessing"):
+        return [part["cls"][1]], [part["sep"][1]]
+    if part["type"] != "TemplateProcessing":
+        return [], []
+    pieces, known = part["single"], part["special_tokens"]
+    (text,) = (i for i, piece in enumerate(pieces) if "Sequence" in piece)
+    before, behind = ([id for piece in some for id in known[piece["SpecialToken"]["id"]]["ids"]]
+                      for some in (pieces[:text], pieces[text + 1 :]))
+    return before, behind
+
+
+def name_of(id: int, parsed: Mapping[str, Any]) -> str | None:
+    """The token with this id; None where tokenizer.json has none."""
+    for x in _objects(parsed.get("added_tokens")):
+        if x.get("id") == id and isinstance(x.get("content"), str):
+            return str(x["content"])
+    vocabulary = parsed["model"].get("vocab")
+    if isinstance(vocabulary, dict):
+        return next((token for token, other in vocabulary.items() if other == id), None)
+    piece = vocabulary[id] if isinstance(vocabulary, list) and 0 <= id < len(vocabulary) else None
+    return str(piece[0]) if isinstance(piece, Sequence) and piece else None
+
+
+def _unknown(added: Mapping[str, int], model: Mapping[str, Any]) -> int | None:
+    """Unigram names the unknown token by its id, the others by its text."""
+    if model.get("type") == "Unigram":
+        return model["unk_id"] if _is_id(model.get("unk_id")) else None
+    return _id_of(model["unk_token"], added, model) if isinstance(model.get("unk_token"), str) else None
+
+
+def _id_of(content: str, added: Mapping[str, int], model: Mapping[str, Any]) -> int | None:
+    vocabulary = model.get("vocab")
+    if isinstance(vocabulary, dict):
+        found = vocabulary.get(content, added.get(content))
+        return found if _is_id(found) else None
+    pieces = enumerate(vocabulary) if isinstance(vocabulary, list) and content not in added else ()
+    return added.get(content, next((i for i, piece in pieces if isinstance(piece, list) and piece[:1] == [content]), None))
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    return (x for x in (value if isinstance(value, list) else ()) if isinstance(x, dict))
+
+
+def _content(token: Any) -> Any:
+    """The text of a token, which older files write as an object."""
+    return token.get("content") if isinstance(token, dict) else token
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def guarded(call: Callable[[], T], problem: str) -> T:
+    """The result of a call to the library, whose exceptions and panics on a bad file become a `ValueError`."""
+    try:
+        return call()
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise ValueError(f"{problem}: {str(error)[:100]}") from None
