@@ -367,16 +367,16 @@ def checkpoints() -> Iterator[Checkpoint]:
     yield Checkpoint("gpt2-ids-unsaid", GPT, byte_level, change=unsaid("bos_token_id", "eos_token_id"))
     yield Checkpoint("gpt2-ids-null-words", GPT, partial(wordpiece, bos_token_id=None, eos_token_id=None))
     # What cannot be opened
-    yield Checkpoint("bert-of-a-decoder", "BertLMHeadModel", wordpiece, {"is_decoder": True}, refused="is_decoder=True")
+    yield Checkpoint("bert-of-a-decoder", "BertLMHeadModel", wordpiece, {"is_decoder": True}, refused="is_decoder=true")
     yield Checkpoint("bert-relative", BERT, wordpiece, change=said(position_embedding_type="relative_key"),
-                     refused="position_embedding_type='relative_key'")
+                     refused='position_embedding_type="relative_key"')
     yield Checkpoint("bert-more-tokens", BERT, partial(with_more, wordpiece, AddedToken("qqq"), special=False), {"vocab_size": 40},
                      refused=r"tokenizer\.json has ids up to \d+, and the model has 40 words")
     yield Checkpoint("gpt2-by-layer", GPT, partial(byte_level, **END0), {"scale_attn_by_inverse_layer_idx": True},
-                     refused="scale_attn_by_inverse_layer_idx=True")
+                     refused="scale_attn_by_inverse_layer_idx=true")
     yield Checkpoint("bert-slow", BERT, wordpiece, change=without("tokenizer.json"), refused="there is no tokenizer.json")
     yield Checkpoint("bert-whole-numbers", BERT, wordpiece, change=integers, refused="holds I8 numbers")
     yield Checkpoint("bert-lfs", BERT, wordpiece, change=lfs_pointer, refused="Git LFS")
-    yield Checkpoint("bert-mish", BERT, wordpiece, {"hidden_act": "mish"}, refused="hidden_act='mish'")
+    yield Checkpoint("bert-mish", BERT, wordpiece, {"hidden_act": "mish"}, refused='hidden_act="mish"')
     yield Checkpoint("bert-pattern", BERT, partial(word_level, pre=pre_tokenizers.Split(Regex("(a+)+$"), "isolated")),
                      refused="a pre_tokenizer 'Split', which is not supported")

@@ -25,23 +25,33 @@ SECONDS = 0.004  # in which a small model writes a word and keeps its logits, ro
 @dataclass(frozen=True, slots=True)
 class Beginning:
     """What the decoder of this run reads before it writes. item: the sentence. source: the ids of the encoder, None without one.
-    target: the ids of the decoder, <bos> first. labels: what the run's target goes on with at each place, <eos> last."""
+    target: the ids of the decoder, <bos> first. labels: what the run's target goes on with at each place, <eos> last; where a model
+    has no <bos> or no <eos>, without it. opened: the ids in front of the typed ones, 1 or 0."""
 
     item: int
     source: tuple[int, ...] | None
     target: tuple[int, ...]
     labels: tuple[int, ...]
+    opened: int = 1
+
+    @property
+    def words(self) -> int:
+        """The typed words, in tokens."""
+        return len(self.target) - self.opened
 
     def start(self) -> tuple[int, ...]:
         """What is read before the first word is written: with an encoder <bos> alone, else a part of the typed text."""
-        return self.target[: 1 + self.given()]
+        return self.target[: self.opened + self.given()]
 
     def given(self) -> int:
-        """The typed words that are given: as many as the link says, as far as there are any; half of them where it does not."""
+        """The typed words that are given: as many as the link says, as far as there are any; half of them where it does not.
+
+        A model without <bos> needs one word to go on from.
+        """
         if self.source is not None:
             return 0
-        words, asked = len(self.target) - 1, view("write_from")
-        return words // 2 if asked < 0 else min(asked, words)
+        asked = view("write_from")
+        return max(1 - self.opened, self.words // 2 if asked < 0 else min(asked, self.words))
 
 
 def beginning(lab: Lab) -> Beginning | None:
@@ -50,7 +60,8 @@ def beginning(lab: Lab) -> Beginning | None:
         return None
     capture, item = lab.capture, lab.item(lab.capture)
     rows = {side: _ids(capture, side, item) for side in ("source", "target", "labels") if f"ids.{side}" in capture}
-    return Beginning(item, rows.get("source"), rows["target"], rows["labels"])
+    opened = 0 if lab.tokenizers["target"].bos_id is None else 1
+    return Beginning(item, rows.get("source"), rows["target"], rows["labels"], opened)
 
 
 def _ids(capture: Capture, side: str, item: int) -> tuple[int, ...]:

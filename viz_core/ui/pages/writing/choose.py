@@ -51,7 +51,7 @@ def choose(lab: Lab, begun: Beginning) -> None:
                key="write_choice", on_step=go, code=lambda: snippets.chosen(lab, begun, how, at))
     moves(len(trail.ids), named(name(trail.ids[at])))
     lengths(begun)
-    st.caption(end_words(trail, how, lab.config.max_len))
+    st.caption(end_words(trail, how, lab.config.max_len, lab.tokenizers["target"].eos_id is not None))
     _attended(lab, begun, how, trail, at)
     player(len(trail.ids))
 
@@ -80,12 +80,12 @@ def lengths(begun: Beginning) -> None:
     """What the text begins with and how long it may become, in a row below the picture."""
     with st.container(horizontal=True, key="write_lengths"):
         view_widget(st.number_input, "write_most", _("max_new_tokens"), width=200)
-        if begun.source is None and len(begun.target) > 1:
-            bounded(st.number_input, "write_from", _("Given words"), len(begun.target) - 1, least=-1, width=200,
+        if begun.source is None and begun.words:
+            bounded(st.number_input, "write_from", _("Given words"), begun.words, least=-1, width=200,
                     help=_("The typed words that the model reads before it writes; −1: half of them."))
 
 
-def candidates(trail: Trail, at: int, how: Strategy, name: Callable[[int], str], eos_id: int) -> Choice:
+def candidates(trail: Trail, at: int, how: Strategy, name: Callable[[int], str], eos_id: int | None) -> Choice:
     """The candidates of one step, as the strategy looks at them."""
     if isinstance(how, Beam) and trail.search is not None:
         return searched(trail.search.steps, at, how, trail.ids, name, eos_id)
@@ -106,8 +106,11 @@ def title(trail: Trail, at: int, how: Strategy, name: Callable[[int], str]) -> s
     return said
 
 
-def end_words(trail: Trail, how: Strategy, max_len: int) -> str:
-    """The probability of the whole text, and why it ends. max_len: the rows of the position table, where there is one."""
+def end_words(trail: Trail, how: Strategy, max_len: int, has_eos: bool = True) -> str:
+    """The probability of the whole text, and why it ends. max_len: the rows of the position table, where there is one.
+
+    has_eos: whether the model has a token that ends a text.
+    """
     total = float(trail.logprobs.sum())
     said = [_("The log-probability of the whole text is {total}, the sum over its tokens.", total=rounded(total, 4))]
     most = longest()
@@ -116,6 +119,8 @@ def end_words(trail: Trail, how: Strategy, max_len: int) -> str:
                       max_len=max_len))
     elif not trail.ended:
         said.append(_("It stops because it has reached max_new_tokens = {most}.", most=most))
+    if not has_eos:
+        said.append(_("This model has no token that ends a text, so it always writes up to the limit."))
     if isinstance(how, Greedy):
         said.append(_("Greedy takes the largest logit of each step; another text may have a larger sum."))
     return " ".join(said)

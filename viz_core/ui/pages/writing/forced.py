@@ -36,6 +36,10 @@ def forced(lab: Lab, begun: Beginning) -> None:
     place, rail = beside(RAIL)
     with rail:
         labels = _truth(lab, begun)
+        if not labels:
+            place.info(_("All typed tokens are given, and this model has no token that ends a text, so no true token is left to "
+                         "compare. Give it fewer words in the section Choose, or type a longer text."))
+            return
         slip = bounded(st.number_input, "write_slip", _("Slip at token"), len(labels) - 1, least=-1, help=_(
             "At this token the model is made to write its second choice. 0: it never slips; −1: it slips at the second token, "
             "unless it goes wrong by itself."))
@@ -56,14 +60,14 @@ def forced(lab: Lab, begun: Beginning) -> None:
 
 
 def _truth(lab: Lab, begun: Beginning) -> tuple[int, ...]:
-    """The ids of the true sentence behind the start, <eos> last; with an encoder a text box says it."""
+    """The ids of the true sentence behind the start, <eos> last where the model has one; with an encoder a text box says it."""
     if begun.source is None:
-        return begun.labels[begun.given() :][:MAX_WRITTEN]
+        return begun.labels[len(begun.start()) - 1 :][:MAX_WRITTEN]
     text = view_widget(st.text_input, "write_true", _("True sentence"), placeholder=_example_target(lab),
                        help=_("Empty: the target of this run, or the example's own translation.")) or _example_target(lab)
     reader = lab.named(begun.item)["target"]
     ids = reader.read(text)[1] if text.strip() and lab.setup.tokenizer != "ids" else []
-    labels = (*ids, reader.eos_id) if ids else begun.labels
+    labels = (*ids, *reader.around[1]) if ids else begun.labels
     if len(labels) > MAX_WRITTEN:
         st.caption(_("Only the first {most} tokens are compared.", most=MAX_WRITTEN))
     return labels[:MAX_WRITTEN]
