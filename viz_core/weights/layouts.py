@@ -189,14 +189,15 @@ DISTILBERT = Layout(
 def gpt2(raw: Settings) -> TransformerConfig:
     """A Pre-LN decoder with a final norm and a head without bias.
 
-    Its one special token, <|endoftext|>, opens a text, closes it and fills shorter ones up. A padding mask would hide
-    the opening one as well, so there is none: under the causal mask no token sees the padding on its right anyway.
+    Its one special token, <|endoftext|>, opens a text, closes it and fills shorter ones up, so that only the length of a
+    sentence tells its padding. No mask hides it: under the causal mask no token sees the padding on its right anyway.
     """
     return TransformerConfig(
         architecture="decoder-only", norm="pre", position="learned", scale_embedding=False, head_bias=False,
         d_model=size(raw, "n_embd"), n_heads=size(raw, "n_head"), n_decoder_layers=size(raw, "n_layer"),
         d_ff=raw.get("n_inner"), max_len=size(raw, "n_positions"),
-        target_vocab_size=size(raw, "vocab_size"), target_pad_id=gpt2_ends(raw)[1], mask_target_padding=False,
+        target_vocab_size=size(raw, "vocab_size"), target_pad_id=gpt2_ends(raw)[1], padding_from="lengths",
+        mask_target_padding=False,
         activation=activation(raw, "activation_function", "gelu_new"), norm_eps=raw.get("layer_norm_epsilon", 1e-5),
         scale_scores=raw.get("scale_attn_weights", True), tie_output=raw.get("tie_word_embeddings", True),
         dropout=raw.get("resid_pdrop", 0.1), dropout_sites=("embedding", "weights", "sublayer"),
