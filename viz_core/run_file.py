@@ -79,6 +79,7 @@ def open_run(path: str | Path) -> Capture:
         found = Capture(config, arrays, told["tokens"], told["carried"], is_token=is_token, seed=told["seed"],
                         device=told["device"], milliseconds=told["milliseconds"])
         wrong = [name for name in found if list(found.stage(name).axes) != told["axes"][name] or _misshapen(found, name)]
+        wrong += [f"is_token of {side}" for side, x in is_token.items() if x.shape != np.shape(told["tokens"][side])]
     except (OSError, KeyError, TypeError, ValueError, AttributeError, BadZipFile, SafetensorError) as error:
         why = type(error).__name__
         raise Problem(f"{path.name} is no run that was saved here ({why}); save it again.", "run_file", name=path.name) from None

@@ -362,7 +362,7 @@ def unsqueezed(model: Transformer, batch: Batch, item: int, length: int | None =
     """The attention of Chapter 3 (004) in the first layer of the stack that a causal mask acts on, for `length` tokens."""
     side = read_side(model.config)
     path = f"{STACKS[side]}.layers.0.self_attn"
-    widths = {name: length if name == side else None for name in model.config.sides}
+    widths: dict[str, int | None] = {name: length if name == side else None for name in model.config.sides}
     ids, known = ({name: x[name][:, :width] for name, width in widths.items()}
                   for x in (batch.ids, batch.tokens_known(model.config)))
     cut = Batch(ids, batch.tokens, batch.carried, known)
