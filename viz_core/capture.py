@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,17 +20,19 @@ class Capture(Mapping[str, np.ndarray]):
     """The recorded stages of one run, in execution order.
 
     `capture[name]` is a read-only array with the axes of `capture.stage(name)`; `tokens` and `grad` are methods.
-    Sides are "source", "target" (the decoder's input) and "labels" (the answers).
+    Sides are "source", "target" (the decoder's input) and "labels" (the answers). is_token: see the method of that name; a side
+    that is left out is told by its ids.
     """
 
     def __init__(
         self, config: TransformerConfig, arrays: Mapping[str, np.ndarray], tokens: Mapping[str, Sequence[Sequence[str]]],
-        carried: Sequence[Sequence[str]] = (), *,
+        carried: Sequence[Sequence[str]] = (), *, is_token: Mapping[str, np.ndarray] = MappingProxyType({}),
         grads: Mapping[str, np.ndarray] | None = None, seed: int = 0, device: str = "cpu", milliseconds: float = 0.0,
     ) -> None:
         self.config, self.seed, self.device, self.milliseconds = config, seed, device, milliseconds
         self._arrays = {name: _frozen(x) for name, x in arrays.items()}
         self._grads = None if grads is None else {name: _frozen(x) for name, x in grads.items()}
+        self._is_token = {side: _frozen(x) for side, x in is_token.items()}
         self._shaped: dict[str, Stage] = {}
         self._tokens = {side: tuple(map(tuple, rows)) for side, rows in tokens.items()}
         self._carried = tuple(map(tuple, carried))
@@ -59,10 +62,21 @@ class Capture(Mapping[str, np.ndarray]):
 
     def ids(self, side: Side, item: int = 0) -> list[int]:
         """The ids of one sentence of a side without the padding behind it; where it is all padding, the first one."""
-        ids: list[int] = self[f"ids.{side}"][item].tolist()
-        while len(ids) > 1 and ids[-1] == self.config.pad_id(side):
-            ids.pop()
+        ids: list[int] = self[f"ids.{side}"][item, : max(1, self.length(side, item))].tolist()
         return ids
+
+    def is_token(self, side: str) -> np.ndarray:
+        """bool [B, T]: which positions of a side hold a token and no padding.
+
+        Of typed text the length of each sentence tells it, of id lists `TransformerConfig.find_tokens`.
+        """
+        known = self._is_token.get(side)
+        found: np.ndarray = self.config.find_tokens(side, self[f"ids.{side}"]) if known is None else known
+        return found
+
+    def length(self, side: str, item: int = 0) -> int:
+        """How many positions of one sentence of a side there are up to its last token, without the padding behind it."""
+        return 1 + int(np.max(np.nonzero(self.is_token(side)[item])[0], initial=-1))
 
     def tokens(self, side: Side | str) -> list[list[str]]:
         """The tokens of every sentence of a side, padding shown: B lists of equal length."""

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from viz_core.activations import ACTIVATIONS
 from viz_core.position_schemes import SCHEMES, Position, PositionScheme
@@ -20,6 +20,7 @@ StackName = Literal["encoder", "decoder"]
 Architecture = Literal["encoder-decoder", "encoder-only", "decoder-only"]
 Norm = Literal["post", "pre", "none"]
 EmptyRow = Literal["zero", "softmax"]
+PaddingFrom = Literal["ids", "lengths"]
 Init = Literal["xavier_uniform", "xavier_normal", "torch"]
 DropoutSite = Literal["embedding", "weights", "ffn", "sublayer"]
 
@@ -29,6 +30,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "norm": get_args(Norm),
     "position": tuple(SCHEMES),
     "empty_row": get_args(EmptyRow),
+    "padding_from": get_args(PaddingFrom),
     "init": get_args(Init),
 }
 # Values that had another name in November 2026, by field: links, cards and notebooks that hold the old name still open.
@@ -83,6 +85,7 @@ class TransformerConfig:
     target_vocab_size: int = 1000
     source_pad_id: int = 0
     target_pad_id: int = 0
+    padding_from: PaddingFrom = "ids"  # what tells padding: an id that is the pad id, or the length of each sentence
     zero_pad_embedding: bool = False
     n_segments: int = 0  # rows of BERT's segment table
     head: bool = True  # an encoder-only model's vocabulary logits
@@ -201,6 +204,17 @@ class TransformerConfig:
     def pad_id(self, side: Side) -> int:
         """The id that fills shorter sentences of a side."""
         return self.source_pad_id if side == "source" else self.target_pad_id
+
+    def find_tokens(self, side: str, ids: Any) -> Any:
+        """Which ids of "source", "target" or "labels" are no padding, where nothing but the ids is known: bool in their shape.
+
+        ids: an array or a tensor. As the documents tell padding (`ne` in document 002); all of them where only the length of a
+        sentence tells it.
+        """
+        if self.padding_from == "lengths":
+            return ids == ids
+        vocabulary = self.output_side if side == "labels" else side
+        return ids != (self.source_pad_id if vocabulary == "source" else self.target_pad_id)
 
     def masks_padding(self, side: Side) -> bool:
         """Whether the padding of a side is masked where it is a key."""

@@ -32,12 +32,22 @@ class Batch:
     """Padded ids [B, T] of each side and the tokens they stand for; a side that the architecture lacks is absent.
 
     Sides: "source", "target" (the decoder's input) and "labels" (the answers). carried: of each sentence the unknown words in
-    the slots of its vocabularies, the first one in <1>; empty where a vocabulary has no slots.
+    the slots of its vocabularies, the first one in <1>; empty where a vocabulary has no slots. is_token: which ids are no
+    padding, bool [B, T] a side; `TransformerConfig.find_tokens` tells it of a side that is left out.
     """
 
     ids: dict[str, np.ndarray]
     tokens: dict[str, list[list[str]]]
     carried: list[tuple[str, ...]] = field(default_factory=list)
+    is_token: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def tokens_known(self, config: TransformerConfig) -> dict[str, np.ndarray]:
+        """`is_token` of every side, bool [B, T] each."""
+        return {side: config.find_tokens(side, ids) for side, ids in self.ids.items()} | self.is_token
+
+    def length(self, config: TransformerConfig, side: str, item: int) -> int:
+        """How many ids of one sentence of a side there are up to its last token, without the padding behind it."""
+        return 1 + int(np.max(np.nonzero(self.tokens_known(config)[side][item])[0], initial=-1))
 
 
 def build(config: TransformerConfig, seed: int = 0, device: str = "cpu") -> Transformer:
@@ -99,15 +109,17 @@ def trace(
     keep_freed_pages()
     device = next(model.parameters()).device
     ids = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}  # a copy: the capture is frozen
+    is_token = batch.tokens_known(model.config)
     tracer = Tracer(keep=keep, edit=tap, grads=grads)
     start = time.perf_counter()
     with torch.enable_grad() if grads else torch.inference_mode():
-        out = model(ids.get("source"), ids.get("target"), ids.get("labels"), tap=tracer)
+        out = model(ids.get("source"), ids.get("target"), ids.get("labels"), tap=tracer,
+                    is_token={side: torch.tensor(x, device=device) for side, x in is_token.items()})
         gradients = tracer.gradients(out.loss) if grads else None
     arrays = tracer.arrays()
     milliseconds = 1000 * (time.perf_counter() - start)
     return Capture(
-        model.config, arrays, batch.tokens, batch.carried, grads=gradients, seed=seed, device=device.type,
+        model.config, arrays, batch.tokens, batch.carried, is_token=is_token, grads=gradients, seed=seed, device=device.type,
         milliseconds=milliseconds,
     )
 
@@ -126,21 +138,25 @@ def prepare(
     A decoder predicts the target's tokens, after typed text also <eos>; its input is the same shifted right behind
     <bos>. A decoder-only model reads the source where only that is given. An encoder with a head predicts its own
     next token; a side that the architecture lacks is not read. Unknown words that slots carry have the same slots on
-    both sides: those of the source come first, then further ones of the target.
+    both sides: those of the source come first, then further ones of the target. Of typed text, what is behind a sentence's
+    length is padding; of an id list, what `TransformerConfig.find_tokens` says.
     """
     sides = tokenizers(config, tokenizer) if isinstance(tokenizer, str) else tokenizer
     batch = Batch({}, {})
     if config.has_encoder:
         tok = sides["source"]
-        rows = _read(batch, "source", tok, _sentences("source", source, config))
+        given = _sentences("source", source, config)
+        rows = _read(batch, "source", tok, given)
+        _mark_tokens(config, batch, "source", given, rows)
         if config.head and not config.has_decoder:
             words = batch.tokens["source"]
             batch.ids["labels"] = pad([[*row[1:], tok.pad_id] for row in rows], tok.pad_id)
             batch.tokens["labels"] = [[*row[1:], "<pad>"] for row in words]
+            _mark_tokens(config, batch, "labels", given, [row[1:] for row in rows])
     if config.has_decoder:
         tok = sides["target"]
-        given = source if target is None and not config.has_encoder else target
-        rows = _read(batch, "labels", tok, _sentences("target", given, config), end=[tok.eos_id])
+        given = _sentences("target", source if target is None and not config.has_encoder else target, config)
+        rows = _read(batch, "labels", tok, given, end=[tok.eos_id])
         if config.has_encoder and len(rows) != len(batch.ids["source"]):
             sources = len(batch.ids["source"])
             raise Problem(_("target has {n_rows} sentences and source has {sources}; give one target for each source.",
@@ -151,7 +167,19 @@ def prepare(
         batch.tokens["target"] = [
             _padded([begin, *words[: len(row) - 1]], len(words)) for row, words in zip(rows, answers, strict=True)
         ]
+        for side in ("target", "labels"):
+            _mark_tokens(config, batch, side, given, rows)
     return batch
+
+
+def _mark_tokens(
+    config: TransformerConfig, batch: Batch, side: str, given: Sequence[Sentence], rows: Sequence[Sequence[int]],
+) -> None:
+    """Add to the batch which ids of a side are no padding. given: the sentences of its rows, of which typed ones end at a row's."""
+    ids = batch.ids[side]  # [B, T]
+    within = np.arange(ids.shape[1]) < np.array([len(row) for row in rows])[:, None]  # [B, T]
+    typed = np.array([isinstance(sentence, str) for sentence in given])[:, None]  # [B, 1]
+    batch.is_token[side] = within & (typed | config.find_tokens(side, ids))
 
 
 def _sentences(side: str, given: Sequence[Sentence] | None, config: TransformerConfig) -> Sequence[Sentence]:
@@ -163,6 +191,8 @@ def _sentences(side: str, given: Sequence[Sentence] | None, config: TransformerC
         raise Problem(_("{side} has {n_given} sentences; give at most {max_sentences}.",
                         side=side, n_given=len(given), max_sentences=MAX_SENTENCES),
                       "sentences", side=side, count=len(given), limit=MAX_SENTENCES)
+    if side == config.input_side and all(isinstance(s, str) and not s.strip() for s in given):
+        raise Problem(_("There is nothing to read yet: type a sentence."), "no_text")
     return given
 
 
@@ -243,8 +273,7 @@ def switched(model: Transformer, config: TransformerConfig, added: Mapping[str, 
 
 
 def _has_answers(config: TransformerConfig, batch: Batch) -> bool:
-    pad_id = config.pad_id(config.output_side)
-    return "labels" in batch.ids and bool((batch.ids["labels"] != pad_id).any())
+    return "labels" in batch.ids and bool(batch.tokens_known(config)["labels"].any())
 
 
 def _placed(config: TransformerConfig, seed: int, weights: Transformer | None, device: str) -> Transformer:

@@ -34,6 +34,7 @@ def about(capture: Capture, setup: str = "") -> dict[str, Any]:
         "milliseconds": capture.milliseconds, "config": asdict(capture.config),
         "tokens": {side: capture.tokens(side) for side in capture.sides},
         "carried": [list(capture.carried(i)) for i in range(capture.n_sentences)],
+        "is_token": {side: capture.is_token(side).tolist() for side in capture.sides},
         "axes": {name: list(capture.stage(name).axes) for name in capture},
     }
 
@@ -74,9 +75,11 @@ def open_run(path: str | Path) -> Capture:
         arrays, text = _read(path, _kind(path))
         told = json.loads(text)
         config = TransformerConfig(**_tuples(told["config"]))
-        found = Capture(config, arrays, told["tokens"], told["carried"], seed=told["seed"], device=told["device"],
-                        milliseconds=told["milliseconds"])
+        is_token = {side: np.array(rows, dtype=bool) for side, rows in told.get("is_token", {}).items()}  # older files have none
+        found = Capture(config, arrays, told["tokens"], told["carried"], is_token=is_token, seed=told["seed"],
+                        device=told["device"], milliseconds=told["milliseconds"])
         wrong = [name for name in found if list(found.stage(name).axes) != told["axes"][name] or _misshapen(found, name)]
+        wrong += [f"is_token of {side}" for side, x in is_token.items() if x.shape != np.shape(told["tokens"][side])]
     except (OSError, KeyError, TypeError, ValueError, AttributeError, BadZipFile, SafetensorError) as error:
         why = type(error).__name__
         raise Problem(f"{path.name} is no run that was saved here ({why}); save it again.", "run_file", name=path.name) from None

@@ -1,6 +1,7 @@
 """The terms behind a cell: they are the recorded numbers, they rebuild the cell, and a changed number changes it."""
 
 import math
+import operator
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -231,7 +232,7 @@ def oracle(part: Any, found: Arithmetic, capture: Capture) -> float:
             return entry.value
         case Logic(factors):
             for f in factors:
-                holds = f.left.value != f.right.value if f.relation == "≠" else f.left.value <= f.right.value
+                holds = {"≠": operator.ne, "≤": operator.le, "<": operator.lt}[f.relation](f.left.value, f.right.value)
                 assert f.true == holds
             return float(all(f.true for f in factors))
         case Choice(condition, when_true, when_false):

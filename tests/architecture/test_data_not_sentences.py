@@ -19,7 +19,7 @@ SENTENCE = re.compile(rf"(?<![\w.(]){WORD}[,;:]? [a-z’'-]{{2,}}[,;:]? [a-z’'
 ROLES = {
     "the mask allows it", "the attention’s output", "the feed-forward output", "the layer’s input", "the next word’s id",
     "label {at}, one position earlier", "key is not later", "the dot product", "the residual stream",
-    "the token's number in the vocabulary", "1, nothing is masked", "the stack’s learned number",
+    "the token's number in the vocabulary", "tokens of the sentence", "1, nothing is masked", "the stack’s learned number",
 }
 
 

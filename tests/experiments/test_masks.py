@@ -161,7 +161,7 @@ def test_appended_padding_changes_no_word_unless_it_is_unmasked(architecture: st
         if not config.has_decoder:
             given, longer = {"source": given["source"]}, {"source": longer["source"]}
         n = given["target" if config.has_decoder else "source"].shape[1]
-        return float(np.abs(hidden(model, longer)[:, :n] - hidden(model, given)).max())
+        return float(np.abs(hidden(model, Batch(longer, {}))[:, :n] - hidden(model, Batch(given, {}))).max())
 
     assert moved() < FLOAT
     assert moved(causal=False, mask_source_padding=False, mask_target_padding=False) > 1e-3
@@ -335,7 +335,9 @@ def test_where_t_is_the_number_of_heads_it_leaks(heads: int) -> None:
     assert found.answer == "" and found.weights is not None and found.future is not None
     cut = copy.deepcopy(batch)
     cut.ids["target"] = cut.ids["target"][:, :heads]
+    cut.is_token["target"] = cut.is_token["target"][:, :heads]
     cut.ids.pop("labels")
+    cut.is_token.pop("labels")
     capture = trace(model, cut)
     q, k, v = (torch.tensor(capture[f"{DECODER}.{leaf}"]) for leaf in "qkv")
     look_ahead = torch.triu(torch.ones((heads, heads)), diagonal=1).bool()

@@ -34,7 +34,9 @@ def rows(x: str) -> Tensor:
 
 def test_parts() -> None:
     assert torch.equal(causal_mask(4)[0, 0], rows("1000 1100 1110 1111"))
-    assert torch.equal(padding_mask(torch.tensor([[3, 4, 1, 1], [5, 0, 6, 1]]), 1)[:, 0, 0], rows("1100 1110"))
+    ids = torch.tensor([[3, 4, 1, 1], [5, 0, 6, 1]])
+    assert torch.equal(padding_mask(small(source_pad_id=1).find_tokens("source", ids))[:, 0, 0], rows("1100 1110"))
+    assert torch.equal(padding_mask(small(padding_from="lengths").find_tokens("source", ids))[:, 0, 0], rows("1111 1111"))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ The formulas here are written from the literature, one per leaf, without a look 
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 from zlib import crc32
@@ -28,6 +29,7 @@ from viz_core.stages import Stage, plan, stages
 from viz_core.text import Tokenizer
 
 Array = np.ndarray
+Lengths = Mapping[str, Sequence[int]]  # the tokens of each sentence of "source", "target" and "labels"
 ARCHITECTURES = ("encoder-decoder", "encoder-only", "decoder-only")
 NORMS = ("post", "pre", "none")
 POSITIONS = tuple(SCHEMES)
@@ -44,6 +46,8 @@ SWITCHES: list[dict[str, Any]] = [
     EMPTY_ROWS | {"empty_row": "softmax"}, {"mask_fill": 0.5}, {"mask_fill": -1e20, "empty_row": "softmax"},
     {"source_pad_id": 2, "target_pad_id": 1}, {"zero_pad_embedding": True}, {"tie_output": True, "head_bias": False},
     {"attention_bias": False, "ffn_bias": False}, {"dropout_sites": ("embedding", "embedding", "weights", "ffn", "sublayer")},
+    {"padding_from": "lengths"}, {"padding_from": "lengths"} | EMPTY_ROWS,
+    {"padding_from": "lengths", "source_pad_id": 5, "target_pad_id": 4},
     {"init": "torch"}, {"init": "xavier_normal"}, {"n_encoder_layers": 0, "n_decoder_layers": 1},
     {"n_encoder_layers": 1, "n_decoder_layers": 0},
 ]
@@ -149,18 +153,23 @@ def bias(c: TransformerConfig, x: Array) -> Array:
     return -np.array(slopes(c.n_heads))[None, :, None, None] * np.abs(t[:, None] - t[None, :])
 
 
-def loss(c: TransformerConfig, logits: Array, labels: Array) -> Array:
-    answers = labels != (c.target_pad_id if c.has_decoder else c.source_pad_id)
+def loss(c: TransformerConfig, logits: Array, labels: Array, lengths: Lengths) -> Array:
+    if c.padding_from == "lengths":
+        answers = np.arange(labels.shape[1]) < np.array(lengths["labels"])[:, None]
+    else:
+        answers = labels != (c.target_pad_id if c.has_decoder else c.source_pad_id)
     b, t = np.nonzero(answers)
     top = logits.max(-1)
     log_sum = top + np.log(np.exp(logits - top[..., None]).sum(-1))
     return np.array((log_sum[b, t] - logits[b, t, labels[b, t]]).mean()) if len(b) else np.array(np.nan)
 
 
-def target(c: TransformerConfig, labels: Array) -> Array:
+def target(c: TransformerConfig, labels: Array, lengths: Lengths) -> Array:
     """Behind <bos>, shifted right; nothing is fed where nothing is asked."""
     bos = np.full_like(labels[:, :1], Tokenizer("word", c.target_vocab_size, c.target_pad_id).bos_id)
-    return np.where(labels == c.target_pad_id, c.target_pad_id, np.concatenate([bos, labels[:, :-1]], axis=1))
+    behind = np.arange(labels.shape[1]) >= np.array(lengths["labels"])[:, None]
+    return np.where(behind if c.padding_from == "lengths" else labels == c.target_pad_id, c.target_pad_id,
+                    np.concatenate([bos, labels[:, :-1]], axis=1))
 
 
 def used_mask(c: TransformerConfig, name: str, inputs: dict[str, Array]) -> Array:
@@ -178,7 +187,6 @@ def used_mask(c: TransformerConfig, name: str, inputs: dict[str, Array]) -> Arra
 
 Formula = Callable[..., Array]  # (config, module, *inputs in the declared order)
 FORMULAS: dict[tuple[str, str], Formula] = {
-    ("ids", "target"): lambda c, m, y: target(c, y),
     ("ids", "labels"): lambda c, m, x: np.concatenate([x[:, 1:], np.full_like(x[:, :1], c.source_pad_id)], axis=1),
     ("masks", "source_padding"): lambda c, m, x: (x != c.source_pad_id)[:, None, None, :],
     ("masks", "target_padding"): lambda c, m, x: (x != c.target_pad_id)[:, None, None, :],
@@ -216,7 +224,6 @@ FORMULAS: dict[tuple[str, str], Formula] = {
     ("layer", "resid_post"): lambda c, m, *terms: sum(terms),
     ("top", "logits"): lambda c, m, x: linear(x, m.head),
     ("top", "probs"): lambda c, m, x: softmax(x),
-    ("top", "loss"): lambda c, m, x, y: loss(c, x, y),
 }
 
 
@@ -229,12 +236,24 @@ def kind(prefix: str) -> str:
     return {"": "top", "self_attn": "attn", "cross_attn": "attn", "encoder": "stack", "decoder": "stack"}.get(last, last)
 
 
-def recomputed(model: Transformer, capture: Capture, stage: Stage) -> Array | None:
-    """The stage from its declared inputs; None for what a person typed."""
+# What the lengths of the sentences tell, where no id does: (config, lengths, *inputs).
+OF_LENGTHS: dict[str, Callable[..., Array]] = {
+    "ids.target": lambda c, lengths, y: target(c, y, lengths), "loss": lambda c, lengths, x, y: loss(c, x, y, lengths),
+}
+
+
+def recomputed(model: Transformer, capture: Capture, stage: Stage, lengths: Lengths) -> Array | None:
+    """The stage from its declared inputs, and from the lengths of the sentences; None for what a person typed."""
     config = capture.config
     inputs = {i: x.astype(float) if (x := capture[i]).dtype == np.float32 else x for i in stage.inputs}
+    if stage.name.endswith("_padding") and config.padding_from == "lengths":
+        assert not inputs
+        side = stage.sides["S"]
+        return (np.arange(capture[stage.name].shape[-1]) < np.array(lengths[side])[:, None])[:, None, None, :]
     if not inputs:
         return None
+    if stage.name in OF_LENGTHS:
+        return OF_LENGTHS[stage.name](config, lengths, *inputs.values())
     if stage.prefix == "masks" and stage.leaf in ("source", "target", "cross"):
         return np.broadcast_to(used_mask(config, stage.leaf, inputs), stage.shape or ())  # a part may say nothing of t
     module = None if stage.prefix in ("ids", "masks") else model.get_submodule(stage.prefix)
@@ -244,9 +263,15 @@ def recomputed(model: Transformer, capture: Capture, stage: Stage) -> Array | No
     return FORMULAS[kind(stage.prefix), stage.leaf](config, module, *inputs.values())
 
 
-def check_every_stage(model: Transformer, capture: Capture) -> None:
+def of_rows(config: TransformerConfig, source: Sequence[Sequence[object]], answers: Sequence[Sequence[object]]) -> Lengths:
+    """The lengths of sentences of ids or words; an encoder's last token has no answer."""
+    read, said = [len(row) for row in source], [len(row) for row in answers]
+    return {"source": read, "target": said, "labels": said if config.has_decoder else [n - 1 for n in read]}
+
+
+def check_every_stage(model: Transformer, capture: Capture, lengths: Lengths) -> None:
     for name in capture:
-        expected = recomputed(model, capture, capture.stage(name))
+        expected = recomputed(model, capture, capture.stage(name), lengths)
         if expected is None:
             assert name in ("ids.source", "ids.labels"), f"{name} declares no inputs"
         else:
@@ -288,24 +313,27 @@ def test_declared_and_recomputed(config: TransformerConfig) -> None:
     model = unlike_identity(build(config, seed=3))
     capture = run(config, SOURCE, TARGET if config.has_decoder else None, weights=model, device="cpu")
     check_declarations(model, capture)
-    check_every_stage(model, capture)
+    check_every_stage(model, capture, of_rows(config, SOURCE, TARGET))
 
 
 @given(configs(), batches())
 def test_any_config(config: TransformerConfig, batch: tuple[list[list[int]], list[list[int]]]) -> None:
     source, answers = batch
-    pad = config.target_pad_id  # typed among the answers, it could not be told from padding
-    answers = [[x + (x == pad) for x in row] for row in answers]
+    if config.padding_from == "ids":  # typed among the answers, it could not be told from padding
+        answers = [[x + (x == config.target_pad_id) for x in row] for row in answers]
     model = unlike_identity(build(config))
     capture = run(config, source, answers, weights=model, device="cpu")
     check_declarations(model, capture)
-    check_every_stage(model, capture)
+    check_every_stage(model, capture, of_rows(config, source, answers))
 
 
 def test_typed_text() -> None:
+    source, answers = ["the cat sat down", "a dog"], ["猫 坐 了", "狗"]
     for config in (small(), small(architecture="encoder-only"), small(architecture="decoder-only", target_pad_id=3)):
-        model = build(config)
-        check_every_stage(model, run(config, ["the cat sat down", "a dog"], ["猫 坐 了", "狗"], weights=model, device="cpu"))
+        for told in ("ids", "lengths"):
+            model = build(replace(config, padding_from=told))
+            lengths = of_rows(config, [s.split() for s in source], [[*s.split(), "<eos>"] for s in answers])
+            check_every_stage(model, run(model.config, source, answers, weights=model, device="cpu"), lengths)
 
 
 @pytest.mark.parametrize("config", [
@@ -331,7 +359,7 @@ def test_edited_stages_flow_on(config: TransformerConfig) -> None:
     capture = run(config, SOURCE, TARGET if config.has_decoder else None, weights=model, device="cpu", tap=disturb)
     for name in capture:
         if name not in given_ids:
-            expected = recomputed(model, capture, capture.stage(name))
+            expected = recomputed(model, capture, capture.stage(name), of_rows(config, SOURCE, TARGET))
             assert expected is not None
             agree(name, before[name], expected)
 
@@ -339,7 +367,8 @@ def test_edited_stages_flow_on(config: TransformerConfig) -> None:
 def test_every_formula_is_needed() -> None:
     """No formula of a leaf that no longer exists."""
     used = {(kind(s.prefix), s.leaf) for c in GRID for s in stages(c) if s.inputs}
-    assert set(FORMULAS) == used - {("masks", name) for name in ("source", "target", "cross")} - {("stack", "score_bias")}
+    elsewhere = {("masks", name) for name in ("source", "target", "cross")} | {("stack", "score_bias")}
+    assert set(FORMULAS) == used - elsewhere - {("ids", "target"), ("top", "loss")}
 
 
 @pytest.mark.parametrize("attention_bias", [True, False])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from tests.model.small import small
 from tests.tracing.test_tracing import CONFIGS, capture_of, same
 from viz_core.capture import Capture
 from viz_core.problems import Problem
@@ -26,7 +27,16 @@ def test_what_comes_back_is_the_run(config: Any, kind: str, tmp_path: Path) -> N
     assert same(again, capture) and again.config == capture.config and again.sides == capture.sides
     assert all(again.tokens(side) == capture.tokens(side) for side in capture.sides)
     assert all(again[n].dtype == capture[n].dtype and again.stage(n) == capture.stage(n) for n in capture)
+    assert all((again.is_token(side) == capture.is_token(side)).all() for side in capture.sides)
     assert (again.seed, again.device, again.milliseconds) == (capture.seed, capture.device, capture.milliseconds)
+
+
+@each_kind
+def test_what_the_lengths_of_the_sentences_tell_comes_back(kind: str, tmp_path: Path) -> None:
+    """Here the ids say nothing of padding: the file says it."""
+    capture = run(small(architecture="decoder-only", padding_from="lengths"), target=["the cat sat", "a"], device="cpu")
+    save_run(capture, tmp_path / f"run.{kind}")
+    assert open_run(tmp_path / f"run.{kind}").is_token("target").tolist() == [[True] * 4, [True, True, False, False]]
 
 
 @pytest.fixture
@@ -56,6 +66,7 @@ def broken(capture: Capture, path: Path, **changes: Any) -> None:
 @pytest.mark.parametrize("changes", [
     {"format": 2}, {"config": {"d_model": "x"}}, {"config": {"nonsense": 1}}, {"tokens": {"source": [["a"]], "target": [["b"]]}},
     {"tokens": 3}, {"axes": {"encoder.embed": ["B", "T"]}}, {"axes": {"no.stage": []}}, {"carried": None},
+    {"is_token": {"source": [[True]]}}, {"is_token": {"nobody": [[True]]}}, {"is_token": {"source": [[True], [True, False]]}},
 ], ids=str)
 def test_a_file_that_says_something_else_is_refused(capture: Capture, tmp_path: Path, changes: dict[str, Any]) -> None:
     save_run(capture, tmp_path / "run.npz")

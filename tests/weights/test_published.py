@@ -10,9 +10,16 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from tests.weights.published import batch, close, minilm_folder, tensors, transformers, write, write_tensors
+from tests.weights.published import CLOSE, batch, close, minilm_folder, tensors, transformers, write, write_tensors
 from tests.weights.tiny_checkpoints import Theirs, checkpoints, written
-from viz_core.run import run, trace
+from viz_core import tables
+from viz_core.analysis.labelled_weights import weights_read
+from viz_core.analysis.rows import reads_and_writes
+from viz_core.analysis.summary import predictions
+from viz_core.experiments.word_order import words_of
+from viz_core.problems import Problem
+from viz_core.run import prepare, run, trace
+from viz_core.ui.shell.setup import problem_words
 from viz_core.weights.folder import read_folder
 from viz_core.weights.local_models import FOLDERS, MINILM, cards, problems
 
@@ -112,15 +119,19 @@ def test_a_decoder_without_its_head_ends_in_its_embedding(tmp_path: Path) -> Non
 
 
 def test_the_loss_is_theirs(tmp_path: Path) -> None:
-    """Typed text opens with <|endoftext|>; the closing one and the padding are the same id and do not count."""
+    """Typed text opens with <|endoftext|> and is closed by it; the padding is the same id and does not count."""
     theirs = write(tmp_path, "GPT2LMHeadModel")
     card = read_folder(tmp_path)
-    capture = run(card.config, target=["the cat sat", "the animal didn't cross the street"], weights=card)
+    said = ["the cat sat", "the animal didn't cross the street"]
+    capture = run(card.config, target=said, weights=card)
     end = card.tokenizers()["target"].eos_id
     assert (capture["ids.target"][:, 0] == end).all() and (capture["ids.labels"][1, -1] == end).all()
     ids, labels = (torch.from_numpy(capture[f"ids.{side}"].copy()) for side in ("target", "labels"))
     whole = torch.cat([ids[:, :1], labels], dim=1)  # they shift inside
-    expected = theirs(input_ids=whole, labels=torch.where(whole == end, -100, whole)).loss
+    lengths = torch.tensor([[row.index("<pad>") if "<pad>" in row else len(row)] for row in capture.tokens("labels")])
+    assert lengths.unique().numel() > 1  # one is padded
+    padding = torch.arange(whole.shape[1]) > lengths  # [B, 1 + T]
+    expected = theirs(input_ids=whole, labels=torch.where(padding, -100, whole)).loss
     close(capture["loss"], expected)
     assert capture["decoder.layers.0.self_attn.weights"][:, :, 1:, 0].min() > 0  # the opening one is looked at
     assert "masks.target_padding" not in capture
@@ -313,3 +324,39 @@ def test_other_weights_of_that_name_are_not_accepted(elsewhere: Path) -> None:
         card.load()
     (elsewhere / "model" / "model.safetensors").unlink()
     assert cards() == [] and len(problems()) == 1 and problems()[0].startswith("minilm: there is no model.safetensors")
+
+
+def test_padding_is_behind_the_length_of_a_sentence(tmp_path: Path) -> None:
+    """The id that opens, closes and pads a text of GPT-2 is one and the same: only what is behind a sentence is padding."""
+    theirs = write(tmp_path, "GPT2LMHeadModel")
+    card = read_folder(tmp_path)
+    said = ["the animal didn't cross the street", "the cat sat"]
+    capture = run(card.config, target=said, weights=card)
+    lengths = [len(card.tokenizers()["target"].read(words)[1]) + 1 for words in said]
+    assert capture.is_token("target").sum(axis=1).tolist() == lengths and lengths[0] > lengths[1]
+    ids = torch.from_numpy(capture["ids.target"].copy())
+    out = theirs(ids, output_attentions=True, output_hidden_states=True)
+    for item, n in enumerate(lengths):
+        table = tables.heads(capture, "decoder", item)
+        weights = torch.stack([layer[item, :, :n, :n] for layer in out.attentions]).flatten(0, 1)  # [layers · H, T, S]
+        entropy = -torch.xlogy(weights, weights).sum(-1).mean(-1)  # [layers · H]
+        np.testing.assert_allclose(table["entropy"], entropy.detach(), atol=CLOSE)
+        np.testing.assert_allclose(table["largest"], weights.amax(dim=(1, 2)).detach(), atol=CLOSE)
+        assert (table["queries"] == n).all() and (table["padding"] == 0).all()
+        assert [p.answer for p in predictions(capture, item)] == capture["ids.labels"][item, :n].tolist()
+        assert reads_and_writes(capture, "target", item)[n - 1].writes == "<|endoftext|>"
+        __, rows, keys = weights_read(capture, "decoder", 0, item)  # Home: the last row predicts the end, and the first key is read
+        assert rows[-1] == keys[0] == "<|endoftext|>" and len(rows) == len(keys) == n
+        read = words_of(card.config, prepare(card.config, None, said, card.tokenizers()), item)
+        assert list(read.ids) == capture["ids.target"][item, 1:n].tolist()
+    found = tables.depth(capture).set_index(["metric", "curve", "stage"])["value"]["power", "stream", "decoder.embed"]
+    embedded = torch.cat([out.hidden_states[0][item, :n].detach() for item, n in enumerate(lengths)])
+    assert found == pytest.approx(float((embedded**2).mean()), rel=CLOSE)
+
+
+def test_a_run_of_no_text_is_refused_as_in_the_app(tmp_path: Path) -> None:
+    write(tmp_path, "GPT2LMHeadModel")
+    card = read_folder(tmp_path)
+    with pytest.raises(Problem, match="There is nothing to read yet") as told:
+        run(card.config, target=[""], weights=card)
+    assert problem_words(told.value) == "There is nothing to read yet: type a sentence."

@@ -49,7 +49,7 @@ def sides(kind: AttentionKind) -> tuple[Side, Side]:
 
 def real(capture: Capture, side: Side, item: int) -> np.ndarray:
     """bool [T]: which tokens of a sentence are not padding."""
-    is_token: np.ndarray = capture[f"ids.{side}"][item] != capture.config.pad_id(side)
+    is_token: np.ndarray = capture.is_token(side)[item]
     return is_token
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from viz_core.analysis.attention import MASK, AttentionKind, allowed, kinds, real, sides
 from viz_core.capture import Capture
-from viz_core.config import TransformerConfig
+from viz_core.config import Side, TransformerConfig
 
 Convention = Literal["may", "blocked", "additive"]
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
@@ -157,19 +157,29 @@ def in_use(capture: Capture) -> tuple[InUse, ...]:
 
 
 def recipe(config: TransformerConfig, kind: AttentionKind) -> tuple[str, ...]:
-    """The lines of torch that build the mask of a kind from ids, `query_ids` [B, T] and `key_ids` [B, S]."""
+    """The lines of torch that build the mask of a kind from ids, `query_ids` [B, T] and `key_ids` [B, S].
+
+    Where the length of a sentence tells its padding, from `n_queries` and `n_keys` [B], the tokens of each sentence.
+    """
     query_side, key_side = sides(kind)
     keys, queries, causal = parts(config, kind)
     lines = []
     if keys:
-        lines.append(f"keys = key_ids.ne({config.pad_id(key_side)})[:, None, None, :]  # [B, 1, 1, S]")
+        lines.append(f"keys = {_is_token(config, key_side, 'key', 'S')}[:, None, None, :]  # [B, 1, 1, S]")
     if queries:
-        lines.append(f"queries = query_ids.ne({config.pad_id(query_side)})[:, None, :, None]  # [B, 1, T, 1]")
+        lines.append(f"queries = {_is_token(config, query_side, 'query', 'T')}[:, None, :, None]  # [B, 1, T, 1]")
     if causal:
         lines.append("causal = torch.ones(T, T, dtype=torch.bool).tril()[None, None]  # [1, 1, T, S]")
     names = [line.split(" = ")[0] for line in lines]
     every = "torch.ones(B, 1, T, S, dtype=torch.bool)"
     return (*lines, f"mask = {' & '.join(names)}.expand(B, 1, T, S)" if len(names) == 1 else f"mask = {' & '.join(names) or every}")
+
+
+def _is_token(config: TransformerConfig, side: Side, name: str, axis: str) -> str:
+    if config.padding_from == "ids":
+        return f"{name}_ids.ne({config.pad_id(side)})"
+    many = {"key": "n_keys", "query": "n_queries"}[name]
+    return f"(torch.arange({axis}) < {many}[:, None])"
 
 
 # ---------------------------------------------------------------- conventions

@@ -136,8 +136,8 @@ def _rows(capture: Capture, name: str) -> list[np.ndarray]:
     x, stage = capture[name], capture.stage(name)
     side = stage.sides["T"]
     rows = np.moveaxis(x, stage.axes.index("T"), 1)
-    real = capture[f"ids.{side}"] != capture.config.pad_id(side)
-    return [row[keep] for row, keep in zip(np.broadcast_to(rows, (len(real), *rows.shape[1:])), real, strict=True)]
+    is_token = capture.is_token(side)  # [B, T]
+    return [row[keep] for row, keep in zip(np.broadcast_to(rows, (len(is_token), *rows.shape[1:])), is_token, strict=True)]
 
 
 def _curve(metric: Metric, kind: CurveKind, read: Read) -> Curve:
@@ -357,7 +357,7 @@ def theory_of(draws: Iterable[Mapping[str, Capture]]) -> Theory:
             odd[name] = odd.get(name) or first_non_finite(capture)
     pre = runs["pre"]
     ends = np.stack([pre[f"encoder.layers.{i}.resid_post"][0, 0] for i in range(pre.config.n_encoder_layers)])
-    words = int((pre["ids.source"][0] != pre.config.source_pad_id).sum())
+    words = int(pre.is_token("source")[0].sum())
     return Theory(
         averaged(found["post"]), averaged(found["pre"]), relu_share(pre["encoder.layers.0.ffn.pre_act"]),
         ends, pre.config.norm_eps, odd, words,

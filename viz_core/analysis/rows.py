@@ -30,7 +30,7 @@ def reads_and_writes(capture: Capture, side: Side, item: int) -> list[Row]:
     tokens = capture.tokens(side)[item]
     if side != "target" or "labels" not in capture.sides:
         return [Row(token) for token in tokens]
-    counts = capture["ids.labels"][item] != capture.config.pad_id("target")  # the loss leaves out the others
+    counts = capture.is_token("labels")[item]  # the loss leaves out the others
     answers = capture.tokens("labels")[item]
     return [Row(token, answer if there else None) for token, answer, there in zip(tokens, answers, counts, strict=True)]
 

@@ -56,14 +56,11 @@ def predictions(capture: Capture, item: int = 0, k: int = 8) -> list[Prediction]
     """The model's top predictions after each token of one sentence, padding left out. Needs the stage `probs`."""
     probs = capture["probs"][item]  # [T, W]
     labels = capture["ids.labels"][item]  # [T]
-    config = capture.config
-    pad = config.pad_id(config.output_side)
-    own = capture[f"ids.{config.output_side}"][item]  # [T]
-    n_real = int(np.max(np.nonzero(own != pad)[0], initial=0)) + 1
+    answered = capture.is_token("labels")[item]  # [T]
     ranked = []
-    for t in range(n_real):
+    for t in range(max(1, capture.length(capture.config.output_side, item))):
         best = np.argsort(-probs[t], kind="stable")[:k]
-        answer = None if labels[t] == pad else int(labels[t])
+        answer = int(labels[t]) if answered[t] else None
         chance = None if answer is None else float(probs[t, answer])
         ranked.append(Prediction(t, tuple(map(int, best)), tuple(float(probs[t, w]) for w in best), answer, chance))
     return ranked
@@ -88,7 +85,7 @@ def sureness(capture: Capture, item: int = 0, *, ended: bool = True) -> Sureness
     if not capture.config.is_causal:
         raise ValueError("is_causal is False, so no row has the probability of its word after those before it; write the text")
     probs, labels = capture["probs"][item], capture["ids.labels"][item]  # [T, W], [T]
-    places = np.nonzero(labels != capture.config.pad_id(capture.config.output_side))[0]
+    places = np.nonzero(capture.is_token("labels")[item])[0]
     places = places if ended else places[:-1]
     if not len(places):
         return None

@@ -134,20 +134,25 @@ def _labels(c: _Cell) -> tuple[Part, ...]:
 def _shifted(c: _Cell) -> tuple[Part, ...]:
     """After <bos>, each position holds the label before it; a shorter sentence ends in padding."""
     b, t = c.index
-    rest = np.concatenate([c.capture["ids.labels"][b, t:], c.capture["ids.target"][b, t:]])
-    if t == 0 or bool((rest == c.config.target_pad_id).all()):
+    if t == 0 or t >= c.capture.length("target", b):
         return _given(c)
     return (Copy(c.number(_("label {at}, one position earlier", at=t - 1), "ids.labels", b, t - 1)),)
 
 
 def _is_key(c: _Cell, side: Side, b: int, at: int, mask: Number | None = None) -> Comparison:
-    """The comparison of a key's id with the padding id."""
+    """Whether a key is a word: its id is not that of padding, or it stands before the end of its sentence."""
+    if c.config.padding_from == "lengths":
+        length = Number(_("tokens of the sentence"), c.capture.length(side, b))
+        return Comparison(Number(_("key’s position"), at), "<", length, mask)
     pad = c.config.pad_id(side)
     return Comparison(c.number(_("key’s id"), f"ids.{side}", b, at), "≠", Number(_("pad id"), pad), mask)
 
 
 def _is_query(c: _Cell, side: Side, b: int, at: int, mask: Number) -> Comparison:
-    """The comparison of a query's id with the padding id."""
+    """Whether a query is a word, told like that of a key."""
+    if c.config.padding_from == "lengths":
+        length = Number(_("tokens of the sentence"), c.capture.length(side, b))
+        return Comparison(Number(_("query’s position"), at), "<", length, mask, "query")
     pad = c.config.pad_id(side)
     return Comparison(c.number(_("query’s id"), f"ids.{side}", b, at), "≠", Number(_("pad id"), pad), mask, "query")
 
@@ -406,8 +411,7 @@ def _probs(c: _Cell) -> tuple[Part, ...]:
 def _loss(c: _Cell) -> tuple[Part, ...]:
     """−ln p of every label that is not padding, p by the softmax of its logits."""
     logits, labels = (c.capture[i] for i in c.stage.inputs)
-    pad = c.config.pad_id(c.config.output_side)
-    places = np.argwhere(labels != pad)  # [n, 2]
+    places = np.argwhere(c.capture.is_token("labels"))  # [n, 2]
     b, t = places.T
     rows = logits[b, t].astype(np.float64)  # [n, W]
     top = rows.max(axis=-1, initial=-np.inf)

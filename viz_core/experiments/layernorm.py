@@ -45,13 +45,17 @@ def with_first_half(config: TransformerConfig, batch: Batch, item: int) -> Batch
     """
     ids: dict[str, np.ndarray] = {}
     tokens: dict[str, list[list[str]]] = {}
+    is_token: dict[str, np.ndarray] = {}
     for side in config.sides:
         pad = config.pad_id(side)
         row = batch.ids[side][item]
-        n = int(np.max(np.nonzero(row != pad)[0], initial=0)) + 1
+        n = max(1, batch.length(config, side, item))
         half = (n + 1) // 2
         whole = row[:n]
-        ids[side] = np.stack([whole, np.where(np.arange(n) < half, whole, pad)])  # [2, n]
+        first = np.arange(n) < half  # [n]
+        ids[side] = np.stack([whole, np.where(first, whole, pad)])  # [2, n]
+        known = batch.tokens_known(config)[side][item, :n]  # [n]
+        is_token[side] = np.stack([known, known & first])  # [2, n]
         named = list(batch.tokens[side][item][:n])
         tokens[side] = [named, named[:half] + ["<pad>"] * (n - half)]
-    return Batch(ids, tokens, [batch.carried[item]] * 2 if batch.carried else [])
+    return Batch(ids, tokens, [batch.carried[item]] * 2 if batch.carried else [], is_token)

@@ -105,18 +105,19 @@ def _moves(model: Transformer, batch: Batch, item: int, place: int, id: int, cau
     side, other = read_side(model.config), _under(model, replace(model.config, causal=causal))
     ids = batch.ids[side].copy()
     ids[item, place] = id
-    before, after = (hidden(other, batch.ids | {side: x})[item] for x in (batch.ids[side], ids))  # [T, D] each
+    before, after = (hidden(other, replace(batch, ids=batch.ids | {side: x}))[item] for x in (batch.ids[side], ids))  # [T, D] each
     changed = (before.view(np.uint32) != after.view(np.uint32)).any(axis=-1)
     with np.errstate(invalid="ignore"):  # ∞ − ∞
         return np.abs(after - before).max(axis=-1), changed
 
 
-def hidden(model: Transformer, ids: dict[str, np.ndarray]) -> np.ndarray:
+def hidden(model: Transformer, batch: Batch) -> np.ndarray:
     """What leaves the last stack, [B, T, D] float32."""
     device = next(model.parameters()).device
-    given = {side: torch.tensor(x, device=device) for side, x in ids.items()}
+    given = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}
+    known = {side: torch.tensor(x, device=device) for side, x in batch.tokens_known(model.config).items()}
     with torch.inference_mode():
-        outputs: np.ndarray = model(given.get("source"), given.get("target")).hidden.cpu().numpy()
+        outputs: np.ndarray = model(given.get("source"), given.get("target"), is_token=known).hidden.cpu().numpy()
     return outputs
 
 
@@ -361,8 +362,10 @@ def unsqueezed(model: Transformer, batch: Batch, item: int, length: int | None =
     """The attention of Chapter 3 (004) in the first layer of the stack that a causal mask acts on, for `length` tokens."""
     side = read_side(model.config)
     path = f"{STACKS[side]}.layers.0.self_attn"
-    cut = Batch(batch.ids | {side: batch.ids[side][:, :length]}, batch.tokens, batch.carried)
-    cut.ids.pop("labels", None)
+    widths: dict[str, int | None] = {name: length if name == side else None for name in model.config.sides}
+    ids, known = ({name: x[name][:, :width] for name, width in widths.items()}
+                  for x in (batch.ids, batch.tokens_known(model.config)))
+    cut = Batch(ids, batch.tokens, batch.carried, known)
     a = _inputs(model, cut, model.config, path, seed)
     n = a.scores.shape[-1]
     look_ahead = torch.ones(n, n, device=a.scores.device).triu(diagonal=1).bool()  # [T, T], True = blocked

@@ -136,9 +136,8 @@ class _Comparison:
         self.model, self.capture, self.config = model, capture, capture.config
         self.device, self.checks = next(model.parameters()).device, list[Check]()
         self.ids = {side: torch.tensor(batch.ids[side], device=self.device) for side in self.config.sides}  # [B, T] each
-        self.words: dict[Side, np.ndarray] = {  # [B, T] each
-            side: np.not_equal(batch.ids[side], self.config.pad_id(side)) for side in self.config.sides
-        }
+        known = batch.tokens_known(self.config)
+        self.words: dict[Side, np.ndarray] = {side: known[side] for side in self.config.sides}  # [B, T] each
 
     def tensor(self, name: str) -> Tensor:
         """A recorded stage, on the model's device."""
@@ -260,11 +259,11 @@ def _bias(module: Any) -> Tensor:
 def _mask(run: _Comparison, queries: Side, keys: Side, dtype: torch.dtype) -> Tensor:
     """The mask that torch adds to the scores, [B · H, T, S]: -∞ at padded and at later keys, the position bias, else 0.
 
-    Made from the ids, not from the recorded masks. All in this one mask: torch's check of a `key_padding_mask` would
-    import its compiler.
+    Made from what is known of the sentences, not from the recorded masks. All in this one mask: torch's check of a
+    `key_padding_mask` would import its compiler.
     """
     c, own = run.config, queries == keys
-    padded = (run.ids[keys] == c.pad_id(keys)) & c.masks_padding(keys)  # [B, S]
+    padded = torch.from_numpy(~run.words[keys] & c.masks_padding(keys)).to(run.device)  # [B, S]
     mask = torch.zeros(padded.shape, dtype=dtype, device=run.device).masked_fill(padded, -torch.inf)  # [B, S]
     mask = mask[:, None, None].expand(-1, c.n_heads, run.ids[queries].shape[1], -1)  # [B, H, T, S]
     if own and c.is_causal and queries == c.output_side:

@@ -116,7 +116,9 @@ def first_layers(capture: Capture, model: Transformer, depth: int) -> Capture:
         arrays |= tracer.arrays()
     tokens = {side: capture.tokens(side) for side in capture.sides}
     carried = [capture.carried(item) for item in range(capture.n_sentences)]
-    return Capture(config, arrays, tokens, carried, seed=capture.seed, device=capture.device, milliseconds=capture.milliseconds)
+    is_token = {side: capture.is_token(side) for side in tokens}
+    return Capture(config, arrays, tokens, carried, is_token=is_token, seed=capture.seed, device=capture.device,
+                   milliseconds=capture.milliseconds)
 
 
 def placement(model: Transformer, batch: Batch, name: str, seed: int = 0, tap: Edit | None = None) -> Capture:
@@ -137,16 +139,20 @@ def reading(capture: Capture) -> Batch:
     tokens = min(capture[f"ids.{side}"].shape[1], MOST_TOKENS)
     rows = max(1, min(capture.n_sentences, MOST_CELLS // tokens))
     ids, words = capture[f"ids.{side}"][:rows, :tokens], [row[:tokens] for row in capture.tokens(side)[:rows]]
+    known = capture.is_token(side)[:rows, :tokens]
     if side == "target":
         answers, label_words = capture["ids.labels"][:rows, :tokens], [row[:tokens] for row in capture.tokens("labels")[:rows]]
+        answered = capture.is_token("labels")[:rows, :tokens]
     else:
         answers, label_words = _shifted(ids, config.pad_id(side)), [[*row[1:], "<pad>"] for row in words]
-    return Batch({side: ids.copy(), "labels": answers.copy()}, {side: words, "labels": label_words})
+        answered = _shifted(known, False)
+    return Batch({side: ids.copy(), "labels": answers.copy()}, {side: words, "labels": label_words},
+                 is_token={side: known, "labels": answered})
 
 
-def _shifted(ids: np.ndarray, pad: int) -> np.ndarray:
-    """Each position's own next token, [B, T]; the last has none."""
-    return np.concatenate([ids[:, 1:], np.full_like(ids[:, :1], pad)], axis=1)
+def _shifted(x: np.ndarray, last: int) -> np.ndarray:
+    """What stands at each position's own next token, [B, T]; the last position has none, and gets `last`."""
+    return np.concatenate([x[:, 1:], np.full_like(x[:, :1], last)], axis=1)
 
 
 # ---------------------------------------------------------------- gradients
@@ -181,17 +187,18 @@ def gradients(
     """∂L/∂W of some parameters, and the loss L: the mean over all answers of the batches. edit: an editing tap."""
     keep_freed_pages()
     device = next(model.parameters()).device
-    pad = model.config.pad_id(model.config.output_side)
-    answers = [int((batch.ids["labels"] != pad).sum()) for batch in batches]
+    known = [batch.tokens_known(model.config) for batch in batches]
+    answers = [int(each["labels"].sum()) for each in known]
     if not all(answers):
         raise Problem("The text has no next token to predict; type a sentence of at least two words.", "no_next_token")
     tap = NO_TAP if edit is None else Tracer(keep=(), edit=edit)
     sums: list[Tensor] = []
     mean = 0.0
-    for batch, n in zip(batches, answers, strict=True):
+    for batch, there, n in zip(batches, known, answers, strict=True):
         ids = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}
+        is_token = {side: torch.tensor(x, device=device) for side, x in there.items()}
         with torch.enable_grad():
-            loss = model(ids.get("source"), ids.get("target"), ids["labels"], tap=tap).loss * (n / sum(answers))
+            loss = model(ids.get("source"), ids.get("target"), ids["labels"], tap, is_token).loss * (n / sum(answers))
             found = torch.autograd.grad(loss, wanted)
         sums = [a.add_(b) for a, b in zip(sums, found, strict=True)] if sums else list(found)
         mean += float(loss.detach())
@@ -202,24 +209,25 @@ def _joined(batches: Sequence[Batch]) -> list[Batch]:
     """Batches of one shape joined into as few as MOST_JOINT allows: a large batch costs less than many small ones."""
     at_once = max(1, MOST_JOINT // batches[0].ids["labels"].size)
     some = [batches[i : i + at_once] for i in range(0, len(batches), at_once)]
-    return [Batch({side: np.concatenate([b.ids[side] for b in few]) for side in few[0].ids}, few[0].tokens) for few in some]
+    return [Batch({side: np.concatenate([b.ids[side] for b in few]) for side in few[0].ids}, few[0].tokens,
+                  is_token={side: np.concatenate([b.is_token[side] for b in few]) for side in few[0].is_token}) for few in some]
 
 
 def with_random_batches(batch: Batch, config: TransformerConfig, n: int, seed: int) -> list[Batch]:
     """The batch, and n − 1 of the same shape and padding whose words are drawn evenly from the vocabulary."""
     (side,) = config.sides
     pad, size = config.pad_id(side), config.vocab_size(side)
-    made = [batch]
+    made, known = [batch], batch.tokens_known(config)
     for i in range(1, n):
         g = generator(seed, f"random batch {i}")
         ids = {}
         for name, held in batch.ids.items():
             drawn = torch.randint(size - 1, held.shape, generator=g).numpy()
             drawn = drawn + (drawn >= pad)  # any id but padding
-            ids[name] = np.where(held == pad, held, drawn)
+            ids[name] = np.where(known[name], drawn, held)
         if side == "source":
             ids["labels"] = _shifted(ids["source"], pad)
-        made.append(Batch(ids, batch.tokens))
+        made.append(Batch(ids, batch.tokens, is_token=known))
     return made
 
 
@@ -309,7 +317,7 @@ def paper_runs(setting: Setting, typed: Capture | None = None) -> dict[str, Capt
     if typed is None:
         raise ValueError("There are no typed words to embed; type a sentence, or use the Gaussian input.")
     side = typed.config.input_side
-    words = np.where(typed[f"ids.{side}"] == typed.config.pad_id(side), 0, 1)  # marks the words; their content is in the embedding
+    words = typed.is_token(side).astype(np.int64)  # 1 marks the words, 0 is the padding; their content is in the embedding
     batch = Batch({"source": words}, {"source": typed.tokens(side)})
     return placements(model, batch, ("post", "pre"), setting.seed, input_edit(setting, typed[f"{STACKS[side]}.embed"]))
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from viz_core.capture import Capture
 from viz_core.problems import Problem
-from viz_core.text import unpadded
 from viz_core.text.pairing import pairs
 
 ALIKE = 1e-3  # of the larger logit difference, at least 1: below it the rounding of float32 would show in the effects
@@ -65,6 +64,5 @@ def proposed_question(
 def _partners(clean: Capture, changed: Capture, item: int, changed_item: int) -> list[tuple[int, int]]:
     """Places of the output side that both runs have, in reading order, padding left out."""
     side = clean.config.output_side
-    pad_id = clean.config.pad_id(side)
-    rows = (unpadded(run[f"ids.{side}"][i].tolist(), pad_id) for run, i in ((clean, item), (changed, changed_item)))
+    rows = (run[f"ids.{side}"][i, : run.length(side, i)].tolist() for run, i in ((clean, item), (changed, changed_item)))
     return [(i, j) for i, j in pairs(*rows) if i is not None and j is not None]

@@ -9,7 +9,6 @@ from viz_core.experiments.patching import Site, sites
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
 from viz_core.run import Batch, trace
-from viz_core.text import unpadded
 from viz_core.text.pairing import pairs
 
 
@@ -24,24 +23,24 @@ def transplanted(
     side, config = side_of(site.stack), model.config
     if donor.config != config or site not in sites(config):
         raise Problem(f"the model has no {site}; choose another place.", "patch_no_site")
-    both = pairs(*(unpadded(x[i].tolist(), config.pad_id(side)) for x, i in ((donor[f"ids.{side}"], donor_item),
-                                                                              (batch.ids[side], item))))
+    given = donor[f"ids.{side}"][donor_item, : donor.length(side, donor_item)]
+    both = pairs(given.tolist(), batch.ids[side][item, : batch.length(config, side, item)].tolist())
     partner = {i: j for i, j in both if i is not None and j is not None}
-    given = list(partner) if token is None else [token]
-    if not given or not partner.keys() >= set(given):
+    moved = list(partner) if token is None else [token]
+    if not moved or not partner.keys() >= set(moved):
         raise Problem(f"token {token} of the {side} has no partner in the other run; choose another one.", "patch_no_partner",
                       token=0 if token is None else token + 1)
     value = torch.from_numpy(donor[site.stage(config)][donor_item].copy())  # [(H,) T, D]
-    to, stage = [partner[i] for i in given], site.stage(config)
+    to, stage = [partner[i] for i in moved], site.stage(config)
 
     def tap(name: str, x: Tensor) -> Tensor:
         if name != stage:
             return x
         patched, there = x.clone(), value.to(x)  # [B, (H,) T, D]
         if site.head is None:
-            patched[item, to] = there[given]
+            patched[item, to] = there[moved]
         else:
-            patched[item, site.head, to] = there[site.head, given]
+            patched[item, site.head, to] = there[site.head, moved]
         return patched
 
     return trace(model, batch, seed=seed, tap=tap)

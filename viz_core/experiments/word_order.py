@@ -48,8 +48,9 @@ def as_words(tokens: Sequence[str], ids: Sequence[int]) -> Words:
 def words_of(config: TransformerConfig, batch: Batch, item: int = 0) -> Words:
     """A sentence of the side that the model's first stack reads."""
     side = config.input_side
-    pairs = [(t, int(i)) for t, i in zip(batch.tokens[side][item], batch.ids[side][item], strict=True)]
-    pairs = [pair for pair in pairs[side == "target" :] if pair[1] != config.pad_id(side)]
+    known = batch.tokens_known(config)[side][item]
+    triples = zip(batch.tokens[side][item], batch.ids[side][item].tolist(), known, strict=True)
+    pairs = [(t, i) for t, i, is_token in triples if is_token][side == "target" :]
     return as_words([t for t, __ in pairs], [i for __, i in pairs])
 
 

@@ -48,7 +48,7 @@ def lookup(capture: Capture, name: str, item: int, tokenizers: Mapping[str, AnyT
     ids = [capture[each][item] for each in (*stage.inputs, name) if each in capture]
     side = stage.sides["T"]
     step = 1 if name == "ids.target" else -1  # an encoder's answers are its own words, one place earlier
-    moved = _moved(ids[0], ids[1], step, capture.config.pad_id(side)) if len(ids) == 2 else ()
+    moved = _moved(ids[0], ids[1], step, capture.length("source" if step < 0 else "labels", item)) if len(ids) == 2 else ()
     rows = _rows(capture, stage, item, tokenizers[side])
     return Lookup(tuple(tuple(map(int, x)) for x in ids), rows, tokenizers[side].vocab_size, moved)
 
@@ -70,8 +70,7 @@ def _as_slot(tokenizer: AnyTokenizer, id: int, word: str) -> str:
     return _("slot {number}: {word}", number=number, word=word) if carries else _("slot {number}", number=number)
 
 
-def _moved(before: np.ndarray, after: np.ndarray, step: int, pad: int) -> tuple[tuple[int, int], ...]:
-    """Which token of `before` stands `step` places later in `after`. Padding at the end stays behind, as an ending may."""
-    words = int(np.max(np.nonzero(before != pad)[0], initial=-1)) + 1
+def _moved(before: np.ndarray, after: np.ndarray, step: int, words: int) -> tuple[tuple[int, int], ...]:
+    """Which of the first `words` tokens of `before` stands `step` places later in `after`. An ending may stay behind."""
     pairs = ((t, t + step) for t in range(words))
     return tuple((t, to) for t, to in pairs if 0 <= to < len(after) and before[t] == after[to])

@@ -77,7 +77,9 @@ def building_panels(capture: Capture, kind: AttentionKind, item: int) -> list[Pa
     for name, side, column in ((used.keys, key_side, False), (used.queries, query_side, True)):
         if name:
             words, tokens = capture[name][item, 0], labels(capture, side, item)  # [1, S]
-            title = _("ne: {side} id ≠ {pad_id}", side=SIDE_NAMES[side], pad_id=capture.config.pad_id(side))
+            title = (_("ne: {side} id ≠ {pad_id}", side=SIDE_NAMES[side], pad_id=capture.config.pad_id(side))
+                     if capture.config.padding_from == "ids" else
+                     _("arange: {side} position < {length}", side=SIDE_NAMES[side], length=capture.length(side, item)))
             shown.append(
                 panel(_("{title}, transposed", title=title), words.T, tokens, ("",), row_axis=axes["row_axis"], col_axis="",
                       kind="mask",

@@ -21,7 +21,7 @@ from viz_core.limits import MAX_LINK_BYTES, MAX_SEED, MAX_TRAINING_BATCH, MAX_TR
 from viz_core.problems import Problem
 from viz_core.text import Vocabulary
 
-OF_THE_TASK = ("source_vocab_size", "target_vocab_size", "source_pad_id", "target_pad_id")
+OF_THE_TASK = ("source_vocab_size", "target_vocab_size", "source_pad_id", "target_pad_id", "padding_from")
 """Settings that the task decides: a recipe takes them from there, and none of them stands in its JSON."""
 WHOLE = {"batch": (1, MAX_TRAINING_BATCH), "steps": (1, MAX_TRAINING_STEPS), "warmup": (0, MAX_TRAINING_STEPS),
          "measured_every": (1, MAX_TRAINING_STEPS), "seed": (0, MAX_SEED), "data_seed": (0, MAX_SEED)}
@@ -67,7 +67,7 @@ class Recipe:
         object.__setattr__(self, "parameters", MappingProxyType(parameters))
         _check_model(self)
         sizes = {f"{side}_vocab_size": words.vocab_size for side, words in self.vocabulary.items()}
-        pads = {"source_pad_id": 0, "target_pad_id": 0}
+        pads = {"source_pad_id": 0, "target_pad_id": 0, "padding_from": "ids"}
         object.__setattr__(self, "config", replace(self.config, **sizes, **pads))  # type: ignore[arg-type]
 
     @property

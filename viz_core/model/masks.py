@@ -3,6 +3,8 @@
 The parts (padding, causal) are made from ids and lengths; what attention uses is their AND (document 002).
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import torch
@@ -20,9 +22,9 @@ class Masks(NamedTuple):
     cross: Tensor | None  # [B, 1, T, S] decoder queries, encoder keys
 
 
-def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
-    """ids [B, S] -> [B, 1, 1, S]: a key is a word (`ne` in document 002)."""
-    return ids.ne(pad_id)[:, None, None, :]
+def padding_mask(is_token: Tensor) -> Tensor:
+    """bool [B, S] -> [B, 1, 1, S]: a key is a word."""
+    return is_token[:, None, None, :]
 
 
 def causal_mask(length: int, device: torch.device | None = None, first: int = 0) -> Tensor:
@@ -39,17 +41,21 @@ def combine(query_ids: Tensor, key_ids: Tensor, *parts: Tensor | None) -> Tensor
 
 
 def make_masks(
-    config: TransformerConfig, source: Tensor | None, target: Tensor | None, tap: Tap = NO_TAP, first: int = 0
+    config: TransformerConfig, source: Tensor | None, target: Tensor | None, tap: Tap = NO_TAP, first: int = 0,
+    is_token: Mapping[str, Tensor] = MappingProxyType({}),
 ) -> Masks:
     """The masks of one batch: source ids [B, S] and target ids [B, T], either None where there is no such side.
 
-    first: a decoder that goes on behind so many tokens needs the rows of the later queries only.
+    first: a decoder that goes on behind so many tokens needs the rows of the later queries only. is_token: of each side, which
+    of its ids are no padding, bool [B, S]; a side that is left out is told by `TransformerConfig.find_tokens`.
     """
+    ids = {"source": source, "target": target}
+    known = {side: config.find_tokens(side, ids[side]) for side in config.sides if ids[side] is not None} | dict(is_token)  # [B, S]
     source_words = target_words = causal = None
     if source is not None and config.mask_source_padding:
-        source_words = tap("source_padding", padding_mask(source, config.source_pad_id))  # [B, 1, 1, S]
+        source_words = tap("source_padding", padding_mask(known["source"]))  # [B, 1, 1, S]
     if target is not None and config.mask_target_padding:
-        target_words = tap("target_padding", padding_mask(target, config.target_pad_id))  # [B, 1, 1, S]
+        target_words = tap("target_padding", padding_mask(known["target"]))  # [B, 1, 1, S]
     own = source if target is None else target
     if config.is_causal and own is not None:
         causal = tap("causal", causal_mask(own.shape[1], own.device, first))  # [1, 1, T, S]

@@ -1,6 +1,8 @@
 """The one Transformer of the five documents: encoder-decoder, encoder-only or decoder-only."""
 
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import torch
@@ -15,6 +17,8 @@ from viz_core.model.positions import T5_BUCKETS, alibi_bias, sinusoidal, t5_bias
 from viz_core.position_schemes import SCHEMES
 from viz_core.problems import Problem
 from viz_core.tracing import NO_TAP, Tap
+
+IGNORED = -100  # in place of a label that the loss leaves out, as torch and Hugging Face have it
 
 
 class Output(NamedTuple):
@@ -142,9 +146,14 @@ class Transformer(nn.Module):
         return found
 
     def forward(
-        self, source: Tensor | None = None, target: Tensor | None = None, labels: Tensor | None = None, tap: Tap = NO_TAP
+        self, source: Tensor | None = None, target: Tensor | None = None, labels: Tensor | None = None, tap: Tap = NO_TAP,
+        is_token: Mapping[str, Tensor] = MappingProxyType({}),
     ) -> Output:
-        """source [B, S] and target [B, T] ids, as the architecture needs; labels [B, T] for a loss."""
+        """source [B, S] and target [B, T] ids, as the architecture needs; labels [B, T] for a loss.
+
+        is_token: which ids of "source", "target" and "labels" are no padding, bool [B, T]; those that are left out are told by
+        `TransformerConfig.find_tokens`.
+        """
         ids, here = tap.scope("ids"), self.config
         source = self.checked("source", source, ids) if here.has_encoder else None
         if labels is not None and here.has_decoder:
@@ -152,15 +161,16 @@ class Transformer(nn.Module):
         target = self.checked("target", target, ids) if here.has_decoder else None
         if labels is not None and not here.has_decoder:
             labels = ids("labels", labels)  # [B, T]
-        x = self.hidden(source, target, make_masks(here, source, target, tap.scope("masks")), tap)  # [B, T, D]
+        x = self.hidden(source, target, make_masks(here, source, target, tap.scope("masks"), is_token=is_token), tap)  # [B, T, D]
         if self.head is None:
             return Output(x, None, None)
         logits = tap("logits", self.head(x))  # [B, T, W]
         if labels is None:
             return Output(x, logits, None)
         tap("probs", logits.softmax(dim=-1))  # [B, T, W]
-        pad = here.pad_id(here.output_side)
-        loss = tap("loss", F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad))  # []
+        answers = is_token["labels"] if "labels" in is_token else here.find_tokens("labels", labels)  # [B, T]
+        given = labels.masked_fill(~answers, IGNORED)  # [B, T]
+        loss = tap("loss", F.cross_entropy(logits.flatten(0, 1), given.flatten(), ignore_index=IGNORED))  # []
         return Output(x, logits, loss)
 
     def hidden(self, source: Tensor | None, target: Tensor | None, masks: Masks, tap: Tap = NO_TAP) -> Tensor:

@@ -211,7 +211,7 @@ OUTPUT = (
          "logits", "The softmax of the logits: the predicted distribution of the next word.",
          ("probabilities (004)", "F.softmax", "–", "–"), kind="probability",
          operation="softmax →"),
-    Leaf("loss", "", r"\mathcal{L}", r"\mathcal{L} = -\frac{1}{n} \sum_{y_{bt} \neq \text{pad}} \ln p_{b,t,y_{bt}}, \quad n = \#\{y_{bt} \neq \text{pad}\}",
+    Leaf("loss", "", r"\mathcal{L}", r"\mathcal{L} = -\frac{1}{n} \sum_{@answered} \ln p_{b,t,y_{bt}}, \quad n = \#\{@answered\}",
          "logits labels", "The mean negative log-likelihood of the labels, the words to predict; padding is left out.",
          ("CrossEntropyLoss (003)", "F.cross_entropy", "loss", "@tl_loss"),
          operation="cross-entropy →"),

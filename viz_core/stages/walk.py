@@ -30,6 +30,7 @@ def walk(c: TransformerConfig) -> Iterator[Stage]:
         fill = {
             "@x": _symbol(last), "@W_out": "W^E_{wd}" if c.tie_output else r"W^\text{out}_{dw}",
             "@head_bias": r" + b^\text{out}_w" if c.head_bias else "",
+            "@answered": r"y_{bt} \neq \text{pad}" if c.padding_from == "ids" else "t < n_b",
             "@tl_loss": "–" if c.has_encoder else "loss",  # only HookedTransformer computes one
         }
         yield from _expand(c, OUTPUT, "", {"x": last, "labels": "ids.labels"}, sides, "transformer.Transformer", fill)
@@ -70,9 +71,13 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
     }
     for side in STACKS:
         if padded[side]:
-            part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,x_{bs} \neq \text{pad}\,]" % side, "ids",
-                        _("Which {side} tokens are words, not padding.", side=SIDE_NAMES[side]), padding_names[side], kind="mask",
-                        operation=_("is a word →"))
+            by_id = c.padding_from == "ids"
+            told = r"x_{bs} \neq \text{pad}" if by_id else "s < n_b"
+            meaning = (_("Which {side} tokens are words, not padding.", side=SIDE_NAMES[side]) if by_id else
+                       _("Which {side} tokens are words, not padding: the first n of a sentence of n tokens. No id tells it, since "
+                         "this model has none that is padding alone.", side=SIDE_NAMES[side]))
+            part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,%s\,]" % (side, told), "ids" if by_id else "",
+                        meaning, padding_names[side], kind="mask", operation=_("is a word →") if by_id else "")
             yield from _expand(c, (part,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
     if c.is_causal:
         part = Leaf("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may attend to a later one.",

@@ -232,8 +232,3 @@ def pad(rows: Sequence[Sequence[int]], pad_id: int) -> np.ndarray:
     for row, typed in zip(ids, rows, strict=True):
         row[: len(typed)] = typed
     return ids
-
-
-def unpadded(ids: Sequence[int], pad_id: int) -> list[int]:
-    """One row of `pad` again without the padding behind it."""
-    return list(ids[: 1 + max((i for i, id in enumerate(ids) if id != pad_id), default=-1)])

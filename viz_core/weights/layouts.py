@@ -295,15 +295,16 @@ ENDOFTEXT = 50256  # <|endoftext|> of the published vocabulary, which a config.j
 def gpt2(raw: Settings) -> TransformerConfig:
     """A Pre-LN decoder with a final norm and a head without bias.
 
-    Its one special token, <|endoftext|>, opens a text, closes it and fills shorter ones up. A padding mask would hide
-    the opening one as well, so there is none: under the causal mask no token sees the padding on its right anyway.
+    Its one special token, <|endoftext|>, opens a text, closes it and fills shorter ones up, so that only the length of a
+    sentence tells its padding. No mask hides it: under the causal mask no token sees the padding on its right anyway.
     """
     eos = gpt2_ends(raw)[1]
     return TransformerConfig(
         architecture="decoder-only", norm="pre", position="learned", scale_embedding=False, head_bias=False,
         d_model=size(raw, "n_embd"), n_heads=heads(raw, "n_head", "n_embd"), n_decoder_layers=size(raw, "n_layer", 0),
         d_ff=None if raw.get("n_inner") is None else size(raw, "n_inner"), max_len=size(raw, "n_positions"),
-        target_vocab_size=size(raw, "vocab_size"), target_pad_id=0 if eos is None else eos, mask_target_padding=False,
+        target_vocab_size=size(raw, "vocab_size"), target_pad_id=0 if eos is None else eos, padding_from="lengths",
+        mask_target_padding=False,
         activation=activation(raw, "activation_function", "gelu_new"), norm_eps=number(raw, "layer_norm_epsilon", 1e-5),
         scale_scores=switch(raw, "scale_attn_weights", True), tie_output=switch(raw, "tie_word_embeddings", True),
         dropout=number(raw, "resid_pdrop", 0.1, below=1), dropout_sites=("embedding", "weights", "sublayer"),

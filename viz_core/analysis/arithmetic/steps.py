@@ -39,7 +39,7 @@ class Comparison:
     """
 
     left: Number
-    relation: Literal["≠", "≤"]
+    relation: Literal["≠", "≤", "<"]
     right: Number
     mask: Number | None = None
     about: Literal["key", "query"] = "key"
@@ -47,7 +47,7 @@ class Comparison:
     @property
     def computed(self) -> bool:
         left, right = self.left.value, self.right.value
-        return left != right if self.relation == "≠" else left <= right
+        return {"≠": left != right, "≤": left <= right, "<": left < right}[self.relation]
 
     @property
     def true(self) -> bool:

@@ -113,7 +113,8 @@ def run_key(weights: str, config: TransformerConfig, batch: Batch, seed: int, de
     """The key of a run: equal keys mean the same run."""
     tokens = tuple((side, tuple(map(tuple, rows))) for side, rows in batch.tokens.items())
     ids = tuple((side, x.shape, x.tobytes()) for side, x in batch.ids.items())
-    return weights, config, seed if weights == UNTRAINED else 0, pick_device(device), tokens, ids
+    told = tuple((side, x.tobytes()) for side, x in batch.is_token.items())
+    return weights, config, seed if weights == UNTRAINED else 0, pick_device(device), tokens, ids, told
 
 
 def cached_writing(

@@ -15,6 +15,7 @@ from viz_core.config import TransformerConfig
 from viz_core.language import language_problem, plural
 from viz_core.language import translate as _
 from viz_core.limits import MAX_KEPT_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, cache_problem
+from viz_core.problems import Problem
 from viz_core.stages import ARCHITECTURE_NAMES, SIDE_NAMES
 from viz_core.text import AnyTokenizer, TokenizerKind, Vocabulary, bound, strangers
 from viz_core.ui.components.glosses import show_glosses
@@ -156,7 +157,7 @@ def _attempt(setup: Setup) -> Attempt:
     source, target, notes = sentences(setup)
     lines = source or target
     if not any(s.strip() for s in lines):
-        return Attempt(problem=_("There is nothing to read yet: type a sentence in the box on the left."))
+        return Attempt(problem=problem_words(Problem("", "no_text")))
     if len(lines) > MAX_SENTENCES:
         return Attempt(problem=_("There are {n_lines} sentences and the limit is {max_sentences}: remove some lines.",
                                  n_lines=len(lines), max_sentences=MAX_SENTENCES))

@@ -88,7 +88,7 @@ def _losses(lab: Lab, capture: Capture) -> str:
         return ""
     item = lab.item(capture)
     labels = capture["ids.labels"][item]
-    real = labels != lab.config.pad_id(lab.config.output_side)
+    real = capture.is_token("labels")[item]
     of_label = capture["probs"][item][np.arange(len(labels)), labels][real].astype(float)
     return bars(np.minimum(-np.log(np.maximum(of_label, 1e-30)), 20).tolist(), _("The loss of each token, which training lowers"))
 

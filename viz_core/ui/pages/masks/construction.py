@@ -31,9 +31,10 @@ def construction(lab: Lab, capture: Capture, focus: InFocus) -> None:
                 code=lambda: snippets.built(lab, focus))
     with below():
         choose_focus(lab, capture, focus)
-    st.markdown(_("`ne` (not equal to the padding id) allows keys that are not padding; `tril` (lower triangle) allows keys that "
-                  "are not later than the query. {value} multiplies masks of 0 and 1 instead of taking their AND, which gives the "
-                  "same result.", value=DOCUMENTS["002"]))
+    told = (_("`ne` (not equal to the padding id) allows keys that are not padding;") if lab.config.padding_from == "ids" else
+            _("`arange < n` allows the first n keys of a sentence of n tokens, since no id of this model is padding alone;"))
+    st.markdown(told + " " + _("`tril` (lower triangle) allows keys that are not later than the query. {value} multiplies masks of "
+                               "0 and 1 instead of taking their AND, which gives the same result.", value=DOCUMENTS["002"]))
     st.markdown(f"$$\n{capture.stage(name).formula}\n$$")
     st.code("\n".join(recipe(lab.config, focus.kind)), language="python")
     st.markdown(_("**Each part keeps its own small shape, and broadcasting repeats it along axes of size 1.** These are all "

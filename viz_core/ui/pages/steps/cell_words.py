@@ -194,7 +194,8 @@ def _verdict(p: Logic, cell: Arithmetic) -> str:
 
 def reason(f: Comparison) -> str:
     """The meaning of a condition of a mask that holds or fails."""
-    holds, fails = {"≠": (_("is a word"), _("is padding")),
+    word = (_("is a word"), _("is padding"))
+    holds, fails = {"≠": word, "<": word,
                     "≤": (_("is not later than the query"), _("is later than the query"))}[f.relation]
     return holds if f.true else fails
 

@@ -18,7 +18,6 @@ from viz_core.ui.shell.setup import problem_words, with_weights
 from viz_core.ui.shell.state import FAULTS, SETUP
 from viz_core.weights.catalogue import catalogue
 
-PADDING = "<pad>"
 SECONDS = 0.004  # in which a small model writes a word and keeps its logits, roughly
 
 
@@ -66,9 +65,8 @@ def beginning(lab: Lab) -> Beginning | None:
 
 def _ids(capture: Capture, side: str, item: int) -> tuple[int, ...]:
     """The ids of one sentence without the padding behind it."""
-    tokens, ids = capture.tokens(side)[item], capture[f"ids.{side}"][item]
-    length = max((i + 1 for i, token in enumerate(tokens) if token != PADDING), default=1)
-    return tuple(ids[:length].tolist())
+    ids: list[int] = capture[f"ids.{side}"][item].tolist()
+    return tuple(ids[: max(1, capture.length(side, item))])
 
 
 def needs_a_decoder() -> None:

@@ -30,6 +30,7 @@ SENTENCES = {
     "no_sentences": _("The model needs {side} sentences, and there are none; type at least one."),
     "sentences": _("There are {count} {side} sentences, and the limit is {limit}; remove some lines."),
     "not_a_sentence": _("Sentence {number} of the {side} is neither text nor ids; type words or whole numbers."),
+    "no_text": _("There is nothing to read yet: type a sentence."),
     "no_tokens": _("Sentence {number} of the {side} has no tokens; type at least one word."),
     "tokens": _("Sentence {number} of the {side} has {count} tokens, and the limit is {limit}; shorten it."),
     "id_outside": _("The {side} id {id} is outside the vocabulary, which has the ids 0 to {last}."),
