@@ -44,7 +44,7 @@ class Continuation(NamedTuple):
 # --- The loop ---------------------------------------------------------------------------------------------------------
 @torch.inference_mode()
 def generate(
-    model: Transformer, start: Tensor, source: Tensor | None = None, *, eos_id: int | None, max_new_tokens: int,
+    model: Transformer, start: Tensor, source: Tensor | None = None, *, eos_id: int, max_new_tokens: int,
     strategy: Strategy = Greedy(), use_cache: bool | None = None,  # noqa: B008, it is frozen
 ) -> list[Continuation]:
     """Write behind each start, word by word, up to <eos> or to `max_new_tokens` words.
@@ -52,7 +52,6 @@ def generate(
     start [B, T]: what the decoder has read already, <bos> at least, or any text that is to go on. source [B, S] for an
     encoder, padded on the right. strategy: how each word is chosen; see `viz_core.generation.strategy`. use_cache: whether keys
     and values are kept from word to word; None keeps them wherever the config lets it.
-    eos_id: None where the model has no <eos>, so that only the limit ends a text.
     A position table ends the text too: its last row predicts the last word. Dropout has to be off. `ValueError` for a
     model without a decoder, for an encoder without a source, for an id outside the vocabulary, for a start or a
     source that the position table has no room for, and for use_cache=True where the config makes a cache impossible.
@@ -68,7 +67,7 @@ def generate(
     return _one_by_one(reader, start, _chooser(strategy, len(start), longest), eos_id, longest)
 
 
-def _one_by_one(reader: Reader, start: Tensor, choose: Choose, eos_id: int | None, longest: int) -> list[Continuation]:
+def _one_by_one(reader: Reader, start: Tensor, choose: Choose, eos_id: int, longest: int) -> list[Continuation]:
     """One word for each row at each step, until every row has ended."""
     new, written, done = start, [], torch.zeros(len(start), dtype=torch.bool, device=start.device)  # [B, T], [], [B]
     for step in range(longest):
@@ -76,8 +75,7 @@ def _one_by_one(reader: Reader, start: Tensor, choose: Choose, eos_id: int | Non
         chosen = choose(logits, step)  # [B]
         new = chosen[:, None]  # [B, 1]
         written.append(chosen)
-        if eos_id is not None:
-            done = done | (chosen == eos_id)  # [B]
+        done = done | (chosen == eos_id)  # [B]
         if done.all():
             break
     return [_until(row, eos_id) for row in torch.stack(written, dim=1).tolist()]
@@ -95,10 +93,9 @@ def _chooser(strategy: Greedy | Sampling, batch: int, longest: int) -> Choose:
     return drawn
 
 
-def _until(row: list[int], eos_id: int | None) -> Continuation:
+def _until(row: list[int], eos_id: int) -> Continuation:
     """The ids in front of the first <eos>: a sentence that has ended goes on in its batch, and nobody reads the rest."""
-    ended = eos_id is not None and eos_id in row
-    return Continuation(row[: row.index(eos_id)] if ended else row, ended)
+    return Continuation(row[: row.index(eos_id)], True) if eos_id in row else Continuation(row, False)
 
 
 # --- Sentences --------------------------------------------------------------------------------------------------------
@@ -123,7 +120,7 @@ class Written:
 
 def unwritten(config: TransformerConfig, source: Sequence[str], tokenizers: Mapping[str, AnyTokenizer]) -> Batch:
     """The batch of sources before a word of their targets is written: the decoder's input is <bos> alone."""
-    return prepare(config, source, [[_end(tokenizers["target"])]] * len(source), tokenizers)
+    return prepare(config, source, [[tokenizers["target"].eos_id]] * len(source), tokenizers)
 
 
 def reading(text: Sequence[int], source: Sequence[int] | None = None, *, words: Mapping[str, Callable[[int], str]],
@@ -156,10 +153,4 @@ def write(
 def _written(one: Continuation, tokenizer: AnyTokenizer) -> Written:
     text = " ".join(map(tokenizer.decode, one.ids))
     same = tokenizer.read(text)[1] == one.ids
-    return Written(text, text if same else (*one.ids, _end(tokenizer)), one.ended)
-
-
-def _end(target: AnyTokenizer) -> int:
-    """<eos>, which every encoder-decoder has."""
-    assert target.eos_id is not None
-    return target.eos_id
+    return Written(text, text if same else (*one.ids, tokenizer.eos_id), one.ended)

@@ -4,59 +4,81 @@ from typing import Any
 
 import pytest
 
-from tests.weights.tiny_checkpoints import byte_level, unigram, wordpiece
-from viz_core.config import TransformerConfig
-from viz_core.weights.agreement import disagreements, with_padding
+from tests.weights.tiny_checkpoints import Made, byte_level, roberta_like, unigram, wordpiece
+from viz_core.weights.agreement import Agreement, agree
+from viz_core.weights.layouts import LAYOUTS
 from viz_core.weights.special_tokens import parsed_tokenizer, special_tokens
 
-ENCODER = TransformerConfig(architecture="encoder-only", source_vocab_size=60)
+SIZES = dict(vocab_size=400, hidden_size=4, num_hidden_layers=1, num_attention_heads=1, intermediate_size=4,
+             max_position_embeddings=9, n_embd=4, n_layer=1, n_head=1, n_positions=9)
+PADS = "[UNK] [CLS] [SEP] [PAD]"
 
 
-def told(tokenizer: Any, *named: dict[str, Any], **raw: Any) -> dict[str, str]:
-    parsed = parsed_tokenizer(tokenizer.to_str())
-    return disagreements(raw, parsed, special_tokens(parsed, *named))
+def agreed(kind: str, tokenizer: Any, *named: dict[str, Any], **raw: Any) -> Agreement:
+    layout, parsed, settings = LAYOUTS[kind], parsed_tokenizer(tokenizer.to_str()), SIZES | raw
+    return agree(layout, layout.config(settings), settings, parsed, special_tokens(parsed, *named))
 
 
-def padding(tokenizer: Any, *ends: int, config: TransformerConfig = ENCODER) -> tuple[int, str]:
-    fitted = with_padding(config, "source", special_tokens(parsed_tokenizer(tokenizer.to_str())), ends)
-    return fitted.source_pad_id, fitted.padding_from
+def padding(kind: str, tokenizer: Any, *named: dict[str, Any], **raw: Any) -> tuple[int, str]:
+    config = agreed(kind, tokenizer, *named, **raw).config
+    return config.pad_id(config.input_side), config.padding_from
 
 
 def test_the_padding_is_the_tokenizers() -> None:
-    odd = wordpiece("[UNK] [CLS] [SEP] [PAD]").tokenizer
-    assert padding(odd) == (3, "ids")
-    assert padding(odd, 2, 3) == (3, "lengths")  # <eos> too
-    assert padding(wordpiece("[UNK] [CLS] [SEP]").tokenizer) == (0, "lengths") == padding(byte_level("").tokenizer)
-    assert padding(odd, config=TransformerConfig(source_vocab_size=3)) == (0, "lengths")  # the model has no such row
+    odd = wordpiece(PADS).tokenizer
+    assert padding("bert", odd) == (3, "ids") == padding("gpt2", odd)
+    assert padding("gpt2", odd, eos_token_id=3) == (3, "lengths")  # a text ends in it
+    assert padding("bert", wordpiece("[UNK] [CLS] [SEP]").tokenizer) == (0, "lengths") == padding("bert", byte_level("").tokenizer)
+    assert padding("bert", odd, vocab_size=3) == (0, "lengths")  # the model has no such row
 
 
-@pytest.mark.parametrize(("tokenizer", "raw", "said"), [
-    (wordpiece("[UNK] [CLS] [SEP] [PAD]").tokenizer, {"pad_token_id": 0},
-     {"padding": "config.json says pad_token_id=0 ('[UNK]'), but the tokenizer's padding token is 3 ('[PAD]'), which is used here"}),
-    (wordpiece("[UNK] [CLS] [SEP] [PAD]").tokenizer, {"pad_token_id": 999},
-     {"padding": "config.json says pad_token_id=999 (no token), but the tokenizer's padding token is 3 ('[PAD]'), which is used here"}),
-    (byte_level("").tokenizer, {"pad_token_id": 0},
-     {"padding": "config.json says pad_token_id=0 ('!'), but the tokenizer reads it in texts; here the length of each sentence "
-                 "tells what is padding"}),
-    (unigram("<unk>").tokenizer, {"pad_token_id": 0},
-     {"padding": "config.json says pad_token_id=0 ('<unk>'), but the tokenizer reads it in texts; here the length of each sentence "
-                 "tells what is padding"}),
-    (wordpiece().tokenizer, {"bos_token_id": 50256, "eos_token_id": 0},
-     {"beginning of text": "config.json says bos_token_id=50256 (no token), but the tokenizer adds 2 ('[CLS]') to every text, "
-                           "which is used here",
-      "end of text": "config.json says eos_token_id=0 ('[PAD]'), but the tokenizer adds 3 ('[SEP]') to every text, which is used here"}),
-], ids=str)
-def test_one_sentence_each(tokenizer: Any, raw: dict[str, Any], said: dict[str, str]) -> None:
-    assert told(tokenizer, **raw) == said
+def test_the_ends_are_those_of_config_json_or_else_those_that_the_tokenizer_names() -> None:
+    made, named = byte_level("<s> <pad> </s>").tokenizer, {"bos_token": "<s>", "eos_token": "</s>"}
+    assert agreed("bert", made, named).ends is None
+    assert agreed("gpt2", made, named).ends == (0, 2)  # 50256, the default, is no token of theirs
+    assert agreed("gpt2", made).ends == (None, None)
+    assert agreed("gpt2", made, named, bos_token_id=5, eos_token_id=[6, 7]).ends == (5, 6)
+    assert agreed("gpt2", made, named, vocab_size=2).ends == (0, None)
 
 
-@pytest.mark.parametrize(("tokenizer", "raw"), [
-    (wordpiece().tokenizer, {"pad_token_id": 0, "bos_token_id": None}),
-    (wordpiece().tokenizer, {}),
-    (wordpiece().tokenizer, {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}),
-    (wordpiece().tokenizer, {"pad_token_id": True, "bos_token_id": "2", "eos_token_id": [3]}),
-    (wordpiece("[UNK] [CLS] [SEP]").tokenizer, {"pad_token_id": 2}),  # no text has it within
-    (byte_level().tokenizer, {"pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 0}),
-], ids=str)
-def test_where_they_agree_nothing_is_said(tokenizer: Any, raw: dict[str, Any]) -> None:
-    assert told(tokenizer, **raw) == {}
+def test_a_roberta_whose_texts_have_its_padding_id() -> None:
+    assert padding("roberta", roberta_like().tokenizer) == (1, "ids")
+    with pytest.raises(ValueError, match=r"json says pad_token_id=1 \('\[UNK\]'\), but the tokenizer reads it in texts; a RoBERTa"):
+        agreed("roberta", wordpiece().tokenizer, pad_token_id=1)
+    with pytest.raises(ValueError, match=r"pad_token_id=1 \('\"'\), but the tokenizer reads it in texts"):
+        agreed("roberta", byte_level("").tokenizer)
+
+
+PADDING = "config.json says pad_token_id={}, but the tokenizer's padding token is 3 ('[PAD]'), which is used here"
+READ = ("config.json says pad_token_id={}, but the tokenizer reads it in texts; here the length of each sentence tells what is "
+        "padding")
+ENDS = {"bos_token": "<s>", "eos_token": "</s>"}
+
+
+@pytest.mark.parametrize(("kind", "tokenizer", "named", "raw", "said"), [
+    ("bert", wordpiece(PADS), {}, {"pad_token_id": 0}, {"padding": PADDING.format("0 ('[UNK]')")}),
+    ("bert", wordpiece(PADS), {}, {"pad_token_id": 399}, {"padding": PADDING.format("399 (no token)")}),
+    ("bert", byte_level(""), {}, {"pad_token_id": 0}, {"padding": READ.format("0 ('!')")}),
+    ("bert", unigram("<unk>"), {}, {"pad_token_id": 0}, {"padding": READ.format("0 ('<unk>')")}),
+    ("gpt2", wordpiece(), {}, {"bos_token_id": 50256, "eos_token_id": 0}, {
+        "beginning of text": "config.json says bos_token_id=50256 (no token), but the tokenizer adds 2 ('[CLS]') to every text, "
+                             "which is used here",
+        "end of text": "config.json says eos_token_id=0 ('[PAD]'), but the tokenizer adds 3 ('[SEP]') to every text, which is used "
+                       "here",
+    }),
+    ("gpt2", byte_level("<s> </s>"), ENDS, {"bos_token_id": 0, "eos_token_id": 0},
+     {"end of text": "config.json says eos_token_id=0 ('<s>'), which is used here, but the tokenizer's eos_token is 1 ('</s>')"}),
+    ("gpt2", byte_level("<s> </s>"), ENDS, {"bos_token_id": 0},
+     {"end of text": "the tokenizer's eos_token, 1 ('</s>'), since config.json names no token of the vocabulary"}),
+    # They agree, or one of them says nothing
+    ("bert", wordpiece(), {}, {"pad_token_id": 0, "bos_token_id": None}, {}),
+    ("bert", wordpiece(PADS), {}, {}, {}),
+    ("bert", wordpiece("[UNK] [CLS] [SEP]"), {}, {"pad_token_id": 2}, {}),  # no text has it within
+    ("bert", wordpiece(), {}, {"bos_token_id": 7, "pad_token_id": 0}, {}),  # an encoder has no use for it
+    ("gpt2", wordpiece(), {}, {"bos_token_id": 2, "eos_token_id": 3}, {}),
+    ("gpt2", wordpiece(), {}, {"pad_token_id": None, "eos_token_id": [3]}, {}),
+    ("gpt2", byte_level(), {}, {"pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 0}, {}),
+    ("gpt2", byte_level("<s> </s>"), ENDS, {"bos_token_id": 0, "eos_token_id": 1}, {}),
+])
+def test_one_sentence_for_each_disagreement(kind: str, tokenizer: Made, named: Any, raw: Any, said: dict[str, str]) -> None:
+    assert agreed(kind, tokenizer.tokenizer, named, **raw).facts == said

@@ -6,8 +6,26 @@ from typing import Any
 import pytest
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-from tests.weights.tiny_checkpoints import Made, byte_level, llama_3, roberta_like, unigram, word_level, wordpiece
-from viz_core.weights.special_tokens import MAX_PREPENDED, SpecialTokens, around, name_of, parsed_tokenizer, special_tokens
+from tests.weights.tiny_checkpoints import (
+    Made,
+    byte_level,
+    charsmap,
+    llama_3,
+    precompiled,
+    roberta_like,
+    unigram,
+    word_level,
+    wordpiece,
+)
+from viz_core.weights.special_tokens import (
+    MAX_PREPENDED,
+    MAX_REPLACEMENT,
+    SpecialTokens,
+    around,
+    name_of,
+    parsed_tokenizer,
+    special_tokens,
+)
 
 
 def parsed(tokenizer: Tokenizer) -> dict[str, Any]:
@@ -108,16 +126,20 @@ def with_parts(normalizer: Any = None, pre_tokenizer: Any = None) -> str:
     return made.to_str()
 
 
-GPT4 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+GPT4 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+
+
+def splitting(pattern: str | Regex) -> str:
+    return with_parts(pre_tokenizer=pre_tokenizers.Split(pattern, "isolated"))
 
 
 @pytest.mark.parametrize("text", [
-    with_parts(normalizers.Replace(" ", "▁")), with_parts(normalizers.Replace(Regex(" {2,}"), " ")), with_parts(normalizers.Nmt()),
-    with_parts(normalizers.Replace("``", '"')), with_parts(normalizers.Prepend("▁")), with_parts(normalizers.Replace(Regex(r"\s+"), " ")),
-    with_parts(pre_tokenizer=pre_tokenizers.Split("", "isolated")), with_parts(pre_tokenizer=pre_tokenizers.Split(" ", "removed")),
-    with_parts(pre_tokenizer=pre_tokenizers.Split(Regex("."), "isolated")), with_parts(pre_tokenizer=pre_tokenizers.CharDelimiterSplit("-")),
-    with_parts(pre_tokenizer=pre_tokenizers.Split(Regex(r"[.,!?]"), "isolated")),
-    with_parts(pre_tokenizer=pre_tokenizers.Split(Regex(GPT4), "isolated")), with_parts(pre_tokenizer=pre_tokenizers.UnicodeScripts()),
+    *map(with_parts, [
+        normalizers.Replace(" ", "▁"), normalizers.Replace(Regex(" {2,}"), " "), normalizers.Nmt(), normalizers.Prepend("▁"),
+        normalizers.Replace("``", '"'), normalizers.Replace(Regex(r"\s+"), " "),
+    ]),
+    *map(splitting, ["", " ", Regex("."), Regex("[.,!?]"), Regex(r"\w+|[^\w\s]"), Regex(GPT4)]),
+    with_parts(pre_tokenizer=pre_tokenizers.CharDelimiterSplit("-")), with_parts(pre_tokenizer=pre_tokenizers.UnicodeScripts()),
 ])
 def test_parts_that_are_read(text: str) -> None:
     assert parsed_tokenizer(text)["model"]["vocab"] == {"a": 0}
@@ -128,12 +150,23 @@ def test_parts_that_are_read(text: str) -> None:
     (with_parts(normalizers.Replace(Regex("a+"), "aa")), "normalizer 'Replace'"),
     (with_parts(normalizers.Replace("", "a")), "normalizer 'Replace'"),
     (with_parts(normalizers.Prepend("a" * (MAX_PREPENDED + 1))), "normalizer 'Prepend'"),
-    *((with_parts(pre_tokenizer=pre_tokenizers.Split(Regex(pattern), "isolated")), "pre_tokenizer 'Split'")
+    *((splitting(Regex(pattern)), "pre_tokenizer 'Split'")
       for pattern in ("(a+)+$", "a*a*b", "(a|a)+", ".*", r"\w+\s+x", "a{9,}{9,}", "[a-z]+[a-z]+")),
 ])
 def test_parts_that_could_take_for_ever(text: str, part: str) -> None:
     with pytest.raises(ValueError, match=f"tokenizer.json has a {part}, which is not supported"):
         parsed_tokenizer(text)
+
+
+def test_a_table_of_replacements_is_read_where_they_are_short() -> None:
+    """As SentencePiece has it: one that makes a text much longer is refused."""
+    def text(charsmap: Any) -> str:
+        return json.dumps(json.loads(with_parts()) | {"normalizer": {"type": "Precompiled", "precompiled_charsmap": charsmap}})
+
+    assert parsed_tokenizer(text(charsmap(b"h" * MAX_REPLACEMENT))) and precompiled().tokenizer.encode("Hi").tokens[1] == "▁hi"
+    for bad in (charsmap(b"h" * (MAX_REPLACEMENT + 1)), "/////w==", "?", None, 3):
+        with pytest.raises(ValueError, match="a normalizer 'Precompiled', which is not supported"):
+            parsed_tokenizer(text(bad))
 
 
 @pytest.mark.parametrize("named", [{"pad_token": 3}, {"pad_token": {"content": None}}, {}])

@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
 from tests.weights.published import TEXTS, byte_level, minilm_folder, transformers, wordpiece
-from viz_core.text import AnyTokenizer
+from tests.weights.tiny_checkpoints import Made, bpe, sentencepiece_bpe, unigram, with_more, word_level
+from tests.weights.tiny_checkpoints import byte_level as tiny_byte_level
+from tests.weights.tiny_checkpoints import wordpiece as tiny_wordpiece
+from viz_core.text import NO_TOKEN, AnyTokenizer
 from viz_core.weights import subword
 from viz_core.weights.subword import Subword
 
@@ -100,6 +103,74 @@ def test_a_special_among_the_words_is_refused_where_nothing_is_unknown() -> None
     assert tokenizer.read("cat dog") == (["cat", "dog"], [2, 0])  # its word for unknown ones
     with pytest.raises(ValueError, match=r"'\[SEP\]' is a special token of this checkpoint and cannot be typed"):
         tokenizer.read("cat [SEP]")
+
+
+# --- unknown words, and the ends of a text ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("made", "unk_id"), [
+    (unigram(), 0), (unigram("<s> </s> <unk>", unk_id=2), 2), (unigram(declared=False), 0), (word_level("[UNK]"), 0),
+    (bpe("<unk>", fuse=True), 0),
+])
+def test_an_unknown_word_is_the_unknown_token(made: Made, unk_id: int) -> None:
+    """Unigram names it by unk_id, not by unk_token."""
+    tokenizer = Subword(made.tokenizer.to_str(), 300, 0)
+    tokens, ids = tokenizer.read("the 猫猫 cat")
+    assert ids == made.tokenizer.encode("the 猫猫 cat").ids and tokenizer.unk_id == unk_id
+    assert [token for token, id in zip(tokens, ids, strict=True) if id == unk_id] == ["猫猫"]
+    assert tokenizer.unknown("the 猫猫 cat 猫猫") == [("猫猫", [])]
+
+
+def test_bytes_in_place_of_an_unknown_character() -> None:
+    made = sentencepiece_bpe().tokenizer
+    tokens, ids = Subword(made.to_str(), 300, 0).read("猫")
+    assert ids == made.encode("猫").ids and tokens == ["<s>", "▁", "<0xE7>", "<0x8C>", "<0xAB>"]
+
+
+def test_no_unknown_token() -> None:
+    """BPE leaves out what it lacks, the others cannot read it; so does `transformers`."""
+    assert Subword(bpe("", unk=None).tokenizer.to_str(), 300, 0).read("the 猫 cat")[0] == ["the", "cat"]
+    for made in (unigram(unk_id=None), word_level("", "[UNK]")):
+        with pytest.raises(ValueError, match=r"tokenizer\.json cannot read this text: .*(unk_id|UNK)"):
+            Subword(made.tokenizer.to_str(), 300, 0).read("猫")
+
+
+def test_an_ordinary_token_may_have_any_id() -> None:
+    """A byte-level tokenizer without special tokens has "!" as its first, and a config.json may call it padding, <bos> or <eos>."""
+    tokenizer = Subword(tiny_byte_level("").tokenizer.to_str(), 300, 0, ends=(0, 0))
+    assert tokenizer.read("hi!")[0][-1] == "!" and tokenizer.read("hi!")[1][-1] == 0
+
+
+@pytest.mark.parametrize(("template", "bos_id", "eos_id", "around"), [
+    ("", 5, 6, ((5,), (6,))), ("[CLS] $A", 2, 6, ((), (6,))), ("$A [SEP]", 5, 3, ((5,), ())), ("[CLS] $A [SEP]", 2, 3, ((), ())),
+])
+def test_the_ends_that_the_tokenizer_does_not_add_itself(template: str, bos_id: int, eos_id: int, around: Any) -> None:
+    tokenizer = Subword(tiny_wordpiece(template=template).tokenizer.to_str(), 300, 0, ends=(5, 6))
+    assert (tokenizer.bos_id, tokenizer.eos_id, tokenizer.around) == (bos_id, eos_id, around)
+
+
+def test_a_model_without_ends() -> None:
+    tokenizer = Subword(tiny_byte_level("").tokenizer.to_str(), 300, 0, ends=(None, None))
+    assert (tokenizer.bos_id, tokenizer.eos_id, tokenizer.around) == (NO_TOKEN, NO_TOKEN, ((), ()))
+    assert words(tokenizer, "the cat!") == ["the", " cat", "!"]
+
+
+def test_special_tokens_behind_the_vocabulary_of_the_model() -> None:
+    """[PAD] was added to the tokenizer alone: no text has it. A word there would be missed."""
+    made = with_more(tiny_byte_level, AddedToken("[PAD]")).tokenizer
+    size = made.get_vocab_size() - 1
+    tokenizer = Subword(made.to_str(), size, 0, ends=(0, 0))
+    assert max(tokenizer.read("the [PAD] cat")[1]) < size and words(tokenizer, "the cat") == ["the", " cat"]
+    with pytest.raises(ValueError, match=f"ids up to {size}, and the model has {size} words"):
+        Subword(with_more(tiny_byte_level, AddedToken("dog"), special=False).tokenizer.to_str(), size, 0, ends=(0, 0))
+
+
+def test_the_same_text_has_the_same_tokens() -> None:
+    """A tokenizer that was saved with the noise of its training reads without it."""
+    noisy = json.loads(byte_level().to_str())
+    noisy["model"]["dropout"] = 0.9
+    tokenizer = Subword(json.dumps(noisy), 300, 0, ends=(0, 0))
+    assert all(tokenizer.read("the cat sat") == gpt2().read("the cat sat") for __ in range(20))
 
 
 @given(TYPED)

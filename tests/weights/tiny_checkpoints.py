@@ -4,12 +4,15 @@ Each is written by `transformers` and `tokenizers` with random weights, and is e
 refused in one sentence that names what is in the file.
 """
 
+import base64
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
@@ -18,7 +21,8 @@ from tests.weights.published import rewrite, shaken, tensors, transformers, writ
 CORPUS = ["the cat sat on the mat !", "hi ! the animal sat on a cat", "tokens, 3.14 and a mat"]
 SENTENCES = ("the cat sat on the mat", "hi!", "a qqq 猫猫 mat!")  # the last has what most vocabularies lack
 KNOWN = ("the cat sat", "the mat", "cat")
-WORDS = "the cat sat on mat a hi ! , animal".split()
+WORDS = ["the", "cat", "sat", "on", "mat", "a", "hi", "!", ",", "animal"]
+BYTES = [f"<0x{i:02X}>" for i in range(256)]
 LETTERS = sorted({letter for text in (*SENTENCES, *CORPUS) for letter in text} - {"猫", "q"})
 
 Change = Callable[[Path], object]
@@ -28,7 +32,7 @@ class Made(NamedTuple):
     """A tokenizer and what the model's config says of its special tokens."""
 
     tokenizer: Any  # of `tokenizers`, or one of `transformers`
-    settings: dict[str, Any] = {}
+    settings: Mapping[str, Any] = MappingProxyType({})
 
 
 class Checkpoint(NamedTuple):
@@ -37,7 +41,7 @@ class Checkpoint(NamedTuple):
     name: str
     kind: str
     made: Callable[[], Made]
-    said: dict[str, Any] = {}
+    said: Mapping[str, Any] = MappingProxyType({})
     dtype: torch.dtype = torch.float32
     change: Change = lambda folder: None
     sentences: Sequence[str] = SENTENCES
@@ -104,7 +108,7 @@ def bpe(specials: str = "<unk>", template: str = "", unk: str | None = "<unk>", 
 
 def sentencepiece_bpe(**settings: Any) -> Made:
     """As Llama has it: ▁ for a space, bytes for what the vocabulary lacks."""
-    made = bpe("<unk> <s> </s>", unk="<unk>", pieces=[f"<0x{i:02X}>" for i in range(256)] + ["▁"], byte_fallback=True,
+    made = bpe("<unk> <s> </s>", unk="<unk>", pieces=[*BYTES, "▁"], byte_fallback=True,
                fuse=True).tokenizer
     made.pre_tokenizer = None
     made.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
@@ -115,7 +119,7 @@ def unigram(specials: str = "<unk> <pad>", template: str = "", unk_id: int | Non
             declared: bool = True, **settings: Any) -> Made:
     names = specials.split()
     pieces = [*names, *(f"▁{x}" for x in WORDS), "▁", *(x for x in LETTERS if x != " ")]
-    pieces += [f"<0x{i:02X}>" for i in range(256)] if byte_fallback else []
+    pieces += BYTES if byte_fallback else []
     made = Tokenizer(models.Unigram([(x, 0.0 if x in names else -1.0 - i / 50) for i, x in enumerate(dict.fromkeys(pieces))],
                                     unk_id=unk_id, byte_fallback=byte_fallback))
     made.pre_tokenizer = pre_tokenizers.Metaspace()
@@ -145,6 +149,25 @@ def word_level(specials: str = "[UNK] [PAD]", unk: str = "[UNK]", pre: Any = Non
     return Made(framed(made, template) if template else made, settings)
 
 
+def charsmap(replacement: bytes = b"h") -> str:
+    """SentencePiece's table with one replacement, that of "H": a double array with the trie, and the text."""
+    place, offset = ord("H"), 0x80  # the node of "H", and where its leaf lies from there
+    trie = np.zeros(256, dtype="<u4")
+    trie[place], trie[place ^ offset] = offset << 10 | 1 << 8 | place, 0
+    return base64.b64encode(len(trie.tobytes()).to_bytes(4, "little") + trie.tobytes() + replacement + b"\0").decode()
+
+
+def precompiled(**settings: Any) -> Made:
+    """As XLM-RoBERTa and CamemBERT are published."""
+    text = json.loads(unigram("<s> <pad> </s> <unk>", "<s> $A </s>", 3).tokenizer.to_str())
+    text["normalizer"] = {"type": "Sequence", "normalizers": [
+        {"type": "Precompiled", "precompiled_charsmap": charsmap()},
+        {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]}
+    made = Tokenizer.from_str(json.dumps(text))
+    assert made.encode("Hi").tokens == ["<s>", "▁hi", "</s>"]
+    return Made(made, settings)
+
+
 characters = partial(word_level, words=LETTERS)
 
 
@@ -152,7 +175,8 @@ def of_transformers(name: str, made: Callable[[], Made], **arguments: Any) -> Ma
     """A tokenizer of a class of `transformers`, with the vocabulary of another one."""
     model = json.loads(made().tokenizer.to_str())["model"]
     merges = {"merges": [tuple(pair) for pair in model["merges"]]} if "merges" in model else {}
-    return Made(getattr(transformers, name)(vocab=model["vocab"], **merges, **arguments))
+    vocabulary = model["vocab"] if isinstance(model["vocab"], dict) else [tuple(piece) for piece in model["vocab"]]
+    return Made(getattr(transformers, name)(vocab=vocabulary, **merges, **arguments))
 
 
 def wrapped(made: Callable[[], Made], **arguments: Any) -> Made:
@@ -170,7 +194,10 @@ def with_more(made: Callable[[], Made], *tokens: AddedToken, special: bool = Tru
 
 # --- Folders ----------------------------------------------------------------------------------------------------------
 
-FAMILIES = {"Bert": "BertConfig", "Distil": "DistilBertConfig", "Roberta": "RobertaConfig", "GPT2": "GPT2Config"}
+FAMILIES = {
+    "Bert": "BertConfig", "Distil": "DistilBertConfig", "Roberta": "RobertaConfig", "XLMRoberta": "XLMRobertaConfig",
+    "Camembert": "CamembertConfig", "GPT2": "GPT2Config",
+}
 SIZES: dict[str, dict[str, Any]] = {
     "Bert": dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, max_position_embeddings=48),
     "Distil": dict(dim=16, n_layers=2, n_heads=2, hidden_dim=24, max_position_embeddings=48),
@@ -181,7 +208,7 @@ SIZES: dict[str, dict[str, Any]] = {
 
 
 class Theirs(NamedTuple):
-    """The model of `transformers` in float32, its tokenizer, and the ids of <bos> and <eos> in config.json."""
+    """The model of `transformers` in float32, its tokenizer, and <bos> and <eos>: those of config.json, or else the tokenizer's."""
 
     model: Any
     tokenizer: Any
@@ -204,7 +231,8 @@ def written(folder: Path, checkpoint: Checkpoint) -> Theirs:
     size = made.tokenizer.get_vocab_size() if library else len(made.tokenizer)
     family = next(name for name in FAMILIES if checkpoint.kind.startswith(name))
     torch.manual_seed(0)
-    config = getattr(transformers, FAMILIES[family])(**{"vocab_size": size + 3} | SIZES[family] | made.settings | checkpoint.said)
+    config = getattr(transformers, FAMILIES[family])(**{
+        "vocab_size": size + 3, **SIZES.get(family, SIZES["Roberta"]), **made.settings, **checkpoint.said})
     config._attn_implementation = "eager"
     model = shaken(getattr(transformers, checkpoint.kind)(config)).to(checkpoint.dtype)
     model.save_pretrained(folder)
@@ -214,8 +242,10 @@ def written(folder: Path, checkpoint: Checkpoint) -> Theirs:
         made.tokenizer.save_pretrained(folder)
     checkpoint.change(folder)
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=made.tokenizer) if library else made.tokenizer
-    ends = config.eos_token_id if isinstance(config.eos_token_id, list) else [config.eos_token_id]
-    return Theirs(model.float(), fast, config.bos_token_id, ends[0])
+    first = config.eos_token_id[0] if isinstance(config.eos_token_id, list) else config.eos_token_id
+    named = ((config.bos_token_id, fast.bos_token_id), (first, fast.eos_token_id))
+    ends = (next((id for id in ids if id is not None and id < config.vocab_size), None) for ids in named)
+    return Theirs(model.float(), fast, *ends)
 
 
 def prefixed(prefix: str) -> Change:
@@ -263,6 +293,10 @@ def lfs_pointer(folder: Path) -> None:
 BERT, DISTIL, GPT = "BertModel", "DistilBertModel", "GPT2LMHeadModel"
 ODD = "[UNK] [CLS] [SEP] [PAD] [MASK]"  # [UNK] where BERT has [PAD]
 END0 = dict(bos_token_id=0, eos_token_id=0)
+PLAIN: tuple[tuple[str, str, Callable[[], Made]], ...] = (
+    ("bert", BERT, wordpiece), ("distilbert", DISTIL, wordpiece), ("gpt2", GPT, partial(byte_level, **END0)),
+)
+CHARACTERS = partial(pre_tokenizers.Split, "", "isolated")
 
 
 def checkpoints() -> Iterator[Checkpoint]:
@@ -306,7 +340,8 @@ def checkpoints() -> Iterator[Checkpoint]:
     yield Checkpoint("gpt2-own-pad", GPT, partial(byte_level, "<s> <pad> </s>", bos_token_id=0, eos_token_id=2, pad_token_id=1))
     yield Checkpoint("gpt2-pad-is-end", GPT, partial(wrapped, partial(byte_level, **END0), pad_token="<|endoftext|>",
                                                      eos_token="<|endoftext|>"))
-    yield Checkpoint("gpt2-pad-beyond", GPT, partial(with_more, partial(byte_level, **END0), AddedToken("[PAD]")), {"vocab_size": 285})
+    yield Checkpoint("gpt2-pad-beyond", GPT, partial(with_more, partial(byte_level, **END0), AddedToken("[PAD]")),
+                     {"vocab_size": 285})
     yield Checkpoint("gpt2-ids-in-the-words", GPT, partial(byte_level, "<|endoftext|>", bos_token_id=70, eos_token_id=71))
     yield Checkpoint("gpt2-eos-differs", GPT, partial(byte_level, "<s> </s> <pad>", "<s> $A", bos_token_id=2, eos_token_id=1))
     # GPT-2 with other tokenizers
@@ -314,7 +349,7 @@ def checkpoints() -> Iterator[Checkpoint]:
     yield Checkpoint("gpt2-wordpiece-other-ids", GPT, partial(wordpiece, **END0))
     yield Checkpoint("gpt2-words", GPT, partial(word_level, "<unk> <s> </s>", "<unk>", bos_token_id=1, eos_token_id=2))
     yield Checkpoint("gpt2-letters", GPT, partial(
-        characters, "<unk> <s> </s>", "<unk>", pre_tokenizers.Split("", "isolated"), bos_token_id=1, eos_token_id=2))
+        characters, "<unk> <s> </s>", "<unk>", CHARACTERS(), bos_token_id=1, eos_token_id=2))
     yield Checkpoint("gpt2-letters-bpe", GPT, partial(bpe, "<unk> <s> </s>", pre=pre_tokenizers.Split(Regex("."), "isolated"),
                                                       bos_token_id=1, eos_token_id=2))
     yield Checkpoint("gpt2-unigram", GPT, partial(unigram, "<unk> <s> </s>", "<s> $A </s>", bos_token_id=1, eos_token_id=2))
@@ -333,14 +368,35 @@ def checkpoints() -> Iterator[Checkpoint]:
     yield Checkpoint("bert-bpe", BERT, partial(bpe, "<pad> <unk>"))
     yield Checkpoint("bert-bpe-fused", BERT, partial(bpe, "<unk> <pad>", fuse=True))
     yield Checkpoint("bert-bpe-no-unk", BERT, partial(bpe, "", unk=None), sentences=(*KNOWN, "a qqq 猫猫 mat!"))
-    yield Checkpoint("bert-bpe-bytes", BERT, partial(bpe, "<unk>", pieces=[f"<0x{i:02X}>" for i in range(256)], byte_fallback=True))
-    yield Checkpoint("distilbert-letters", DISTIL, partial(characters, "[UNK] [PAD]", "[UNK]", pre_tokenizers.Split("", "isolated")))
+    yield Checkpoint("bert-bpe-bytes", BERT, partial(bpe, "<unk>", pieces=BYTES, byte_fallback=True))
+    yield Checkpoint("distilbert-letters", DISTIL, partial(characters, "[UNK] [PAD]", "[UNK]", CHARACTERS()))
     yield Checkpoint("distilbert-unigram", DISTIL, unigram)
     # Precisions
-    for family, kind, made in (("bert", BERT, wordpiece), ("gpt2", GPT, partial(byte_level, **END0)), ("distilbert", DISTIL, wordpiece)):
+    for family, kind, made in PLAIN:
         for dtype in (torch.float16, torch.bfloat16, torch.float64):
             yield Checkpoint(f"{family}-{str(dtype).removeprefix('torch.')}", kind, made, dtype=dtype)
+    # Classes of tokenizers of `transformers`
+    sentencepiece = partial(unigram, "<s> <pad> </s> <unk> <mask>", unk_id=3)
+    albert = partial(unigram, "<pad> <unk> [CLS] [SEP] [MASK]", unk_id=1)
+    t5 = partial(of_transformers, "T5Tokenizer", partial(unigram, "<pad> </s> <unk>", unk_id=2))
+    for name, made in (
+        ("XLMRobertaTokenizer", sentencepiece), ("CamembertTokenizer", sentencepiece), ("AlbertTokenizer", albert),
+        ("DebertaV2Tokenizer", partial(unigram, "[PAD] [CLS] [SEP] [UNK] [MASK]", unk_id=3)), ("LlamaTokenizer", sentencepiece_bpe),
+        ("GemmaTokenizer", sentencepiece_bpe), ("Qwen2Tokenizer", byte_level), ("GPTNeoXTokenizer", byte_level),
+        ("BartTokenizer", roberta_like), ("OpenAIGPTTokenizer", partial(bpe, "<unk>", suffix="</w>")),
+        ("ElectraTokenizer", wordpiece),
+    ):
+        yield Checkpoint(f"bert-{name}", BERT, partial(of_transformers, name, made))
+        yield Checkpoint(f"gpt2-{name}", GPT, partial(of_transformers, name, made), dict(bos_token_id=0, eos_token_id=2))
+    yield Checkpoint("gpt2-T5Tokenizer", GPT, t5, dict(bos_token_id=0, eos_token_id=1))
     yield Checkpoint("bert-llama-3-tokenizer", BERT, llama_3)
+    yield Checkpoint("bert-precompiled", BERT, precompiled, sentences=("Hi, the cat", "a mat!"))
+    yield Checkpoint("roberta-precompiled", "XLMRobertaModel", precompiled, sentences=("Hi, the cat", "a mat!"))
+    yield Checkpoint("roberta-xlm-tokenizer", "RobertaModel", partial(of_transformers, "XLMRobertaTokenizer", sentencepiece))
+    yield Checkpoint("roberta-camembert", "CamembertModel", partial(of_transformers, "CamembertTokenizer", sentencepiece))
+    yield Checkpoint("gpt2-llama-3-tokenizer", GPT, llama_3)  # without the ids 50256 that config.json says
+    yield Checkpoint("gpt2-ends-of-the-tokenizer", GPT, partial(
+        wrapped, partial(byte_level, "<s> </s>"), bos_token="<s>", eos_token="</s>"))
     # Heads and settings
     yield Checkpoint("bert-questions", "BertForQuestionAnswering", partial(wordpiece, ODD))
     yield Checkpoint("bert-pretraining", "BertForPreTraining", wordpiece)
@@ -352,7 +408,7 @@ def checkpoints() -> Iterator[Checkpoint]:
         yield Checkpoint(f"bert-{prefix}", BERT, wordpiece, change=prefixed(prefix))
         yield Checkpoint(f"gpt2-{prefix}", GPT, partial(byte_level, **END0), change=prefixed(prefix))
     yield Checkpoint("distilbert-module.", "DistilBertForMaskedLM", wordpiece, change=prefixed("module."))
-    for family, kind, made in (("bert", BERT, wordpiece), ("gpt2", GPT, partial(byte_level, **END0)), ("distilbert", DISTIL, wordpiece)):
+    for family, kind, made in PLAIN:
         yield Checkpoint(f"{family}-sharded", kind, made, change=sharded)
     # RoBERTa
     yield Checkpoint("roberta", "RobertaModel", roberta_like)
@@ -376,6 +432,8 @@ def checkpoints() -> Iterator[Checkpoint]:
                      refused="scale_attn_by_inverse_layer_idx=true")
     yield Checkpoint("bert-slow", BERT, wordpiece, change=without("tokenizer.json"), refused="there is no tokenizer.json")
     yield Checkpoint("bert-whole-numbers", BERT, wordpiece, change=integers, refused="holds I8 numbers")
+    yield Checkpoint("roberta-pad-read", "RobertaModel", partial(byte_level, ""),
+                     refused=r"pad_token_id=1 \('\"'\), but the tokenizer reads it")
     yield Checkpoint("bert-lfs", BERT, wordpiece, change=lfs_pointer, refused="Git LFS")
     yield Checkpoint("bert-mish", BERT, wordpiece, {"hidden_act": "mish"}, refused='hidden_act="mish"')
     yield Checkpoint("bert-pattern", BERT, partial(word_level, pre=pre_tokenizers.Split(Regex("(a+)+$"), "isolated")),

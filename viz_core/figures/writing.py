@@ -265,7 +265,7 @@ def _part(start: float, end: float, found: Drawn, i: int) -> Bar:
 # ---------------------------------------------------------------- beam search
 
 
-def searched(steps: Sequence[Search], at: int, beam: Widths, chosen: Sequence[int], name: Name, eos_id: int | None) -> Choice:
+def searched(steps: Sequence[Search], at: int, beam: Widths, chosen: Sequence[int], name: Name, eos_id: int) -> Choice:
     """Step `at` of a beam search, from 0: every candidate that was looked at. chosen: the ids of the text that the search chose
     in the end, whose candidate is marked."""
     step, length, last = steps[at], at + 1, at == len(steps) - 1
@@ -298,11 +298,11 @@ def _beam_label(text: Sequence[int], name: Name) -> str:
     return " ".join(["…", *words] if len(text) > MOST_KEPT else words)
 
 
-def _fate(c: Candidate, eos_id: int | None) -> str:
+def _fate(c: Candidate, eos_id: int) -> str:
     return {"kept": _("kept"), "cut": _("dropped"), "finished": _("finished") if c.token == eos_id else _("at the limit")}[c.fate]
 
 
-def _fate_words(c: Candidate, eos_id: int | None, beam: Widths, last: bool) -> str:
+def _fate_words(c: Candidate, eos_id: int, beam: Widths, last: bool) -> str:
     if c.fate == "kept" and last:
         return _("It is among the {n} best texts that have not ended. None of them has a better score than the finished texts, so "
                  "the search ends here.", n=beam.num_beams)

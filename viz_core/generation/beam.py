@@ -69,7 +69,7 @@ class BeamSearch:
         return self.finished[0]
 
 
-def beam_search(reader: Reader, start: Tensor, beam: Beam, *, eos_id: int | None, longest: int) -> BeamSearch:
+def beam_search(reader: Reader, start: Tensor, beam: Beam, *, eos_id: int, longest: int) -> BeamSearch:
     """Search behind one start [1, T] for texts of at most `longest` words; the reader has read nothing of the start."""
     steps: list[BeamStep] = []
     finished: tuple[Hypothesis, ...] = ()
@@ -89,7 +89,7 @@ def beam_search(reader: Reader, start: Tensor, beam: Beam, *, eos_id: int | None
 
 
 def _candidates(
-    logits: Tensor, totals: list[float], length: int, beam: Beam, eos_id: int | None, last: bool
+    logits: Tensor, totals: list[float], length: int, beam: Beam, eos_id: int, last: bool
 ) -> tuple[Candidate, ...]:
     """The best continuations of all texts, and what becomes of each."""
     finite(logits.cpu().numpy())
@@ -111,8 +111,7 @@ def _candidates(
 
 
 def _ranked(
-    finished: tuple[Hypothesis, ...], beams: tuple[tuple[int, ...], ...], candidates: tuple[Candidate, ...],
-    eos_id: int | None, most: int,
+    finished: tuple[Hypothesis, ...], beams: tuple[tuple[int, ...], ...], candidates: tuple[Candidate, ...], eos_id: int, most: int
 ) -> tuple[Hypothesis, ...]:
     """The finished texts and those that this step finishes, the best `most` of them, the best score first."""
     new = []

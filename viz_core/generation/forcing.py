@@ -47,8 +47,7 @@ def logprobs(
 
 @torch.inference_mode()
 def compare_forcing(
-    model: Transformer, start: Sequence[int], labels: Sequence[int], source: Sequence[int] | None = None, *,
-    eos_id: int | None,
+    model: Transformer, start: Sequence[int], labels: Sequence[int], source: Sequence[int] | None = None, *, eos_id: int
 ) -> Forcing:
     """The loss of each label under teacher forcing and free running. Arguments as for `logprobs`."""
     forced = _forced(model, start, labels, source)  # [N, W]
@@ -75,8 +74,8 @@ class Slipped:
 
 
 def compare_with_slip(
-    model: Transformer, start: Sequence[int], labels: Sequence[int], source: Sequence[int] | None = None, *,
-    eos_id: int | None, slip: int | None = None,
+    model: Transformer, start: Sequence[int], labels: Sequence[int], source: Sequence[int] | None = None, *, eos_id: int,
+    slip: int | None = None,
 ) -> Slipped:
     """`compare_forcing`, where the free model writes its second choice at the place `slip`, from 0.
 
@@ -108,7 +107,7 @@ def _forced(model: Transformer, start: Sequence[int], labels: Sequence[int], sou
     return logits
 
 
-def _free(model: Transformer, start: Sequence[int], most: int, source: Sequence[int] | None, eos_id: int | None) -> Tensor:
+def _free(model: Transformer, start: Sequence[int], most: int, source: Sequence[int] | None, eos_id: int) -> Tensor:
     """The logits [M, W] behind the start and behind each word that the model then writes, up to <eos>."""
     new, rows = _row(model, start), []  # [1, T]
     reader = open_reader(model, new, _source(model, source))

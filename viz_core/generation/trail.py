@@ -38,7 +38,7 @@ class Trail:
 
 @torch.inference_mode()
 def write_trail(
-    model: Transformer, start: Sequence[int], source: Sequence[int] | None = None, *, eos_id: int | None, max_new_tokens: int,
+    model: Transformer, start: Sequence[int], source: Sequence[int] | None = None, *, eos_id: int, max_new_tokens: int,
     strategy: Strategy = Greedy(), given: Sequence[int] = (),  # noqa: B008, it is frozen
 ) -> Trail:
     """Write behind one start, as `generate` does for its first row, and keep every step.
@@ -55,7 +55,7 @@ def write_trail(
     if isinstance(strategy, Beam) and eos_id not in given and len(given) < longest:
         behind = torch.cat((first, _row(model, given)), dim=1) if given else first  # [1, T]
         search = beam_search(open_reader(model, behind, read), behind, strategy, eos_id=eos_id, longest=longest - len(given))
-        given = [*given, *search.chosen.ids, *([eos_id] if search.chosen.ended and eos_id is not None else [])]
+        given = [*given, *search.chosen.ids, *([eos_id] if search.chosen.ended else [])]
         longest = len(given)
     numbers = drawn_numbers(strategy.seed, 0, longest) if isinstance(strategy, Sampling) else np.zeros(longest)
     ids, logits = _follow(open_reader(model, first, read), first, given, numbers, strategy, eos_id, longest)
@@ -67,7 +67,7 @@ def write_trail(
 
 
 def _follow(
-    reader: Reader, new: Tensor, given: Sequence[int], numbers: np.ndarray, strategy: Strategy, eos_id: int | None, longest: int
+    reader: Reader, new: Tensor, given: Sequence[int], numbers: np.ndarray, strategy: Strategy, eos_id: int, longest: int
 ) -> tuple[list[int], Tensor]:
     """The words [N] and the logits [N, W] behind which each was chosen, up to <eos> or to `longest` words."""
     ids, rows = list[int](), list[Tensor]()

@@ -23,6 +23,7 @@ from viz_core.language import translate as _
 from viz_core.text.splitting import split_characters, split_words
 from viz_core.word_list import WORDS
 
+NO_TOKEN = -1  # in place of an id
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 TokenizerKind = Literal["word", "character"]
 
@@ -38,17 +39,20 @@ class AnyTokenizer(Protocol):
     @property
     def pad_id(self) -> int: ...
     @property
-    def bos_id(self) -> int | None:
-        """The id of <bos>; None where the model has none, as some published ones, and so for <eos>."""
+    def bos_id(self) -> int:
+        """The token that opens a text; NO_TOKEN where a published model has none."""
         ...
+
     @property
-    def eos_id(self) -> int | None: ...
+    def eos_id(self) -> int:
+        """The token that closes a text; NO_TOKEN where a published model has none."""
+        ...
+
     @property
     def unk_id(self) -> int: ...
     @property
     def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The ids that a decoder's text has before and behind what `read` gives: <bos> and <eos>, or none where `read` adds them
-        or the model has none."""
+        """The ids that a decoder's text has before and behind what `read` gives: <bos> and <eos>; none where `read` adds them."""
         ...
 
     def read(self, sentence: str) -> tuple[list[str], list[int]]:

@@ -1,59 +1,108 @@
-"""Where a published tokenizer and its config.json disagree about special tokens: the tokenizer is right, and the card says so.
+"""Where a published tokenizer and its config.json disagree about special tokens: which of them is used, and what the card says.
 
 A tokenizer decides which ids a text has. config.json often keeps the default of its model type, such as BERT's
 pad_token_id=0, whatever the tokenizer has there.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from viz_core.config import Side, TransformerConfig
+from viz_core.config import TransformerConfig
 from viz_core.language import translate as _
 from viz_core.weights.files import CONFIG
+from viz_core.weights.layouts import Ends, Layout, Settings, is_whole
 from viz_core.weights.special_tokens import SpecialTokens, name_of
 
-Settings = Mapping[str, Any]  # the contents of a JSON file
+
+class Agreement(NamedTuple):
+    """What is used: the config with the padding of the tokenizer, and the ids of <bos> and <eos> that a text may lack.
+
+    facts: for the card, one sentence about each special token on which the files disagree.
+    """
+
+    config: TransformerConfig
+    ends: Ends | None
+    facts: Mapping[str, str]
 
 
-def with_padding(config: TransformerConfig, side: Side, tokens: SpecialTokens, ends: Collection[Any] = ()) -> TransformerConfig:
+def agree(layout: Layout, config: TransformerConfig, raw: Settings, parsed: Settings, tokens: SpecialTokens) -> Agreement:
+    """raw: config.json. parsed: tokenizer.json. tokens: the special tokens of the tokenizer.
+
+    `ValueError`: one sentence, for a RoBERTa whose texts have the id by which it counts positions.
+    """
+    _check_positions(layout, config, parsed, tokens)
+    size, (bos, eos) = config.vocab_size(layout.side), layout.ends(raw) or (None, None)
+    begin, end = (id if id is None or id < size else None for id in (tokens.begin, tokens.end))
+    facts = {"padding": _padding_fact(raw, parsed, tokens)}
+    if layout.ends(raw) is not None:
+        facts["beginning of text"] = _end_fact("bos_token", raw, bos, tokens.front[:1], begin, parsed)
+        facts["end of text"] = _end_fact("eos_token", raw, eos, tokens.back[-1:], end, parsed)
+    ends = None if layout.ends(raw) is None else (begin if bos is None else bos, end if eos is None else eos)
+    return Agreement(_with_padding(layout, config, tokens, ends), ends, {name: fact for name, fact in facts.items() if fact})
+
+
+def _with_padding(layout: Layout, config: TransformerConfig, tokens: SpecialTokens, ends: Ends | None) -> TransformerConfig:
     """The config whose padding is the tokenizer's.
 
-    Where the tokenizer has no token for padding alone, the length of each sentence tells what is padding. ends: the ids of <bos>
-    and <eos>, as far as config.json says them.
+    Where the tokenizer has no token for padding alone, the length of each sentence tells what is padding.
     """
-    known = tokens.padding is not None and tokens.padding < config.vocab_size(side)
-    return replace(
-        config, padding_from="ids" if known and tokens.pads and tokens.padding not in ends else "lengths",
-        **{f"{side}_pad_id": tokens.padding if known else config.pad_id(side)},  # type: ignore[arg-type]
-    )
+    known = tokens.padding is not None and tokens.padding < config.vocab_size(layout.side)
+    told = known and tokens.pads and tokens.padding not in (ends or ())
+    pad_id: Any = tokens.padding if known else config.pad_id(layout.side)
+    return replace(config, padding_from="ids" if told else "lengths", **{f"{layout.side}_pad_id": pad_id})
 
 
-def disagreements(raw: Settings, parsed: Settings, tokens: SpecialTokens) -> dict[str, str]:
-    """One sentence for each special token that config.json and the tokenizer know by different ids, by a name of the fact.
+def _check_positions(layout: Layout, config: TransformerConfig, parsed: Settings, tokens: SpecialTokens) -> None:
+    """RoBERTa gives no position to a token with the padding id of config.json, which our model cannot do."""
+    id = config.pad_id(layout.side)
+    if any(row.skips for row in layout.embedding) and _is_read(id, tokens):
+        raise ValueError(_("{config} says pad_token_id={id}, but the tokenizer reads it in texts; a {title} gives such a token no "
+                           "position, so correct pad_token_id", config=CONFIG, id=_named(id, parsed), title=layout.title))
 
-    raw: config.json. parsed: tokenizer.json. tokens: what it says about special tokens.
-    """
 
-    def named(id: int) -> str:
-        name = name_of(id, parsed)
-        return _("{id} (no token)", id=id) if name is None else f"{id} ({name!r})"
+def _is_read(id: int, tokens: SpecialTokens) -> bool:
+    """Whether a text may have this id."""
+    return id == tokens.unknown or id not in tokens.never_typed or id in (*tokens.front, *tokens.back)
 
-    found = {}
+
+def _padding_fact(raw: Settings, parsed: Settings, tokens: SpecialTokens) -> str:
+    """What the card says of padding; "" where the files agree."""
     stated = raw.get("pad_token_id")
-    if _is_id(stated) and tokens.padding is not None and stated != tokens.padding:
-        found["padding"] = _("{config} says pad_token_id={stated}, but the tokenizer's padding token is {ours}, which is used here",
-                             config=CONFIG, stated=named(stated), ours=named(tokens.padding))
-    elif _is_id(stated) and tokens.padding is None and (stated == tokens.unknown or stated not in tokens.never_typed):
-        found["padding"] = _("{config} says pad_token_id={stated}, but the tokenizer reads it in texts; here the length of each "
-                             "sentence tells what is padding", config=CONFIG, stated=named(stated))
-    for fact, field, ours in (("beginning of text", "bos_token_id", tokens.front[:1]), ("end of text", "eos_token_id", tokens.back[-1:])):
-        stated = raw.get(field)
-        if ours and _is_id(stated) and stated != ours[0]:
-            found[fact] = _("{config} says {field}={stated}, but the tokenizer adds {ours} to every text, which is used here",
-                            config=CONFIG, field=field, stated=named(stated), ours=named(ours[0]))
-    return found
+    if not is_whole(stated):
+        return ""
+    if tokens.padding is not None and stated != tokens.padding:
+        return _("{config} says pad_token_id={stated}, but the tokenizer's padding token is {ours}, which is used here",
+                 config=CONFIG, stated=_named(stated, parsed), ours=_named(tokens.padding, parsed))
+    if tokens.padding is None and (stated == tokens.unknown or stated not in tokens.never_typed):
+        return _("{config} says pad_token_id={stated}, but the tokenizer reads it in texts; here the length of each "
+                 "sentence tells what is padding", config=CONFIG, stated=_named(stated, parsed))
+    return ""
 
 
-def _is_id(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _end_fact(
+    field: str, raw: Settings, used: int | None, adds: tuple[int, ...], calls: int | None, parsed: Settings
+) -> str:
+    """What the card says of bos_token or eos_token; "" where the files agree.
+
+    used: the id that config.json gives, None where that is no token of the model. adds: what the tokenizer adds to a text itself.
+    calls: the id of the token that it calls so.
+    """
+    stated = raw.get(f"{field}_id")
+    said = _named(stated, parsed) if is_whole(stated) else ""
+    if adds:
+        return _("{config} says {field}_id={said}, but the tokenizer adds {adds} to every text, which is used here", config=CONFIG,
+                 field=field, said=said, adds=_named(adds[0], parsed)) if said and stated != adds[0] else ""
+    if calls is None or used == calls:
+        return ""
+    if used is None:
+        return _("the tokenizer's {field}, {calls}, since {config} names no token of the vocabulary", config=CONFIG, field=field,
+                 calls=_named(calls, parsed))
+    return _("{config} says {field}_id={said}, which is used here, but the tokenizer's {field} is {calls}", config=CONFIG,
+             field=field, said=said, calls=_named(calls, parsed)) if said else ""
+
+
+def _named(id: int, parsed: Settings) -> str:
+    """ "3 ('[PAD]')" """
+    name = name_of(id, parsed)
+    return _("{id} (no token)", id=id) if name is None else f"{id} ({name!r})"

@@ -14,10 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 from viz_core.config import TransformerConfig
 from viz_core.language import translate as _
-from viz_core.weights.agreement import disagreements, with_padding
+from viz_core.weights.agreement import Agreement, agree
 from viz_core.weights.card import Card
 from viz_core.weights.contents import Contents, inspected
-from viz_core.weights.files import CONFIG, MAX_FOLDERS, NAME, NAMED, TENSORS, TOKENIZER, File, json_object, local_name, regular_file, sentence
+from viz_core.weights.files import (
+    CONFIG,
+    MAX_FOLDERS,
+    NAME,
+    NAMED,
+    TENSORS,
+    TOKENIZER,
+    File,
+    json_object,
+    local_name,
+    regular_file,
+    sentence,
+)
 from viz_core.weights.layouts import Ends, TensorPart
 from viz_core.weights.shards import Shards, cut_off, find_shards
 from viz_core.weights.special_tokens import parsed_tokenizer, special_tokens
@@ -48,10 +60,10 @@ def read_folder(
         tokenizer_file = regular_file(folder, TOKENIZER, root)
         found = inspected(config_file, shards)
         named = tuple(regular_file(folder, file, root) for file in NAMED if os.path.lexists(folder / file))
-        config, disagreements = _with_its_tokenizer(config_file, shards, tokenizer_file, named)
+        agreed = _agreed(config_file, shards, tokenizer_file, named)
     except ValueError as error:
         raise ValueError(sentence(name, error)) from None
-    layout = found.layout
+    layout, config = found.layout, agreed.config
     facts = {
         "architecture": layout.title,
         "layers": config.n_layers(layout.side),
@@ -65,29 +77,24 @@ def read_folder(
         facts["end of text"] = _("the same id also pads shorter texts, so it does not count in the loss")
     else:
         facts["head"] = _("none: the model returns hidden states, no logits")
-    facts |= {**layout.facts(found.settings), **disagreements}
+    facts |= {**layout.facts(found.settings), **agreed.facts}
     if found.unused:
         facts["in the file, not used"] = found.unused
     return Card(
         name=name, title=title or _("{name}: {title}, {layers} layers",
                                     name=folder.resolve().name, title=layout.title, layers=facts["layers"]), config=config,
-        tokenizers=partial(_named, name, partial(_tokenizers, tokenizer_file, config, layout.ends(found.settings))),
+        tokenizers=partial(_named, name, partial(_tokenizers, tokenizer_file, config, agreed.ends)),
         load=partial(_named, name, partial(_load, shards, found, config, sha256)),
         about=MappingProxyType(facts), examples=tuple(examples),
     )
 
 
 @lru_cache(maxsize=2 * MAX_FOLDERS)
-def _with_its_tokenizer(
-    config_file: File, shards: Shards, tokenizer_file: File, named: tuple[File, ...]
-) -> tuple[TransformerConfig, Mapping[str, str]]:
-    """The config with the padding of the tokenizer, and what config.json says of special tokens that is not so."""
-    found = inspected(config_file, shards)
-    parsed = parsed_tokenizer(_text(tokenizer_file))
-    tokens = special_tokens(parsed, *(json_object(other.path) for other in named))
-    layout, raw = found.layout, found.settings
-    config = with_padding(found.config, layout.side, tokens, layout.ends(raw) or ())
-    return config, MappingProxyType(disagreements(raw, parsed, tokens))
+def _agreed(config_file: File, shards: Shards, tokenizer_file: File, named: tuple[File, ...]) -> Agreement:
+    """What the tokenizer says of special tokens beside what config.json says. named: the files that name them, as far as there."""
+    found, parsed = inspected(config_file, shards), parsed_tokenizer(_text(tokenizer_file))
+    tokens = special_tokens(parsed, *(json_object(file.path) for file in named))
+    return agree(found.layout, found.config, found.settings, parsed, tokens)
 
 
 # --- When a card is used ----------------------------------------------------------------------------------------------

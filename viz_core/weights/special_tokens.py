@@ -4,6 +4,7 @@ tokenizer_config.json and special_tokens_map.json, where a folder has them, name
 numbers are read here: a text is read by `Subword`.
 """
 
+import base64
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ PARTS = frozenset({
 })
 STEPS = ("normalizer", "pre_tokenizer", "post_processor")
 MAX_PREPENDED = 8  # characters
+MAX_REPLACEMENT = 64  # bytes; ﷺ becomes four words of 33
 
 # Patterns that read a text once: one character, or one again and again; and those of published tokenizers.
 ONE_CLASS = re.compile(r"(?:\\[sSdDwW]|\.|\\p\{\w{1,20}\}|\[[^\[\]]{1,200}\]|[^\\()\[\]{}|?*+.^$])(?:\+|\{\d{1,2},\})?|")
@@ -27,7 +29,7 @@ PUBLISHED = frozenset({
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    r"\w+|[^\w\s]", r"\w+|[^\w\s]+", r"\s|\S+",
+    r"\w+|[^\w\s]", r"\w+|[^\w\s]+", r"\s|\S+", r"\s{2,}|[\n\r\t]",
 })
 T = TypeVar("T")
 
@@ -84,6 +86,8 @@ def parts_of(step: Any) -> Iterator[dict[str, Any]]:
 
 def _is_safe(kind: str, part: Mapping[str, Any]) -> bool:
     """Whether a part that can do anything does what ends soon and leaves a text as short as it is."""
+    if kind == "Precompiled":
+        return _is_short_map(part.get("precompiled_charsmap"))
     if kind == "Prepend":
         return isinstance(part.get("prepend"), str) and len(part["prepend"]) <= MAX_PREPENDED
     if kind not in ("Split", "Replace") or not isinstance(pattern := part.get("pattern"), dict) or len(pattern) != 1:
@@ -93,6 +97,16 @@ def _is_safe(kind: str, part: Mapping[str, Any]) -> bool:
         return False
     content = part.get("content", "")
     return kind == "Split" or (isinstance(content, str) and bool(text) and len(content) <= (len(text) if form == "String" else 1))
+
+
+def _is_short_map(charsmap: Any) -> bool:
+    """Whether no text in SentencePiece's table of replacements is long: bytes of a trie, then texts that end in NUL."""
+    try:
+        table = base64.b64decode(charsmap, validate=True)
+    except (TypeError, ValueError):
+        return False
+    start = 4 + int.from_bytes(table[:4], "little")
+    return start <= len(table) and all(len(text) <= MAX_REPLACEMENT for text in table[start:].split(b"\0"))
 
 
 # --- What the file says -----------------------------------------------------------------------------------------------

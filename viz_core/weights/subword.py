@@ -11,6 +11,7 @@ import regex
 from tokenizers import Encoding, Tokenizer, models
 
 from viz_core.language import translate as _
+from viz_core.text.tokenizer import NO_TOKEN
 from viz_core.weights.special_tokens import guarded, parsed_tokenizer, parts_of, special_tokens
 
 _SURROGATE = regex.compile(r"[\uD800-\uDFFF]")  # half of a pair, which no text in UTF-8 has
@@ -22,13 +23,10 @@ class Subword:
     """A published tokenizer: WordPiece (BERT), byte-level BPE (GPT-2), or another one of the library.
 
     Tokens are shown as the vocabulary has them ("##ing"), bytes as the text they are (" cat", not "Ġcat"), a part of a
-    character as its bytes ("⟨E7 8C⟩"), and an unknown word as typed. ends: the ids of <bos> and <eos> that config.json
-    says, for what the tokenizer does not add itself; None for one that the model lacks. `ValueError` with one sentence if
-    tokenizer.json cannot be read or does not fit.
+    character as its bytes ("⟨E7 8C⟩"), and an unknown word as typed. ends: the ids of <bos> and <eos>, None for one that the
+    model lacks; what the tokenizer adds itself is used instead. `ValueError` with one sentence if tokenizer.json cannot be
+    read or does not fit.
     """
-
-    bos_id: int | None
-    eos_id: int | None
 
     def __init__(self, text: str, vocab_size: int, pad_id: int, ends: tuple[int | None, int | None] | None = None) -> None:
         self.vocab_size, self.pad_id = vocab_size, pad_id
@@ -44,13 +42,11 @@ class Subword:
         self._check_ids(tokens.never_typed.difference(added))
         if ends is None:
             ends = (added[0], added[-1]) if added else (pad_id, pad_id)
-        self.bos_id = tokens.front[0] if tokens.front else ends[0]
-        self.eos_id = tokens.back[-1] if tokens.back else ends[1]
-        known = [id for id in (self.bos_id, self.eos_id) if id is not None]
-        self.around = (() if tokens.front or self.bos_id is None else (self.bos_id,),
-                       () if tokens.back or self.eos_id is None else (self.eos_id,))
-        for id in (*known, *added):
-            if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id < vocab_size:
+        before, behind = (() if added or id is None else (id,) for added, id in zip((tokens.front, tokens.back), ends, strict=True))
+        self.around = (before, behind)
+        self.bos_id, self.eos_id = (*tokens.front, *before, NO_TOKEN)[0], (NO_TOKEN, *behind, *tokens.back)[-1]
+        for id in (*before, *behind, *added):
+            if not 0 <= id < vocab_size:
                 raise ValueError(_("special token id {id!r} is outside the vocabulary of {vocab_size}",
                                    id=id, vocab_size=vocab_size))
         model = parsed["model"]
@@ -58,9 +54,10 @@ class Subword:
         self._byte_level = any(part.get("type") == "ByteLevel" for step in ("normalizer", "pre_tokenizer")
                                for part in parts_of(parsed.get(step)))
         self._unknown = tokens.unknown
-        self.unk_id = next(id for id in (tokens.unknown, self.eos_id, pad_id) if id is not None)
+        self.unk_id = self.eos_id if tokens.unknown is None else tokens.unknown
         self._never_typed = tokens.never_typed | {tokens.unknown}
-        self._specials = tokens.never_typed | {pad_id, self.unk_id, *known}
+        specials = tokens.never_typed | {pad_id, self.bos_id, self.eos_id, self.unk_id}
+        self._specials = frozenset(id for id in specials if 0 <= id < vocab_size)
 
     def _check_ids(self, unused: frozenset[int]) -> None:
         """Every id that a text can have has a row in the model. unused: special tokens that no text has."""

@@ -11,6 +11,7 @@ from viz_core.generation.strategy import Beam, Greedy, Sampling, Strategy
 from viz_core.generation.trail import Trail, write_trail
 from viz_core.language import translate as _
 from viz_core.limits import MAX_WRITTEN
+from viz_core.text import NO_TOKEN
 from viz_core.training.plans import PLANS
 from viz_core.ui.escape import escaped
 from viz_core.ui.shell import Lab, current, touch, view
@@ -59,7 +60,7 @@ def beginning(lab: Lab) -> Beginning | None:
         return None
     capture, item = lab.capture, lab.item(lab.capture)
     rows = {side: _ids(capture, side, item) for side in ("source", "target", "labels") if f"ids.{side}" in capture}
-    opened = 0 if lab.tokenizers["target"].bos_id is None else 1
+    opened = 0 if lab.tokenizers["target"].bos_id == NO_TOKEN else 1
     return Beginning(item, rows.get("source"), rows["target"], rows["labels"], opened)
 
 

@@ -131,7 +131,7 @@ def _draw_candidates(lab: Lab, begun: Beginning, found: Mapping[str, Told], chos
            code=lambda: snippets.branching(lab, begun, found, chosen, at))
 
 
-def _candidates(told: Told, at: int, name: Callable[[int], str], eos_id: int | None) -> tuple[Choice, list[tuple[int, ...]]]:
+def _candidates(told: Told, at: int, name: Callable[[int], str], eos_id: int) -> tuple[Choice, list[tuple[int, ...]]]:
     """The candidates of one token of a path, which is marked, and the text that each row would write up to this token."""
     trail, how = told.trail, told.how
     if isinstance(how, Beam) and told.search is not None:

@@ -14,7 +14,7 @@ from viz_core.generation.draw import draw
 from viz_core.generation.strategy import Beam, Greedy, Sampling, Strategy
 from viz_core.generation.trail import Trail
 from viz_core.language import translate as _
-from viz_core.text import visible
+from viz_core.text import NO_TOKEN, visible
 from viz_core.ui.components.choice import Text, choice
 from viz_core.ui.components.glosses import named, shown_glosses
 from viz_core.ui.controls import bounded, picking, sentence_picker
@@ -51,7 +51,7 @@ def choose(lab: Lab, begun: Beginning) -> None:
                key="write_choice", on_step=go, code=lambda: snippets.chosen(lab, begun, how, at))
     moves(len(trail.ids), named(name(trail.ids[at])))
     lengths(begun)
-    st.caption(end_words(trail, how, lab.config.max_len, lab.tokenizers["target"].eos_id is not None))
+    st.caption(end_words(trail, how, lab.config.max_len, lab.tokenizers["target"].eos_id != NO_TOKEN))
     _attended(lab, begun, how, trail, at)
     player(len(trail.ids))
 
@@ -85,7 +85,7 @@ def lengths(begun: Beginning) -> None:
                     help=_("The typed words that the model reads before it writes; −1: half of them."))
 
 
-def candidates(trail: Trail, at: int, how: Strategy, name: Callable[[int], str], eos_id: int | None) -> Choice:
+def candidates(trail: Trail, at: int, how: Strategy, name: Callable[[int], str], eos_id: int) -> Choice:
     """The candidates of one step, as the strategy looks at them."""
     if isinstance(how, Beam) and trail.search is not None:
         return searched(trail.search.steps, at, how, trail.ids, name, eos_id)

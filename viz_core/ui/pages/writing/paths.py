@@ -66,7 +66,7 @@ def _add_beam(lab: Lab, begun: Beginning, found: dict[str, Told]) -> bool:
     found[BEAM] = Told(how, best, best.search.chosen, best.search)
     eos = lab.tokenizers["target"].eos_id
     for number, text in enumerate(best.search.finished[1:], 2):
-        trail = trail_of(lab, begun, Greedy(), (*text.ids, *([eos] if text.ended and eos is not None else [])))
+        trail = trail_of(lab, begun, Greedy(), (*text.ids, *([eos] if text.ended else [])))
         if trail is None:
             return False
         found[f"{BEAM}{number}"] = Told(how, trail, text, best.search)

@@ -208,5 +208,5 @@ def _trail(lab: Lab, how: Strategy) -> Source:
         """, kind=kind, eos=_eos(lab), most=longest(), given=given)
 
 
-def _eos(lab: Lab) -> int | None:
+def _eos(lab: Lab) -> int:
     return lab.tokenizers["target"].eos_id
