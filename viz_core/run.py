@@ -19,7 +19,7 @@ from viz_core.memory import keep_freed_pages
 from viz_core.model.transformer import Transformer
 from viz_core.position_schemes import SCHEMES
 from viz_core.problems import Problem
-from viz_core.text import AnyTokenizer, Tokenizer, TokenizerKind, bound, carried_words, pad
+from viz_core.text import NO_TOKEN, AnyTokenizer, Tokenizer, TokenizerKind, bound, carried_words, pad
 from viz_core.tracing import Edit, Tracer
 from viz_core.weights.card import Card
 
@@ -156,20 +156,38 @@ def prepare(
     if config.has_decoder:
         tok = sides["target"]
         given = _sentences("target", source if target is None and not config.has_encoder else target, config)
-        rows = _read(batch, "labels", tok, given, end=[tok.eos_id])
-        if config.has_encoder and len(rows) != len(batch.ids["source"]):
+        n_rows = _read_target(config, batch, tok, given)
+        if config.has_encoder and n_rows != len(batch.ids["source"]):
             sources = len(batch.ids["source"])
             raise Problem(_("target has {n_rows} sentences and source has {sources}; give one target for each source.",
-                            n_rows=len(rows), sources=sources),
-                          "sides_differ", targets=len(rows), sources=sources)
-        batch.ids["target"] = pad([[tok.bos_id, *row[:-1]] for row in rows], tok.pad_id)
-        begin, answers = tok.decode(tok.bos_id), batch.tokens["labels"]
-        batch.tokens["target"] = [
-            _padded([begin, *words[: len(row) - 1]], len(words)) for row, words in zip(rows, answers, strict=True)
-        ]
-        for side in ("target", "labels"):
-            _mark_tokens(config, batch, side, given, rows)
+                            n_rows=n_rows, sources=sources),
+                          "sides_differ", targets=n_rows, sources=sources)
     return batch
+
+
+def _read_target(config: TransformerConfig, batch: Batch, tok: AnyTokenizer, given: Sequence[Sentence]) -> int:
+    """Add what the decoder reads, and the next id of each place as its label; how many sentences there are.
+
+    The last id that is read has no label where nothing follows it: where the tokenizer adds <eos> itself, or there is none.
+    """
+    before, behind = tok.around
+    rows = _read(batch, "labels", tok, given, end=list(behind))
+    read, labels, read_words, label_words = [], [], [], []
+    for sentence, row, words in zip(given, rows, batch.tokens["labels"], strict=True):
+        typed = isinstance(sentence, str)
+        begin = before if typed else () if tok.bos_id == NO_TOKEN else (tok.bos_id,)
+        ids, tokens = [*begin, *row], [*map(tok.decode, begin), *words[: len(row)]]
+        n = len(ids) - bool(behind if typed else begin)
+        read.append(ids[:n])
+        read_words.append(tokens[:n])
+        labels.append(ids[1:])
+        label_words.append(tokens[1:])
+    for side, part, words in (("target", read, read_words), ("labels", labels, label_words)):
+        width = max(map(len, read))
+        batch.ids[side] = pad([[*ids, *[tok.pad_id] * (width - len(ids))] for ids in part], tok.pad_id)  # [B, T]
+        batch.tokens[side] = [_padded(tokens, width) for tokens in words]
+        _mark_tokens(config, batch, side, given, part)
+    return len(rows)
 
 
 def _mark_tokens(
