@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from tests.weights.published import CLOSE, batch, close, minilm_folder, tensors, transformers, write, write_tensors
-from tests.weights.tiny_checkpoints import Theirs, checkpoints, written
+from tests.weights.tiny_checkpoints import Checkpoint, Theirs, byte_level, checkpoints, of_transformers, wordpiece, written
 from viz_core import tables
 from viz_core.analysis.labelled_weights import weights_read
 from viz_core.analysis.rows import reads_and_writes
@@ -243,14 +244,14 @@ def reads_as_theirs(folder: Path, sentences: Sequence[str], theirs: Theirs) -> N
     side, last = ("target", "decoder.final_norm.out") if card.config.has_decoder else ("source", "encoder.layers.@.norm_ffn.out")
     capture = run(card.config, **{side: list(sentences)}, weights=card, device="cpu")
     rows = [theirs.reads(s) if side == "target" else (theirs.tokenizer(s)["input_ids"], []) for s in sentences]
-    losses = []
+    losses, place = [], last.replace("@", str(card.config.n_encoder_layers - 1))
     for i, (ids, answers) in enumerate(rows):
         n = len(ids)
-        assert capture[f"ids.{side}"][i, :n].tolist() == ids and capture.is_token(side)[i].tolist() == [
-            place < n for place in range(capture.is_token(side).shape[1])], sentences[i]
+        assert capture[f"ids.{side}"][i, :n].tolist() == ids, sentences[i]
+        assert capture.is_token(side)[i].tolist() == [t < n for t in range(capture.is_token(side).shape[1])]
         with torch.no_grad():
             out = theirs.model(input_ids=torch.tensor([ids]), output_hidden_states=True)
-        equal(capture[last.replace("@", str(card.config.n_encoder_layers - 1))][i, :n], out.hidden_states[-1][0])
+        equal(capture[place][i, :n], out.hidden_states[-1][0])
         if side == "target":
             assert capture["ids.labels"][i][capture.is_token("labels")[i]].tolist() == answers
         if "logits" in capture and "logits" in out and out.logits.shape[-1] == card.config.output_vocab_size:
@@ -258,11 +259,58 @@ def reads_as_theirs(folder: Path, sentences: Sequence[str], theirs: Theirs) -> N
             losses.append(cross_entropy(out.logits[0, : len(answers)], torch.tensor(answers), reduction="none"))
     if losses:
         equal(capture["loss"], torch.cat(losses).mean())
+    if side == "source":  # the same as lists of ids
+        given = run(card.config, [ids for ids, __ in rows], weights=card, device="cpu", keep=[place])
+        assert (given.is_token(side) == capture.is_token(side)).all() and (given[place] == capture[place]).all()
 
 
 def equal(actual: np.ndarray, expected: torch.Tensor) -> None:
     """Equal to 1e-5, measured by the largest number where that is above 1."""
     assert np.abs(actual - expected.numpy()).max() <= 1e-5 * max(1.0, float(expected.abs().max()))
+
+
+def test_an_unknown_word_is_no_padding(tmp_path: Path) -> None:
+    """[UNK] has the id 0, which config.json calls padding; the tokenizer pads with [PAD], 3, and the card says so."""
+    theirs = written(tmp_path, Checkpoint("bert", "BertModel", partial(wordpiece, "[UNK] [CLS] [SEP] [PAD]")))
+    card = read_folder(tmp_path)
+    ids = theirs.tokenizer("the cat qqq")["input_ids"]
+    with torch.no_grad():
+        expected = theirs.model(torch.tensor([ids]), attention_mask=torch.ones(1, len(ids)), output_attentions=True).attentions
+    assert ids[3] == 0 and card.config.source_pad_id == 3 and card.config.padding_from == "ids"
+    for given in ("the cat qqq", ids):
+        capture = run(card.config, [given], weights=card)
+        close(capture["encoder.layers.0.self_attn.weights"], expected[0])
+        assert capture.is_token("source").all() and expected[0][..., 3].min() > 0
+    assert card.about["padding"] == ("config.json says pad_token_id=0 ('[UNK]'), but the tokenizer's padding token is 3 ('[PAD]'), "
+                                     "which is used here")
+
+
+@pytest.mark.parametrize(("name", "made"), [
+    ("own", partial(byte_level, "<|endoftext|>", "<|endoftext|> $A")),
+    ("gpt2", partial(of_transformers, "GPT2Tokenizer", byte_level, add_bos_token=True, bos_token="<|endoftext|>")),
+])
+def test_the_opening_token_stands_once(name: str, made: Any, tmp_path: Path) -> None:
+    """A tokenizer with add_bos_token=True, as transformers saves it, adds <|endoftext|> itself."""
+    theirs = written(tmp_path, Checkpoint(name, "GPT2LMHeadModel", made, dict(bos_token_id=0, eos_token_id=0)))
+    card = read_folder(tmp_path)
+    capture, ids = run(card.config, target=["the cat"], weights=card), theirs.tokenizer("the cat")["input_ids"]
+    assert capture["ids.target"].tolist() == [ids] and ids[0] == 0 and 0 not in ids[1:]
+    assert capture["ids.labels"].tolist() == [[*ids[1:], 0]] and capture.tokens("target")[0][0] == "<|endoftext|>"
+    with torch.no_grad():
+        close(capture["logits"], theirs.model(torch.tensor([ids])).logits)
+
+
+def test_a_decoder_whose_tokenizer_opens_and_closes_each_text(tmp_path: Path) -> None:
+    """A GPT-2 with BERT's tokenizer: [CLS] and [SEP] stand once, and nothing is known of what follows [SEP]."""
+    theirs = written(tmp_path, Checkpoint("gpt2", "GPT2LMHeadModel", wordpiece, dict(bos_token_id=0, eos_token_id=0)))
+    card = read_folder(tmp_path)
+    capture = run(card.config, target=["the cat", "the cat sat"], weights=card)
+    assert capture.tokens("target") == [["[CLS]", "the", "cat", "[SEP]", "<pad>"], ["[CLS]", "the", "cat", "sat", "[SEP]"]]
+    assert capture.tokens("labels") == [["the", "cat", "[SEP]", "<pad>", "<pad>"], ["the", "cat", "sat", "[SEP]", "<pad>"]]
+    assert capture.is_token("labels").sum(axis=1).tolist() == [3, 4]
+    ids = torch.from_numpy(capture["ids.target"].copy())
+    close(capture["loss"], theirs.model(ids, labels=torch.where(torch.from_numpy(capture.is_token("target")), ids, -100)).loss)
+    assert "which is used here" in card.about["beginning of text"] and "3 ('[SEP]')" in card.about["end of text"]
 
 
 def test_each_tiny_checkpoint_is_read_as_theirs_or_refused(tmp_path: Path) -> None:
