@@ -136,7 +136,8 @@ def prepare(
     """Sentences to padded ids, by the untrained tokenizer of a kind or by one of each side.
 
     A decoder predicts the target's tokens, after typed text also <eos>; its input is the same shifted right behind
-    <bos>. A decoder-only model reads the source where only that is given. An encoder with a head predicts its own
+    <bos>. A model that has no <eos> predicts nothing behind the last token; one that has no <bos> does not predict the
+    first. A decoder-only model reads the source where only that is given. An encoder with a head predicts its own
     next token; a side that the architecture lacks is not read. Unknown words that slots carry have the same slots on
     both sides: those of the source come first, then further ones of the target. Of typed text, what is behind a sentence's
     length is padding; of an id list, what `TransformerConfig.find_tokens` says.
@@ -156,38 +157,37 @@ def prepare(
     if config.has_decoder:
         tok = sides["target"]
         given = _sentences("target", source if target is None and not config.has_encoder else target, config)
-        n_rows = _read_target(config, batch, tok, given)
-        if config.has_encoder and n_rows != len(batch.ids["source"]):
+        rows = _read(batch, "labels", tok, given, end=list(tok.around[1]))
+        if config.has_encoder and len(rows) != len(batch.ids["source"]):
             sources = len(batch.ids["source"])
             raise Problem(_("target has {n_rows} sentences and source has {sources}; give one target for each source.",
-                            n_rows=n_rows, sources=sources),
-                          "sides_differ", targets=n_rows, sources=sources)
+                            n_rows=len(rows), sources=sources),
+                          "sides_differ", targets=len(rows), sources=sources)
+        _shift(config, batch, tok, given, rows)
     return batch
 
 
-def _read_target(config: TransformerConfig, batch: Batch, tok: AnyTokenizer, given: Sequence[Sentence]) -> int:
-    """Add what the decoder reads, and the next id of each place as its label; how many sentences there are.
+def _shift(
+    config: TransformerConfig, batch: Batch, tok: AnyTokenizer, given: Sequence[Sentence], rows: Sequence[list[int]],
+) -> None:
+    """Make the target and its labels, which are one text one place apart.
 
-    The last id that is read has no label where nothing follows it: where the tokenizer adds <eos> itself, or there is none.
+    rows: the ids of each sentence without what stands before them, as `_read` gave them under "labels". Where no <eos> closes a
+    text, its last token has no label.
     """
-    before, behind = tok.around
-    rows = _read(batch, "labels", tok, given, end=list(behind))
-    read, labels, read_words, label_words = [], [], [], []
+    begin = () if tok.bos_id == NO_TOKEN else (tok.bos_id,)
+    reads, answers, names = list[list[int]](), list[list[int]](), list[list[str]]()
     for sentence, row, words in zip(given, rows, batch.tokens["labels"], strict=True):
-        typed = isinstance(sentence, str)
-        begin = before if typed else () if tok.bos_id == NO_TOKEN else (tok.bos_id,)
-        ids, tokens = [*begin, *row], [*map(tok.decode, begin), *words[: len(row)]]
-        n = len(ids) - bool(behind if typed else begin)
-        read.append(ids[:n])
-        read_words.append(tokens[:n])
-        labels.append(ids[1:])
-        label_words.append(tokens[1:])
-    for side, part, words in (("target", read, read_words), ("labels", labels, label_words)):
-        width = max(map(len, read))
-        batch.ids[side] = pad([[*ids, *[tok.pad_id] * (width - len(ids))] for ids in part], tok.pad_id)  # [B, T]
-        batch.tokens[side] = [_padded(tokens, width) for tokens in words]
+        before, closed = tok.around if isinstance(sentence, str) else (begin, begin)
+        text = [*before, *row]
+        reads.append(text[:-1] if closed else text)
+        answers.append(text[1:])
+        names.append([*map(tok.decode, before), *words[: len(row)]])
+    width = max(map(len, reads))
+    for side, part, first in (("target", reads, 0), ("labels", answers, 1)):
+        batch.ids[side] = pad([[*ids, *[tok.pad_id] * (width - len(ids))] for ids in part], tok.pad_id)
+        batch.tokens[side] = [_padded(words[first : first + len(ids)], width) for words, ids in zip(names, part, strict=True)]
         _mark_tokens(config, batch, side, given, part)
-    return len(rows)
 
 
 def _mark_tokens(
