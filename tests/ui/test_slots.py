@@ -33,7 +33,7 @@ def test_each_sentence_keeps_its_own_names() -> None:
 
 def test_what_becomes_of_words_without_a_slot_is_said_too() -> None:
     at = open_page("home", source="John loves Mary, Zoe, Max, Ann and Bob (")
-    assert "reads each as `<unk>`: ` Bob `, ` ( `." in said(at)
+    assert "reads each as ` <unk> `: ` Bob `, ` ( `." in said(at)
     assert f"In each sentence it can carry over {len(SLOTS)} different words" in said(at)
 
 

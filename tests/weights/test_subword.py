@@ -128,9 +128,13 @@ def test_bytes_in_place_of_an_unknown_character() -> None:
 
 
 def test_no_unknown_token() -> None:
-    """BPE leaves out what it lacks, the others cannot read it; so does `transformers`."""
-    assert Subword(bpe("", unk=None).tokenizer.to_str(), 300, 0).read("the 猫 cat")[0] == ["the", "cat"]
+    """BPE leaves out what it lacks, and says what; the others cannot read it; so does `transformers`."""
+    tokenizer = Subword(bpe("", unk=None).tokenizer.to_str(), 300, 0)
+    assert tokenizer.read("the 猫 ca猫坐t")[0] == ["the", "cat"] and tokenizer.unk_id == NO_TOKEN
+    assert tokenizer.unknown("the 猫 ca猫坐t 猫") == [("猫", []), ("猫坐", [])] and tokenizer.unknown(" the  cat ") == []
+    assert gpt2().unknown("the 猫") == []
     for made in (unigram(unk_id=None), word_level("", "[UNK]")):
+        assert Subword(made.tokenizer.to_str(), 300, 0).unknown("the cat") == []
         with pytest.raises(ValueError, match=r"tokenizer\.json cannot read this text: .*(unk_id|UNK)"):
             Subword(made.tokenizer.to_str(), 300, 0).read("猫")
 

@@ -54,7 +54,7 @@ class Subword:
         self._byte_level = any(part.get("type") == "ByteLevel" for step in ("normalizer", "pre_tokenizer")
                                for part in parts_of(parsed.get(step)))
         self._unknown = tokens.unknown
-        self.unk_id = self.eos_id if tokens.unknown is None else tokens.unknown
+        self.unk_id = NO_TOKEN if tokens.unknown is None else tokens.unknown
         self._never_typed = tokens.never_typed | {tokens.unknown}
         specials = tokens.never_typed | {pad_id, self.bos_id, self.eos_id, self.unk_id}
         self._specials = frozenset(id for id in specials if 0 <= id < vocab_size)
@@ -88,9 +88,31 @@ class Subword:
         return []
 
     def unknown(self, sentence: str) -> list[tuple[str, list[str]]]:
-        """Each typed word without pieces in the vocabulary, once. There are no suggestions: single letters are pieces."""
+        """Each typed word without pieces in the vocabulary, once. There are no suggestions: single letters are pieces.
+
+        Where the tokenizer has no token for what it does not know (`unk_id` is NO_TOKEN), the parts of the text that no token has.
+        """
+        if self._unknown is None:
+            return [(part, []) for part in dict.fromkeys(self._left_out(sentence))]
         typed = [token for token, id, is_typed in self._pieces(sentence) if is_typed and id == self._unknown]
         return [(token, []) for token in dict.fromkeys(typed)]
+
+    def _left_out(self, sentence: str) -> list[str]:
+        """The parts of the text whose characters the vocabulary of a BPE lacks; none where all bytes are in it.
+
+        The other models cannot read such a text.
+        """
+        if self._byte_level or not isinstance(self._tokenizer.model, models.BPE):
+            return []
+        lacking = {x for x in set(sentence) if not x.isspace() and self._lacks(x)}
+        return "".join(x if x in lacking else " " for x in sentence).split()
+
+    def _lacks(self, character: str) -> bool:
+        """Whether a character gives no token. It is read twice, since the last one of a word may have a token of its own."""
+        normalizer = self._tokenizer.normalizer
+        text = _SURROGATE.sub("\ufffd", character)
+        found = self._tokenizer.model.tokenize((text if normalizer is None else normalizer.normalize_str(text)) * 2)
+        return not any(token.value.strip("▁") for token in found)
 
     def groups(self, tokens: Sequence[str]) -> list[int]:
         """For each token the number of its word, as the tokenizer splits words; special tokens stand alone."""

@@ -17,9 +17,9 @@ from viz_core.language import translate as _
 from viz_core.limits import MAX_KEPT_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, cache_problem
 from viz_core.problems import Problem
 from viz_core.stages import ARCHITECTURE_NAMES, SIDE_NAMES
-from viz_core.text import AnyTokenizer, TokenizerKind, Vocabulary, bound, strangers
+from viz_core.text import NO_TOKEN, AnyTokenizer, TokenizerKind, Vocabulary, bound, strangers
 from viz_core.ui.components.glosses import show_glosses
-from viz_core.ui.escape import escaped, few, words
+from viz_core.ui.escape import code, escaped, few, words
 from viz_core.ui.shell.left import notice
 from viz_core.ui.shell.setup import BY_FIELD, Setup, changes, ids, problem_words, sentences, to_link
 from viz_core.ui.shell.state import WANTED, current
@@ -215,6 +215,10 @@ def _unknown(setup: Setup, typed: dict[str, list[str]], batch: "Batch") -> list[
         missing = dict(m for reader, line in readers for m in reader.unknown(line))
         if not missing:
             continue
+        if tokenizer.unk_id == NO_TOKEN:
+            notes.append(_("This model has no token for these parts of the {side} text and leaves them out: {named}.",
+                           side=SIDE_NAMES[side], named=few([words([part]) for part in missing], MAX_NAMED)))
+            continue
         found = [strangers(reader, line) for reader, line in readers]
         carried, lost = (list(dict.fromkeys(word for pair in found for word in pair[i])) for i in (0, 1))
         note = []
@@ -222,8 +226,9 @@ def _unknown(setup: Setup, typed: dict[str, list[str]], batch: "Batch") -> list[
             note.append(_("This model does not know these {side} words and carries them over as they are: {named}.",
                           side=SIDE_NAMES[side], named=few([words([word]) for word in carried], MAX_NAMED)))
         if lost:
-            note.append(_("This model does not know these {side} words and reads each as `<unk>`: {named}.",
-                          side=SIDE_NAMES[side], named=few([words([word]) for word in lost], MAX_NAMED)))
+            note.append(_("This model does not know these {side} words and reads each as {unknown}: {named}.",
+                          side=SIDE_NAMES[side], unknown=code(tokenizer.decode(tokenizer.unk_id)),
+                          named=few([words([word]) for word in lost], MAX_NAMED)))
         if lost and carried and isinstance(tokenizer, Vocabulary):
             note.append(plural("In each sentence it can carry over {n} word, but no marks such as parentheses.",
                                "In each sentence it can carry over {n} different words, but no marks such as parentheses.",
