@@ -73,9 +73,7 @@ def read_folder(
         "source": _("folder {name}", name=folder.resolve().name),
         **(about or {}),
     }
-    if config.has_head:
-        facts["end of text"] = _("the same id also pads shorter texts, so it does not count in the loss")
-    else:
+    if not config.has_head:
         facts["head"] = _("none: the model returns hidden states, no logits")
     facts |= {**layout.facts(found.settings), **agreed.facts}
     if found.unused:
