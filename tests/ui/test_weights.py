@@ -93,10 +93,15 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (tmp_path / name / "tokenizer.json").write_text("{}")
         if name != "empty":
             (tmp_path / name / "model.safetensors").write_bytes(b"")
-    monkeypatch.setenv(FOLDERS, str(tmp_path))
+    yield from offered(tmp_path, monkeypatch)
+
+
+def offered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The models in a folder are among the choices of weights, as long as the test lasts."""
+    monkeypatch.setenv(FOLDERS, str(folder))
     for cached in (lasting, unreadable):
         cached.cache_clear()
-    yield tmp_path
+    yield folder
     for cached in (lasting, unreadable):
         cached.cache_clear()
 
@@ -137,3 +142,46 @@ def test_a_link_to_a_folder_that_cannot_be_opened_says_why(folders: Path) -> Non
 
 def test_where_all_folders_can_be_opened_nothing_is_said() -> None:
     assert not open_page("home").sidebar.get("popover")
+
+
+# ---------------------------------------------------------------- a model without a token that ends a text
+
+
+@pytest.fixture(params=["null", "outside", "nothing"])
+def endless(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A GPT-2 whose config.json names no <eos> of its vocabulary; its name. "nothing": and no <bos>."""
+    from tests.weights.published import rewrite, write
+
+    write(tmp_path / "endless", "GPT2LMHeadModel")
+    rewrite(tmp_path / "endless", eos_token_id=50256 if request.param == "outside" else None,
+            bos_token_id=None if request.param == "nothing" else 0)
+    for __ in offered(tmp_path, monkeypatch):
+        yield request.param
+
+
+ENDLESS = {"weights": "local/endless", "target": "the cat sat\nthe cat"}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_with_a_model_without_an_end(page: str, endless: str) -> None:
+    at = open_page(page, **ENDLESS)
+    assert "parameters, trained" in status(at) and not at.warning
+    assert page == "training" or "<eos>" not in "".join(map(str, canvas_headers(at)))  # that page has a model of its own
+
+
+def test_writing_without_an_end_goes_to_the_limit_and_says_so(endless: str) -> None:
+    at = open_page("writing", **ENDLESS, write_most="5")
+    (said,) = [c.value for c in at.caption if "log-probability of the whole text" in c.value]
+    assert "max_new_tokens = 5. This model has no token that ends a text, so it always writes up to the limit." in said
+    for section in PAGES["writing"].sections:
+        for strategy in ("greedy", "sampling", "beam"):
+            at = open_page("writing", **ENDLESS, write_section=section.name, write_strategy=strategy, write_most="5",
+                           write_overlay="beam,sampling")
+            assert not at.warning, (section.name, strategy)
+
+
+def test_where_every_word_is_given_no_true_token_is_left(endless: str) -> None:
+    at = open_page("writing", **ENDLESS, write_section="forcing", write_from="99")
+    assert any("no true token is left to compare" in i.value for i in at.info) and not at.get("plotly_chart")
+    at = open_page("writing", **ENDLESS, write_section="forcing", write_from="1")
+    assert at.get("plotly_chart") and not at.info

@@ -1,11 +1,16 @@
 """A tokenizer and a config.json that know special tokens by different ids."""
 
+import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.weights.published import write
 from tests.weights.tiny_checkpoints import Made, byte_level, roberta_like, unigram, wordpiece
 from viz_core.weights.agreement import Agreement, agree
+from viz_core.weights.folder import read_folder
 from viz_core.weights.layouts import LAYOUTS
 from viz_core.weights.special_tokens import parsed_tokenizer, special_tokens
 
@@ -86,3 +91,39 @@ ENDS = {"bos_token": "<s>", "eos_token": "</s>"}
 ])
 def test_one_sentence_for_each_disagreement(kind: str, tokenizer: Made, named: Any, raw: Any, said: dict[str, str]) -> None:
     assert agreed(kind, tokenizer.tokenizer, named, **raw).facts == said
+
+
+def facts(folder: Path, **settings: Any) -> Mapping[str, Any]:
+    """What the card of a GPT-2 says; settings: of config.json, `...` for one that it lacks."""
+    write(folder, "GPT2LMHeadModel")
+    path = folder / "config.json"
+    raw = json.loads(path.read_text()) | settings
+    path.write_text(json.dumps({name: value for name, value in raw.items() if value is not ...}))
+    return read_folder(folder).about
+
+
+BEGINS = "; the first token that you type is the first that is read"
+ENDS = "; what the model writes ends at the limit"
+
+
+@pytest.mark.parametrize(("settings", "begin", "end"), [
+    ({"eos_token_id": 50256}, None, f"no token, since config.json says eos_token_id=50256 and the vocabulary has 300 ids{ENDS}"),
+    ({"eos_token_id": ...}, None, f"no token, since config.json has no eos_token_id{ENDS}"),
+    ({"eos_token_id": None}, None, f"no token, since config.json says eos_token_id=null{ENDS}"),
+    ({"eos_token_id": -1}, None, f"no token, since config.json says eos_token_id=-1 and the vocabulary has 300 ids{ENDS}"),
+    ({"eos_token_id": []}, None, f"no token, since config.json says eos_token_id=[]{ENDS}"),
+    ({"eos_token_id": [6, 5]}, None,
+     "config.json says eos_token_id=[6, 5]; the first of them that the vocabulary has, 6 ('&'), is used here"),
+    ({"eos_token_id": [5]}, None, None),
+    ({"eos_token_id": 0}, None, None),
+    ({"eos_token_id": None, "bos_token_id": None}, f"no token, since config.json says bos_token_id=null{BEGINS}",
+     f"no token, since config.json says eos_token_id=null{ENDS}"),
+    ({"eos_token_id": ..., "bos_token_id": ...}, f"no token, since config.json has no bos_token_id{BEGINS}",
+     f"no token, since config.json has no eos_token_id{ENDS}"),
+    ({"bos_token_id": None}, None, None),  # what closes a text opens it too
+], ids=str)
+def test_a_model_without_a_token_that_ends_or_begins_a_text(
+    settings: dict[str, Any], begin: str | None, end: str | None, tmp_path: Path
+) -> None:
+    about = facts(tmp_path / "model", **settings)
+    assert (about.get("beginning of text"), about.get("end of text")) == (begin, end)

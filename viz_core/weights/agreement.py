@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from viz_core.config import TransformerConfig
 from viz_core.language import translate as _
 from viz_core.weights.files import CONFIG
-from viz_core.weights.layouts import Ends, Layout, Settings, is_whole
+from viz_core.weights.layouts import Ends, Layout, Settings, as_written, is_whole
 from viz_core.weights.special_tokens import SpecialTokens, name_of
 
 
@@ -39,6 +39,15 @@ def agree(layout: Layout, config: TransformerConfig, raw: Settings, parsed: Sett
         facts["beginning of text"] = _end_fact("bos_token", raw, bos, tokens.front[:1], begin, parsed)
         facts["end of text"] = _end_fact("eos_token", raw, eos, tokens.back[-1:], end, parsed)
     ends = None if layout.ends(raw) is None else (begin if bos is None else bos, end if eos is None else eos)
+    if ends is not None and ends[0] is None and not tokens.front:
+        facts["beginning of text"] = _("no token, since {stated}; the first token that you type is the first that is read",
+                                       stated=_stated("bos_token_id", raw, size))
+    if ends is not None and ends[1] is None and not tokens.back:
+        facts["end of text"] = _("no token, since {stated}; what the model writes ends at the limit",
+                                 stated=_stated("eos_token_id", raw, size))
+    elif isinstance(several := raw.get("eos_token_id"), list) and len(several) > 1 and eos is not None and not tokens.back:
+        facts["end of text"] = _("{stated}; the first of them that the vocabulary has, {eos}, is used here",
+                                 stated=_stated("eos_token_id", raw), eos=_named(eos, parsed))
     return Agreement(_with_padding(layout, config, tokens, ends), ends, {name: fact for name, fact in facts.items() if fact})
 
 
@@ -102,6 +111,15 @@ def _end_fact(
                  calls=_named(calls, parsed))
     return _("{config} says {field}_id={said}, which is used here, but the tokenizer's {field} is {calls}", config=CONFIG,
              field=field, said=said, calls=_named(calls, parsed)) if said else ""
+
+
+def _stated(field: str, raw: Settings, words: int | None = None) -> str:
+    """What config.json says of a special token. words: the size of a vocabulary that lacks its id."""
+    if field not in raw:
+        return _("{config} has no {field}", config=CONFIG, field=field)
+    said = _("{config} says {field}={value}", config=CONFIG, field=field, value=as_written(raw[field]))
+    lacks = words is not None and raw[field] not in (None, [])
+    return _("{said} and the vocabulary has {words:,} ids", said=said, words=words) if lacks else said
 
 
 def _named(id: int, parsed: Settings) -> str:

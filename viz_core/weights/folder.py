@@ -73,8 +73,6 @@ def read_folder(
         "source": _("folder {name}", name=folder.resolve().name),
         **(about or {}),
     }
-    if agreed.ends is not None and config.pad_id(layout.side) == agreed.ends[1]:
-        facts["end of text"] = _("the same id also pads shorter texts; the length of each text tells them apart")
     if not config.has_head:
         facts["head"] = _("none: the model returns hidden states, no logits")
     facts |= {**layout.facts(found.settings), **agreed.facts}

@@ -317,21 +317,6 @@ def gpt2_ends(raw: Settings) -> Ends:
     return eos if bos is None else bos, eos
 
 
-def gpt2_facts(raw: Settings) -> Mapping[str, str]:
-    """What its special tokens are, where they are not simply ids of the vocabulary."""
-    (bos, eos), facts, said = gpt2_ends(raw), {}, raw.get("eos_token_id", ENDOFTEXT)
-    stated = _("config.json says eos_token_id={value}", value=as_written(said)) if "eos_token_id" in raw else _(
-        "config.json has no eos_token_id")
-    if bos is None:
-        facts["beginning of text"] = _("no token: the first one that you type is read first")
-    if eos is None:
-        facts["end of text"] = _("no token, since {stated} and the vocabulary has {words:,} ids: what the model writes ends at the "
-                                 "limit", stated=stated, words=size(raw, "vocab_size"))
-    elif isinstance(said, list) and len(said) > 1:
-        facts["end of text"] = _("id {eos}, the first of several: {stated}", eos=eos, stated=stated)
-    return facts
-
-
 GPT2 = Layout(
     title=_("GPT-2 decoder"), side="target", config=gpt2,
     plain={"add_cross_attention": False, "scale_attn_by_inverse_layer_idx": False},
@@ -347,7 +332,7 @@ GPT2 = Layout(
     ),
     last=(TensorRow("final_norm", "ln_f", "D"),),
     head=TensorRow("head", "lm_head", "W D", bias=False),
-    ends=gpt2_ends, facts=gpt2_facts,
+    ends=gpt2_ends,
 )
 
 LAYOUTS = {
