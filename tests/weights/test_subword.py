@@ -135,8 +135,8 @@ def test_no_unknown_token() -> None:
     assert gpt2().unknown("the 猫") == []
     for made in (unigram(unk_id=None), word_level("", "[UNK]")):
         assert Subword(made.tokenizer.to_str(), 300, 0).unknown("the cat") == []
-        with pytest.raises(ValueError, match=r"tokenizer\.json cannot read this text: .*(unk_id|UNK)"):
-            Subword(made.tokenizer.to_str(), 300, 0).read("猫")
+        with pytest.raises(ValueError, match=r"'猫!' is not in the vocabulary of this model, and its tokenizer\.json has"):
+            Subword(made.tokenizer.to_str(), 300, 0).read("the 猫! cat")
 
 
 def test_an_ordinary_token_may_have_any_id() -> None:
@@ -314,13 +314,13 @@ def test_a_tokenizer_of_another_model() -> None:
 
 
 def test_a_text_that_the_library_cannot_read() -> None:
-    """A WordPiece without its own unknown token."""
+    """A WordPiece without its own unknown token names the word."""
     said = json.loads(wordpiece().to_str())
     said["model"]["unk_token"] = "[NONE]"
     tokenizer = Subword(json.dumps(said), 61, 0)
     assert tokenizer.read("cat")[1] == [2, 6, 3]
-    with pytest.raises(ValueError, match=r"tokenizer\.json cannot read this text"):
-        tokenizer.read("Ω")
+    with pytest.raises(ValueError, match=r"'Ω' is not in the vocabulary of this model, and its tokenizer\.json has no token for"):
+        tokenizer.read("cat Ω")
 
 
 def test_a_card_names_its_tokenizers_fault(tmp_path: Path) -> None:

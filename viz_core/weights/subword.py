@@ -150,7 +150,24 @@ class Subword:
 
     def _encode(self, sentence: str) -> Encoding:
         text = _SURROGATE.sub("\ufffd", sentence)
+        try:
+            return self._encoded(text)
+        except ValueError:
+            lost = next((word for word in text.split() if not self._reads(word)), None) if self._unknown is None else None
+            if lost is None:
+                raise
+        raise ValueError(_("{word!r} is not in the vocabulary of this model, and its tokenizer.json has no token for unknown "
+                           "words; write it differently", word=lost[:40]))
+
+    def _encoded(self, text: str) -> Encoding:
         return guarded(lambda: self._tokenizer.encode(text), _("tokenizer.json cannot read this text"))
+
+    def _reads(self, word: str) -> bool:
+        try:
+            self._encoded(word)
+        except ValueError:
+            return False
+        return True
 
     def _pieces(self, sentence: str) -> Iterator[tuple[str, int, bool]]:
         """Token as shown, id, and whether it was typed rather than added."""
