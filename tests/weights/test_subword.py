@@ -16,7 +16,7 @@ from tests.weights.published import TEXTS, byte_level, minilm_folder, transforme
 from tests.weights.tiny_checkpoints import Made, bpe, sentencepiece_bpe, unigram, with_more, word_level
 from tests.weights.tiny_checkpoints import byte_level as tiny_byte_level
 from tests.weights.tiny_checkpoints import wordpiece as tiny_wordpiece
-from viz_core.text import NO_TOKEN, AnyTokenizer
+from viz_core.text import NO_TOKEN, AnyTokenizer, words_of
 from viz_core.weights import subword
 from viz_core.weights.subword import Subword
 
@@ -224,6 +224,17 @@ def test_pieces_of_gpt2() -> None:
         "the", " animal", " didn", "'t", " cross", ",", " 3", ".", "14", " ⟨E7 8C⟩⟨AB⟩⟨E7 8C⟩⟨AB⟩",
     ]
     assert gpt2().decode(299) and gpt2().read("")[1] == []
+
+
+@pytest.mark.parametrize(("made", "sentence", "expected"), [
+    (unigram("<unk> <s> </s>", "<s> $A </s>"), "the mats 猫 cat!", ["<s>", "the", "mats", "猫", "cat!", "</s>"]),
+    (sentencepiece_bpe(), "the mats sat", ["<s>", "the", "mats", "sat"]),
+    (bpe("<unk>", suffix="</w>"), "the mats sat", ["the", "mats", "sat"]),
+    (bpe("<unk>"), "the mat", ["the", "m", "a", "t"]),  # its pieces do not say where a word begins
+])
+def test_words_of_other_tokenizers(made: Made, sentence: str, expected: list[str]) -> None:
+    tokenizer = Subword(made.tokenizer.to_str(), 400, 0)
+    assert list(words_of(tokenizer, tokenizer.read(sentence)[0]).texts) == expected
 
 
 @pytest.mark.parametrize("sentence", [*TEXTS, " leading", "a  b", "x\n\ny", "it's 12ab!?", "猫坐在垫子上"])

@@ -4,8 +4,9 @@ Typed text stays text: "[SEP]" or "<|endoftext|>" in a sentence is split like an
 special token with that name.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import Any
 
 import regex
 from tokenizers import Encoding, Tokenizer, models
@@ -49,8 +50,10 @@ class Subword:
             if not 0 <= id < vocab_size:
                 raise ValueError(_("special token id {id!r} is outside the vocabulary of {vocab_size}",
                                    id=id, vocab_size=vocab_size))
-        model = parsed["model"]
-        self._prefix = _string(model.get("continuing_subword_prefix")) if model.get("type") == "WordPiece" else ""
+        model = parsed["model"]  # which pieces begin a word, continue it (##ing) or end it (ing</w>), as far as they say it
+        self._space = next(filter(None, map(_space, parts_of(parsed.get("normalizer")))), "") or next(
+            filter(None, map(_space, parts_of(parsed.get("pre_tokenizer")))), "")
+        self._prefix, self._suffix = (_string(model.get(x)) for x in ("continuing_subword_prefix", "end_of_word_suffix"))
         self._byte_level = any(part.get("type") == "ByteLevel" for step in ("normalizer", "pre_tokenizer")
                                for part in parts_of(parsed.get(step)))
         self._unknown = tokens.unknown
@@ -120,18 +123,32 @@ class Subword:
         return [count - 1 for count in accumulate(starts)]
 
     def word(self, tokens: Sequence[str]) -> str:
-        """The joined pieces of one word, without "##" and with bytes decoded as characters."""
+        """The joined pieces of one word, without "##", "▁" and "</w>" and with bytes decoded as characters."""
         if self._byte_level:
             return b"".join(map(_bytes, tokens)).decode("utf-8", "replace")
-        return "".join(token.removeprefix(self._prefix) if i else token for i, token in enumerate(tokens))
+        pieces = [token.removeprefix(self._prefix) if i else token for i, token in enumerate(tokens)]
+        whole = "".join(pieces).removesuffix(self._suffix)
+        return (whole.replace(self._space, " ").strip() if self._space else whole) or whole
 
     def _prefix_starts(self, tokens: Sequence[str]) -> Iterator[bool]:
-        for i, token in enumerate(tokens):
-            yield i == 0 or not self._prefix or not token.startswith(self._prefix)
+        special = self._special_names()
+        for before, token in pairwise(["", *tokens]):
+            if not before or before in special or token in special:
+                yield True
+            elif self._space:
+                yield token.startswith(self._space)
+            elif self._suffix:
+                yield before.endswith(self._suffix)
+            else:
+                yield not self._prefix or not token.startswith(self._prefix)
+
+    def _special_names(self) -> set[str]:
+        """How special tokens are shown, also by the pages."""
+        return {self.decode(id) for id in self._specials} | {"<pad>", "<bos>", "<eos>"}
 
     def _byte_starts(self, tokens: Sequence[str]) -> Iterator[bool]:
         """Join each run of typed tokens and split it where the tokenizer splits words."""
-        special = {self.decode(id) for id in self._specials} | {"<pad>", "<bos>", "<eos>"}
+        special = self._special_names()
         run: list[bytes] = []
         for token in tokens:
             if token in special:
@@ -189,6 +206,13 @@ class Subword:
 
     def _shown(self, token: str, id: int) -> str:
         return token if not self._byte_level or id in self._never_typed else _text(token)
+
+
+def _space(part: Mapping[str, Any]) -> str:
+    """What stands for a space in the vocabulary, where this part of a tokenizer puts it there; "" otherwise."""
+    if part.get("type") == "Metaspace":
+        return _string(part.get("replacement"))
+    return _string(part.get("content")) if part.get("type") == "Replace" and part.get("pattern") == {"String": " "} else ""
 
 
 def _string(value: object) -> str:
