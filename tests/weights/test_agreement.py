@@ -75,6 +75,10 @@ ENDS = {"bos_token": "<s>", "eos_token": "</s>"}
      {"end of text": "config.json says eos_token_id=0 ('<s>'), which is used here, but the tokenizer's eos_token is 1 ('</s>')"}),
     ("gpt2", byte_level("<s> </s>"), ENDS, {"bos_token_id": 0},
      {"end of text": "the tokenizer's eos_token, 1 ('</s>'), since config.json names no token of the vocabulary"}),
+    ("gpt2", wordpiece(), {}, {"bos_token_id": None, "eos_token_id": None}, {
+        "beginning of text": "2 ('[CLS]'), which the tokenizer adds to every text",
+        "end of text": "3 ('[SEP]'), which the tokenizer adds to every text",
+    }),
     # They agree, or one of them says nothing
     ("bert", wordpiece(), {}, {"pad_token_id": 0, "bos_token_id": None}, {}),
     ("bert", wordpiece(PADS), {}, {}, {}),

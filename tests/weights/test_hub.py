@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -12,6 +13,7 @@ import pytest
 import torch
 
 from tests.weights.published import close, only_pickle, rewrite, write
+from tests.weights.tiny_checkpoints import Checkpoint, beside, wordpiece, written
 from viz_core.run import run
 from viz_core.weights import files
 from viz_core.weights.hub import HUB, fetched_before, hub_card
@@ -103,6 +105,16 @@ def test_a_model_of_the_hub(hub: tuple[Path, list[str]]) -> None:
         close(capture["logits"], theirs(torch.from_numpy(capture["ids.target"].copy())).logits)
     fetched = [request.rpartition("/")[2] for request in asked if request.startswith("GET") and "/resolve/" in request]
     assert fetched == ["config.json", "model.safetensors", "tokenizer.json"]
+
+
+def test_what_a_tokenizer_of_the_hub_calls_its_padding(hub: tuple[Path, list[str]]) -> None:
+    """The file that names it is fetched too, where there is one."""
+    models, asked = hub
+    written(models / "ada" / "odd", Checkpoint("odd", "BertModel", partial(wordpiece, "[UNK] [CLS] [SEP] [FILL]"),
+                                               change=beside("tokenizer_config.json", pad_token="[FILL]")))
+    card = hub_card("ada/odd")
+    assert card.config.source_pad_id == 3 and card.config.padding_from == "ids" and "3 ('[FILL]')" in card.about["padding"]
+    assert sum("tokenizer_config.json" in request and request.startswith("GET") for request in asked) == 1
 
 
 def test_a_model_of_the_hub_in_several_files(hub: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:

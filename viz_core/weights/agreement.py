@@ -99,9 +99,11 @@ def _end_fact(
     """
     stated = raw.get(f"{field}_id")
     said = _named(stated, parsed) if is_whole(stated) else ""
+    if adds and not said:
+        return _("{adds}, which the tokenizer adds to every text", adds=_named(adds[0], parsed)) if used is None else ""
     if adds:
         return _("{config} says {field}_id={said}, but the tokenizer adds {adds} to every text, which is used here", config=CONFIG,
-                 field=field, said=said, adds=_named(adds[0], parsed)) if said and stated != adds[0] else ""
+                 field=field, said=said, adds=_named(adds[0], parsed)) if stated != adds[0] else ""
     if calls is None or used == calls:
         return ""
     if used is None:

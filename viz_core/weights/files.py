@@ -20,7 +20,7 @@ from viz_core.limits import MAX_PARAMETERS
 CONFIG, TENSORS, TOKENIZER = FILES = ("config.json", "model.safetensors", "tokenizer.json")
 INDEX = f"{TENSORS}.index.json"
 NAMED = ("tokenizer_config.json", "special_tokens_map.json")  # what a tokenizer calls its special tokens; need not be there
-MAX_BYTES = {CONFIG: 2**20, TENSORS: 8 * MAX_PARAMETERS, INDEX: 2**20, TOKENIZER: 32 * 2**20} | dict.fromkeys(NAMED, 2**20)
+MAX_BYTES = {CONFIG: 2**20, TENSORS: 8 * MAX_PARAMETERS, INDEX: 2**20, TOKENIZER: 32 * 2**20} | dict.fromkeys(NAMED, 2**22)
 MAX_FOLDERS = 64  # folders that are searched at start
 MAX_REASON = 400  # characters of a message that quotes a file
 PICKLES = ("pytorch_model.bin", "*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
