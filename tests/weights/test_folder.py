@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -117,6 +118,7 @@ HOSTILE: list[tuple[str, Callable[[Path], object], str]] = [
     ("BertModel", said(hidden_size=float("nan")), "is not JSON"),
     ("BertModel", said(layer_norm_eps=float("inf")), "is not JSON"),
     ("BertModel", said(layer_norm_eps=-1), "layer_norm_eps=-1 cannot be used; it is a number of at least 0"),
+    ("BertModel", said(layer_norm_eps=10**4000), "layer_norm_eps=10{38}… cannot be used"),
     ("BertModel", said(layer_norm_eps="x" * 10_000), 'layer_norm_eps="x{38}… cannot be used'),
     ("BertModel", said(hidden_dropout_prob=1), "hidden_dropout_prob=1 cannot be used; it is .* at least 0 and less than 1"),
     ("BertModel", said(pad_token_id=61), "pad_token_id=61 is outside the vocabulary; vocab_size=61 has the ids 0 to 60"),
@@ -225,3 +227,37 @@ def test_a_folder_whose_name_would_not_fit_a_link(name: str, tmp_path: Path) -> 
     write(tmp_path / name, "BertModel")
     with pytest.raises(ValueError, match=r"letters, digits and \. _ - only"):
         read_folder(tmp_path / name)
+
+
+DEEP: list[Any] = []
+for _ in range(300):
+    DEEP = [DEEP]
+ODD: list[Any] = [..., None, [], [0], "x", "", 1.5, True, False, -1, 0, 7, 10**30, 10**4000, {}, DEEP, 50 * "é`*<b>\n\0"]
+SETTINGS = {
+    "GPT2LMHeadModel": (
+        "activation_function", "bos_token_id", "eos_token_id", "layer_norm_epsilon", "model_type", "n_embd", "n_head", "n_inner",
+        "n_layer", "n_positions", "pad_token_id", "resid_pdrop", "scale_attn_weights", "vocab_size",
+    ),
+    "BertModel": ("hidden_act", "hidden_dropout_prob", "hidden_size", "intermediate_size", "is_decoder", "layer_norm_eps",
+                  "max_position_embeddings", "num_attention_heads", "num_hidden_layers", "pad_token_id", "type_vocab_size"),
+}
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_odd_settings_open_or_are_named(kind: str, tmp_path: Path) -> None:
+    """Each setting of config.json is left out, or has each kind of value that JSON has."""
+    folder = tmp_path / "model"
+    write(folder, kind)
+    whole, opened = json.loads((folder / "config.json").read_text()), 0
+    for field in SETTINGS[kind]:
+        for value in ODD:
+            said = {name: x for name, x in whole.items() if name != field} | ({} if value is ... else {field: value})
+            (folder / "config.json").write_text(json.dumps(said))
+            try:
+                card = read_folder(folder)
+                opened += card.tokenizers() is not None
+            except ValueError as error:
+                message = one_sentence(error, "local/model")
+                tensor = re.search(r"[a-z_]+\.[\w.]+ (is missing )?in model\.safetensors", message)
+                assert field in message or tensor, (field, str(value)[:40], message)
+    assert opened > 10

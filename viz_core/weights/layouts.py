@@ -10,7 +10,6 @@ names the setting and the value as they stand in the file.
 """
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
@@ -24,6 +23,7 @@ Settings = Mapping[str, Any]  # the contents of config.json
 Ends = tuple[int | None, int | None]  # the ids that open and close a text; None where the model has none
 
 MAX_SIZE = 10**9  # of a setting of config.json: far more than any model has, and a number that can be multiplied and written
+MAX_EPSILON = 1000  # of a norm, where published models have 1e-12 to 1e-5
 MAX_SHOWN = 40  # characters of a value of config.json that a sentence repeats
 
 OUR_ACTIVATION = {theirs: ours for ours, known in ACTIVATIONS.items() for theirs in known.huggingface}
@@ -148,13 +148,12 @@ def heads(raw: Settings, field: str, width: str) -> int:
     return count
 
 
-def number(raw: Settings, field: str, default: float, below: float = math.inf) -> float:
+def number(raw: Settings, field: str, default: float, below: float) -> float:
     """A number from 0 up to, not including, `below`."""
     value = raw.get(field, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < below:
-        upto = "" if below == math.inf else _(" and less than {below}", below=f"{below:g}")
-        raise ValueError(_("{field}={value} cannot be used; it is a number of at least 0{upto}",
-                           field=field, value=as_written(value), upto=upto))
+        raise ValueError(_("{field}={value} cannot be used; it is a number of at least 0 and less than {below}",
+                           field=field, value=as_written(value), below=f"{below:g}"))
     return float(value)
 
 
@@ -211,7 +210,7 @@ def _bert(raw: Settings, pad_id: int, max_len: int) -> TransformerConfig:
         raw, pad_id, d_model=size(raw, "hidden_size"), n_heads=heads(raw, "num_attention_heads", "hidden_size"),
         n_encoder_layers=size(raw, "num_hidden_layers", 0), d_ff=size(raw, "intermediate_size"), max_len=max_len,
         n_segments=size(raw, "type_vocab_size", 0, default=2), activation=activation(raw, "hidden_act", "gelu"),
-        norm_eps=number(raw, "layer_norm_eps", 1e-12), dropout=number(raw, "hidden_dropout_prob", 0.1, below=1),
+        norm_eps=number(raw, "layer_norm_eps", 1e-12, MAX_EPSILON), dropout=number(raw, "hidden_dropout_prob", 0.1, below=1),
     )
 
 
@@ -305,7 +304,8 @@ def gpt2(raw: Settings) -> TransformerConfig:
         d_ff=None if raw.get("n_inner") is None else size(raw, "n_inner"), max_len=size(raw, "n_positions"),
         target_vocab_size=size(raw, "vocab_size"), target_pad_id=0 if eos is None else eos, padding_from="lengths",
         mask_target_padding=False,
-        activation=activation(raw, "activation_function", "gelu_new"), norm_eps=number(raw, "layer_norm_epsilon", 1e-5),
+        activation=activation(raw, "activation_function", "gelu_new"),
+        norm_eps=number(raw, "layer_norm_epsilon", 1e-5, MAX_EPSILON),
         scale_scores=switch(raw, "scale_attn_weights", True), tie_output=switch(raw, "tie_word_embeddings", True),
         dropout=number(raw, "resid_pdrop", 0.1, below=1), dropout_sites=("embedding", "weights", "sublayer"),
     )
