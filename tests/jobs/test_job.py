@@ -1,7 +1,5 @@
 """A run as the server remembers it: what comes twice counts once."""
 
-import copy
-
 import numpy as np
 
 from tests.jobs.helpers import trained
@@ -43,18 +41,19 @@ def test_a_copy_of_what_is_kept_stays_as_it_was() -> None:
 
 
 def test_the_state_of_a_job_is_what_is_true_of_it() -> None:
-    job = Job("1", "a", "cpu", (RunRecord(0, 0, RECIPE),), None, 0.0)
+    job = Job("1", "cpu", (RunRecord(0, 0, RECIPE),), None)
+    job.watch("a", 0.0, "run")
     assert job.state == "waiting" and not job.over
     job.flying = {0}
     assert job.state == "starting"
     job.opened = {0}
     assert job.state == "running" and not list(job.pending())
     job.flying, job.opened = set(), set()
-    job.wished = "pause"
+    job.watch("a", 0.0, "pause")
     assert job.state == "paused" and list(job.pending()) == [0]
-    stopped = copy.copy(job)
-    stopped.wished = "stop"
-    assert stopped.state == "stopped" and stopped.over
+    job.watch("a", 0.0, "stop")
+    assert job.state == "stopped" and job.over
+    job.watch("a", 0.0, "pause")
     job.runs[0].take(parcel())
     shown = look(job, None)
     assert shown.state == "done" and shown.share == 1.0 and (shown.runs[0].done, shown.runs[0].kept) == (10, 10)
