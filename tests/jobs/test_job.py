@@ -40,6 +40,19 @@ def test_a_copy_of_what_is_kept_stays_as_it_was() -> None:
     assert before.held_out.seen < run.moments.held_out.seen
 
 
+def test_who_ended_it_for_all_waits_for_its_end_and_who_left_it_to_others_does_not() -> None:
+    job = Job("1", "cpu", (RunRecord(0, 0, RECIPE),), None, flying={0}, opened={0})
+    for visitor in "ab":
+        job.watch(visitor, 0.0, "run")
+    for wish in ("pause", "stop"):
+        assert look(job, None, wish=job.watch("a", 0.0, wish).wish).without and not look(job, None, wish="run").without
+    job.watch("b", 0.0, "stop")
+    ending = look(job, None, wish="stop")
+    assert (ending.state, ending.wished) == ("running", "stop") and not ending.without
+    job.flying.clear()
+    assert look(job, None, wish="stop").state == "stopped"
+
+
 def test_the_state_of_a_job_is_what_is_true_of_it() -> None:
     job = Job("1", "cpu", (RunRecord(0, 0, RECIPE),), None)
     job.watch("a", 0.0, "run")

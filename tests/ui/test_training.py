@@ -299,6 +299,7 @@ def test_a_class_with_one_recipe_watches_one_training_which_nobody_ends_for_othe
         assert "1 other person watches this training. If you pause it or leave it, it goes on for the others" in words(at)
         assert widget(at, "train_stop").label == "Leave"
     one = sound(widget(one, "train_pause").click().run())
+    assert not one.session_state["train_goes"] and two.session_state["train_goes"]  # it looks no more by itself
     assert "**You have paused it.** It goes on for the others." in words(one) and int(link(one)["train_moment"]) > 0
     one = sound(widget(one, "train_go_on").click().run())
     assert "train_moment" not in link(one) and "goes on for the others;" in words(one)
@@ -316,6 +317,8 @@ def test_a_class_with_one_recipe_watches_one_training_which_nobody_ends_for_othe
     sound(widget(waits, "train_stop").click().run())
 
     two = sound(widget(two, "train_stop").click().run())
+    ending = engine().look(number)
+    assert ending is not None and ending.wished == "stop" and not ending.without  # the page looks again until it has ended
     while (seen := engine().look(number)) is not None and seen.state in WORKING:
         time.sleep(0.1)
     assert seen is not None and seen.state == "stopped"

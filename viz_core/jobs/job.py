@@ -211,11 +211,13 @@ class RunLook:
 @dataclass(frozen=True, slots=True)
 class Look:
     """A job as a page is shown it. place: 1 for the next in the queue, None for one that does not wait; begins: seconds until its
-    turn, about. wish: that of the visitor who looks; others: how many other visitors watch it and have not left it.
+    turn, about. wished: what those who watch it wish together; wish: that of the visitor who looks; others: how many other visitors
+    watch it and have not left it.
     """
 
     number: str
     state: State
+    wished: Wished
     wish: Wished
     others: int
     place: int | None
@@ -223,6 +225,11 @@ class Look:
     unwatched: bool
     problem: Problem | None
     runs: tuple[RunLook, ...]
+
+    @property
+    def without(self) -> bool:
+        """Whether it goes on for others, while this visitor has paused or left it."""
+        return self.state in ("waiting", "starting", "running") and self.wished == "run" != self.wish
 
     @property
     def share(self) -> float:
@@ -234,7 +241,7 @@ class Look:
 def look(job: Job, place: int | None, begins: float | None = None, wish: Wished | None = None, others: int = 0) -> Look:
     """The job as it is now, for a visitor with this wish; None: with that of all."""
     runs = tuple(_run_look(run) for run in job.runs)
-    return Look(job.number, job.state, wish or job.wished, others, place, begins, job.unwatched, job.problem, runs)
+    return Look(job.number, job.state, job.wished, wish or job.wished, others, place, begins, job.unwatched, job.problem, runs)
 
 
 def _run_look(run: RunRecord) -> RunLook:

@@ -49,9 +49,9 @@ def experiments(lab: Lab) -> None:
     first = "" if at_first is None else _("Measure again here")
     with rail:
         buttons("train_experiment", job, None if wanted is None else wanted.to_json(), lab.setup.device, first)
-        progress(job, [] if wanted is None else [recipe for __, __, recipe in wanted.runs()], lab.setup.device)
         if at_first is not None:
             mark(at_first)
+        progress(job, [] if wanted is None else [recipe for __, __, recipe in wanted.runs()], lab.setup.device)
         _controls()
     held = at_first.experiment if at_first is not None else wanted if job is None else jobs().asked(job.number)
     results = _results(job) if at_first is None else at_first.results

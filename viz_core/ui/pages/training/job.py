@@ -53,8 +53,8 @@ def look_at(name: str) -> Look | None:
 
 
 def active(job: Look | None) -> bool:
-    """Whether there is something to wait for: it runs or waits for its turn, and this visitor follows it."""
-    return job is not None and job.state in WORKING and job.wish == "run"
+    """Whether there is something to wait for: it runs or waits for its turn, and not for others alone."""
+    return job is not None and job.state in WORKING and not job.without
 
 
 def begin(name: str, recipe: str, device: str) -> None:
@@ -73,14 +73,14 @@ def _pause(name: str, job: Look) -> None:
     trainings = jobs()
     trainings.pause(job.number, visitor())
     now = trainings.look(job.number, visitor())
-    if name == "train_job" and now is not None and now.state in WORKING and now.others and now.runs[0].last is not None:
+    if name == "train_job" and now is not None and now.without and now.runs[0].last is not None:
         set_view(train_moment=now.runs[0].last.step)
 
 
 def _go_on(name: str, job: Look) -> None:
     """With the others, if it has gone on for them."""
     jobs().go_on(job.number, visitor())
-    if name == "train_job" and job.state in WORKING:
+    if name == "train_job" and job.without:
         set_view(train_moment=-1)
 
 
@@ -178,10 +178,10 @@ def watched_by(job: Look) -> str:
 
 
 def _state(job: Look) -> str:
-    if job.state in WORKING and job.wish != "run":
+    if job.without:
         return (_("**You have paused it.** It goes on for the others.") if job.wish == "pause" else
                 _("**You have left it.** It goes on for the others."))
-    if job.wish == "stop" and job.state not in ("done", "stopped"):
+    if job.wish == "stop" != job.wished:
         return _("**You have left it.** The others have paused it.")
     if job.state == "waiting":
         return _waiting(job)

@@ -37,8 +37,7 @@ def stored(name: str, seeds: Sequence[int]) -> tuple[Measurement | None, str]:
 
 def mark(found: Measurement) -> None:
     """That it is stored, and since when."""
-    st.caption(_("**A stored measurement** of {day}; nothing was trained on this server for it. **Measure again here** trains all "
-                 "of its runs anew.", day=found.day.isoformat()))
+    st.caption(_("**A stored measurement** of {day}, not made on this page.", day=found.day.isoformat()))
 
 
 def origin(name: str, found: Measurement) -> None:
@@ -47,7 +46,8 @@ def origin(name: str, found: Measurement) -> None:
     assert whole is not None
     st.caption(_(
         "**The stored measurement** was made on {day} by the command {command}, in {took} on one of {cores} cores of {processor} "
-        "({vectors}) with torch {torch}. The SHA-256 of its content begins with {hash}.",
+        "({vectors}) with torch {torch}. The SHA-256 of its content begins with {hash}. **Measure again here** trains all of its "
+        "runs anew.",
         command=code(f"python -m viz_core.learning {name}"), day=found.day.isoformat(), took=duration(found.seconds), cores=m.cores,
         processor=escaped(m.processor), vectors=escaped(m.vectors), torch=escaped(m.torch), hash=code(whole.sha256[:SHORT_HASH])))
     with st.popover(_("Its recipe"), icon=":material/receipt_long:", key="train_stored_recipe"):
