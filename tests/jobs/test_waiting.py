@@ -1,6 +1,7 @@
 """How many trainings a server carries out at once, and when one that waits will begin, counted by hand."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -41,8 +42,14 @@ def test_one_core_stays_for_the_visitors(monkeypatch: pytest.MonkeyPatch, cores:
     assert processes() == at_once == Board().places
 
 
-def test_no_more_cores_count_than_the_server_may_use() -> None:
+def test_no_more_cores_count_than_the_server_may_use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert 1 <= waiting.cores() <= (os.cpu_count() or 1)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(64)), raising=False)
+    monkeypatch.setattr(waiting, "QUOTA", tmp_path / "cpu.max")
+    assert waiting.cores() == 64
+    for said, expected in (("max 100000\n", 64), ("400000 100000\n", 4), ("50000 100000", 1), ("9900000 100000", 64)):
+        (tmp_path / "cpu.max").write_text(said)
+        assert waiting.cores() == expected
 
 
 def test_who_waits_is_told_the_time_of_the_steps_before_at_the_pace_that_was_measured() -> None:

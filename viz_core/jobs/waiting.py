@@ -3,14 +3,19 @@
 import heapq
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 from viz_core.jobs.job import Job, RunRecord
 from viz_core.learning.cost import Speed, seconds
 
+QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a container: microseconds that it may use of each period, "max 100000" without a limit
+
 
 def cores() -> int:
-    """Of the machine, as far as this process may use them."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Of the machine, as far as this process may use them: those that it may run on, and the share of a container."""
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota, __, period = QUOTA.read_text().strip().partition(" ") if QUOTA.exists() else ("max", "", "")
+    return max(1, min(found, int(quota) // int(period))) if quota.isdigit() else found
 
 
 def processes() -> int:
