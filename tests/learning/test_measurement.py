@@ -72,6 +72,16 @@ def test_a_run_that_is_taken_again_has_the_stored_curve(name: str) -> None:
     np.testing.assert_allclose(again.losses, r.losses[:n], rtol=CLOSE)
 
 
+def test_a_machine_is_told_by_its_processor_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(measurements, "CPU_INFO", tmp_path / "cpuinfo")
+    assert this_machine().name
+    core = "processor\t: {}\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: Some Processor\n\n"
+    (tmp_path / "cpuinfo").write_text(core.format(0) + core.format(1))
+    found = this_machine()
+    assert (found.processor, found.name) == ("Some Processor, family 25, model 17", "Some Processor")
+    assert found.same_kind(replace(found, cores=64)) and not found.same_kind(replace(found, vectors="other"))
+
+
 def test_what_is_measured_is_what_the_runs_say() -> None:
     lengths = Experiment(ROWS, (Arm("learned", {"config.position": "learned"}), Arm("rope", {"config.position": "rope"})), (0, 1))
     told: list[tuple[int, int]] = []

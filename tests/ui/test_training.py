@@ -350,7 +350,7 @@ def test_an_experiment_opens_with_its_stored_measurement(open_training: Open, na
     assert found is not None
     text = words(at)
     assert f"**A stored measurement** of {found.day}" in text and code(f"python -m viz_core.learning {name}") in text
-    assert code(found.sha256[:8]) in text and escaped(found.machine.processor) in text and f"torch {found.machine.torch}" in text
+    assert code(found.sha256[:8]) in text and escaped(found.machine.name) in text and f"torch {found.machine.torch}" in text
     assert [block.value for block in at.code] == [setup.experiment.to_json()]
     assert widget(at, "train_begin").label == "Measure again here" and "It takes about" in text
     table, verdict = at.dataframe[0].value, at_the_end(found.results)

@@ -33,6 +33,7 @@ from viz_core.problems import Problem
 
 FOLDER = Path(__file__).parent / "measurements"
 CPU_INFO = Path("/proc/cpuinfo")
+FAMILY = ", family "  # stands behind the name of a processor whose name alone does not say which it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,11 @@ class Machine:
     vectors: str
     torch: str
 
+    @property
+    def name(self) -> str:
+        """The processor without its family and model."""
+        return self.processor.partition(FAMILY)[0]
+
     def same_kind(self, other: Self) -> bool:
         """Whether a run should have the same numbers on both, bit for bit."""
         return (self.processor, self.vectors, self.torch) == (other.processor, other.vectors, other.torch)
@@ -56,7 +62,7 @@ def this_machine() -> Machine:
     found = {name.strip(): value.strip() for name, __, value in (line.partition(":") for line in said.splitlines())}
     name = found.get("model name") or platform.processor() or platform.machine()
     if "cpu family" in found and "model" in found:
-        name += f", family {found['cpu family']}, model {found['model']}"
+        name += f"{FAMILY}{found['cpu family']}, model {found['model']}"
     return Machine(name, os.cpu_count() or 1, torch.backends.cpu.get_cpu_capability(), torch.__version__)
 
 

@@ -49,7 +49,7 @@ def origin(name: str, found: Measurement) -> None:
         "({vectors}) with torch {torch}. The SHA-256 of its content begins with {hash}. **Measure again here** trains all of its "
         "runs anew.",
         command=code(f"python -m viz_core.learning {name}"), day=found.day.isoformat(), took=duration(found.seconds), cores=m.cores,
-        processor=escaped(m.processor), vectors=escaped(m.vectors), torch=escaped(m.torch), hash=code(whole.sha256[:SHORT_HASH])))
+        processor=escaped(m.name), vectors=escaped(m.vectors), torch=escaped(m.torch), hash=code(whole.sha256[:SHORT_HASH])))
     with st.popover(_("Its recipe"), icon=":material/receipt_long:", key="train_stored_recipe"):
         st.code(whole.experiment.to_json(), language="json", wrap_lines=True)
 
