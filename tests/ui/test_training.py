@@ -49,7 +49,6 @@ from viz_core.ui.pages.training.asked import DOCUMENT_MODELS
 from viz_core.ui.pages.training.experiments import ARMS, arm_names, lead_words, verdict_words
 from viz_core.ui.pages.training.job import WORKING
 from viz_core.ui.pages.training.kept import symbol_words
-from viz_core.ui.pages.training.stored import compared
 from viz_core.ui.shell.views import TASK_PARAMETERS, TRAINING_FACTORS, TRAINING_MODELS, TRAINING_SETUPS, TRAINING_TASKS, VIEWS
 from viz_core.weights.guests import guests
 
@@ -393,9 +392,9 @@ def test_what_is_measured_again_here_is_compared_with_what_is_stored(open_traini
     other = sound(open_page("training", **link(at) | {"train_setup": "mask"}))  # another experiment opens with its own
     assert "A stored measurement" in words(other) and widget(other, "train_begin").label == "Measure again here"
     off = replace(made, results=tuple(replace(r, losses=(*r.losses[:-1], r.losses[-1] + 0.25)) for r in made.results))
-    assert "differ by at most 0.25." in compared(off, made.results) and not compared(off, ())
+    assert "differ by at most 0.25." in stored_page.compared(off, made.results) and not stored_page.compared(off, ())
     diverged = tuple(replace(r, stopped="diverged", steps=(0,), losses=r.losses[:1]) for r in made.results)
-    assert compared(made, diverged) == ""
+    assert stored_page.compared(made, diverged) == ""
 
 
 def test_a_stored_measurement_that_cannot_be_shown_is_said(open_training: Open, monkeypatch: pytest.MonkeyPatch) -> None:
