@@ -127,8 +127,8 @@ MAX_JOB_BYTES = 128 * 2**20
 MAX_JOBS = 64
 """Trainings that a server remembers; the oldest are forgotten."""
 
-MAX_WAITING_JOBS = 20
-"""Trainings that wait or run on a server."""
+MAX_WAITING_JOBS = 40
+"""Trainings that wait or run on a server: a class in which everybody has another recipe."""
 
 MAX_OWN_JOBS = 3
 """Trainings of one visitor that wait or run."""

@@ -38,6 +38,7 @@ ELSEWHERE = {
     "jobs.messages": "jobs/test_desk",
     "jobs.times": "jobs/test_hub",
     "analysis.arithmetic": "analysis/test_terms",
+    "learning.__main__": "learning/test_command",
     "model.attention": "model/test_parity",
     "model.layers": "model/test_parity",
     "model.transformer": "model/test_init",

@@ -98,4 +98,4 @@ def test_another_section_is_one_click(serve: Open, turn_to: Open) -> None:
     page = turn_to(f"{serve()}/{PAGE}?{urlencode(SHORT)}")
     option(page, "train_section", "experiments").click()
     linked(page, "train_section=experiments")
-    assert page.get_by_role("button", name="Train").is_visible()
+    assert page.get_by_role("button", name="Measure again here").is_visible()

@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 
 import numpy as np
 import pytest
@@ -69,7 +70,7 @@ def test_a_stopped_job_keeps_what_it_learned_and_does_not_go_on(lab: Engine) -> 
 
 
 def test_one_who_waits_sees_a_place(lab: Engine) -> None:
-    first, second, third = (lab.submit(LONG.to_json(), owner) for owner in ("one", "two", "three"))
+    first, second, third = (lab.submit(LONG.changed({"seed": i}).to_json(), f"visitor {i}") for i in range(3))
     running = awaited(lab, first, lambda seen: seen.state == "running")
     assert running.place is None
     if lab.scheduler is not None:  # the cluster has a second worker
@@ -85,6 +86,54 @@ def test_one_who_waits_sees_a_place(lab: Engine) -> None:
     for number in (second, third):
         lab.stop(number)
         assert ended(lab, number).state == "stopped"
+
+
+def test_what_one_visitor_ends_goes_on_for_the_others(lab: Engine) -> None:
+    number = lab.submit(LONG.to_json(), "one")
+    assert lab.submit(LONG.to_json(), "two") == number
+    awaited(lab, number, lambda seen: seen.runs[0].done > 3)
+
+    def at(visitor: str) -> tuple[str, str, int]:
+        seen = lab.look(number, visitor)
+        assert seen is not None
+        return seen.state, seen.wish, seen.others
+
+    assert at("one") == at("two") == ("running", "run", 1) and at("three") == ("running", "run", 2)
+    lab.pause(number, "one")
+    lab.one_step(number, "one")  # the others take all steps
+    lab.stop(number, "three")
+    before = lab.look(number, "two")
+    assert before is not None and at("one") == ("running", "pause", 1) and at("three") == ("running", "stop", 2)
+    awaited(lab, number, lambda seen: seen.runs[0].done > before.runs[0].done + 3)
+    lab.pause(number, "two")
+    paused = ended(lab, number)
+    assert paused.state == "paused" and at("two") == ("paused", "pause", 1)
+    lab.one_step(number, "one")
+    awaited(lab, number, lambda seen: seen.state == "paused" and seen.runs[0].done == paused.runs[0].done + 1)
+    lab.go_on(number, "two")
+    awaited(lab, number, lambda seen: seen.state == "running" and seen.runs[0].done > paused.runs[0].done + 1)
+    lab.stop(number, "two")
+    assert at("two")[1:] == ("stop", 1)
+    lab.present = lambda visitor: visitor != "one"  # has closed the page, and is waited for no more
+    lab.stop(number, "three")
+    lab.present = lambda visitor: True
+    last = ended(lab, number)
+    assert last.state == "stopped" and last.runs[0].done == last.runs[0].kept
+    lab.go_on(number, "one")
+    assert lab.look(number, "one").state == "stopped"  # type: ignore[union-attr]
+
+
+def test_a_place_in_the_queue_comes_with_a_time(lab: Engine) -> None:
+    """The first ones run, the others wait for as long as their steps take: what is said is compared with what comes."""
+    asked = [SHORT.changed({"seed": i, "steps": 150}) for i in range(4)]
+    numbers = [lab.submit(each.to_json(), f"visitor {i}") for i, each in enumerate(asked)]
+    awaited(lab, numbers[0], lambda seen: seen.runs[0].done > 20)
+    start, said = time.monotonic(), lab.look(numbers[-1])
+    assert said is not None and said.state == "waiting" and said.begins is not None and said.begins > 0
+    awaited(lab, numbers[-1], lambda seen: seen.state != "waiting")
+    took = time.monotonic() - start
+    assert took / 3 - 1 < said.begins < 3 * took + 1  # a busy machine is slower at one time than at another
+    assert ended(lab, numbers[-1]).begins is None
 
 
 def test_divergence_is_named_with_its_step(lab: Engine) -> None:

@@ -7,10 +7,13 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.architecture.test_imports import ROOT
 from tests.jobs.conftest import Make
 from tests.jobs.helpers import LONG, alive, awaited, beyond, client, ended, hash_of, in_loop, trained, worker
 from tests.jobs.starts import Starts
+from viz_core.jobs import waiting
 from viz_core.jobs.engine import Engine
 from viz_core.jobs.times import Times
 from viz_core.learning.arms import of_factor
@@ -91,6 +94,20 @@ def test_a_second_process_takes_a_second_arm_until_a_visitor_acts(own: Make) -> 
     left = awaited(engine, number, one_at_work)
     assert left.state == "running" and left.runs[1].done == left.runs[1].kept and job.flying == {0}
     awaited(engine, number, lambda seen: len(job.opened) == 2 and seen.runs[1].done > left.runs[1].done)
+
+
+def test_different_trainings_run_at_once_on_all_cores_but_one(own: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "cores", lambda: 3)
+    engine = own()
+    first, second, third = (engine.submit(LONG.changed({"seed": i}).to_json(), f"visitor {i}") for i in range(3))
+    for number in (first, second):
+        awaited(engine, number, lambda seen: seen.state == "running" and seen.runs[0].done > 1)
+    waits = engine.look(third)
+    assert waits is not None and (waits.state, waits.place) == ("waiting", 1)
+    assert len({attempt._address for attempt in engine._dispatcher.attempts.values()}) == 2  # type: ignore[union-attr]
+    engine.stop(second)
+    awaited(engine, third, lambda seen: seen.state == "running")
+    assert ended(engine, second).state == "stopped" and len(engine._dispatcher.attempts) == 2  # type: ignore[union-attr]
 
 
 SERVER = """

@@ -1,7 +1,5 @@
 """A run as the server remembers it: what comes twice counts once."""
 
-import copy
-
 import numpy as np
 
 from tests.jobs.helpers import trained
@@ -42,19 +40,33 @@ def test_a_copy_of_what_is_kept_stays_as_it_was() -> None:
     assert before.held_out.seen < run.moments.held_out.seen
 
 
+def test_who_ended_it_for_all_waits_for_its_end_and_who_left_it_to_others_does_not() -> None:
+    job = Job("1", "cpu", (RunRecord(0, 0, RECIPE),), None, flying={0}, opened={0})
+    for visitor in "ab":
+        job.watch(visitor, 0.0, "run")
+    for wish in ("pause", "stop"):
+        assert look(job, None, wish=job.watch("a", 0.0, wish).wish).without and not look(job, None, wish="run").without
+    job.watch("b", 0.0, "stop")
+    ending = look(job, None, wish="stop")
+    assert (ending.state, ending.wished) == ("running", "stop") and not ending.without
+    job.flying.clear()
+    assert look(job, None, wish="stop").state == "stopped"
+
+
 def test_the_state_of_a_job_is_what_is_true_of_it() -> None:
-    job = Job("1", "a", "cpu", (RunRecord(0, 0, RECIPE),), None, 0.0)
+    job = Job("1", "cpu", (RunRecord(0, 0, RECIPE),), None)
+    job.watch("a", 0.0, "run")
     assert job.state == "waiting" and not job.over
     job.flying = {0}
     assert job.state == "starting"
     job.opened = {0}
     assert job.state == "running" and not list(job.pending())
     job.flying, job.opened = set(), set()
-    job.wished = "pause"
+    job.watch("a", 0.0, "pause")
     assert job.state == "paused" and list(job.pending()) == [0]
-    stopped = copy.copy(job)
-    stopped.wished = "stop"
-    assert stopped.state == "stopped" and stopped.over
+    job.watch("a", 0.0, "stop")
+    assert job.state == "stopped" and job.over
+    job.watch("a", 0.0, "pause")
     job.runs[0].take(parcel())
     shown = look(job, None)
     assert shown.state == "done" and shown.share == 1.0 and (shown.runs[0].done, shown.runs[0].kept) == (10, 10)

@@ -1,6 +1,9 @@
 """Processes that train together take the steps of one process that reads whole batches."""
 
+import time
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -53,3 +56,55 @@ def fails_elsewhere(crew: Crew, model: nn.Module) -> None:
 def test_a_process_that_ends_ends_the_others() -> None:
     with pytest.raises(RuntimeError):
         together(2, fails_elsewhere, Transformer(CONFIG, 0), here={})
+
+
+def wakes_late(crew: Crew, model: nn.Module) -> None:
+    """The last wait of the second process: it is released, and before it runs again the first one has come to its end."""
+    if crew.rank:
+        crew.barrier._cond = Late(crew.barrier)
+    else:
+        while not crew.barrier.n_waiting:
+            time.sleep(0.01)
+    crew.barrier.wait(60)
+
+
+class Late:
+    """The condition of a barrier, of a process that gets no turn for a second after it was released."""
+
+    def __init__(self, barrier: Any) -> None:
+        self.barrier, self.condition = barrier, barrier._cond
+
+    def __enter__(self) -> None:
+        self.condition.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        self.condition.__exit__(*error)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.condition, name)
+
+    def wait_for(self, predicate: Callable[[], bool], timeout: float) -> bool:
+        released = bool(self.condition.wait_for(predicate, timeout))
+        self.condition.release()
+        end = time.monotonic() + 1
+        while not self.barrier.broken and time.monotonic() < end:
+            time.sleep(0.01)
+        self.condition.acquire()
+        return released
+
+
+def test_the_end_is_orderly_however_late_a_process_comes_to_it(capfd: pytest.CaptureFixture[str]) -> None:
+    together(2, wakes_late, Transformer(CONFIG, 0), here={})
+    assert capfd.readouterr().err == ""
+
+
+def fails_here(crew: Crew, model: nn.Module) -> None:
+    if not crew.rank:
+        raise ValueError("on purpose")
+    crew.add(model, torch.zeros(2))
+
+
+def test_only_the_process_that_failed_says_so(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="on purpose"):
+        together(3, fails_here, Transformer(CONFIG, 0), here={})
+    assert capfd.readouterr().err == ""

@@ -91,6 +91,7 @@ STATES: dict[str, list[dict[str, str]]] = {
             ("attention", "next-word"), ("answers", "sort"), ("gradients", "fill-in"), ("induction", "induction"))),
         {"train_number": "accuracy", "train_length": "4"}, {"train_recipe": "none"}, {"train_job": "gone", "train_model": "002"},
         {"train_section": "experiments"}, {"train_section": "experiments", "train_setup": "own", "train_values": "post,pre"},
+        *({"train_section": "experiments", "train_setup": setup} for setup in ("mask", "lengths", "induction")),
     ],
     "masks": [{"mask_section": s} for s in ("who", "built", "conventions", "effect", "leak", "empty", "unsqueeze")],
     "positions": [

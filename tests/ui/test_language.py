@@ -11,6 +11,8 @@ import pytest
 from tests.ui.pseudo import STATES, catalogue, data, plain_words, pseudo
 from viz_core.concepts import CONCEPTS, FAULTS
 from viz_core.language import LANGUAGE
+from viz_core.learning.measurement import measurement
+from viz_core.learning.setups import SETUPS
 from viz_core.ui.shell import PAGES
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +25,8 @@ NAMES |= {"torch", "TransformerEncoder", "TransformerDecoder", "MultiheadAttenti
 NAMES |= {"cpu", "cuda", "CPU", "True", "bool"}
 # symbols of formulas and of numbers:
 NAMES |= {"sin", "cos", "exp", "max", "min", "std", "log", "ln", "PE", "NaN", "inf", "FLOPs", "MB", "KB", "ms", "dtype"}
+# processors on which something was measured:
+NAMES |= {word for name in SETUPS if (found := measurement(name)) is not None for word in found.machine.name.split()}
 # special tokens, and formats of files:
 NAMES |= {"bos", "eos", "pad", "unk", "CSV", "SVG"}
 # Stages, whose names are code, without the path that the title of a matrix leaves out:

@@ -341,13 +341,26 @@ def test_an_experiment_is_taken_again(
     for module in ("viz_core.learning.setups", "viz_core.ui.pages.training.experiments"):
         monkeypatch.setattr(f"{module}.SETUPS", {**SETUPS, "lengths": of_lengths})
     factor = of_factor(SMALL, "learning_rate", [0.001, 0.01], (0, 1))
-    for experiment, stop, further in (
-        (LENGTHS, False, AFTERWARDS), (factor, False, {"train_arms"}), (replace(factor, seeds=(3, 4)), True, set()),
+    for experiment, name, stop, further in (
+        (LENGTHS, "lengths", False, AFTERWARDS), (factor, "own", False, {"train_arms"}),
+        (replace(factor, seeds=(3, 4)), "own", True, set()),
     ):
-        found = offered("training", **TINY, train_section="experiments", train_experiment=trainings(experiment, stop))
+        found = offered("training", **TINY, train_section="experiments", train_setup=name,
+                        train_experiment=trainings(experiment, stop))
         assert {"train_bands"} | further <= {one.key for one in found}
         for one in found:
             check(one)
+
+
+@pytest.mark.parametrize(("name", "further"), [
+    ("mask", "train_again"), ("lengths", "train_lengths"), ("induction", "train_induction"),
+])
+def test_a_stored_measurement_is_read(offered: Callable[..., list[Offered]], name: str, further: str) -> None:
+    found = offered("training", train_section="experiments", train_setup=name, train_seeds="2")
+    assert {one.key for one in found} == {"train_bands", "train_arms", further}
+    for one in found:
+        assert one.text is not None and f"measurement('{name}')" in one.text
+        check(one)
 
 
 def test_a_config_is_written_out_where_only_this_server_has_the_weights(offered: Callable[..., list[Offered]]) -> None:

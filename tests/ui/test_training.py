@@ -1,5 +1,6 @@
 """The page Training without a browser: a recipe from its controls, a run from beginning to end, its moments, and experiments."""
 
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,14 +31,20 @@ from tests.ui.test_save import reply
 from viz_core.config import FIELDS, Architecture, TransformerConfig
 from viz_core.formats import percent, rounded
 from viz_core.jobs.engine import engine
+from viz_core.learning import setups
 from viz_core.learning.arms import of_factor
 from viz_core.learning.brought import opened
-from viz_core.learning.curves import Comparison, Lead, Verdict, at_the_end
+from viz_core.learning.curves import Comparison, Lead, Verdict, at_the_end, band
+from viz_core.learning.measurement import Measurement, measure, measurement
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.setups import SETUPS, of_document
 from viz_core.learning.tasks import TASKS
 from viz_core.presets import PRESETS
+from viz_core.problems import Problem
 from viz_core.text import split_words
+from viz_core.ui.escape import code, escaped
+from viz_core.ui.pages.training import experiments as experiments_page
+from viz_core.ui.pages.training import stored as stored_page
 from viz_core.ui.pages.training.asked import DOCUMENT_MODELS
 from viz_core.ui.pages.training.experiments import ARMS, arm_names, lead_words, verdict_words
 from viz_core.ui.pages.training.job import WORKING
@@ -276,6 +283,47 @@ def test_what_it_answers_is_read_off_its_logits(trained: AppTest, open_training:
     np.testing.assert_allclose(drawn[:, :4], exact[:, [4, 6, 5, 2]], atol=2e-3)
 
 
+# ---------------------------------------------------------------- a class
+
+
+def test_a_class_with_one_recipe_watches_one_training_which_nobody_ends_for_others(open_training: Open, trained: AppTest) -> None:
+    asked = SHORT | {"train_steps": "10000"}
+    one, two = (sound(widget(open_training(**asked), "train_begin").click().run()) for __ in range(2))
+    number = link(one)["train_job"]
+    assert link(two)["train_job"] == number
+    while (seen := engine().look(number)) is None or seen.runs[0].last is None:
+        time.sleep(0.1)
+    one, two = sound(one.run()), sound(two.run())
+    for at in (one, two):
+        assert "1 other person watches this training. If you pause it or leave it, it goes on for the others" in words(at)
+        assert widget(at, "train_stop").label == "Leave"
+    one = sound(widget(one, "train_pause").click().run())
+    assert not one.session_state["train_goes"] and two.session_state["train_goes"]  # it looks no more by itself
+    assert "**You have paused it.** It goes on for the others." in words(one) and int(link(one)["train_moment"]) > 0
+    one = sound(widget(one, "train_go_on").click().run())
+    assert "train_moment" not in link(one) and "goes on for the others;" in words(one)
+    one = sound(widget(one, "train_stop").click().run())
+    assert "**You have left it.** It goes on for the others." in words(one) and not widgets(one, "train_stop")
+    seen = engine().look(number, watching=False)
+    assert seen is not None and seen.state in WORKING
+    two = sound(two.run())
+    assert "other person" not in words(two) and widget(two, "train_stop").label == "Stop"
+
+    waits = sound(widget(open_training(**asked, train_rate="0.002"), "train_begin").click().run())
+    assert link(waits)["train_job"] != number
+    assert "**In the queue:** it is next." in words(waits)
+    assert re.search(r"Its turn comes in about \d+ (s|minutes?), at the pace", words(sound(waits.run())))
+    sound(widget(waits, "train_stop").click().run())
+
+    two = sound(widget(two, "train_stop").click().run())
+    ending = engine().look(number)
+    assert ending is not None and ending.wished == "stop" and not ending.without  # the page looks again until it has ended
+    while (seen := engine().look(number)) is not None and seen.state in WORKING:
+        time.sleep(0.1)
+    assert seen is not None and seen.state == "stopped"
+    assert all("**Stopped.** What it learned stays." in words(sound(at.run())) for at in (one, two))
+
+
 # ---------------------------------------------------------------- experiments
 
 
@@ -292,6 +340,71 @@ def test_two_arms_over_two_seeds_are_compared_by_their_runs(open_training: Open,
     (figure,) = charts(at)
     mean = next(trace for trace in figure["data"] if trace.get("name") == NORMS[0])
     assert numbers(mean["y"])[-1] == pytest.approx(np.mean(verdict.values[0]))
+
+
+@pytest.mark.parametrize("name", SETUPS)
+def test_an_experiment_opens_with_its_stored_measurement(open_training: Open, name: str) -> None:
+    at = open_training(train_section="experiments", train_setup=name)
+    found, setup, names = measurement(name), SETUPS[name], arm_names(SETUPS[name].experiment)
+    assert found is not None
+    text = words(at)
+    assert f"**A stored measurement** of {found.day}" in text and code(f"python -m viz_core.learning {name}") in text
+    assert code(found.sha256[:8]) in text and escaped(found.machine.name) in text and f"torch {found.machine.torch}" in text
+    assert [block.value for block in at.code] == [setup.experiment.to_json()]
+    assert widget(at, "train_begin").label == "Measure again here" and "It takes about" in text
+    table, verdict = at.dataframe[0].value, at_the_end(found.results)
+    assert list(table["arm"]) == names and list(table["seeds"]) == [3 - n for n in verdict.without]
+    assert all(line in text for line in verdict_words(names, verdict))
+    means = {trace["name"]: numbers(trace["y"]) for trace in charts(at)[0]["data"] if trace.get("name") in names}
+    for i, arm in enumerate(names):
+        assert means[arm] == pytest.approx(band(found.results, i).mean)
+    assert ("measured again on the held-out rows" in text) == bool(setup.again)
+    assert ("A head that looks up the previous occurrence" in text) == bool(setup.blocks)
+    if found.lengths is not None:
+        (drawn,) = panels(at).values()
+        np.testing.assert_allclose(drawn, np.nan_to_num(found.lengths.accuracy), atol=2e-3)
+
+
+def test_fewer_seeds_show_fewer_of_the_stored_runs(open_training: Open) -> None:
+    for seeds, shown in (("1", 1), ("2", 2), ("5", 3)):
+        at = open_training(train_section="experiments", train_setup="positions", train_seeds=seeds)
+        assert {*map(int, at.code[0].value.rpartition('"seeds": [')[2].rstrip("]}").split(","))} == {0, 1, 2}
+        assert set(frame(at)["seeds"]) == {shown}
+
+
+def test_what_is_measured_again_here_is_compared_with_what_is_stored(open_training: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With runs of 50 steps, whose stored measurement is made here as well."""
+    whole = SETUPS["scale-embedding"]
+    base = replace(whole.experiment.base, steps=50)
+    short = replace(whole, experiment=replace(whole.experiment, base=base, seeds=(0, 1)))
+    made = measure(short)
+    monkeypatch.setattr(stored_page, "measurement", lambda name: made if name == "scale-embedding" else measurement(name))
+    for module in (setups, experiments_page):
+        monkeypatch.setattr(module, "SETUPS", {**SETUPS, "scale-embedding": short})
+    at = open_training(train_section="experiments", train_setup="scale-embedding", train_seeds="2")
+    opened_with = charts(at)[0]["data"]
+    at = to_the_end(sound(widget(at, "train_begin").click().run()))
+    text = words(at)
+    assert "A stored measurement" not in text and "4 of 4 runs have ended" in text
+    assert "**The stored measurement comes out again:** 4 runs have the same held-out losses, bit for bit." in text
+    for trace, first in zip(charts(at)[0]["data"], opened_with, strict=True):
+        np.testing.assert_array_equal(numbers(trace["y"]), numbers(first["y"]))
+    other = sound(open_page("training", **link(at) | {"train_setup": "mask"}))  # another experiment opens with its own
+    assert "A stored measurement" in words(other) and widget(other, "train_begin").label == "Measure again here"
+    off = replace(made, results=tuple(replace(r, losses=(*r.losses[:-1], r.losses[-1] + 0.25)) for r in made.results))
+    assert "differ by at most 0.25." in stored_page.compared(off, made.results) and not stored_page.compared(off, ())
+    diverged = tuple(replace(r, stopped="diverged", steps=(0,), losses=r.losses[:1]) for r in made.results)
+    assert stored_page.compared(made, diverged) == ""
+
+
+def test_a_stored_measurement_that_cannot_be_shown_is_said(open_training: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_another_recipe(name: str) -> Measurement | None:
+        raise Problem("", "measurement_recipe", name=name)
+
+    for read, says in ((of_another_recipe, "is of another recipe than this experiment"), (lambda name: None, "No measurement")):
+        monkeypatch.setattr(stored_page, "measurement", read)
+        at = open_training(train_section="experiments")
+        assert says in said(at) and widget(at, "train_begin").label == "Train" and "A stored measurement" not in words(at)
 
 
 @pytest.mark.parametrize(("comparison", "says"), [

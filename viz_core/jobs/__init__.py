@@ -3,6 +3,7 @@
     engine        for pages: submit, pause, go on, one step, stop, look
     job           one job and its runs, as the server remembers them
     board         all jobs of a server: the queue, and a bound on what they keep
+    waiting       how many runs go on at once, and when one that waits will begin
     dispatcher    which run goes to which worker, and when; in a thread of its own
     attempt       one run at one worker, from its start to whatever ends it
     hub           the workers: processes of this server, or those of a cluster

@@ -40,6 +40,7 @@ class Attempt:
     times: Times
     number: str = field(default_factory=lambda: uuid.uuid4().hex)
     told: Wish | None = None
+    overhead: float = 0.0  # seconds beside those of its steps, once it is over
     _address: str = ""
     _told_at: float | None = None
     _ended: Ended | None = None
@@ -62,7 +63,8 @@ class Attempt:
             raise Died from None
         if self.told is not None:
             return "told"
-        client = self.hub.client
+        client, run = self.hub.client, self.job.runs[self.index]
+        start = time.monotonic() - run.seconds
         client.subscribe_topic(self.number, self._announced)
         try:
             await self._ask(desk.put, self._order())
@@ -71,6 +73,7 @@ class Attempt:
             return await self._until_it_ends(task)
         finally:
             await self._forget()
+            self.overhead = time.monotonic() - start - run.seconds
 
     def _order(self) -> Order:
         with self.board.lock:

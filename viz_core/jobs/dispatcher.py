@@ -92,9 +92,10 @@ class Dispatcher:
     # --- Wishes -------------------------------------------------------------------------------------------------------
     def _pause_unwatched(self) -> None:
         with self.board.lock:
+            since = time.monotonic() - self.times.unwatched
             for job in self.board.queue():
-                if time.monotonic() - job.watched > self.times.unwatched:
-                    job.wished, job.unwatched = "pause", True
+                if all(watcher.seen < since for watcher in job.watchers.values() if watcher.wish == "run"):
+                    job.held = job.unwatched = True
 
     def _pass_on_wishes(self) -> None:
         """To the runs whose job is to end, and to those at a second process while a visitor is active."""
@@ -117,21 +118,17 @@ class Dispatcher:
         except (OSError, TimeoutError):
             await self._lose(hub)
             return
-        free = [p for p in places if p not in self.attempts and (self._quiet or not hub.spare(p))]
+        free = [place for place in places if place not in self.attempts]
+        spare = [place for place in free if hub.spare(place)]
+        free = [place for place in free if place not in spare]
         with self.board.lock:
-            for job in self._next_jobs(hub):
+            self.board.places = sum(not hub.spare(place) for place in places)
+            for job in self.board.queue():
                 for index in job.pending():
-                    if not free:
-                        return
-                    self._start(Attempt(hub, self.board, job, index, free.pop(0), self.times))
-
-    def _next_jobs(self, hub: Hub) -> list[Job]:
-        """The jobs whose runs may go to a worker now, in order."""
-        queue = self.board.queue()
-        if not hub.one_job:
-            return queue
-        at_work = [attempt.job for attempt in self.attempts.values()]
-        return [job for job in queue if job in at_work or not at_work][:1]
+                    if free:
+                        self._start(Attempt(hub, self.board, job, index, free.pop(0), self.times))
+                    elif spare and self._quiet and job.flying:  # another run of a job that is at work
+                        self._start(Attempt(hub, self.board, job, index, spare.pop(0), self.times))
 
     def _start(self, attempt: Attempt) -> None:
         attempt.job.flying.add(attempt.index)
@@ -158,10 +155,12 @@ class Dispatcher:
         finally:
             self._landed(attempt)
         with self.board.lock:
+            if ended == "stopped":
+                self.board.overheads.append(attempt.overhead)
             if problem is not None:
                 self._give_up(attempt.job, problem)
-            elif ended == "until" and attempt.job.wished == "run":
-                attempt.job.wished = "pause"
+            elif ended == "until" and attempt.job.single:
+                attempt.job.held = True
         self.wake()
 
     def _landed(self, attempt: Attempt) -> None:
@@ -177,9 +176,7 @@ class Dispatcher:
 
     def _give_up(self, job: Job, problem: Problem) -> None:
         with self.board.lock:
-            job.problem = problem
-            if job.wished == "run":
-                job.wished = "pause"
+            job.problem, job.held = problem, True
 
     def _fail(self, jobs: list[Job], error: Exception) -> None:
         """Something that nobody foresaw: the server's log has all of it."""

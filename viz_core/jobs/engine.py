@@ -4,7 +4,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from viz_core.jobs.board import Board
-from viz_core.jobs.job import Job, Look
+from viz_core.jobs.job import Job, Look, Wished
 from viz_core.jobs.times import Times
 from viz_core.learning.arms import Experiment
 from viz_core.learning.curves import Result
@@ -30,6 +30,7 @@ class Engine:
 
     def __init__(self, scheduler: str | None = None, times: Times | None = None, most_bytes: int = MAX_JOB_BYTES) -> None:
         self.scheduler, self.times, self.board = scheduler, times or Times(), Board(most_bytes)
+        self.present: Callable[[str], bool] = lambda visitor: True  # whether a visitor still has the app open
         self._active = time.monotonic()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -37,40 +38,64 @@ class Engine:
         self._closed = False
 
     # --- A visitor's wishes -------------------------------------------------------------------------------------------
+    # Each is that of one visitor, and what becomes of the job follows from the wishes of all who watch it; None: of all at once.
     def submit(self, text: str, owner: str, device: str = "cpu") -> str:
-        """A recipe or an experiment as JSON -> the number of its job. `Problem`, one sentence, for one that cannot be trained."""
+        """A recipe or an experiment as JSON -> the number of its job, which equal ones that wait or run share. `Problem`, one
+        sentence, for one that cannot be trained."""
         job = self.board.add(_asked(text), owner, device, time.monotonic())
         self._wake()
         return job.number
 
-    def pause(self, number: str) -> None:
-        """Behind the step that is being taken; the worker is free then. Of a job that does not run or wait nothing changes."""
+    def pause(self, number: str, visitor: str | None = None) -> None:
+        """Behind the step that is being taken, once nobody wants it to go on; the worker is free then. Of a job that does not run
+        or wait nothing changes."""
         with self._job(number) as job:
             if job.wished == "run":
-                job.wished = "pause"
+                self._wish(job, visitor, "pause")
 
-    def go_on(self, number: str) -> None:
-        """From the last stored step, at the end of the queue."""
-        self._again(number, single=False)
+    def go_on(self, number: str, visitor: str | None = None) -> None:
+        """From the last stored step, at the end of the queue; or with the others for whom it has gone on."""
+        self._again(number, visitor, single=False)
 
-    def one_step(self, number: str) -> None:
-        """Take one step of the first run that has not stopped, and pause."""
-        self._again(number, single=True)
+    def one_step(self, number: str, visitor: str | None = None) -> None:
+        """Take one step of the first run that has not stopped, and pause. Nothing changes where it goes on for others."""
+        self._again(number, visitor, single=True)
 
-    def stop(self, number: str) -> None:
-        """For good, behind the step that is being taken. What was learned stays."""
+    def stop(self, number: str, visitor: str | None = None) -> None:
+        """The visitor leaves it. The last one ends it for good, behind the step that is being taken. What was learned stays."""
         with self._job(number) as job:
             if not job.over:
-                job.wished = "stop"
-                for index, run in enumerate(job.runs):
-                    if index not in job.flying:
-                        run.leave()
+                self._wish(job, visitor, "stop")
+                if job.wished == "stop":
+                    for index, run in enumerate(job.runs):
+                        if index not in job.flying:
+                            run.leave()
 
-    def _again(self, number: str, single: bool) -> None:
+    def _again(self, number: str, visitor: str | None, single: bool) -> None:
         with self._job(number) as job:
-            if not job.over and job.wished == "pause":
-                job.wished, job.single, job.unwatched, job.problem, job.watched = "run", single, False, None, time.monotonic()
+            before = job.wished
+            if job.over or before == "stop" or (single and before == "run"):
+                return
+            self._wish(job, visitor, "run")
+            if before == "pause":
+                job.held, job.single, job.unwatched, job.problem = False, single, False, None
                 self.board.queue_up(job)
+
+    def _wish(self, job: Job, visitor: str | None, wish: Wished) -> None:
+        """Note a wish. Those who are gone have none any more, so that nobody waits for them."""
+        now = time.monotonic()
+        if visitor is None:
+            for name, watcher in job.watchers.items():
+                if watcher.wish != "stop":
+                    job.watch(name, now, wish)
+            return
+        job.watch(visitor, now, wish)
+        for name in [name for name in job.watchers if name != visitor and not self._there(job, name)]:
+            del job.watchers[name]
+
+    def _there(self, job: Job, visitor: str) -> bool:
+        """Whether a visitor still watches a job."""
+        return self.present(visitor) and time.monotonic() - job.watchers[visitor].seen < self.times.unwatched
 
     def visitor_acts(self) -> None:
         """A visitor has taken a step on some page: a second process makes room."""
@@ -79,24 +104,27 @@ class Engine:
             self._dispatcher.wake()
 
     # --- What came of them --------------------------------------------------------------------------------------------
-    def look(self, number: str, watching: bool = True) -> Look | None:
-        """The job as it is now; None for one that this server does not know, or has forgotten. watching: whether this counts as
-        somebody's interest in it."""
+    def look(self, number: str, visitor: str | None = None, watching: bool = True) -> Look | None:
+        """The job as it is now; None for one that this server does not know, or has forgotten. visitor: who looks, and so watches
+        it from now on; None: all who do. watching: whether this counts as interest in it."""
         job = self.board.find(number)
         if job is None:
             return None
         if watching:
-            job.watched = time.monotonic()
-        return self.board.look(job)
+            with self.board.lock:
+                for name in tuple(job.watchers) if visitor is None else (visitor,):
+                    job.watch(name, time.monotonic())
+        return self.board.look(job, visitor, lambda name: self._there(job, name))
 
-    def jobs_of(self, owner: str) -> tuple[Look, ...]:
-        """The jobs of a visitor that are remembered, the newest first."""
-        return tuple(self.board.look(job) for job in reversed(self.board.all()) if job.owner == owner)
+    @property
+    def places(self) -> int:
+        """How many runs are trained at once, as far as is known."""
+        return self.board.places
 
     def asked(self, number: str) -> Recipe | Experiment:
         """What the job trains. `KeyError` if it is not known, here and below."""
         with self._job(number) as job:
-            return job.runs[0].recipe if job.experiment is None else job.experiment
+            return job.asked
 
     def moments(self, number: str, run: int = 0) -> Moments | None:
         """What is kept of a run so far, as it is now; None before it has begun."""

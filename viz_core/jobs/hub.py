@@ -22,9 +22,9 @@ from distributed import Client, Scheduler
 
 from viz_core.jobs.desk import Desk
 from viz_core.jobs.times import Times
+from viz_core.jobs.waiting import processes
 from viz_core.problems import Problem
 
-PLACES = ("first", "second")  # of the processes beside the server; the second only while no visitor is active
 LOOPBACK = "127.0.0.1"
 SETTINGS: Mapping[str, object] = MappingProxyType({
     "distributed.admin.low-level-log-length": 100,  # events that the scheduler keeps of each topic
@@ -43,10 +43,9 @@ LOWER = 5  # priority of a process that trains, below the server's: a visitor's 
 
 
 class Hub(Protocol):
-    """Workers, each at a place of its own. one_job: whether they all work at one job at a time."""
+    """Workers, each at a place of its own."""
 
     client: Client
-    one_job: bool
 
     async def open(self) -> None:
         """`Problem`, one sentence, if there is no scheduler."""
@@ -70,12 +69,12 @@ class Hub(Protocol):
 
 
 class Beside:
-    """A scheduler in the server, and up to two processes beside it. On loopback only."""
-
-    one_job = True
+    """A scheduler in the server, and processes beside it: one less than there are cores, and a spare one for the last core while no
+    visitor is active. On loopback only."""
 
     def __init__(self, times: Times) -> None:
         self.times = times
+        self._places = tuple(map(str, range(processes() + 1)))
         self._processes: dict[str, tuple[str, subprocess.Popen[bytes]]] = {}  # by place, with the name that its worker has
         self._count = count(1)
 
@@ -92,10 +91,10 @@ class Beside:
         await self._scheduler.close()
 
     async def places(self) -> tuple[str, ...]:
-        return PLACES
+        return self._places
 
     def spare(self, place: str) -> bool:
-        return place != PLACES[0]
+        return place == self._places[-1]
 
     async def ready(self, place: str) -> str:
         if place not in self._processes or self._processes[place][1].poll() is not None:
@@ -143,8 +142,6 @@ def _environment() -> dict[str, str]:
 
 class Cluster:
     """Workers that somebody else has started, with a scheduler at a known address."""
-
-    one_job = False
 
     def __init__(self, address: str, times: Times) -> None:
         self.address, self.times = address, times

@@ -25,6 +25,15 @@ Wished = Literal["run", "pause", "stop"]
 LOST = ("worker_died", "worker_silent")
 
 
+@dataclass(slots=True)
+class Watcher:
+    """A visitor who asked for a job, or who looks at it. wish: this visitor's; "stop": has left it. seen: the last look."""
+
+    wish: Wished
+    seen: float
+    asked: bool = False
+
+
 @dataclass(slots=True, eq=False)
 class RunRecord:
     """One run of a job. `state` is the last that was stored; a run that will not go on keeps its weights only."""
@@ -40,6 +49,8 @@ class RunRecord:
     held_out: list[Event] = field(default_factory=list)
     last: Event | None = None
     seconds: float = 0.0  # of all steps
+    taken: int = 0  # steps, those that were taken again among them
+    predicted: float | None = None  # seconds of a step, by its operations
     state: Stored | None = None
     weights: bytes | None = None
     stopped: Stopped | None = None
@@ -69,7 +80,7 @@ class RunRecord:
             self.moments.held_out.add(0, held_out)
 
     def _hear(self, event: Event) -> None:
-        self.seconds += event.seconds
+        self.seconds, self.taken = self.seconds + event.seconds, self.taken + 1
         if event.stopped is not None:
             self.stopped = event.stopped
         if self.moments is None or event.step <= self.moments.training.seen:
@@ -110,21 +121,43 @@ class RunRecord:
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """What a visitor asked for: one run, or those of an experiment. Only the board's lock makes it safe to read."""
+    """What visitors asked for: one run, or those of an experiment. Only the board's lock makes it safe to read.
+
+    Each visitor who watches it has a wish. It runs as long as one of them wishes that and nothing holds it, and has ended once
+    all have left it.
+    """
 
     number: str
-    owner: str
     device: str
     runs: tuple[RunRecord, ...]
     experiment: Experiment | None
-    watched: float  # when somebody looked at it
+    watchers: dict[str, Watcher] = field(default_factory=dict)  # by visitor
     turn: int = 0  # its place in the order in which jobs asked for a worker
-    wished: Wished = "run"
-    unwatched: bool = False  # whether it was paused because nobody looked
+    held: bool = False  # until somebody lets it go on: after a single step or a problem, or since nobody looked
+    unwatched: bool = False  # whether it is held because nobody looked
     single: bool = False  # whether it pauses behind the next step
     problem: Problem | None = None
     flying: set[int] = field(default_factory=set)  # numbers of the runs that are at a worker
     opened: set[int] = field(default_factory=set)  # those of them that have begun there
+
+    @property
+    def asked(self) -> Recipe | Experiment:
+        """What it trains."""
+        return self.runs[0].recipe if self.experiment is None else self.experiment
+
+    @property
+    def wished(self) -> Wished:
+        """What those who watch it wish together."""
+        wishes = {watcher.wish for watcher in self.watchers.values()}
+        if "run" in wishes:
+            return "pause" if self.held else "run"
+        return "pause" if "pause" in wishes else "stop"
+
+    def watch(self, visitor: str, now: float, wish: Wished | None = None) -> Watcher:
+        """The visitor looks at it, with this wish; without one with the earlier one or, at first, with that of the others."""
+        watcher = self.watchers.setdefault(visitor, Watcher(self.wished, now))
+        watcher.seen, watcher.wish = now, wish or watcher.wish
+        return watcher
 
     @property
     def state(self) -> State:
@@ -157,9 +190,8 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class RunLook:
-    """One run as a page is shown it. done: steps taken; kept: the step from which it would go on; seconds: of the steps taken.
-
-    starts: how often a worker has begun with it.
+    """One run as a page is shown it. done: the step behind which it is; kept: the one from which it would go on; taken: how many
+    steps took so many seconds, those that were taken again among them; starts: how often a worker has begun with it.
     """
 
     arm: int
@@ -171,21 +203,33 @@ class RunLook:
     stopped: Stopped | None
     initial_hash: str | None
     seconds: float
+    taken: int
     starts: int
     device: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A job as a page is shown it. place: 1 for the next in the queue, None for one that does not wait."""
+    """A job as a page is shown it. place: 1 for the next in the queue, None for one that does not wait; begins: seconds until its
+    turn, about. wished: what those who watch it wish together; wish: that of the visitor who looks; others: how many other visitors
+    watch it and have not left it.
+    """
 
     number: str
-    owner: str
     state: State
+    wished: Wished
+    wish: Wished
+    others: int
     place: int | None
+    begins: float | None
     unwatched: bool
     problem: Problem | None
     runs: tuple[RunLook, ...]
+
+    @property
+    def without(self) -> bool:
+        """Whether it goes on for others, while this visitor has paused or left it."""
+        return self.state in ("waiting", "starting", "running") and self.wished == "run" != self.wish
 
     @property
     def share(self) -> float:
@@ -194,12 +238,13 @@ class Look:
         return math.fsum(shares) / len(shares)
 
 
-def look(job: Job, place: int | None) -> Look:
-    """The job as it is now."""
-    return Look(job.number, job.owner, job.state, place, job.unwatched, job.problem, tuple(_run_look(run) for run in job.runs))
+def look(job: Job, place: int | None, begins: float | None = None, wish: Wished | None = None, others: int = 0) -> Look:
+    """The job as it is now, for a visitor with this wish; None: with that of all."""
+    runs = tuple(_run_look(run) for run in job.runs)
+    return Look(job.number, job.state, job.wished, wish or job.wished, others, place, begins, job.unwatched, job.problem, runs)
 
 
 def _run_look(run: RunRecord) -> RunLook:
     done = run.done if run.last is None else max(run.done, run.last.step)
     return RunLook(run.arm, run.seed, run.recipe.steps, done, run.done, run.last, run.stopped, run.initial_hash, run.seconds,
-                   run.starts, run.device)
+                   run.taken, run.starts, run.device)

@@ -13,7 +13,7 @@ class Times:
     """Of the server. Tests have shorter ones."""
 
     unwatched: float = 300.0  # after which a job that nobody looks at is paused
-    quiet: float = 20.0  # without a step of any visitor, after which a second process may work
+    quiet: float = 20.0  # without a step of any visitor, after which one more process may work
     idle: float = 60.0  # after which processes without work are ended
     silent: float = 2.0  # without a word of a run, after which its worker is asked whether it is there
     grace: float = 20.0  # for a worker to answer, or to end a run that was told to end

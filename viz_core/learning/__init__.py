@@ -8,6 +8,7 @@
     arms            runs that differ in one factor, over several seeds, and the weights that they share
     curves          their mean and band, and whether they differ by more than the seeds do
     setups          the experiments that the app offers
+    measurement     what is stored of them, which the page opens with
     induction       the score of each head as an induction head
     length_grid     accuracy at other lengths than those of the training
 """

@@ -6,9 +6,11 @@ On two cores that is nearly twice as fast as one process, while one process with
 small model are too short to be shared.
 """
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from threading import BrokenBarrierError
 from typing import Any, TypeVar
 
 import torch
@@ -75,7 +77,8 @@ ALONE = Crew()
 def together(size: int, work: Callable[..., R], model: nn.Module, *rest: Any, here: Mapping[str, Any]) -> R:
     """work(crew, model, *rest) in this process and in size - 1 others; what it returns here, where it also has the options `here`.
 
-    Each of the others has a copy of the model. `RuntimeError` (of the barrier) if one of them ends before its time.
+    Each of the others has a copy of the model. `RuntimeError` (of the barrier) if one of them ends before its time. The barrier is
+    broken only by a process that fails: where this one comes to its end, another may not yet have left their last wait.
     """
     if size == 1:
         return work(ALONE, model, *rest, **here)
@@ -89,8 +92,10 @@ def together(size: int, work: Callable[..., R], model: nn.Module, *rest: Any, he
     try:
         barrier.wait(PATIENCE)  # they have read what they need
         return work(Crew(0, size, shared, barrier), model, *rest, **here)
+    except BaseException:
+        barrier.abort()  # the others wait no longer
+        raise
     finally:
-        barrier.abort()
         for process in others:
             process.join(PATIENCE)
 
@@ -100,6 +105,8 @@ def _other(crew: Crew, work: Callable[..., R], model: nn.Module, *rest: Any) -> 
     try:
         crew.barrier.wait(PATIENCE)
         work(crew, model, *rest)
+    except BrokenBarrierError:
+        sys.exit(1)  # another process failed, and says why
     except BaseException:
         crew.barrier.abort()  # the others wait no longer
         raise

@@ -19,6 +19,7 @@ from viz_core.ui.escape import escaped
 from viz_core.ui.pages.training import snippets
 from viz_core.ui.pages.training.asked import asked
 from viz_core.ui.pages.training.job import buttons, jobs, look_at, progress, say_what_is_wrong
+from viz_core.ui.pages.training.stored import afterwards, compared, mark, origin, stored
 from viz_core.ui.pages.training.trained import trained
 from viz_core.ui.shell import Lab, beside, look, view, view_widget
 from viz_core.ui.shell.setup import BY_FIELD, problem_words
@@ -42,22 +43,44 @@ def experiments(lab: Lab) -> None:
            "lower line alone may be chance."))
     place, rail = beside(RAIL)
     wanted, problem = _asked(lab)
-    job = look_at("train_experiment")
+    job, name = shown_job(), view("train_setup")
+    found, missing = (None, "") if name == OWN_FACTOR else stored(name, range(view("train_seeds")))
+    at_first = found if job is None else None  # what the page opens with
+    first = "" if at_first is None else _("Measure again here")
     with rail:
-        buttons("train_experiment", job, None if wanted is None else wanted.to_json(), lab.setup.device)
+        buttons("train_experiment", job, None if wanted is None else wanted.to_json(), lab.setup.device, first)
+        if at_first is not None:
+            mark(at_first)
         progress(job, [] if wanted is None else [recipe for __, __, recipe in wanted.runs()], lab.setup.device)
         _controls()
-    held = jobs().asked(job.number) if job is not None else wanted
-    results = _results(job)
+    held = at_first.experiment if at_first is not None else wanted if job is None else jobs().asked(job.number)
+    results = _results(job) if at_first is None else at_first.results
+    device = None if job is None else job.runs[0].device
     with place:
         if isinstance(held, Experiment):
-            _draw(held, job, results)
-    say_what_is_wrong(job, "train_experiment", problem)
-    if job is not None and isinstance(held, Experiment):
+            _draw(held, device, results, at_first is not None)
+    say_what_is_wrong(job, "train_experiment", problem or (missing if job is None else ""), first)
+    if at_first is not None:
+        if len(at_first.results) > 1:
+            _say(at_first.experiment, None, at_first.results, rail, True)
+        afterwards(name, at_first, arm_names(at_first.experiment))
+        origin(name, at_first)
+    elif job is not None and isinstance(held, Experiment):
         if len(finished := jobs().results(job.number)) > 1:
-            _say(held, job, finished, rail)
+            _say(held, device, finished, rail, False)
+        if found is not None and (line := compared(found, finished)):
+            st.markdown(line)
         if (setup := _setup_of(held)) is not None:
             trained(job, setup, held, arm_names(held))
+
+
+def shown_job() -> Look | None:
+    """The training of the link, if it is of the chosen experiment."""
+    if (job := look_at("train_experiment")) is None:
+        return None
+    held = jobs().asked(job.number)
+    name = setup_name(held) if isinstance(held, Experiment) else None
+    return job if (name or OWN_FACTOR) == view("train_setup") else None
 
 
 def _setup_of(experiment: Experiment) -> OfferedExperiment | None:
@@ -150,17 +173,19 @@ def _value_title(arm: Arm) -> str:
     return BY_FIELD[field].shown(value) if field in BY_FIELD else f"{_factor_title(factor)} {value:g}"
 
 
-def _draw(experiment: Experiment, job: Look | None, results: Sequence[Result]) -> None:
+def _draw(experiment: Experiment, device: str | None, results: Sequence[Result], is_stored: bool) -> None:
     what, names = view("train_number"), arm_names(experiment)
     found = [band(results, i, what) for i in range(len(names))]
     bands = [BandOf(name, one.steps, one.mean, one.low, one.high) for name, one in zip(names, found, strict=True)]
     steps = max(experiment.recipe(arm, 0).steps for arm in experiment.arms)
     base = experiment.base
     chart(bands_figure(bands, what, steps, base.chance, base.floor, dark()), "train_bands", fill=True,
-          code=lambda: snippets.bands(experiment, results, None if job is None else job.runs[0].device, names, what, steps))
+          code=lambda: snippets.bands(experiment, results, device, names, what, steps, is_stored))
 
 
-def _say(experiment: Experiment, job: Look, results: Sequence[Result], rail: DeltaGenerator) -> None:
+def _say(
+    experiment: Experiment, device: str | None, results: Sequence[Result], rail: DeltaGenerator, is_stored: bool,
+) -> None:
     """The last held-out numbers of each arm; and, beside the picture if it is short, which arms differ by more than their seeds."""
     what = view("train_number")
     names, verdict = arm_names(experiment), at_the_end(results, what)
@@ -170,7 +195,7 @@ def _say(experiment: Experiment, job: Look, results: Sequence[Result], rail: Del
     data_table(tables.arms([names[arm] for arm in arms], verdict), "train_arms", {
         "arm": _("Arm"), "seeds": _("Seeds"), "mean": numeric(_("Mean at the end"), 5), "lowest": numeric(_("Lowest"), 5),
         "highest": numeric(_("Highest"), 5), "without": _("Seeds without a number"),
-    }, _("The arms at the end"), missing="–", code=lambda: snippets.arms(experiment, results, job.runs[0].device, names, what))
+    }, _("The arms at the end"), missing="–", code=lambda: snippets.arms(experiment, results, device, names, what, is_stored))
     lines = verdict_words(names, verdict)
     if verdict.what == "loss" and all(one.apart for one in verdict.comparisons) and (ahead := lead(results)) is not None:
         lines.append(lead_words(names, ahead))

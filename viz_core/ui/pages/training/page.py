@@ -1,10 +1,12 @@
 """The page on training. While something trains, it looks again each second."""
 
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
-from viz_core.ui.pages.training.experiments import experiments
+from viz_core.jobs.job import Look
+from viz_core.ui.pages.training.experiments import experiments, shown_job
 from viz_core.ui.pages.training.job import active, look_at
 from viz_core.ui.pages.training.one_run import one_run
 from viz_core.ui.shell import PAGES, Lab, present, section_of, view, write_link
@@ -32,8 +34,8 @@ def sections() -> None:
 
 def _goes() -> bool:
     """Whether a training that the page shows is at work or waits for its turn."""
-    return active(look_at(JOBS[view("train_section")]))
+    return active(JOBS[view("train_section")]())
 
 
 SECTIONS: dict[str, Callable[[Lab], None]] = {"run": one_run, "experiments": experiments}
-JOBS = {"run": "train_job", "experiments": "train_experiment"}
+JOBS: dict[str, Callable[[], Look | None]] = {"run": partial(look_at, "train_job"), "experiments": shown_job}

@@ -134,8 +134,9 @@ def _arguments(steps: int | Source | None, device: str | None) -> Source:
 
 def bands(
     experiment: Experiment, results: Sequence[Result], device: str | None, names: Sequence[str], number: Number, n_steps: int,
+    stored: bool = False,
 ) -> Source:
-    """results: of the runs that have begun, as far as they are measured."""
+    """results: of the runs that have begun, as far as they are measured. stored: whether they are stored with the app."""
     return code("""
         {results}
         from viz_core.figures.learning import BandOf, bands_figure
@@ -144,24 +145,32 @@ def bands(
         found = [band(results, arm, {number}) for arm in range(len(names))]
         bands = [BandOf(name, x.steps, x.mean, x.low, x.high) for name, x in zip(names, found)]
         picture = bands_figure(bands, {number}, {n_steps}, experiment.base.chance, experiment.base.floor)
-        """, results=_results(experiment, results, device), names=list(names), number=number, n_steps=n_steps)
+        """, results=_results(experiment, results, device, stored), names=list(names), number=number,
+                n_steps=n_steps)
 
 
 def arms(
-    experiment: Experiment, results: Sequence[Result], device: str | None, names: Sequence[str], number: Number
+    experiment: Experiment, results: Sequence[Result], device: str | None, names: Sequence[str], number: Number,
+    stored: bool = False,
 ) -> Source:
-    """The table of the arms at the end. results: of the runs that have stopped."""
+    """The table of the arms at the end. results: of the runs that have stopped; stored: whether they are stored with the app."""
     return code("""
         {results}
         from viz_core import tables
         from viz_core.learning.curves import at_the_end
         frame = tables.arms({names}, at_the_end(results, {number}))
-        """, results=_results(experiment, results, device), names=[names[arm] for arm in sorted({r.arm for r in results})],
+        """, results=_results(experiment, results, device, stored), names=[names[arm] for arm in sorted({r.arm for r in results})],
                 number=number)
 
 
-def _results(experiment: Experiment, results: Sequence[Result], device: str | None) -> Source:
+def _results(experiment: Experiment, results: Sequence[Result], device: str | None, stored: bool) -> Source:
     """The lines that make `experiment` and `results`, as far as each run has come, and why it stopped if it diverged."""
+    if stored:
+        return code("""
+            {stored}
+            experiment = stored.experiment
+            results = [result for result in stored.results if result.seed in {seeds}]
+            """, stored=_stored(str(setup_name(experiment))), seeds=experiment.seeds)
     taken = [(r.arm, r.seed, r.steps[-1] if r.steps else 0, *(["diverged"] if r.diverged else [])) for r in results]
     if not taken:
         trained = Source("results = []  # nothing is trained yet")
@@ -217,6 +226,39 @@ def best_heads(experiment: Experiment, names: Sequence[str], blocks: Sequence[in
         ]
         frame = tables.induction({names}, {blocks}, shares)
         """, models=_models(experiment, device), names=list(names), blocks=tuple(blocks))
+
+
+def stored_lengths(setup: str, names: Sequence[str]) -> Source:
+    return code("""
+        {stored}
+        from viz_core.figures.learning import length_panel
+        grid = stored.lengths
+        panels = [length_panel({names}, grid.test, grid.accuracy, max(grid.train))]
+        """, stored=_stored(setup), names=list(names))
+
+
+def stored_again(setup: str, names: Sequence[str]) -> Source:
+    return code("""
+        {stored}
+        from viz_core import tables
+        frame = tables.measured({names}, stored.again)
+        """, stored=_stored(setup), names=list(names))
+
+
+def stored_best_heads(setup: str, names: Sequence[str], blocks: Sequence[int]) -> Source:
+    return code("""
+        {stored}
+        from viz_core import tables
+        frame = tables.induction({names}, {blocks}, stored.induction)
+        """, stored=_stored(setup), names=list(names), blocks=tuple(blocks))
+
+
+def _stored(setup: str) -> Source:
+    """The lines that make `stored`, the measurement of an offered experiment that the app has."""
+    return code("""
+        from viz_core.learning.measurement import measurement
+        stored = measurement({setup})  # viz_core.learning.measurement.measure(SETUPS[{setup}]) makes it anew
+        """, setup=setup)
 
 
 def _models(experiment: Experiment, device: str | None) -> Source:

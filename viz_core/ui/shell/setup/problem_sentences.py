@@ -59,6 +59,8 @@ SENTENCES = {
                              "the length or the sizes."),
     "training_memory": _("The device {device} has too little memory for this training; lower the batch, the length or the sizes."),
     "training_state": _("The stored state of this training cannot be read; start it again."),
+    "measurement": _("The stored measurement of this experiment is not as it was written; measure the experiment again."),
+    "measurement_recipe": _("The stored measurement {name} is of another recipe than this experiment; measure it again."),
     "guest_size": _("This file has {size_bytes}, and the limit is {limit_bytes}; open a smaller model."),
     "guest_file": _("This is no file of weights that was trained here; download it again."),
     "experiment_arms": _("There are {count} values to compare; choose 2 to {most} different ones."),

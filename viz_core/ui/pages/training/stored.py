@@ -1,0 +1,113 @@
+"""What an experiment opens with: the measurement of it that is stored with the app, marked as such."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from viz_core.figures.learning import length_panel
+from viz_core.formats import rounded
+from viz_core.language import plural
+from viz_core.language import translate as _
+from viz_core.learning.curves import Result
+from viz_core.learning.measurement import Measurement, measurement
+from viz_core.learning.setups import SETUPS, OfferedExperiment
+from viz_core.learning.training_run import SHORT_HASH
+from viz_core.problems import Problem
+from viz_core.ui.controls import data_table, numeric, picking
+from viz_core.ui.escape import code, escaped
+from viz_core.ui.pages.training import snippets
+from viz_core.ui.pages.training.job import duration
+from viz_core.ui.shell.setup import BY_FIELD, problem_words
+
+
+def stored(name: str, seeds: Sequence[int]) -> tuple[Measurement | None, str]:
+    """The stored measurement of an offered experiment with those of its seeds that are asked for; or, in one sentence, why there
+    is none that can be shown."""
+    try:
+        found = measurement(name)
+    except Problem as problem:
+        return None, problem_words(problem)
+    if found is None:
+        return None, _("No measurement of this experiment is stored with the app.")
+    taken = tuple(seed for seed in found.experiment.seeds if seed in seeds)
+    results = tuple(result for result in found.results if result.seed in taken)
+    return replace(found, experiment=replace(found.experiment, seeds=taken), results=results), ""
+
+
+def mark(found: Measurement) -> None:
+    """That it is stored, and since when."""
+    st.caption(_("**A stored measurement** of {day}, not made on this page.", day=found.day.isoformat()))
+
+
+def origin(name: str, found: Measurement) -> None:
+    """How it was made: command, day, machine, recipe and hash."""
+    whole, m = measurement(name), found.machine
+    assert whole is not None
+    st.caption(_(
+        "**The stored measurement** was made on {day} by the command {command}, in {took} on one of {cores} cores of {processor} "
+        "({vectors}) with torch {torch}. The SHA-256 of its content begins with {hash}. **Measure again here** trains all of its "
+        "runs anew.",
+        command=code(f"python -m viz_core.learning {name}"), day=found.day.isoformat(), took=duration(found.seconds), cores=m.cores,
+        processor=escaped(m.name), vectors=escaped(m.vectors), torch=escaped(m.torch), hash=code(whole.sha256[:SHORT_HASH])))
+    with st.popover(_("Its recipe"), icon=":material/receipt_long:", key="train_stored_recipe"):
+        st.code(whole.experiment.to_json(), language="json", wrap_lines=True)
+
+
+def compared(found: Measurement, results: Sequence[Result]) -> str:
+    """How far runs that have ended here are from the stored ones of the same arm and seed; "" where none is the same."""
+    here = {(r.arm, r.seed): r for r in results}
+    pairs = [(r, here[r.arm, r.seed]) for r in found.results if (r.arm, r.seed) in here]
+    if pairs and all(_after(one) == _after(two) for one, two in pairs):
+        return plural("**The stored measurement comes out again:** {n} run has the same held-out losses, bit for bit.",
+                      "**The stored measurement comes out again:** {n} runs have the same held-out losses, bit for bit.",
+                      len(pairs))
+    apart = [abs(one.losses[-1] - two.losses[-1]) for one, two in pairs if not (one.diverged or two.diverged)]
+    return "" if not apart else _(
+        "**Beside the stored measurement** of {day}, the held-out losses at the end differ by at most {most}. Other processors "
+        "round differently, and training enlarges that.", day=found.day.isoformat(), most=rounded(max(apart), 3))
+
+
+def _after(run: Result) -> list[tuple[int, float]]:
+    """(step, loss) behind the first step."""
+    return [(step, loss) for step, loss in zip(run.steps, run.losses, strict=True) if step]
+
+
+# ---------------------------------------------------------------- what was asked of the trained models
+
+
+def afterwards(name: str, found: Measurement, names: Sequence[str]) -> None:
+    """What the experiment asks of the first seed's trained models, as it was measured then."""
+    setup = SETUPS[name]
+    if found.again:
+        _again(name, setup, found, names)
+    if found.lengths is not None:
+        st.markdown(_("**Each trained model at other lengths than it has seen:** look for the rows whose accuracy stays high "
+                      "beyond the trained length."))
+        grid = found.lengths
+        picking([length_panel(names, grid.test, grid.accuracy, max(grid.train))], "train_lengths",
+                code=lambda: snippets.stored_lengths(name, names))
+    if found.induction:
+        _induction(name, setup, found, names)
+
+
+def _again(name: str, setup: OfferedExperiment, found: Measurement, names: Sequence[str]) -> None:
+    changed = ", ".join(f"{BY_FIELD[field].label} = {BY_FIELD[field].shown(value)}"
+                        for field, value in ((factor.partition(".")[2], value) for factor, value in setup.again.items()))
+    st.markdown(_("**The same trained models with {changed}**, measured again on the held-out rows:", changed=changed))
+    from viz_core import tables
+
+    data_table(tables.measured(names, found.again), "train_again", {
+        "model": _("Trained"), "loss": numeric(_("Held-out loss"), 5), "accuracy": numeric(_("Held-out accuracy"), percent=True),
+    }, _("The trained models, measured again"), code=lambda: snippets.stored_again(name, names))
+
+
+def _induction(name: str, setup: OfferedExperiment, found: Measurement, names: Sequence[str]) -> None:
+    st.markdown(_("**How much the best head attends to the token after the previous occurrence**, on repeated blocks of several "
+                  "lengths. A head that looks up the previous occurrence does well at every length; a head that counts positions "
+                  "does well only at the trained length."))
+    from viz_core import tables
+
+    blocks = {f"block_{n}": numeric(_("Block of {n}", n=n), percent=True) for n in setup.blocks}
+    data_table(tables.induction(names, setup.blocks, found.induction), "train_induction", {"model": _("Model"), **blocks},
+               _("The best head of each model"), code=lambda: snippets.stored_best_heads(name, names, setup.blocks))
