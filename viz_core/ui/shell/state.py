@@ -31,7 +31,8 @@ def current() -> Setup:
     """The setup of this session. Weights that a visitor brought can have gone: then it is that of an empty link, with a note."""
     setup: Setup = st.session_state[SETUP]
     if setup.checkpoint != UNTRAINED and setup.checkpoint not in catalogue():
-        setup = st.session_state[SETUP] = replace(opening(), source=setup.source, views=setup.views)
+        sentence = setup.source if setup.config.has_encoder else setup.target
+        setup = st.session_state[SETUP] = replace(opening(), source=sentence, views=setup.views)
         st.session_state.setdefault(NOTES, []).append(
             _("This server has forgotten the weights that you trained; train them again, or open the file that you downloaded."))
     return setup
@@ -54,6 +55,8 @@ def own_weights() -> list[str]:
 def change(**selection: Any) -> None:
     """Change a selection (stage, item, head) or the typed text; for callbacks. Where the model writes, a target is left to it."""
     touch()
+    if "target" in selection and current().writer == "taken":
+        selection = {"writer": "typed"} | selection
     changed = replace(current(), **selection)
     st.session_state[SETUP] = changed if "target" in selection else taken_over(current(), changed)
     st.session_state[FAULTS] = []
