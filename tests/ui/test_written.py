@@ -440,8 +440,10 @@ def test_the_examples_are_written_by_who_writes() -> None:
 
 def test_two_sentences_are_two_lines() -> None:
     at = open_page("masks", mask_section="empty")
+    first = typed(at, "source"), typed(at, "target")
     sound(widget(at, "mask_example").click().run())
     assert widget(at, "writer").value is True and len(typed(at, "target").split("\n")) == 2
+    assert tuple(typed(at, side).split("\n")[0] for side in ("source", "target")) == first
     assert "blocked: padding" in words(sound(widget(at, "mask_section").set_value("who").run()))
 
 
