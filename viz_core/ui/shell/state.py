@@ -13,10 +13,10 @@ from viz_core.ui.shell.written import taken_over
 from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue, lasting
 
-# The keys of the session state: the setup, now and when this page was entered; the link as written, and whether it was left
-# empty; the text that it leaves out and the tab holds, the name of a missing text, and whether this run read a link; the
-# page; faults of the link and notes to show; unusual values of controls; and the progress of the frame.
-SETUP, ENTERED, LINK, BARE = "lab_setup", "lab_entered", "lab_link", "lab_bare"
+# The keys of the session state: the setup, now and when this page was entered; the link as written; the text that it leaves
+# out and the tab holds, the name of a missing text, and whether this run read a link; the page; faults of the link and notes
+# to show; unusual values of controls; and the progress of the frame.
+SETUP, ENTERED, LINK = "lab_setup", "lab_entered", "lab_link"
 HELD, WANTED, ADOPTED = "lab_held", "lab_wanted", "lab_adopted"
 PAGE, FAULTS, NOTES = "lab_page", "lab_faults", "lab_notes"
 HUB_NAME, UNUSUAL = "lab_hub", "lab_unusual"

@@ -82,7 +82,7 @@ def with_padding(setup: Setup, tokenizers: Mapping[str, AnyTokenizer]) -> tuple[
     The sentences have one length so far. The new one is the shortest example of the weights, or else the beginning of the first
     sentence; where neither is shorter on every side, it is longer.
     """
-    sides = [side for side in setup.config.sides if side == "source" or setup.writer != "model"]
+    sides: list[str] = [side for side in setup.config.sides if side == "source" or setup.writer != "model"]
     lines = {side: texts for side, texts in zip(TEXTS, sentences(setup)[:2], strict=True) if side in sides}
     count = _ids if setup.tokenizer == "ids" else lambda side, line: len(tokenizers[side].read(line)[1])
     now = {side: max(count(side, line) for line in lines[side]) for side in sides}
