@@ -107,7 +107,9 @@ def open_page(page: Page, url: str) -> Page:
 
 def go(page: Page, url: str) -> Page:
     """Another link in an open page, as Back and Forward come to it: the same session, and a quarter of the work."""
-    page.evaluate("url => { history.pushState(null, '', url); dispatchEvent(new PopStateEvent('popstate')) }", url)
+    page.evaluate(
+        "url => { History.prototype.pushState.call(history, null, '', url); dispatchEvent(new PopStateEvent('popstate')) }", url
+    )
     idle(page)
     return page
 

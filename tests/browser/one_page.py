@@ -16,7 +16,6 @@ import pytest
 
 from tests.browser.conftest import watch
 from tests.browser.helpers import go, idle, open_page
-from viz_core.ui.shell.setup.value import OPENING
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -30,8 +29,6 @@ REST = """() => {
     document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
     return typed;
 }"""
-# What an empty link opens in a new session; in an open one it brings back what was entered.
-OPENED = f"?weights={OPENING}"
 
 
 @pytest.fixture(scope="session")
@@ -59,13 +56,12 @@ def turn_to(kept: dict[str, Page], open_tab: Callable[[], Page], request: pytest
     """
 
     def turn_to(url: str, width: int = 1280, height: int = 900, theme: str = "light") -> Page:
-        server, query = urlsplit(url).netloc, urlsplit(url).query
+        server = urlsplit(url).netloc
         if is_open := server in kept:
             page = kept[server]
             page.mouse.move(0, 0)
             if page.evaluate(REST):
                 idle(page)
-            url += "" if query else OPENED
         else:
             page = kept[server] = watch(open_tab())
         page.set_viewport_size({"width": width, "height": height})

@@ -11,7 +11,22 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import ANOTHER, watch
-from tests.browser.helpers import Line, button, go, idle, keyed, linked, listen, open_page, slider, until
+from tests.browser.helpers import (
+    Line,
+    at_page,
+    box,
+    button,
+    go,
+    idle,
+    keyed,
+    linked,
+    listen,
+    nav,
+    open_page,
+    option,
+    slider,
+    until,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
@@ -275,3 +290,96 @@ def test_a_page_whose_picked_cell_is_in_sight_stays_at_its_top(two_servers: tupl
     canvas(page, "The whole table: 100 positions × 20 dimensions")
     page.wait_for_timeout(1500)
     assert page.locator("[data-testid='stMain']").evaluate(SCROLLED) == 0
+
+
+# ---------------------------------------------------------------- one entry of the history a page
+
+
+def entries(page: Page) -> int:
+    return int(page.evaluate("history.length"))
+
+
+def visit(page: Page, name: str) -> None:
+    nav(page, "" if name == "home" else name).click()
+    at_page(page, name)
+    idle(page)
+
+
+def turn(page: Page, name: str, forward: bool = False) -> None:
+    """One press of Back or Forward, which leads to this page."""
+    (page.go_forward if forward else page.go_back)()
+    at_page(page, name)
+    idle(page)
+    assert urlsplit(page.url).path == f"/{'' if name == 'home' else name}"
+
+
+@pytest.mark.parametrize("says", [{"source": "mine"}, {}], ids=["own text", "empty link"])
+def test_each_page_is_one_press_of_back_and_forward(two_servers: tuple[str, str], new_page: Open, says: dict[str, str]) -> None:
+    page = open_page(new_page(), f"{two_servers[0]}/?{urlencode(says)}")
+    names, begun, text = ("home", "masks", "shapes", "home", "attention"), entries(page), box(page).input_value()
+    for n, name in enumerate(names[1:], start=1):
+        visit(page, name)
+        assert entries(page) == begun + n and query(page) == says
+    for name in names[-2::-1]:
+        turn(page, name)
+        assert query(page) == says and box(page).input_value() == text
+    for name in names[1:]:
+        turn(page, name, forward=True)
+        assert query(page) == says and box(page).input_value() == text
+    assert entries(page) == begun + len(names) - 1
+
+
+def test_back_takes_back_each_change_of_a_page_and_then_the_page(two_servers: tuple[str, str], new_page: Open) -> None:
+    page = open_page(new_page(), two_servers[0])
+    first, begun = box(page).input_value(), entries(page)
+    box(page).fill("I love you")
+    box(page).press("Control+Enter")
+    linked(page, "source=I.love.you")
+    visit(page, "masks")
+    for section in ("built", "leak"):
+        option(page, "mask_section", section).click()
+        linked(page, f"mask_section={section}")
+    visit(page, "shapes")
+    assert entries(page) == begun + 5  # a text, a page, two sections, a page
+    for section in ({"mask_section": "leak"}, {"mask_section": "built"}, {}):
+        turn(page, "masks")
+        assert query(page) == {"source": "I love you"} | section
+    turn(page, "home")
+    assert box(page).input_value() == "I love you"
+    turn(page, "home")
+    assert query(page) == {} and box(page).input_value() == first, "what the empty link opened"
+    for name, says in (("home", {}), ("masks", {}), ("masks", {"mask_section": "built"}), ("masks", {"mask_section": "leak"})):
+        turn(page, name, forward=True)
+        assert query(page) == {"source": "I love you"} | says and box(page).input_value() == "I love you"
+    option(page, "mask_section", "who").click()  # a change after Back is an entry of its own
+    linked(page, lambda url: "mask_section" not in url)
+    turn(page, "masks")
+    assert query(page)["mask_section"] == "leak"
+
+
+def test_a_click_that_leads_to_another_page_is_one_entry(two_servers: tuple[str, str], new_page: Open) -> None:
+    page = open_page(new_page(), f"{two_servers[0]}/?source=I+love+you")
+    begun = entries(page)
+    button(page, "home_tour").click()
+    linked(page, "walk_mode=tour")
+    at_page(page, "step_by_step")
+    there = query(page)
+    assert entries(page) == begun + 1 and urlsplit(page.url).path == "/step_by_step"
+    turn(page, "home")
+    assert query(page) == {"source": "I love you"}, "as it was left"
+    turn(page, "step_by_step", forward=True)
+    assert query(page) == there
+
+
+def test_pages_that_are_clicked_in_a_hurry_keep_the_text_on_the_way_back(two_servers: tuple[str, str], new_page: Open) -> None:
+    page = open_page(new_page(), f"{two_servers[0]}/?source=I+love+you")
+    begun = entries(page)
+    nav(page, "masks").click()
+    page.wait_for_url("**/masks*")  # its address is there, and nothing of the page yet
+    nav(page, "attention").click()
+    at_page(page, "attention")
+    idle(page)
+    assert entries(page) == begun + 2
+    for name in ("masks", "home"):
+        turn(page, name)
+        assert query(page) == {"source": "I love you"} and box(page).input_value() == "I love you"

@@ -124,15 +124,16 @@ def test_no_label_lies_across_the_next_one(open_at: Open) -> None:
 
 
 def test_the_example_brings_padding(open_at: Open) -> None:
-    page = open_at(source="one two", target="three")
-    assert mask_map(page).get_attribute("data-rows") == "2"
+    page = open_at(source="one two three", target="four five")
+    assert mask_map(page).get_attribute("data-rows") == "3"
     button(page, "mask_example").click()
     idle(page)
     from playwright.sync_api import expect
 
-    expect(box(page)).to_have_value(PADDED["source"])
+    expect(box(page)).to_have_value("one two three\none")
     idle(page)
-    assert mask_map(page).get_attribute("data-rows") == "5"
+    assert mask_map(page).get_attribute("data-rows") == "3"
+    assert page.locator("body").inner_text().count("Sentence 2 (padded)") == 1
     assert button(page, "mask_example").count() == 0
 
 

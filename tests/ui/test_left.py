@@ -49,7 +49,8 @@ def test_the_four_sizes_follow_the_text_at_the_models_own_values() -> None:
 def test_another_size_leaves_the_weights_and_the_page_says_so(left: AppTest) -> None:
     assert setup_of(left).card is None and "untrained" in status(left) and typed(left, "source") == "my own words"
     assert f"The weights of *{TITLE}* were trained with n_heads = {OWN.n_heads}. With n\\_heads = 4, each head would" in said(left)
-    assert link(left) == {"weights": "translator", "n_heads": "4", "source": "my own words", "target": typed(left, "target")}
+    assert link(left) == {"weights": "translator", "n_heads": "4", "source": "my own words", "target": typed(left, "target"),
+                          "writer": "taken"}
     assert widget(left, "model").value == "translator" and widget(left, "seed").value == 0
     sound(widget(left, "d_model").set_value(64).run())
     assert f"weights of *{TITLE}* do not fit n\\_heads = 4 and d\\_model = 64, so the model now has random weights" in said(left)

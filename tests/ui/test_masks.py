@@ -12,12 +12,13 @@ from viz_core.analysis import masks as numbers
 from viz_core.concepts import PADDED
 from viz_core.figures.masks import WHY_TITLES
 from viz_core.formats import rounded
+from viz_core.limits import MAX_SENTENCES
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.ui.pages.masks import page
-from viz_core.ui.pages.masks.focus import example
-from viz_core.ui.shell.setup import OPENING, VIEW, Setup, with_weights
-from viz_core.weights.catalogue import catalogue
+from viz_core.ui.pages.masks.focus import with_padding
+from viz_core.ui.shell.setup import VIEW, Setup, with_one_more, with_weights
+from viz_core.weights.catalogue import lasting
 
 SMALL = {"preset": "002"} | SIZES
 SECTIONS = VIEW["mask_section"].options or ()
@@ -86,14 +87,48 @@ def test_the_picked_cell_is_told_as_typed(open_at: Open) -> None:
     assert "` * ` (0) may attend to" in words(at) and "\n<b>" not in words(at)
 
 
-def test_the_example_is_one_click_away(open_at: Open) -> None:
-    at = open_at(SMALL)
-    assert at.session_state["lab_setup"].source != PADDED["source"]
-    widget(at, "mask_example").click().run()
-    sound(at)
-    assert at.session_state["lab_setup"].source == PADDED["source"] and widget(at, "source").value == PADDED["source"]
-    assert not widgets(at, "mask_example")
-    assert "blocked: padding" in words(at)
+ONE, TWO, IDS = "the man saw the dog", "the man saw the dog\nthe cat saw the mat", "5 6, 7 8"
+
+
+@pytest.mark.parametrize(("params", "added"), [
+    (SMALL | {"source": ONE, "target": "a b c d"}, {"source": "the man", "target": "a b"}),
+    (SMALL | {"source": TWO, "target": "a b c d\ne f g h"}, {"source": "the man", "target": "a b"}),
+    (SMALL | {"source": "one", "target": "two"}, {"source": "one one", "target": "two two"}),
+    (SMALL | {"source": "我爱你猫", "target": "a b"}, {"source": "我爱", "target": "a"}),
+    (SMALL | {"tokenizer": "ids", "source": IDS, "target": "9 10"}, {"source": "5 6,", "target": "9"}),
+    (SMALL | {"tokenizer": "character", "source": "abcd", "target": "ef"}, {"source": "ab", "target": "e"}),
+    ({"preset": "003", "source": ONE}, {"source": "the man"}),
+    ({"preset": "000", "architecture": "decoder-only", "target": ONE}, {"target": "the man"}),
+    ({"weights": "translator", "source": "my brother reads a red book"}, {"source": "I love you"}),
+    ({"weights": "translator", "source": "I love you"}, {"source": "I"}),
+    ({"weights": "translator", "source": "my brother reads a red book", "target": "我 的 弟弟 看 一 本 书"},
+     {"source": "I love you", "target": "我 爱 你"}),
+    ({"weights": "translator", "tokenizer": "ids", "source": IDS, "target": "9 10"}, {"source": "5 6,", "target": "9"}),
+    ({"weights": "english", "target": "my brother reads a red book"}, {"target": "I love you"}),
+])
+def test_a_padded_sentence_is_added_to_what_was_typed(open_at: Open, params: dict[str, str], added: dict[str, str]) -> None:
+    at = open_at(params)
+    before = at.session_state["lab_setup"]
+    sound(widget(at, "mask_example").click().run())
+    after = at.session_state["lab_setup"]
+    for side in ("source", "target"):
+        assert getattr(after, side) == getattr(before, side) + (f"\n{added[side]}" if side in added else "")
+    assert (after.writer, after.tokenizer) == (before.writer, before.tokenizer) and not at.warning
+    assert not widgets(at, "mask_example") and "(padded)" in [o.content for o in widget(at, "item").proto.options][after.item]
+    assert not sound(widget(at, "mask_section").set_value("who").run()).warning
+
+
+def test_the_added_sentence_stands_in_one_line_of_all_sides() -> None:
+    setup = Setup(source="a\n\nb\n", target="c")
+    assert with_one_more(setup, {"source": "d", "target": "e"}) == {"source": "a\n\nb\nd", "target": "c\n\n\ne"}
+
+
+def test_there_is_room_for_one_sentence_more(open_at: Open) -> None:
+    most = "\n".join(["a b"] * MAX_SENTENCES)
+    assert widget(open_at(SMALL, source=most, target=most), "mask_example").disabled
+    at = open_at(SMALL, source=most[4:], target=most[4:])
+    sound(widget(at, "mask_example").click().run())
+    assert not widgets(at, "mask_example") and at.session_state["lab_setup"].source == f"{most[4:]}\na"
 
 
 def test_padding_is_named_on_the_sentences_button(open_at: Open) -> None:
@@ -113,18 +148,16 @@ def test_a_mask_is_called_the_and_of_several_parts_only(open_at: Open, params: d
     assert said in words(at) and title in panels(at)
 
 
-def test_the_example_knows_the_weights_words(open_at: Open) -> None:
-    assert example(Setup()) == (PADDED["source"], PADDED["target"])
-    if OPENING not in catalogue():
-        pytest.skip("the translator is not shipped here")
-    setup = with_weights(Setup(), OPENING)
-    source, target = example(setup)
+@pytest.mark.parametrize("name", lasting())
+def test_the_added_sentence_is_in_the_weights_words(name: str) -> None:
+    setup = with_weights(Setup(), name)
     assert setup.card is not None
     tokenizers = setup.card.tokenizers()
-    for side, lines in (("source", source.split("\n")), ("target", target.split("\n"))):
-        assert len(lines) == 2 and not [w for line in lines for w in tokenizers[side].unknown(line)]
-        short, long = (len(tokenizers[side].read(line)[1]) for line in lines)
-        assert short < long
+    text, item = with_padding(setup, tokenizers)
+    for side, both in text.items():
+        own, added = both.split("\n")
+        assert own == getattr(setup, side) and item == 1 and not tokenizers[side].unknown(added)
+        assert len(tokenizers[side].read(added)[1]) < len(tokenizers[side].read(own)[1])
 
 
 def test_the_leak_test_tells_two_runs(open_at: Open) -> None:

@@ -181,7 +181,7 @@ def test_trained_weights_give_way_to_another_size(open_shapes: Open, monkeypatch
     card = Card(name="some", title="Some", config=config, tokenizers=lambda: words, load=lambda: build(config))
     for module in ("setup.value", "setup.link_format", "sidebar", "state", "cache"):
         monkeypatch.setattr(f"viz_core.ui.shell.{module}.catalogue", lambda: {"some": card})
-    for module in ("setup.value", "sidebar", "state"):
+    for module in ("sidebar", "state"):
         monkeypatch.setattr(f"viz_core.ui.shell.{module}.lasting", lambda: {"some": card})
     at = open_shapes(weights="some")
     assert at.session_state["lab_setup"].card is card and size(at)[0] == config

@@ -116,7 +116,6 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> Iterator[Card]:
     }
     for module in ("value", "link_format"):
         monkeypatch.setattr(f"viz_core.ui.shell.setup.{module}.catalogue", lambda: cards)
-    monkeypatch.setattr("viz_core.ui.shell.setup.value.lasting", lambda: cards)
     yield cards["translator"]
 
 
@@ -146,7 +145,8 @@ def test_what_nobody_typed_gives_way_and_what_was_typed_stays(trained: Card) -> 
     there = with_weights(Setup(), "translator")
     assert (there.source, there.target) == ("a b", "c d")
     assert with_weights(there, "table").source == "g"
-    assert with_preset(replace(there, source="e", target="f"), "001").source == DEFAULT_SOURCE  # an example, not typed
+    assert with_preset(there, "001").source == DEFAULT_SOURCE
+    assert with_preset(replace(there, source="e", target="f"), "001").source == "e", "an example that was chosen"
     assert with_weights(replace(there, source="mine"), "table").source == "mine"
 
 
@@ -178,7 +178,7 @@ def test_the_link_of_weights_that_were_left_names_them_and_the_changed_sizes(tra
     assert to_link(left)[0] == {"weights": "translator", "n_heads": "4"}
     assert from_link({"n_heads": "4"})[0].origin is None, "without weights it means a preset's model, as it always did"
     back, __ = with_field(left, "n_heads", 2)
-    assert to_link(back)[0] == {"writer": "typed"} and back.card is trained  # a text that was taken over is the visitor's
+    assert to_link(back)[0] == {} and back.card is trained
     other, __ = with_field(with_weights(Setup(), "table"), "d_model", 16)
     assert to_link(other)[0] == {"weights": "table", "d_model": "16"}
 

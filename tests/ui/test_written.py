@@ -9,14 +9,19 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.helpers import open_page, said, sound, start, typed, widget, widgets, words
 from viz_core.analysis.summary import sureness
 from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
 from viz_core.formats import percent
 from viz_core.limits import MAX_LABEL, MAX_WRITTEN
+from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.ui.shell.run import lab_of
 from viz_core.ui.shell.setup import (
+    BY_FIELD,
+    DEFAULT_SOURCE,
     DEFAULT_TARGET,
     Setup,
     from_link,
+    offered,
     opening,
     packed,
     packed_size,
@@ -25,11 +30,12 @@ from viz_core.ui.shell.setup import (
     unpacked,
     with_field,
     with_left_out,
+    with_own_values,
     with_preset,
     with_weights,
 )
 from viz_core.ui.shell.written import taken_over, text_written, writing_notes, written
-from viz_core.weights.catalogue import catalogue
+from viz_core.weights.catalogue import catalogue, lasting
 
 DOG = "the dog chased the cat"
 
@@ -118,6 +124,8 @@ def test_weights_that_translate_write_and_no_others() -> None:
     ({"source": DOG, "target": "猫", "writer": "typed"}, "typed", "猫"),
     ({"writer": "model"}, "model", None),
     ({"preset": "000"}, "typed", DEFAULT_TARGET),
+    ({"preset": "000", "source": DOG, "target": "狗 追 了 猫", "writer": "taken"}, "taken", "狗 追 了 猫"),
+    ({"weights": "translator", "n_heads": "4", "source": DOG, "target": "狗 追 了 猫", "writer": "taken"}, "taken", "狗 追 了 猫"),
     ({"weights": "english"}, "typed", None),
     ({"weights": "translator", "tokenizer": "ids", "source": "5 6", "target": "7"}, "typed", "7"),
 ])
@@ -130,7 +138,7 @@ def test_a_link_says_who_writes(params: dict[str, str], writer: str, target: str
 
 
 @pytest.mark.parametrize(("params", "fault"), [
-    ({"writer": "me"}, ("writer=me", "is not one of model, typed; the default is used")),
+    ({"writer": "me"}, ("writer=me", "is not one of model, typed, taken; the default is used")),
     ({"writer": "model", "preset": "001"},
      ("writer=model", "is not possible with this model and tokenizer; the target is read as typed")),
     ({"writer": "model", "target": "猫"}, ("target=猫", "is left out, since with writer=model the model writes the target")),
@@ -152,6 +160,9 @@ def test_a_long_text_that_a_link_leaves_out_comes_back_as_typed() -> None:
     setup = replace(translator("the cat " * 700), writer="typed", target="猫 " * 2000)
     params, left_out = to_link(setup)
     assert left_out.name and with_left_out(from_link(params)[0], left_out.text) == setup
+    setup = replace(with_preset(Setup(), "000"), source="the cat " * 2000, target="猫 " * 2000, writer="taken")
+    params, left_out = to_link(setup)
+    assert "writer" not in params and with_left_out(from_link(params)[0], left_out.text) == setup
     setup = translator("the cat " * 2000)
     params, left_out = to_link(setup)
     assert left_out.name and with_left_out(from_link(params)[0], left_out.text) == setup
@@ -237,14 +248,151 @@ def test_another_model_that_translates_writes_anew_and_one_that_does_not_keeps_t
     at = open_page("home", weights="translator", source=DOG)
     sound(widget(at, "model").set_value("translator-pre").run())
     assert widget(at, "writer").value is True and typed(at, "target") == "狗 追 了 猫"
-    sound(widget(at, "model").set_value("003").run())
+    sound(widget(at, "model").set_value("001").run())
     sound(widget(at, "model").set_value("000").run())
     assert not widgets(at, "writer") and (typed(at, "source"), typed(at, "target")) == (DOG, "狗 追 了 猫")
+    sound(widget(at, "source").set_value("the cat slept").run())
     sound(widget(at, "model").set_value("translator").run())
-    assert widget(at, "writer").value is True
+    assert widget(at, "writer").value is True and typed(at, "target") == "猫 睡觉 了", "nobody typed the older translation"
     sound(widget(at, "target").set_value("猫").run())
     sound(widget(at, "model").set_value("translator-learned").run())
     assert typed(at, "target") == "猫" and widget(at, "writer").value is False
+
+
+# ---------------------------------------------------------------- another model
+
+OWN, OWN_TRANSLATION, WRITTEN = "my little brother reads a book", "我 自己 的 话", "写 的 话"
+GPT2, READER = "local/gpt2", "local/reader"  # of a visitor's machine: no examples
+MODELS = [*lasting(), GPT2, READER, *PRESETS]
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A catalogue with the checkpoints of a visitor's machine, and translators that write one text, without a run."""
+    kinds = {GPT2: TransformerConfig(architecture="decoder-only", n_decoder_layers=1),
+             READER: TransformerConfig(architecture="encoder-only", n_encoder_layers=1)}
+    own = {name: replace(catalogue()["translator"], name=name, examples=(), config=config) for name, config in kinds.items()}
+    there = {**catalogue(), **own}
+    for module in ("value", "link_format"):
+        monkeypatch.setattr(f"viz_core.ui.shell.setup.{module}.catalogue", lambda: there)
+    monkeypatch.setattr("viz_core.ui.shell.written.text_written", lambda setup: WRITTEN)
+
+
+def choose(setup: Setup, model: str) -> Setup:
+    """As the sidebar's list of models does."""
+    return taken_over(setup, (with_preset if model in PRESETS else with_weights)(setup, model))
+
+
+def reads(setup: Setup) -> str:
+    """The text that a model reads of a sentence and its translation: the first box of the sidebar."""
+    return setup.source if setup.config.has_encoder else setup.target
+
+
+def begin(model: str, **texts: str) -> Setup:
+    """A model with a sentence of one's own in its box."""
+    setup = choose(Setup(), model)
+    return replace(setup, **{"source" if setup.config.has_encoder else "target": OWN}, **texts)  # type: ignore[arg-type]
+
+
+def survives_its_link(setup: Setup) -> bool:
+    again, faults = from_link(to_link(setup)[0])
+    return not faults and replace(again, preset=setup.preset) == setup  # weights leave no trace of an earlier preset in a link
+
+
+@pytest.mark.parametrize("first", MODELS)
+def test_an_own_sentence_stays_through_any_two_other_models_and_back(machine: None, first: str) -> None:
+    setup = begin(first)
+
+    def leads_back(there: Setup) -> bool:
+        back = choose(there, first)
+        own = back if back.writer != "taken" else replace(back, target=setup.target, writer="typed")  # from a translator on the way
+        return reads(there) == OWN and to_link(own) == to_link(setup)
+
+    for second in MODELS:
+        there = choose(setup, second)
+        assert leads_back(there) and survives_its_link(there), second
+        for third in MODELS:
+            assert leads_back(choose(there, third)), (second, third)
+
+
+@pytest.mark.parametrize("first", [name for name in MODELS if name in PRESETS or name.startswith("translator")])
+def test_an_own_translation_waits_until_a_model_reads_it(machine: None, first: str) -> None:
+    setup = begin(first, target=OWN_TRANSLATION, writer="typed")
+    for second in MODELS:
+        there = choose(setup, second)
+        assert reads(there) == OWN and survives_its_link(there), second
+        if there.config.has_cross_attention:
+            assert (there.target, there.writer) == (OWN_TRANSLATION, "typed"), second
+        assert to_link(choose(there, first)) == to_link(setup), second
+
+
+@pytest.mark.parametrize("first", [name for name in MODELS if name.startswith("translator")])
+def test_what_a_model_wrote_never_becomes_what_was_typed(machine: None, first: str) -> None:
+    setup = begin(first)
+    for second in MODELS:
+        there = choose(setup, second)
+        assert (WRITTEN in (there.source, there.target)) == (there.writer == "taken") == (second in PRESETS and second != "003")
+        for third in MODELS:
+            farther = choose(there, third)
+            assert WRITTEN not in (farther.source, farther.target) or (farther.writer, reads(farther)) == ("taken", OWN)
+            params = to_link(farther)[0]
+            assert WRITTEN not in params.values() or params["writer"] == "taken"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_own_sentence_stays_with_any_architecture_and_size(machine: None, model: str) -> None:
+    setup = begin(model)
+    for architecture in offered(setup, BY_FIELD["architecture"]):
+        there = taken_over(setup, with_field(setup, "architecture", architecture)[0])
+        smaller = taken_over(there, with_field(there, "n_heads", 1)[0])
+        if setup.origin and setup.config.has_cross_attention and architecture == "decoder-only":
+            assert reads(there) == WRITTEN and there.writer == "taken", "it reads the words of the translation"
+        else:
+            assert reads(there) == reads(smaller) == OWN
+        for last in (there, smaller):
+            back = taken_over(last, with_field(last, "architecture", setup.config.architecture)[0])
+            assert to_link(taken_over(back, with_own_values(back))) == to_link(setup)
+
+
+def test_what_nobody_typed_is_each_models_own_example(machine: None) -> None:
+    for first in MODELS:
+        for second in MODELS:
+            own = choose(Setup(), second)
+            there = choose(choose(Setup(), first), second)
+            assert (there.source, there.target, there.writer) == (own.source, own.target, own.writer), (first, second)
+    assert reads(choose(Setup(), GPT2)) == reads(choose(Setup(), READER)) == DEFAULT_SOURCE, "an English sentence"
+
+
+def test_the_box_shows_ones_own_sentence_with_every_model() -> None:
+    at = open_page("home")
+    sound(widget(at, "source").set_value(OWN).run())
+    begun, written_text = link(at), typed(at, "target")
+    for name in ("english", "003", "english-open", "000", "english"):
+        side = "target" if name.startswith("english") else "source"
+        sound(widget(at, "model").set_value(name).run())
+        assert typed(at, side) == OWN and widget(at, f"home_{side}").value == OWN, name
+        assert not [note for note in at.info if "does not know these target words" in note.value]
+    sound(widget(at, "model").set_value("translator").run())
+    assert (link(at), typed(at, "target"), widget(at, "writer").value) == (begun, written_text, True)
+
+
+def test_weights_that_the_server_forgot_leave_the_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = open_page("home", weights="english", target=OWN)
+    rest = {name: card for name, card in catalogue().items() if name != "english"}
+    monkeypatch.setattr("viz_core.ui.shell.state.catalogue", lambda: rest)
+    sound(at.run())
+    assert widget(at, "model").value == "translator" and typed(at, "source") == OWN
+
+
+def test_a_document_keeps_ones_own_sentence() -> None:
+    at = open_page("documents", weights="english", target=OWN)
+    sound(widget(at, "documents_load_003").click().run())
+    assert typed(at, "source") == OWN and link(at) == {"preset": "003", "source": OWN}
+    at = open_page("documents", source=DOG)
+    sound(widget(at, "documents_load_000").click().run())
+    assert (typed(at, "source"), typed(at, "target")) == (DOG, "狗 追 了 猫") and link(at)["writer"] == "taken"
+    sound(widget(at, "target").set_value("狗").run())
+    assert link(at) == {"preset": "000", "source": DOG, "target": "狗"}, "now it is typed"
 
 
 def test_ids_are_typed() -> None:
@@ -292,8 +440,10 @@ def test_the_examples_are_written_by_who_writes() -> None:
 
 def test_two_sentences_are_two_lines() -> None:
     at = open_page("masks", mask_section="empty")
+    first = typed(at, "source"), typed(at, "target")
     sound(widget(at, "mask_example").click().run())
     assert widget(at, "writer").value is True and len(typed(at, "target").split("\n")) == 2
+    assert tuple(typed(at, side).split("\n")[0] for side in ("source", "target")) == first
     assert "blocked: padding" in words(sound(widget(at, "mask_section").set_value("who").run()))
 
 

@@ -16,6 +16,7 @@ from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, TOPICS, Prese
 from viz_core.ui.escape import escaped
 from viz_core.ui.shell import PAGES, below, change, current, look, picture, view_widget, write_link
 from viz_core.ui.shell.setup import BY_FIELD, RESOLVED, Setup, changes, from_link, to_link, with_preset
+from viz_core.ui.shell.written import taken_over
 
 STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 # The tags differ in shape, not only in colour, and each contains its word.
@@ -62,7 +63,7 @@ def loaded_words(setup: Setup) -> str:
 
 
 def _load(name: str) -> None:
-    setup = with_preset(current(), name)
+    setup = taken_over(current(), with_preset(current(), name))
     change(**{f.name: getattr(setup, f.name) for f in fields(setup)})
 
 

@@ -5,7 +5,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_core.language import translate as _
 from viz_core.ui.shell.setup import LEFT_OUT, LeftOut, from_link, to_link, with_left_out, with_view
-from viz_core.ui.shell.state import ADOPTED, BARE, ENTERED, FAULTS, GOING, HELD, LINK, PAGE, SETUP, WANTED, current
+from viz_core.ui.shell.state import ADOPTED, ENTERED, FAULTS, GOING, HELD, LINK, PAGE, SETUP, WANTED, current
 from viz_core.ui.shell.widgets import TOUCHED
 
 
@@ -25,9 +25,9 @@ def left_out() -> tuple[LeftOut, str]:
 def adopt_link(page: str, held: str) -> None:
     """Take the setup from the link: in a new session, and when a visitor went back or forward to another link.
 
-    No other run does so, since the address that the browser reports may be older than the setup. Streamlit empties the
-    query on the way to another page, and the history keeps that empty entry: Back to it means the setup with which the
-    page was entered.
+    No other run does so, since the address that the browser reports may be older than the setup, and on the way to another
+    page Streamlit reports none. An empty link in the history is the one that the app opens with, as in a new session: the tab's
+    script leaves no page without its link there.
 
     held: the text that the link had left out, if its tab has just sent it.
     """
@@ -39,13 +39,10 @@ def adopt_link(page: str, held: str) -> None:
         state[WANTED] = params.get(LEFT_OUT, "")
         state[FAULTS] += [(_("{k} (twice)", k=k), _("is given more than once; the last one is used"))
                           for k in params if len(st.query_params.get_all(k)) > 1]
-    elif went_back() and params != state[LINK] and not touched and not (moved and not params):
-        if params:
-            held = held or to_link(current())[1].text
-            state[SETUP], state[FAULTS] = from_link(params)
-            state[WANTED] = params.get(LEFT_OUT, "")
-        else:
-            state[SETUP], state[FAULTS], state[BARE] = state[ENTERED], [], True
+    elif went_back() and params != state[LINK] and not touched:
+        held = held or to_link(current())[1].text
+        state[SETUP], state[FAULTS] = from_link(params)
+        state[WANTED] = params.get(LEFT_OUT, "")
     if state.get(WANTED):
         whole = with_left_out(current(), held)
         if to_link(whole)[1].name == state[WANTED]:
@@ -56,16 +53,15 @@ def adopt_link(page: str, held: str) -> None:
         if current().view("note") and not state[ADOPTED]:
             state[SETUP] = with_view(current(), note="")  # it was about the page that is left
     if moved or ENTERED not in state:
-        state[ENTERED], state[BARE] = state[SETUP], False
-    if not touched or LINK not in state:
+        state[ENTERED] = state[SETUP]
+    if not (touched or moved) or LINK not in state:
         state[LINK] = params
     state[PAGE] = page
 
 
 def write_link() -> None:
-    """Write the setup to the address bar, and open the page that a click leads to; last in a run, or before its page.
-
-    After Back to an empty entry the address stays empty; otherwise Back could not go further.
+    """Write the setup to the address bar, or open the page that a click leads to, which then writes it; last in a run, or before
+    its page.
 
     The address that the browser reports may be older than the last one written, which is then still being sent.
     """
@@ -73,13 +69,11 @@ def write_link() -> None:
     params, rest = to_link(current())
     if rest.name and state[HELD] != rest:
         st.rerun()  # a fragment cannot reach the tab: the whole run sends it the text that the link leaves out
+    if page := state.get(GOING):
+        st.switch_page(page, query_params=state[LINK])  # the address of the page that is left stays: Back leads to it as it was
     if state.get(WANTED):
         params[LEFT_OUT] = state[WANTED]
-    if state[BARE] and current() == state[ENTERED]:
-        params = {}
-    elif params != st.query_params.to_dict() or params != state[LINK]:
+    if params != st.query_params.to_dict() or params != state[LINK]:
         st.query_params.from_dict(params)
     state[LINK] = params
     state[TOUCHED] = False
-    if page := state.get(GOING):
-        st.switch_page(page)

@@ -13,10 +13,10 @@ from viz_core.ui.shell.written import taken_over
 from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue, lasting
 
-# The keys of the session state: the setup, now and when this page was entered; the link as written, and whether it was left
-# empty; the text that it leaves out and the tab holds, the name of a missing text, and whether this run read a link; the
-# page; faults of the link and notes to show; unusual values of controls; and the progress of the frame.
-SETUP, ENTERED, LINK, BARE = "lab_setup", "lab_entered", "lab_link", "lab_bare"
+# The keys of the session state: the setup, now and when this page was entered; the link as written; the text that it leaves
+# out and the tab holds, the name of a missing text, and whether this run read a link; the page; faults of the link and notes
+# to show; unusual values of controls; and the progress of the frame.
+SETUP, ENTERED, LINK = "lab_setup", "lab_entered", "lab_link"
 HELD, WANTED, ADOPTED = "lab_held", "lab_wanted", "lab_adopted"
 PAGE, FAULTS, NOTES = "lab_page", "lab_faults", "lab_notes"
 HUB_NAME, UNUSUAL = "lab_hub", "lab_unusual"
@@ -31,7 +31,8 @@ def current() -> Setup:
     """The setup of this session. Weights that a visitor brought can have gone: then it is that of an empty link, with a note."""
     setup: Setup = st.session_state[SETUP]
     if setup.checkpoint != UNTRAINED and setup.checkpoint not in catalogue():
-        setup = st.session_state[SETUP] = replace(opening(), source=setup.source, views=setup.views)
+        sentence = setup.source if setup.config.has_encoder else setup.target
+        setup = st.session_state[SETUP] = replace(opening(), source=sentence, views=setup.views)
         st.session_state.setdefault(NOTES, []).append(
             _("This server has forgotten the weights that you trained; train them again, or open the file that you downloaded."))
     return setup
@@ -54,6 +55,8 @@ def own_weights() -> list[str]:
 def change(**selection: Any) -> None:
     """Change a selection (stage, item, head) or the typed text; for callbacks. Where the model writes, a target is left to it."""
     touch()
+    if "target" in selection and current().writer == "taken":
+        selection = {"writer": "typed"} | selection
     changed = replace(current(), **selection)
     st.session_state[SETUP] = changed if "target" in selection else taken_over(current(), changed)
     st.session_state[FAULTS] = []

@@ -34,6 +34,7 @@ class Tab {
   }
 
   start() {
+    oneEntryAPage(this.app);
     const wrapper = this.home.closest("[data-testid='stElementContainer']");
     if (wrapper) wrapper.style.display = "none"; // nothing to see, and no gap either
     document.addEventListener("pointerdown", this.press, true);

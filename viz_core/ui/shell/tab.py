@@ -1,7 +1,7 @@
 """The tab, which outlives a session. It keeps the text that the link leaves out, and reports its widgets when it returns.
 
 A session ends with its server process, or when its connection was cut for longer than sessions are kept. The tab stays
-open; when it finds a server again, it gets a new session, which knows only the link.
+open; when it finds a server again, it gets a new session, which knows only the link. Its history has one entry a page.
 """
 
 import secrets
@@ -16,7 +16,7 @@ from viz_core.ui.shell.widgets import return_with, touch
 
 # This session's name, the one that its tab had before, and how often the tab has come back, as far as this run knows.
 SESSION, FORMER, RETURNS = "lab_session", "lab_former", "lab_returns"
-SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+SCRIPT = "\n".join((Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in ("tab", "history"))
 MAX_WIDGETS = 200  # that a tab may report
 
 _COMPONENT = st.components.v2.component("attention_lab_tab", html="<div>\n</div>", js=SCRIPT)

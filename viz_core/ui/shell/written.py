@@ -57,15 +57,12 @@ def box_text(setup: Setup, lines: "tuple[Written, ...]") -> str:
 
 
 def taken_over(before: Setup, after: Setup) -> Setup:
-    """The setup after a change; where the model no longer writes, its text stays as if the visitor had typed it, and where
-    that text is still there when the weights fit again, the model writes again."""
-    takes_over = before.writer == "model" and after.writer == "typed"
-    if after.translates and not before.translates and before.checkpoint == after.checkpoint:
-        model = replace(after, writer="model")
-        return model if text_written(model) == after.target else after
-    if not takes_over or (before.source, before.target) != (after.source, after.target):  # other texts came with the change
+    """The setup after a change; where the model no longer writes, its text stays as the target: as the visitor's if the model
+    could write, and otherwise marked as taken over, so that nothing takes it for typed text."""
+    takes_over = before.writer == "model" and after.writer == "typed" and after.reads_translation
+    if not takes_over or (before.source, after.default_texts[1]) != (after.source, after.target):  # other texts came with it
         return after
-    return replace(after, target=text_written(before))
+    return replace(after, target=text_written(before), writer="typed" if after.translates else "taken")
 
 
 def writing_notes(setup: Setup, lines: "tuple[Written, ...]") -> list[str]:

@@ -46,7 +46,7 @@ def _sidebar_is_older(sides: Sequence[str]) -> bool:
     sides: those of the model. The sidebar draws no box for another one, which would stay as an earlier model left it.
     """
     setup = current()
-    boxes = [side for side in sides if side == "source" or setup.writer == "typed"]
+    boxes = [side for side in sides if side == "source" or setup.writer != "model"]
     return any(widget_shows(side) not in (None, getattr(setup, side)) for side in boxes)
 
 

@@ -1,6 +1,6 @@
 """The attention and the sentence that the Masks page shows, an example with padding, and what every section needs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -8,13 +8,13 @@ import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, n_layers, real, sides
 from viz_core.capture import Capture
-from viz_core.concepts import PADDED
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.language import translate as _
-from viz_core.text import split_words
+from viz_core.limits import MAX_SENTENCES
+from viz_core.text import AnyTokenizer
 from viz_core.ui.controls import keep, sentence_picker
 from viz_core.ui.shell import Lab, change, current, set_view, view, widget, widget_value
-from viz_core.ui.shell.setup import Setup
+from viz_core.ui.shell.setup import TEXTS, Setup, sentences, with_one_more
 
 if TYPE_CHECKING:
     from viz_core.run import Batch
@@ -50,9 +50,12 @@ def choose_focus(lab: Lab, capture: Capture, focus: InFocus) -> None:
                format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
     sentence_picker(lab, capture, beside=True, padded=lambda i: not no_padding_here(capture, focus.kind, i))
     if focus.offered and not _has_padding(capture):
-        st.button(_("Show a padded sentence"), icon=":material/format_line_spacing:", key=EXAMPLE, on_click=_example,
-                  help=_("These sentences have no padding. This replaces what you typed by two sentences of different lengths: "
-                         "the shorter one is padded, and the padding has to be masked."))
+        full = capture.n_sentences >= MAX_SENTENCES
+        st.button(_("Show a padded sentence"), icon=":material/format_line_spacing:", key=EXAMPLE, on_click=_example, disabled=full,
+                  help=_("These sentences have no padding. There are {n} of them, which is the limit: remove one or change its "
+                         "length.", n=MAX_SENTENCES) if full else
+                  _("These sentences have no padding. This adds a sentence of another length to what you typed: the shorter "
+                    "one is padded, and the padding has to be masked."))
 
 
 def _has_padding(capture: Capture) -> bool:
@@ -67,19 +70,50 @@ def _keep_kind(name: str) -> None:
 
 
 def _example() -> None:
-    source, target = example(current())
-    tokenizer = "word" if current().tokenizer == "ids" else current().tokenizer
-    change(source=source, target=target, tokenizer=tokenizer, item=0)
+    setup = current()
+    text, item = with_padding(setup, Lab(setup, None).tokenizers)
+    change(**text, item=item)
     set_view(mask_query=-1, mask_key=-1, mask_place=-1)
 
 
-def example(setup: Setup) -> tuple[str, str]:
-    """Two sentences of different lengths in words that the chosen weights know. The shorter one comes first and is padded."""
-    if setup.origin is None or not setup.origin.examples:
-        return PADDED["source"], PADDED["target"]
-    by_length = sorted(setup.origin.examples, key=lambda pair: len(split_words(pair[0] + " " + pair[1])))
-    short, long = by_length[0], by_length[-1]
-    return f"{short[0]}\n{long[0]}", f"{short[1]}\n{long[1]}"
+def with_padding(setup: Setup, tokenizers: Mapping[str, AnyTokenizer]) -> tuple[dict[str, str], int]:
+    """The typed text of each side with a sentence more, as short as can be found, and the number of a sentence that is padded.
+
+    The sentences have one length so far. The new one is the shortest example of the weights, or else the beginning of the first
+    sentence; where neither is shorter on every side, it is longer.
+    """
+    sides: list[str] = [side for side in setup.config.sides if side == "source" or setup.writer != "model"]
+    lines = {side: texts for side, texts in zip(TEXTS, sentences(setup)[:2], strict=True) if side in sides}
+    count = _ids if setup.tokenizer == "ids" else lambda side, line: len(tokenizers[side].read(line)[1])
+    now = {side: max(count(side, line) for line in lines[side]) for side in sides}
+    first = {side: lines[side][0] for side in sides}
+    examples = setup.origin.examples if setup.origin and setup.tokenizer == "word" else ()
+    found = [{side: example[TEXTS.index(side)] for side in sides} for example in examples]
+    found.sort(key=lambda text: sum(count(side, line) for side, line in text.items()))
+    found.append({side: _beginning(line) for side, line in first.items()})
+    found.append({side: f"{line} {line}" for side, line in first.items()})
+    lengths = [{side: count(side, line) for side, line in text.items()} for text in found]
+
+    def rank(i: int) -> int:
+        """0: shorter on every side; 1: of another length on every side; 2: on some; 3: on none."""
+        here = lengths[i]
+        if all(0 < here[side] < now[side] for side in sides):
+            return 0
+        return 1 if all(here[side] != now[side] for side in sides) else 3 - (here != now)
+
+    at = min(range(len(found)), key=rank)
+    is_padded = any(lengths[at][side] < now[side] for side in sides)
+    return with_one_more(setup, found[at]), len(lines[sides[0]]) if is_padded else 0
+
+
+def _ids(side: str, line: str) -> int:
+    return len(line.replace(",", " ").split())
+
+
+def _beginning(line: str) -> str:
+    """The first half of a sentence: of its words, or of one word without spaces; at least the first of them."""
+    words = line.split()
+    return " ".join(words[: len(words) // 2]) if len(words) > 1 else line[: (len(line) + 1) // 2]
 
 
 def batch_of(lab: Lab) -> "Batch":

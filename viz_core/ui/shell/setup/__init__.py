@@ -24,7 +24,7 @@ from viz_core.ui.shell.setup.link_format import (
     with_left_out,
 )
 from viz_core.ui.shell.setup.problem_sentences import either, problem_words
-from viz_core.ui.shell.setup.typed_text import beside_source, ids, line_numbers, sentences, source_lines
+from viz_core.ui.shell.setup.typed_text import beside_source, ids, line_numbers, sentences, source_lines, with_one_more
 from viz_core.ui.shell.setup.value import (
     DEFAULT_PRESET,
     DEFAULT_SOURCE,
@@ -60,5 +60,5 @@ __all__ = [
     "WEIGHTLESS", "WRITERS", "Control", "LeftOut", "Setup", "Tokens", "Writer", "beside_source", "changes", "editable",
     "either", "from_link", "ids", "leaves", "line_numbers", "misfits", "offered", "opening", "packed", "packed_size",
     "problem_words", "sentences", "source_lines", "to_link", "tokens", "unpacked", "unpacked_size", "with_field",
-    "with_fitting_values", "with_left_out", "with_own_values", "with_preset", "with_view", "with_weights",
+    "with_fitting_values", "with_left_out", "with_one_more", "with_own_values", "with_preset", "with_view", "with_weights",
 ]

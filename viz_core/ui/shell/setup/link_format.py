@@ -69,7 +69,7 @@ def _to_link(setup: Setup) -> tuple[Mapping[str, str], LeftOut]:
     params = _parameters(setup)
     if len(urlencode(params, errors="surrogatepass")) <= MAX_LINK_BYTES:
         return params, LeftOut()
-    long = {k: v for k, v in params.items() if k in (*TEXTS, *LONG)}
+    long = {k: v for k, v in params.items() if k in (*TEXTS, *LONG) or (k, v) == ("writer", "taken")}  # which is about the target
     text = urlencode(long, errors="surrogatepass")
     left_out = LeftOut(blake2s(text.encode(), digest_size=6).hexdigest(), text)
     return {k: v for k, v in params.items() if k not in long} | {LEFT_OUT: left_out.name}, left_out
@@ -78,7 +78,7 @@ def _to_link(setup: Setup) -> tuple[Mapping[str, str], LeftOut]:
 def with_left_out(setup: Setup, text: str) -> Setup:
     """The setup with the text that a link had left out, checked as any link is."""
     found = dict(parse_qsl(text, keep_blank_values=True, errors="surrogatepass"))
-    writer = "typed" if "target" in found else setup.writer
+    writer: Writer = "taken" if found.get("writer") == "taken" else "typed" if "target" in found else setup.writer
     setup = replace(setup, source=found.get("source", setup.source), target=found.get("target", setup.target), writer=writer)
     for name in LONG:
         with suppress(ValueError):
@@ -134,6 +134,8 @@ def _parameters(setup: Setup) -> dict[str, str]:
     params |= {side: text for side, text, own in typed if text != own}
     if setup.translates and setup.writer == "typed" and "target" not in params:
         params["writer"] = "typed"  # a link with a target needs no more
+    if setup.writer == "taken":
+        params["writer"] = "taken"
     if setup.origin is None and (start.origin or setup.preset != start.preset):
         return {"preset": setup.preset} | params  # a preset in the link means that the weights are untrained
     if recipe := catalogue()[setup.checkpoint].recipe if setup.checkpoint in catalogue() else "":
@@ -167,7 +169,7 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     faults += misfits
     writer, contradictions = _writer(left)
     faults += contradictions
-    setup = replace(setup, config=config, writer=writer if setup.translates else "typed")
+    setup = replace(setup, config=config, writer=writer if setup.translates and writer != "taken" else "typed")
 
     readers: dict[str, Callable[[str], Any]] = {
         "tokenizer": _one_of(tokens(setup)), "device": _one_of(DEVICES), "seed": _whole(MAX_SEED),
@@ -183,6 +185,8 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
                 setup = with_view(setup, **{name: value}) if name in VIEW else replace(setup, **{name: value})
             except ValueError as error:
                 faults.append((f"{name}={text}", _("{error}; the default is used", error=error)))
+    if writer == "taken" and not setup.translates:
+        setup = replace(setup, writer=writer)
     faults += [(f"{name}={text}", _("is not a setting of this app and is left out")) for name, text in left.items()]
     if params.get("writer") == "model" != setup.writer:
         faults.append(("writer=model", _("is not possible with this model and tokenizer; the target is read as typed")))
@@ -199,6 +203,8 @@ def _writer(left: dict[str, str]) -> tuple[Writer, list[tuple[str, str]]]:
             return "typed", []
         case "model":
             return "model", []
+        case "taken":
+            return "taken", []
         case other:
             return implied, [(f"writer={other}", _("is not one of {few}; the default is used", few=", ".join(WRITERS)))]
 

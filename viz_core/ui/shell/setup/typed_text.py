@@ -1,6 +1,6 @@
 """The typed text of a setup as sentences and ids, with notes about the lines that have no partner."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
@@ -40,6 +40,13 @@ def beside_source(setup: Setup, texts: Sequence[str]) -> str:
     """One text for each sentence of the source as the text of a box: each stands at its source's line, the others are blank."""
     rest = iter(texts)
     return "\n".join(next(rest, "") if line.strip() else "" for line in _lines(setup.source))
+
+
+def with_one_more(setup: Setup, sentence: Mapping[str, str]) -> dict[str, str]:
+    """The text of each of these sides with one more sentence, which stands in the same new line of all of them."""
+    lines = {side: _lines(getattr(setup, side)) for side in sentence}
+    n = max(map(len, lines.values()))
+    return {side: "\n".join([*lines[side], *[""] * (n - len(lines[side])), line]) for side, line in sentence.items()}
 
 
 def source_lines(setup: Setup) -> list[int]:

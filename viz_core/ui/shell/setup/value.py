@@ -14,7 +14,7 @@ from viz_core.training.plans import PLANS
 from viz_core.ui.shell.setup.controls import BY_FIELD, CONTROLS, MAX_D_MODEL, OF_WORDS, SIZES, WEIGHTLESS, Control
 from viz_core.ui.shell.views import VIEWS
 from viz_core.weights.card import UNTRAINED, Card
-from viz_core.weights.catalogue import catalogue, lasting
+from viz_core.weights.catalogue import catalogue
 
 OPENING = next(iter(PLANS))  # the weights that the app opens with: the first of the shipped checkpoints
 DEFAULT_PRESET = "000"
@@ -22,8 +22,9 @@ DEFAULT_SOURCE = _("the cat sat on the mat")
 DEFAULT_TARGET = "猫 坐在 垫子 上"
 Tokens = TokenizerKind | Literal["ids"]  # "ids": the user types the numbers themselves
 TOKENS = ("word", "character", "ids")
-Writer = Literal["model", "typed"]  # of the target: "model" only with weights that translate
-WRITERS = ("model", "typed")
+# Of the target: "model" only with weights that translate; "taken": as such weights wrote it, where the model does not translate.
+Writer = Literal["model", "typed", "taken"]
+WRITERS = ("model", "typed", "taken")
 DEVICES = ("auto", "cpu", "cuda")
 MAX_SEED = 2**31 - 1
 TEXTS = ("source", "target")
@@ -41,6 +42,9 @@ class Setup:
 
     Where the model writes the target, nothing is typed: `target` is then that of the weights' example, and the run reads
     what the model writes. Weights that do not translate leave the target to the visitor.
+
+    A text is the sentence or its translation, whichever side the model reads it on (`sentence_side`). With another model each
+    of them stands where that model reads it; one that the model does not read rests on the other side until some model does.
 
     Changes that the checkpoint's parameters do not fit leave it: the model is then untrained, but keeps the checkpoint's words.
     """
@@ -61,16 +65,31 @@ class Setup:
     writer: Writer = "typed"  # who writes the target
 
     def __post_init__(self) -> None:
-        if self.writer == "model":
-            if self.translates:
-                object.__setattr__(self, "target", self.default_texts[1])
-            else:
-                object.__setattr__(self, "writer", "typed")
+        if self.writer != "typed" and self.translates:
+            object.__setattr__(self, "writer", "model")
+            object.__setattr__(self, "target", self.default_texts[1])
+        elif self.writer == "model" or (self.writer == "taken" and not (
+                self.reads_translation and self.target not in ("", self.default_texts[1]))):
+            object.__setattr__(self, "writer", "typed")
 
     @property
     def translates(self) -> bool:
         """Whether the model can write the target: trained weights of an encoder-decoder that read words."""
         return self.weights != UNTRAINED and self.config.has_cross_attention and self.tokenizer != "ids"
+
+    @property
+    def sentence_side(self) -> str:
+        """The side that holds the sentence: the source, but the target of a decoder alone, unless it has a translator's words.
+
+        The other side holds the translation of the sentence.
+        """
+        alone = not self.config.has_encoder and not (self.origin and self.base.has_encoder)
+        return "target" if alone else "source"
+
+    @property
+    def reads_translation(self) -> bool:
+        """Whether the model reads a translation, in its target."""
+        return self.config.has_decoder and self.sentence_side == "source"
 
     @property
     def origin(self) -> Card | None:
@@ -104,8 +123,11 @@ class Setup:
 
 
 def _example(card: Card) -> tuple[str, str]:
-    """The first example of a card's language, or the untrained models' sentences."""
-    return tuple(card.examples[0]) if card.examples else (DEFAULT_SOURCE, DEFAULT_TARGET)  # type: ignore[return-value]
+    """The first example of a card's language, or the untrained models' sentences; a decoder alone reads the one in English."""
+    if card.examples:
+        source, target = card.examples[0]
+        return source, target
+    return (DEFAULT_SOURCE, DEFAULT_TARGET) if card.config.has_encoder else ("", DEFAULT_SOURCE)
 
 
 def opening() -> Setup:
@@ -180,24 +202,50 @@ def with_fitting_values(setup: Setup) -> Setup:
 
 def _with_config(setup: Setup, config: TransformerConfig) -> Setup:
     head = min(setup.attn_head, config.n_heads - 1)
-    return replace(setup, config=config, chosen=(), stage=_kept_stage(setup.stage, config), attn_head=head)
+    new = replace(setup, config=config, chosen=(), stage=_kept_stage(setup.stage, config), attn_head=head)
+    if new.sentence_side != setup.sentence_side:
+        return _with_texts_of(setup, new)
+    if new.translates and not setup.translates and not _chosen(setup)[1]:
+        return replace(new, writer="model")
+    return new
 
 
 def _with_base(setup: Setup, checkpoint: str, preset: str, config: TransformerConfig) -> Setup:
-    """Text that the visitor typed stays; example sentences are replaced by examples that the new weights know.
-
-    The target is left to the new weights if they translate, unless the visitor has just taken it from others that do.
-    """
-    offered = {(DEFAULT_SOURCE, DEFAULT_TARGET), *(tuple(e) for card in lasting().values() for e in card.examples)}
-    own = (setup.source,) if setup.writer == "model" else (setup.source, setup.target)
-    untouched = own in {texts[: len(own)] for texts in offered}
-    writer: Writer = "typed" if setup.translates and setup.writer == "typed" else "model"
     stage = _kept_stage(setup.stage, config)
-    new = replace(setup, checkpoint=checkpoint, preset=preset, config=config, chosen=(), stage=stage, attn_head=0, writer=writer)
+    new = replace(setup, checkpoint=checkpoint, preset=preset, config=config, chosen=(), stage=stage, attn_head=0)
     if new.tokenizer not in tokens(new):
-        new = replace(new, tokenizer="word", writer=writer)
-    source, target = new.default_texts
-    return replace(new, source=source, target=target) if untouched else new
+        new = replace(new, tokenizer="word")
+    return _with_texts_of(setup, new)
+
+
+def _with_texts_of(setup: Setup, new: Setup) -> Setup:
+    """Another model's setup with the text of this one, on the sides on which the new model reads it.
+
+    Text that the visitor chose stays; what the old model opened with gives way to what the new one opens with. The target is
+    left to weights that translate, unless the visitor chose it.
+    """
+    sentence, translation = _by_role(setup, (setup.source, setup.target))
+    own_sentence, own_translation = _chosen(setup)
+    if not (own_sentence or own_translation):
+        sentence = _by_role(new, new.default_texts)[0]
+    if not own_translation and not (setup.writer == "taken" and own_sentence and new.reads_translation):
+        translation = _by_role(new, new.default_texts)[1]
+    writer: Writer = "typed" if own_translation else "model" if new.translates else setup.writer
+    source, target = _by_role(new, (sentence, translation))
+    return replace(new, source=source, target=target, writer=writer)
+
+
+def _by_role(setup: Setup, texts: tuple[str, str]) -> tuple[str, str]:
+    """Source and target of this setup as the sentence and its translation, or these two as source and target."""
+    return texts if setup.sentence_side == "source" else (texts[1], texts[0])
+
+
+def _chosen(setup: Setup) -> tuple[bool, bool]:
+    """Whether the visitor chose the sentence, and its translation: the model opens with another one, and no model wrote it."""
+    now, first = (_by_role(setup, texts) for texts in ((setup.source, setup.target), setup.default_texts))
+    sentence, translation = (bool(text.strip()) and text != own for text, own in zip(now, first, strict=True))
+    with_its_translation = setup.writer == "taken" and setup.origin is None  # only what was chosen comes to a preset so
+    return sentence or with_its_translation, setup.writer == "typed" and (setup.translates or translation)
 
 
 def with_view(setup: Setup, **values: Any) -> Setup:
