@@ -24,6 +24,7 @@ from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
 from viz_core.text import SPECIALS, AnyTokenizer, Vocabulary
 from viz_core.weights.card import Card
+from viz_core.weights.guests import BROUGHT
 
 KEY = "attention_lab"  # of the metadata
 DIGITS = 12  # hexadecimal digits of a name
@@ -48,7 +49,7 @@ class Trained:
     def name(self) -> str:
         """The same for the same weights and words, wherever they were trained: "trained-3fa2…"."""
         words = json.dumps(sorted(self.own.items())) if self.own else ""
-        return f"trained-{hashlib.sha256(to_bytes(self._contiguous()) + words.encode()).hexdigest()[:DIGITS]}"
+        return f"{BROUGHT}{hashlib.sha256(to_bytes(self._contiguous()) + words.encode()).hexdigest()[:DIGITS]}"
 
     def vocabulary(self) -> dict[str, Vocabulary]:
         """The words of each side. `ValueError` where two ids would have the same word."""
