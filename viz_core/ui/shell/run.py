@@ -60,6 +60,11 @@ class Lab:
     def tokenizers(self) -> Mapping[str, AnyTokenizer]:
         return _tokenizers(self.setup)
 
+    @property
+    def in_place(self) -> bool:
+        """Whether the model was trained to answer at each position for that very position, and not with the next word."""
+        return self.setup.card is not None and self.setup.card.answers_in_place
+
     def model(self) -> "Transformer":
         """The model of this setup, shared by all visitors: nobody may change it."""
         from viz_core.ui.shell.cache import cached_model

@@ -137,8 +137,10 @@ def _devices() -> list[str]:
 
 
 def _text(side: str, label: str, text: str, on_change: Callable[[str], None]) -> None:
+    origin = current().origin
     widget(st.text_area, side, label, text, on_change, height=TEXT_HEIGHT,
-            help=_("One sentence per line. Spaces separate words; Chinese without spaces is split into characters."))
+            help=_("One sentence per line. Spaces separate words; Chinese without spaces is split into characters.")
+            if origin is None or origin.task == "translate" else _("One sentence per line. Spaces separate words."))
 
 
 def _target() -> None:
@@ -153,8 +155,8 @@ def _target() -> None:
         with box:
             _text("target", _("Target sentences, typed by you"), setup.target, _type_target)
     widget(st.toggle, "writer", _("Written by the model"), setup.writer == "model", _set_writer,
-           help=_("On: the model translates each source sentence, always with the likeliest next word. Off: you type the target "
-                  "sentences. Typing in their box switches it off, too."))
+           help=_("On: the model writes the target of each source sentence, always with the likeliest next word. Off: you type the "
+                  "target sentences. Typing in their box switches it off, too."))
 
 
 def show_written(text: str) -> None:

@@ -38,7 +38,8 @@ def current() -> Setup:
     if setup.checkpoint != UNTRAINED and setup.checkpoint not in catalogue():
         name, link = setup.checkpoint, st.session_state.get(LINK, {})
         recipe = link.get("recipe", "") if link.get("weights") == name else ""
-        setup, fault = forgotten(replace(opening(), source=setup.source, views=setup.views), recipe)
+        sentence = setup.source if setup.config.has_encoder else setup.target
+        setup, fault = forgotten(replace(opening(), source=sentence, views=setup.views), recipe)
         st.session_state[SETUP], st.session_state[GONE] = setup, (f"weights={name}", fault)
     else:
         guests().use(setup.checkpoint)
@@ -58,7 +59,8 @@ def use_weights(name: str, texts: Mapping[Side, str]) -> None:
     """
     touch()
     st.session_state[OWN] = tuple(dict.fromkeys((*st.session_state.get(OWN, ()), name)))[-MAX_OWN:]
-    changed = replace(taken_over(current(), with_weights(current(), name)), **texts)
+    changed = taken_over(current(), with_weights(current(), name))
+    changed = replace(changed, source=texts.get("source", changed.source), target=texts.get("target", changed.target))
     st.session_state[SETUP], st.session_state[FAULTS], st.session_state[GONE] = changed, [], None
 
 
