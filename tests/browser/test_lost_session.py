@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.helpers import box, button, idle, linked, open_page
+from tests.browser.helpers import box, button, idle, linked, open_page, option
 from tests.browser.sessions import Cable, back, goes_on, lost, opened_in_the_middle_of_work, works_at_the_next_click
 from tests.browser.test_app import address, query
 
@@ -88,3 +89,28 @@ def test_what_the_link_leaves_out_outlives_a_reload_and_is_missed_elsewhere(
     box(other).press("Control+Enter")
     linked(other, "source=mine")
     assert "left_out" not in query(other)
+
+
+def test_after_a_long_cut_the_weights_that_were_trained_are_there(impatient: str, new_page: Callable[..., Page]) -> None:
+    """They were chosen on the page Training, in a fragment, while the sidebar stood beside it."""
+    cable, page = Cable(), new_page()
+    short = {"train_task": "copy", "train_length": "4", "train_symbols": "6", "train_steps": "50", "source": "one two three one"}
+    open_page(cable.lay(page), address(impatient, "training", **short))
+    button(page, "train_begin").click()
+    page.get_by_text("Done.").first.wait_for(timeout=240_000)
+    idle(page)
+    button(page, "train_use").click()
+    linked(page, "weights=trained-")
+    model = page.get_by_test_id("stSidebar").get_by_role("combobox", name="Model")
+    expect(model).to_have_value("Copy, trained for 50 steps")
+    said = page.get_by_text("Every page now uses these weights")
+    said.wait_for()
+    before = query(page)
+    assert before["recipe"]
+    cable.cut([page], GIVEN_UP)
+    option(page, "train_number", "accuracy").click()
+    linked(page, "train_number=accuracy")
+    idle(page)
+    assert query(page) == before | {"train_number": "accuracy"}
+    expect(model).to_have_value("Copy, trained for 50 steps")
+    assert said.count() == 1 and page.get_by_test_id("stException").count() == 0

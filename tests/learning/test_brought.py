@@ -3,14 +3,16 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load, save
 
 from viz_core.config import TransformerConfig
-from viz_core.learning.brought import KEY, Trained, opened
+from viz_core.learning.brought import KEY, Trained, examples, opened
 from viz_core.learning.moments import moment_of
 from viz_core.learning.recipe import Recipe
+from viz_core.learning.tasks.symbols import FIRST
 from viz_core.limits import MAX_GUEST_FILE
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
@@ -44,7 +46,8 @@ def test_a_person_s_words_go_along() -> None:
 
 def test_its_card_runs_on_a_held_out_row() -> None:
     card = MADE.card("Reverse", {"task": "x"})
-    ((source, target),) = card.examples
+    (source, target), *more = card.examples
+    assert len(more) == 2 and card.task == "reverse"
     assert target.split() == source.split()[::-1] and len(source.split()) == 4
     capture = run(card.config, [source], [target], weights=card, device="cpu")
     assert capture.tokens("source")[0] == source.split()
@@ -52,6 +55,23 @@ def test_its_card_runs_on_a_held_out_row() -> None:
     ids = {side: torch.from_numpy(capture[f"ids.{side}"].copy()) for side in ("source", "target")}
     with torch.inference_mode():
         torch.testing.assert_close(torch.from_numpy(capture["logits"].copy()), own(ids["source"], ids["target"]).logits)
+
+
+@pytest.mark.parametrize("task", ["copy", "reverse", "sort", "majority"])
+@pytest.mark.parametrize("own", [{4: "the", 6: "cat", 7: "sat"}, {4: "the"}, {}])
+def test_an_example_is_told_in_ones_own_words_or_in_symbols_and_its_answer_is_right(task: str, own: dict[int, str]) -> None:
+    recipe = Recipe(task=task, parameters={"length": 8, "symbols": 12}, config=CONFIG)
+    made = Trained(recipe, 0, {}, own=own)
+    words = made.vocabulary()["source"]
+    found = examples(recipe, made.vocabulary(), own)
+    assert len(set(found)) == len(found) >= 3
+    for source, target in found:
+        mine = [word in own.values() for word in source.split()]
+        assert len(mine) == 8 and (all(mine) or not any(mine))
+        rows = np.array([words.encode(source.split())]) - FIRST
+        assert words.encode(target.split()) == (recipe.entry.kind.answer(rows)[0] + FIRST).tolist()
+    told_mine = [source for source, __ in found if set(source.split()) <= set(own.values())]
+    assert len(told_mine) <= 1 and (not told_mine or found[0][0] == told_mine[0])
 
 
 def altered(**facts: object) -> bytes:

@@ -23,6 +23,7 @@ from tests.ui.helpers import (
     said,
     sound,
     status,
+    typed,
     widget,
     widgets,
     words,
@@ -48,7 +49,7 @@ from viz_core.ui.pages.training import stored as stored_page
 from viz_core.ui.pages.training.asked import DOCUMENT_MODELS
 from viz_core.ui.pages.training.experiments import ARMS, arm_names, lead_words, verdict_words
 from viz_core.ui.pages.training.job import WORKING
-from viz_core.ui.pages.training.kept import symbol_words
+from viz_core.ui.pages.training.kept import symbol_words, texts
 from viz_core.ui.shell.views import TASK_PARAMETERS, TRAINING_FACTORS, TRAINING_MODELS, TRAINING_SETUPS, TRAINING_TASKS, VIEWS
 from viz_core.weights.guests import guests
 
@@ -206,12 +207,67 @@ def test_its_weights_are_used_on_every_page(trained: AppTest) -> None:
     assert "train them again on the page Training" in said(gone)
 
 
+def test_what_is_used_is_said_at_once_and_the_sentence_stays(trained: AppTest) -> None:
+    at = open_page("training", **link(trained))
+    assert "Every page now uses" not in words(at) and not widget(at, "train_use").disabled
+    sound(widget(at, "train_use").click().run())
+    said = "Every page now uses these weights: the sidebar names them under Model, as “Reverse, trained for 50 steps”."
+    assert said in words(at) and widget(at, "train_use").disabled
+    assert typed(at, "source") == SHORT["source"] == typed(sound(go(at, "home")), "source")
+    sound(widget(at, "model").set_value("translator").run())
+    assert "Every page now uses" not in words(sound(go(at, "training")))
+
+
+def test_weights_of_one_title_are_told_apart(trained: AppTest) -> None:
+    at = sound(widget(open_page("training", **link(trained)), "train_use").click().run())
+    first = link(at)["weights"]
+    sound(widget(at, "source").set_value("four five six four").run())
+    sound(widget(at, "train_use").click().run())
+    second, titles = link(at)["weights"], widget(at, "model").options
+    assert first != second and len(set(titles)) == len(titles)
+    assert {f"Reverse, trained for 50 steps · {name[8:12]}" for name in (first, second)} <= set(titles)
+
+
+def test_weights_that_the_server_forgets_are_missed_aloud_and_can_be_trained_again(trained: AppTest) -> None:
+    at = sound(widget(open_page("training", **link(trained)), "train_use").click().run())
+    recipe = link(at)["recipe"]
+    sound(go(at, "home"))
+    guests.cache_clear()
+    sound(widget(at, "source").set_value("three two one").run())
+    assert "this one has forgotten them; their recipe is ready" in said(at) and widget(at, "model").value == "translator"
+    sound(go(at, "masks"))
+    assert "this one has forgotten them" in said(at)  # until one chooses what to do
+    kept = sound(widget(at, "gone_on").click().run())
+    assert not said(kept) and "train_recipe" not in link(kept)
+    gone = open_page("home", weights="trained-0123456789ab", recipe=recipe)
+    widget(gone, "gone_train").click()
+    assert link(gone.run())["train_recipe"] == recipe
+
+
+def test_an_arrow_that_is_typed_ends_the_question() -> None:
+    recipe = Recipe(task="copy", config=TransformerConfig(architecture="decoder-only"))
+    assert "→" not in symbol_words(recipe, ["a", "→", "moon"]).values()
+    at = open_page("training", preset="003", train_task="copy", target="one two → one two", train_look="answers")
+    assert [panel.shape[0] for panel in panels(at).values()] == [6]  # <bos> one two → one two
+
+
+@pytest.mark.parametrize(("task", "architecture", "says"), [
+    ("copy", "encoder-decoder", {"source": "moon sun.\nmore"}), ("copy", "encoder-only", {"source": "moon sun.\nmore"}),
+    ("copy", "decoder-only", {"target": "moon sun . → moon sun .\nmore"}),
+    ("induction", "decoder-only", {"target": "moon sun .\nmore"}), ("translate", "encoder-decoder", {}),
+    ("fill-in", "encoder-only", {"source": "the <mask> .\nmore"}), ("sentence", "decoder-only", {}),
+])
+def test_the_text_taken_along_is_what_the_task_reads(task: str, architecture: Architecture, says: dict[str, str]) -> None:
+    recipe = Recipe(task=task, config=TransformerConfig(architecture=architecture, head=True))
+    assert texts(recipe, "the cat.\nmore" if task == "fill-in" else "moon sun.\nmore") == says
+
+
 @pytest.mark.parametrize("task", [name for name, task in TASKS.items() if task.kind.symbols(task.parameters())])
 def test_the_words_taken_along_are_those_of_the_sentence(task: str) -> None:
     recipe = Recipe(task=task, config=TransformerConfig(architecture=TASKS[task].architectures[0], head=True))
-    typed = ["moon", "a", "moon"]
-    own = symbol_words(recipe, typed)
-    assert own == recipe.entry.sentence(recipe.parameters, recipe.config, typed).own
+    mine = ["moon", "a", "moon"]
+    own = symbol_words(recipe, mine)
+    assert own == recipe.entry.sentence(recipe.parameters, recipe.config, mine).own
     assert sorted(own.values()) == ["a", "moon"]
 
 

@@ -43,3 +43,13 @@ def test_who_comes_again_counts_as_new() -> None:
     for name in ("a", "b", "a", "c"):
         kept.keep(card(name), 10)
     assert list(kept.cards()) == ["a", "c"] and kept.nbytes == 20
+
+
+def test_weights_that_somebody_looks_at_stay() -> None:
+    kept = Guests(most=2)
+    for name in ("a", "b"):
+        kept.keep(card(name), 1)
+    kept.use("a")
+    kept.use("never here")
+    kept.keep(card("c"), 1)
+    assert list(kept.cards()) == ["a", "c"]

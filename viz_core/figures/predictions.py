@@ -20,12 +20,12 @@ QUIET = "opacity:.7;font-size:.9em"  # the style of explanations
 
 
 def next_words(prediction: Prediction, words: Sequence[str], vocab_size: int, after: str,
-               glosses: Mapping[str, str] = NO_GLOSSES) -> str:
+               glosses: Mapping[str, str] = NO_GLOSSES, in_place: bool = False) -> str:
     """HTML: the probability of the most likely next words, best on top, and the line of a uniform guess.
 
     words: the names of prediction.ids; after: the token that they follow; glosses: word → dictionary words. All are drawn as
     data: escaped, isolated from the reading direction around them, never merged. The bars start at 0; the longest fills the
-    width.
+    width. in_place: the words are the model's answers at the token itself, as behind a mask.
     """
     guess = 1 / vocab_size
     longest = max([guess, *(p for p in prediction.probabilities if math.isfinite(p))])
@@ -35,10 +35,11 @@ def next_words(prediction: Prediction, words: Sequence[str], vocab_size: int, af
     ]
     return (
         '<figure style="margin:0 0 8px;line-height:1.4"><figcaption style="font-weight:600;margin-bottom:6px">'
-         + _("Most likely next words after “{after}”", after=token(after, glosses))
+         + (_("Most likely words at “{after}”", after=token(after, glosses)) if in_place else
+            _("Most likely next words after “{after}”", after=token(after, glosses)))
          + '</figcaption><div style="display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr);gap:6px 10px">'
          + f'<div style="{QUIET};text-align:right">'
-         + _("next word")
+         + (_("word") if in_place else _("next word"))
          + f'</div><div style="{QUIET}">'
          + _("probability")
          + f'</div>{"".join(rows)}{_guess(guess / longest, vocab_size, len(rows))}</div></figure>'

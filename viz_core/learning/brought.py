@@ -7,8 +7,9 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from types import MappingProxyType
 
 from safetensors import SafetensorError
@@ -18,15 +19,18 @@ from torch import Tensor
 
 from viz_core.learning.moments import Moment
 from viz_core.learning.recipe import Recipe
-from viz_core.learning.tasks.symbols import MOST_WORDS
+from viz_core.learning.tasks.markov import NextWord
+from viz_core.learning.tasks.symbols import FIRST, MOST_WORDS
 from viz_core.limits import MAX_GUEST_FILE
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
 from viz_core.text import SPECIALS, AnyTokenizer, Vocabulary
 from viz_core.weights.card import Card
+from viz_core.weights.guests import BROUGHT
 
 KEY = "attention_lab"  # of the metadata
 DIGITS = 12  # hexadecimal digits of a name
+EXAMPLES = 4  # rows that a card has as examples
 MAX_WORD = 200  # characters of a word that stands for a symbol; a longer one is read, but not taken along
 
 
@@ -48,7 +52,7 @@ class Trained:
     def name(self) -> str:
         """The same for the same weights and words, wherever they were trained: "trained-3fa2…"."""
         words = json.dumps(sorted(self.own.items())) if self.own else ""
-        return f"trained-{hashlib.sha256(to_bytes(self._contiguous()) + words.encode()).hexdigest()[:DIGITS]}"
+        return f"{BROUGHT}{hashlib.sha256(to_bytes(self._contiguous()) + words.encode()).hexdigest()[:DIGITS]}"
 
     def vocabulary(self) -> dict[str, Vocabulary]:
         """The words of each side. `ValueError` where two ids would have the same word."""
@@ -64,11 +68,12 @@ class Trained:
         return Moment(self.step, self.weights).model(self.recipe.config)
 
     def card(self, title: str, about: Mapping[str, str]) -> Card:
-        """The card under which every page can use it. Its example is a held-out row of its task."""
+        """The card under which every page can use it. Its examples are rows of its task."""
         words = self.vocabulary()
         vocabulary: dict[str, AnyTokenizer] = {**words}
         return Card(name=self.name, title=title, config=self.recipe.config, tokenizers=lambda: vocabulary, load=self.model,
-                    about=about, examples=(_example(self.recipe, words),), recipe=self.recipe.to_link())
+                    about=about, examples=examples(self.recipe, words, self.own), recipe=self.recipe.to_link(),
+                    task=self.recipe.task)
 
     def to_bytes(self) -> bytes:
         """The file."""
@@ -80,17 +85,35 @@ class Trained:
         return {name: self.weights[name].contiguous() for name in sorted(self.weights)}
 
 
-def _example(recipe: Recipe, vocabulary: Mapping[str, Vocabulary]) -> tuple[str, str]:
-    """(source, target) of the first held-out row, without the special tokens."""
-    rows = recipe.held_out()
+def examples(recipe: Recipe, vocabulary: Mapping[str, Vocabulary], own: Mapping[int, str]) -> tuple[tuple[str, str], ...]:
+    """A few held-out rows as (source, target), without the special tokens.
 
-    def text(side: str) -> str:
-        if side not in vocabulary:
-            return ""
-        words = vocabulary[side]
-        return " ".join(words.decode(int(i)) for i in rows[side][0] if int(i) >= len(SPECIALS))
+    In a task of symbols a row is told in a person's own words or in the task's symbols, never in both, so its symbols are renamed,
+    their order kept: the answer of such a row is the right one, too. A row that has more symbols than there are names is left out.
+    """
+    alike = not isinstance(recipe.entry.kind, NextWord)  # there each word has its own probabilities, so none may be renamed
+    symbols = range(FIRST, FIRST + len(recipe.entry.kind.symbols(recipe.parameters)) if alike else FIRST)
+    names = [sorted(own), *[[id for id in symbols if id not in own]] * (EXAMPLES - 1)]
+    held_out = recipe.held_out()
+    rows = [{side: [int(id) for id in held_out[side][i] if id >= FIRST] for side in vocabulary}
+            for i in range(len(held_out["labels"]))]
+    found: dict[tuple[str, str], None] = {}  # in their order
+    for allowed in names:
+        told = (_told(row, vocabulary, symbols, allowed) for row in rows)
+        found |= dict.fromkeys(islice((text for text in told if text is not None and text not in found), 1))
+    return tuple(found)
 
-    return text("source"), text("target")
+
+def _told(
+    row: Mapping[str, Sequence[int]], vocabulary: Mapping[str, Vocabulary], symbols: range, names: Sequence[int],
+) -> tuple[str, str] | None:
+    """(source, target) of a row with its symbols named by these; None where they are too few, or a word of it cannot be typed."""
+    used = sorted({id for ids in row.values() for id in ids if id in symbols})
+    if len(used) > len(names) or any(vocabulary[side].slot(id) for side, ids in row.items() for id in ids):
+        return None
+    named = dict(zip(used, names, strict=False))
+    said = {side: " ".join(vocabulary[side].decode(named.get(id, id)) for id in ids) for side, ids in row.items()}
+    return said.get("source", ""), said.get("target", "")
 
 
 def opened(data: bytes) -> Trained:

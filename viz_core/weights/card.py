@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from viz_core.text import AnyTokenizer
 
 UNTRAINED = "untrained"
+NEXT_WORD = ("next-word", "sentence", "induction")  # tasks in which each position is asked for what follows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +24,8 @@ class Card:
     `about` are facts to show (task, data, steps, seed, accuracy …), in order; `examples` are (source, target) sentences
     of its own language; `measures` are the measurements of its training, if there are any; `glosses` say in English what the
     words of its other language mean; `recipe` is what a link says to train the same weights again, where the app can do
-    that. `tokenizers` and `load` are called when the weights are used. `load` gives the model on the CPU, dropout off, checked
+    that; `task` is what they were trained for, a name of `viz_core.learning.tasks`, or "" where nobody stated it.
+    `tokenizers` and `load` are called when the weights are used. `load` gives the model on the CPU, dropout off, checked
     against the config; it raises `ValueError`, one sentence, for a file that does not fit the card.
     """
 
@@ -37,6 +39,12 @@ class Card:
     measures: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     glosses: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     recipe: str = ""
+    task: str = ""
+
+    @property
+    def answers_in_place(self) -> bool:
+        """Whether an encoder answers at each position for that very position, as behind a mask, and not with the next word."""
+        return self.config.architecture == "encoder-only" and self.task not in NEXT_WORD
 
     @property
     def referent_head(self) -> tuple[int, int] | None:

@@ -93,5 +93,5 @@ def _card(path: Path, stored: StoredCard) -> Card:
     return Card(
         name=path.stem, title=stored.title if plan is None else plan.title, config=stored.config, tokenizers=tokenizers, load=load,
         about=MappingProxyType(about), examples=stored.examples, measures=MappingProxyType(stored.measures),
-        glosses=MappingProxyType(dict(stored.glosses)),
+        glosses=MappingProxyType(dict(stored.glosses)), task="translate" if stored.config.has_cross_attention else "sentence",
     )

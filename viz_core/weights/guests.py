@@ -11,6 +11,8 @@ from types import MappingProxyType
 from viz_core.limits import MAX_GUEST_BYTES, MAX_GUESTS
 from viz_core.weights.card import Card
 
+BROUGHT = "trained-"  # the beginning of their names
+
 
 class Guests:
     """The cards, the one that was used last at the end. The others go, the first one first, where there are too many."""
@@ -27,6 +29,12 @@ class Guests:
             self._kept[card.name] = card, nbytes
             while len(self._kept) > 1 and (len(self._kept) > self.most or self.nbytes > self.most_bytes):
                 del self._kept[next(iter(self._kept))]
+
+    def use(self, name: str) -> None:
+        """Somebody looks at these weights; nothing where they are not here."""
+        with self._lock:
+            if name in self._kept:
+                self._kept[name] = self._kept.pop(name)
 
     def cards(self) -> Mapping[str, Card]:
         """All that are kept, by name."""

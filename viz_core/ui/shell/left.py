@@ -1,13 +1,15 @@
-"""The notice of a model whose settings do not fit the trained weights that were chosen, and the way back to these."""
+"""Notices of trained weights that the model does not have: settings that do not fit them, or weights that are not here; and the
+way back to them."""
 
 from collections.abc import Sequence
 
 import streamlit as st
 
 from viz_core.language import translate as _
-from viz_core.ui.escape import escaped, few
+from viz_core.ui.escape import code, escaped, few
+from viz_core.ui.shell.page_list import PAGES
 from viz_core.ui.shell.setup import BY_FIELD, Setup, changes, misfits, with_fitting_values
-from viz_core.ui.shell.state import FAULTS, SETUP, current
+from viz_core.ui.shell.state import FAULTS, GOING, GONE, SETUP, current, set_view, view
 from viz_core.ui.shell.widgets import touch
 from viz_core.ui.shell.written import taken_over
 from viz_core.weights.card import Card
@@ -29,6 +31,19 @@ def notice(setup: Setup) -> None:
                 help=_("Your text stays, and so does every setting that these weights fit."))
 
 
+def gone() -> None:
+    """Say that weights which a visitor trained are not here, with a button that leads to their recipe; nothing if none are."""
+    if not (missed := st.session_state.get(GONE)):
+        return
+    written, fault = missed
+    recipe = view("train_recipe")
+    with st.container(horizontal=True, vertical_alignment="center", key="lab_gone"):
+        st.warning(_("The link says {written}, which {fault}.", written=code(written), fault=fault))
+        if recipe:
+            st.button(_("Train them again"), key="gone_train", on_click=_train_again, icon=":material/school:")
+        st.button(_("Go on without them"), key="gone_on", on_click=_go_on)
+
+
 def left_words(setup: Setup, origin: Card) -> str:
     """Why the model is untrained although weights were chosen."""
     differ = misfits(origin.config, setup.config)
@@ -45,6 +60,17 @@ def _listed(values: Sequence[str]) -> str:
     if not first or len(values) > MAX_NAMED:
         return few(values, MAX_NAMED)
     return _("{first} and {last}", first=", ".join(first), last=last)
+
+
+def _train_again() -> None:
+    touch()
+    st.session_state[GOING] = PAGES["training"].path
+
+
+def _go_on() -> None:
+    """Stay with the model that is shown. The recipe goes, too: the page Training asks for one of its own again."""
+    set_view(train_recipe="")
+    st.session_state[GONE] = None
 
 
 def _back() -> None:

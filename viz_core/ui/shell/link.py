@@ -1,12 +1,15 @@
 """The link: read when a session begins or a visitor goes back, and written after each change."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_core.language import translate as _
 from viz_core.ui.shell.setup import LEFT_OUT, LeftOut, from_link, to_link, with_left_out, with_view
-from viz_core.ui.shell.state import ADOPTED, ENTERED, FAULTS, GOING, HELD, LINK, PAGE, SETUP, WANTED, current
+from viz_core.ui.shell.state import ADOPTED, ENTERED, FAULTS, GOING, GONE, HELD, LINK, PAGE, SETUP, WANTED, current
 from viz_core.ui.shell.widgets import TOUCHED
+from viz_core.weights.guests import BROUGHT
 
 
 def went_back() -> bool:
@@ -35,14 +38,12 @@ def adopt_link(page: str, held: str) -> None:
     moved, touched = state.get(PAGE) not in (None, page), state.get(TOUCHED, False)
     before = state.get(SETUP)
     if SETUP not in state:
-        state[SETUP], state[FAULTS] = from_link(params)
-        state[WANTED] = params.get(LEFT_OUT, "")
+        _read(params)
         state[FAULTS] += [(_("{k} (twice)", k=k), _("is given more than once; the last one is used"))
                           for k in params if len(st.query_params.get_all(k)) > 1]
     elif went_back() and params != state[LINK] and not touched:
         held = held or to_link(current())[1].text
-        state[SETUP], state[FAULTS] = from_link(params)
-        state[WANTED] = params.get(LEFT_OUT, "")
+        _read(params)
     if state.get(WANTED):
         whole = with_left_out(current(), held)
         if to_link(whole)[1].name == state[WANTED]:
@@ -57,6 +58,15 @@ def adopt_link(page: str, held: str) -> None:
     if not (touched or moved) or LINK not in state:
         state[LINK] = params
     state[PAGE] = page
+
+
+def _read(params: Mapping[str, str]) -> None:
+    """The setup of a link, its faults, the weights that are not here, and the name of the text that it leaves out."""
+    state = st.session_state
+    state[SETUP], faults = from_link(params)
+    gone = [fault for fault in faults if fault[0].startswith(f"weights={BROUGHT}")]
+    state[FAULTS], state[GONE] = [fault for fault in faults if fault not in gone], gone[0] if gone else None
+    state[WANTED] = params.get(LEFT_OUT, "")
 
 
 def write_link() -> None:

@@ -20,9 +20,9 @@ from viz_core.stages import ARCHITECTURE_NAMES, SIDE_NAMES
 from viz_core.text import NO_TOKEN, AnyTokenizer, TokenizerKind, Vocabulary, bound, strangers
 from viz_core.ui.components.glosses import show_glosses
 from viz_core.ui.escape import code, escaped, few, words
-from viz_core.ui.shell.left import notice
+from viz_core.ui.shell.left import gone, notice
 from viz_core.ui.shell.setup import BY_FIELD, Setup, changes, ids, problem_words, sentences, to_link
-from viz_core.ui.shell.state import WANTED, current
+from viz_core.ui.shell.state import DRAWN, WANTED, current, in_sidebar
 from viz_core.ui.shell.warm import all_imported
 from viz_core.ui.shell.written import box_text, check_table, writing_notes, written
 
@@ -58,6 +58,11 @@ class Lab:
     @property
     def tokenizers(self) -> Mapping[str, AnyTokenizer]:
         return _tokenizers(self.setup)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the model was trained to answer at each position for that very position, and not with the next word."""
+        return self.setup.card is not None and self.setup.card.answers_in_place
 
     def model(self) -> "Transformer":
         """The model of this setup, shared by all visitors: nobody may change it."""
@@ -112,6 +117,8 @@ class Lab:
 
 def present() -> Lab:
     """The setup and its run, without writing to the page: for a fragment, which reruns without its page."""
+    if st.session_state.get(DRAWN) != in_sidebar():
+        st.rerun()  # a click in the fragment changed it: the sidebar first, then the link, so that no link is newer than it
     show_glosses(glosses_in_use(current()))
     return lab_of(current())
 
@@ -183,6 +190,7 @@ def _attempt(setup: Setup) -> Attempt:
 def run_with_status(setup: Setup) -> Attempt:
     """The run of this setup, with its status line; if there is none, the page shows the reason."""
     attempt = _attempt(setup)
+    gone()
     notice(setup)
     for note in attempt.notes:
         st.info(note)

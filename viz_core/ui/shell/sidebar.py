@@ -1,6 +1,7 @@
 """The sidebar: model, sentences and settings. Each widget shows the setup and changes it."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
@@ -28,12 +29,26 @@ from viz_core.ui.shell.setup import (
     with_preset,
     with_weights,
 )
-from viz_core.ui.shell.state import FAULTS, HUB_NAME, NOTES, SETUP, TARGET_BOX, UNUSUAL, change, current, own_weights
+from viz_core.ui.shell.state import (
+    DRAWN,
+    FAULTS,
+    GONE,
+    HUB_NAME,
+    NOTES,
+    SETUP,
+    TARGET_BOX,
+    UNUSUAL,
+    change,
+    current,
+    in_sidebar,
+    own_weights,
+)
 from viz_core.ui.shell.view_widgets import fold, view_widget
 from viz_core.ui.shell.warm import home_imported
 from viz_core.ui.shell.widgets import RESTORING, touch, widget, widget_value
 from viz_core.ui.shell.written import taken_over
 from viz_core.weights.catalogue import catalogue, lasting, unreadable
+from viz_core.weights.guests import BROUGHT
 from viz_core.weights.hub import hub_card, hub_is_open
 
 TOKENIZER_LABELS = {"word": _("words"), "character": _("characters"), "ids": _("ids")}
@@ -43,16 +58,18 @@ DEVICE_LABELS = {"auto": _("automatic"), "cpu": "CPU", "cuda": _("GPU (CUDA)")}
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
 FIRST = tuple(c for c in CONTROLS if not c.group)
 TEXT_HEIGHT = 96  # with its label: two lines, the least that Streamlit allows
+SHORT_HASH = 4  # of weights whose title others have, too
 MAX_NAMED = 3  # changed switches that are named one by one
 SLIDERS = 4  # of the first: the sizes that are in reach without scrolling
 
 
 def sidebar() -> None:
+    st.session_state[DRAWN] = in_sidebar()
     with st.sidebar:
         setup = current()
         chosen = setup.checkpoint if setup.origin else setup.preset
-        widget(st.selectbox, "model", _("Model"), chosen, _set_model, format_func=_model_title,
-               options=[*lasting(), *own_weights(), *PRESETS],
+        titles = _model_titles(own_weights())
+        widget(st.selectbox, "model", _("Model"), chosen, _set_model, format_func=titles.get, options=list(titles),
                help=_("Trained weights, or the model of one of the five documents with random weights."))
         _unreadable()
         if hub_is_open():
@@ -130,8 +147,10 @@ def _devices() -> list[str]:
 
 
 def _text(side: str, label: str, text: str, on_change: Callable[[str], None]) -> None:
+    origin = current().origin
     widget(st.text_area, side, label, text, on_change, height=TEXT_HEIGHT,
-            help=_("One sentence per line. Spaces separate words; Chinese without spaces is split into characters."))
+            help=_("One sentence per line. Spaces separate words; Chinese without spaces is split into characters.")
+            if origin is None or origin.task == "translate" else _("One sentence per line. Spaces separate words."))
 
 
 def _target() -> None:
@@ -146,8 +165,8 @@ def _target() -> None:
         with box:
             _text("target", _("Target sentences, typed by you"), setup.target, _type_target)
     widget(st.toggle, "writer", _("Written by the model"), setup.writer == "model", _set_writer,
-           help=_("On: the model translates each source sentence, always with the likeliest next word. Off: you type the target "
-                  "sentences. Typing in their box switches it off, too."))
+           help=_("On: the model writes the target of each source sentence, always with the likeliest next word. Off: you type the "
+                  "target sentences. Typing in their box switches it off, too."))
 
 
 def show_written(text: str) -> None:
@@ -231,14 +250,20 @@ def _open_from_hub() -> None:
         st.session_state[NOTES] = [escaped(problem_words(error))]
 
 
-def _model_title(name: str) -> str:
-    return _("{title} · untrained", title=PRESETS[name].title) if name in PRESETS else catalogue()[name].title
+def _model_titles(own: Sequence[str]) -> dict[str, str]:
+    """What the list of models offers, by name. own: weights that this visitor brought. Those of one title have a part of their
+    hash, too: to a browser, options of one title are one."""
+    cards = catalogue()
+    found = {name: cards[name].title for name in (*lasting(), *own)}
+    same = Counter(found.values())
+    found |= {name: f"{found[name]} · {name.removeprefix(BROUGHT)[:SHORT_HASH]}" for name in own if same[found[name]] > 1}
+    return found | {name: _("{title} · untrained", title=preset.title) for name, preset in PRESETS.items()}
 
 
 def _set_model(name: str) -> None:
     chosen = widget_value(name)
     st.session_state[SETUP] = taken_over(current(), (with_preset if chosen in PRESETS else with_weights)(current(), chosen))
-    st.session_state[FAULTS] = []
+    st.session_state[FAULTS], st.session_state[GONE] = [], None
 
 
 def set_choice(name: str) -> None:

@@ -1,17 +1,19 @@
 """The state of a session: its setup, and a few marks about the link and the page. It never holds captures."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
-from viz_core.language import translate as _
+from viz_core.config import Side
 from viz_core.ui.shell.page_list import PAGES
-from viz_core.ui.shell.setup import TEXTS, Setup, opening, with_view, with_weights
+from viz_core.ui.shell.setup import TEXTS, Setup, forgotten, opening, with_view, with_weights
 from viz_core.ui.shell.widgets import RESTORING, touch
 from viz_core.ui.shell.written import taken_over
 from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue, lasting
+from viz_core.weights.guests import guests
 
 # The keys of the session state: the setup, now and when this page was entered; the link as written; the text that it leaves
 # out and the tab holds, the name of a missing text, and whether this run read a link; the page; faults of the link and notes
@@ -24,25 +26,42 @@ TARGET_BOX = "lab_target_box"  # of this run: where the sidebar shows the target
 SETTLE = "lab_settle"  # by page: a function that runs between a change and its link, so that both are one entry of the history
 SHELL, ARRIVED = "lab_in_frame", "lab_arrived"
 OWN, MAX_OWN = "lab_own", 8  # names of weights that this visitor brought, and how many are offered
+GONE = "lab_gone"  # weights that a visitor trained and this server does not have: as the link says them, and where they are
+DRAWN = "lab_drawn"  # what the sidebar shows of the setup, as it was last drawn
 GOING = "lab_going"  # the page that a click opens, until it is entered
 
 
 def current() -> Setup:
-    """The setup of this session. Weights that a visitor brought can have gone: then it is that of an empty link, with a note."""
+    """The setup of this session. Weights that a visitor brought can have gone: then it is that of an empty link, and the page
+    says so."""
     setup: Setup = st.session_state[SETUP]
     if setup.checkpoint != UNTRAINED and setup.checkpoint not in catalogue():
+        name, link = setup.checkpoint, st.session_state.get(LINK, {})
+        recipe = link.get("recipe", "") if link.get("weights") == name else ""
         sentence = setup.source if setup.config.has_encoder else setup.target
-        setup = st.session_state[SETUP] = replace(opening(), source=sentence, views=setup.views)
-        st.session_state.setdefault(NOTES, []).append(
-            _("This server has forgotten the weights that you trained; train them again, or open the file that you downloaded."))
+        setup, fault = forgotten(replace(opening(), source=sentence, views=setup.views), recipe)
+        st.session_state[SETUP], st.session_state[GONE] = setup, (f"weights={name}", fault)
+    else:
+        guests().use(setup.checkpoint)
     return setup
 
 
-def use_weights(name: str) -> None:
-    """Choose weights that this visitor trained or opened, which the list of models then offers; for callbacks."""
+def in_sidebar() -> tuple[Any, ...]:
+    """What the sidebar shows of the setup."""
+    s = current()
+    return s.checkpoint, s.preset, s.config, s.chosen, s.source, s.target, s.writer, s.tokenizer, s.seed, s.device
+
+
+def use_weights(name: str, texts: Mapping[Side, str]) -> None:
+    """Choose weights that this visitor trained or opened, which the list of models then offers; for callbacks.
+
+    texts: what their boxes say; where it is empty, what was typed stays, or their example stands there.
+    """
     touch()
     st.session_state[OWN] = tuple(dict.fromkeys((*st.session_state.get(OWN, ()), name)))[-MAX_OWN:]
-    st.session_state[SETUP], st.session_state[FAULTS] = taken_over(current(), with_weights(current(), name)), []
+    changed = taken_over(current(), with_weights(current(), name))
+    changed = replace(changed, source=texts.get("source", changed.source), target=texts.get("target", changed.target))
+    st.session_state[SETUP], st.session_state[FAULTS], st.session_state[GONE] = changed, [], None
 
 
 def own_weights() -> list[str]:

@@ -77,8 +77,8 @@ def writing_notes(setup: Setup, lines: "tuple[Written, ...]") -> list[str]:
     if strange:
         others = [word for word in dict.fromkeys(strange) if word != UNKNOWN]
         if UNKNOWN in strange:
-            notes.append(_("The translation contains `<unk>`, the token for all words that the model does not know."))
+            notes.append(_("The model wrote `<unk>`, the token for all words that the model does not know."))
         if others:
-            notes.append(_("The translation contains {words}, which nobody can type: they are tokens, but no words.",
+            notes.append(_("The model wrote {words}, which nobody can type: they are tokens, but no words.",
                            words=few([words([word]) for word in others], MAX_NAMED)))
     return notes

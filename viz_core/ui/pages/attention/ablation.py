@@ -117,7 +117,7 @@ def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus
     name = hidden_stage(lab.config)
     before, after = (c[name][focus.item] for c in (capture, ablated))
     shift = relative_change(before, after)
-    summary = _predicted(capture, ablated, focus.item)
+    summary = _predicted(lab, capture, ablated, focus.item)
     not_padding = real(capture, side, focus.item)
     share = f"{float(shift[not_padding].mean()):.1%}"
     st.markdown(_("The hidden states after the last layer changed by **{share}** of their length on average. {summary}",
@@ -131,9 +131,9 @@ def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus
     columns: dict[str, Any] = {"token": _("token"), "change": numeric(_("hidden state changed by"), percent=True)}
     if "probs" in capture:
         columns |= {
-            "intact_word": _("intact: most likely next word"),
+            "intact_word": _("intact: most likely word") if lab.in_place else _("intact: most likely next word"),
             "intact_probability": numeric(_("intact: probability"), percent=True),
-            "ablated_word": _("ablated: most likely next word"),
+            "ablated_word": _("ablated: most likely word") if lab.in_place else _("ablated: most likely next word"),
             "ablated_probability": numeric(_("ablated: probability"), percent=True),
         }
         words |= {name: list(map(named, frame[name])) for name in ("intact_word", "ablated_word")}
@@ -141,10 +141,12 @@ def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus
                code=lambda: snippets.changes(lab, change, focus.item))
 
 
-def _predicted(capture: Capture, ablated: Capture, item: int) -> str:
-    """How many of the most likely next words changed."""
+def _predicted(lab: Lab, capture: Capture, ablated: Capture, item: int) -> str:
+    """How many of the most likely words changed."""
     if "probs" not in capture:
         return _("This model predicts no words.")
     both = list(zip(predictions(capture, item, 1), predictions(ablated, item, 1), strict=True))
     changed = sum(a.ids != b.ids for a, b in both)
+    if lab.in_place:
+        return _("The most likely word changed at **{changed} of {n_both}** tokens.", changed=changed, n_both=len(both))
     return _("The most likely next word changed after **{changed} of {n_both}** tokens.", changed=changed, n_both=len(both))

@@ -64,8 +64,12 @@ def controls(pair: Pair, question: Question | None) -> None:
     length = len(clean.capture.ids(side, pair.item))
     tokens = [shorten(visible(token)) for token in clean.capture.tokens(side)[pair.item][:length]]
     asked_at = -1 if question is None else question.at
-    places = tuple(_("after {token}", token=labelled(token)) for token in tokens)
-    proposed = _("after {token} (proposed)", token=tokens[asked_at]) if asked_at >= 0 else _("place: proposed")
+    if clean.in_place:
+        places = tuple(_("at {token}", token=labelled(token)) for token in tokens)
+        proposed = _("at {token} (proposed)", token=tokens[asked_at]) if asked_at >= 0 else _("place: proposed")
+    else:
+        places = tuple(_("after {token}", token=labelled(token)) for token in tokens)
+        proposed = _("after {token} (proposed)", token=tokens[asked_at]) if asked_at >= 0 else _("place: proposed")
     widget(st.selectbox, "cause_at", _("Place"), min(view("cause_at"), length - 1), keep, named=(proposed, *places),
            options=range(-1, length), width=PLACE_WIDTH, label_visibility="collapsed",
            format_func=lambda i: places[i] if i >= 0 else proposed)

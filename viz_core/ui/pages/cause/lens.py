@@ -64,10 +64,20 @@ def _what_to_look_at(run: Lab, item: int, found: LogitLens, at: int) -> str:
     token = token_code(run.capture.tokens(run.config.output_side)[item][at])
     final = token_code(answer(run, int(found.final[at]), item))
     behind = np.nonzero(found.rank[:, at])[0]  # stages where another word is likelier
+    if not len(behind) and run.in_place:
+        return _("**At {token}, {final} is the likeliest word from the embedding on**, through every layer.", token=token,
+                 final=final)
     if not len(behind):
         return _("**After {token}, {final} is the likeliest word from the embedding on**, through every layer.", token=token,
                  final=final)
     stage = int(behind[-1])
+    if run.in_place and stage == len(found.stages) - 1:
+        return _("**At {token}, the model writes {final}.** Read down its column: what does each layer already predict?",
+                 token=token, final=final)
+    if run.in_place:
+        return _("**At {token}, {final} is the likeliest from layer {layer} on,** and {before} just before it. Read down a column: "
+                 "when does its final word appear?", token=token, final=final, layer=stage,
+                 before=token_code(answer(run, int(found.words[stage, at, 0]), item)))
     if stage == len(found.stages) - 1:
         return _("**After {token}, the model writes {final}.** Read down its column: what does each layer already predict?",
                  token=token, final=final)

@@ -96,8 +96,8 @@ def _pieces(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
 
 
 def next_word(lab: Lab, capture: Capture, item: int) -> None:
-    """The top predictions after a chosen token, with a warning that they are noise if the weights are untrained."""
-    st.header(_("What the model predicts next"), anchor=False)
+    """The top predictions after a chosen token, or at it, with a warning that they are noise if the weights are untrained."""
+    st.header(_("What the model predicts at each place") if lab.in_place else _("What the model predicts next"), anchor=False)
     if "probs" not in capture:
         remedy = _("choose other weights") if lab.setup.card else _("turn on 'Vocabulary logits' under All switches")
         st.info(_("This encoder has no vocabulary logits, so it predicts no word; {remedy}.", remedy=remedy))
@@ -110,11 +110,12 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
     at = inside("home_after", _("Token"), last) if view("home_after") >= 0 else begin
     if last:
         labels = [f"{i} · {named(token)}" for i, token in enumerate(row)]
-        widget(st.select_slider, "home_after", _("After the token"), at, keep, options=range(last + 1),
-               format_func=labels.__getitem__)
+        widget(st.select_slider, "home_after", _("At the token") if lab.in_place else _("After the token"), at, keep,
+               options=range(last + 1), format_func=labels.__getitem__)
     shown = ranked[at]
     names = [lab.word(side, i, item) for i in shown.ids]
-    bars = next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position], glosses=shown_glosses())
+    bars = next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position], glosses=shown_glosses(),
+                      in_place=lab.in_place)
     st.html(drawn_html(bars, "home_next", "next_words", (shown, names), lambda: snippets.next_word(lab, item, at)))
 
 

@@ -84,7 +84,7 @@ def _written(lab: Lab, capture: Capture) -> str:
 
 def _losses(lab: Lab, capture: Capture) -> str:
     """The loss of each label: what training lowers."""
-    if "probs" not in capture or "ids.labels" not in capture:
+    if "probs" not in capture or "ids.labels" not in capture or lab.in_place:  # then the training lowered another loss
         return ""
     item = lab.item(capture)
     labels = capture["ids.labels"][item]

@@ -39,8 +39,9 @@ def next_word(lab: Lab, item: int, at: int) -> Source:
         found, after = predictions(capture, {item})[{at}], capture.tokens({side})[{item}]
         words = [word(id) for id in found.ids]
         frame = drawn.next_words(found, words)
-        shown = next_words(found, words, config.output_vocab_size, after[found.position]{glosses})
-        """, run=run_code(lab), word=word_code(lab, side, item), item=item, at=at, side=side, glosses=glosses_code())
+        shown = next_words(found, words, config.output_vocab_size, after[found.position]{glosses}{in_place})
+        """, run=run_code(lab), word=word_code(lab, side, item), item=item, at=at, side=side, glosses=glosses_code(),
+        in_place=Source(", in_place=True" if lab.in_place else ""))
 
 
 def architecture(lab: Lab) -> Source:

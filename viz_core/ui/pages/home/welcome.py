@@ -21,21 +21,21 @@ from viz_core.ui.pages.home import snippets
 from viz_core.ui.shell import PAGES, Lab, change, current, look, picture, set_view, touch, widget, widget_value
 from viz_core.ui.shell.setup import Setup
 from viz_core.ui.shell.state import ENTERED, GOING
+from viz_core.ui.shell.task_words import known_words, task_words, typed_target
 from viz_core.ui.shell.widgets import RESTORING
 from viz_core.ui.shell.written import written
 
 TYPED_SIDE = 296  # pixels of the column with the text box
 MOST_EXAMPLES = 4
 COLUMNS: dict[str, tuple[str, str]] = {
-    "cross": (_("the target"), _("your sentence")), "written": (_("translation"), _("your sentence")),
+    "cross": (_("the target"), _("your sentence")), "translated": (_("translation"), _("your sentence")),
+    "written": (_("what it writes"), _("what it reads")),
     "encoder": (_("each word"), _("looks at")),
     "decoder": (_("to predict this word"), _("the model looks at")),
 }
 READS: dict[str, str] = {
     "cross": _("Each line leads from a word of the target to a word of your sentence that the model looked at; the thicker the "
                "line, the larger the weight."),
-    "written": _("The model translates your sentence. Each line leads from a word of the translation to a word that the model "
-                 "looked at; a thicker line is a larger weight."),
     "encoder": _("Each line leads from a word to a word that it takes information from; the thicker the line, the larger the "
                  "weight."),
     "decoder": _("Each line leads from a word that the model has to predict to a word that it looked at for this; the thicker the "
@@ -46,7 +46,7 @@ READS: dict[str, str] = {
 def welcome(lab: Lab) -> None:
     """The first screen."""
     kind = kinds(lab.config)[-1] if kinds(lab.config) else None
-    look(READS[_story(lab, kind)] if kind else _("This model has no layers, so no word looks at another one. Add a layer in the "
+    look(_reads(lab, kind) if kind else _("This model has no layers, so no word looks at another one. Add a layer in the "
                                                  "sidebar."))
     with st.container(key="lab_beside", horizontal=True, gap="medium"):
         with st.container(key="home_typed", width=TYPED_SIDE):
@@ -61,9 +61,18 @@ def welcome(lab: Lab) -> None:
                 _words(lab, lab.capture, kind)
 
 
+def _reads(lab: Lab, kind: AttentionKind) -> str:
+    """How to read the lines."""
+    card = lab.setup.card
+    writes = kind == "cross" and lab.setup.writer == "model" and card is not None
+    return task_words(card, lab.config.architecture).story if writes and card else READS[kind]
+
+
 def _story(lab: Lab, kind: AttentionKind) -> str:
-    """What the lines are about: a kind of attention, or what the model itself writes."""
-    return "written" if kind == "cross" and lab.setup.writer == "model" else kind
+    """What the lines lead from and to: a kind of attention, or what the model itself writes."""
+    if kind != "cross" or lab.setup.writer != "model":
+        return kind
+    return "translated" if lab.setup.card and lab.setup.card.task == "translate" else "written"
 
 
 def _box(lab: Lab) -> None:
@@ -79,32 +88,29 @@ def _box_label(setup: Setup) -> str:
         return _("Type the ids of a sentence")
     if setup.card is None:
         return _("Type a sentence for this untrained model")
-    if setup.writer == "model":
-        return _("Type an English sentence; the model translates it into Chinese")
-    if setup.translates:
-        return _("Type an English sentence; its translation is typed in the sidebar")
-    if setup.config.has_decoder:
-        return _("Type a sentence; after each word, the model predicts the next")
-    return _("Type a sentence; the model turns each word into a vector")
+    if setup.translates and setup.writer != "model":
+        return typed_target(setup.card)
+    return task_words(setup.card, setup.config.architecture).box
 
 
 def _translation(lab: Lab) -> None:
     """What the model writes for the selected sentence, and how sure it was."""
-    if lab.setup.writer != "model" or lab.capture is None:
+    if lab.setup.writer != "model" or lab.capture is None or lab.setup.card is None:
         return
+    title = task_words(lab.setup.card, lab.config.architecture).title
     item = lab.item(lab.capture)
     one = written(lab.setup)[item]
     words = [shorten(visible(word)) for word in one.text.split()]  # the sidebar has each whole
     if glosses_of(words, shown_glosses()):
-        said = _("<b>Translation:</b> {text}", text=words_html(words, shown_glosses()))
+        said = _("<b>{title}:</b> {text}", title=title, text=words_html(words, shown_glosses()))
         st.html(f'<div style="line-height:1.3">{said}</div>')
     else:
-        st.markdown(_("**Translation:** {text}", text=escaped(" ".join(words))))
+        st.markdown(_("**{title}:** {text}", title=title, text=escaped(" ".join(words))))
     there = "probs" in lab.capture and lab.config.is_causal  # without a causal mask, one run does not say it
     sure = sureness(lab.capture, item, ended=one.ended) if there else None
     if sure is not None:
         least = labelled(shorten(visible(lab.capture.tokens("labels")[item][sure.least])))
-        st.caption(_("The model gives this translation a probability of {all}. It was least sure of “{word}”: {least}.",
+        st.caption(_("The model gives this text a probability of {all}. It was least sure of “{word}”: {least}.",
                      all=percent(sure.probability), word=escaped(least), least=percent(sure.least_probability)))
 
 
@@ -121,16 +127,10 @@ def _examples(lab: Lab) -> None:
     if not examples:
         return
     with st.container(gap="xxsmall"):
-        st.caption(_("It knows about {n:,} English words. Or try one of these:", n=_about(lab.config.source_vocab_size))
-                   if lab.setup.writer == "model" else _("Or try one of these:"))
+        st.caption(known_words(lab.setup.card) if lab.setup.card else _("Or try one of these:"))
         for i, (source, target) in enumerate(examples[:MOST_EXAMPLES]):
             st.button(escaped(source or target), key=f"home_try_{i}", on_click=change, type="tertiary", wrap=True,
                       kwargs={"source": source, "target": target})
-
-
-def _about(n: int) -> int:
-    """A number rounded to its two leading digits."""
-    return round(n, 2 - len(str(n)))
 
 
 def _next_step(lab: Lab) -> None:

@@ -88,6 +88,10 @@ def _effect_words(lab: Lab, on: Capture, off: Capture, focus: InFocus, layer: in
     if "probs" in on:
         both = list(zip(predictions(on, focus.item, 1), predictions(off, focus.item, 1), strict=True))
         changed = sum(a.ids != b.ids for a, b in both)
+        if lab.in_place:
+            sentences.append(_("Without it, the most likely word changes at **{changed} of {n_both}** {side} positions.",
+                               side=SIDE_NAMES[on.config.output_side], changed=changed, n_both=len(both)))
+            return sentences
         sentences.append(_("Without it, the most likely next word changes at **{changed} of {n_both}** {side} positions; the "
                            "loss is {loss} with and {loss_2} without.", side=SIDE_NAMES[on.config.output_side],
                            changed=changed, n_both=len(both), loss=rounded(float(on["loss"])), loss_2=rounded(float(off["loss"]))))

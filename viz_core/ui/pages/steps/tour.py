@@ -82,10 +82,16 @@ def best_key(capture: Capture, stage: Stage, item: int, head: int, token: int) -
 # ---------------------------------------------------------------- what it says
 
 
-def tour_words(capture: Capture, stage: Stage, item: int, token: int, head: int, word_of: Callable[[int], str]) -> str:
-    """The caption of a stop, about the token that the tour follows in this run. word_of: the word of an id of the output."""
+def tour_words(
+    capture: Capture, stage: Stage, item: int, token: int, head: int, word_of: Callable[[int], str], in_place: bool = False
+) -> str:
+    """The caption of a stop, about the token that the tour follows in this run. word_of: the word of an id of the output.
+    in_place: the model answers at each position for that very position, and not with the next word."""
     word = _named(capture, capture.config.output_side, item, token)
     match stage.leaf:
+        case "source" if in_place:
+            return _("Follow {word} to the word that the model says at its place. First, each word becomes a number: {word} has "
+                     "the id {id} in the vocabulary.", word=word, id=int(capture[stage.name][item, token]))
         case "source" | "target":
             return _("Follow {word} to the word that the model predicts after it. First, each word becomes a number: {word} has "
                      "the id {id} in the vocabulary.", word=word, id=int(capture[stage.name][item, token]))
@@ -101,7 +107,7 @@ def tour_words(capture: Capture, stage: Stage, item: int, token: int, head: int,
             return _("The feed-forward network transforms each token by itself. Of the {n} hidden values of {word}, {active:.0%} "
                      "are above 0.", n=hidden.size, word=word, active=float((hidden > 0).mean()))
         case "logits":
-            return _predicted(capture, item, token, word, word_of)
+            return _predicted(capture, item, token, word, word_of, in_place)
     if capture.config.residual:
         return _("The outputs of attention and of the feed-forward network have been added to the vector of {word}.", word=word)
     return _("Without residual connections, the output of the feed-forward network replaces the vector of {word}.", word=word)
@@ -139,12 +145,16 @@ def _attended(capture: Capture, stage: Stage, item: int, token: int, head: int, 
              "{key}.", head=head, word=word, share=percent(float(row[at])), key=key)
 
 
-def _predicted(capture: Capture, item: int, token: int, word: str, word_of: Callable[[int], str]) -> str:
-    """The prediction after the token, and whether it is the label."""
+def _predicted(capture: Capture, item: int, token: int, word: str, word_of: Callable[[int], str], in_place: bool) -> str:
+    """The prediction after the token, and whether it is the label; or the one at its place, where the run's labels, the next
+    words, are not what the model was trained to say."""
     ranked = predictions(capture, item, 1)
     if token >= len(ranked):
         return _("The last vector gives every word a score. {word} is padding, so its prediction does not count.", word=word)
     best, chance, label = ranked[token].ids[0], ranked[token].probabilities[0], ranked[token].answer
+    if in_place:
+        return _("The last vector gives every word a score. At {word} the model says “{best}”, with a probability of {chance}.",
+                 word=word, best=named(word_of(best)), chance=percent(chance))
     said = _("The last vector gives every word a score. After {word} the model predicts “{best}”, with a probability of "
              "{chance}.", word=word, best=named(word_of(best)), chance=percent(chance))
     if label is None:

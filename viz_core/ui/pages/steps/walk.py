@@ -157,7 +157,7 @@ def _stop_words(lab: Lab, compared: Compared | None, name: str, item: int, token
     if at is None:
         return capture.stage(name).meaning
     word_of = partial(lab.word, capture.config.output_side, item=item)
-    said = tour_words(capture, capture.stage(name), item, at, lab.setup.attn_head, word_of)
+    said = tour_words(capture, capture.stage(name), item, at, lab.setup.attn_head, word_of, lab.in_place)
     return _("In B: {said}", said=said) if compared is not None and compared.two.shown == "difference" else said
 
 
@@ -178,6 +178,9 @@ def _about(lab: Lab, stage: Stage, title: str) -> str:
         guess = _("A uniform guess among {n:,} words has the loss ln {n:,} = {loss}.",
                   n=lab.config.output_vocab_size, loss=brief(uniform_loss(lab.capture)))
         title = f"{title} {guess}"
+        if lab.in_place:
+            title += " " + _("These weights were trained to answer at the place itself, so this loss, of the next words, is not "
+                             "the one that their training lowered.")
     if stage.block != "output" or lab.setup.card is not None:
         return title
     untrained = _("The weights are untrained: these numbers are exact, but the model cannot predict words yet.")

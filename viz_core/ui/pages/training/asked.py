@@ -11,7 +11,7 @@ from viz_core.language import translate as _
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.setups import FAMILIES, of_document, task_of_document
 from viz_core.learning.tasks import TASKS, Task
-from viz_core.learning.tasks.symbols import MOST_WORDS, symbols_of
+from viz_core.learning.tasks.symbols import ARROW, MOST_WORDS, symbols_of
 from viz_core.presets import PRESETS
 from viz_core.problems import Problem
 from viz_core.text import split_words
@@ -90,9 +90,14 @@ def config_of(config: TransformerConfig, task: Task) -> TransformerConfig:
 
 
 def own_words(lab: Lab) -> list[str]:
-    """The words of the visitor's first sentence: of the source, or of the text of a model that has no source."""
-    typed = lab.setup.source if lab.config.has_encoder else lab.setup.target
-    return split_words(typed.split("\n")[0])
+    """The words of the visitor's first sentence; of a question that an arrow ends, those before the arrow."""
+    words = split_words(own_text(lab).split("\n")[0])
+    return words[: words.index(ARROW)] if ARROW in words[1:] else words
+
+
+def own_text(lab: Lab) -> str:
+    """What the visitor typed: the source, or the text of a model that has no source."""
+    return lab.setup.source if lab.config.has_encoder else lab.setup.target
 
 
 def controls(lab: Lab) -> None:

@@ -46,12 +46,12 @@ from viz_core.ui.pages.training.kept import keep_it
 from viz_core.ui.pages.training.snippets import Taken
 from viz_core.ui.shell import Lab, below, beside, look, set_view, view, view_widget
 from viz_core.ui.shell.setup import problem_words
+from viz_core.weights.card import NEXT_WORD
 
 RAIL = 196
 DOCUMENTS = "train_documents"  # whether the documents' models are open to choose from
 LOOKS = {"attention": _("Attention"), "answers": _("Answers"), "gradients": _("Gradients"), "induction": _("Induction")}
 NUMBERS = {"loss": _("Loss"), "accuracy": _("Accuracy")}
-NEXT_WORD = ("next-word", "sentence", "induction")  # tasks in which each position is asked for what follows
 
 
 def one_run(lab: Lab) -> None:

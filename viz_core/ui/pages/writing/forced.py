@@ -64,7 +64,7 @@ def _truth(lab: Lab, begun: Beginning) -> tuple[int, ...]:
     if begun.source is None:
         return begun.labels[len(begun.start()) - 1 :][:MAX_WRITTEN]
     text = view_widget(st.text_input, "write_true", _("True sentence"), placeholder=_example_target(lab),
-                       help=_("Empty: the target of this run, or the example's own translation.")) or _example_target(lab)
+                       help=_("Empty: the target of this run, or the example's own answer.")) or _example_target(lab)
     reader = lab.named(begun.item)["target"]
     ids = reader.read(text)[1] if text.strip() and lab.setup.tokenizer != "ids" else []
     labels = (*ids, *reader.around[1]) if ids else begun.labels
@@ -74,7 +74,7 @@ def _truth(lab: Lab, begun: Beginning) -> tuple[int, ...]:
 
 
 def _example_target(lab: Lab) -> str:
-    """The translation that the card of the weights gives for this source, where it is one of its examples."""
+    """The target that the card of the weights gives for this source, where it is one of its examples."""
     source = lab.setup.source.strip()
     return next((e[1] for e in (lab.setup.card.examples if lab.setup.card else ()) if e[0] == source), "")
 

@@ -15,6 +15,7 @@ from viz_core.ui.shell.setup.link_format import (
     LEFT_OUT,
     LONG,
     LeftOut,
+    forgotten,
     from_link,
     packed,
     packed_size,
@@ -58,7 +59,7 @@ __all__ = [
     "BY_FIELD", "CONTROLS", "DEFAULT_PRESET", "DEFAULT_SOURCE", "DEFAULT_TARGET", "DEVICES", "LEFT_OUT", "LONG",
     "MAX_D_MODEL", "MAX_SEED", "NO_SIZE", "OF_WORDS", "OPENING", "RESOLVED", "SIZES", "TEXTS", "TOKENS", "VIEW",
     "WEIGHTLESS", "WRITERS", "Control", "LeftOut", "Setup", "Tokens", "Writer", "beside_source", "changes", "editable",
-    "either", "from_link", "ids", "leaves", "line_numbers", "misfits", "offered", "opening", "packed", "packed_size",
+    "either", "forgotten", "from_link", "ids", "leaves", "line_numbers", "misfits", "offered", "opening", "packed", "packed_size",
     "problem_words", "sentences", "source_lines", "to_link", "tokens", "unpacked", "unpacked_size", "with_field",
     "with_fitting_values", "with_left_out", "with_one_more", "with_own_values", "with_preset", "with_view", "with_weights",
 ]

@@ -43,6 +43,7 @@ from viz_core.ui.shell.setup.value import (
 from viz_core.ui.shell.views import VIEWS
 from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue, reason
+from viz_core.weights.guests import BROUGHT
 
 MEANS_UNTRAINED = frozenset({"preset", "seed", "tokenizer"} | (BY_FIELD.keys() - WEIGHTLESS))  # in a link without weights
 LEFT_OUT = "left_out"  # the parameter that names the text that the link has no room for
@@ -223,8 +224,8 @@ def _base(left: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
         setup = Setup()
     elif weights in catalogue():
         setup = with_weights(Setup(), weights)
-    elif weights.startswith("trained-"):
-        setup, sentence = _forgotten(setup, recipe)
+    elif weights.startswith(BROUGHT):
+        setup, sentence = forgotten(setup, recipe)
         faults.append((f"weights={weights}", sentence))
     elif why := reason(weights):
         faults.append((f"weights={weights}", _("cannot be opened: {why}. Instead, {weights} is used", why=escaped(why),
@@ -238,7 +239,7 @@ def _base(left: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     return setup, faults
 
 
-def _forgotten(setup: Setup, recipe: str) -> tuple[Setup, str]:
+def forgotten(setup: Setup, recipe: str) -> tuple[Setup, str]:
     """What a link with a visitor's weights opens where they are not: their recipe, ready to be trained again; and a sentence."""
     here = _("were trained on another server, or this one has forgotten them")
     with suppress(ValueError):

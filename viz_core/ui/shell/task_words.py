@@ -1,0 +1,123 @@
+"""What the pages say of a model's task: what to type, what the model makes of it, and which words it knows.
+
+The weights say what they were trained for (`Card.task`, a name of `viz_core.learning.tasks`); here stand the sentences.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from viz_core.config import Architecture
+from viz_core.language import Message, translating
+from viz_core.language import translate as _
+from viz_core.text import Vocabulary
+from viz_core.ui.escape import escaped, few
+from viz_core.weights.card import Card
+
+MAX_LISTED = 32  # words that are listed one by one
+ARROW = "→"  # it ends a question, and nobody is asked to try it
+ENGLISH = ("translate", "restore", "sentence", "fill-in")  # tasks whose text is English
+LISTED = ("copy", "reverse", "sort", "majority", "induction", "next-word")  # tasks with so few words that they can be listed
+
+
+@dataclass(frozen=True, slots=True)
+@translating
+class TaskWords:
+    """What is said of one task of one architecture.
+
+    box: on the text box, what to type and what the model does with it. Where the model writes a text of its own: story, what it
+    does and what the lines between the two texts are; title, what its text is.
+    """
+
+    box: Message
+    story: Message = ""
+    title: Message = ""
+
+
+WORDS: Mapping[tuple[str, Architecture], TaskWords] = {
+    ("translate", "encoder-decoder"): TaskWords(
+        "Type an English sentence; the model translates it into Chinese",
+        "The model translates your sentence. Each line leads from a word of the translation to a word that the model looked at; a "
+        "thicker line is a larger weight.",
+        "Translation"),
+    ("restore", "encoder-decoder"): TaskWords(
+        "Type an English sentence with a word left out or replaced; the model repairs it",
+        "The model repairs your sentence. Each line leads from a word of the repaired sentence to a word that the model looked at; "
+        "a thicker line is a larger weight.", "Repaired sentence"),
+    ("copy", "encoder-decoder"): TaskWords(
+        "Type words of the list below; the model copies them",
+        "The model copies your words. Each line leads from a word of the copy to a word that the model looked at; a thicker line "
+        "is a larger weight.", "Copy"),
+    ("reverse", "encoder-decoder"): TaskWords(
+        "Type words of the list below; the model writes them from the last to the first",
+        "The model writes your words from the last to the first. Each line leads from a word that it writes to a word that it "
+        "looked at; a thicker line is a larger weight.", "Reversed"),
+    ("sort", "encoder-decoder"): TaskWords(
+        "Type words of the list below; the model puts them in the order of that list",
+        "The model puts your words in order. Each line leads from a word that it writes to a word that it looked at; a thicker "
+        "line is a larger weight.", "Sorted"),
+    ("majority", "encoder-decoder"): TaskWords(
+        "Type words of the list below; the model says which of them is there most often",
+        "The model says which word is there most often. Each line leads from a word that it writes to a word that it looked at; a "
+        "thicker line is a larger weight.", "Most often"),
+    ("copy", "decoder-only"): TaskWords("Type words of the list below, and → behind them; after →, the model copies them"),
+    ("reverse", "decoder-only"): TaskWords(
+        "Type words of the list below, and → behind them; after →, the model writes them from the last to the first"),
+    ("sort", "decoder-only"): TaskWords(
+        "Type words of the list below, and → behind them; after →, the model puts them in the order of that list"),
+    ("majority", "decoder-only"): TaskWords(
+        "Type words of the list below, and → behind them; after →, the model says which of them is there most often"),
+    ("induction", "decoder-only"): TaskWords(
+        "Type some words of the list below over and over; after each word, the model predicts the next"),
+    ("next-word", "decoder-only"): TaskWords("Type words of the list below; after each word, the model predicts the next"),
+    ("sentence", "decoder-only"): TaskWords("Type an English sentence; after each word, the model predicts the next"),
+    ("copy", "encoder-only"): TaskWords("Type words of the list below; at each place, the model says the word that stands there"),
+    ("reverse", "encoder-only"): TaskWords(
+        "Type words of the list below; at the first place, the model says the last word, and so on"),
+    ("sort", "encoder-only"): TaskWords(
+        "Type words of the list below; at the first place, the model says the word that comes first in that list, and so on"),
+    ("majority", "encoder-only"): TaskWords(
+        "Type words of the list below; at the last place, the model says which of them is there most often"),
+    ("next-word", "encoder-only"): TaskWords("Type words of the list below; after each word, the model predicts the next"),
+    ("sentence", "encoder-only"): TaskWords("Type an English sentence; after each word, the model predicts the next"),
+    ("fill-in", "encoder-only"): TaskWords(
+        "Type an English sentence with `<mask>` in place of some words; the model says which words these are"),
+}
+UNKNOWN: Mapping[Architecture, TaskWords] = {  # of weights whose task nobody stated
+    "encoder-decoder": TaskWords(
+        "Type a sentence; the model writes a text of its own for it",
+        "The model writes a text of its own. Each line leads from a word of it to a word of your sentence that the model looked "
+        "at; a thicker line is a larger weight.", "The model writes"),
+    "decoder-only": TaskWords("Type a sentence; after each word, the model predicts the next"),
+    "encoder-only": TaskWords("Type a sentence; the model turns each word into a vector"),
+}
+
+
+def task_words(card: Card, architecture: Architecture) -> TaskWords:
+    """What is said of trained weights in a model of this architecture."""
+    return WORDS.get((card.task, architecture), UNKNOWN[architecture])
+
+
+def typed_target(card: Card) -> str:
+    """On the text box where the model could write the target and a person types it."""
+    if card.task == "translate":
+        return _("Type an English sentence; its translation is typed in the sidebar")
+    if card.task in LISTED:
+        return _("Type words of the list below; the target is typed in the sidebar")
+    return _("Type a sentence; its target is typed in the sidebar")
+
+
+def known_words(card: Card) -> str:
+    """Which words the weights know, above some examples; only that these can be tried where it is not known."""
+    if card.task not in (*ENGLISH, *LISTED):
+        return _("Or try one of these:")
+    words = card.tokenizers()[card.config.input_side]
+    if card.task in ENGLISH or not isinstance(words, Vocabulary):
+        return _("It knows about {n:,} English words. Or try one of these:", n=_about(words.vocab_size))
+    own = [word for word in words.words if word != ARROW]
+    return _("It knows these {n_words:,} words: {listed}. Or try one of these:", n_words=len(own),
+             listed=few([escaped(word) for word in own], MAX_LISTED))
+
+
+def _about(n: int) -> int:
+    """A number rounded to its two leading digits."""
+    return round(n, 2 - len(str(n)))
