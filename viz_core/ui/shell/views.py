@@ -311,7 +311,7 @@ VIEWS: tuple[View, ...] = (
     View("write_true", ""),  # the true sentence; "": that of the run
     View("write_slip", -1, range(-1, 64)),  # where the model is made to slip; 0: nowhere; -1: the page chooses
     View("write_head", 0, range(256 * 16)),
-    View("write_cost", "time", ("time", "flops")),
+    View("write_cost", "flops", ("flops", "time")),
     View("train_section", "run", ("run", "experiments")),
     View("train_job", ""),  # the number of a training that this server knows
     View("train_task", "reverse", TRAINING_TASKS),
