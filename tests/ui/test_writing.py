@@ -251,8 +251,12 @@ def test_branches_that_cannot_be_read_are_named(open_writing: Open, written: str
 def test_both_losses_of_each_token(open_writing: Open) -> None:
     at = open_writing(**OWN, write_section="forcing")
     forced, free = charts(at)[0]["data"]
-    assert np.argmax(np.abs(numbers(free["y"]) - numbers(forced["y"])[: len(free["y"])]) > 1e-7) == 2  # it slips at the second
-    assert "They part at token 2" in words(at) and "made to slip at token 2" in words(at)
+    assert np.argmax(np.abs(numbers(free["y"]) - numbers(forced["y"])[: len(free["y"])]) > 1e-7) == 3  # it slips at the third
+    assert "They part at token 3" in words(at) and "made to slip at token 3" in words(at)
+    layout = charts(at)[0]["layout"]
+    low, high = layout["yaxis"]["range"]
+    seen = (np.log10(numbers(forced["y"])) - low) / (high - low)  # the part of the axis that each bar covers
+    assert layout["yaxis"]["type"] == "log" and (seen > 0.1).sum() >= 5 and low >= -5
     sound(widget(at, "write_slip").set_value(0).run())
     assert "They never part" in words(at) and link(at)["write_slip"] == "0"
     sound(widget(at, "write_true").set_value("动物 没有 街道").run())

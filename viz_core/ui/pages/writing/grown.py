@@ -104,6 +104,6 @@ def _time_words(times: StepTimes, at: int) -> str:
              cached=rounded(float(cached[at]), 2), anew=rounded(float(anew[at]), 2), cached_all=rounded(float(cached.sum()), 2),
              anew_all=rounded(float(anew.sum()), 2), n=PASSES)
     if anew.sum() < HARDLY * cached.sum():
-        said += " " + _("With so few tokens and so small a model, most of the time goes into starting each operation, which both ways "
-                        "do alike. The longer the text, the more of the time is arithmetic, which the cache saves.")
+        said += " " + _("With so few tokens and so small a model, most of the time goes into starting each operation, which both "
+                        "ways do alike. The longer the text, the more of the time is arithmetic, which the cache saves.")
     return said
