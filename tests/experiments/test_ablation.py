@@ -88,7 +88,10 @@ def test_a_temperature_is_a_positive_number(temperature: float) -> None:
         Ablation(temperature=temperature)
 
 
-@pytest.mark.parametrize("switches", [{}, {"architecture": "decoder-only"}, {"architecture": "encoder-only", "head": False}], ids=str)
+SWITCHES = [{}, {"architecture": "decoder-only"}, {"architecture": "encoder-only", "head": False}]
+
+
+@pytest.mark.parametrize("switches", SWITCHES, ids=str)
 @pytest.mark.parametrize("most", [1, 2**22])
 def test_each_head_switched_off_by_itself_is_a_run_of_its_own(
     switches: dict[str, Any], most: int, monkeypatch: pytest.MonkeyPatch
