@@ -2,14 +2,17 @@
 
 import copy
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from tests.tolerances import FLOAT
+from viz_core.analysis.attention import hidden_stage
 from viz_core.config import TransformerConfig
-from viz_core.experiments.ablation import Ablation, ablated_run
+from viz_core.experiments import ablation
+from viz_core.experiments.ablation import Ablation, ablate_each, ablated_run
 from viz_core.run import Batch, build, prepare, trace
 
 SMALL = {"d_model": 24, "n_heads": 3, "n_encoder_layers": 2, "n_decoder_layers": 2, "d_ff": 16, "source_vocab_size": 60,
@@ -83,3 +86,39 @@ def test_all_at_once_and_nothing_at_all() -> None:
 def test_a_temperature_is_a_positive_number(temperature: float) -> None:
     with pytest.raises(ValueError, match="positive"):
         Ablation(temperature=temperature)
+
+
+SWITCHES = [{}, {"architecture": "decoder-only"}, {"architecture": "encoder-only", "head": False}]
+
+
+@pytest.mark.parametrize("switches", SWITCHES, ids=str)
+@pytest.mark.parametrize("most", [1, 2**22])
+def test_each_head_switched_off_by_itself_is_a_run_of_its_own(
+    switches: dict[str, Any], most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ablation, "MOST_NUMBERS", most)  # one run a batch, or all of them
+    model, batch = made(**switches)
+    intact = trace(model, batch)
+    stacks = [side for side in ("encoder", "decoder") if getattr(model.config, f"has_{side}")]
+    paths = [f"{stack}.layers.{layer}.self_attn" for stack in stacks for layer in (0, 1)]
+    paths += [CROSS] if model.config.has_cross_attention else []
+    heads = [(path, head) for path in paths for head in range(3)]
+    for item in (0, 1):  # the second sentence has padding in the batch
+        found = ablate_each(model, intact, heads, item)
+        n = len(intact.ids(model.config.output_side, item))
+        for i, head in enumerate(heads):
+            alone = ablated_run(model, batch, Ablation(frozenset({head})))
+            if not model.config.has_head:
+                name = hidden_stage(model.config)
+                before, after = (run[name][item, :n].astype(np.float64) for run in (intact, alone))
+                expected = np.mean(np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1))
+                assert found.changed[i] == 0
+            else:
+                p, q = (run["probs"][item, :n].astype(np.float64) for run in (intact, alone))
+                expected = np.mean((p * np.log(p / q)).sum(axis=-1))
+                assert found.changed[i] == (p.argmax(axis=-1) != q.argmax(axis=-1)).sum()
+            assert found.shift[i] == pytest.approx(expected, abs=1e-5)
+        assert all((found.changed[i], found.shift[i]) <= (found.changed[found.most], found.shift[found.most])
+                   for i in range(len(heads)))
+    with pytest.raises(ValueError, match="at least one head"):
+        ablate_each(model, intact, [])

@@ -11,7 +11,7 @@ from tests.model.small import double, small, unlike_identity
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.experiments.patching import contrast_runs
-from viz_core.experiments.question import Question, answer_alike, proposed_question
+from viz_core.experiments.question import Question, answer_alike, first_difference, likeliest_words, proposed_question
 from viz_core.problems import Problem
 from viz_core.run import build, run
 from viz_core.training.bilingual.replacements import suggestions
@@ -38,6 +38,16 @@ def test_a_place_that_is_asked_for_has_a_question_of_its_own() -> None:
     changed = captured([[0, 2, 1, 0, 0], [0, 0, 3, 4, 0], [0, 9, 0, 0, 0]], [1, 2, 3])
     assert [proposed_question(clean, changed, at=at) for at in range(4)] == [
         Question(1, 2, 0), Question(2, 3, 1), Question(0, 1, 2), None]
+
+
+def test_the_first_difference_has_the_word_of_each_run() -> None:
+    clean = captured([[0, 3, 1, 0, 0], [0, 0, 4, 3, 0], [9, 0, 0, 0, 0]], [1, 2, 3])
+    changed = captured([[0, 2, 1, 0, 0], [0, 0, 3, 4, 0], [0, 9, 0, 0, 0]], [1, 2, 3])
+    assert first_difference(clean, changed) == (1, 2, 3) and first_difference(changed, clean) == (1, 3, 2)
+    closer = captured([[0, 2, 1, 0, 0], [0, 0, 4, 3.9, 0], [9, 0, 0, 0, 0]], [1, 2, 3])
+    assert proposed_question(clean, closer) is not None and first_difference(clean, closer) is None
+    longer = captured([[0, 2, 1, 0, 0], [1, 0, 0, 0, 0], [0, 0, 3, 4, 0], [9, 0, 0, 0, 0]], [1, 4, 2, 3])
+    assert first_difference(clean, longer) == (1, 2, 3) and likeliest_words(clean, longer, 2) == (0, 0)
 
 
 def test_where_it_is_the_same_everywhere_the_place_where_its_lead_changes_most() -> None:

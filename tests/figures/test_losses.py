@@ -1,6 +1,7 @@
 """The losses as bars, and the costs of each step as lines: what is drawn is what was measured."""
 
 import numpy as np
+import pytest
 
 from viz_core.figures.losses import losses_figure, step_curves
 
@@ -28,6 +29,17 @@ def test_texts_that_never_part_have_no_line() -> None:
 def test_what_has_the_probability_0_does_not_stretch_the_axis() -> None:
     figure = losses_figure(np.array([1.0, np.inf]), np.ones(2), ["a", "b"], None, 4.0).to_dict()
     assert list(figure["layout"]["yaxis"]["range"]) == [0, 4.6]
+
+
+def test_losses_that_differ_by_orders_of_magnitude_stand_on_a_logarithmic_axis() -> None:
+    forced, free = np.array([0.0002, 0.004, 1e-9]), np.array([0.0002, 2.0, 0.0])
+    layout = losses_figure(forced, free, ["a", "b", "c"], 0, 8.0).to_dict()["layout"]
+    assert layout["yaxis"]["type"] == "log" and "(log scale)" in layout["yaxis"]["title"]["text"]
+    assert list(layout["yaxis"]["range"]) == [pytest.approx(-5), pytest.approx(np.log10(80))]
+    assert layout["annotations"][0]["y"] == pytest.approx(np.log10(8.0)) and layout["shapes"][0]["y0"] == 8
+    assert list(layout["xaxis"]["range"]) == [-0.5, 2.5]  # also of a token that has no bar
+    linear = losses_figure(np.array([1.0, 2.0]), np.array([1.0]), ["a", "b"], 0, 4.0).to_dict()["layout"]
+    assert "type" not in linear["yaxis"] and "log" not in linear["yaxis"]["title"]["text"]
 
 
 def test_the_step_is_marked_on_both_lines() -> None:

@@ -80,6 +80,16 @@ def test_a_beam_step_says_the_sum_behind_each_score() -> None:
     assert choice.rows[0].cells[2].said == "−2 ÷ 3 ^ 0.5 = −1.155"  # type: ignore[union-attr]
 
 
+def test_the_bars_of_a_beam_step_are_its_scores_and_the_best_one_is_the_longest() -> None:
+    candidates = tuple(Candidate(0, i, score, score, score, "kept") for i, score in enumerate((-0.0001, -6.0, -11.0, -np.inf)))
+    rows = searched((BeamStep(((),), candidates),), 0, Beam(num_beams=4), (0,), name, eos_id=9).rows
+    ends = [row.cells[2].end for row in rows]  # type: ignore[union-attr]
+    assert ends[0] == 1 and ends[1] == pytest.approx(0.05 + 0.95 * 5 / 10.9999) and ends[2] == 0.05 and ends[3] == 0
+    assert not any(cell.end for row in rows for cell in row.cells[:2])  # type: ignore[union-attr]
+    equal = searched((BeamStep(((),), candidates[:1]),), 0, Beam(num_beams=4), (0,), name, eos_id=9).rows
+    assert equal[0].cells[2].end == 1  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("logits", [[19.2, 10.7, 3.0], [16.3, 2.0, 1.0], [0.0, 0.0, 0.0], [4.0, 2.0, -7.0], [700.0, 0.0, -700.0]])
 def test_the_quotient_of_a_bar_is_right_as_it_is_written(logits: list[float]) -> None:
     """Not e^0 ÷ 1 = 0.9998: the divisor has the digits that it takes, and what is less than all is not written as 1."""

@@ -1,11 +1,14 @@
 """The growing cache: its rows are those of a whole run, and both ways of reading say the same."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.model.small import small
 from tests.tolerances import FLOAT
-from viz_core.generation.growing import measure_growth
+from viz_core.generation import growing
+from viz_core.generation.growing import PASSES, measure_growth, measure_times
 from viz_core.problems import Problem
 from viz_core.run import build, run
 
@@ -22,8 +25,31 @@ def test_its_rows_are_those_of_a_run(architecture: str) -> None:
     for layer in range(c.n_decoder_layers):
         for name, rows in (("k", found.keys), ("v", found.values)):
             np.testing.assert_allclose(rows[layer], capture[f"decoder.layers.{layer}.self_attn.{name}"][0], atol=FLOAT)
-    assert found.cached.shape == found.anew.shape == found.differences.shape == (len(TEXT),)
-    assert found.differences.max() < 1e-5 and (found.cached > 0).all() and (found.anew > 0).all()
+    assert found.differences.shape == (len(TEXT),) and found.differences.max() < 1e-5
+
+
+def test_a_time_is_the_median_of_several_passes_and_the_first_pass_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, passes = build(small(architecture="decoder-only"), 3), list[int]()
+    real = growing._read_twice
+
+    def timed(*args: Any) -> Any:
+        passes.append(len(passes))
+        slow = 1000.0 if passes[-1] in (0, 3) else 0.0  # the machine is busy meanwhile
+        times = [slow + passes[-1] + step for step in range(len(TEXT))]
+        return times, [2 * x for x in times], *real(*args)[2:]
+
+    monkeypatch.setattr(growing, "_read_twice", timed)
+    found = measure_times(model, TEXT)
+    assert len(passes) == PASSES + 1 and PASSES % 2
+    counted = sorted(x + (1000.0 if x == 3 else 0.0) for x in range(1, PASSES + 1))
+    assert found.cached.tolist() == [counted[PASSES // 2] + step for step in range(len(TEXT))]
+    assert found.anew.tolist() == (2 * found.cached).tolist() and not found.cached.flags.writeable
+
+
+def test_times_are_positive() -> None:
+    c = small()
+    found = measure_times(build(c, 3), TEXT, SOURCE)
+    assert found.cached.shape == found.anew.shape == (len(TEXT),) and (found.cached > 0).all() and (found.anew > 0).all()
 
 
 def test_without_a_causal_mask_nothing_can_be_kept() -> None:

@@ -1,6 +1,7 @@
 """The Attention page without a browser: what is on it is the run's, and no setup breaks it."""
 
 import json
+import re
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -11,13 +12,29 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.tolerances import FLOAT
-from tests.ui.helpers import TINY, Open, canvas_headers, components, open_page, panels, sound, typed, widget, widgets, words
-from viz_core.analysis.attention import AttentionKind, chain
+from tests.ui.helpers import (
+    TINY,
+    Open,
+    canvas_headers,
+    components,
+    link,
+    open_page,
+    panels,
+    sound,
+    typed,
+    widget,
+    widgets,
+    words,
+)
+from viz_core.analysis.attention import AttentionKind, chain, module
+from viz_core.experiments.ablation import Ablation, ablated_run
+from viz_core.figures.attention import KIND_TITLES
 from viz_core.formats import rounded
+from viz_core.generate import write
 from viz_core.presets import PRESETS
-from viz_core.run import run
+from viz_core.run import prepare, run, trace
 from viz_core.ui.components import lines, profiles
-from viz_core.ui.pages.attention import page
+from viz_core.ui.pages.attention import ablation, page
 from viz_core.ui.pages.attention.focus import with_head
 from viz_core.ui.pages.attention.word_swap import find_swap
 from viz_core.ui.shell import PAGES
@@ -239,14 +256,69 @@ def test_heads_overlaid_are_in_the_link(open_at: Open) -> None:
 
 
 def test_an_ablation_says_what_changed_and_leaves_the_intact_run(open_at: Open) -> None:
-    at = open_at(TINY, att_more="break")
+    at = open_at(TINY, att_more="break", att_off="none")
     assert "Nothing is changed" in words(at) and list(panels(at)) == ["Intact: weights"]
     widget(at, "att_off_here").click().run()
     sound(at)
     assert at.session_state["lab_setup"].view("att_off") == ("cross.1.0",)
-    assert list(panels(at)) == ["Intact: weights", "Ablated: weights", "Ablated − intact: last hidden states"]
-    assert "both pictures are equal" in words(at)  # its own weights stay, so no difference is drawn
-    assert "changed by **" in words(at) and "most likely next word" in words(at)
+    assert list(panels(at)) == ["Intact and ablated: weights", "Ablated − intact: last hidden states"]
+    assert "not its weights, which are equal in both runs" in words(at)  # so they are drawn once
+    assert "changed by **" in words(at) and "Before: " in words(at) and "After: " in words(at)
+
+
+def test_the_ablation_opens_with_the_head_without_which_most_words_change(open_at: Open) -> None:
+    at = open_at(weights="translator", att_more="break")
+    found = re.search(r"Switched off: (.+?), layer (\d), head (\d).+ Of all 72 heads.+ this one changes most words", words(at))
+    assert found is not None and not at.session_state["lab_setup"].view("att_off")
+    card, setup = catalogue()["translator"], at.session_state["lab_setup"]
+    model = card.load()
+    (written,) = write(model, [setup.source], card.tokenizers(), most=64)
+    batch = prepare(card.config, [setup.source], [written.sentence], card.tokenizers())
+    intact = trace(model, batch)["logits"][0].argmax(axis=-1)
+    changed = {}
+    for kind in KIND_TITLES:
+        for layer, head in np.ndindex(3, 8):
+            alone = ablated_run(model, batch, Ablation(frozenset({(module(kind, layer), head)})))
+            changed[KIND_TITLES[kind], layer, head] = int((alone["logits"][0].argmax(axis=-1) != intact).sum())
+    chosen = changed[found[1], int(found[2]), int(found[3])]
+    assert chosen == max(changed.values()) > 0 and f"**{chosen} of 11 words changed**" in words(at)
+    before, after = (re.search(rf"{title}: (.+)", words(at)) for title in ("Before", "After"))
+    assert before and after and before[1].count("**") == 2 * chosen == after[1].count("**") - 2
+
+
+def test_no_head_that_somebody_chose_is_overruled(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*args: object) -> None:
+        raise AssertionError("nothing is measured where somebody has chosen")
+
+    monkeypatch.setattr("viz_core.experiments.ablation.ablate_each", never)
+    chosen = {"Encoder self-attention, layer 0, head 1": {"att_off": "encoder.0.1"},
+              "Decoder self-attention, layer 1, head 1": {"att_kind": "decoder", "att_layer": "1", "attn_head": "1"}}
+    for name, asked in chosen.items():
+        assert f"Switched off: {name}." in words(open_at(TINY, att_more="break", **asked))
+    for asked in ({"att_off": "none"}, {"att_temperature": "2"}, {"att_unscaled": "on"}):
+        assert "Switched off" not in words(open_at(TINY, att_more="break", **asked))
+    for section in ("none", "table", "rollout"):
+        open_at(TINY, att_more=section)
+
+
+def test_what_the_page_has_chosen_stays_while_something_else_is_changed(open_at: Open) -> None:
+    at = open_at(TINY, att_more="break")
+    (proposed,) = widget(at, "att_off").value
+    sound(widget(at, "att_temperature").set_value(2.0).run())
+    assert link(at)["att_off"] == proposed and link(at)["att_temperature"] == "2"
+    sound(widget(at, "att_off").set_value([]).run())
+    assert link(at)["att_off"] == "none" and "The scores are changed in every head" in words(at)
+    at = open_at(TINY, att_more="break")
+    sound(widget(at, "att_drawn").set_value("encoder.0.1").run())
+    assert link(at)["att_off"] == proposed
+
+
+def test_finding_the_head_takes_no_longer_than_somebody_waits(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ablation, "MOST_UNREQUESTED", 0.0)
+    at = open_at(TINY, att_more="break", seed="91")
+    assert "Nothing is changed yet" in words(at) and widget(at, "att_find").label.startswith("Find the head")
+    sound(widget(at, "att_find").click().run())
+    assert "Switched off: " in words(at) and not widgets(at, "att_find")
 
 
 def test_in_the_ablation_another_head_is_drawn_on_request(open_at: Open) -> None:
@@ -256,12 +328,14 @@ def test_in_the_ablation_another_head_is_drawn_on_request(open_at: Open) -> None
     now = at.session_state["lab_setup"]
     assert (now.view("att_kind"), now.view("att_layer"), now.attn_head) == ("encoder", 0, 1)
     capture = run(now.config, [now.source], [now.target], seed=0, device="cpu")
-    np.testing.assert_allclose(panels(at)["Intact: weights"], capture["encoder.layers.0.self_attn.weights"][0, 1], atol=FLOAT)
+    drawn = panels(at)["Intact and ablated: weights"]  # what is switched off, cross-attention, comes later
+    np.testing.assert_allclose(drawn, capture["encoder.layers.0.self_attn.weights"][0, 1], atol=FLOAT)
 
 
 def test_where_weights_move_the_difference_is_drawn(open_at: Open) -> None:
     at = open_at(TINY, att_more="break", att_off="encoder.0.0")
-    assert list(panels(at))[:3] == ["Intact: weights", "Ablated: weights", "Ablated − Intact"] and "both pictures" not in words(at)
+    assert list(panels(at))[:3] == ["Intact: weights", "Ablated: weights", "Ablated − Intact"]
+    assert "equal in both runs" not in words(at)
     at = open_at(TINY, att_more="break", att_off="cross.1.0", att_kind="encoder")
     assert "Nothing that is changed feeds into its weights" in words(at) and "Ablated − Intact" not in panels(at)
 

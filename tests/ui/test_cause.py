@@ -1,6 +1,7 @@
 """The page on cause and effect: both runs, the question, the maps, and what a click on a cell does to every page."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -232,6 +233,56 @@ def test_a_single_word_is_changed_for_one_of_the_vocabulary(open_at: Open) -> No
 def test_any_typed_text_is_data(open_at: Open) -> None:
     at = open_at(**PAIR, cause_word="<b>*&$x$", cause_other="\u202e:smile:")
     sound(widget(at, "cause_typed").set_value("𝔘 <script> $x$ \x00 ‮").run())
+
+
+DOG = {"weights": "translator", "source": "When I was a child I had a dog"}
+
+
+def test_the_change_that_is_proposed_changes_a_word_of_the_text(open_at: Open) -> None:
+    """The first change on offer, child → wife, leaves the translation as it is."""
+    at = open_at(**DOG)
+    said = re.search("The clean run writes (.+?), the changed one (.+?)[.]", words(at))
+    assert said is not None and said[1] != said[2]
+    assert widget(at, "cause_typed").value == "When I was a child I had a cat"
+
+
+@pytest.mark.parametrize(("direction", "said"), [("denoise", "What best brings the clean logits back"),
+                                                 ("noise", "What changes the logits most")])
+def test_a_change_without_an_effect_on_the_text_is_called_one(open_at: Open, direction: str, said: str) -> None:
+    kid, kept = DOG | {"source": DOG["source"].replace("child", "kid")}, DOG
+    if direction == "noise":
+        kid, kept = kept, kid
+    shown = words(open_at(**kid, kept=packed(from_link(kept)[0]), cause_direction=direction))
+    assert "Both runs write ` 小时候 ` (in childhood) here, and they write the same words everywhere else" in shown
+    assert "The clean run writes" not in shown and said in shown and "answer back" not in shown
+
+
+def test_where_both_write_the_same_word_a_place_is_named_where_they_differ(open_at: Open) -> None:
+    shown = words(open_at(**DOG, cause_at="3"))
+    assert "Both runs write ` 有 ` (have) here." in shown and "They first differ after ` 只 ` (only), where the clean run" in shown
+    assert "The clean run writes" not in shown
+
+
+def test_what_is_written_alike_is_said_before_anything_is_measured(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "MOST_UNREQUESTED", 0.0)
+    at = open_at(**DOG | {"source": "When I was a kid I had a dog"}, kept=packed(from_link(DOG)[0]), cause_part="sublayers")
+    assert not panels(at) and "they write the same words everywhere else" in words(at) and widget(at, "cause_typed")
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_the_changed_sentence_stands_beside_the_picture(open_at: Open, section: str) -> None:
+    at = open_at(**PAIR, cause_section=section)
+    (rail,) = [block for block in blocks(at) if getattr(block.proto, "id", "").endswith("lab_rail")]
+    assert widget(rail, "cause_typed").value == widget(rail, "cause_changed").value != PAIR["source"]
+
+
+def blocks(at: AppTest) -> Iterator[Any]:
+    """All containers of the page."""
+    todo = [at.main]
+    while todo:
+        block = todo.pop()
+        yield block
+        todo += [child for child in block.children.values() if hasattr(child, "children")]
 
 
 def test_the_sum_of_the_parts_is_the_logit(open_at: Open) -> None:

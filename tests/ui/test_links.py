@@ -244,7 +244,7 @@ SESSION_ONLY = {  # what a session keeps under a key of its own, and why it is i
     "norm_asked": "work that one asks for",
     "shapes_seen": "the size that a change is compared with: marks are the link's",
     "mask_example": "a button that was clicked",
-    "cause_asked": "work that one asks for",
+    "cause_asked": "work that one asks for", "att_asked": "work that one asks for",
     "cause_grammar": "work that one asks for",
     "train_problem": "why the last click came to nothing",
     "train_goes": "the page's clock",

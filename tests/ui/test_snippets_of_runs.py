@@ -29,7 +29,7 @@ STATES: list[tuple[str, dict[str, str]]] = [
         {"write_strategy": "beam", "write_layer": "0"}, {"write_section": "branch", "write_overlay": "beam,sampling"},
         {"write_section": "branch", "write_branches": "g.1.7,b2.2.9,1.3.8"},
         {"write_section": "forcing", "write_true": "<s> a 狗", "write_slip": "2"},
-        {"write_section": "cache", "write_cost": "flops"},
+        {"write_section": "cache", "write_cost": "time"}, {"write_section": "cache"},
     ) for state in (TINY | {"item": "1"}, IDS, DOG | {"item": "1"}, {"weights": "english", "target": "the dog saw $x$"},
                     DOG | {"n_encoder_layers": "1", "target": "狗"})),
     *(("cause", state | section) for section in (

@@ -73,8 +73,8 @@ def test_beam_shows_kept_and_cut_texts(open_writing: Open) -> None:
     rows = chosen(at)["rows"]
     fates = [row["cells"][3]["text"] for row in rows]
     assert len(rows) == 6 and fates.count("kept") == 3 and "dropped" in fates
-    sums = [float(row["cells"][1]["text"].replace("−", "-")) for row in rows]
-    assert sums == sorted(sums, reverse=True)
+    sums, bars = [float(row["cells"][1]["text"].replace("−", "-")) for row in rows], [row["cells"][2]["end"] for row in rows]
+    assert sums == sorted(sums, reverse=True) and bars == sorted(bars, reverse=True) and bars[0] == 1 > bars[-1] > 0
 
 
 def test_steps_are_the_links(open_writing: Open) -> None:
@@ -251,8 +251,12 @@ def test_branches_that_cannot_be_read_are_named(open_writing: Open, written: str
 def test_both_losses_of_each_token(open_writing: Open) -> None:
     at = open_writing(**OWN, write_section="forcing")
     forced, free = charts(at)[0]["data"]
-    assert np.argmax(np.abs(numbers(free["y"]) - numbers(forced["y"])[: len(free["y"])]) > 1e-7) == 2  # it slips at the second
-    assert "They part at token 2" in words(at) and "made to slip at token 2" in words(at)
+    assert np.argmax(np.abs(numbers(free["y"]) - numbers(forced["y"])[: len(free["y"])]) > 1e-7) == 3  # it slips at the third
+    assert "They part at token 3" in words(at) and "made to slip at token 3" in words(at)
+    layout = charts(at)[0]["layout"]
+    low, high = layout["yaxis"]["range"]
+    seen = (np.log10(numbers(forced["y"])) - low) / (high - low)  # the part of the axis that each bar covers
+    assert layout["yaxis"]["type"] == "log" and (seen > 0.1).sum() >= 5 and low >= -5
     sound(widget(at, "write_slip").set_value(0).run())
     assert "They never part" in words(at) and link(at)["write_slip"] == "0"
     sound(widget(at, "write_true").set_value("动物 没有 街道").run())
@@ -273,8 +277,24 @@ def test_a_step_appends_one_row_to_k_and_v(open_writing: Open) -> None:
     before = next(h for h in canvas_headers(open_writing(**OWN, write_section="cache")) if "panels" in h)
     assert [(p["low"], p["high"]) for p in before["panels"]] == [(p["low"], p["high"]) for p in sent["panels"]]
     assert re.search("This step reads “.+” and writes “.+”:", words(at)) and "differ by at most" in words(at)
-    sound(widget(at, "write_cost").set_value("flops").run())
-    assert link(at)["write_cost"] == "flops"
+
+
+def test_the_cache_is_told_in_flops_and_its_times_are_medians_that_are_asked_for(open_writing: Open) -> None:
+    at = open_writing(**OWN, write_section="cache")
+    first, last = (_flops(words(open_writing(**OWN, write_section="cache", write_step=step))) for step in ("0", "63"))
+    assert first[0] < first[1] < last[1] and first[0] < last[0] < 1.2 * first[0]
+    assert " ms with the cache" not in words(at)  # nothing is timed unless somebody asks
+    sound(widget(at, "write_cost").set_value("time").run())
+    assert link(at)["write_cost"] == "time" and "The time of a step is the median of 9 runs" in words(at)
+
+
+def _flops(said: str) -> tuple[int, int]:
+    """With the cache and without."""
+    found = re.search("it takes ([0-9,]+) FLOPs with the cache and ([0-9,]+) without, ([0-9.]+) times as many", said)
+    assert found is not None
+    cached, anew = (int(n.replace(",", "")) for n in found.groups()[:2])
+    assert float(found[3]) == pytest.approx(anew / cached, rel=0.05)
+    return cached, anew
 
 
 def test_each_word_of_the_other_language_has_its_meaning(open_writing: Open) -> None:

@@ -5,18 +5,21 @@ parameters and the intact run stay as they are.
 """
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from viz_core.capture import Capture
-from viz_core.config import TransformerConfig
+from viz_core.config import Side, TransformerConfig
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
-from viz_core.tracing import Edit
+from viz_core.tracing import Edit, Tracer
 
 Head = tuple[str, int]  # path of an attention, such as "decoder.layers.1.cross_attn", and a head of it
+MOST_NUMBERS = 2**22  # of the largest tensor of a batch of ablated runs
 KEPT = ("ids.*", "masks.*", "*.weights", "*.final_norm.out", "*.norm_ffn.out", "*.resid_post", "*.embed", "logits", "probs", "loss")
 
 
@@ -61,3 +64,77 @@ def edit(ablation: Ablation, config: TransformerConfig) -> Edit:
 def ablated_run(model: Transformer, batch: Batch, ablation: Ablation, seed: int = 0) -> Capture:
     """The ablated run: attention weights, the output of each layer, and predictions."""
     return trace(model, batch, seed=seed, keep=KEPT, tap=edit(ablation, model.config))
+
+
+# ---------------------------------------------------------------- which head matters
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AblatedHeads:
+    """What becomes of one sentence when each of `heads` is switched off by itself, [N] each; arrays are read-only.
+
+    changed: after how many tokens another next word is the likeliest; 0 for a model without a vocabulary head. shift: how far
+    the predictions move, the mean over tokens of KL(intact ‖ ablated) in nats; without a vocabulary head, how far the last hidden
+    states move, as a share of their length.
+    """
+
+    heads: tuple[Head, ...]
+    changed: np.ndarray
+    shift: np.ndarray
+
+    @property
+    def most(self) -> int:
+        """The number of the head without which most words change; among equals, the predictions move most."""
+        return max(range(len(self.heads)), key=lambda i: (self.changed[i], self.shift[i]))
+
+
+@torch.inference_mode()
+def ablate_each(model: Transformer, capture: Capture, heads: Sequence[Head], item: int = 0) -> AblatedHeads:
+    """Run one sentence of a capture once for each head, with that head alone switched off, many runs in one batch.
+
+    model: that of the capture. `ValueError` if `heads` is empty.
+    """
+    if not heads:
+        raise ValueError("heads is empty; name at least one head.")
+    config, device = model.config, next(model.parameters()).device
+    ids = {side: torch.tensor([capture.ids(side, item)], device=device) for side in config.sides}  # [1, T]
+    intact = model(ids.get("source"), ids.get("target"))
+    changed, shift = list[int](), list[float]()
+    for some in _batches(config, {side: x.shape[1] for side, x in ids.items()}, heads):
+        rows = {side: x.expand(len(some), -1) for side, x in ids.items()}  # [N, T]
+        out = model(rows.get("source"), rows.get("target"), tap=Tracer(keep=(), edit=_one_off(some)))
+        if out.logits is None:
+            moved = (out.hidden - intact.hidden).norm(dim=-1) / intact.hidden.norm(dim=-1)  # [N, T]
+            shift += moved.mean(dim=-1).tolist()
+            changed += [0] * len(some)
+            continue
+        before, after = (x.double().log_softmax(dim=-1) for x in (intact.logits, out.logits))  # [1, T, W], [N, T, W]
+        shift += (before.exp() * (before - after)).nansum(dim=-1).mean(dim=-1).tolist()
+        changed += (before.argmax(dim=-1) != after.argmax(dim=-1)).sum(dim=-1).tolist()
+    arrays = np.array(changed), np.array(shift)
+    for array in arrays:
+        array.flags.writeable = False
+    return AblatedHeads(tuple(heads), *arrays)
+
+
+def _batches(config: TransformerConfig, lengths: dict[Side, int], heads: Sequence[Head]) -> Iterator[Sequence[Head]]:
+    """The heads in batches of as many runs as fit into MOST_NUMBERS."""
+    longest = max(lengths.values())
+    words = lengths[config.output_side] * config.output_vocab_size if config.has_head else 0
+    most = max(1, MOST_NUMBERS // max(words, longest * max(config.ff_width, config.d_model, config.n_heads * longest)))
+    for i in range(0, len(heads), most):
+        yield heads[i : i + most]
+
+
+def _one_off(heads: Sequence[Head]) -> Edit:
+    """A tap that sets z of one head to 0 in each row of a batch."""
+
+    def tap(name: str, x: Tensor) -> Tensor:
+        path, _, leaf = name.rpartition(".")
+        if leaf != "z" or not (at := [(row, head) for row, (own, head) in enumerate(heads) if own == path]):
+            return x
+        is_off = torch.zeros(x.shape[:2], dtype=torch.bool, device=x.device)  # [N, H]
+        is_off[tuple(zip(*at, strict=True))] = True
+        return x.masked_fill(is_off[..., None, None], 0.0)  # [N, H, T, V]
+
+    return tap

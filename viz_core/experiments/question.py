@@ -44,7 +44,7 @@ def proposed_question(
     for place, other_at in _partners(clean, changed, item, changed_item):
         if at not in (None, place):
             continue
-        a, b = clean["logits"][item, place].astype(np.float64), changed["logits"][changed_item, other_at].astype(np.float64)  # [W]
+        a, b = _logits(clean, item, place), _logits(changed, changed_item, other_at)
         if not (np.isfinite(a).all() and np.isfinite(b).all()) or len(a) < 2:
             continue
         word, other = int(a.argmax()), int(b.argmax())
@@ -59,6 +59,29 @@ def proposed_question(
         if abs(before - after) > largest:
             best, largest = Question(word, other, place), abs(before - after)
     return best
+
+
+def first_difference(clean: Capture, changed: Capture, item: int = 0, changed_item: int = 0) -> tuple[int, int, int] | None:
+    """The first place of the clean run's output side where the likeliest next words differ, and the word of each run, ids.
+
+    None where both runs write the same word at every place that both have. Both have to read the same target, as for
+    `proposed_question`, which asks about this place.
+    """
+    found = proposed_question(clean, changed, item, changed_item)
+    if found is None:
+        return None
+    words = likeliest_words(clean, changed, found.at, item, changed_item)
+    return (found.at, *words) if words[0] != words[1] else None
+
+
+def likeliest_words(clean: Capture, changed: Capture, at: int, item: int = 0, changed_item: int = 0) -> tuple[int, int]:
+    """The id of the likeliest next word of each run at a place that both have; at: as the clean run counts it."""
+    there = dict(_partners(clean, changed, item, changed_item))[at]
+    return int(_logits(clean, item, at).argmax()), int(_logits(changed, changed_item, there).argmax())
+
+
+def _logits(run: Capture, item: int, place: int) -> np.ndarray:
+    return run["logits"][item, place].astype(np.float64)  # [W]
 
 
 def _partners(clean: Capture, changed: Capture, item: int, changed_item: int) -> list[tuple[int, int]]:

@@ -88,12 +88,14 @@ def head_of_two(
 def ablated_head(
     capture: Capture, ablated: Capture | None, kind: AttentionKind, layer: int, head: int, item: int, colour: Colour = "largest"
 ) -> list[Panel]:
-    """The weights of one head in the intact and in the ablated run, and their difference if there is one."""
+    """The weights of one head in the intact and in the ablated run, and their difference; one panel where there is none."""
     both, intact = (_("Intact"), _("Ablated")), head_panel(capture, kind, layer, head, item, "weights", colour)
     if ablated is None:
         return [replace(intact, title=f"{both[0]}: {intact.title}")]
     drawn = compared(intact, head_panel(ablated, kind, layer, head, item, "weights", colour), both)
-    return drawn if np.nan_to_num(drawn[2].values).any() else drawn[:2]
+    if np.nan_to_num(drawn[2].values).any():
+        return drawn
+    return [replace(intact, title=_("Intact and ablated: weights"))]
 
 
 def ablated_hidden(capture: Capture, ablated: Capture, item: int) -> Panel:

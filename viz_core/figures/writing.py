@@ -23,6 +23,7 @@ from viz_core.text import visible
 
 MOST_ROWS = 10  # candidates that are drawn; the others are one row together
 DIGITS = range(4, 13)  # of the numbers of a quotient
+SHORTEST = 0.05  # of the column: the bar of the worst candidate of a beam step
 MOST_KEPT = 3  # words of a beam's text in front of its candidate
 Name = Callable[[int], str]
 Look = Literal["", "cut", "chosen", "others"]
@@ -267,22 +268,23 @@ def _part(start: float, end: float, found: Drawn, i: int) -> Bar:
 
 def searched(steps: Sequence[Search], at: int, beam: Widths, chosen: Sequence[int], name: Name, eos_id: int) -> Choice:
     """Step `at` of a beam search, from 0: every candidate that was looked at. chosen: the ids of the text that the search chose
-    in the end, whose candidate is marked."""
+    in the end, whose candidate is marked.
+
+    Only the score has bars: it orders the candidates, the best one has the longest bar.
+    """
     step, length, last = steps[at], at + 1, at == len(steps) - 1
-    totals = [c.total for c in step.candidates]
-    scores, logprobs = [c.score for c in step.candidates], [c.logprob for c in step.candidates]
-    reaches = [_reach(np.array(values)) for values in (logprobs, totals, scores)]
+    scores = np.array([c.score for c in step.candidates])
     rows = []
     for c in step.candidates:
         text = (*step.beams[c.parent], c.token)
         mine = text == tuple(chosen[: len(text)])
         before = c.total - c.logprob
         rows.append(Row(_beam_label(text, name), "chosen" if mine else "cut" if c.fate == "cut" else "", (
-            _bar(c.logprob, *reaches[0], _("ln {p} = {logprob}", p=f"{np.exp(c.logprob):.4g}", logprob=_number(c.logprob))),
-            _bar(c.total, *reaches[1], _("{before} + {logprob} = {total}", before=_number(before), logprob=_number(c.logprob),
-                                         total=_number(c.total))),
-            _bar(c.score, *reaches[2], _("{total} ÷ {length} ^ {penalty} = {score}", total=_number(c.total), length=length,
-                                         penalty=minus(f"{beam.length_penalty:g}"), score=_number(c.score))),
+            _plain(c.logprob, _("ln {p} = {logprob}", p=f"{np.exp(c.logprob):.4g}", logprob=_number(c.logprob))),
+            _plain(c.total, _("{before} + {logprob} = {total}", before=_number(before), logprob=_number(c.logprob),
+                              total=_number(c.total))),
+            _ranked(c.score, scores, _("{total} ÷ {length} ^ {penalty} = {score}", total=_number(c.total), length=length,
+                                       penalty=minus(f"{beam.length_penalty:g}"), score=_number(c.score))),
             Bar(_fate(c, eos_id), 0, 0, _fate_words(c, eos_id, beam, last)),
         )))
     columns = (
@@ -331,6 +333,20 @@ def _bar(value: float, low: float, high: float, said: str) -> Bar:
     wide = (high - low) or 1.0
     zero, at = -low / wide, (float(np.clip(value, low, high)) - low) / wide
     return Bar(_number(value), min(zero, at), max(zero, at), said, float(value))
+
+
+def _plain(value: float, said: str) -> Bar:
+    """A number without a bar."""
+    return Bar(_number(value), 0.0, 0.0, said, float(value))
+
+
+def _ranked(value: float, values: np.ndarray, said: str) -> Bar:
+    """A number whose bar is the longer the larger it is: from SHORTEST for the smallest of `values` to the whole column for the
+    largest; none for −∞."""
+    finite = values[np.isfinite(values)]
+    low, high = float(finite.min()), float(finite.max())
+    part = 1.0 if high == low else (value - low) / (high - low)
+    return Bar(_number(value), 0.0, SHORTEST + (1 - SHORTEST) * part if np.isfinite(value) else 0.0, said, float(value))
 
 
 def _share(p: float, most: float, said: str) -> Bar:

@@ -79,12 +79,13 @@ def compare_with_slip(
 ) -> Slipped:
     """`compare_forcing`, where the free model writes its second choice at the place `slip`, from 0.
 
-    None: at the second place, unless the model goes wrong by itself or there are only two labels; −1: nowhere.
+    None: where it is least sure of the label, before the last one, unless it goes wrong by itself or there are only two labels;
+    −1: nowhere.
     """
     forcing = compare_forcing(model, start, labels, source, eos_id=eos_id)
     at = slip
     if at is None:
-        at = 1 if forcing.parts_at is None and len(labels) > 2 else -1
+        at = int(forcing.forced[:-1].argmax()) if forcing.parts_at is None and len(labels) > 2 else -1
     if not 0 <= at < len(forcing.written):
         return Slipped(forcing, None, forcing.written, forcing.free, forcing.parts_at)
     alone = write_trail(model, start, source, eos_id=eos_id, max_new_tokens=len(labels))

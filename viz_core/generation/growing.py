@@ -1,4 +1,4 @@
-"""One text written with the key-value cache and without: the keys and values that each step adds, its time, and the difference."""
+"""One text read with the key-value cache and without: the keys and values that each step adds, the difference, and the times."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from viz_core.generation.readers import Context, next_logits, read_source
 from viz_core.model.transformer import Transformer
 
 T = TypeVar("T")
-PASSES = 3  # over the text; of each step the shortest time counts
+PASSES = 9  # over the text that are measured, behind one that is not; of each step the median counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,15 +23,20 @@ class Growth:
     """The cache as it was filled, one word at a time, and the same words computed anew at each step; arrays are read-only.
 
     keys [L, H, t, K] and values [L, H, t, V]: the rows of self-attention after the last word; a step adds one row to each head of
-    each layer, and the earlier rows stay. cached, anew [t]: milliseconds of the step that reads each word, with the cache and
-    without. differences [t]: the largest difference between the two ways' logits.
+    each layer, and the earlier rows stay. differences [t]: the largest difference between the two ways' logits.
     """
 
     keys: np.ndarray
     values: np.ndarray
+    differences: np.ndarray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepTimes:
+    """Milliseconds of the step that reads each word [t], with the cache and without: medians of PASSES runs; read-only."""
+
     cached: np.ndarray
     anew: np.ndarray
-    differences: np.ndarray
 
 
 @torch.inference_mode()
@@ -41,16 +46,29 @@ def measure_growth(model: Transformer, ids: Sequence[int], source: Sequence[int]
     source: the ids that an encoder reads, once for all steps and both ways. `Problem`, a `ValueError`, where the config makes a
     cache impossible.
     """
-    row = _row(model, ids)  # [1, t]
-    context = read_source(model, _row(model, source), row) if source is not None and model.config.has_encoder else None
-    passes = [_read_twice(model, row, context) for __ in range(PASSES)]
-    cache, differences = passes[0][2:]
-    cached, anew = np.min([p[0] for p in passes], axis=0), np.min([p[1] for p in passes], axis=0)  # [t]: being busy only adds
+    __, __, cache, differences = _read_twice(model, *_read(model, ids, source))
     keys, values = (torch.cat([getattr(own, name) for own in cache.own]).cpu().numpy() for name in ("k", "v"))
-    arrays = keys, values, cached, anew, np.array(differences)
+    return Growth(*_frozen(keys, values, np.array(differences)))
+
+
+@torch.inference_mode()
+def measure_times(model: Transformer, ids: Sequence[int], source: Sequence[int] | None = None) -> StepTimes:
+    """The time of each step of `measure_growth`, in both ways. The first pass over the text is not counted: it warms up."""
+    row, context = _read(model, ids, source)
+    passes = [_read_twice(model, row, context)[:2] for __ in range(PASSES + 1)][1:]
+    return StepTimes(*_frozen(*np.median(passes, axis=0)))  # of [passes, 2, t]
+
+
+def _read(model: Transformer, ids: Sequence[int], source: Sequence[int] | None) -> tuple[Tensor, Context | None]:
+    """The text as a row [1, t], and what the decoder reads of the source."""
+    row = _row(model, ids)
+    return row, read_source(model, _row(model, source), row) if source is not None and model.config.has_encoder else None
+
+
+def _frozen(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     for array in arrays:
         array.flags.writeable = False
-    return Growth(*arrays)
+    return arrays
 
 
 def _read_twice(model: Transformer, row: Tensor, context: Context | None) -> tuple[list[float], list[float], Cache, list[float]]:

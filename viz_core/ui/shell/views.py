@@ -276,7 +276,7 @@ VIEWS: tuple[View, ...] = (
     View("att_heads", (), ("none", *range(64)), many=True),  # those overlaid in the lines; not said: the one in focus
     View("att_more", "none", ("none", "table", "rollout", "break")),
     View("att_after", -1, range(-1, 256)),
-    View("att_off", (), ATTENTION_HEADS, many=True),
+    View("att_off", (), ("none", *ATTENTION_HEADS), many=True),  # not said, and nothing else changed: the page chooses
     View("att_unscaled", False, (False, True)),
     View("att_temperature", 1.0, (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)),
     # Cause and effect
@@ -311,7 +311,7 @@ VIEWS: tuple[View, ...] = (
     View("write_true", ""),  # the true sentence; "": that of the run
     View("write_slip", -1, range(-1, 64)),  # where the model is made to slip; 0: nowhere; -1: the page chooses
     View("write_head", 0, range(256 * 16)),
-    View("write_cost", "time", ("time", "flops")),
+    View("write_cost", "flops", ("flops", "time")),
     View("train_section", "run", ("run", "experiments")),
     View("train_job", ""),  # the number of a training that this server knows
     View("train_task", "reverse", TRAINING_TASKS),

@@ -1,6 +1,7 @@
 """Ablation: switch off heads, leave out the scale, or change the temperature, and compare with the intact run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,20 +13,28 @@ from viz_core.analysis.rows import row_labels
 from viz_core.analysis.summary import predictions
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.figures.attention import KIND_NAMES
+from viz_core.figures.attention import KIND_NAMES, head_name
 from viz_core.figures.two_attentions import ablated_head, ablated_hidden
 from viz_core.formats import rounded
 from viz_core.language import translate as _
+from viz_core.text import visible
 from viz_core.ui.components.glosses import labelled, named
 from viz_core.ui.components.heads import Focus
 from viz_core.ui.controls import data_table, numeric, picking
+from viz_core.ui.escape import escaped, token_code
 from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.focus import InFocus, choose_head
-from viz_core.ui.shell import Lab, below, look, picture, set_view, view, view_widget, widget, widget_value
+from viz_core.ui.shell import Lab, below, look, picture, set_view, touch, view, widget, widget_value
 from viz_core.ui.shell.setup import VIEW
+from viz_core.ui.shell.views import ATTENTION_HEADS
 
 if TYPE_CHECKING:
-    from viz_core.experiments.ablation import Ablation
+    from viz_core.experiments.ablation import AblatedHeads, Ablation
+
+UNRECORDED = 0.5  # of the time of a recorded run: a run in which a head is off records nothing, and many are one batch
+MOST_UNREQUESTED = 3.0  # seconds that a visitor waits without having asked
+REQUESTED = "att_asked"  # the session's key for what was asked for
+MOST_NAMED, MOST_WORDS = 4, 14  # heads, and words of a text, that are repeated above the picture
 
 
 def ablation(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
@@ -34,11 +43,16 @@ def ablation(lab: Lab, capture: Capture, available: Sequence[AttentionKind], foc
 
     layers = [(k, i) for k in available for i in range(n_layers(lab.config, k))]
     names = {f"{k}.{i}.{h}": (k, i, h) for k, i in layers for h in range(lab.config.n_heads)}
-    chosen = [n for n in view("att_off") if n in names]
+    chosen, measured = [n for n in view("att_off") if n in names], None
+    unscaled = view("att_unscaled") and lab.config.scale_scores
+    if not view("att_off") and not unscaled and view("att_temperature") == 1:
+        chosen, measured = _proposed(lab, capture, names, focus)
     off = frozenset((module(kind, layer), head) for kind, layer, head in (names[n] for n in chosen))
-    change = Ablation(off, view("att_unscaled") and lab.config.scale_scores, view("att_temperature"))
+    change = Ablation(off, unscaled, view("att_temperature"))
     ablated = None if change.nothing else _ablated(lab, change)
-    look(_what_to_look_at(capture, ablated, focus, (focus.path, focus.head) in off))
+    if ablated is not None and not _is_picked(lab):
+        focus = _worth_drawing(capture, ablated, layers, names[chosen[0]] if chosen else None, focus)
+    look(_what_to_look_at(lab, capture, ablated, focus, [names[n] for n in chosen], measured))
     with picture():
         drawn = ablated_head(capture, ablated, focus.kind, focus.layer, focus.head, focus.item, focus.colour)
         picking(drawn, "att_broken", fill=True, code=lambda: snippets.ablated(lab, change, focus))
@@ -47,6 +61,59 @@ def ablation(lab: Lab, capture: Capture, available: Sequence[AttentionKind], foc
     st.caption(_("Scores are divided by the temperature before every softmax. Below 1, weights become sharper; above 1, flatter."))
     if ablated is not None:
         _ablated_output(lab, capture, ablated, focus, change)
+
+
+def _is_picked(lab: Lab) -> bool:
+    """Whether a visitor or the link has picked the head in focus."""
+    return bool(view("att_kind")) or view("att_layer") >= 0 or lab.setup.attn_head > 0
+
+
+def _proposed(
+    lab: Lab, capture: Capture, names: Mapping[str, Focus], focus: InFocus
+) -> "tuple[list[str], AblatedHeads | None]":
+    """The head to switch off where nobody has said one: the picked one, or the one without which most changes, and what was
+    measured for that. None where measuring would take long, until somebody asks for it."""
+    from viz_core.experiments.ablation import ablate_each
+    from viz_core.ui.shell.cache import Shelf, cached_result
+
+    offered = [n for n in names if n in ATTENTION_HEADS]
+    if _is_picked(lab):
+        here = f"{focus.kind}.{focus.layer}.{focus.head}"
+        return [here] if here in offered else [], None
+    key, seconds = (lab.key(), focus.item), UNRECORDED * lab.cost()[0] / capture.n_sentences * len(offered)
+    shelf: Shelf[AblatedHeads] = Shelf("result ablated heads")
+    if seconds > MOST_UNREQUESTED and key not in shelf and st.session_state.get(REQUESTED) != key:
+        st.button(_("Find the head that changes the text most: about {seconds:,.0f} s", seconds=seconds), key="att_find",
+                  on_click=_request, args=(key,))
+        return [], None
+    heads = [(module(kind, layer), head) for kind, layer, head in (names[n] for n in offered)]
+    found = cached_result("ablated heads", key, lambda: ablate_each(lab.model(), capture, heads, focus.item), seconds,
+                          16 * len(heads))
+    return [offered[found.most]], found
+
+
+def _request(key: Hashable) -> None:
+    """Remember in this session that these runs are to be measured."""
+    touch()
+    st.session_state[REQUESTED] = key
+
+
+def _worth_drawing(
+    capture: Capture, ablated: Capture, layers: Sequence[tuple[AttentionKind, int]], off: Focus | None, focus: InFocus
+) -> InFocus:
+    """The head whose weights move most; where none moves, the first one that is switched off."""
+    moved = {(k, i): _moves(capture, ablated, module(k, i), focus.item) for k, i in layers}
+    kind, layer = max(moved, key=lambda place: float(moved[place].max()))
+    if not float(moved[kind, layer].max()):
+        return focus if off is None else replace(focus, kind=off[0], layer=off[1], head=off[2])
+    return replace(focus, kind=kind, layer=layer, head=int(moved[kind, layer].argmax()))
+
+
+def _moves(capture: Capture, ablated: Capture, path: str, item: int) -> np.ndarray:
+    """The largest change of a weight of each head of one attention, [H]; 0 where rounding may have made it."""
+    change, __ = difference(*(c[f"{path}.weights"][item] for c in (capture, ablated)))
+    largest: np.ndarray = np.nan_to_num(np.abs(change)).max(axis=(1, 2), initial=0.0)
+    return largest
 
 
 def _ablated(lab: Lab, change: "Ablation") -> Capture:
@@ -59,50 +126,117 @@ def _ablated(lab: Lab, change: "Ablation") -> Capture:
     return runs().get(("ablated", lab.key(), change), lambda: ablated_run(model, batch, change, lab.setup.seed), *lab.cost())
 
 
-def _moved(capture: Capture, ablated: Capture, focus: InFocus) -> float:
-    """The largest change of a weight of the head in focus; 0 where there is none."""
-    stage = f"{focus.path}.weights"
-    change, __ = difference(*(c[stage][focus.item, focus.head] for c in (capture, ablated)))
-    return float(np.nanmax(np.abs(change), initial=0.0))
-
-
-def _what_to_look_at(capture: Capture, ablated: Capture | None, focus: InFocus, is_off: bool) -> str:
-    """What is changed, and how far the weights of the head in focus moved. is_off: whether that head is switched off."""
+def _what_to_look_at(
+    lab: Lab, capture: Capture, ablated: Capture | None, focus: InFocus, off: Sequence[Focus], measured: "AblatedHeads | None"
+) -> str:
+    """The text before and after, and what the picture shows. off: the heads that are switched off. measured: what chose them."""
     if ablated is None:
         return _("**{name}.** Nothing is changed yet. Switch off a head, leave out the scale, or change the temperature.",
                  name=focus.name)
-    moved = _moved(capture, ablated, focus)
+    said = [_changed(off)]
+    if measured is not None:
+        said.append(_chosen(capture, measured))
+    lines = [" ".join(said), *_before_and_after(lab, capture, ablated, focus.item),
+             _pictured(_moved(capture, ablated, focus), focus, (focus.kind, focus.layer, focus.head) in off)]
+    return "  \n".join(lines)
+
+
+def _chosen(capture: Capture, measured: "AblatedHeads") -> str:
+    """Why this head is switched off, where nobody has chosen one."""
+    n = len(measured.heads)
+    if measured.changed[measured.most]:
+        return _("Of all {n} heads, each switched off by itself, this one changes most words.", n=n)
+    if "probs" in capture:
+        return _("No head by itself changes a word of this text. Of all {n}, this one moves the probabilities most.", n=n)
+    return _("Of all {n} heads, each switched off by itself, this one changes the last hidden states most.", n=n)
+
+
+def _changed(off: Sequence[Focus]) -> str:
+    """What was changed in the ablated run."""
+    if not off:
+        return _("**The scores are changed in every head.**")
+    named = escaped("; ".join(head_name(*head) for head in off[:MOST_NAMED]))
+    if len(off) > MOST_NAMED:
+        named += " " + _("and {n} more", n=len(off) - MOST_NAMED)
+    return _("**Switched off: {heads}.**", heads=named)
+
+
+def _before_and_after(lab: Lab, capture: Capture, ablated: Capture, item: int) -> list[str]:
+    """The likeliest next words of the intact and of the ablated run, each behind the same words, with those that differ marked;
+    a long text from shortly before the first of them on."""
+    if "probs" not in capture:
+        return []
+    both = [[p.ids[0] for p in predictions(run, item, 1)] for run in (capture, ablated)]
+    differ = [i for i, (a, b) in enumerate(zip(*both, strict=True)) if a != b]
+    first = 0 if len(both[0]) <= MOST_WORDS or not differ else max(0, min(differ[0] - 2, len(both[0]) - MOST_WORDS))
+    lines = []
+    for title, ids in ((_("Before:"), both[0]), (_("After:"), both[1])):
+        words = [_word(lab, id, item, i in differ) for i, id in list(enumerate(ids))[first : first + MOST_WORDS]]
+        ends = "… " if first else "", " …" if first + MOST_WORDS < len(ids) else ""
+        lines.append(f"{title} {ends[0]}{' '.join(words)}{ends[1]}")
+    n = len(both[0])
+    if not differ:
+        lines[1:] = [_("After: the same {n} words.", n=n)]
+    else:
+        changed = len(differ)
+        lines[1] += " · " + (
+            _("**{changed} of {n} words changed**, each predicted at its own place", n=n, changed=changed) if lab.in_place else
+            _("**{changed} of {n} words changed**, each predicted from the same words before it", n=n, changed=changed))
+    return lines
+
+
+def _word(lab: Lab, id: int, item: int, changed: bool) -> str:
+    word = lab.word(lab.config.output_side, id, item)
+    return f"**{token_code(word)}**" if changed else escaped(visible(word))
+
+
+def _pictured(moved: float, focus: InFocus, is_off: bool) -> str:
+    """What the picture shows. moved: the largest change of a weight of its head. is_off: whether that head is switched off."""
     if not moved and is_off:
-        return _("**{name}.** Switching it off replaces its output by zeros, not its weights: both pictures are equal. The effect "
-                 "is in the hidden states below.", name=focus.name)
+        return _("The picture: **{name}**, what it looks at. Switching it off replaces its output by zeros, not its weights, "
+                 "which are equal in both runs.", name=focus.name)
     if not moved:
-        return _("**{name}.** Nothing that is changed feeds into its weights: both pictures are equal. The effect is in the hidden "
-                 "states below.", name=focus.name)
+        return _("The picture: **{name}**. Nothing that is changed feeds into its weights, which are equal in both runs.",
+                 name=focus.name)
     off_too = " " + _("It is switched off: its output is zeros.") if is_off else ""
-    return _("**{name}.** The largest change of a weight is {moved}. Orange cells are larger in the ablated run.{off_too}",
-             name=focus.name, moved=rounded(moved, 3), off_too=off_too)
+    return _("The picture: **{name}**. The largest change of a weight is {moved}. Orange cells are larger in the ablated "
+             "run.{off_too}", name=focus.name, moved=rounded(moved, 3), off_too=off_too)
+
+
+def _moved(capture: Capture, ablated: Capture, focus: InFocus) -> float:
+    """The largest change of a weight of the head in focus; 0 where there is none."""
+    return float(_moves(capture, ablated, focus.path, focus.item)[focus.head])
 
 
 def _ablation_controls(
     config: TransformerConfig, names: Mapping[str, Focus], chosen: Sequence[str], focus: InFocus
 ) -> None:
     """The controls of the ablation: the head that is drawn, those that are switched off, the temperature and the scale."""
-    offered = [n for n in names if n in (VIEW["att_off"].options or ())]
-    here = f"{focus.kind}.{focus.layer}.{focus.head}"
+    offered = [n for n in names if n in ATTENTION_HEADS]
+    here, off = f"{focus.kind}.{focus.layer}.{focus.head}", tuple(chosen) or ("none",)
 
     def drawn(name: str) -> None:
+        set_view(att_off=off)
         choose_head(names[widget_value(name)])
+
+    def switched_off(name: str) -> None:
+        set_view(att_off=tuple(widget_value(name)) or ("none",))
+
+    def scores(name: str) -> None:  # what is switched off stays so
+        set_view(**{name: widget_value(name), "att_off": off})
 
     widget(st.selectbox, "att_drawn", _("Head that is drawn"), here, drawn, options=list(names), width=180,
            format_func=lambda n: _named(*names[n]), label_visibility="collapsed")
-    view_widget(st.multiselect, "att_off", _("Heads switched off"), options=offered, format_func=lambda n: _named(*names[n]),
-                placeholder=_("Heads to switch off"), width=250, label_visibility="collapsed")
+    widget(st.multiselect, "att_off", _("Heads switched off"), list(chosen), switched_off, options=offered,
+           format_func=lambda n: _named(*names[n]), placeholder=_("Heads to switch off"), width=250,
+           label_visibility="collapsed")
     if here in offered and here not in chosen:
         st.button(_("Switch it off"), key="att_off_here", on_click=set_view, kwargs={"att_off": (*chosen, here)},
                   help=_("Replaces the output of the head shown by zeros."))
-    view_widget(st.select_slider, "att_temperature", _("Softmax temperature"), width=160, label_visibility="collapsed",
-                format_func=lambda t: _("temperature {t}", t=f"{t:g}"))
-    view_widget(st.toggle, "att_unscaled", _("Leave out ÷ √d_k"), disabled=not config.scale_scores)
+    widget(st.select_slider, "att_temperature", _("Softmax temperature"), view("att_temperature"), scores, width=160,
+           options=VIEW["att_temperature"].options, label_visibility="collapsed",
+           format_func=lambda t: _("temperature {t}", t=f"{t:g}"))
+    widget(st.toggle, "att_unscaled", _("Leave out ÷ √d_k"), view("att_unscaled"), scores, disabled=not config.scale_scores)
 
 
 def _named(kind: AttentionKind, layer: int, head: int) -> str:
@@ -117,11 +251,12 @@ def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus
     name = hidden_stage(lab.config)
     before, after = (c[name][focus.item] for c in (capture, ablated))
     shift = relative_change(before, after)
-    summary = _predicted(lab, capture, ablated, focus.item)
     not_padding = real(capture, side, focus.item)
     share = f"{float(shift[not_padding].mean()):.1%}"
-    st.markdown(_("The hidden states after the last layer changed by **{share}** of their length on average. {summary}",
-                  share=share, summary=summary))
+    said = _("The hidden states after the last layer changed by **{share}** of their length on average.", share=share)
+    if "probs" not in capture:
+        said += " " + _("This model predicts no words.")
+    st.markdown(said)
     picking([ablated_hidden(capture, ablated, focus.item)], "att_hidden",
             code=lambda: snippets.ablated_hidden(lab, change, focus.item))
     from viz_core import tables
@@ -139,14 +274,3 @@ def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus
         words |= {name: list(map(named, frame[name])) for name in ("intact_word", "ablated_word")}
     data_table(frame, "att_changes", columns, _("What changed at each token"), words=words,
                code=lambda: snippets.changes(lab, change, focus.item))
-
-
-def _predicted(lab: Lab, capture: Capture, ablated: Capture, item: int) -> str:
-    """How many of the most likely words changed."""
-    if "probs" not in capture:
-        return _("This model predicts no words.")
-    both = list(zip(predictions(capture, item, 1), predictions(ablated, item, 1), strict=True))
-    changed = sum(a.ids != b.ids for a, b in both)
-    if lab.in_place:
-        return _("The most likely word changed at **{changed} of {n_both}** tokens.", changed=changed, n_both=len(both))
-    return _("The most likely next word changed after **{changed} of {n_both}** tokens.", changed=changed, n_both=len(both))

@@ -10,7 +10,7 @@ import streamlit as st
 from viz_core.config import side_of
 from viz_core.experiments.effect_maps import TIE, EffectMap, EffectMaps, effect_maps, n_runs
 from viz_core.experiments.patching import Direction
-from viz_core.experiments.question import Question
+from viz_core.experiments.question import Question, first_difference, likeliest_words
 from viz_core.figures.cause import effect_panels, maps_of
 from viz_core.formats import rounded
 from viz_core.language import plural
@@ -20,8 +20,8 @@ from viz_core.ui.escape import token_code
 from viz_core.ui.pages.cause import snippets
 from viz_core.ui.pages.cause.asked import answer, controls
 from viz_core.ui.pages.cause.measuring import contrast_of, key_of, measured, seconds_of
-from viz_core.ui.pages.cause.pair import Pair, Place, adopt, turn
-from viz_core.ui.shell import PAGES, below, look, picture, set_view, touch, view, view_widget, widget
+from viz_core.ui.pages.cause.pair import RAIL, Pair, Place, adopt, changed_sentence, turn
+from viz_core.ui.shell import PAGES, below, beside, look, set_view, touch, view, view_widget, widget
 from viz_core.ui.shell.setup import Setup
 from viz_core.ui.shell.two_runs import patch_words
 
@@ -36,11 +36,18 @@ def patching(pair: Pair, question: Question) -> None:
     """The maps, what they say, the controls, and what follows from the picked cell."""
     direction: Direction = view("cause_direction")
     found = _effects(pair, question, direction)
-    if found is not None:
+    written, alike = _written(pair, question)
+    if found is None:
+        st.markdown(written)
+        changed_sentence(pair)
+    else:
         shown = found.of(view("cause_part"))
-        look(_what_to_look_at(pair, found, shown))
-        with picture():
+        look(f"{written} {_what_to_look_at(pair, found, shown, alike)}".rstrip())
+        place, rail = beside(RAIL)
+        with place:
             _maps(pair, question, found, shown)
+        with rail:
+            changed_sentence(pair)
     with below():
         view_widget(st.segmented_control, "cause_part", _("Values"), required=True, format_func=PARTS.get,
                     label_visibility="collapsed")
@@ -101,13 +108,11 @@ class _Choice:
 # ---------------------------------------------------------------- words
 
 
-def _what_to_look_at(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap]) -> str:
-    """What both runs answer, and which of the shown values decides most of it."""
-    clean, changed = (token_code(answer(pair.clean, id, pair.item)) for id in found.words)
-    runs = _("The clean run writes {clean}, the changed one {changed}.", clean=clean, changed=changed)
+def _what_to_look_at(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap], alike: bool) -> str:
+    """Which of the shown values decides most of the answer; "" for none. alike: whether both runs write the same word."""
     best = found.strongest(shown)
     if best is None:
-        return runs
+        return ""
     place = best.map.place(best.row, best.col)
     assert place is not None
     effect = float(best.map.effects[best.row, best.col])
@@ -116,9 +121,15 @@ def _what_to_look_at(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap]) 
     if best.map.part == "residual":
         scale = _("0: no effect, 1: full effect; embedding and last layer not counted")
     if effect < FEW:
-        return f"{runs} {_too_small(found, where, size, scale)}"
-    if found.direction == "denoise":
+        return _too_small(found, where, size, scale)
+    if found.direction == "denoise" and alike:
+        said = _("**What best brings the clean logits back is the clean value of {place}: {effect}** ({scale}).",
+                 place=where, effect=size, scale=scale)
+    elif found.direction == "denoise":
         said = _("**What best brings the clean answer back is the clean value of {place}: {effect}** ({scale}).",
+                 place=where, effect=size, scale=scale)
+    elif alike:
+        said = _("**What changes the logits most is the changed value of {place}: {effect}** ({scale}).",
                  place=where, effect=size, scale=scale)
     else:
         said = _("**What changes the answer most is the changed value of {place}: {effect}** ({scale}).",
@@ -130,7 +141,28 @@ def _what_to_look_at(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap]) 
     if max(float(np.nanmax(each.effects, initial=0.0)) for each in shown) > OVERSHOOTS:
         said += " " + _("An effect above 1 overshoots: the patched run prefers the answer even more than the run that the value "
                         "comes from.")
-    return f"{runs} {said}"
+    return said
+
+
+def _written(pair: Pair, question: Question) -> tuple[str, bool]:
+    """What both runs write at the asked place, and whether it is the same word: then also where else they differ."""
+    clean, changed, item = pair.clean.capture, pair.changed.capture, pair.item
+    assert clean is not None and changed is not None
+    if pair.partner(question.at) is None:
+        return "", False  # measuring says so
+    before, after = likeliest_words(clean, changed, question.at, item, item)
+    word = token_code(answer(pair.clean, before, item))
+    if before != after:
+        return _("The clean run writes {clean}, the changed one {changed}.", clean=word,
+                 changed=token_code(answer(pair.clean, after, item))), False
+    differ = first_difference(clean, changed, item, item)
+    if differ is None:
+        return _("**Both runs write {word} here, and they write the same words everywhere else: this change does not change the "
+                 "text.** Only the logits differ a little.", word=word), True
+    token = token_code(clean.tokens(pair.clean.config.output_side)[item][differ[0]])
+    words = [token_code(answer(pair.clean, id, item)) for id in differ[1:]]
+    return _("**Both runs write {word} here.** They first differ after {token}, where the clean run writes {clean} and the changed "
+             "one {changed}: choose that place below the picture.", word=word, token=token, clean=words[0], changed=words[1]), True
 
 
 def _too_small(found: EffectMaps, where: str, size: str, scale: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from viz_core.config import Side
+from viz_core.experiments.question import first_difference
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import split_words
@@ -21,6 +22,7 @@ from viz_core.ui.shell.written import text_written
 
 MOST_KNOWN = 40  # ids that are looked at for a word to put in place of the only one
 OFFERING = 0.02  # seconds to find changes of a sentence, roughly
+RAIL, BOX = 190, 110  # pixels: of the column with the changed sentence, and of the box for it
 RUNS = {"clean": _("Clean run"), "changed": _("Changed run")}
 Place = tuple[str, str, int, int | None, int | None]  # as the view "patch" holds it
 
@@ -87,7 +89,7 @@ def find_pair(lab: Lab, two: TwoRuns | None) -> Pair | None:
             st.markdown(_("The page has no other word for this sentence. Type a changed sentence below."))
             typed(clean, item, "")
             return None
-        changed = lab_of(with_sentence(clean.setup, item, offers[0].sentence))
+        changed = _proposed(clean, item, offers)
     changed = _reading_the_target_of(clean, changed)
     if changed.capture is None:
         st.markdown(_("The changed sentence cannot be run: type another one."))
@@ -145,6 +147,23 @@ def _offers(clean: Lab, item: int) -> tuple[Replacement, ...]:
             head, __, tail = sentence.rpartition(last)
             return (Replacement(len(words) - 1, last, new, f"{head}{new}{tail}"),)
     return ()
+
+
+def _proposed(clean: Lab, item: int, offers: Sequence[Replacement]) -> Lab:
+    """The run of the first change on offer after which the model writes another word; of the first one where it never does."""
+    from viz_core.ui.shell.cache import cached_result
+
+    def run_of(offer: Replacement) -> Lab:
+        return lab_of(_with_the_same_target(clean.setup, with_sentence(clean.setup, item, offer.sentence)))
+
+    def differs(changed: Lab) -> bool:
+        if clean.capture is None or changed.capture is None:
+            return False
+        return first_difference(clean.capture, changed.capture, item, item) is not None
+
+    number = cached_result("change", (clean.key(), item), lambda: next(
+        (i for i, offer in enumerate(offers) if differs(run_of(offer))), 0), len(offers) * clean.cost()[0])
+    return run_of(offers[number])
 
 
 def _known(clean: Lab, item: int) -> Iterator[str]:
@@ -216,10 +235,16 @@ def typed(clean: Lab, item: int, shown: str) -> None:
     else:
         meaning = _("The clean run stays as A. What you type here becomes the {side} of the sidebar.",
                     side=SIDE_NAMES[clean.config.input_side])
-    widget(st.text_input, "cause_typed", _("Changed sentence"), shown, take, help=meaning)
+    widget(st.text_area, "cause_typed", _("Changed sentence"), shown, take, help=meaning, height=BOX)
 
 
-def offered(pair: Pair) -> None:
+def changed_sentence(pair: Pair) -> None:
+    """What the runs differ in, beside the picture: the changes on offer, and the box for one of one's own."""
+    _offered(pair)
+    typed(pair.clean, pair.item, pair.sentence(pair.changed))
+
+
+def _offered(pair: Pair) -> None:
     """The changes on offer as buttons; the one that is shown is marked."""
     shown, setup, item = pair.sentence(pair.changed), pair.clean.setup, pair.item
     named = {offer.sentence: f"{offer.old} → {offer.new}" for offer in pair.offers}
@@ -229,8 +254,8 @@ def offered(pair: Pair) -> None:
     def take(name: str) -> None:
         adopt(setup, _with_the_same_target(setup, with_sentence(setup, item, widget_value(name))))
 
-    widget(st.segmented_control, "cause_changed", _("Change"), shown, take, options=list(named), required=True,
-           format_func=named.get, label_visibility="collapsed")
+    widget(st.pills, "cause_changed", _("Change a word"), shown, take, options=list(named), required=True,
+           format_func=named.get)
 
 
 def _with_the_same_target(clean: Setup, changed: Setup) -> Setup:

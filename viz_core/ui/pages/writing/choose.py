@@ -29,8 +29,8 @@ LOOKS = {
     "greedy": _("**The largest logit wins, at every step.** Click a token to see what else the model could have written there."),
     "sampling": _("**Follow a row from left to right:** its logit becomes a share of the line, and the drawn number u falls on one "
                   "word's share."),
-    "beam": _("**Look at the struck-out rows:** at each step, beam search keeps only the texts with the largest sums and drops "
-              "the others."),
+    "beam": _("**The longest bar is the best text so far.** At each step, beam search keeps only the texts with the largest scores "
+              "and drops the others, whose rows are struck out."),
 }
 
 

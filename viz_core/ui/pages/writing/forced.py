@@ -24,7 +24,7 @@ from viz_core.ui.pages.writing.beginning import SECONDS, Beginning, model_id
 from viz_core.ui.shell import Lab, beside, look, view_widget
 from viz_core.ui.shell.setup import problem_words
 
-RAIL = 210
+RAIL = 190
 SAME = 1e-3  # by which two losses may differ and count as the same: two runs round differently
 EXAMPLE = (101, 400, 500, 102)  # document 000's sentence as ids: [CLS], two words, [SEP]
 
@@ -41,8 +41,8 @@ def forced(lab: Lab, begun: Beginning) -> None:
                          "compare. Give it fewer words in the section Choose, or type a longer text."))
             return
         slip = bounded(st.number_input, "write_slip", _("Slip at token"), len(labels) - 1, least=-1, help=_(
-            "At this token the model is made to write its second choice. 0: it never slips; −1: it slips at the second token, "
-            "unless it goes wrong by itself."))
+            "At this token the model is made to write its second choice. 0: it never slips; −1: it slips at the token of which it "
+            "is least sure, unless it goes wrong by itself."))
         assert lab.capture is not None
         sentence_picker(lab, lab.capture)
     with place:

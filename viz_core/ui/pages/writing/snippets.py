@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from viz_core.figures.curves import Curves
+from viz_core.generation.growing import StepTimes
 from viz_core.generation.strategy import Beam, Greedy, Sampling, Strategy
 from viz_core.language import translate as _
 from viz_core.ui.pages.writing.beginning import Beginning, longest, strategy
@@ -90,9 +89,9 @@ def rows(lab: Lab, begun: Beginning, number: int, last: int) -> Source:
                 number=number, last=last)
 
 
-def costs(lab: Lab, begun: Beginning, chart: Curves, at: int, measured: tuple[np.ndarray, np.ndarray] | None) -> Source:
-    """measured: the times with the cache and without, which no other machine measures again."""
-    if measured is not None:
+def costs(lab: Lab, begun: Beginning, chart: Curves, at: int, times: StepTimes | None) -> Source:
+    """times: those with the cache and without, which no other machine measures again; None for FLOPs."""
+    if times is not None:
         return code("""
             import numpy as np
             from viz_core.figures.losses import step_curves
@@ -100,8 +99,8 @@ def costs(lab: Lab, begun: Beginning, chart: Curves, at: int, measured: tuple[np
             cached = np.array({cached})
             anew = np.array({anew})
             chart = step_curves(cached, anew, {title}, {unit}, {at})
-            """, comment=Source("# " + _("Measured once; measure_growth of viz_core.generation.growing measures on your machine.")),
-                    cached=measured[0], anew=measured[1], title=chart.title, unit=chart.y_title, at=at)
+            """, comment=Source("# " + _("Measured once; measure_times of viz_core.generation.growing measures on your machine.")),
+                    cached=times.cached, anew=times.anew, title=chart.title, unit=chart.y_title, at=at)
     return code("""
         {begin}
         {trail}
