@@ -223,7 +223,7 @@ def test_tokens_are_grouped_by_word_on_request(open_at: Open) -> None:
     sound(at)
     (drawn,) = [p for p in canvas_headers(at) if "queries" in p]
     (matrix,) = [p["panels"][0] for p in canvas_headers(at) if "panels" in p]
-    assert drawn["queries"] == drawn["keys"] == matrix["rows"] == ["the", "␠", "cat"]
+    assert drawn["queries"] == drawn["keys"] == matrix["rows"] == ["the", "␣", "cat"]
     assert [g["tokens"] for p in canvas_headers(at) for g in p.get("grids", ())] == [[3, 3], [4, 4], [4, 3]]  # <bos> is a word
 
 

@@ -30,7 +30,7 @@ def inside(span: str) -> str:
         ("``a`", "``a`"),
         (" padded ", " padded "),
         ("two\nlines", "two⏎lines"),
-        ("a\x00b\x1bc", "a␀b␛c"),
+        ("a\x00b\x1bc", "aU+0000bU+001Bc"),
         ("\u202eabc", "U+202Eabc"),
         ("שלום", "שלום"),
         ("[x](javascript:alert(1))", "[x](javascript:alert(1))"),

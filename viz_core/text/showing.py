@@ -27,18 +27,18 @@ MOST_MARKS = 8  # on one character; scripts need fewer, and a tower of them woul
 _TOWER = regex.compile(rf"(\p{{M}}{{{MOST_MARKS}}})\p{{M}}+")
 
 
+# Symbols that the fonts of a plain Debian have; they lack Unicode's control pictures, such as U+2420 for a space.
+SPACE = "␣"
+_SYMBOLS = {" ": SPACE, "\t": "⇥", "\n": "⏎"}
+
+
 def _picture(match: regex.Match[str]) -> str:
     unseen: str = match[0]
-    if match["working"]:
-        return unseen
-    code = ord(unseen)
-    if code <= 0x20:
-        return chr(0x2400 + code)
-    return "␡" if code == 0x7F else f"U+{code:04X}"
+    return unseen if match["working"] else _SYMBOLS.get(unseen, f"U+{ord(unseen):04X}")
 
 
 def visible(token: str) -> str:
-    """How a token is shown: ␠ for a space, ␀ ... ␡ for control characters, U+200B for what else leaves no mark.
+    """How a token is shown: ␣ for a space, ⇥ for a tab, ⏎ for a new line, U+200B for what else leaves no mark.
 
     Of more than MOST_MARKS combining marks on one character the first are shown, and "…". All other characters stay as
     they are. Never empty, never a lone surrogate, never turns the reading direction.
