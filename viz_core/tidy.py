@@ -53,11 +53,11 @@ def labels(names: Sequence[str], at: np.ndarray) -> "pd.Categorical[str]":
 
 
 def csv_of(frame: pd.DataFrame, progress: Callable[[float], object] = lambda share: None) -> bytes:
-    """A table as CSV in UTF-8, with the byte order mark that tells a spreadsheet so; floats with all their digits.
+    r"""A table as CSV in UTF-8, with the byte order mark that tells a spreadsheet so; floats with all their digits.
 
     A text that begins as a formula does (=, +, -, @, also in full width or behind what leaves no mark), or with an apostrophe, has
-    an apostrophe before it, so that no spreadsheet computes what somebody typed. Control characters, which spreadsheets leave out or
-    take for the end of a cell, are written as their numbers: \\x00, \\x0a. To read it back with pandas:
+    an apostrophe before it, so that no spreadsheet computes what somebody typed. Control characters, which spreadsheets leave out
+    or take for the end of a cell, are written as their numbers: \x00, \x0a. To read it back with pandas:
     pd.read_csv(file, dtype={"token": str}, keep_default_na=False), or words such as NA would be read as no value.
 
     progress: called with the share that is written.

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from viz_core import limits
-from viz_core.text import SPECIALS, Tokenizer, pad, shorten, split_characters, split_words, visible
+from viz_core.text import SPECIALS, Tokenizer, in_quotes, isolated, pad, shorten, split_characters, split_words, visible
 from viz_core.word_list import WORDS
 
 ROOT = Path(__file__).parents[2]
@@ -340,3 +340,18 @@ def test_limits_are_documented() -> None:
     assert len(names) >= 6
     for name in names:
         assert regex.search(rf'^{name} = .+\n"""', source, regex.MULTILINE), f"{name} has no word on why"
+
+
+# ---------------------------------------------------------------- in a sentence
+
+
+@pytest.mark.parametrize("word", ["שלום", "سلام", "a שלום", "٣"])
+def test_a_right_to_left_word_turns_nothing_around_it(word: str) -> None:
+    assert isolated(word) == f"\u2068{word}\u2069"
+    assert in_quotes(word) == f"“\u2068{word}\u2069”"
+    assert visible(in_quotes(word)) != in_quotes(word)  # so a label is made visible first
+
+
+@pytest.mark.parametrize("word", ["cat", "猫", ".", "7", "e\u0301", ""])
+def test_any_other_word_stays_as_it_is(word: str) -> None:
+    assert isolated(word) == word and in_quotes(word) == f"“{word}”"

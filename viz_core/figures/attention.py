@@ -36,7 +36,7 @@ from viz_core.formats import rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
-from viz_core.text import shorten, visible
+from viz_core.text import in_quotes, shorten, visible
 
 Colour = Literal["largest", "one", "uniform"]
 KIND_NAMES = {"encoder": _("encoder"), "decoder": _("decoder"), "cross": _("cross")}
@@ -241,6 +241,11 @@ def token(text: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:
     title = f' title="{html.escape(whole)}"' if short != whole else ""
     said = gloss(whole, glosses)
     return f"<bdi{title}>{html.escape(short)}</bdi>" + (f" ({html.escape(said)})" if said else "")
+
+
+def quoted_html(text: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:
+    """A token in a sentence as HTML: that of `token` in quotes."""
+    return in_quotes(token(text, glosses))
 
 
 def product_bars(c: Chain) -> str:

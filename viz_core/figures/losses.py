@@ -11,6 +11,7 @@ from viz_core.figures.curves import Curves, Series
 from viz_core.figures.glosses import NO_GLOSSES, gloss
 from viz_core.figures.shapes import LEGEND
 from viz_core.language import translate as _
+from viz_core.text import isolated
 
 MOST_MEANT = 12  # places below which there is room for what their tokens mean
 FORCED, FREE = theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[1]
@@ -54,7 +55,7 @@ def losses_figure(
 
 def _named(number: int, label: str, said: str) -> str:
     """The name of a place as Plotly's markup: its number and its token, and in a second line what that means."""
-    return f"{number}. {html.escape(label)}" + (f"<br>({html.escape(said)})" if said else "")
+    return f"{number}. {html.escape(isolated(label))}" + (f"<br>({html.escape(said)})" if said else "")
 
 
 def step_curves(cached: np.ndarray, anew: np.ndarray, title: str, unit: str, at: int) -> Curves:

@@ -1,7 +1,8 @@
-"""How a token is drawn: what leaves no mark is named, and long labels are cut."""
+"""How a token is drawn: what leaves no mark is named, and long labels are cut; and how it stands in a sentence."""
 
 import regex
 
+from viz_core.language import translate as _
 from viz_core.limits import MAX_LABEL
 from viz_core.text.splitting import split_characters
 
@@ -23,6 +24,8 @@ _UNSEEN = regex.compile(
 )
 
 
+_RIGHT_TO_LEFT = regex.compile(r"[\p{bc=R}\p{bc=AL}\p{bc=AN}]")
+_FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 MOST_MARKS = 8  # on one character; scripts need fewer, and a tower of them would be drawn across what stands around it
 _TOWER = regex.compile(rf"(\p{{M}}{{{MOST_MARKS}}})\p{{M}}+")
 
@@ -45,6 +48,16 @@ def visible(token: str) -> str:
     """
     shown: str = _UNSEEN.sub(_picture, _TOWER.sub(r"\1…", token))
     return shown or "∅"
+
+
+def isolated(label: str) -> str:
+    """A label beside other text: a right-to-left one between two marks that keep it from turning what stands around it."""
+    return f"{_FIRST_STRONG_ISOLATE}{label}{_POP_ISOLATE}" if _RIGHT_TO_LEFT.search(label) else label
+
+
+def in_quotes(label: str) -> str:
+    """A label in a sentence: quoted, or a full stop or a comma would be read as the sentence's own."""
+    return _("“{token}”", token=isolated(label))
 
 
 def shorten(label: str) -> str:

@@ -399,7 +399,7 @@ class Figure {
     const value = (of) => this.valueOf(of);
     const named = (letter, axis, title, name, number, labels) => {
       const part = Object.assign(make("span"), { title });
-      const text = make("bdi", "", labels ? `“${name}”` : name);
+      const text = make("bdi", "", labels ? `“${inOrder(name)}”` : name);
       part.append(letter ? chip(letter) : `${axis} `, text, labels ? ` (${number})` : "");
       return part;
     };

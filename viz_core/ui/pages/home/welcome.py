@@ -11,7 +11,7 @@ from viz_core.figures.glosses import glosses_of, words_html
 from viz_core.formats import percent
 from viz_core.language import translate as _
 from viz_core.stages import tour
-from viz_core.text import shorten, visible
+from viz_core.text import in_quotes, isolated, shorten, visible
 from viz_core.ui.components.glosses import labelled, shown_glosses
 from viz_core.ui.components.lines import lines
 from viz_core.ui.controls import sentence_picker
@@ -99,12 +99,12 @@ def _translation(lab: Lab) -> None:
         said = _("<b>Translation:</b> {text}", text=words_html(words, shown_glosses()))
         st.html(f'<div style="line-height:1.3">{said}</div>')
     else:
-        st.markdown(_("**Translation:** {text}", text=escaped(" ".join(words))))
+        st.markdown(_("**Translation:** {text}", text=escaped(isolated(" ".join(words)))))
     there = "probs" in lab.capture and lab.config.is_causal  # without a causal mask, one run does not say it
     sure = sureness(lab.capture, item, ended=one.ended) if there else None
     if sure is not None:
-        least = labelled(shorten(visible(lab.capture.tokens("labels")[item][sure.least])))
-        st.caption(_("The model gives this translation a probability of {all}. It was least sure of “{word}”: {least}.",
+        least = in_quotes(labelled(shorten(visible(lab.capture.tokens("labels")[item][sure.least]))))
+        st.caption(_("The model gives this translation a probability of {all}. It was least sure of {word}: {least}.",
                      all=percent(sure.probability), word=escaped(least), least=percent(sure.least_probability)))
 
 

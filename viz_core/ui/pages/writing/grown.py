@@ -12,7 +12,7 @@ from viz_core.generation.growing import Growth, measure_growth
 from viz_core.language import translate as _
 from viz_core.text import visible
 from viz_core.ui.components.curves import curves
-from viz_core.ui.components.glosses import named
+from viz_core.ui.components.glosses import named, quoted
 from viz_core.ui.controls import bounded, picking
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.writing import snippets
@@ -53,7 +53,7 @@ def grown(lab: Lab, begun: Beginning) -> None:
         view_widget(st.segmented_control, "write_cost", _("Cost"), required=True, format_func=MEASURES.get)
         if heads > 1:
             bounded(st.number_input, "write_head", _("Head, numbered through all layers"), heads - 1)
-    st.markdown(_cost_words(lab, begun, found, first + at, *(named(name(i)) for i in (text[first + at], trail.ids[at]))))
+    st.markdown(_cost_words(lab, begun, found, first + at, *(quoted(name(i)) for i in (text[first + at], trail.ids[at]))))
     player(len(trail.ids))
 
 
@@ -76,7 +76,7 @@ def _cost_words(lab: Lab, begun: Beginning, found: Growth, at: int, last: str, w
     new, old = computed(costs), reused(costs)
     kept = cache_bytes(lab.config, 1, len(begun.source or ()), at + 1)
     difference = float(found.differences.max())
-    return _("**This step reads “{last}” and writes “{word}”:** with the cache it takes {new:,} FLOPs and reuses the results of "
+    return _("**This step reads {last} and writes {word}:** with the cache it takes {new:,} FLOPs and reuses the results of "
              "{old:,} more. K and V of all layers now take {kept:,} bytes. Measured: this step takes {cached} ms with the cache "
              "and {anew} ms without, the whole text {cached_all} ms and {anew_all} ms. The logits of the two ways differ by at "
              "most {difference}.",
