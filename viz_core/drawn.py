@@ -47,6 +47,8 @@ def _panel(shown: Panel) -> pd.DataFrame:
         found["means"] = [shown.names[int(x)] if 0 <= x < len(shown.names) else "" for x in shown.values.ravel()]
     if shown.words:
         found["says"] = list(shown.words)
+    if shown.share is not None:
+        found["kept"] = shown.share[row]  # the value is divided by it
     if shown.masked is not None:
         found["masked"] = shown.masked.ravel()
     if shown.absent is not None:
@@ -91,6 +93,12 @@ def lines(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> p
         "head": head, "query": query, "query_label": labels(queries, query), "key": key, "key_label": labels(keys, key),
         "weight": weights.ravel(),
     })
+
+
+def faded_lines(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], kept: np.ndarray) -> pd.DataFrame:
+    """The same where keys are left out: weights are divided by what their row keeps, kept [H, T], which has a column of its own."""
+    found = lines(weights, queries, keys)
+    return found.assign(kept=kept[found["head"], found["query"]])
 
 
 def heads(shown: Iterable[EveryHead]) -> pd.DataFrame:

@@ -85,9 +85,11 @@ def curves(chart: Curves, height: int = HEIGHT) -> Picture:
 
 def lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], title: str = "", height: int = HEIGHT,
+    kept: np.ndarray | None = None,
 ) -> Picture:
-    """Weights [H, T, S] of one layer as lines from queries to keys, which are labels. heads: those that are shown at first."""
-    data = pack_lines(weights, queries, keys, heads, None, title, "", (0, 0), reports=False)
+    """Weights [H, T, S] of one layer as lines from queries to keys, which are labels. heads: those that are shown at first.
+    kept [H, T]: what each row keeps where keys are left out, which fades its lines."""
+    data = pack_lines(weights, queries, keys, heads, None, title, "", (0, 0), reports=False, share=kept)
     return Picture(document("lines", data, title), height)
 
 

@@ -1,13 +1,19 @@
 """Arrays as tidy tables: one row a cell, one column an axis, with the tokens beside the positions; and tables as CSV."""
 
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+import regex
 
 # The column of each axis letter of the stage table, where no token stands on it.
 COLUMNS = {"B": "sentence", "H": "head", "D": "feature", "K": "feature", "V": "feature", "F": "unit", "W": "word"}
-BEGINS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# What spreadsheets leave out or trim before they look whether a text is a formula: control characters, spaces, the byte order mark,
+# and all else that leaves no mark.
+_UNSEEN = regex.compile(r"[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]*")
+_CONTROL = regex.compile(r"\p{Cc}")
+BEGINS_A_FORMULA = "=+-@"  # and what is the same to Unicode's compatibility forms, such as the full-width ＝
 QUOTE = "'"  # before a text that a spreadsheet would compute
 ROWS = 20_000  # written at a time, so that other visitors' work goes on between them
 
@@ -47,10 +53,11 @@ def labels(names: Sequence[str], at: np.ndarray) -> "pd.Categorical[str]":
 
 
 def csv_of(frame: pd.DataFrame, progress: Callable[[float], object] = lambda share: None) -> bytes:
-    """A table as CSV in UTF-8, with the byte order mark that tells a spreadsheet so; floats with all their digits.
+    r"""A table as CSV in UTF-8, with the byte order mark that tells a spreadsheet so; floats with all their digits.
 
-    A text that begins as a formula does (=, +, -, @, tab, return), or with an apostrophe, has an apostrophe before it, so that no
-    spreadsheet computes what somebody typed. To read it back with pandas:
+    A text that begins as a formula does (=, +, -, @, also in full width or behind what leaves no mark), or with an apostrophe, has
+    an apostrophe before it, so that no spreadsheet computes what somebody typed. Control characters, which spreadsheets leave out
+    or take for the end of a cell, are written as their numbers: \x00, \x0a. To read it back with pandas:
     pd.read_csv(file, dtype={"token": str}, keep_default_na=False), or words such as NA would be read as no value.
 
     progress: called with the share that is written.
@@ -74,5 +81,12 @@ def _quoted(value: object) -> object:
     """A text that is safe in a file: half of a surrogate pair, which UTF-8 has no bytes for, is written as its number."""
     if not isinstance(value, str):
         return value
-    text = value.encode("utf-8", "backslashreplace").decode()
-    return f"{QUOTE}{text}" if text.startswith((*BEGINS_A_FORMULA, QUOTE)) else text
+    text = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", value.encode("utf-8", "backslashreplace").decode())
+    return f"{QUOTE}{text}" if _is_computed(value) else text
+
+
+def _is_computed(text: str) -> bool:
+    """Whether some spreadsheet takes a text for a formula, or for one that is quoted already."""
+    seen = _UNSEEN.sub("", text, count=1)[:1]
+    first = unicodedata.normalize("NFKC", seen)[:1]
+    return bool(first) and (first in BEGINS_A_FORMULA or first == QUOTE)

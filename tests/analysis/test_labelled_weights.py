@@ -37,7 +37,7 @@ def test_words_stand_for_their_letters() -> None:
     capture = run(CONFIG, ["it was"], ["x yz"], tokenizer="character")
     words = words_of_both(capture, "cross", 0, tokenizers(CONFIG, "character"))
     weights, queries, keys = layer_weights(capture, "cross", 0, 0, words)
-    assert keys == ("it", "␠", "was") and weights.shape == (CONFIG.n_heads, len(queries), 3)
+    assert keys == ("it", "␣", "was") and weights.shape == (CONFIG.n_heads, len(queries), 3)
     own = capture["decoder.layers.0.cross_attn.weights"][0]
     np.testing.assert_array_equal(weights, between_words(own, words[0].of, words[1].of))
     np.testing.assert_allclose(weights[..., 2], np.stack([own[:, np.equal(words[0].of, i)].mean(axis=1)[:, 3:].sum(axis=-1)

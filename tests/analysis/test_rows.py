@@ -30,6 +30,6 @@ def test_ids_write_the_last_of_them() -> None:
     assert [row.reads for row in rows[1:]] == [row.writes for row in rows[:-1]] and rows[-1].writes is not None
 
 
-@pytest.mark.parametrize(("row", "label"), [(Row("a b", "\n"), "a␠b → ␊"), (Row("\u202e"), "U+202E"), (Row("x", ""), "x → ∅")])
+@pytest.mark.parametrize(("row", "label"), [(Row("a b", "\n"), "a␣b → ⏎"), (Row("\u202e"), "U+202E"), (Row("x", ""), "x → ∅")])
 def test_a_label_shows_what_leaves_no_mark(row: Row, label: str) -> None:
     assert row.label == label

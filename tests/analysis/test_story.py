@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from viz_core.analysis.story import last_word, means_something, story
+from viz_core.analysis.story import head_between_words, last_word, means_something, story, telling_row
 from viz_core.capture import Capture
 from viz_core.presets import PRESETS
 from viz_core.run import run
@@ -73,3 +73,40 @@ def test_a_model_of_one_stack_attends_to_itself(architecture: str) -> None:
 def test_a_model_without_layers_has_no_head_to_show() -> None:
     told = story(run(replace(CONFIG, n_encoder_layers=0, n_decoder_layers=0), SOURCE, TARGET, device="cpu"), 0)
     assert (told.token, told.layer, told.heads) == (3, 0, {})
+
+
+def written_over(capture: Capture, stage: str, weights: np.ndarray) -> Capture:
+    """The same run with all weights of a stage written over by one head's [T, S]."""
+    arrays = {name: np.array(capture[name]) for name in capture}
+    arrays[stage][0] = weights
+    return Capture(capture.config, arrays, {side: capture.tokens(side) for side in capture.sides})
+
+
+def test_the_telling_row_is_about_a_word_that_looks_far_at_another_word() -> None:
+    capture = run(CONFIG, SOURCE, TARGET, device="cpu")  # <bos> x y z w . -> x y z w . <eos>
+    stage = "decoder.layers.1.cross_attn.weights"
+    beside = np.full((6, 7), 0.01)
+    beside[range(6), [0, 1, 2, 3, 5, 6]] = 0.9  # each row looks beside itself, those that write . and <eos> at the end
+    far = beside.copy()
+    far[2] = [0.8, 0, 0, 0, 0, 0, 0.2]  # the row that writes z looks back at the first word
+    assert telling_row(written_over(capture, stage, far), "cross", 1, 0, 0) == 2
+    far[5] = [1, 0, 0, 0, 0, 0, 0]  # the row of <eos> looks farther, but is about no word
+    assert telling_row(written_over(capture, stage, far), "cross", 1, 0, 0) == 2
+    stop = beside.copy()
+    stop[0] = [0, 0, 0, 0, 0, 0, 1]  # the first row looks at the full stop, which is no word
+    assert telling_row(written_over(capture, stage, stop), "cross", 1, 0, 0) != 0
+    assert telling_row(run(CONFIG, [". ."], [". ."], device="cpu"), "cross", 1, 0, 0) == 2  # no word: the last row
+
+
+def test_a_head_between_words_is_neither_on_special_tokens_nor_on_the_token_itself() -> None:
+    config = replace(CONFIG, architecture="encoder-only")
+    capture = run(config, ["a b . c"], device="cpu")
+    for layer in (0, 1):
+        stage = f"encoder.layers.{layer}.self_attn.weights"
+        heads = np.stack([np.eye(4), np.tile([0, 0, 1.0, 0], (4, 1)), np.full((4, 4), 0.25)])  # itself; the full stop; evenly
+        capture = written_over(capture, stage, heads)
+    assert head_between_words(capture, "encoder", 0) == (0, 2)
+    previous = np.array([[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0.4, 0.6]], float)
+    heads = np.stack([np.eye(4), previous, np.full((4, 4), 0.25)])
+    assert head_between_words(written_over(capture, "encoder.layers.1.self_attn.weights", heads), "encoder", 0) == (1, 1)
+    assert head_between_words(run(config, [". !"], device="cpu"), "encoder", 0) == (0, 0)

@@ -55,7 +55,7 @@ def test_words_are_subtracted_between_words() -> None:
     rows, cols = places_between(together(a, b), "encoder", words)
     assert rows == cols == ((0, 0), (1, 1), (None, 2), (None, 3), (2, 4))
     found = heads_apart(every_head(a, "encoder", 0, words[0]), every_head(b, "encoder", 0, words[1]), rows, cols)
-    assert found.queries == found.keys == ("ab", "␠", "– | efg", "– | ␠", "cd") and found.run == "A − B"
+    assert found.queries == found.keys == ("ab", "␣", "– | efg", "– | ␣", "cd") and found.run == "A − B"
     x, y = (between_words(c[f"{module('encoder', 1)}.weights"][0], *(side.of for side in pair))
             for c, pair in zip((a, b), words, strict=True))
     there = np.ix_(range(CONFIG.n_heads), [0, 1, 4], [0, 1, 4])

@@ -36,7 +36,7 @@ OUR_OWN = {"viz_core.learning", "viz_core.jobs", "viz_core.ui.escape", "viz_core
 SHELL = COMPONENTS | MODEL | RUNS | TABLES | OUR_OWN | {"PIL"}
 LAYERS: list[dict[str, set[str]]] = [
     {member: set() for member in ["viz_core.__init__", *LAYER_0]},
-    {"viz_core.tidy": {"numpy", "pandas"}},
+    {"viz_core.tidy": {"numpy", "pandas", "regex"}},
     {"viz_core.capture": {"numpy", "pandas", "viz_core.tidy"}, "viz_core.text": {"numpy", "regex"}},
     {"viz_core.run_file": {"numpy", "safetensors", "viz_core.capture"}},
     {"viz_core.tracing": {"torch", "numpy", "viz_core.capture"}},

@@ -90,5 +90,5 @@ def test_induction_scores_are_layer_by_head() -> None:
 def test_answers_are_rows_named_by_what_is_right() -> None:
     probabilities = np.array([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]])
     found = answers_panel(["<bos>", "a b"], ["cat", ""], ["cat", "<i>"], probabilities, 1200)
-    assert found.title == "Answers after 1,200 steps" and found.rows == ("cat", "after a␠b")
+    assert found.title == "Answers after 1,200 steps" and found.rows == ("cat", "after “a␣b”")
     assert found.cols == ("cat", "<i>", "others") and (found.values == probabilities).all() and (found.low, found.high) == (0, 1)

@@ -103,7 +103,7 @@ def test_equal_and_hostile_tokens_stay_apart_and_whole() -> None:
     capture = captured("000")
     rows = stage_panel(capture, "encoder.tok_embed", 0).rows
     assert rows[:2] == ("the", "the")
-    assert rows[2:] == ("<", "b", ">", "cat", "<", "/", "b", ">", "␀")  # control characters are made visible, markup is kept
+    assert rows[2:] == ("<", "b", ">", "cat", "<", "/", "b", ">", "U+0000")  # control characters are made visible, markup is kept
     assert stage_panel(capture, "encoder.tok_embed", 1).rows[:4] == ("a", "$", "x", "$")
     cross = stage_panel(capture, "decoder.layers.0.cross_attn.weights", 1)
     assert cross.rows[0] == "<bos> → *" and cross.cols[-1] == "<pad>"

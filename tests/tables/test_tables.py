@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -106,11 +107,26 @@ def test_the_csv_says_the_same(capture: Capture) -> None:
     assert {"=", "+", "-", "@", "NA", "the", "שלום"} <= {*frame["key_token"], *frame["query_token"]}
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+x", "-2", "@y", "\t=1", "\r=1", "'x"])
-def test_no_text_is_a_formula(text: str) -> None:
-    data = tables.csv_of(pd.DataFrame({"token": [text], "value": [-1.5]})).decode("utf-8-sig")
-    __, (cell, number) = csv.reader(io.StringIO(data, newline=""))
-    assert (cell, number) == (f"'{text}", "-1.5")
+@pytest.mark.parametrize(("text", "written"), [
+    *((text, f"'{text}") for text in ("=1+1", "+x", "-2", "@y", "'x", " =1", "\u00a0=1", "\u3000=1", "\u2028=1")),
+    ("\t=1", "'\\x09=1"), ("\r=1", "'\\x0d=1"), ("\n=1", "'\\x0a=1"), ("\x00=1+1", "'\\x00=1+1"), ("\x1f\x00 @x", "'\\x1f\\x00 @x"),
+    ("\x85-1", "'\\x85-1"),
+    *((f"{unseen}=1", f"'{unseen}=1") for unseen in "\ufeff\u200b\u200e\u2060\u00ad\u202e\u3164\ufe0f"),  # no mark
+    *((f"{sign}1", f"'{sign}1") for sign in "＝＋－＠﹦﹢﹣﹫⁼₊"),
+    ("a\x00b\r\nc", "a\\x00b\\x0d\\x0ac"), ("", ""), ("\x00", "\\x00"), ("the", "the"), ("猫", "猫"), ("1-1", "1-1"), ("−1", "−1"),
+])
+def test_no_text_is_a_formula(text: str, written: str) -> None:
+    """Also not behind what a spreadsheet leaves out: LibreOffice computes a cell that is a NUL and a formula."""
+    for frame in (pd.DataFrame({"token": [text], "value": [-1.5]}), tidy(np.array([-1.5]), "T", {"T": [[text]]})):
+        data = tables.csv_of(frame).decode("utf-8-sig")
+        assert not re.search(r"[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]", data) and data.count("\r\n") == data.count("\n") == 2
+        *__, (*__, cell, number) = csv.reader(io.StringIO(data, newline=""))
+        assert (cell, number) == (written, "-1.5")
+
+
+def test_a_heading_is_no_formula() -> None:
+    data = tables.csv_of(pd.DataFrame({"\x00=1": [1], "＝x": [2]})).decode("utf-8-sig")
+    assert data.startswith("'\\x00=1,'＝x\r\n")
 
 
 def test_two_words_may_be_written_alike() -> None:

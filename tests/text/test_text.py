@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from viz_core import limits
-from viz_core.text import SPECIALS, Tokenizer, pad, shorten, split_characters, split_words, visible
+from viz_core.text import SPECIALS, Tokenizer, in_quotes, isolated, pad, shorten, split_characters, split_words, visible
 from viz_core.word_list import WORDS
 
 ROOT = Path(__file__).parents[2]
@@ -239,12 +239,12 @@ def test_refused_ids(id: int) -> None:
 @pytest.mark.parametrize(
     ("token", "shown"),
     [
-        ("\x00", "␀"),
-        ("\n", "␊"),
-        ("\r\n", "␍␊"),
-        ("\x1b", "␛"),
-        ("\x7f", "␡"),
-        (" ", "␠"),
+        ("\x00", "U+0000"),
+        ("\n", "⏎"),
+        ("\r\n", "U+000D⏎"),
+        ("\x1b", "U+001B"),
+        ("\x7f", "U+007F"),
+        (" ", "␣"),
         ("\x85", "U+0085"),
         ("\u00a0", "U+00A0"),
         ("\u3000", "U+3000"),
@@ -340,3 +340,18 @@ def test_limits_are_documented() -> None:
     assert len(names) >= 6
     for name in names:
         assert regex.search(rf'^{name} = .+\n"""', source, regex.MULTILINE), f"{name} has no word on why"
+
+
+# ---------------------------------------------------------------- in a sentence
+
+
+@pytest.mark.parametrize("word", ["שלום", "سلام", "a שלום", "٣"])
+def test_a_right_to_left_word_turns_nothing_around_it(word: str) -> None:
+    assert isolated(word) == f"\u2068{word}\u2069"
+    assert in_quotes(word) == f"“\u2068{word}\u2069”"
+    assert visible(in_quotes(word)) != in_quotes(word)  # so a label is made visible first
+
+
+@pytest.mark.parametrize("word", ["cat", "猫", ".", "7", "e\u0301", ""])
+def test_any_other_word_stays_as_it_is(word: str) -> None:
+    assert isolated(word) == word and in_quotes(word) == f"“{word}”"

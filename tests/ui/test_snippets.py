@@ -255,6 +255,9 @@ FURTHER: list[tuple[str, dict[str, str], set[str]]] = [
     ("attention", TRAINED | {"kept": urlencode(TRAINED | {"source": "the cat saw a dog"}), "shown": "difference"}, HEADS),
     ("attention", TRAINED | {"kept": urlencode(TINY), "att_words": "on"}, HEADS),
     ("attention", TRAINED | {"n_heads": "4", "d_model": "64", "att_words": "on"}, HEADS),  # the words, but other weights
+    *(("attention", link | {"att_without_special": "on"}, HEADS) for link in (
+        TINY | {"att_kind": "decoder"}, TRAINED, LETTERS | {"att_kind": "decoder", "att_colour": "uniform"},
+        TINY | {"att_kind": "decoder", "att_step": "raw"}, TINY | {"att_kind": "encoder"})),
     *(("step_by_step", state | {"cells": "walk_canvas.0.0.0", "stage": stage}, {"inspected"})
       for state in (TINY, TRANSLATOR, TINY | KEPT_A | {"shown": "a", "patch": "encoder.residual.0.1"})
       for stage in ("decoder.layers.0.cross_attn.weights", "logits")),

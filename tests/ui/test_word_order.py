@@ -161,3 +161,9 @@ def test_words_that_the_translators_do_not_know_are_named() -> None:
     at = positions_at("experiments", pos_experiment="longer", source="the zebra$x$ sat <b>on</b>")
     assert "not in the model" in words(at) and "zebra" in words(at)
     assert "<b>" not in "".join(h.proto.body for h in at.get("html"))
+
+
+def test_the_two_words_that_are_swapped_first_leave_a_sentence() -> None:
+    typed = "The dog chased the cat because it was late."
+    at = open_page("positions", weights="translator", pos_section="experiments", source=typed)
+    assert "Changed to: ` The ` ` cat ` ` chased ` ` the ` ` dog ` ` because `" in words(at)

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from viz_core.analysis.kept_keys import Kept, over_kept
 from viz_core.analysis.word_attention import between_words, seen_words
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, TransformerConfig
@@ -224,11 +225,15 @@ def rollout_of(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
 
 
 class Tiles(NamedTuple):
-    """Every head of a kind: values [L, H, r, c] in blocks of `block` cells, the largest of each; blocked [r, c]."""
+    """Every head of a kind: values [L, H, r, c] in blocks of `block` cells, the largest of each; blocked [r, c].
+
+    share [L, H, r]: how much of its weight a row keeps, where a picture leaves keys out; the largest of each block.
+    """
 
     values: np.ndarray
     blocked: np.ndarray
     block: tuple[int, int]
+    share: np.ndarray | None = None
 
 
 def tiles(
@@ -238,20 +243,27 @@ def tiles(
     most: int,
     uniform: bool = False,
     words: tuple[Sequence[int], Sequence[int]] | None = None,
+    kept: Kept | None = None,
 ) -> Tiles:
     """The weights of all layers and heads for one sentence, max-pooled to at most most × most cells a head.
 
     uniform: weight × number of visible keys instead. words: the word of each query token and of each key token, to show
-    words instead of tokens. A block is `blocked` where the mask forbids all of it; NaN counts as larger than every number.
+    words instead of tokens. kept: the queries and keys to show, of which each row's weights are divided by what it keeps. A block
+    is `blocked` where the mask forbids all of it; NaN counts as larger than every number.
     """
     visible = allowed(capture, kind, item)
     stack = [capture[f"{module(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))]
     if words is not None:
         visible = seen_words(visible, *words)
         stack = [between_words(w, *words) for w in stack]
+    share = None
+    if kept is not None:
+        stack, shares = zip(*(over_kept(w, kept) for w in stack), strict=True)
+        share = max_pool(np.stack(shares)[..., None], most)[..., 0]
+        visible = visible[np.ix_(kept.queries, kept.keys)]
     pooled = [max_pool(relative(w, visible) if uniform else w, most) for w in stack]
     block = (-(-visible.shape[0] // most), -(-visible.shape[1] // most))
-    return Tiles(np.stack(pooled), ~max_pool(visible, most).astype(bool), block)
+    return Tiles(np.stack(pooled), ~max_pool(visible, most).astype(bool), block, share)
 
 
 def max_pool(x: np.ndarray, most: int) -> np.ndarray:

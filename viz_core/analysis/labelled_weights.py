@@ -4,6 +4,7 @@
     weights, queries, keys = weights_read(capture, "cross", 1)           # without padding, named after what is written
     every_head(capture, "cross")                                         # all layers and heads
     words = words_of_both(capture, "cross", 0, card.tokenizers())        # to show words in place of tokens
+    kept = without_special(capture, "encoder", 0, card.tokenizers())     # to show neither [CLS] nor [SEP]
 """
 
 from collections.abc import Mapping
@@ -13,11 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_core.analysis.attention import AttentionKind, allowed, module, n_layers, real, relative, sides
+from viz_core.analysis.kept_keys import Kept, over_kept
 from viz_core.analysis.rows import reads_and_writes, row_labels
 from viz_core.analysis.word_attention import between_words, seen_words
 from viz_core.capture import Capture
-from viz_core.text import AnyTokenizer, Words, visible, words_of
+from viz_core.config import Side
+from viz_core.text import SPECIALS, AnyTokenizer, Words, visible, words_of
 
+ADDED = SPECIALS[:3]  # <pad>, <bos> and <eos>: nobody types them; <unk> stands for a typed word
 WordPair = tuple[Words, Words]  # the words on the side of the queries, and on that of the keys
 
 
@@ -93,3 +97,41 @@ def every_head(
         seen, weights = (f(x, words[0].of, words[1].of) for f, x in ((seen_words, seen), (between_words, weights)))
     queries, keys = labels(capture, kind, item, words)
     return EveryHead(kind, relative(weights, seen) if uniform else weights, ~seen, queries, keys, uniform, run)
+
+
+# ---------------------------------------------------------------- a part of the keys
+
+
+def kept_weights(found: Labelled, kept: Kept) -> tuple[Labelled, np.ndarray]:
+    """The kept queries and keys of some weights, each row divided by what it keeps, and that share [H, n]."""
+    weights, share = over_kept(found.weights, kept)
+    return Labelled(weights, *(tuple(names[i] for i in at) for names, at in zip(found[1:], kept, strict=True))), share
+
+
+def without_special(
+    capture: Capture, kind: AttentionKind, item: int, tokenizers: Mapping[str, AnyTokenizer],
+    words: WordPair | None = None,
+) -> Kept | None:
+    """What is left of one sentence without padding and the tokens that a tokenizer adds to a text, such as [CLS], <bos> and <eos>.
+
+    A decoder's row stays if it reads or writes a word. tokenizers: of each side, those that read the run. words: the words of the
+    queries and of the keys, to count these. None where nothing is left out, or everything would be.
+    """
+    query_side, key_side = sides(kind)
+    added = {side: {*ADDED, *tokenizers[side].read("")[0]} for side in (query_side, key_side)}
+    there = {side: real(capture, side, item) for side in added}
+    rows = reads_and_writes(capture, query_side, item)
+    queries = [there[query_side][i] and bool({*row} - {None, *added[query_side]}) for i, row in enumerate(rows)]
+    keys = [there[key_side][i] and token not in added[key_side] for i, token in enumerate(capture.tokens(key_side)[item])]
+    if (all(queries) and all(keys)) or not (any(queries) and any(keys)):
+        return None
+    places = [np.flatnonzero(shown) for shown in (queries, keys)]
+    if words is not None:
+        places = [np.unique(np.asarray(side.of)[at]) for side, at in zip(words, places, strict=True)]
+    return Kept(*(tuple(map(int, at)) for at in places))
+
+
+def special_tokens(capture: Capture, side: Side, item: int, tokenizer: AnyTokenizer) -> tuple[str, ...]:
+    """The tokens of one sentence that `without_special` leaves out, padding apart, each once."""
+    added, there = {*ADDED[1:], *tokenizer.read("")[0]}, real(capture, side, item)
+    return tuple(dict.fromkeys(t for t, is_there in zip(capture.tokens(side)[item], there, strict=True) if is_there and t in added))

@@ -1,7 +1,9 @@
-"""What the short tour tells: which token it follows, and in which layer and heads something happens to that token.
+"""What is worth a first look: the token that the short tour follows, and the head and the row with most to show.
 
     told = story(capture, item=0)
     told.token, told.layer, told.head("decoder.layers.1.cross_attn.weights")
+    layer, head = head_between_words(capture, "encoder", item=0)
+    telling_row(capture, "encoder", layer, head, item=0)
 """
 
 import re
@@ -11,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from viz_core.analysis.attention import AttentionKind, kinds, module, n_layers, real, sides
+from viz_core.analysis.rows import reads_and_writes
 from viz_core.capture import Capture
 from viz_core.config import Side
 
@@ -62,7 +65,62 @@ def last_word(capture: Capture, side: Side, item: int) -> int:
     words = [t for t, token in enumerate(tokens) if there[t] and means_something(token)]
     answers = capture.tokens("labels")[item] if "labels" in capture.sides else []
     leading = [t for t in words if t < len(answers) and means_something(answers[t])]
-    return (leading or words or [int(np.max(np.nonzero(there)[0], initial=0))])[-1]
+    return (leading or words or [_last(capture, side, item)])[-1]
+
+
+def telling_row(capture: Capture, kind: AttentionKind, layer: int, head: int, item: int) -> int:
+    """The query of one head with most to show: of the rows that are about a word, the one that looks farthest at another word. That
+    is the largest weight × distance, in cross-attention with both sentences drawn equally long. A word that is translated, or
+    referred to, far from its own place stands out; most rows look at what is beside them.
+
+    A row is about the word that it writes, or reads where it writes nothing. Without such rows, the last one that is no padding.
+    """
+    query_side, key_side = sides(kind)
+    rows = _word_rows(capture, query_side, item)
+    if not rows.any():
+        return _last(capture, query_side, item)
+    weights = np.nan_to_num(capture[f"{module(kind, layer)}.weights"][item, head]) * _other_words(capture, kind, item)  # [T, S]
+    t, s = np.indices(weights.shape)
+    ends = [max(1, _last(capture, side, item)) for side in (query_side, key_side)]
+    far = (weights * np.abs(t / ends[0] - s / ends[1])).max(axis=-1, initial=0.0)  # [T]
+    return int(np.where(rows, far, -1.0).argmax())
+
+
+def head_between_words(capture: Capture, kind: AttentionKind, item: int) -> tuple[int, int]:
+    """Layer and head in which words see words: where the largest weight of a word on another word is largest, averaged over the
+    rows that are about a word. Many heads put nearly all weight on a special token or on the token itself; they come last.
+
+    The first layer and head of a sentence without words.
+    """
+    rows, other = _word_rows(capture, sides(kind)[0], item), _other_words(capture, kind, item)
+    if not rows.any():
+        return 0, 0
+    layers = [capture[f"{module(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))]
+    most = np.array([(np.nan_to_num(weights) * other)[:, rows].max(axis=-1, initial=0.0).mean(axis=-1) for weights in layers])
+    layer, head = np.unravel_index(int(most.argmax()), most.shape)
+    return int(layer), int(head)
+
+
+def _last(capture: Capture, side: Side, item: int) -> int:
+    """The last position of a sentence that is no padding."""
+    return int(np.max(np.nonzero(real(capture, side, item))[0], initial=0))
+
+
+def _word_rows(capture: Capture, side: Side, item: int) -> np.ndarray:
+    """bool [T]: which rows of a side are about a word."""
+    about = [row.reads if row.writes is None else row.writes for row in reads_and_writes(capture, side, item)]
+    found: np.ndarray = np.array([means_something(token) for token in about]) & real(capture, side, item)
+    return found
+
+
+def _other_words(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
+    """bool [T, S]: whether a key is a word, and another token than the query's own."""
+    query_side, key_side = sides(kind)
+    words = np.array([means_something(key) for key in capture.tokens(key_side)[item]]) & real(capture, key_side, item)
+    other = np.tile(words, (len(capture.tokens(query_side)[item]), 1))
+    if query_side == key_side:
+        np.fill_diagonal(other, False)
+    return other
 
 
 def _strongest(capture: Capture, kind: AttentionKind, item: int, token: int, layer: int | None = None) -> tuple[int, int]:

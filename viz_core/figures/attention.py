@@ -26,6 +26,7 @@ from viz_core.analysis.attention import (
     sides,
     tiles,
 )
+from viz_core.analysis.kept_keys import Kept, over_kept
 from viz_core.analysis.labelled_weights import WordPair, labels
 from viz_core.analysis.word_attention import between_words, seen_words
 from viz_core.capture import Capture
@@ -36,7 +37,7 @@ from viz_core.formats import rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
-from viz_core.text import shorten, visible
+from viz_core.text import in_quotes, shorten, visible
 
 Colour = Literal["largest", "one", "uniform"]
 KIND_NAMES = {"encoder": _("encoder"), "decoder": _("decoder"), "cross": _("cross")}
@@ -68,6 +69,7 @@ class Grid:
     diverging: bool
     tokens: tuple[int, int]  # queries and keys before pooling
     hidden_name: str = ""  # what the look of blocked cells means here; "" is "masked"
+    fade: np.ndarray | None = None  # [L, H, r] bytes: how strong a row is drawn, 0 … 255
 
 
 def grid(
@@ -83,24 +85,33 @@ def grid(
         shades = np.rint((pooled.values - low) * (SHADES / (high - low)))
         levels = np.where(np.isnan(pooled.values), 255, np.clip(shades, 0, SHADES)).astype(np.uint8)
     title = f"{name} · {KIND_NAMES[kind]}" if name else KIND_TITLES[kind]
-    return Grid(kind, title, levels, pooled.blocked, pooled.block, low, high, colour == "uniform", tokens, hidden_name)
+    fade = None if pooled.share is None else np.rint(255 * strength(pooled.share)).astype(np.uint8)
+    return Grid(kind, title, levels, pooled.blocked, pooled.block, low, high, colour == "uniform", tokens, hidden_name, fade)
+
+
+def strength(share: np.ndarray) -> np.ndarray:
+    """How strong to draw a row that keeps this share of its weight, 0 … 1. The root, so that a row that keeps little is seen."""
+    strong: np.ndarray = np.sqrt(np.clip(np.nan_to_num(share, nan=1.0), 0.0, 1.0))
+    return strong
 
 
 def head_grid(
     capture: Capture, kind: AttentionKind, item: int = 0, colour: Colour = "largest", words: WordPair | None = None,
-    name: str = "", span: tuple[float, float] | None = None,
+    name: str = "", span: tuple[float, float] | None = None, kept: Kept | None = None,
 ) -> Grid:
-    """All heads of a kind for one sentence. words: to show them in place of tokens; name, span: of `grid`."""
-    pooled = head_tiles(capture, kind, item, colour, words)
-    n_queries, n_keys = map(len, labels(capture, kind, item, words))
+    """All heads of a kind for one sentence. words: to show them in place of tokens; name, span: of `grid`; kept: of `tiles`, rows
+    faded by what they keep."""
+    pooled = head_tiles(capture, kind, item, colour, words, kept)
+    n_queries, n_keys = map(len, kept or labels(capture, kind, item, words))
     return grid(kind, pooled, colour, (n_queries, n_keys), name, span)
 
 
 def head_tiles(
-    capture: Capture, kind: AttentionKind, item: int = 0, colour: Colour = "largest", words: WordPair | None = None
+    capture: Capture, kind: AttentionKind, item: int = 0, colour: Colour = "largest", words: WordPair | None = None,
+    kept: Kept | None = None,
 ) -> Tiles:
     """The weights in the tiles of `head_grid`, or weight × number of visible keys, pooled to as many cells as a tile has."""
-    return tiles(capture, kind, item, MAX_TILE, colour == "uniform", (words[0].of, words[1].of) if words else None)
+    return tiles(capture, kind, item, MAX_TILE, colour == "uniform", (words[0].of, words[1].of) if words else None, kept)
 
 
 def colour_range(values: np.ndarray, colour: Colour) -> tuple[float, float]:
@@ -118,7 +129,8 @@ def pack_grids(
     grids: Sequence[Grid], focus: tuple[AttentionKind, int, int] | None, echo: int, fill: bool = False,
     picked: np.ndarray | None = None,
 ) -> bytes:
-    """One buffer for the browser: uint32 length of the header, the header in JSON, then the bytes of each grid.
+    """One buffer for the browser: uint32 length of the header, the header in JSON, then the bytes of each grid: its
+    shades, its blocked cells, and how strong each row is where rows fade.
 
     echo: the number of the reader's last click that the server knows of. fill: whether tiles grow to the size of their box.
     picked [L, H]: what each head of the kind in focus gives to the picked pair of tokens.
@@ -126,10 +138,11 @@ def pack_grids(
     payload, entries = bytearray(), []
     for g in grids:
         at = len(payload)
-        payload += g.shades.tobytes() + g.blocked.astype(np.uint8).tobytes()
+        payload += g.shades.tobytes() + g.blocked.astype(np.uint8).tobytes() + (b"" if g.fade is None else g.fade.tobytes())
         entries.append({
             "kind": g.kind, "title": g.title, "shape": g.shades.shape, "block": g.block, "low": g.low, "high": g.high,
             "diverging": g.diverging, "tokens": g.tokens, "at": at, "hidden": g.hidden_name,
+            "fades": g.fade is not None,
             "picked": [[rounded(w, 3) for w in row] for row in picked.tolist()]
             if picked is not None and focus is not None and g.kind == focus[0] else None,
         })
@@ -145,13 +158,14 @@ def head_name(kind: AttentionKind, layer: int, head: int) -> str:
 
 def head_panel(
     capture: Capture, kind: AttentionKind, layer: int, head: int, item: int, step: Step = "weights", colour: Colour = "largest",
-    words: WordPair | None = None,
+    words: WordPair | None = None, kept: Kept | None = None,
 ) -> Panel:
     """One head at one of its steps as a matrix, tokens on both axes. colour: of the weights; the other steps are signed.
     A decoder's rows say what they read and what they write.
 
     Blocked cells are hatched in the masked scores and the weights. words: the query words and key words to show on
-    the axes of the weights instead of tokens.
+    the axes of the weights instead of tokens. kept: the queries and keys of the weights to show; each row is divided by what it
+    keeps, and faded by it.
     """
     values, seen = at_step(capture, kind, layer, head, item, step), allowed(capture, kind, item)
     named = STEP_TITLES[step]
@@ -160,29 +174,35 @@ def head_panel(
     if words is not None:
         values, seen = between_words(values, words[0].of, words[1].of), seen_words(seen, words[0].of, words[1].of)
         named += " " + _("between words")
+    share = None
+    if kept is not None:
+        (values, share), seen = over_kept(values, kept), seen[np.ix_(kept.queries, kept.keys)]
+        named += " " + _("without special tokens")
     values = relative(values, seen) if colour == "uniform" else values
     low, high = colour_range(values, colour)
     named += " " + _("× visible keys") if colour == "uniform" else ""
     look: Literal["probability", "signed"] = "signed" if colour == "uniform" else "probability"
-    return _tokens_panel(capture, kind, item, named, values, look, low, high, ~seen, words)
+    return _tokens_panel(capture, kind, item, named, values, look, low, high, ~seen, words, kept, share)
 
 
 def _tokens_panel(
     capture: Capture, kind: AttentionKind, item: int, title: str, values: np.ndarray,
     look: Literal["probability", "signed"] = "signed",
     low: float | None = None, high: float | None = None, masked: np.ndarray | None = None,
-    words: WordPair | None = None,
+    words: WordPair | None = None, kept: Kept | None = None, share: np.ndarray | None = None,
 ) -> Panel:
     query_side, key_side = sides(kind)
     query, key = SIDE_NAMES[query_side], SIDE_NAMES[key_side]
     row_axis, col_axis = _("T · query: {side} token", side=query), _("S · key: {side} token", side=key)
     rows, cols = labels(capture, kind, item, words)
+    if kept is not None:
+        rows, cols = (tuple(names[i] for i in at) for names, at in zip((rows, cols), kept, strict=True))
     if words is not None:
         row_axis, col_axis = _("T · query: {side} word", side=query), _("S · key: {side} word", side=key)
     elif query_side == "target" and "labels" in capture.sides:
         row_axis = _("T · query: {side} token, reads → writes", side=query)
     return panel(title, values, rows, cols, row_axis=row_axis, col_axis=col_axis, kind=look, low=low, high=high, masked=masked,
-                 row_letter="T", col_letter="S")
+                 row_letter="T", col_letter="S", share=share)
 
 
 def token_panel(capture: Capture, kind: AttentionKind, item: int, title: str, values: np.ndarray, amount: bool = True) -> Panel:
@@ -207,6 +227,7 @@ def pack_lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: tuple[str, int] | None,
     title: str, identity: str, echo: tuple[int, int], fill: bool = False,
     names: tuple[str, str] = (_("queries"), _("keys")), reports: bool = True, glosses: Mapping[str, str] = NO_GLOSSES,
+    share: np.ndarray | None = None,
 ) -> bytes:
     """The lines of one layer for the browser: weights [H, T, S] as the strongest keys of each query and head.
 
@@ -214,7 +235,8 @@ def pack_lines(
     queries, keys: their labels as they are shown. heads: those shown first; locked: ("query" or "key", its position);
     identity: changes when other heads are shown; echo: how many locks and choices of heads Python knows of; fill: whether rows
     grow to the height of their box; names: of the two columns; reports: whether Python hears of locks and of heads, or the
-    browser keeps them; glosses: word → dictionary words, for the labels that have some.
+    browser keeps them; glosses: word → dictionary words, for the labels that have some; share [H, T]: how much of its weight a row
+    keeps, if keys are left out, which fades its lines.
     """
     n_heads, n_queries, n_keys = weights.shape
     count = max(1, min(n_keys, max(8, MAX_LINES // (n_heads * n_queries))))
@@ -226,6 +248,7 @@ def pack_lines(
         "colours": [theme.head_colour(h) for h in range(n_heads)], "heads": list(heads), "locked": locked, "title": title,
         "identity": identity, "echo": echo, "fill": fill, "names": names, "reports": reports,
         "glosses": glosses_of((*queries, *keys), glosses),
+        "fade": None if share is None else np.round(strength(share), 3).tolist(),
     }
     return with_header(header, values.astype("<f4").tobytes() + order.astype("<u2").tobytes())
 
@@ -241,6 +264,11 @@ def token(text: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:
     title = f' title="{html.escape(whole)}"' if short != whole else ""
     said = gloss(whole, glosses)
     return f"<bdi{title}>{html.escape(short)}</bdi>" + (f" ({html.escape(said)})" if said else "")
+
+
+def quoted_html(text: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:
+    """A token in a sentence as HTML: that of `token` in quotes."""
+    return in_quotes(token(text, glosses))
 
 
 def product_bars(c: Chain) -> str:

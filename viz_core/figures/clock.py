@@ -14,7 +14,7 @@ import numpy as np
 from viz_core.analysis.positions import frequencies, wavelengths
 from viz_core.formats import long
 from viz_core.language import translate as _
-from viz_core.text import shorten
+from viz_core.text import in_quotes, shorten
 
 MOST = 10  # clocks: two rows on a laptop
 
@@ -101,7 +101,8 @@ def plane_clocks(q: np.ndarray, k: np.ndarray, distance: int, positions: int, ba
 
 def plane_names(query: str, key: str) -> tuple[str, str]:
     """The names of RoPE's hands: which word's query and which word's key they are."""
-    return (_("query of {shorten} at {{p}}", shorten=shorten(query)), _("key of {shorten} at {{s}}", shorten=shorten(key)))
+    own, other = (in_quotes(shorten(word)) for word in (query, key))
+    return _("query of {shorten} at {{p}}", shorten=own), _("key of {shorten} at {{s}}", shorten=other)
 
 
 def _left_out(n_pairs: int) -> str:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from viz_core.analysis.rows import ARROW
 from viz_core.analysis.two_runs import EITHER
+from viz_core.text import in_quotes, isolated, visible
 
 SMALL = "display:block;font-size:11px;line-height:1.2;opacity:.8"  # the style of a dictionary word below its word
 NO_GLOSSES: Mapping[str, str] = MappingProxyType({})
@@ -30,9 +31,14 @@ def glosses_of(labels: Iterable[str], glosses: Mapping[str, str]) -> dict[str, s
 
 
 def with_gloss(label: str, glosses: Mapping[str, str]) -> str:
-    """The label with what it means behind it, "动物 (animal)"; a label without dictionary words as it is."""
+    """The label with what it means behind it, "动物 (animal)", for a title, a list or a table; alone without dictionary words."""
     said = gloss(label, glosses)
-    return f"{label} ({said})" if said else label
+    return f"{isolated(label)} ({said})" if said else isolated(label)
+
+
+def quoted(token: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:
+    """A token in a sentence, as plain text: visible, in quotes, with what it means, “动物 (animal)”."""
+    return in_quotes(with_gloss(visible(token), glosses))
 
 
 def words_html(words: Iterable[str], glosses: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from viz_core.capture import Capture
-from viz_core.figures.glosses import NO_GLOSSES, with_gloss
+from viz_core.figures.glosses import NO_GLOSSES, quoted
 from viz_core.figures.panels import Panel, panel
 from viz_core.language import translate as _
 from viz_core.text import visible
@@ -36,19 +36,20 @@ def attended_panels(
 ) -> list[Panel]:
     """The mask [length, length], and the weights of its last row [H, length] and [H, S]. glosses: word → dictionary words."""
     words = [visible(w) for w in run.tokens("target")[0][:length]]
-    newest, heads = with_gloss(words[-1], glosses), [_("head {head}", head=h) for h in range(run.config.n_heads)]
+    newest = quoted(run.tokens("target")[0][length - 1], glosses)
+    heads = [_("head {head}", head=h) for h in range(run.config.n_heads)]
     name = f"decoder.layers.{layer}"
     mask = run["masks.target"][0, 0]  # [T, T]
     shown = [
         panel(_("Mask so far"), mask[:length, :length].astype(np.float32), words, words, row_axis=_("T · query token"),
               col_axis=_("S · key token"), kind="mask", row_letter="T", col_letter="S"),
-        panel(_("Self-attention from “{word}”, layer {layer}", word=newest, layer=layer),
+        panel(_("Self-attention from {word}, layer {layer}", word=newest, layer=layer),
               run[f"{name}.self_attn.weights"][0, :, length - 1, :length], heads, words, row_axis=_("H · head"),
               col_axis=_("S · key token"), kind="probability", row_letter="H", col_letter="S", high=1.0),
     ]
     if f"{name}.cross_attn.weights" in run:
         source = [visible(w) for w in run.tokens("source")[0]]
-        shown.append(panel(_("Cross-attention from “{word}”, layer {layer}", word=newest, layer=layer),
+        shown.append(panel(_("Cross-attention from {word}, layer {layer}", word=newest, layer=layer),
                            run[f"{name}.cross_attn.weights"][0, :, length - 1], heads, source, row_axis=_("H · head"),
                            col_axis=_("S · source token"), kind="probability", row_letter="H", col_letter="S", high=1.0))
     return shown

@@ -15,6 +15,7 @@ from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.figures import theme
 from viz_core.figures.curves import Curves, Level, Mark, Series
+from viz_core.figures.glosses import quoted
 from viz_core.figures.panels import Panel, panel
 from viz_core.figures.scatter import GUIDE, guide_line, label, scatter_figure
 from viz_core.language import translate as _
@@ -114,7 +115,7 @@ def answers_panel(on: Sequence[str], right: Sequence[str], words: Sequence[str],
     A row is named by its right answer, or, where nobody knows it ("" in right [N]), by the token in on [N] that the model stands
     on. words [C]: the answers; the last column is that of all others.
     """
-    rows = [visible(answer) if answer else _("after {token}", token=visible(token))
+    rows = [visible(answer) if answer else _("after {token}", token=quoted(token))
             for answer, token in zip(right, on, strict=True)]
     return panel(
         _("Answers after {at:,} steps", at=at), probabilities.astype(np.float32), rows, [*map(visible, words), _("others")],

@@ -12,6 +12,7 @@ from viz_core.figures.curves import Curves, Series
 from viz_core.figures.glosses import NO_GLOSSES, gloss
 from viz_core.figures.shapes import LEGEND
 from viz_core.language import translate as _
+from viz_core.text import isolated
 
 SEEN = 0.02  # of the highest bar: on a linear axis, a lower one cannot be told from none
 LEAST = 1e-5  # nats: where a logarithmic axis begins at the latest; a lower loss has no bar
@@ -66,7 +67,7 @@ def losses_figure(
 
 def _named(number: int, label: str, said: str) -> str:
     """The name of a place as Plotly's markup: its number and its token, and in a second line what that means."""
-    return f"{number}. {html.escape(label)}" + (f"<br>({html.escape(said)})" if said else "")
+    return f"{number}. {html.escape(isolated(label))}" + (f"<br>({html.escape(said)})" if said else "")
 
 
 def step_curves(cached: np.ndarray, anew: np.ndarray, title: str, unit: str, at: int) -> Curves:

@@ -72,6 +72,7 @@ class Panel:
     overview: bool = False  # whether cells may become as small as it takes for all of them to be seen
     words: tuple[str, ...] = ()  # what the readout says behind the value of each cell, row by row; "" for nothing
     written: bool = False  # whether the cells show their words and not their values
+    share: np.ndarray | None = None  # [R] how much of its sum a row keeps, where columns are left out: it is drawn as faint
 
     @property
     def hidden(self) -> np.ndarray | None:
@@ -118,10 +119,11 @@ def panel(
     absent_names: Sequence[Reason] = (),
     words: Sequence[str] = (),
     written: bool = False,
+    share: np.ndarray | None = None,
 ) -> Panel:
     """A checked Panel; labels left out become numbers from 0. names: what the values 0, 1, 2 … of "classes" are.
     absent: the cells that stand for nothing, and which of absent_names says why, counted from 1. words: one for each cell, row
-    by row.
+    by row. share: one for each row.
 
     The colour range covers the finite cells that are not masked, unless `low` or `high` is given:
     a probability reaches from 0 to the largest one in view, signed values from -m to m with m the largest
@@ -149,6 +151,9 @@ def panel(
     if words and len(words) != numbers.size:
         raise ValueError(f"panel {title!r} has {numbers.size} cells but {len(words)} words; pass one for each cell")
 
+    if share is not None and len(share) != n_rows:
+        raise ValueError(f"panel {title!r} has {n_rows} rows but {len(share)} shares; pass one for each row")
+
     least, most = (0.0, 0.0) if low is not None and high is not None else _range(numbers, hidden, kind)
     least, most = least if low is None else float(low), most if high is None else float(high)
     if not (math.isfinite(least) and math.isfinite(most) and least < most):
@@ -174,6 +179,7 @@ def panel(
         absent_names=tuple(absent_names),
         words=tuple(words),
         written=written,
+        share=None if share is None else _read_only(np.asarray(share, dtype=np.float64)),
     )
 
 
@@ -275,6 +281,7 @@ def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[
         "overview": item.overview,
         "words": words or None,
         "written": item.written,
+        "share": None if item.share is None else _row_shares(item.share, block[0]),
         "low": item.low,
         "high": item.high,
         "role": item.role,
@@ -286,6 +293,12 @@ def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[
     }
     content = json.dumps(entry).encode() + payload[start:]
     return entry | {"digest": hashlib.blake2b(content, digest_size=8).hexdigest()}
+
+
+def _row_shares(share: np.ndarray, high: int) -> list[float]:
+    """The largest share of each block of rows, in thousandths."""
+    full = np.pad(np.nan_to_num(share, nan=1.0), (0, -len(share) % high))
+    return [round(float(x), 3) for x in full.reshape(-1, high).max(axis=1)]
 
 
 def _place_in_block(kept: np.ndarray, block: tuple[int, int]) -> np.ndarray:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from viz_core.analysis.summary import Prediction
 from viz_core.figures import theme
-from viz_core.figures.attention import token
+from viz_core.figures.attention import quoted_html, token
 from viz_core.figures.glosses import NO_GLOSSES, with_gloss
 from viz_core.formats import percent
 from viz_core.language import translate as _
@@ -35,8 +35,8 @@ def next_words(prediction: Prediction, words: Sequence[str], vocab_size: int, af
     ]
     return (
         '<figure style="margin:0 0 8px;line-height:1.4"><figcaption style="font-weight:600;margin-bottom:6px">'
-         + (_("Most likely words at “{after}”", after=token(after, glosses)) if in_place else
-            _("Most likely next words after “{after}”", after=token(after, glosses)))
+         + (_("Most likely words at {after}", after=quoted_html(after, glosses)) if in_place else
+            _("Most likely next words after {after}", after=quoted_html(after, glosses)))
          + '</figcaption><div style="display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr);gap:6px 10px">'
          + f'<div style="{QUIET};text-align:right">'
          + (_("word") if in_place else _("next word"))

@@ -112,7 +112,7 @@ PAGE_DARK = {
     "text_color": "#e8ecf0", "border_color": "#3a434d",
 }
 
-FONT = _("Source Sans, Source Sans Pro, Noto Sans, Noto Sans CJK SC, sans-serif")
+FONT = _("Source Sans, Source Sans Pro, Noto Sans, Noto Sans CJK SC, DejaVu Sans, sans-serif")
 FONT_SIZE = 15
 PRESENTED = 20  # read from the back row
 ABOVE, ABOVE_PLOT = 50, 8  # pixels above a chart's plot: for the toolbar and a line of title; and from the title to the plot

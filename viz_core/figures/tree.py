@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz_core.figures.glosses import NO_GLOSSES, with_gloss
+from viz_core.figures.glosses import NO_GLOSSES, quoted
 from viz_core.formats import minus, percent, rounded
 from viz_core.language import translate as _
 from viz_core.text import visible
@@ -51,7 +51,7 @@ def tree(paths: Sequence[Path], glosses: Mapping[str, str] = NO_GLOSSES) -> tupl
             here = path.ids[: depth + 1]
             if here not in at:
                 row, rows = (rows, rows + 1) if row < 0 else (row, rows)
-                said = _("“{word}”: ln {p} = {logprob}; with all tokens before it {total}", word=with_gloss(visible(word), glosses),
+                said = _("{word}: ln {p} = {logprob}; with all tokens before it {total}", word=quoted(word, glosses),
                          p=percent(float(np.exp(logprob))), logprob=rounded(logprob, 4), total=rounded(total, 4))
                 at[here] = len(nodes)
                 nodes.append({"depth": depth, "row": row, "parent": parent, "label": visible(word), "total": short_sum(total),

@@ -19,7 +19,7 @@ from viz_core.figures.glosses import NO_GLOSSES, with_gloss
 from viz_core.formats import minus, percent, rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
-from viz_core.text import visible
+from viz_core.text import in_quotes, visible
 
 MOST_ROWS = 10  # candidates that are drawn; the others are one row together
 DIGITS = range(4, 13)  # of the numbers of a quotient
@@ -373,14 +373,15 @@ def _softmax(x: np.ndarray) -> np.ndarray:
 
 
 def _logit_words(found: Drawn, i: int, word: str) -> str:
-    return _("logit of “{word}”, id {i}: {logit}", word=word, i=i, logit=_number(found.logits[i]))
+    return _("logit of {word}, id {i}: {logit}", word=in_quotes(word), i=i, logit=_number(found.logits[i]))
 
 
 def _softmax_words(word: str, values: np.ndarray, i: int) -> str:
     """The largest is taken off first, which changes no probability, so that the powers stay in range."""
     top, total = float(values.max()), float(np.exp(values - values.max()).sum())
     by, p = _quotient(float(np.exp(values[i] - top)), total)
-    return _("“{word}”: e^({value} − {top}) ÷ {total} = {p}", word=word, value=_number(values[i]), top=_number(top), total=by, p=p)
+    return _("{word}: e^({value} − {top}) ÷ {total} = {p}", word=in_quotes(word), value=_number(values[i]), top=_number(top),
+             total=by, p=p)
 
 
 def _quotient(power: float, total: float) -> tuple[str, str]:

@@ -8,12 +8,13 @@
     showing      how a token is drawn
 """
 
-from viz_core.text.showing import MOST_MARKS, shorten, visible
+from viz_core.text.showing import MOST_MARKS, SPACE, in_quotes, isolated, shorten, visible
 from viz_core.text.splitting import split_characters, split_words
 from viz_core.text.tokenizer import NO_TOKEN, SPECIALS, AnyTokenizer, Tokenizer, TokenizerKind, Words, pad, words_of
 from viz_core.text.vocabulary import Vocabulary, bound, carried_words, strangers
 
 __all__ = [
-    "MOST_MARKS", "NO_TOKEN", "SPECIALS", "AnyTokenizer", "Tokenizer", "TokenizerKind", "Vocabulary", "Words", "bound",
-    "carried_words", "pad", "shorten", "split_characters", "split_words", "strangers", "visible", "words_of",
+    "MOST_MARKS", "NO_TOKEN", "SPACE", "SPECIALS", "AnyTokenizer", "Tokenizer", "TokenizerKind", "Vocabulary", "Words", "bound",
+    "carried_words", "in_quotes", "isolated", "pad", "shorten", "split_characters", "split_words", "strangers", "visible",
+    "words_of",
 ]

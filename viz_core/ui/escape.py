@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 from viz_core.figures.glosses import gloss
 from viz_core.language import translate as _
-from viz_core.text import visible
+from viz_core.text import SPACE, isolated, visible
 from viz_core.ui.components.glosses import shown_glosses
 
 
 def code(text: str, limit: int = 120) -> str:
     """Typed text as a Markdown code span, in which nothing is markup. Control characters become visible."""
-    shown = visible(text.replace("\n", "⏎")[:limit]).replace("␠", " ") + ("…" if len(text) > limit else "")
+    shown = visible(text.replace("\n", "⏎")[:limit]).replace(SPACE, " ") + ("…" if len(text) > limit else "")
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
-    return f"{fence} {shown} {fence}"
+    return isolated(f"{fence} {shown} {fence}")
 
 
 def token_code(token: str, limit: int = 120) -> str:

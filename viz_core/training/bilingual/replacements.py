@@ -6,8 +6,8 @@ object. Everything else stays as it was typed. A word that the tokenizer does no
 into another number of tokens, so that each token of one sentence has its partner in the other.
 """
 
-from collections.abc import Collection, Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from itertools import combinations, zip_longest
 from typing import NamedTuple
 from zlib import crc32
 
@@ -277,3 +277,37 @@ class _Context:
 def _somebody() -> Noun:
     """Whom a pronoun stands for, or a name."""
     return next(noun for noun in lex.NOUNS if noun.is_a("person"))
+
+
+# ---------------------------------------------------------------- words that change places
+
+
+def exchangeable(words: Sequence[str]) -> tuple[int, int] | None:
+    """The places of two words of a sentence that can change places so that it stays a sentence: the dog bites the man.
+
+    The first noun that has another one of the same number behind it, with the next of these; else two adjectives of the same
+    degree. "a" and "an" have to fit afterwards. None where the lexicon finds no such pair.
+    """
+    plain = [word.lower() for word in words]
+    for kind in ("noun", "adjective"):
+        groups = {i: group for i in range(len(plain)) if (group := _group(plain, i, kind)) is not None}
+        for i, j in combinations(groups, 2):
+            if groups[i] == groups[j] and plain[i] != plain[j] and _articles_fit(plain, i, j) and _articles_fit(plain, j, i):
+                return i, j
+    return None
+
+
+def _group(words: Sequence[str], i: int, kind: str) -> Hashable | None:
+    """What the words of its kind and form share, if this one is of the kind: by the lexicon, or where it can be of several kinds
+    by the word before it."""
+    found = senses(words[i])
+    group = next((sense.group for sense in found if sense.kind == kind), None)
+    before = words[i - 1] if i else ""
+    alone = len({sense.kind for sense in found}) == 1
+    return group if alone or (before in DETERMINERS if kind == "noun" else before in DEGREES) else None
+
+
+def _articles_fit(words: Sequence[str], place: int, other: int) -> bool:
+    """Whether the word at `other` may stand behind what is before `place`."""
+    before = words[place - 1] if place else ""
+    return before not in ("a", "an") or an([english(words[other])]) == before

@@ -59,6 +59,8 @@ class Figure {
     if (kind === "classes" && this.masked(cell)) return this.maskedName;
     const said = kind === "classes" ? names[values[cell]] : minus(precise(values[cell]));
     if (this.masked(cell)) return `${said} (${this.maskedName})`;
+    const kept = this.panel.share?.[Math.floor(cell / this.panel.shape[1])];
+    if (kept !== undefined) return _("{value} of the {share}% that the row keeps", { value: said, share: precise(100 * kept, 3) });
     return words?.[cell] ? `${said} → ${glossed(this.panel.glosses, words[cell])}` : said;
   }
 
@@ -206,6 +208,7 @@ class Figure {
     this.shown = new Int32Array(rows * cols); // drawn cell → the sent cell whose value it shows
     [this.found, this.hatched] = [new Set(), new Set()]; // the looks that the legend has to explain; what hatching means
     if (!this.shown.length) return;
+    const faded = (word, row) => (panel.share && word ? ((word & 0xffffff) | (Math.round(255 * Math.sqrt(panel.share[row])) << 24)) >>> 0 : word);
     const pixels = (this.pixels = new ImageData(cols, rows)), words = new Uint32Array(pixels.data.buffer);
     for (let i = 0; i < words.length; i++) {
       const row = Math.floor(i / cols), end = (row + 1) * sent;
@@ -217,7 +220,7 @@ class Figure {
       if (look) this.found.add(look);
       else if (panel.kind === "classes") this.found.add(panel.names[x]);
       if (code) this.hatched.add(code);
-      words[i] = table[look || shade(x)];
+      words[i] = faded(table[look || shade(x)], row);
     }
     const picture = new OffscreenCanvas(cols, rows);
     picture.getContext("2d").putImageData(pixels, 0, 0);
@@ -278,7 +281,8 @@ class Figure {
       const x = panel.values[cell], look = special(x);
       if (this.masked(cell) || !(all || look)) return;
       const text = look || (panel.written ? this.wordIn(cell, w - 4) : panel.kind === "ids" ? String(x) : minus(brief(x)));
-      pen.fillStyle = brightness(this.pixels.data.slice(4 * i, 4 * i + 3)) > 0.55 ? "#10131a" : "#ffffff";
+      const [opaque, own] = [this.pixels.data[4 * i + 3] / 255, brightness(this.pixels.data.slice(4 * i, 4 * i + 3))];
+      pen.fillStyle = opaque * own + (1 - opaque) * Number(!this.view.dark) > 0.55 ? "#10131a" : "#ffffff";
       pen.save();
       pen.translate(left + ((i % cols) + 0.5) * w, top + (Math.floor(i / cols) + 0.5) * h + 1);
       if (upright) pen.rotate(-Math.PI / 2);
@@ -399,7 +403,7 @@ class Figure {
     const value = (of) => this.valueOf(of);
     const named = (letter, axis, title, name, number, labels) => {
       const part = Object.assign(make("span"), { title });
-      const text = make("bdi", "", labels ? `“${name}”` : name);
+      const text = make("bdi", "", labels ? `“${inOrder(name)}”` : name);
       part.append(letter ? chip(letter) : `${axis} `, text, labels ? ` (${number})` : "");
       return part;
     };

@@ -175,6 +175,6 @@ class Labels {
       pen.fillRect({ right: x - wide + 3, left: x - 3, center: x - wide / 2 }[align], y - high / 2 - 0.5, wide, high);
     }
     pen.fillStyle = back ? paper : ink;
-    pen.fillText(text, x, y);
+    pen.fillText(inOrder(text), x, y);
   }
 }

@@ -7,6 +7,7 @@ them on to the next.
 from collections.abc import Mapping
 from contextvars import ContextVar
 
+from viz_core.figures.glosses import quoted as with_quotes
 from viz_core.figures.glosses import with_gloss
 from viz_core.text import visible
 
@@ -24,10 +25,15 @@ def shown_glosses() -> Mapping[str, str]:
 
 
 def labelled(label: str) -> str:
-    """A label in a sentence or a table, and what it means: "动物 (animal)". Plain text, not escaped."""
+    """A label in a title, a list or a table, and what it means: "动物 (animal)". Plain text, not escaped."""
     return with_gloss(label, shown_glosses())
 
 
 def named(token: str) -> str:
     """The same of a token, which is made visible."""
     return labelled(visible(token))
+
+
+def quoted(token: str) -> str:
+    """A token in a sentence, and what it means: “动物 (animal)”. Plain text, not escaped."""
+    return with_quotes(token, shown_glosses())

@@ -25,12 +25,14 @@ function decode(bytes) {
     const [layers, heads, rows, cols] = grid.shape, cells = rows * cols;
     grid.shades = new Uint8Array(buffer, start + grid.at, layers * heads * cells);
     grid.blocked = new Uint8Array(buffer, start + grid.at + layers * heads * cells, cells);
+    grid.fade = grid.fades ? new Uint8Array(buffer, start + grid.at + (layers * heads + 1) * cells, layers * heads * rows) : null;
   }
   return header;
 }
 
-/* The pixels of all tiles below each other: of each cell that shares a pixel (`to`) the largest shade, in its colour. */
-function colour(shades, to, hidden, words, out) {
+/* The pixels of all tiles below each other: of each cell that shares a pixel (`to`) the largest shade, in its colour. opacity:
+ * that of each row of pixels, if rows fade. */
+function colour(shades, to, hidden, words, out, width, opacity) {
   const cells = to.length, shown = new Uint8Array(hidden.length);
   for (let from = 0, start = 0; from < shades.length; from += cells, start += shown.length) {
     shown.fill(0);
@@ -40,7 +42,8 @@ function colour(shades, to, hidden, words, out) {
     }
     for (let i = 0; i < shown.length; i++) {
       const shade = shown[i];
-      out[start + i] = hidden[i] && shade !== 255 ? words.blocked : words[shade];
+      const word = hidden[i] && shade !== 255 ? words.blocked : words[shade];
+      out[start + i] = opacity && word ? ((word & 0xffffff) | (opacity[Math.floor((start + i) / width)] << 24)) >>> 0 : word;
     }
   }
 }
@@ -212,7 +215,7 @@ class Figure {
     for (let i = 0; i < rows * cols; i++)
       if (!grid.blocked[i]) hidden[to[i]] = 0;
     this.hidden = hidden.includes(1);
-    colour(shades, to, hidden, words, out);
+    colour(shades, to, hidden, words, out, c, grid.fade && this.opacity(group[0], r));
     brush.putImageData(pixels, 0, 0); // all tiles below each other, once
     Object.assign(this, { picture, rows: r, cols: c });
     const pen = base.getContext("2d");
@@ -224,6 +227,16 @@ class Figure {
       type: view.type, shades: this.digest(), theme: view.dark ? "dark" : "light" });
     this.describe();
     this.paint();
+  }
+
+  /* How opaque each row of pixels is: as the strongest of its rows. */
+  opacity(group, r) {
+    const { fade, shape: [layers, heads, rows] } = this.grid, found = new Uint8Array(layers * heads * r);
+    fade.forEach((strong, i) => {
+      const at = Math.floor(i / rows) * r + Math.floor((i % rows) / group);
+      found[at] = Math.max(found[at], strong);
+    });
+    return found;
   }
 
   digest() { // tells a test, or a benchmark, that other numbers are drawn

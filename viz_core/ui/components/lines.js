@@ -101,7 +101,7 @@ class View {
     const { glosses } = this.data;
     column.replaceChildren(...texts.map((text, place) => {
       const button = make("button");
-      button.append(make("bdi", "", text), ...meanings(glosses, text));
+      button.append(make("bdi", "", inOrder(text)), ...meanings(glosses, text));
       button.dataset.place = place;
       button.title = `${place}: ${glossed(glosses, text)}`;
       return button;
@@ -112,7 +112,7 @@ class View {
   /* A token in a sentence; cut where it is long. */
   named(text) {
     const said = glossed(this.data.glosses, text);
-    return Object.assign(make("bdi", "", `“${said}”`), { title: said });
+    return Object.assign(make("bdi", "", `“${inOrder(said)}”`), { title: said });
   }
 
   /* Pixels of a token's row, and of the box that scrolls. */
@@ -210,7 +210,7 @@ class View {
       this.each(head, active, (t, s, w) => {
         const y = (t + 0.5) * row - top, v = (s + 0.5) * row - top, strength = w / largest;
         if (!(strength > 0.004) || (y < 0 && v < 0) || (y > high && v > high)) return;
-        pen.globalAlpha = Math.min(1, dark ? strength ** 0.6 : strength);
+        pen.globalAlpha = Math.min(1, dark ? strength ** 0.6 : strength) * (data.fade?.[head][t] ?? 1);
         pen.lineWidth = 1 + 3 * strength;
         pen.beginPath();
         pen.moveTo(2, y);

@@ -30,6 +30,7 @@ def lines(
     key: str, identity: str, on_lock: Callable[[Lock], None] | None = None,
     on_heads: Callable[[tuple[int, ...]], None] | None = None,
     fill: bool = False, names: tuple[str, str] = (_("queries"), _("keys")), code: Callable[[], str] | None = None,
+    share: np.ndarray | None = None,
 ) -> None:
     """Draw weights [H, T, S]; `on_lock` is called before the run that follows a lock (None: unlocked), `on_heads` before
     the run that follows another choice of heads, which may be none.
@@ -37,7 +38,8 @@ def lines(
     Without the two, the browser keeps its lock, until there are other tokens, and its choice of heads, and no run follows.
 
     heads: those shown at first, and again whenever identity changes. fill: rows grow to the height of the container. names: of
-    the two columns. code: the lines that make `weights`, `queries`, `keys` and `heads`.
+    the two columns. code: the lines that make `weights`, `queries`, `keys` and `heads`. share [H, T]: how much of its weight a row
+    keeps where keys are left out, which fades its lines; the code makes it, too, as `kept`.
     """
 
     n_queries, n_keys, n_heads = len(queries), len(keys), len(weights)  # a session keeps `report`, so it must not hold the weights
@@ -55,9 +57,10 @@ def lines(
     state = st.session_state.get(key)
     echoes = _read(state, n_queries, n_keys)[0], _read_heads(state, n_heads)[0]
     data = pack_lines(weights, queries, keys, heads, locked, title, identity, echoes, fill, names,
-                      reports=on_lock is not None or on_heads is not None, glosses=shown_glosses())
+                      reports=on_lock is not None or on_heads is not None, glosses=shown_glosses(), share=share)
     _COMPONENT(key=key, data=data, on_lock_change=report, on_heads_change=report_heads)
-    offer(key, "lines", (weights, queries, keys), code, weights.size)
+    drawn = (weights, queries, keys)
+    offer(key, *(("lines", drawn) if share is None else ("faded_lines", (*drawn, share))), code, weights.size)
 
 
 def _read(state: Any, n_queries: int, n_keys: int) -> tuple[int, Lock]:

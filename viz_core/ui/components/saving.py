@@ -70,6 +70,12 @@ from viz_core.notebook import lines
 frame = drawn.lines(weights, queries, keys)
 picture = lines(weights, queries, keys, heads)
 """,
+    "faded_lines": """
+from viz_core import drawn
+from viz_core.notebook import lines
+frame = drawn.faded_lines(weights, queries, keys, kept)
+picture = lines(weights, queries, keys, heads, kept=kept)
+""",
     "grids": """
 from viz_core.notebook import tiles
 picture = tiles(grids)

@@ -8,7 +8,7 @@ from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.presets import PRESETS
 from viz_core.stages import SIDE_NAMES
-from viz_core.text import shorten, split_words, visible
+from viz_core.text import SPACE, isolated, shorten, split_words, visible
 from viz_core.ui.escape import code, escaped, few
 from viz_core.ui.shell.setup import CONTROLS, Setup, sentences
 
@@ -82,4 +82,4 @@ def in_titles(differ: Sequence[Difference]) -> tuple[str, str]:
 
 
 def _in_title(difference: Difference, value: str) -> str:
-    return shorten(visible(value).replace("␠", " ") if difference.typed else f"{difference.label} {value}")
+    return isolated(shorten(visible(value).replace(SPACE, " ") if difference.typed else f"{difference.label} {value}"))

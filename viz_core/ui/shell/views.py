@@ -273,6 +273,7 @@ VIEWS: tuple[View, ...] = (
     View("att_step", "weights", ("raw", "scaled", "biased", "masked", "weights")),
     View("att_colour", "largest", ("largest", "one", "uniform")),
     View("att_words", False, (False, True)),
+    View("att_without_special", False, (False, True)),  # whether pictures leave out [CLS] and the like
     View("att_heads", (), ("none", *range(64)), many=True),  # those overlaid in the lines; not said: the one in focus
     View("att_more", "none", ("none", "table", "rollout", "break")),
     View("att_after", -1, range(-1, 256)),

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, module, n_layers
-from viz_core.analysis.labelled_weights import every_head, words_of_both
+from viz_core.analysis.labelled_weights import every_head, without_special, words_of_both
 from viz_core.capture import Capture
 from viz_core.figures.attention import Grid, head_grid
 from viz_core.figures.two_attentions import grid_of_two, tiles_shown, weights_of_two
 from viz_core.language import translate as _
 from viz_core.ui.components.heads import heads
 from viz_core.ui.pages.attention import snippets
-from viz_core.ui.pages.attention.focus import InFocus, choose_head, picked_pair, words_of_two, words_shown
+from viz_core.ui.pages.attention.focus import InFocus, choose_head, kept_shown, picked_pair, words_of_two, words_shown
 from viz_core.ui.shell import Lab, TwoRuns, view, view_widget
 
 if TYPE_CHECKING:
@@ -25,6 +25,12 @@ UNIFORM = _("Relative to uniform: weight × number of visible keys. The middle c
 BY_WORD = (
     _("A word may be several tokens. The weight to a word is the sum over its tokens, and the weight from a word is the mean "
       "over its tokens (Clark et al. 2019). The steps before the softmax and the section One weight still show tokens.")
+)
+
+WITHOUT_SPECIAL = (
+    _("Many trained heads put most of their weight on special tokens such as [CLS] or <bos>. Without these, the other weights of "
+      "each row are divided by their sum, so that they add up to 1; the less of its weight a row keeps, the paler it is. Only the "
+      "pictures change, and only where there is one run.")
 )
 
 
@@ -39,6 +45,13 @@ def words_or_tokens(lab: Lab, capture: Capture, available: Sequence[AttentionKin
     words = (words_of_both(capture, kind, focus.item, lab.tokenizers) for kind in kinds_shown(available))
     if any(not side.whole for pair in words for side in pair):
         view_widget(st.toggle, "att_words", _("Group tokens by word"), help=BY_WORD)
+
+
+def with_or_without_special(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
+    """The switch that leaves out [CLS] and the like, where the sentence has any. Not where two runs are compared."""
+    if any(without_special(capture, kind, focus.item, lab.tokenizers) for kind in kinds_shown(available)):
+        view_widget(st.toggle, "att_without_special", _("Without special tokens"), help=WITHOUT_SPECIAL,
+                    disabled=bool(view("kept")))
 
 
 def all_heads(
@@ -75,9 +88,11 @@ def _grid(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> Gr
     from viz_core.ui.shell.cache import cached_result
 
     def make() -> Grid:
-        return head_grid(capture, kind, focus.item, focus.colour, words_shown(lab, capture, kind, focus))
+        words, kept = words_shown(lab, capture, kind, focus), kept_shown(lab, capture, kind, focus)
+        return head_grid(capture, kind, focus.item, focus.colour, words, kept=kept)
 
-    return cached_result("attention tiles", (lab.key(), kind, focus.item, focus.colour, focus.by_word), make)
+    key = (lab.key(), kind, focus.item, focus.colour, focus.by_word, focus.without_special)
+    return cached_result("attention tiles", key, make)
 
 
 def _of_two(two: TwoRuns, kind: AttentionKind, focus: InFocus) -> Grid:

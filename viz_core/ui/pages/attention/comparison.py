@@ -12,7 +12,7 @@ from viz_core.figures.two_attentions import head_of_two
 from viz_core.figures.two_runs import only
 from viz_core.formats import rounded
 from viz_core.language import translate as _
-from viz_core.text import visible
+from viz_core.text import isolated, visible
 from viz_core.ui.escape import token_code
 from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.focus import InFocus, words_of_two
@@ -28,7 +28,8 @@ MOST_BESIDE = 40  # keys of each of three matrices: with more of them, their cel
 def word_to_swap(focus: InFocus, swap: Swap | None) -> None:
     """A button that replaces one word and keeps this run as A; nothing where no example differs in one word."""
     if swap is not None and st.button(
-        f"{visible(swap.old)} → {visible(swap.new)}", type="primary", key="att_swap", on_click=_swap, args=(swap, focus),
+        " → ".join(isolated(visible(word)) for word in (swap.old, swap.new)), type="primary", key="att_swap", on_click=_swap,
+        args=(swap, focus),
         help=_("One word can change the meaning of a sentence. This keeps the run as A, replaces the word in the source, and "
                "changes the target to match."),
     ):

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import AttentionKind, Step, kinds, module, n_layers, of_pair, real, sides, steps
-from viz_core.analysis.labelled_weights import WordPair, words_of_both
+from viz_core.analysis.attention import AttentionKind, Step, kinds, module, n_layers, of_pair, sides, steps
+from viz_core.analysis.kept_keys import Kept
+from viz_core.analysis.labelled_weights import WordPair, without_special, words_of_both
+from viz_core.analysis.story import head_between_words, telling_row
 from viz_core.analysis.two_attentions import BothWords
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
@@ -34,6 +36,7 @@ class InFocus:
     colour: Colour
     by_word: bool  # words on the axes instead of tokens
     overlaid: tuple[int, ...]  # the heads of the lines
+    without_special: bool = False  # whether the pictures leave out [CLS] and the like
 
     @property
     def path(self) -> str:
@@ -47,8 +50,9 @@ class InFocus:
 def read_focus(lab: Lab, capture: Capture, available: Sequence[AttentionKind], item: int, swap: Swap | None) -> InFocus:
     """The choice in the link, limited to what this run has; where the link has no choice, an informative default."""
     config, chosen = lab.config, view("att_kind")
-    kind, layer, head = first_head(lab, available)
-    head = lab.setup.attn_head or head
+    kind, layer, head = first_head(lab, capture, available)
+    if lab.setup.attn_head:
+        layer, head = usual_layer(lab, kind), lab.setup.attn_head
     if chosen in available:
         kind, layer, head = chosen, n_layers(config, chosen) - 1, lab.setup.attn_head
     elif chosen:
@@ -63,12 +67,14 @@ def read_focus(lab: Lab, capture: Capture, available: Sequence[AttentionKind], i
     n_queries, n_keys = (capture[f"ids.{side}"].shape[1] for side in sides(kind))
     query = view("att_query")
     if not 0 <= query < n_queries:
-        query = _informative_query(lab, capture, kind, item, swap)
+        query = _informative_query(lab, capture, (kind, layer, head), item, swap)
+    hides = view("att_without_special") and not view("kept")  # of two runs the pictures show all tokens
     key = view("att_key")
     if not 0 <= key < n_keys:
-        row = capture[f"{module(kind, layer)}.weights"][item, head, query]
-        key = int(np.argmax(np.nan_to_num(row, nan=-1.0)))
-    return InFocus(kind, layer, head, item, query, key, step, view("att_colour"), view("att_words"), _overlaid(config, head))
+        row = np.nan_to_num(capture[f"{module(kind, layer)}.weights"][item, head, query], nan=-1.0)
+        kept = without_special(capture, kind, item, lab.tokenizers) if hides else None
+        key = int(np.argmax(row)) if kept is None else kept.keys[int(np.argmax(row[list(kept.keys)]))]
+    return InFocus(kind, layer, head, item, query, key, step, view("att_colour"), view("att_words"), _overlaid(config, head), hides)
 
 
 def _overlaid(config: TransformerConfig, head: int) -> tuple[int, ...]:
@@ -78,24 +84,39 @@ def _overlaid(config: TransformerConfig, head: int) -> tuple[int, ...]:
     return there if there or "none" in chosen else (head,)
 
 
-def first_head(lab: Lab, available: Sequence[AttentionKind]) -> Focus:
-    """The head that the page shows first: the best one at resolving pronouns, if training measured that."""
-    card = lab.setup.card
+def first_head(lab: Lab, capture: Capture, available: Sequence[AttentionKind]) -> Focus:
+    """The head that the page shows first: the best one at resolving pronouns, if training measured that; else, of trained
+    weights, the one in which the words of this sentence see words. Untrained heads are all alike: the first one of the last layer.
+    """
     kind: AttentionKind = available[-1]
-    if card is not None and kind == "cross" and (measured := card.referent_head):
+    if lab.setup.card is None:
+        return kind, usual_layer(lab, kind), 0
+    if kind == "cross" and (measured := lab.setup.card.referent_head):
         return "cross", *measured
-    return kind, n_layers(lab.config, kind) - 1, 0
+    from viz_core.ui.shell.cache import cached_result
+
+    item = lab.item(capture)
+    return kind, *cached_result("head between words", (lab.key(), kind, item), lambda: head_between_words(capture, kind, item))
 
 
-def _informative_query(lab: Lab, capture: Capture, kind: AttentionKind, item: int, swap: Swap | None) -> int:
-    """The row that predicts the first target word that the swap changes; without a swap, the last word."""
-    query_side = sides(kind)[0]
-    last = int(np.max(np.nonzero(real(capture, query_side, item))[0], initial=0))
-    if query_side == "target" and swap is not None and "labels" in capture.sides:
+def usual_layer(lab: Lab, kind: AttentionKind) -> int:
+    """The layer of a head that a link names alone: that of the measured head, or the last."""
+    card = lab.setup.card
+    if card is not None and kind == "cross" and (measured := card.referent_head):
+        return measured[0]
+    return n_layers(lab.config, kind) - 1
+
+
+def _informative_query(lab: Lab, capture: Capture, focus: Focus, item: int, swap: Swap | None) -> int:
+    """The row that predicts the first target word that the swap changes; without a swap, the row of this head with most to show."""
+    kind, layer, head = focus
+    if sides(kind)[0] == "target" and swap is not None and "labels" in capture.sides:
         here = capture.tokens("labels")[item]
         there = lab.tokenizers["target"].read(swap.target)[0]
-        return next((i for i, (a, b) in enumerate(zip(here, there, strict=False)) if a != b), last)
-    return last
+        changed = next((i for i, (a, b) in enumerate(zip(here, there, strict=False)) if a != b), None)
+        if changed is not None:
+            return changed
+    return telling_row(capture, kind, layer, head, item)
 
 
 def choose_head(chosen: Focus) -> None:
@@ -119,6 +140,13 @@ def with_head(setup: Setup, chosen: Focus) -> Setup:
 def words_shown(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> WordPair | None:
     """The words to show instead of tokens, or None to show tokens."""
     return words_of_both(capture, kind, focus.item, lab.tokenizers) if focus.by_word else None
+
+
+def kept_shown(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> Kept | None:
+    """The queries and keys to show, of the tokens or of the words that are shown; None to show all of them."""
+    if not focus.without_special:
+        return None
+    return without_special(capture, kind, focus.item, lab.tokenizers, words_shown(lab, capture, kind, focus))
 
 
 def words_of_two(two: TwoRuns, kind: AttentionKind, focus: InFocus) -> BothWords:

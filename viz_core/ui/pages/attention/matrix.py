@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from viz_core.analysis.kept_keys import Kept
 from viz_core.analysis.labelled_weights import WordPair
 from viz_core.analysis.two_runs import Places
 from viz_core.figures.attention import STEP_TITLES
@@ -14,17 +15,20 @@ from viz_core.ui.shell import set_view, touch
 
 def pickable(
     panels: list[Panel], focus: InFocus, words: WordPair | None, places: tuple[Places, Places] | None = None, at: int = 0, *,
-    code: Callable[[], str],
+    kept: Kept | None = None, code: Callable[[], str],
 ) -> Pick | None:
     """Draw the matrices with the focused cell picked, and return the cell that is picked. A click moves the focus; where it falls
     on a token that only A has, the focus stays where it was.
 
     A picked word puts its first token into focus. places: which row of A and of B, and which column, stand on each place, if two
-    runs are compared. at: the matrix in which the focused cell is picked. code: the lines that make `panels` in a notebook.
+    runs are compared. kept: which queries and keys of the run the matrix shows, if not all. at: the matrix in which the focused
+    cell is picked. code: the lines that make `panels` in a notebook.
     """
     rows, cols = panels[0].values.shape
-    row_of, col_of = (w.of for w in words) if words and focus.step == "weights" else (range(rows), range(cols))
-    of_rows, of_cols = [[j for __, j in axis] for axis in places] if places else (list(range(rows)), list(range(cols)))
+    shown = kept or (range(rows), range(cols))
+    n_rows, n_cols = (max(axis, default=-1) + 1 for axis in shown)
+    row_of, col_of = (w.of for w in words) if words and focus.step == "weights" else (range(n_rows), range(n_cols))
+    of_rows, of_cols = [[j for __, j in axis] for axis in places] if places else [list(axis) for axis in shown]
 
     def choose(pick: Pick | None) -> None:
         row, col = (of_rows[pick.row], of_cols[pick.col]) if pick else (None, None)
@@ -34,7 +38,7 @@ def pickable(
             set_view(att_query=row_of.index(row), att_key=col_of.index(col))
 
     inside = focus.query < len(row_of) and focus.key < len(col_of)
-    here = (of_rows.index(row_of[focus.query]), of_cols.index(col_of[focus.key])) if inside else None
-    pick = Pick(at, *here) if here else None
+    row, col = (row_of[focus.query], col_of[focus.key]) if inside else (None, None)
+    pick = Pick(at, of_rows.index(row), of_cols.index(col)) if row in of_rows and col in of_cols and inside else None
     return matrices(panels, key="att_matrix", pick=pick, on_pick=choose, fill=True, code=code,
                     name=_("{head}: {step}", head=focus.name, step=STEP_TITLES[focus.step]))

@@ -9,15 +9,16 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, Step, kinds, sides, steps
+from viz_core.analysis.labelled_weights import kept_weights, layer_weights, special_tokens
 from viz_core.analysis.rows import reads_and_writes
 from viz_core.capture import Capture
 from viz_core.figures.two_attentions import tiles_shown
-from viz_core.formats import rounded
+from viz_core.formats import percent, rounded
 from viz_core.language import translate as _
 from viz_core.ui.escape import token_code
 from viz_core.ui.pages.attention.all_heads import COLOURS, KIND_LABELS, UNIFORM, all_heads, kinds_shown
 from viz_core.ui.pages.attention.comparison import comparable, compare, one_at_a_time, strongest_keys
-from viz_core.ui.pages.attention.focus import InFocus, choose_head, picked_pair, words_shown
+from viz_core.ui.pages.attention.focus import InFocus, choose_head, kept_shown, picked_pair, words_shown
 from viz_core.ui.pages.attention.one_head import drawn_lines, drawn_matrix, step_words
 from viz_core.ui.pages.attention.one_weight import one_weight
 from viz_core.ui.shell import Lab, TwoRuns, below, look, picture, view_widget
@@ -59,7 +60,8 @@ def one_screen(
     if missed:
         st.caption(missed)
     uniform = UNIFORM if focus.colour == "uniform" else ""
-    st.caption(" ".join(filter(None, (step_words(capture, focus), uniform, _taught(lab, focus)))))
+    left_out = "" if both is not None else _left_out(lab, capture, focus)
+    st.caption(" ".join(filter(None, (step_words(capture, focus), left_out, uniform, _taught(lab, focus)))))
     if both is not None:
         strongest_keys(both, focus)
         drawn_lines(lab, capture, focus, _("Lines of B"))
@@ -90,6 +92,22 @@ def _what_to_look_at(capture: Capture, focus: InFocus, problem: str) -> str:
         return _("**{name}.** Each row is a query, each column a key. {where}", name=focus.name, where=where)
     return _("**{name}.** The marked row reads {reads} and predicts {writes}. {where}", name=focus.name, where=where,
              reads=token_code(row.reads, MOST_LETTERS), writes=token_code(row.writes, MOST_LETTERS))
+
+
+def _left_out(lab: Lab, capture: Capture, focus: InFocus) -> str:
+    """What the pictures leave out, and how much of its weight each row of the head in focus keeps; "" if they show all."""
+    kept = kept_shown(lab, capture, focus.kind, focus)
+    if kept is None:
+        return ""
+    found = layer_weights(capture, focus.kind, focus.layer, focus.item, words_shown(lab, capture, focus.kind, focus))
+    share = np.nan_to_num(kept_weights(found, kept)[1][focus.head])
+    key_side = sides(focus.kind)[1]
+    named = special_tokens(capture, key_side, focus.item, lab.tokenizers[key_side])
+    said = _("The pictures leave out {tokens}: the other weights of each row are divided by their sum, so that they add up to 1.",
+             tokens=", ".join(map(token_code, named)) or _("padding"))
+    return said + " " + _("The paler a row, the less of its weight it keeps; in this head it is {least} to {most}. The arithmetic "
+                          "below and all tables and files of weights are those of the run.",
+                          least=percent(float(share.min())), most=percent(float(share.max())))
 
 
 def _taught(lab: Lab, focus: InFocus) -> str:

@@ -9,7 +9,7 @@ from viz_core.analysis.attention import chain, contribution_norms, contributions
 from viz_core.analysis.rounding import sum_bound
 from viz_core.analysis.rows import reads_and_writes
 from viz_core.capture import Capture
-from viz_core.figures.attention import chain_html, contribution_bars, product_bars, token, value_bars, weighted
+from viz_core.figures.attention import chain_html, contribution_bars, product_bars, quoted_html, value_bars, weighted
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.ui.components.glosses import shown_glosses
@@ -27,9 +27,9 @@ def one_weight(lab: Lab, capture: Capture, focus: InFocus) -> None:
     keys = capture.tokens(key_side)[focus.item]
     row = reads_and_writes(capture, query_side, focus.item)[focus.query]
     glosses = shown_glosses()
-    query = token(row.reads, glosses)
+    query = quoted_html(row.reads, glosses)
     if row.writes is not None:
-        query += " " + _("(whose row writes {token})", token=token(row.writes, glosses))
+        query += " " + _("(whose row writes {token})", token=quoted_html(row.writes, glosses))
     steps = chain(capture, focus.kind, focus.layer, focus.head, focus.item, focus.query, focus.key)
     w_o = lab.parameter(f"{focus.path}.w_o.weight")
     v = capture[f"{focus.path}.v"][focus.item, focus.head]
@@ -49,7 +49,7 @@ def one_weight(lab: Lab, capture: Capture, focus: InFocus) -> None:
          + _("One weight")
          + "</h2><p>"
          + _("How the query <b>{query}</b> gets its weight for the key <b>{key}</b>. Click a cell above to choose another weight.",
-             query=query, key=token(keys[focus.key], glosses))
+             query=query, key=quoted_html(keys[focus.key], glosses))
          + f'</p>{products}{way}<h3 style="margin:10px 0 4px;font-size:1.125rem">'
          + _("Contribution to the output")
          + f"</h3>{values}{contributed}"

@@ -13,7 +13,7 @@ from viz_core.capture import Capture
 from viz_core.language import translate as _
 from viz_core.ui.controls import sentence_picker
 from viz_core.ui.pages.attention.ablation import ablation
-from viz_core.ui.pages.attention.all_heads import words_or_tokens
+from viz_core.ui.pages.attention.all_heads import with_or_without_special, words_or_tokens
 from viz_core.ui.pages.attention.comparison import word_to_swap
 from viz_core.ui.pages.attention.files import save
 from viz_core.ui.pages.attention.focus import InFocus, read_focus
@@ -47,6 +47,7 @@ def attention() -> None:
             word_to_swap(focus, swap)
             save(lab.setup, lab.capture, focus)
             words_or_tokens(lab, lab.capture, available, focus)
+            with_or_without_special(lab, lab.capture, available, focus)
     two = two_runs(lab, OFFERED[section]) if section in OFFERED else None
     shown = lab if two is None else two.b
     assert shown.capture is not None

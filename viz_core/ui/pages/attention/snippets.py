@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from viz_core.analysis.attention import AttentionKind, kinds, sides
-from viz_core.ui.pages.attention.focus import InFocus
+from viz_core.ui.pages.attention.focus import InFocus, kept_shown
 from viz_core.ui.shell import Lab, TwoRuns
 from viz_core.ui.shell.code import Source, both_code, code, glosses_code, model_code, run_code, traced_code, word_code, written_out
 
@@ -25,6 +25,12 @@ def heads(lab: Lab, shown: Sequence[AttentionKind], focus: InFocus, two: TwoRuns
         {readers}
         words = {{kind: words_of_both(capture, kind, item, readers) for kind in kinds}}
         """, readers=_readers(lab, "capture")) if focus.by_word else NONE
+    kept = code("""
+        from viz_core.analysis.labelled_weights import without_special
+        {readers}
+        kept = {{kind: without_special(capture, kind, item, readers{own}) for kind in kinds}}
+        """, readers=NONE if focus.by_word else _readers(lab, "capture"),
+                own=Source(", words[kind]" if focus.by_word else "")) if focus.without_special else NONE
     return code("""
         from viz_core import drawn
         from viz_core.analysis.labelled_weights import every_head
@@ -32,28 +38,31 @@ def heads(lab: Lab, shown: Sequence[AttentionKind], focus: InFocus, two: TwoRuns
         {run}
 
         {own_kinds}
-        grids = [head_grid(capture, kind, item, {colour}{own}) for kind in kinds]
+        grids = [head_grid(capture, kind, item, {colour}{own}{kept}) for kind in kinds]
         frame = drawn.heads(every_head(capture, kind, item{own}{uniform}) for kind in kinds)
-        """, run=run_code(lab), own_kinds=_lines(code("kinds, item = {kinds}, {item}", kinds=list(shown), item=focus.item), words),
+        """, run=run_code(lab), kept=Source(", kept=kept[kind]" if focus.without_special else ""),
+                own_kinds=_lines(code("kinds, item = {kinds}, {item}", kinds=list(shown), item=focus.item), words, kept),
                 colour=focus.colour, own=Source(", words[kind]" if focus.by_word else ""),
                 uniform=Source(", uniform=True" if focus.colour == "uniform" else ""))
 
 
 def matrix(lab: Lab, focus: InFocus) -> Source:
     """One head at one of its steps."""
-    by_word = focus.by_word and focus.step == "weights"
+    by_word, leaves_out = focus.by_word and focus.step == "weights", focus.without_special and focus.step == "weights"
     return code("""
         from viz_core.figures.attention import head_panel
         {run}
 
         {head}
-        panels = [head_panel(capture, kind, layer, head, item, {step}, {colour}{own})]
-        """, run=run_code(lab), head=_lines(_head(focus), _words(lab) if by_word else NONE), step=focus.step, colour=focus.colour,
-                own=Source(", words" if by_word else ""))
+        panels = [head_panel(capture, kind, layer, head, item, {step}, {colour}{own}{kept})]
+        """, run=run_code(lab), step=focus.step, colour=focus.colour, own=Source(", words" if by_word else ""),
+                head=_lines(_head(focus), _words(lab) if by_word else NONE, _kept(lab, by_word) if leaves_out else NONE),
+                kept=Source(", kept=kept" if leaves_out else ""))
 
 
 def lines(lab: Lab, focus: InFocus) -> Source:
     """The heads of a layer as lines."""
+    leaves_out = kept_shown(lab, lab.capture, focus.kind, focus) is not None if lab.capture is not None else False
     layer = code("kind, layer, heads, item = {kind}, {layer}, {heads}, {item}", kind=focus.kind, layer=focus.layer,
                  heads=list(focus.overlaid), item=focus.item)
     return code("""
@@ -61,9 +70,14 @@ def lines(lab: Lab, focus: InFocus) -> Source:
         {run}
 
         {layer}
-        weights, queries, keys = layer_weights(capture, kind, layer, item{own})
-        """, run=run_code(lab), layer=_lines(layer, _words(lab) if focus.by_word else NONE),
-                own=Source(", words" if focus.by_word else ""))
+        {found} = layer_weights(capture, kind, layer, item{own})
+        {kept}
+        """, run=run_code(lab), own=Source(", words" if focus.by_word else ""),
+                layer=_lines(layer, _words(lab) if focus.by_word else NONE, _kept(lab, focus.by_word) if leaves_out else NONE),
+                found=Source("found" if leaves_out else "weights, queries, keys"), kept=code("""
+        from viz_core.analysis.labelled_weights import kept_weights
+        (weights, queries, keys), kept = kept_weights(found, kept)
+        """) if leaves_out else NONE)
 
 
 def profiles(lab: Lab, shown: Sequence[AttentionKind], item: int) -> Source:
@@ -110,6 +124,15 @@ def _words(lab: Lab) -> Source:
         {readers}
         words = words_of_both(capture, kind, item, readers)
         """, readers=_readers(lab, "capture"))
+
+
+def _kept(lab: Lab, by_word: bool) -> Source:
+    """The lines that make `kept` of the kind of attention and the sentence that the lines above name, and of `words` if shown."""
+    return code("""
+        from viz_core.analysis.labelled_weights import without_special
+        {readers}
+        kept = without_special(capture, kind, item, readers{own})
+        """, readers=NONE if by_word else _readers(lab, "capture"), own=Source(", words" if by_word else ""))
 
 
 def _readers(lab: Lab, run: str) -> Source:

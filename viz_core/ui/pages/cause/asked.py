@@ -4,7 +4,7 @@ import streamlit as st
 
 from viz_core.experiments.question import Question, proposed_question
 from viz_core.language import translate as _
-from viz_core.text import shorten, visible
+from viz_core.text import in_quotes, shorten, visible
 from viz_core.text.answers import answer_id
 from viz_core.ui.components.glosses import labelled
 from viz_core.ui.controls import inside, keep
@@ -65,11 +65,11 @@ def controls(pair: Pair, question: Question | None) -> None:
     tokens = [shorten(visible(token)) for token in clean.capture.tokens(side)[pair.item][:length]]
     asked_at = -1 if question is None else question.at
     if clean.in_place:
-        places = tuple(_("at {token}", token=labelled(token)) for token in tokens)
-        proposed = _("at {token} (proposed)", token=tokens[asked_at]) if asked_at >= 0 else _("place: proposed")
+        places = tuple(_("at {token}", token=in_quotes(labelled(token))) for token in tokens)
+        proposed = _("at {token} (proposed)", token=in_quotes(tokens[asked_at])) if asked_at >= 0 else _("place: proposed")
     else:
-        places = tuple(_("after {token}", token=labelled(token)) for token in tokens)
-        proposed = _("after {token} (proposed)", token=tokens[asked_at]) if asked_at >= 0 else _("place: proposed")
+        places = tuple(_("after {token}", token=in_quotes(labelled(token))) for token in tokens)
+        proposed = _("after {token} (proposed)", token=in_quotes(tokens[asked_at])) if asked_at >= 0 else _("place: proposed")
     widget(st.selectbox, "cause_at", _("Place"), min(view("cause_at"), length - 1), keep, named=(proposed, *places),
            options=range(-1, length), width=PLACE_WIDTH, label_visibility="collapsed",
            format_func=lambda i: places[i] if i >= 0 else proposed)

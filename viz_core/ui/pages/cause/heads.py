@@ -24,8 +24,8 @@ from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.cause import Heads, heads_figure
 from viz_core.formats import rounded
 from viz_core.language import translate as _
-from viz_core.text import Vocabulary, shorten, visible
-from viz_core.ui.components.glosses import labelled
+from viz_core.text import Vocabulary, in_quotes, shorten, visible
+from viz_core.ui.components.glosses import labelled, quoted
 from viz_core.ui.controls import chart, dark, data_table, inside, keep, numeric
 from viz_core.ui.escape import escaped, token_code
 from viz_core.ui.pages.attention.all_heads import KIND_LABELS
@@ -81,7 +81,7 @@ def heads(pair: Pair, question: Question) -> None:
         look(_what_to_look_at(found, kind, measure, tokens[key], _asked_token(pair, question, kind)))
         place, rail = beside(RAIL)
         with place:
-            texts = (_weight_axis(pair, question, kind, visible(tokens[key])), MEANINGS[measure],
+            texts = (_weight_axis(pair, question, kind, quoted(tokens[key])), MEANINGS[measure],
                      _("{attention}: each head, numbered by its layer", attention=KIND_TITLES[kind]))
             chart(heads_figure(Heads(KIND_TITLES[kind], found.weight, found.effect(measure)), *texts, dark()), "cause_heads",
                   fill=True, code=lambda: snippets.heads(pair, question, stack, attention, key, measure, KIND_TITLES[kind], *texts))
@@ -117,8 +117,8 @@ def _controls(tokens: list[str], proposed: int, available: Sequence[AttentionKin
     view_widget(st.segmented_control, "cause_measure", _("Effect"), required=True, format_func=MEASURES.get,
                 label_visibility="collapsed")
     names = [shorten(visible(token)) for token in tokens]
-    keys = tuple(_("weight on {token}", token=labelled(name)) for name in names)
-    first = _("weight on {token} (proposed)", token=names[proposed])
+    keys = tuple(_("weight on {token}", token=in_quotes(labelled(name))) for name in names)
+    first = _("weight on {token} (proposed)", token=in_quotes(names[proposed]))
     widget(st.selectbox, "cause_key", _("Key"), min(view("cause_key"), len(tokens) - 1), keep, named=(first, *keys),
            options=range(-1, len(tokens)), width=220, label_visibility="collapsed",
            format_func=lambda i: keys[i] if i >= 0 else first)
@@ -133,7 +133,7 @@ def _asked_token(pair: Pair, question: Question, kind: AttentionKind) -> str:
 def _weight_axis(pair: Pair, question: Question, kind: AttentionKind, key: str) -> str:
     """What the figure's horizontal axis measures."""
     if query := _asked_token(pair, question, kind):
-        return _("weight of the query {query} on {token} in the clean run", query=visible(query), token=key)
+        return _("weight of the query {query} on {token} in the clean run", query=quoted(query), token=key)
     return _("weight on {token} in the clean run, mean over all queries", token=key)
 
 

@@ -11,7 +11,7 @@ from viz_core.figures.cause import KIND_NAMES, share_name, shares_figure
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.problems import Problem
-from viz_core.text import visible
+from viz_core.ui.components.glosses import quoted
 from viz_core.ui.controls import chart, dark, data_table, numeric
 from viz_core.ui.escape import escaped, token_code
 from viz_core.ui.pages.cause import snippets
@@ -48,8 +48,8 @@ def attribution(pair: Pair, question: Question) -> None:
     look(_what_to_look_at(found, word, None if alone else against, patched))
     place, rail = beside(RAIL)
     with place:
-        title = _("Logit of {word}", word=visible(word)) if alone else _(
-            "Logit of {word} minus logit of {other}", word=visible(word), other=visible(against))
+        title = _("Logit of {word}", word=quoted(word)) if alone else _(
+            "Logit of {word} minus logit of {other}", word=quoted(word), other=quoted(against))
         chart(shares_figure(found, title, dark()), "cause_shares", fill=True,
               code=lambda: snippets.shares(run, item, at, question.word, other, title))
     with rail:

@@ -11,7 +11,7 @@ from viz_core.figures.glosses import glosses_of, words_html
 from viz_core.formats import percent
 from viz_core.language import translate as _
 from viz_core.stages import tour
-from viz_core.text import shorten, visible
+from viz_core.text import in_quotes, isolated, shorten, visible
 from viz_core.ui.components.glosses import labelled, shown_glosses
 from viz_core.ui.components.lines import lines
 from viz_core.ui.controls import sentence_picker
@@ -105,12 +105,12 @@ def _translation(lab: Lab) -> None:
         said = _("<b>{title}:</b> {text}", title=title, text=words_html(words, shown_glosses()))
         st.html(f'<div style="line-height:1.3">{said}</div>')
     else:
-        st.markdown(_("**{title}:** {text}", title=title, text=escaped(" ".join(words))))
+        st.markdown(_("**{title}:** {text}", title=title, text=escaped(isolated(" ".join(words)))))
     there = "probs" in lab.capture and lab.config.is_causal  # without a causal mask, one run does not say it
     sure = sureness(lab.capture, item, ended=one.ended) if there else None
     if sure is not None:
-        least = labelled(shorten(visible(lab.capture.tokens("labels")[item][sure.least])))
-        st.caption(_("The model gives this text a probability of {all}. It was least sure of “{word}”: {least}.",
+        least = in_quotes(labelled(shorten(visible(lab.capture.tokens("labels")[item][sure.least]))))
+        st.caption(_("The model gives this text a probability of {all}. It was least sure of {word}: {least}.",
                      all=percent(sure.probability), word=escaped(least), least=percent(sure.least_probability)))
 
 
@@ -148,7 +148,7 @@ def _begin_tour(first: str) -> None:
 
 def _words(lab: Lab, capture: Capture, kind: AttentionKind) -> None:
     """The attention of one head as lines between words: that of the translation to the sentence, or of the sentence to itself."""
-    __, layer, head = first_head(lab, [kind])
+    __, layer, head = first_head(lab, capture, [kind])
     item = lab.item(capture)
     weights, queries, keys = weights_read(capture, kind, layer, item)
     named = _("{kind_titles}, layer {layer}, head {head}", kind_titles=KIND_TITLES[kind], layer=layer, head=head)

@@ -14,7 +14,8 @@ from viz_core.figures.masks import head_panels, labels, spread_panels
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.stages import SIDE_NAMES
-from viz_core.ui.components.glosses import named
+from viz_core.text import in_quotes
+from viz_core.ui.components.glosses import labelled
 from viz_core.ui.controls import picking, table
 from viz_core.ui.pages.halves import has_half, with_own_half
 from viz_core.ui.pages.masks import snippets
@@ -107,7 +108,7 @@ def _treatments(capture: Capture, side: str, result: "EmptyRows", focus: InFocus
         weights = _("not returned") if t.weights is None else values_words(values(t.weights[head, row]))
         lines.append([name, weights, values_words(values(t.out[row]))])
     token = labels(capture, side, focus.item)[row]
-    table([_("Masked by"), _("Weights of “{token}” ({row}), head {head}", token=named(token), row=row, head=head),
+    table([_("Masked by"), _("Weights of {token} ({row}), head {head}", token=in_quotes(labelled(token)), row=row, head=head),
            _("Output at that token")], lines)
     st.caption(_("F.scaled_dot_product_attention returns no weights, so the app also calls it with the identity matrix as V: its "
                  "output is then its weights. If all weights of a row are 0, the output at that token is the bias of W_O."))

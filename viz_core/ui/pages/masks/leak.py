@@ -12,7 +12,7 @@ from viz_core.figures.masks import labels, leak_panel, reach_panels
 from viz_core.figures.panels import Panel
 from viz_core.formats import rounded
 from viz_core.language import translate as _
-from viz_core.text import shorten, strangers
+from viz_core.text import in_quotes, shorten, strangers
 from viz_core.ui.components.glosses import labelled
 from viz_core.ui.controls import keep, picking
 from viz_core.ui.escape import code, token_code, words
@@ -43,7 +43,7 @@ def leak_test(lab: Lab, capture: Capture, focus: InFocus) -> None:
         raise ValueError(_("Some outputs of this sentence are NaN or infinite, so they cannot be compared. The section Fully "
                            "masked rows shows where NaN comes from."))
     new = lab.named(focus.item)[side].decode(id) if not view("mask_word").strip() else view("mask_word")
-    replaced = f"“{labelled(shorten(tokens[place]))}” ({place})"
+    replaced = f"{in_quotes(labelled(shorten(tokens[place])))} ({place})"
     panel = leak_panel(result.moved, result.moved_free, tokens, replaced)
 
     def code_of_leak() -> str:

@@ -10,7 +10,7 @@ from viz_core.analysis.positions import Reach
 from viz_core.formats import long
 from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES, Position
-from viz_core.text import AnyTokenizer, strangers
+from viz_core.text import AnyTokenizer, isolated, strangers
 from viz_core.ui.controls import inside, keep
 from viz_core.ui.escape import words as safe_words
 from viz_core.ui.shell import Lab, view, widget
@@ -34,7 +34,8 @@ def typed(lab: Lab) -> "Words":
 def choose_word(name: str, label: str, words: "Words", otherwise: int) -> int:
     """The position of the chosen word; `otherwise` if none was chosen."""
     chosen = inside(name, label, len(words.ids) - 1) if view(name) >= 0 else otherwise
-    widget(st.selectbox, name, label, chosen, keep, options=range(len(words.ids)), format_func=lambda t: f"{t} · {words.tokens[t]}")
+    widget(st.selectbox, name, label, chosen, keep, options=range(len(words.ids)),
+           format_func=lambda t: f"{t} · {isolated(words.tokens[t])}")
     return chosen
 
 

@@ -132,6 +132,7 @@ def _tell_left_out(lab: Lab) -> None:
 
 def _swap(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerator) -> None:
     from viz_core.experiments.word_order import swap
+    from viz_core.training.bilingual.replacements import exchangeable
 
     n = len(words.ids)
     if n < 2:
@@ -141,6 +142,7 @@ def _swap(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerator)
     places = spelt if len(spelt) > 1 else list(range(n))
     first = places[0 if len(places) < 4 else 1]
     other = next((i for i in places[::-1] if words.ids[i] != words.ids[first]), places[-1])
+    first, other = exchangeable(words.tokens) or (first, other)  # better two words that leave a sentence: the dog bites the man
     with rail:
         a = choose_word("pos_a", _("Swap"), words, first)
         b = choose_word("pos_b", _("with"), words, other)

@@ -30,7 +30,7 @@ from viz_core.analysis.arithmetic import (
 )
 from viz_core.analysis.summary import typed_words
 from viz_core.capture import Capture
-from viz_core.figures.attention import token as as_html
+from viz_core.figures.attention import quoted_html
 from viz_core.formats import brief
 from viz_core.language import plural
 from viz_core.language import translate as _
@@ -94,7 +94,7 @@ class Names:
 
 def quoted(token: str) -> str:
     """A token as HTML: visible, short, escaped, with a reading direction of its own; the whole of it on hover."""
-    return f"“{as_html(token, shown_glosses())}”"
+    return quoted_html(token, shown_glosses())
 
 
 def sentence(cell: Arithmetic, names: Names) -> str:

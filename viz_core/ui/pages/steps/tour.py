@@ -14,7 +14,7 @@ from viz_core.formats import percent
 from viz_core.language import translate as _
 from viz_core.stages import Stage
 from viz_core.ui.components.canvas import Pick
-from viz_core.ui.components.glosses import named
+from viz_core.ui.components.glosses import named, quoted
 from viz_core.ui.controls import inside, with_cell
 from viz_core.ui.pages.attention.word_swap import find_swap
 from viz_core.ui.pages.steps.cell_words import brief
@@ -114,7 +114,7 @@ def tour_words(
 
 
 def _named(capture: Capture, side: str, item: int, token: int) -> str:
-    return _("“{token}”", token=named(capture.tokens(side)[item][token]))
+    return quoted(capture.tokens(side)[item][token])
 
 
 def _embedded(capture: Capture, word: str, token: int) -> str:
@@ -153,12 +153,12 @@ def _predicted(capture: Capture, item: int, token: int, word: str, word_of: Call
         return _("The last vector gives every word a score. {word} is padding, so its prediction does not count.", word=word)
     best, chance, label = ranked[token].ids[0], ranked[token].probabilities[0], ranked[token].answer
     if in_place:
-        return _("The last vector gives every word a score. At {word} the model says “{best}”, with a probability of {chance}.",
-                 word=word, best=named(word_of(best)), chance=percent(chance))
-    said = _("The last vector gives every word a score. After {word} the model predicts “{best}”, with a probability of "
-             "{chance}.", word=word, best=named(word_of(best)), chance=percent(chance))
+        return _("The last vector gives every word a score. At {word} the model says {best}, with a probability of {chance}.",
+                 word=word, best=quoted(word_of(best)), chance=percent(chance))
+    said = _("The last vector gives every word a score. After {word} the model predicts {best}, with a probability of "
+             "{chance}.", word=word, best=quoted(word_of(best)), chance=percent(chance))
     if label is None:
         return said
     right = (_("That is the label, the word to predict here.") if label == best else
-             _("The label, the word to predict here, is “{label}”.", label=named(word_of(label))))
+             _("The label, the word to predict here, is {label}.", label=quoted(word_of(label))))
     return f"{said} {right}"

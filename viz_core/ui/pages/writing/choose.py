@@ -16,7 +16,7 @@ from viz_core.generation.trail import Trail
 from viz_core.language import translate as _
 from viz_core.text import NO_TOKEN, visible
 from viz_core.ui.components.choice import Text, choice
-from viz_core.ui.components.glosses import named, shown_glosses
+from viz_core.ui.components.glosses import named, quoted, shown_glosses
 from viz_core.ui.controls import bounded, picking, sentence_picker
 from viz_core.ui.pages.writing import snippets
 from viz_core.ui.pages.writing.beginning import Beginning, longest, strategy, trail_of, whole_run
@@ -97,8 +97,8 @@ def candidates(trail: Trail, at: int, how: Strategy, name: Callable[[int], str],
 def title(trail: Trail, at: int, how: Strategy, name: Callable[[int], str]) -> str:
     """The step in one line: its word, its probability, and how sure the model was."""
     found = draw(trail.logits[at], how if isinstance(how, Sampling) else Sampling(), 0.0)
-    said = _("Step {at} writes “{word}”, with probability {p}. The entropy of the prediction is {entropy} of at most {most} nats.",
-             at=at + 1, word=named(name(trail.ids[at])), p=percent(float(np.exp(trail.logprobs[at]))),
+    said = _("Step {at} writes {word}, with probability {p}. The entropy of the prediction is {entropy} of at most {most} nats.",
+             at=at + 1, word=quoted(name(trail.ids[at])), p=percent(float(np.exp(trail.logprobs[at]))),
              entropy=rounded(found.model_entropy, 3), most=rounded(log(len(found.logits)), 3))
     if isinstance(how, Sampling) and found.entropy != found.model_entropy:
         said += " " + _("After temperature and filters the probability is {p} and the entropy {entropy} nats.",

@@ -12,7 +12,7 @@ from viz_core.generation.growing import PASSES, Growth, StepTimes, measure_growt
 from viz_core.language import translate as _
 from viz_core.text import visible
 from viz_core.ui.components.curves import curves
-from viz_core.ui.components.glosses import named
+from viz_core.ui.components.glosses import named, quoted
 from viz_core.ui.controls import bounded, picking
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.writing import snippets
@@ -56,7 +56,7 @@ def grown(lab: Lab, begun: Beginning) -> None:
         view_widget(st.segmented_control, "write_cost", _("Cost"), required=True, format_func=MEASURES.get)
         if heads > 1:
             bounded(st.number_input, "write_head", _("Head, numbered through all layers"), heads - 1)
-    st.markdown(_cost_words(lab, begun, found, first + at, *(named(name(i)) for i in (text[first + at], trail.ids[at]))))
+    st.markdown(_cost_words(lab, begun, found, first + at, *(quoted(name(i)) for i in (text[first + at], trail.ids[at]))))
     if times is not None:
         st.markdown(_time_words(times, first + at))
     player(len(trail.ids))
@@ -89,7 +89,7 @@ def _cost_words(lab: Lab, begun: Beginning, found: Growth, at: int, last: str, w
     new, old = computed(costs), reused(costs)
     kept = cache_bytes(lab.config, 1, len(begun.source or ()), at + 1)
     difference = float(found.differences.max())
-    return _("**This step reads “{last}” and writes “{word}”:** it takes {new:,} FLOPs with the cache and {all:,} without, {times} "
+    return _("**This step reads {last} and writes {word}:** it takes {new:,} FLOPs with the cache and {all:,} without, {times} "
              "times as many. K and V of all layers now take {kept:,} bytes. The logits of the two ways differ by at most "
              "{difference}.",
              last=escaped(last), word=escaped(word), new=new, all=new + old, times=rounded((new + old) / new, 2), kept=kept,
