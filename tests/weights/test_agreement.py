@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.weights.published import write
-from tests.weights.tiny_checkpoints import Made, byte_level, roberta_like, unigram, wordpiece
+from tests.weights.tiny_checkpoints import Made, byte_level, roberta_like, unigram, word_level, wordpiece
 from viz_core.weights.agreement import Agreement, agree
 from viz_core.weights.folder import read_folder
 from viz_core.weights.layouts import LAYOUTS
@@ -48,6 +48,7 @@ def test_the_ends_are_those_of_config_json_or_else_those_that_the_tokenizer_name
 
 def test_a_roberta_whose_texts_have_its_padding_id() -> None:
     assert padding("roberta", roberta_like().tokenizer) == (1, "ids")
+    assert padding("roberta", word_level("<s> <pad> [UNK]", declared=False).tokenizer) == (1, "lengths")
     with pytest.raises(ValueError, match=r"json says pad_token_id=1 \('\[UNK\]'\), but the tokenizer reads it in texts; a RoBERTa"):
         agreed("roberta", wordpiece().tokenizer, pad_token_id=1)
     with pytest.raises(ValueError, match=r"pad_token_id=1 \('\"'\), but the tokenizer reads it in texts"):
@@ -83,6 +84,8 @@ ENDS = {"bos_token": "<s>", "eos_token": "</s>"}
     ("bert", wordpiece(), {}, {"pad_token_id": 0, "bos_token_id": None}, {}),
     ("bert", wordpiece(PADS), {}, {}, {}),
     ("bert", wordpiece("[UNK] [CLS] [SEP]"), {}, {"pad_token_id": 2}, {}),  # no text has it within
+    ("bert", wordpiece("[UNK] [CLS] [SEP]"), {}, {"pad_token_id": 399}, {}),  # nor one that no token has
+    ("bert", word_level("[PAD] [UNK]", declared=False), {}, {"pad_token_id": 0}, {}),
     ("bert", wordpiece(), {}, {"bos_token_id": 7, "pad_token_id": 0}, {}),  # an encoder has no use for it
     ("gpt2", wordpiece(), {}, {"bos_token_id": 2, "eos_token_id": 3}, {}),
     ("gpt2", wordpiece(), {}, {"pad_token_id": None, "eos_token_id": [3]}, {}),

@@ -12,7 +12,7 @@ from viz_core.config import TransformerConfig
 from viz_core.language import translate as _
 from viz_core.weights.files import CONFIG
 from viz_core.weights.layouts import Ends, Layout, Settings, as_written, is_whole
-from viz_core.weights.special_tokens import SpecialTokens, name_of
+from viz_core.weights.special_tokens import SpecialTokens, name_of, names_padding
 
 
 class Agreement(NamedTuple):
@@ -65,14 +65,17 @@ def _with_padding(layout: Layout, config: TransformerConfig, tokens: SpecialToke
 def _check_positions(layout: Layout, config: TransformerConfig, parsed: Settings, tokens: SpecialTokens) -> None:
     """RoBERTa gives no position to a token with the padding id of config.json, which our model cannot do."""
     id = config.pad_id(layout.side)
-    if any(row.skips for row in layout.embedding) and _is_read(id, tokens):
+    if any(row.skips for row in layout.embedding) and _is_read(id, parsed, tokens):
         raise ValueError(_("{config} says pad_token_id={id}, but the tokenizer reads it in texts; a {title} gives such a token no "
-                           "position, so correct pad_token_id", config=CONFIG, id=_named(id, parsed), title=layout.title))
+                           "position of its own, which this model cannot do", config=CONFIG, id=_named(id, parsed), title=layout.title))
 
 
-def _is_read(id: int, tokens: SpecialTokens) -> bool:
-    """Whether a text may have this id."""
-    return id == tokens.unknown or id not in tokens.never_typed or id in (*tokens.front, *tokens.back)
+def _is_read(id: int, parsed: Settings, tokens: SpecialTokens) -> bool:
+    """Whether a text may have this id. A token that is named [PAD] or so is padding, also where it is not declared as special."""
+    if id in (tokens.unknown, *tokens.front, *tokens.back):
+        return True
+    name = name_of(id, parsed)
+    return name is not None and id not in tokens.never_typed and not names_padding(name)
 
 
 def _padding_fact(raw: Settings, parsed: Settings, tokens: SpecialTokens) -> str:
@@ -83,7 +86,7 @@ def _padding_fact(raw: Settings, parsed: Settings, tokens: SpecialTokens) -> str
     if tokens.padding is not None and stated != tokens.padding:
         return _("{config} says pad_token_id={stated}, but the tokenizer's padding token is {ours}, which is used here",
                  config=CONFIG, stated=_named(stated, parsed), ours=_named(tokens.padding, parsed))
-    if tokens.padding is None and (stated == tokens.unknown or stated not in tokens.never_typed):
+    if tokens.padding is None and stated not in (*tokens.front, *tokens.back) and _is_read(stated, parsed, tokens):
         return _("{config} says pad_token_id={stated}, but the tokenizer reads it in texts; here the length of each "
                  "sentence tells what is padding", config=CONFIG, stated=_named(stated, parsed))
     return ""

@@ -128,7 +128,7 @@ def special_tokens(parsed: Mapping[str, Any], *named: Mapping[str, Any]) -> Spec
         return next((id for id in ids if id is not None), None)
 
     filled = parsed.get("padding")
-    padding = first("pad_token", filled.get("pad_token") if isinstance(filled, dict) else None, *filter(_PAD.fullmatch, special))
+    padding = first("pad_token", filled.get("pad_token") if isinstance(filled, dict) else None, *filter(names_padding, special))
     front, back = around(parsed.get("post_processor"))
     return SpecialTokens(front, back, _unknown(added, parsed["model"]), padding, first("bos_token"), first("eos_token"),
                          frozenset({*special.values(), *front, *back}))
@@ -162,6 +162,11 @@ def _added(part: Mapping[str, Any]) -> tuple[list[int], list[int]]:
     before, behind = ([id for piece in some for id in known[piece["SpecialToken"]["id"]]["ids"]]
                       for some in (pieces[:text], pieces[text + 1 :]))
     return before, behind
+
+
+def names_padding(token: str) -> bool:
+    """Whether a token is named as padding is: [PAD], <pad>, <|pad|>, <|padding|>."""
+    return bool(_PAD.fullmatch(token))
 
 
 def name_of(id: int, parsed: Mapping[str, Any]) -> str | None:
