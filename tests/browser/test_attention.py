@@ -14,6 +14,7 @@ import pytest
 from tests.browser.helpers import box, button, idle, linked, open_page, slider
 from tests.browser.lines_app import TOKENS, WEIGHTS
 from tests.browser.looks import look
+from viz_core.figures.theme import SEQUENTIAL
 from viz_core.text import visible
 
 if TYPE_CHECKING:
@@ -286,6 +287,40 @@ def test_the_link_opens_the_same_focus(serve: Callable[..., str], turn_to: Calla
     has(again.locator(".view"), "lock", "query,2")
     matrix = again.locator('canvas[data-title="weights"]')
     assert matrix.get_attribute("data-pick").split(",")[0] == "2"
+
+
+def test_right_to_left_words_stand_on_their_side_of_the_arrow(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    """What a row reads is left of what it writes, also where both are written from right to left."""
+    typed = urlencode({"preset": "000", "source": "the", "target": "שלום עולם b", "att_kind": "decoder"})
+    page = turn_to(f"{serve()}/attention?{typed}")
+    left_of = page.locator(".column.left bdi").evaluate_all("""nodes => nodes.map((node) => {
+      const at = (word) => { // the left edge of a word, wherever it is drawn
+        const range = document.createRange(), from = node.textContent.indexOf(word);
+        range.setStart(node.firstChild, from);
+        range.setEnd(node.firstChild, from + word.length);
+        return range.getBoundingClientRect().left;
+      };
+      const [reads, writes] = node.textContent.replace(/[\\u2068\\u2069]/g, "").split(" → ");
+      return at(reads) < at(writes);
+    })""")
+    assert left_of == [True] * 4
+
+
+def test_a_row_is_as_faint_as_what_it_keeps_is_little(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    """Without special tokens: the second row sees one other token, itself, so its weight is 1 of what it keeps."""
+    page = turn_to(f"{serve()}/attention?preset=000&att_kind=decoder&att_layer=0&att_query=1&att_key=1&att_without_special=on")
+    look(page, 1280, "light")
+    canvas = page.locator('canvas[data-title="weights without special tokens"]')
+    canvas.wait_for()
+    said = canvas.locator("xpath=..").locator(".readout").inner_text()
+    found = re.search(r"\b1 of the kept ([\d.]+)%", said)
+    assert found, said
+    red = canvas.evaluate("""canvas => {
+      const [left, top, w, h] = canvas.dataset.grid.split(",").map(Number), scale = devicePixelRatio;
+      return canvas.getContext("2d").getImageData((left + 0.15 * w) * scale, (top + 1.2 * h) * scale, 1, 1).data[0];
+    }""")
+    darkest = int(SEQUENTIAL[-1][1:3], 16)
+    assert 0 < float(found[1]) < 100 and abs(red - (255 - (float(found[1]) / 100) ** 0.5 * (255 - darkest))) < 3
 
 
 # --- head statistics ------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ class Figure {
     const said = kind === "classes" ? names[values[cell]] : minus(precise(values[cell]));
     if (this.masked(cell)) return `${said} (${this.maskedName})`;
     const kept = this.panel.share?.[Math.floor(cell / this.panel.shape[1])];
-    if (kept !== undefined) return _("{value} of the {share}% that the row keeps", { value: said, share: precise(100 * kept, 3) });
+    if (kept !== undefined) return _("{value} of the kept {share}%", { value: minus(precise(values[cell], 4)), share: precise(100 * kept, 3) });
     return words?.[cell] ? `${said} → ${glossed(this.panel.glosses, words[cell])}` : said;
   }
 
@@ -208,7 +208,7 @@ class Figure {
     this.shown = new Int32Array(rows * cols); // drawn cell → the sent cell whose value it shows
     [this.found, this.hatched] = [new Set(), new Set()]; // the looks that the legend has to explain; what hatching means
     if (!this.shown.length) return;
-    const faded = (word, row) => (panel.share && word ? ((word & 0xffffff) | (Math.round(255 * Math.sqrt(panel.share[row])) << 24)) >>> 0 : word);
+    const paper = panel.share && rgbOf(view.paper), faded = (word, row) => (paper && word ? mixed(word, Math.sqrt(panel.share[row]), paper) : word);
     const pixels = (this.pixels = new ImageData(cols, rows)), words = new Uint32Array(pixels.data.buffer);
     for (let i = 0; i < words.length; i++) {
       const row = Math.floor(i / cols), end = (row + 1) * sent;
@@ -281,8 +281,7 @@ class Figure {
       const x = panel.values[cell], look = special(x);
       if (this.masked(cell) || !(all || look)) return;
       const text = look || (panel.written ? this.wordIn(cell, w - 4) : panel.kind === "ids" ? String(x) : minus(brief(x)));
-      const [opaque, own] = [this.pixels.data[4 * i + 3] / 255, brightness(this.pixels.data.slice(4 * i, 4 * i + 3))];
-      pen.fillStyle = opaque * own + (1 - opaque) * Number(!this.view.dark) > 0.55 ? "#10131a" : "#ffffff";
+      pen.fillStyle = brightness(this.pixels.data.slice(4 * i, 4 * i + 3)) > 0.55 ? "#10131a" : "#ffffff";
       pen.save();
       pen.translate(left + ((i % cols) + 0.5) * w, top + (Math.floor(i / cols) + 0.5) * h + 1);
       if (upright) pen.rotate(-Math.PI / 2);
@@ -403,7 +402,7 @@ class Figure {
     const value = (of) => this.valueOf(of);
     const named = (letter, axis, title, name, number, labels) => {
       const part = Object.assign(make("span"), { title });
-      const text = make("bdi", "", labels ? `“${inOrder(name)}”` : name);
+      const text = labels ? labelNode(name, "“", "”") : make("bdi", "", name);
       part.append(letter ? chip(letter) : `${axis} `, text, labels ? ` (${number})` : "");
       return part;
     };

@@ -26,12 +26,15 @@ const glossOf = (glosses, label) => (Object.hasOwn(glosses, label) ? glosses[lab
 const firstMeaning = (glosses, label) => glossOf(glosses, label).split(/( → | \| )/).map((part) => part.split(", ")[0]).join("");
 const glossed = (glosses, label) => (glossOf(glosses, label) ? `${label} (${glosses[label]})` : label);
 
-/* A label as it is drawn: the right-to-left words of "a → b" or "a | b" each between two marks, or they would change places. */
+/* A label as it is drawn: the right-to-left words of "a → b" or "a | b" each between two marks, or they would change places; and
+ * the node of one, which has a direction of its own, but of several words that of the arrow. */
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const inOrder = (label) =>
   label.split(/( → | \| )/).map((part) => (RIGHT_TO_LEFT.test(part) ? `\u2068${part}\u2069` : part)).join("");
+const labelNode = (label, before = "", behind = "") =>
+  Object.assign(make("bdi", "", before + inOrder(label) + behind), / → | \| /.test(label) ? { dir: "ltr" } : {});
 
-/* The same as nodes of a button, to be shown with its label where `sayWith` finds room for those of all its column's buttons:
+/* What a label means as nodes of a button, to be shown with its label where `sayWith` finds room for those of all its column's buttons:
  * all meanings, or only the first of each. */
 const meanings = (glosses, label) => {
   const texts = [glossOf(glosses, label), firstMeaning(glosses, label)];
@@ -87,6 +90,15 @@ const laterNumbered = (view, pause, news) =>
 
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const channels = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)); // "#rrggbb" → red, green, blue
+/* Any colour of CSS → red, green, blue; and a pixel's 32-bit word, so strong beside such a colour. */
+const rgbOf = (css) => {
+  const pen = new OffscreenCanvas(1, 1).getContext("2d");
+  pen.fillStyle = css;
+  pen.fillRect(0, 0, 1, 1);
+  return pen.getImageData(0, 0, 1, 1).data;
+};
+const mixed = (word, strong, under) => [0, 8, 16].reduce(
+  (found, shift, i) => (found | (Math.round(strong * ((word >> shift) & 255) + (1 - strong) * under[i]) << shift)) >>> 0, 255 << 24);
 /* A literal message in the language of the page, its fields filled in; without values, braces are text. Its English stands in
  * the script, from which `viz_core.language` collects it; WORDS, which assets.py puts in front, has the translations. */
 const _ = (message, values) => filled(WORDS.forms[message]?.[0] ?? message, values);

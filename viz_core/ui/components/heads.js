@@ -30,9 +30,9 @@ function decode(bytes) {
   return header;
 }
 
-/* The pixels of all tiles below each other: of each cell that shares a pixel (`to`) the largest shade, in its colour. opacity:
- * that of each row of pixels, if rows fade. */
-function colour(shades, to, hidden, words, out, width, opacity) {
+/* The pixels of all tiles below each other: of each cell that shares a pixel (`to`) the largest shade, in its colour. strong:
+ * how strong each row of pixels is beside the page's colour, if rows fade. */
+function colour(shades, to, hidden, words, out, width, paper, strong) {
   const cells = to.length, shown = new Uint8Array(hidden.length);
   for (let from = 0, start = 0; from < shades.length; from += cells, start += shown.length) {
     shown.fill(0);
@@ -43,7 +43,7 @@ function colour(shades, to, hidden, words, out, width, opacity) {
     for (let i = 0; i < shown.length; i++) {
       const shade = shown[i];
       const word = hidden[i] && shade !== 255 ? words.blocked : words[shade];
-      out[start + i] = opacity && word ? ((word & 0xffffff) | (opacity[Math.floor((start + i) / width)] << 24)) >>> 0 : word;
+      out[start + i] = strong && word ? mixed(word, strong[Math.floor((start + i) / width)] / 255, paper) : word;
     }
   }
 }
@@ -215,7 +215,7 @@ class Figure {
     for (let i = 0; i < rows * cols; i++)
       if (!grid.blocked[i]) hidden[to[i]] = 0;
     this.hidden = hidden.includes(1);
-    colour(shades, to, hidden, words, out, c, grid.fade && this.opacity(group[0], r));
+    colour(shades, to, hidden, words, out, c, grid.fade && rgbOf(view.paper), grid.fade && this.strong(group[0], r));
     brush.putImageData(pixels, 0, 0); // all tiles below each other, once
     Object.assign(this, { picture, rows: r, cols: c });
     const pen = base.getContext("2d");
@@ -229,8 +229,8 @@ class Figure {
     this.paint();
   }
 
-  /* How opaque each row of pixels is: as the strongest of its rows. */
-  opacity(group, r) {
+  /* How strong each row of pixels is: as the strongest of its rows. */
+  strong(group, r) {
     const { fade, shape: [layers, heads, rows] } = this.grid, found = new Uint8Array(layers * heads * r);
     fade.forEach((strong, i) => {
       const at = Math.floor(i / rows) * r + Math.floor((i % rows) / group);

@@ -101,7 +101,7 @@ class View {
     const { glosses } = this.data;
     column.replaceChildren(...texts.map((text, place) => {
       const button = make("button");
-      button.append(make("bdi", "", inOrder(text)), ...meanings(glosses, text));
+      button.append(labelNode(text), ...meanings(glosses, text));
       button.dataset.place = place;
       button.title = `${place}: ${glossed(glosses, text)}`;
       return button;
@@ -112,7 +112,7 @@ class View {
   /* A token in a sentence; cut where it is long. */
   named(text) {
     const said = glossed(this.data.glosses, text);
-    return Object.assign(make("bdi", "", `“${inOrder(said)}”`), { title: said });
+    return Object.assign(labelNode(said, "“", "”"), { title: said });
   }
 
   /* Pixels of a token's row, and of the box that scrolls. */
