@@ -60,7 +60,8 @@ def lines(
                       reports=on_lock is not None or on_heads is not None, glosses=shown_glosses(), share=share)
     _COMPONENT(key=key, data=data, on_lock_change=report, on_heads_change=report_heads)
     drawn = (weights, queries, keys)
-    offer(key, *(("lines", drawn) if share is None else ("faded_lines", (*drawn, share))), code, weights.size)
+    end, parts = ("lines", drawn) if share is None else ("faded_lines", (*drawn, share))
+    offer(key, end, parts, code, weights.size)
 
 
 def _read(state: Any, n_queries: int, n_keys: int) -> tuple[int, Lock]:

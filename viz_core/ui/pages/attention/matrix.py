@@ -37,8 +37,9 @@ def pickable(
         else:
             set_view(att_query=row_of.index(row), att_key=col_of.index(col))
 
-    inside = focus.query < len(row_of) and focus.key < len(col_of)
-    row, col = (row_of[focus.query], col_of[focus.key]) if inside else (None, None)
-    pick = Pick(at, of_rows.index(row), of_cols.index(col)) if row in of_rows and col in of_cols and inside else None
+    pick = None
+    if focus.query < len(row_of) and focus.key < len(col_of):
+        row, col = row_of[focus.query], col_of[focus.key]
+        pick = Pick(at, of_rows.index(row), of_cols.index(col)) if row in of_rows and col in of_cols else None
     return matrices(panels, key="att_matrix", pick=pick, on_pick=choose, fill=True, code=code,
                     name=_("{head}: {step}", head=focus.name, step=STEP_TITLES[focus.step]))
