@@ -174,6 +174,7 @@ class Line:
     """
 
     slow: bool = False
+    last: str = ""  # the kind of message after which the next ones wait
     finished: int = 0  # runs whose last answer waits
     waiting: list[Callable[[], None]] = field(default_factory=list)
     pages: list[Page] = field(default_factory=list)
@@ -186,6 +187,7 @@ class Line:
     def connect(self, socket: WebSocketRoute) -> None:
         def answer(message: bytes) -> None:
             if not self.slow:
+                self.slow = bool(self.last) and ForwardMsg.FromString(message).WhichOneof("type") == self.last
                 return socket.send(message)
             self.waiting.append(lambda: socket.send(message))
             self.finished += ForwardMsg.FromString(message).WhichOneof("type") == "script_finished"
@@ -198,7 +200,7 @@ class Line:
         """Let through what waits, in order, and be quick from now on."""
         while self.waiting:
             self.waiting.pop(0)()
-        self.slow, self.finished = False, 0
+        self.slow, self.last, self.finished = False, "", 0
         for page in self.pages:
             page.evaluate("0")  # goes the way of the messages: they are all there when it comes back
 

@@ -329,6 +329,24 @@ def test_each_page_is_one_press_of_back_and_forward(two_servers: tuple[str, str]
     assert entries(page) == begun + len(names) - 1
 
 
+def test_a_page_is_one_entry_though_its_address_comes_long_before_its_link(
+    two_servers: tuple[str, str], new_page: Open
+) -> None:
+    page, line = new_page(), Line()
+    line.lay(page)
+    open_page(page, f"{two_servers[0]}/?source=mine")
+    begun = entries(page)
+    line.last = "navigation"
+    nav(page, "masks").click()
+    page.wait_for_url("**/masks*")
+    line.arrive()
+    at_page(page, "masks")
+    idle(page)
+    assert entries(page) == begun + 1 and query(page) == {"source": "mine"}
+    turn(page, "home")
+    assert query(page) == {"source": "mine"} and box(page).input_value() == "mine"
+
+
 def test_back_takes_back_each_change_of_a_page_and_then_the_page(two_servers: tuple[str, str], new_page: Open) -> None:
     page = open_page(new_page(), two_servers[0])
     first, begun = box(page).input_value(), entries(page)
