@@ -64,7 +64,7 @@ def test_the_changed_sentence_is_typed_at_the_picture(
     section: str, serve: Callable[..., str], turn_to: Callable[..., Page]
 ) -> None:
     page = turn_to(f"{serve()}/cause?{SECTION}={section}", width=1280, height=720)
-    box = page.get_by_label("Changed sentence")
+    box = page.locator(".st-key-cause_change input")
     picture, typed = page.locator(".st-key-lab_picture").bounding_box(), box.bounding_box()
     assert picture is not None and typed is not None
     assert typed["y"] < picture["y"] < typed["y"] + 120 and typed["width"] > 600  # all of an everyday sentence is seen
