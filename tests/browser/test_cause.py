@@ -16,6 +16,8 @@ from viz_core.weights.catalogue import catalogue
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytest_plugins = ["tests.browser.one_page"]
+
 SECTION = PAGES["cause"].section_view
 
 
@@ -54,6 +56,23 @@ def test_a_click_on_a_cell_makes_that_run_b_and_its_link_opens_it_elsewhere(
     other.get_by_role("link", name="Attention").last.click()
     idle(other)
     assert "B has A’s value of the residual stream after layer 1 of the encoder" in other.locator("body").inner_text()
+
+
+@pytest.mark.skipif(OPENING not in catalogue(), reason="the translator is not shipped here")
+@pytest.mark.parametrize("section", [section.name for section in PAGES["cause"].sections])
+def test_the_changed_sentence_is_typed_at_the_picture(
+    section: str, serve: Callable[..., str], turn_to: Callable[..., Page]
+) -> None:
+    page = turn_to(f"{serve()}/cause?{SECTION}={section}", width=1280, height=720)
+    box = page.locator(".st-key-cause_change input")
+    picture, typed = page.locator(".st-key-lab_picture").bounding_box(), box.bounding_box()
+    assert picture is not None and typed is not None
+    assert typed["y"] < picture["y"] < typed["y"] + 120 and typed["width"] > 600  # all of an everyday sentence is seen
+    if section == "patching":
+        box.fill("The animal didn't cross the street because it was too dark.")
+        box.press("Enter")
+        linked(page, "kept=")
+        assert "too dark" in page.locator('[class*="st-key-set_source"] textarea').input_value()  # it is B
 
 
 @pytest.mark.skipif(OPENING not in catalogue(), reason="the translator is not shipped here")

@@ -1,7 +1,6 @@
 """The page on cause and effect: both runs, the question, the maps, and what a click on a cell does to every page."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -33,6 +32,7 @@ from viz_core.run import build, prepare, trace
 from viz_core.ui.pages.cause import grid, measuring
 from viz_core.ui.pages.cause.grid import _Choice
 from viz_core.ui.pages.cause.pair import adopted
+from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import from_link, packed, unpacked
 from viz_core.weights.catalogue import catalogue
 
@@ -270,19 +270,13 @@ def test_what_is_written_alike_is_said_before_anything_is_measured(open_at: Open
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_the_changed_sentence_stands_beside_the_picture(open_at: Open, section: str) -> None:
+def test_the_changed_sentence_stands_in_front_of_the_picture(open_at: Open, section: str) -> None:
     at = open_at(**PAIR, cause_section=section)
-    (rail,) = [block for block in blocks(at) if getattr(block.proto, "id", "").endswith("lab_rail")]
-    assert widget(rail, "cause_typed").value == widget(rail, "cause_changed").value != PAIR["source"]
-
-
-def blocks(at: AppTest) -> Iterator[Any]:
-    """All containers of the page."""
-    todo = [at.main]
-    while todo:
-        block = todo.pop()
-        yield block
-        todo += [child for child in block.children.values() if hasattr(child, "children")]
+    order = [str(getattr(node, "key", "")) for node in at.main]
+    assert widget(at, "cause_typed").value == widget(at, "cause_changed").value != PAIR["source"]
+    picture = PAGES["cause"].sections[SECTIONS.index(section)].picture
+    places = {name: next(i for i, key in enumerate(order) if name in key) for name in ("cause_typed", picture)}
+    assert places["cause_typed"] < places[picture]
 
 
 def test_the_sum_of_the_parts_is_the_logit(open_at: Open) -> None:

@@ -58,6 +58,9 @@ def ablation(lab: Lab, capture: Capture, available: Sequence[AttentionKind], foc
         picking(drawn, "att_broken", fill=True, code=lambda: snippets.ablated(lab, change, focus))
     with below():
         _ablation_controls(lab.config, names, chosen, focus)
+    if ablated is not None:
+        is_off = (focus.path, focus.head) in off
+        st.markdown(_pictured(_moved(capture, ablated, focus), focus, is_off))
     st.caption(_("Scores are divided by the temperature before every softmax. Below 1, weights become sharper; above 1, flatter."))
     if ablated is not None:
         _ablated_output(lab, capture, ablated, focus, change)
@@ -129,16 +132,14 @@ def _ablated(lab: Lab, change: "Ablation") -> Capture:
 def _what_to_look_at(
     lab: Lab, capture: Capture, ablated: Capture | None, focus: InFocus, off: Sequence[Focus], measured: "AblatedHeads | None"
 ) -> str:
-    """The text before and after, and what the picture shows. off: the heads that are switched off. measured: what chose them."""
+    """What is changed, and the text before and after. off: the heads that are switched off. measured: what chose them."""
     if ablated is None:
         return _("**{name}.** Nothing is changed yet. Switch off a head, leave out the scale, or change the temperature.",
                  name=focus.name)
     said = [_changed(off)]
     if measured is not None:
         said.append(_chosen(capture, measured))
-    lines = [" ".join(said), *_before_and_after(lab, capture, ablated, focus.item),
-             _pictured(_moved(capture, ablated, focus), focus, (focus.kind, focus.layer, focus.head) in off)]
-    return "  \n".join(lines)
+    return "  \n".join([" ".join(said), *_before_and_after(lab, capture, ablated, focus.item)])
 
 
 def _chosen(capture: Capture, measured: "AblatedHeads") -> str:

@@ -20,8 +20,8 @@ from viz_core.ui.escape import token_code
 from viz_core.ui.pages.cause import snippets
 from viz_core.ui.pages.cause.asked import answer, controls
 from viz_core.ui.pages.cause.measuring import contrast_of, key_of, measured, seconds_of
-from viz_core.ui.pages.cause.pair import RAIL, Pair, Place, adopt, changed_sentence, turn
-from viz_core.ui.shell import PAGES, below, beside, look, set_view, touch, view, view_widget, widget
+from viz_core.ui.pages.cause.pair import Pair, Place, adopt, turn
+from viz_core.ui.shell import PAGES, below, look, picture, set_view, touch, view, view_widget, widget
 from viz_core.ui.shell.setup import Setup
 from viz_core.ui.shell.two_runs import patch_words
 
@@ -39,15 +39,11 @@ def patching(pair: Pair, question: Question) -> None:
     written, alike = _written(pair, question)
     if found is None:
         st.markdown(written)
-        changed_sentence(pair)
     else:
         shown = found.of(view("cause_part"))
         look(f"{written} {_what_to_look_at(pair, found, shown, alike)}".rstrip())
-        place, rail = beside(RAIL)
-        with place:
+        with picture():
             _maps(pair, question, found, shown)
-        with rail:
-            changed_sentence(pair)
     with below():
         view_widget(st.segmented_control, "cause_part", _("Values"), required=True, format_func=PARTS.get,
                     label_visibility="collapsed")

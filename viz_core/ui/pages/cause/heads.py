@@ -32,8 +32,8 @@ from viz_core.ui.pages.attention.all_heads import KIND_LABELS
 from viz_core.ui.pages.cause import snippets
 from viz_core.ui.pages.cause.asked import controls
 from viz_core.ui.pages.cause.measuring import contrast_of, key_of, measured, seconds_of
-from viz_core.ui.pages.cause.pair import RAIL, Pair, changed_sentence
-from viz_core.ui.shell import below, beside, look, touch, view, view_widget, widget
+from viz_core.ui.pages.cause.pair import Pair
+from viz_core.ui.shell import below, look, picture, touch, view, view_widget, widget
 from viz_core.ui.shell.setup import problem_words
 
 MEASURES: dict[Measure, str] = {"ablated": _("Ablation"), "denoise": _("Patch: sufficient"), "noise": _("Patch: necessary")}
@@ -64,8 +64,7 @@ def heads(pair: Pair, question: Question) -> None:
         length, proposed = cached_result("head keys", (key_of(pair, question), kind), lambda: _keys(pair, question, kind))
     except ValueError as problem:
         st.info(escaped(problem_words(problem)))
-        changed_sentence(pair)  # the controls stay, so that the question can be put right
-        with below():
+        with below():  # the controls stay, so that the question can be put right
             controls(pair, question)
         return
     assert pair.clean.capture is not None
@@ -75,18 +74,13 @@ def heads(pair: Pair, question: Question) -> None:
     runs = 3 * n_heads(pair.clean.config, stack, attention)
     found = measured("head effects", (key_of(pair, question), kind, key), runs, seconds_of(pair, runs),
                      lambda said: head_effects(contrast_of(pair, question), None, stack, attention, key))
-    if found is None:
-        changed_sentence(pair)
-    else:
+    if found is not None:
         look(_what_to_look_at(found, kind, measure, tokens[key], _asked_token(pair, question, kind)))
-        place, rail = beside(RAIL)
-        with place:
+        with picture():
             texts = (_weight_axis(pair, question, kind, quoted(tokens[key])), MEANINGS[measure],
                      _("{attention}: each head, numbered by its layer", attention=KIND_TITLES[kind]))
             chart(heads_figure(Heads(KIND_TITLES[kind], found.weight, found.effect(measure)), *texts, dark()), "cause_heads",
                   fill=True, code=lambda: snippets.heads(pair, question, stack, attention, key, measure, KIND_TITLES[kind], *texts))
-        with rail:
-            changed_sentence(pair)
     with below():
         _controls(tokens, proposed, available, kind)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

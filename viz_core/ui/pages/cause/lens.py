@@ -16,7 +16,7 @@ from viz_core.ui.controls import data_table, numeric, picking
 from viz_core.ui.escape import escaped, token_code
 from viz_core.ui.pages.cause import snippets
 from viz_core.ui.pages.cause.asked import answer
-from viz_core.ui.pages.cause.pair import Pair, changed_sentence, which_run
+from viz_core.ui.pages.cause.pair import Pair, which_run
 from viz_core.ui.shell import Lab, below, beside, look, view, view_widget
 from viz_core.ui.shell.setup import problem_words
 
@@ -48,7 +48,6 @@ def lens(pair: Pair, question: Question) -> None:
         pick = picking([drawn], "cause_lens", Pick(0, len(found.stages) - 1, at), fill=True,
                        code=lambda: snippets.lens(run, item, length, by_rank))
     with rail:
-        changed_sentence(pair)
         if pick is not None:
             _words(run, item, found, pick, length)
     with below():

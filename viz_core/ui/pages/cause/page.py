@@ -12,7 +12,7 @@ from viz_core.ui.pages.cause.asked import asked, controls, target_words
 from viz_core.ui.pages.cause.grid import patching
 from viz_core.ui.pages.cause.heads import heads
 from viz_core.ui.pages.cause.lens import lens
-from viz_core.ui.pages.cause.pair import Pair, changed_sentence, find_pair
+from viz_core.ui.pages.cause.pair import Pair, find_pair, offered, typed
 from viz_core.ui.pages.cause.parts import attribution
 from viz_core.ui.shell import PAGES, below, current, present, section_of, two_runs, view, write_link
 from viz_core.ui.shell.setup import problem_words
@@ -26,13 +26,16 @@ def cause() -> None:
     if _sidebar_is_older(lab.config.sides):
         st.rerun()
     if lab.capture is not None:
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+        with row:
             section = section_of(PAGES["cause"])
             sentence_picker(lab, lab.capture, beside=True)
         two = two_runs(lab, ())
         if not lab.config.has_head:
             st.info(_("This model has no vocabulary logits, so it gives no answer to explain. Choose a model with a decoder."))
         elif (pair := find_pair(lab, two)) is not None:
+            with row:
+                offered(pair)
             _section(section, pair)
     write_link()
 
@@ -48,7 +51,8 @@ def _sidebar_is_older(sides: Sequence[str]) -> bool:
 
 
 def _section(name: str, pair: Pair) -> None:
-    """The chosen section, or why there is nothing to ask; the changed sentence stands beside either."""
+    """The box for the changed sentence, and below it the chosen section."""
+    typed(pair.clean, pair.item, pair.sentence(pair.changed))
     try:
         question = asked(pair)
     except ValueError as problem:
@@ -56,7 +60,6 @@ def _section(name: str, pair: Pair) -> None:
         return
     if question is None and name != "lens":
         st.info(_no_question(pair))
-        changed_sentence(pair)
         with below():
             controls(pair, None)
     else:

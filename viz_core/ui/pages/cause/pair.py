@@ -22,7 +22,6 @@ from viz_core.ui.shell.written import text_written
 
 MOST_KNOWN = 40  # ids that are looked at for a word to put in place of the only one
 OFFERING = 0.02  # seconds to find changes of a sentence, roughly
-RAIL, BOX = 190, 110  # pixels: of the column with the changed sentence, and of the box for it
 RUNS = {"clean": _("Clean run"), "changed": _("Changed run")}
 Place = tuple[str, str, int, int | None, int | None]  # as the view "patch" holds it
 
@@ -235,16 +234,12 @@ def typed(clean: Lab, item: int, shown: str) -> None:
     else:
         meaning = _("The clean run stays as A. What you type here becomes the {side} of the sidebar.",
                     side=SIDE_NAMES[clean.config.input_side])
-    widget(st.text_area, "cause_typed", _("Changed sentence"), shown, take, help=meaning, height=BOX)
+    with st.container(key="cause_change", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(_("**Changed sentence:**"), width="content", help=meaning)
+        widget(st.text_input, "cause_typed", _("Changed sentence"), shown, take, help=meaning, label_visibility="collapsed")
 
 
-def changed_sentence(pair: Pair) -> None:
-    """What the runs differ in, beside the picture: the changes on offer, and the box for one of one's own."""
-    _offered(pair)
-    typed(pair.clean, pair.item, pair.sentence(pair.changed))
-
-
-def _offered(pair: Pair) -> None:
+def offered(pair: Pair) -> None:
     """The changes on offer as buttons; the one that is shown is marked."""
     shown, setup, item = pair.sentence(pair.changed), pair.clean.setup, pair.item
     named = {offer.sentence: f"{offer.old} → {offer.new}" for offer in pair.offers}
@@ -254,8 +249,8 @@ def _offered(pair: Pair) -> None:
     def take(name: str) -> None:
         adopt(setup, _with_the_same_target(setup, with_sentence(setup, item, widget_value(name))))
 
-    widget(st.pills, "cause_changed", _("Change a word"), shown, take, options=list(named), required=True,
-           format_func=named.get)
+    widget(st.segmented_control, "cause_changed", _("Change"), shown, take, options=list(named), required=True,
+           format_func=named.get, label_visibility="collapsed")
 
 
 def _with_the_same_target(clean: Setup, changed: Setup) -> Setup:

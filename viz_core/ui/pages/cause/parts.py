@@ -16,8 +16,8 @@ from viz_core.ui.controls import chart, dark, data_table, numeric
 from viz_core.ui.escape import escaped, token_code
 from viz_core.ui.pages.cause import snippets
 from viz_core.ui.pages.cause.asked import answer, controls
-from viz_core.ui.pages.cause.pair import RAIL, Pair, changed_sentence, which_run
-from viz_core.ui.shell import Lab, below, beside, look, view, view_widget
+from viz_core.ui.pages.cause.pair import Pair, which_run
+from viz_core.ui.shell import Lab, below, look, picture, view, view_widget
 from viz_core.ui.shell.setup import problem_words
 from viz_core.ui.shell.two_runs import patch_words
 
@@ -40,20 +40,16 @@ def attribution(pair: Pair, question: Question) -> None:
                               lambda: attribute(capture, run.parameter, at, question.word, other, item))
     except ValueError as problem:
         st.info(escaped(problem_words(problem)))
-        changed_sentence(pair)  # so that it can be put right
-        _controls(pair, question)
+        _controls(pair, question)  # so that it can be put right
         return
     word, against = (answer(run, id, item) for id in question[:2])
     patched = run is pair.patched and not found.adds_up
     look(_what_to_look_at(found, word, None if alone else against, patched))
-    place, rail = beside(RAIL)
-    with place:
+    with picture():
         title = _("Logit of {word}", word=quoted(word)) if alone else _(
             "Logit of {word} minus logit of {other}", word=quoted(word), other=quoted(against))
         chart(shares_figure(found, title, dark()), "cause_shares", fill=True,
               code=lambda: snippets.shares(run, item, at, question.word, other, title))
-    with rail:
-        changed_sentence(pair)
     _controls(pair, question)
     code = partial(snippets.parts, run, item, at, question.word, other, MOST_ROWS)
     _checked(run, found, code, patch_words(pair.donor(), view("patch"), pair.item) if patched else "")
