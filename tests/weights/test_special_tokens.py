@@ -138,7 +138,10 @@ def splitting(pattern: str | Regex) -> str:
         normalizers.Replace(" ", "▁"), normalizers.Replace(Regex(" {2,}"), " "), normalizers.Nmt(), normalizers.Prepend("▁"),
         normalizers.Replace("``", '"'), normalizers.Replace(Regex(r"\s+"), " "),
     ]),
-    *map(splitting, ["", " ", Regex("."), Regex("[.,!?]"), Regex(r"\w+|[^\w\s]"), Regex(GPT4)]),
+    *map(splitting, [
+        "", " ", Regex("."), Regex("[.,!?]"), Regex(r"\w+|[^\w\s]"), Regex(r"\s|\S"), Regex("(.)"), Regex("(?m:.)"),
+        Regex(r" ?\w+|\s+"), Regex(r"\X"), Regex(r"\s{2,}|[\n\r\t]"), Regex(GPT4),
+    ]),
     with_parts(pre_tokenizer=pre_tokenizers.CharDelimiterSplit("-")), with_parts(pre_tokenizer=pre_tokenizers.UnicodeScripts()),
 ])
 def test_parts_that_are_read(text: str) -> None:
@@ -151,7 +154,7 @@ def test_parts_that_are_read(text: str) -> None:
     (with_parts(normalizers.Replace("", "a")), "normalizer 'Replace'"),
     (with_parts(normalizers.Prepend("a" * (MAX_PREPENDED + 1))), "normalizer 'Prepend'"),
     *((splitting(Regex(pattern)), "pre_tokenizer 'Split'")
-      for pattern in ("(a+)+$", "a*a*b", "(a|a)+", ".*", r"\w+\s+x", "a{9,}{9,}", "[a-z]+[a-z]+")),
+      for pattern in ("(a+)+$", "a*a*b", "(a|a)+", ".*", r"\w+\s+x", "a{9,}{9,}", "[a-z]+[a-z]+", r"(\w|\s)+", r"((\w+))", "a+a")),
 ])
 def test_parts_that_could_take_for_ever(text: str, part: str) -> None:
     with pytest.raises(ValueError, match=f"tokenizer.json has a {part}, which is not supported"):

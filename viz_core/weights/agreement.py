@@ -67,7 +67,8 @@ def _check_positions(layout: Layout, config: TransformerConfig, parsed: Settings
     id = config.pad_id(layout.side)
     if any(row.skips for row in layout.embedding) and _is_read(id, parsed, tokens):
         raise ValueError(_("{config} says pad_token_id={id}, but the tokenizer reads it in texts; a {title} gives such a token no "
-                           "position of its own, which this model cannot do", config=CONFIG, id=_named(id, parsed), title=layout.title))
+                           "position of its own, which this model cannot do",
+                           config=CONFIG, id=_named(id, parsed), title=layout.title))
 
 
 def _is_read(id: int, parsed: Settings, tokens: SpecialTokens) -> bool:

@@ -23,13 +23,14 @@ STEPS = ("normalizer", "pre_tokenizer", "post_processor")
 MAX_PREPENDED = 8  # characters
 MAX_REPLACEMENT = 64  # bytes; ﷺ becomes four words of 33
 
-# Patterns that read a text once: one character, or one again and again; and those of published tokenizers.
-ONE_CLASS = re.compile(r"(?:\\[sSdDwW]|\.|\\p\{\w{1,20}\}|\[[^\[\]]{1,200}\]|[^\\()\[\]{}|?*+.^$])(?:\+|\{\d{1,2},\})?|")
+# Patterns that read a text once: classes of characters, each alone or again and again; and those of published tokenizers.
+_CLASS = r"(?: \?)?(?:\\[sSdDwWX]|\.|\\p\{\w{1,20}\}|\[[^\[\]]{1,200}\]|[^\\()\[\]{}|?*+.^$])(?:\+|\{\d{1,2}(?:,\d{0,2})?\})?"
+_CLASSES = rf"{_CLASS}(?:\|{_CLASS})*"
+SAFE = re.compile(rf"|{_CLASSES}|\((?:\?m?:)?{_CLASSES}\)")
 PUBLISHED = frozenset({
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    r"\w+|[^\w\s]", r"\w+|[^\w\s]+", r"\s|\S+", r"\s{2,}|[\n\r\t]",
 })
 T = TypeVar("T")
 
@@ -93,7 +94,7 @@ def _is_safe(kind: str, part: Mapping[str, Any]) -> bool:
     if kind not in ("Split", "Replace") or not isinstance(pattern := part.get("pattern"), dict) or len(pattern) != 1:
         return False
     form, text = next(iter(pattern.items()))
-    if not isinstance(text, str) or (form == "Regex" and text not in PUBLISHED and not ONE_CLASS.fullmatch(text)):
+    if not isinstance(text, str) or (form == "Regex" and text not in PUBLISHED and not SAFE.fullmatch(text)):
         return False
     content = part.get("content", "")
     return kind == "Split" or (isinstance(content, str) and bool(text) and len(content) <= (len(text) if form == "String" else 1))
