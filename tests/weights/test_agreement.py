@@ -9,6 +9,8 @@ import pytest
 
 from tests.weights.published import write
 from tests.weights.tiny_checkpoints import Made, byte_level, roberta_like, unigram, word_level, wordpiece
+from viz_core.analysis.labelled_weights import weights_read
+from viz_core.run import run
 from viz_core.weights.agreement import Agreement, agree
 from viz_core.weights.folder import read_folder
 from viz_core.weights.layouts import LAYOUTS
@@ -129,4 +131,8 @@ def test_a_model_without_a_token_that_ends_or_begins_a_text(
     settings: dict[str, Any], begin: str | None, end: str | None, tmp_path: Path
 ) -> None:
     about = facts(tmp_path / "model", **settings)
+    card = read_folder(tmp_path / "model")
+    capture = run(card.config, target=["the cat", "the cat sat"], weights=card)
+    __, rows, keys = weights_read(capture, "decoder", 0, 0)  # Home: to predict this word, the model looks at these
+    assert rows[:-1] == keys[1:] and (rows[-1] == "…") == (end is not None and end.endswith(ENDS))
     assert (about.get("beginning of text"), about.get("end of text")) == (begin, end)

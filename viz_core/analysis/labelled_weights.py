@@ -24,6 +24,8 @@ from viz_core.text import SPECIALS, AnyTokenizer, Words, visible, words_of
 ADDED = SPECIALS[:3]  # <pad>, <bos> and <eos>: nobody types them; <unk> stands for a typed word
 WordPair = tuple[Words, Words]  # the words on the side of the queries, and on that of the keys
 
+UNKNOWN_NEXT = "…"  # what a row writes that has no label
+
 
 class Labelled(NamedTuple):
     """Weights [H, T, S], and the labels of their queries and keys."""
@@ -76,11 +78,12 @@ def layer_weights(capture: Capture, kind: AttentionKind, layer: int, item: int =
 
 def weights_read(capture: Capture, kind: AttentionKind, layer: int, item: int = 0) -> Labelled:
     """The weights of one layer without padding. A decoder's query is called by what its row writes, since that is what its weights
-    are for."""
+    are for, and "…" where nobody typed what comes next: behind the last token of a model without <eos>."""
     query_side, key_side = sides(kind)
     rows, cols = (np.nonzero(real(capture, side, item))[0] for side in (query_side, key_side))
     found, tokens = reads_and_writes(capture, query_side, item), capture.tokens(key_side)[item]
-    named = (found[i].reads if found[i].writes is None else found[i].writes for i in rows)
+    predicts = query_side == "target" and "labels" in capture.sides
+    named = (UNKNOWN_NEXT if predicts and found[i].writes is None else found[i].writes or found[i].reads for i in rows)
     return Labelled(
         capture[f"{module(kind, layer)}.weights"][item][:, rows][:, :, cols],  # [H, T, S]
         tuple(visible(token) for token in named if token is not None), tuple(visible(tokens[i]) for i in cols),
