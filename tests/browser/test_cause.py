@@ -64,10 +64,10 @@ def test_the_changed_sentence_is_typed_at_the_picture(
     section: str, serve: Callable[..., str], turn_to: Callable[..., Page]
 ) -> None:
     page = turn_to(f"{serve()}/cause?{SECTION}={section}", width=1280, height=720)
-    box = page.locator(".st-key-cause_change input")
+    box = page.get_by_role("textbox", name="Changed sentence", exact=True)
     picture, typed = page.locator(".st-key-lab_picture").bounding_box(), box.bounding_box()
     assert picture is not None and typed is not None
-    assert typed["y"] < picture["y"] < typed["y"] + 120 and typed["width"] > 600  # all of an everyday sentence is seen
+    assert typed["y"] < picture["y"] < typed["y"] + 120 and typed["width"] > 350  # all of an everyday sentence is seen
     if section == "patching":
         box.fill("The animal didn't cross the street because it was too dark.")
         box.press("Enter")

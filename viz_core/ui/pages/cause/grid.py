@@ -35,13 +35,16 @@ SHOWS_B = ("attention", "step_by_step")  # pages that show B as it is with the p
 def patching(pair: Pair, question: Question) -> None:
     """The maps, what they say, the controls, and what follows from the picked cell."""
     direction: Direction = view("cause_direction")
-    found = _effects(pair, question, direction)
     written, alike = _written(pair, question)
+    if alike:  # before anything is measured
+        st.markdown(written)
+        written = ""
+    found = _effects(pair, question, direction)
     if found is None:
         st.markdown(written)
     else:
         shown = found.of(view("cause_part"))
-        look(f"{written} {_what_to_look_at(pair, found, shown, alike)}".rstrip())
+        look(f"{written} {_what_to_look_at(pair, found, shown, alike)}".strip())
         with picture():
             _maps(pair, question, found, shown)
     with below():

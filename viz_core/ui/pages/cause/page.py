@@ -12,7 +12,7 @@ from viz_core.ui.pages.cause.asked import asked, controls, target_words
 from viz_core.ui.pages.cause.grid import patching
 from viz_core.ui.pages.cause.heads import heads
 from viz_core.ui.pages.cause.lens import lens
-from viz_core.ui.pages.cause.pair import Pair, find_pair, offered, typed
+from viz_core.ui.pages.cause.pair import Pair, changed_sentence, find_pair
 from viz_core.ui.pages.cause.parts import attribution
 from viz_core.ui.shell import PAGES, below, current, present, section_of, two_runs, view, write_link
 from viz_core.ui.shell.setup import problem_words
@@ -35,7 +35,7 @@ def cause() -> None:
             st.info(_("This model has no vocabulary logits, so it gives no answer to explain. Choose a model with a decoder."))
         elif (pair := find_pair(lab, two)) is not None:
             with row:
-                offered(pair)
+                changed_sentence(pair)
             _section(section, pair)
     write_link()
 
@@ -51,8 +51,7 @@ def _sidebar_is_older(sides: Sequence[str]) -> bool:
 
 
 def _section(name: str, pair: Pair) -> None:
-    """The box for the changed sentence, and below it the chosen section."""
-    typed(pair.clean, pair.item, pair.sentence(pair.changed))
+    """The chosen section, or why there is nothing to ask."""
     try:
         question = asked(pair)
     except ValueError as problem:

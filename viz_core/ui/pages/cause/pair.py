@@ -22,6 +22,7 @@ from viz_core.ui.shell.written import text_written
 
 MOST_KNOWN = 40  # ids that are looked at for a word to put in place of the only one
 OFFERING = 0.02  # seconds to find changes of a sentence, roughly
+OFFERED_WIDTH = 210  # pixels of the list of changes
 RUNS = {"clean": _("Clean run"), "changed": _("Changed run")}
 Place = tuple[str, str, int, int | None, int | None]  # as the view "patch" holds it
 
@@ -234,23 +235,28 @@ def typed(clean: Lab, item: int, shown: str) -> None:
     else:
         meaning = _("The clean run stays as A. What you type here becomes the {side} of the sidebar.",
                     side=SIDE_NAMES[clean.config.input_side])
-    with st.container(key="cause_change", horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(_("**Changed sentence:**"), width="content", help=meaning)
-        widget(st.text_input, "cause_typed", _("Changed sentence"), shown, take, help=meaning, label_visibility="collapsed")
+    widget(st.text_input, "cause_typed", _("Changed sentence"), shown, take, help=meaning, label_visibility="collapsed",
+           icon=":material/edit:", placeholder=_("Changed sentence"))
 
 
-def offered(pair: Pair) -> None:
-    """The changes on offer as buttons; the one that is shown is marked."""
+def changed_sentence(pair: Pair) -> None:
+    """What the runs differ in, in a row of controls: the changes on offer, and the box for a changed sentence of one's own."""
+    _offered(pair)
+    typed(pair.clean, pair.item, pair.sentence(pair.changed))
+
+
+def _offered(pair: Pair) -> None:
+    """The changes on offer, with the one that is shown."""
     shown, setup, item = pair.sentence(pair.changed), pair.clean.setup, pair.item
-    named = {offer.sentence: f"{offer.old} → {offer.new}" for offer in pair.offers}
+    named = {offer.sentence: _("Change: {old} → {new}", old=offer.old, new=offer.new) for offer in pair.offers}
     if shown not in named:
-        named = {shown: _("typed"), **named}
+        named = {shown: _("Change: typed"), **named}
 
     def take(name: str) -> None:
         adopt(setup, _with_the_same_target(setup, with_sentence(setup, item, widget_value(name))))
 
-    widget(st.segmented_control, "cause_changed", _("Change"), shown, take, options=list(named), required=True,
-           format_func=named.get, label_visibility="collapsed")
+    widget(st.selectbox, "cause_changed", _("Change"), shown, take, options=list(named), named=tuple(named.values()),
+           format_func=named.__getitem__, label_visibility="collapsed", width=OFFERED_WIDTH)
 
 
 def _with_the_same_target(clean: Setup, changed: Setup) -> Setup:
