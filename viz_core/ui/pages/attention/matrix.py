@@ -38,7 +38,8 @@ def pickable(
             set_view(att_query=row_of.index(row), att_key=col_of.index(col))
 
     inside = focus.query < len(row_of) and focus.key < len(col_of)
-    row, col = (row_of[focus.query], col_of[focus.key]) if inside else (None, None)
-    pick = Pick(at, of_rows.index(row), of_cols.index(col)) if row in of_rows and col in of_cols and inside else None
+    here = (row_of[focus.query], col_of[focus.key]) if inside else (-1, -1)
+    drawn = here[0] in of_rows and here[1] in of_cols
+    pick = Pick(at, of_rows.index(here[0]), of_cols.index(here[1])) if drawn else None
     return matrices(panels, key="att_matrix", pick=pick, on_pick=choose, fill=True, code=code,
                     name=_("{head}: {step}", head=focus.name, step=STEP_TITLES[focus.step]))
