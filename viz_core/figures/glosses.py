@@ -31,9 +31,9 @@ def glosses_of(labels: Iterable[str], glosses: Mapping[str, str]) -> dict[str, s
 
 
 def with_gloss(label: str, glosses: Mapping[str, str]) -> str:
-    """The label with what it means behind it, "动物 (animal)", for a title, a list or a table; alone without dictionary words."""
+    """The label with what it means behind it, "动物 (animal)"; a label without dictionary words as it is."""
     said = gloss(label, glosses)
-    return f"{isolated(label)} ({said})" if said else isolated(label)
+    return f"{isolated(label)} ({said})" if said else label
 
 
 def quoted(token: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:

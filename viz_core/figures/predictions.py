@@ -13,7 +13,7 @@ from viz_core.figures.attention import quoted_html, token
 from viz_core.figures.glosses import NO_GLOSSES, with_gloss
 from viz_core.formats import percent
 from viz_core.language import translate as _
-from viz_core.text import visible
+from viz_core.text import isolated, visible
 
 ROOM = "5em"  # right of the longest bar, for its number
 QUIET = "opacity:.7;font-size:.9em"  # the style of explanations
@@ -49,7 +49,7 @@ def next_words(prediction: Prediction, words: Sequence[str], vocab_size: int, af
 def _row(token_id: int, word: str, p: float, share: float, line: int, glosses: Mapping[str, str]) -> str:
     """A word, its bar and its number, in one line of the grid; id and exact value on hover."""
     exact = f"{p:.9g}" if math.isfinite(p) else "NaN"  # nine digits tell any two float32 apart
-    named = html.escape(with_gloss(visible(word), glosses))
+    named = html.escape(isolated(with_gloss(visible(word), glosses)))
     width = share if math.isfinite(share) else 0
     return (
         '<div title="'

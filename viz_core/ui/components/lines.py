@@ -59,9 +59,8 @@ def lines(
     data = pack_lines(weights, queries, keys, heads, locked, title, identity, echoes, fill, names,
                       reports=on_lock is not None or on_heads is not None, glosses=shown_glosses(), share=share)
     _COMPONENT(key=key, data=data, on_lock_change=report, on_heads_change=report_heads)
-    drawn = (weights, queries, keys)
-    end, parts = ("lines", drawn) if share is None else ("faded_lines", (*drawn, share))
-    offer(key, end, parts, code, weights.size)
+    drawn = (weights, queries, keys) if share is None else (weights, queries, keys, share)
+    offer(key, "lines" if share is None else "faded_lines", drawn, code, weights.size)
 
 
 def _read(state: Any, n_queries: int, n_keys: int) -> tuple[int, Lock]:

@@ -15,7 +15,7 @@ from viz_core.figures.steps import original_index, stage_panel
 from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, Preset, Status
-from viz_core.text import SPECIALS, words_of
+from viz_core.text import SPECIALS, isolated, words_of
 from viz_core.ui.components.diagram import diagram
 from viz_core.ui.components.glosses import named, shown_glosses
 from viz_core.ui.controls import drawn_html, inside, keep, picking, table
@@ -109,7 +109,7 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
     begin = last if lab.setup.card is None else len(ranked) // 2  # at the end a trained model is certain: nothing to see
     at = inside("home_after", _("Token"), last) if view("home_after") >= 0 else begin
     if last:
-        labels = [f"{i} · {named(token)}" for i, token in enumerate(row)]
+        labels = [f"{i} · {isolated(named(token))}" for i, token in enumerate(row)]
         widget(st.select_slider, "home_after", _("At the token") if lab.in_place else _("After the token"), at, keep,
                options=range(last + 1), format_func=labels.__getitem__)
     shown = ranked[at]

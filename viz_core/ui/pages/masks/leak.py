@@ -12,7 +12,7 @@ from viz_core.figures.masks import labels, leak_panel, reach_panels
 from viz_core.figures.panels import Panel
 from viz_core.formats import rounded
 from viz_core.language import translate as _
-from viz_core.text import in_quotes, shorten, strangers
+from viz_core.text import in_quotes, isolated, shorten, strangers
 from viz_core.ui.components.glosses import labelled
 from viz_core.ui.controls import keep, picking
 from viz_core.ui.escape import code, token_code, words
@@ -79,7 +79,7 @@ def _replacement(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> tupl
         raise ValueError(_("Sentence {item} contains only padding, so there is no word to replace. Type one.", item=focus.item + 1))
     chosen = view("mask_place")
     place = chosen if chosen in places else places[len(places) // 2]
-    names = [f"{t} · {labelled(token)}" for t, token in enumerate(tokens)]
+    names = [f"{t} · {isolated(labelled(token))}" for t, token in enumerate(tokens)]
     st.markdown(_("Replace"), width="content")
     widget(st.selectbox, "mask_place", _("Replace"), place, keep, options=places, width=170, label_visibility="collapsed",
            format_func=names.__getitem__)

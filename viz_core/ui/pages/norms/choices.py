@@ -8,6 +8,7 @@ import streamlit as st
 from viz_core.analysis.layernorm import Place
 from viz_core.config import Side
 from viz_core.language import translate as _
+from viz_core.text import isolated
 from viz_core.ui.components.glosses import named
 from viz_core.ui.controls import bounded, inside, keep
 from viz_core.ui.shell import Lab, view, view_widget, widget
@@ -53,7 +54,7 @@ def choose_place(lab: Lab, places: Sequence[Place]) -> Place:
 def choose_token(tokens: Sequence[str]) -> int:
     """The chosen token of the sentence."""
     token = inside("norm_token", _("Token"), len(tokens) - 1)
-    names = [f"{t} · {named(name)}" for t, name in enumerate(tokens)]
+    names = [f"{t} · {isolated(named(name))}" for t, name in enumerate(tokens)]
     widget(st.selectbox, "norm_token", _("Token"), token, keep, options=range(len(tokens)), format_func=names.__getitem__)
     return token
 

@@ -13,6 +13,7 @@ from viz_core.figures.steps import strongest
 from viz_core.formats import percent
 from viz_core.language import translate as _
 from viz_core.stages import Stage
+from viz_core.text import isolated
 from viz_core.ui.components.canvas import Pick
 from viz_core.ui.components.glosses import named, quoted
 from viz_core.ui.controls import inside, with_cell
@@ -49,7 +50,7 @@ def follow(capture: Capture, stage: Stage, item: int, story: Story) -> int:
     row = capture.tokens(side)[item]
     chosen = inside("walk_follow", _("Token"), len(row) - 1) if view("walk_follow") >= 0 else last_word(capture, side, item)
     token = story.token if side == capture.config.output_side else chosen
-    names = [f"{t} · {named(each)}" for t, each in enumerate(row)]
+    names = [f"{t} · {isolated(named(each))}" for t, each in enumerate(row)]
     widget(st.selectbox, "walk_follow", _("Follow"), token, _follow, options=range(len(row)), format_func=names.__getitem__)
     return token
 

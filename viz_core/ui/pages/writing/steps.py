@@ -5,6 +5,7 @@ import time
 import streamlit as st
 
 from viz_core.language import translate as _
+from viz_core.text import isolated
 from viz_core.ui.components.scrubber import At, counts, scrubber
 from viz_core.ui.shell import below, set_view, view
 
@@ -31,7 +32,7 @@ def moves(n_steps: int, title: str) -> None:
                   disabled=at == n_steps - 1, key="write_next", type="primary")
         st.button(_("Pause") if playing else _("Play"), icon=":material/pause:" if playing else ":material/play_arrow:",
                   shortcut="P", on_click=_toggle, args=(n_steps,), key="write_play")
-        label = _("Step {at} of {n_steps} · {title}", at=at + 1, n_steps=n_steps, title=title)
+        label = _("Step {at} of {n_steps} · {title}", at=at + 1, n_steps=n_steps, title=isolated(title))
         scrubber(label, "", At(at + 1, n_steps, True, "write_previous", "write_next"), key=SCRUBBER,
                  on_move=lambda step: go(step - 1))
 
