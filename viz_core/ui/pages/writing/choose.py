@@ -18,6 +18,7 @@ from viz_core.text import visible
 from viz_core.ui.components.choice import Text, choice
 from viz_core.ui.components.glosses import named, shown_glosses
 from viz_core.ui.controls import bounded, picking, sentence_picker
+from viz_core.ui.pages.lost_words import lost_words, lost_words_help
 from viz_core.ui.pages.writing import snippets
 from viz_core.ui.pages.writing.beginning import Beginning, longest, strategy, trail_of, whole_run
 from viz_core.ui.pages.writing.steps import go, moves, player, step_of
@@ -51,7 +52,9 @@ def choose(lab: Lab, begun: Beginning) -> None:
                key="write_choice", on_step=go, code=lambda: snippets.chosen(lab, begun, how, at))
     moves(len(trail.ids), named(name(trail.ids[at])))
     lengths(begun)
-    st.caption(end_words(trail, how, lab.config.max_len))
+    lost = _lost(lab, begun, trail)
+    said = " ".join(filter(None, (lost, end_words(trail, how, lab.config.max_len))))
+    st.caption(said, help=lost_words_help(lab) if lost else None)
     _attended(lab, begun, how, trail, at)
     player(len(trail.ids))
 
@@ -109,7 +112,8 @@ def title(trail: Trail, at: int, how: Strategy, name: Callable[[int], str]) -> s
 def end_words(trail: Trail, how: Strategy, max_len: int) -> str:
     """The probability of the whole text, and why it ends. max_len: the rows of the position table, where there is one."""
     total = float(trail.logprobs.sum())
-    said = [_("The log-probability of the whole text is {total}, the sum over its tokens.", total=rounded(total, 4))]
+    said = [_("The log-probability of the whole text is {total}, the sum over its tokens. The geometric mean of their "
+              "probabilities is {each}.", total=rounded(total, 4), each=percent(float(np.exp(trail.logprobs.mean()))))]
     most = longest()
     if not trail.ended and len(trail.ids) < most:
         said.append(_("It stops because the position table has no row left for another token: max_len = {max_len}.",
@@ -119,6 +123,13 @@ def end_words(trail: Trail, how: Strategy, max_len: int) -> str:
     if isinstance(how, Greedy):
         said.append(_("Greedy takes the largest logit of each step; another text may have a larger sum."))
     return " ".join(said)
+
+
+def _lost(lab: Lab, begun: Beginning, trail: Trail) -> str:
+    """What the whole text may have lost of its source, by the run that `_attended` shows."""
+    if begun.source is None or not lab.config.is_causal or not lab.config.n_decoder_layers:
+        return ""
+    return lost_words(lab, whole_run(lab, begun, begun.start(), trail.ids), 0)
 
 
 def _attended(lab: Lab, begun: Beginning, how: Strategy, trail: Trail, at: int) -> None:
