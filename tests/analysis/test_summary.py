@@ -173,6 +173,7 @@ def test_the_probability_of_a_text_is_that_of_torchs_loss() -> None:
         found = sureness(capture, item)
         assert found is not None
         assert found.probability == pytest.approx(float(torch.exp(-each.sum())), rel=1e-5)
+        assert found.per_word == pytest.approx(float(torch.exp(-each.mean())), rel=1e-5)
         assert found.least == int(each.argmax())
         assert found.least_probability == pytest.approx(float(torch.exp(-each.max())), rel=1e-5)
         cut_off = sureness(capture, item, ended=False)  # its last answer is not <eos>

@@ -41,9 +41,10 @@ LAYERS: list[dict[str, set[str]]] = [
     {"viz_core.run_file": {"numpy", "safetensors", "viz_core.capture"}},
     {"viz_core.tracing": {"torch", "numpy", "viz_core.capture"}},
     {"viz_core.model": {"torch", "viz_core.tracing"}},
-    {member: CAPTURES | MODEL | RUNS for member in RUNS - {"viz_core.weights"}}
-    | {"viz_core.weights": CAPTURES | MODEL | RUNS | {"safetensors", "tokenizers", "huggingface_hub", "regex"}},
     {"viz_core.analysis": {"numpy", "viz_core.capture", "viz_core.text"}},
+    {member: CAPTURES | MODEL | RUNS for member in RUNS - {"viz_core.weights", "viz_core.training"}}
+    | {"viz_core.training": CAPTURES | MODEL | RUNS | {"viz_core.analysis"}}
+    | {"viz_core.weights": CAPTURES | MODEL | RUNS | {"safetensors", "tokenizers", "huggingface_hub", "regex"}},
     {"viz_core.learning": CAPTURES | MODEL | RUNS | {"viz_core.analysis", "viz_core.learning", "safetensors"}},
     {"viz_core.jobs": {"torch", "safetensors", "dask", "distributed", "viz_core.learning"}},
     {"viz_core.tables": {"pandas", "viz_core.tidy", "viz_core.learning", "viz_core.analysis"} | CAPTURES | RUNS},

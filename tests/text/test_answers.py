@@ -41,7 +41,10 @@ def test_each_refusal_is_one_sentence_that_says_what_to_do() -> None:
     assert refused("") == "The answer is empty; type one word."
     assert refused(" \n ") == "The answer is empty; type one word."
     assert refused("animals") == "The word animals is not in the vocabulary of this model; choose animal, or another word."
-    assert refused("dogz") == "The word dogz is not in the vocabulary of this model; choose dog or dogs, or another word."
+    polished = Vocabulary(("police", "polish", "dog"))
+    assert refused("polise", polished) == \
+        "The word polise is not in the vocabulary of this model; choose police or polish, or another word."
+    assert refused("dogz") == "The word dogz is not in the vocabulary of this model; choose another word."
     assert refused("xyz") == "The word xyz is not in the vocabulary of this model; choose another word."
     assert refused("猫坐") == "The answer 猫坐 is 2 tokens for this model; type one word that it knows."
     assert refused("x" * 5000) == f"The answer {'x' * 40}… has 5,000 characters; type one word."

@@ -1,9 +1,13 @@
 """Measures of attention against hand-made attention, and of translations against a model that is known."""
 
+from collections.abc import Iterator
+from random import Random
+
 import numpy as np
 import pytest
 import torch
 
+from viz_core.analysis.coverage import coverage
 from viz_core.config import TransformerConfig
 from viz_core.run import build, run
 from viz_core.text import Vocabulary
@@ -13,10 +17,12 @@ from viz_core.training.evaluate import (
     attention_measures,
     best_head,
     exact_match,
+    lost_words,
     most_attended,
     next_word,
     referent_accuracy,
     translations,
+    without_a_word,
 )
 from viz_core.training.loop import encode
 
@@ -120,6 +126,57 @@ def test_translations_and_exact_match() -> None:
     right = [Example(e.source, words, [()] * len(words)) for e, words in zip(SAID, said, strict=True)]
     assert exact_match(model, right, WORDS) == 1
     assert exact_match(model, [*right, Example(list("ab"), ["<pad>"], [()])], WORDS) == pytest.approx(3 / 4)
+
+
+def test_the_translation_of_one_content_word_is_taken_out() -> None:
+    words = {"source": "the dog did not see a cat in New York", "target": "狗 没有 看见 一 只 猫 在 纽约"}
+    dog = Example(words["source"].split(), words["target"].split(),
+                  [(1,), (2, 3), (4,), (5,), (5, 6), (6,), (7,), (8, 9)])
+    taken = {found[1]: " ".join(found[0].target) for seed in range(40) if (found := without_a_word(dog, Random(seed)))}
+    assert taken == {1: "没有 看见 一 只 猫 在 纽约", 4: "狗 没有 一 只 猫 在 纽约", 6: "狗 没有 看见 一 在 纽约"}, \
+        "no function word, and neither half of a name that has one translation"
+    found = without_a_word(dog, Random(0))
+    assert found is not None and len(found[0].alignment) == len(found[0].target) and found[0].source == dog.source
+    assert without_a_word(Example(["the", "cat"], ["猫"], [(1,)]), Random(0)) is None, "nothing would be left"
+    assert without_a_word(Example(["the", "of"], ["的", "了"], [(1,), (0,)]), Random(0)) is None
+
+
+def test_alarms_are_counted_on_other_sentences_than_the_limit_was_chosen_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With coverages that are given: 0.01 to 0.99 where the limit is chosen, and 0, 0.015 and 1 for those that are measured."""
+    chosen = [Example(["dog", "cat"], ["u", "v"], [(0,), (1,)]) for __ in range(99)]
+    measured = [Example(["dog", "cat"], ["w", "x"], [(0,), (1,)]) for __ in range(3)]
+    of_words = {"u": [n / 100 for n in range(1, 100)], "w": [0.0, 0.015, 1.0]}
+
+    def covered(model: object, examples: list[Example], *given: object) -> Iterator[tuple[Example, np.ndarray]]:
+        for n, e in enumerate(examples):
+            whole = len(e.target) == 2
+            yield e, np.array([of_words[e.target[0]][n], 2.0]) if whole else np.array([0.005 if word not in e.target else 1
+                                                                                       for word in ("w", "x")])
+
+    monkeypatch.setattr("viz_core.training.evaluate._right", lambda model, examples, vocabulary: list(examples))
+    monkeypatch.setattr("viz_core.training.evaluate._covered", covered)
+    found = lost_words(build(CONFIG, seed=2), WORDS, (0, 0), (0, 1), chosen, measured, seed=1)
+    assert found.least == 0.02, "below it are 1 of 99, at most 2 %"
+    assert (found.right, found.false_alarms, found.removed, found.alarms) == (3, pytest.approx(2 / 3, abs=1e-4), 3, 1.0)
+
+
+def test_the_limit_is_chosen_on_what_the_model_itself_translates_without_an_error() -> None:
+    """Beside the coverage of each sentence alone, run as the app runs it."""
+    model = build(CONFIG, seed=2)
+    said = translations(model, SAID, WORDS)
+    right = [Example(e.source, words, [()] * len(words)) for e, words in zip(SAID, said, strict=True)]
+    lowest = []
+    for e in right:
+        capture = run(CONFIG, [WORDS["source"].encode(e.source)], [[*WORDS["target"].encode(e.target), 2]], weights=model)
+        covered = coverage(capture, (0, 0), (1, 1), eos_id=2)
+        lowest.append(min(c for word, c in zip(e.source, covered, strict=True) if word != "a"))  # a function word
+    found = lost_words(model, WORDS, (0, 0), (1, 1), [*right, SAID[0]], right, seed=1)
+    assert found.right == 3 and found.least == pytest.approx(min(lowest), abs=1e-4) and found.removed == 0
+
+
+def test_a_model_that_is_never_right_has_no_limit() -> None:
+    found = lost_words(build(CONFIG, seed=2), WORDS, (0, 0), (1, 1), SAID, SAID, seed=1)
+    assert (found.least, found.right, found.false_alarms, found.removed, found.alarms) == (0, 0, 0, 0, 0)
 
 
 def test_next_word() -> None:

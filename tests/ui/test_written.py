@@ -74,7 +74,10 @@ def test_the_translation_on_home_is_what_the_model_wrote() -> None:
     assert "**Translation:** 狗 追 了 猫" in words(at)
     card = catalogue()["translator"]
     sure = sureness(run(card.config, [DOG], ["狗 追 了 猫"], weights=card, device="cpu"))
-    assert sure is not None and f"a probability of {percent(sure.probability)}. It was least sure of “" in words(at)
+    assert sure is not None and sure.probability < sure.per_word < 1
+    assert (f"Probability: {percent(sure.per_word)} per word (the geometric mean), {percent(sure.probability)} for the whole, "
+            "a product over all words. The model was least sure of “") in words(at)
+    assert "No word of the translation" not in words(at), "nothing is lost"
     assert "Translation:" not in words(open_page("home", source=DOG, writer="typed", target="猫"))
     untrained = open_page("home", source=DOG, n_heads="4")
     assert "untrained" in next(box.label for box in untrained.text_area if box.key.startswith("set_home_"))
@@ -93,9 +96,10 @@ def test_a_word_without_end_takes_one_line_of_home(glosses: str) -> None:
 def test_home_rates_what_was_written_and_no_more() -> None:
     """No <eos> of a translation that was cut off; and nothing where one run cannot say it."""
     cut_off = words(open_page("home", source=" ".join(["dog"] * 100)))
-    assert "did not come to an end" in cut_off and "It was least sure of “狗" in cut_off
+    assert "did not come to an end" in cut_off and "The model was least sure of “狗" in cut_off
+    assert "It stopped at the limit of 64 words, before its end." in cut_off
     without_mask = words(open_page("home", weights="translator", causal="off", source="I love you"))
-    assert "Translation" in without_mask and "a probability of" not in without_mask
+    assert "Translation" in without_mask and "Probability:" not in without_mask and "No word of the" not in without_mask
 
 
 def test_all_weights_that_translate_write_chinese() -> None:

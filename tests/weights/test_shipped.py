@@ -16,7 +16,15 @@ from viz_core.run import prepare, trace
 from viz_core.text import Vocabulary
 from viz_core.training.bilingual.sentences import Example
 from viz_core.training.bilingual.split import examples
-from viz_core.training.evaluate import attention_measures, best_head, everyday_score, known_share, next_word, translations
+from viz_core.training.evaluate import (
+    attention_measures,
+    best_head,
+    everyday_score,
+    known_share,
+    lost_words,
+    next_word,
+    translations,
+)
 from viz_core.training.loop import encode
 from viz_core.training.plans import MEASURED, PLANS, SHOWN
 from viz_core.weights.catalogue import SHIPPED, catalogue
@@ -131,6 +139,31 @@ def test_the_attention_of_the_card_is_met_on_other_sentences(name: str) -> None:
         np.testing.assert_allclose(found["aer"][row], card["aer"][row], atol=0.05)  # some 2,500 links
         for here, said in zip(np.ravel(found["referent"][row]), np.ravel(card["referent"][row]), strict=True):
             assert within(here, said, len(resolved()), card["pronouns"])
+
+
+@pytest.mark.parametrize("name", TRANSLATORS)
+def test_a_card_says_how_well_a_lost_word_is_told(name: str) -> None:
+    """The heads are the best aligned ones of each row, and the app reads the limit only where both rates are good enough."""
+    card, measured = CARDS[name], CARDS[name].measures["lost_words"]
+    assert [tuple(measured[head]) for head in ("writes", "reads")] == [
+        best_head(card.measures["aer"][row], largest=False) for row in ("predicts", "reads")
+    ]
+    assert measured["right"] == round(card.measures["exact_match"] * card.measures["sentences"])
+    said = card.about["lost words"]
+    assert all(f"{measured[rate]:.1%}" in said for rate in ("alarms", "false_alarms")) and f"below {measured['least']:.3f}" in said
+    good = measured["false_alarms"] <= 0.03 and measured["alarms"] >= 0.6
+    assert (card.lost_words is not None) == good == ("does not say it" not in said)
+
+
+def test_lost_words_are_told_on_other_sentences_too() -> None:
+    """At most 3 % false alarms on right translations, and at least 60 % alarms where a content word was removed."""
+    card, (chosen, others) = CARDS["translator"], (many()[:500], many()[500:])
+    told = card.lost_words
+    assert told is not None and told.false_alarms <= 0.03 and told.alarms >= 0.6
+    found = lost_words(model("translator"), vocabulary("translator"), told.writes, told.reads, chosen, others, seed=3)
+    assert found.least == pytest.approx(told.least, abs=0.06)
+    assert within(found.false_alarms, told.false_alarms, found.right, card.measures["lost_words"]["right"])
+    assert within(found.alarms, told.alarms, found.removed, card.measures["lost_words"]["removed"])
 
 
 @pytest.mark.parametrize("name", CARDS)

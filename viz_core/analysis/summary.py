@@ -68,9 +68,11 @@ def predictions(capture: Capture, item: int = 0, k: int = 8) -> list[Prediction]
 
 @dataclass(frozen=True, slots=True)
 class Sureness:
-    """How sure a model was of a whole text. least: the position in `labels` of the word that it was least sure of."""
+    """How sure a model was of a whole text: the product of its words' probabilities, and their geometric mean, which does not
+    fall with the length. least: the position in `labels` of the word that it was least sure of."""
 
     probability: float
+    per_word: float
     least: int
     least_probability: float
 
@@ -91,7 +93,9 @@ def sureness(capture: Capture, item: int = 0, *, ended: bool = True) -> Sureness
         return None
     chances = probs[places, labels[places]].astype(np.float64)
     least = int(chances.argmin())
-    return Sureness(float(chances.prod()), int(places[least]), float(chances[least]))
+    with np.errstate(divide="ignore"):  # a word with a probability of 0 makes both 0
+        per_word = float(np.exp(np.log(chances).mean()))
+    return Sureness(float(chances.prod()), per_word, int(places[least]), float(chances[least]))
 
 
 def word_of(capture: Capture, side: str, tokenizer: AnyTokenizer) -> Callable[[int], str]:

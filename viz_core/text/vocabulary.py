@@ -210,13 +210,18 @@ class Vocabulary:
         return sharing(*zip(*pairs, strict=True)) if pairs else []
 
     def unknown(self, sentence: str) -> list[tuple[str, list[str]]]:
-        """The words outside the vocabulary, once each as typed, with up to three known words spelt most like it.
+        """The words outside the vocabulary, once each as typed, with up to three known words that each may stand for.
 
-        Those that a slot carries are among them.
+        Those that a slot carries are among them. A word with a capital inside a sentence is a name, which stands for no other
+        word; one with a capital at the beginning may be.
         """
         tokens, ids = self.read(sentence)
         strangers = dict.fromkeys(t for t, id in zip(tokens, ids, strict=True) if id == self.unk_id or self.slot(id))
-        return [(token, list(nearest(_plain(token), self._index.typed))) for token in strangers]
+        shouted = not any(c.islower() for c in sentence) and len(tokens) > 1  # then capitals say nothing
+        names = set[str]() if shouted else _names(tokens)
+        return [(token, [] if token in names else list(nearest(_plain(token), self._index.typed,
+                                                               name=token[:1].isupper() and not shouted)))
+                for token in strangers]
 
     def groups(self, tokens: Sequence[str]) -> list[int]:
         """Each token is a word: 0, 1, 2, ..."""
@@ -237,6 +242,12 @@ def _check(words: tuple[str, ...]) -> None:
         seen.add(word)
     if not words:
         raise ValueError(_("words is empty; a vocabulary needs at least one word."))
+
+
+def _names(tokens: Sequence[str]) -> set[str]:
+    """The tokens with a capital that does not come from the beginning of a sentence or of a quotation."""
+    inside = {after for before, after in pairwise(tokens) if before == "," or any(map(str.isalnum, before))}
+    return {token for token in inside if token[:1].isupper()}
 
 
 def _plain(token: str) -> str:

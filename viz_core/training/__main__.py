@@ -9,6 +9,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -26,10 +27,22 @@ from viz_core.training.bilingual.sentences import Example
 from viz_core.training.bilingual.split import examples
 from viz_core.training.centring import centre_keys
 from viz_core.training.drawing import Bits, Pair, sentences
-from viz_core.training.evaluate import attention_measures, best_head, everyday_score, exact_match, next_word
+from viz_core.training.evaluate import ROWS, attention_measures, best_head, everyday_score, exact_match, lost_words, next_word
 from viz_core.training.guide import taught_heads
 from viz_core.training.loop import encode, train
-from viz_core.training.plans import DATA_SEED, HELD_OUT_SEED, MEASURED, PLANS, SENTENCES, SHOWN, STARTS, Plan, Recipe
+from viz_core.training.plans import (
+    CHOSEN_SEED,
+    DATA_SEED,
+    HELD_OUT_SEED,
+    MEASURED,
+    PLANS,
+    SENTENCES,
+    SHOWN,
+    STARTS,
+    Plan,
+    Recipe,
+)
+from viz_core.weights.card import LEAST_ALARMS, MOST_FALSE_ALARMS, says_lost_words
 from viz_core.weights.catalogue import SHIPPED
 from viz_core.weights.checkpoint import load, save
 from viz_core.weights.stored_card import StoredCard
@@ -154,9 +167,13 @@ def measure(model: Transformer, plan: Plan, vocabulary: Mapping[str, Vocabulary]
     resolved = pronouns(HELD_OUT_SEED, max(1, n // PRONOUNS))
     if plan.recipe.guide:
         measures["taught"] = {what: list(head) for what, head in taught_heads(plan.config).items()}
+    attention = attention_measures(model, held_out, resolved, vocabulary)
+    writes, reads = (best_head(attention["aer"][row], largest=False) for row in ROWS)
+    others = list(islice(examples(CHOSEN_SEED, held_out=True), n))
+    lost = lost_words(model, vocabulary, writes, reads, others, held_out, HELD_OUT_SEED)
     return measures | {
         "everyday": everyday, "exact_match": round(exact_match(model, held_out, vocabulary), 4), "pronouns": len(resolved),
-        **attention_measures(model, held_out, resolved, vocabulary),
+        **attention, "lost_words": asdict(lost),
     }
 
 
@@ -194,7 +211,22 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
         "alignment error": f"{aer[i][j]:.3f} in the best cross-attention head (layer {i}, head {j})",
         "pronouns": f"for {referent[k][m]:.1%} of {measures['pronouns']} held-out pronouns, the translated word attends most to "
         f"the noun that the pronoun stands for (layer {k}, head {m})",
-    } | (_taught(plan, aer, referent) if recipe.guide else {})
+    } | (_taught(plan, aer, referent) if recipe.guide else {}) | {"lost words": _lost_words(measures["lost_words"])}
+
+
+def _lost_words(found: Mapping[str, Any]) -> str:
+    """How the app tells that a translation lost a word, and how often it is right."""
+    (i, j), (k, m) = found["writes"], found["reads"]
+    measured = (
+        f"a content word counts as lost if its coverage is below {found['least']:.3f}: the weight that it gets where each word is "
+        f"written (layer {i}, head {j}) and where that word is read (layer {k}, head {m}), summed over the words, the mean of both "
+        f"heads. Chosen on other held-out sentences, this is a false alarm for {found['false_alarms']:.1%} of {found['right']:,} "
+        f"right translations, and finds {found['alarms']:.1%} of {found['removed']:,} content words whose translation was taken out"
+    )
+    if says_lost_words(found):
+        return measured
+    return (f"{measured}. The app does not say it of these weights: at most {MOST_FALSE_ALARMS:.0%} may be false alarms, and at "
+            f"least {LEAST_ALARMS:.0%} have to be found")
 
 
 def _taught(plan: Plan, aer: Sequence[Sequence[float]], referent: Sequence[Sequence[float]]) -> dict[str, str]:

@@ -4,20 +4,22 @@ Which row of a decoder belongs to a target word? Input position j reads word j -
 So each word has two rows: one predicts it, and the next one reads it. Every measure names its row.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from viz_core.analysis.coverage import Head, coverage, uncovered
 from viz_core.capture import Capture
 from viz_core.generate import generate, write
 from viz_core.limits import MAX_SENTENCES
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
-from viz_core.text import Vocabulary
+from viz_core.text import Vocabulary, is_content_word
 from viz_core.training import everyday
 from viz_core.training.bilingual.sentences import Example
 from viz_core.training.loop import encode
@@ -26,6 +28,7 @@ T = TypeVar("T")
 Row = Literal["predicts", "reads"]
 ROWS: tuple[Row, ...] = ("predicts", "reads")
 LONGEST = 30  # words after which a translation is cut off
+CHOSEN_FALSE_ALARMS = 0.02  # of the sentences that the limit of coverage is chosen on; elsewhere there may be some more
 
 
 # --- Attention compared with the alignment: numbers only --------------------------------------------------------------
@@ -150,6 +153,80 @@ def _of_heads(
     return {row: [[round(float(x), 4) for x in measure(of_layer, row)] for of_layer in weights] for row in ROWS}
 
 
+# --- Translations that lost a word ------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class LostWords:
+    """How well coverage tells that a content word was lost, on other sentences than those that its limit was chosen on.
+
+    writes, reads, least: the two heads and the limit, see `coverage`. right: the greedy translations without an error.
+    false_alarms: the share of them with a content word below the limit. removed: those with the translation of one content word
+    taken out. alarms: the share of them in which this very word is below the limit.
+    """
+
+    writes: Head
+    reads: Head
+    least: float
+    right: int
+    false_alarms: float
+    removed: int
+    alarms: float
+
+
+def lost_words(
+    model: Transformer, vocabulary: Mapping[str, Vocabulary], writes: Head, reads: Head, chosen_on: Sequence[Example],
+    examples: Sequence[Example], seed: int,
+) -> LostWords:
+    """Choose the limit on right translations of some examples, and measure it on those of others. seed: of what is taken out."""
+    lowest = sorted(
+        min((c[s] for s, word in enumerate(e.source) if is_content_word(word)), default=np.inf)
+        for e, c in _covered(model, _right(model, chosen_on, vocabulary), vocabulary, writes, reads)
+    )
+    least = round(float(lowest[int(CHOSEN_FALSE_ALARMS * len(lowest))]), 4) if lowest else 0.0
+    right, rng = _right(model, examples, vocabulary), Random(seed)
+    removed = [found for e in right if (found := without_a_word(e, rng)) is not None]
+    false = [bool(uncovered(e.source, c, least)) for e, c in _covered(model, right, vocabulary, writes, reads)]
+    without = _covered(model, [e for e, __ in removed], vocabulary, writes, reads)
+    found = [bool(c[lost] < least) for (__, lost), (__, c) in zip(removed, without, strict=True)]
+    return LostWords(writes, reads, least, len(right), _share(false), len(removed), _share(found))
+
+
+def without_a_word(example: Example, rng: Random) -> tuple[Example, int] | None:
+    """The example with the translation of one content word taken out, and the source position of this word.
+
+    A word is not taken if other content words share its translation, as in a set phrase. None if there is no word to take.
+    """
+    content = [s for s, word in enumerate(example.source) if is_content_word(word)]
+    alone = [s for s in content if any(s in words for words in example.alignment)
+             and not any(s in words and {*words} & {*content} - {s} for words in example.alignment)]
+    if not alone:
+        return None
+    lost = rng.choice(alone)
+    kept = [j for j, words in enumerate(example.alignment) if lost not in words]
+    if not kept:
+        return None
+    return Example(example.source, [example.target[j] for j in kept], [example.alignment[j] for j in kept]), lost
+
+
+def _right(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]) -> list[Example]:
+    """The examples whose greedy translation has no error."""
+    return [e for e, words in zip(examples, translations(model, examples, vocabulary), strict=True) if words == e.target]
+
+
+def _covered(
+    model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary], writes: Head, reads: Head
+) -> Iterator[tuple[Example, np.ndarray]]:
+    """Each example with the coverage of its source by its target."""
+    for part in _parts(examples):
+        capture = _capture(model, part, vocabulary, "probs", "ids.labels")
+        for item, example in enumerate(part):
+            yield example, coverage(capture, writes, reads, eos_id=vocabulary["target"].eos_id, item=item)
+
+
+def _share(cases: Sequence[bool]) -> float:
+    return round(float(np.mean(cases)), 4) if cases else 0.0
+
+
+# --- Next words, and what all of these need ---------------------------------------------------------------------------
 def next_word(model: Transformer, data: Mapping[str, Tensor]) -> tuple[float, float]:
     """Mean loss per token in nats, and the share of tokens whose true next token is the likeliest."""
     with torch.inference_mode():
@@ -170,10 +247,11 @@ def _parts(items: Sequence[T], size: int = 250) -> list[Sequence[T]]:
     return [items[i : i + size] for i in range(0, len(items), size)]
 
 
-def _capture(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]) -> Capture:
+def _capture(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary], *more: str) -> Capture:
+    """A run with the true target: the weights of cross-attention, and more stages."""
     ids: dict[str, Any] = encode(model.config, [(e.source, e.target) for e in examples], vocabulary)
     batch = Batch({side: x.numpy() for side, x in ids.items()}, {})
-    return trace(model, batch, keep=["decoder.layers.*.cross_attn.weights"])
+    return trace(model, batch, keep=["decoder.layers.*.cross_attn.weights", *more])
 
 
 def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:

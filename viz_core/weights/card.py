@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,27 @@ if TYPE_CHECKING:
 
 UNTRAINED = "untrained"
 NEXT_WORD = ("next-word", "sentence", "induction")  # tasks in which each position is asked for what follows
+MOST_FALSE_ALARMS, LEAST_ALARMS = 0.03, 0.6
+"""Of right translations, and of those that lost a content word: with worse rates nothing is said of lost words."""
+
+
+class LostWords(NamedTuple):
+    """What tells that a translation lost a word, by `viz_core.analysis.coverage`: two heads, a limit, and how well it does.
+
+    writes, reads: (layer, head) of cross-attention. least: the coverage below which a content word counts as lost. false_alarms:
+    the share of right translations with such a word; alarms: the share of removed words that were found.
+    """
+
+    writes: tuple[int, int]
+    reads: tuple[int, int]
+    least: float
+    false_alarms: float
+    alarms: float
+
+
+def says_lost_words(measured: Mapping[str, Any]) -> bool:
+    """Whether the measured rates are good enough to say of a translation that it lost a word."""
+    return bool(measured["false_alarms"] <= MOST_FALSE_ALARMS and measured["alarms"] >= LEAST_ALARMS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +81,15 @@ class Card:
         """The layer and head of cross-attention that training taught the "alignment" or the "referent", if it taught one."""
         found = self.measures.get("taught", {}).get(what)
         return (int(found[0]), int(found[1])) if found else None
+
+    @property
+    def lost_words(self) -> LostWords | None:
+        """What tells that a translation lost a word; None where training did not measure that, or with rates that are too bad."""
+        found = self.measures.get("lost_words")
+        if not found or not says_lost_words(found):
+            return None
+        (i, j), (k, m) = found["writes"], found["reads"]
+        return LostWords((int(i), int(j)), (int(k), int(m)), *(float(found[name]) for name in ("least", "false_alarms", "alarms")))
 
     def _best_head(self, measure: str, sign: int) -> tuple[int, int] | None:
         """The head with the largest measure (sign 1) or the smallest one (-1), in the row that predicts the word."""

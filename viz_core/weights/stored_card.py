@@ -24,7 +24,7 @@ class StoredCard:
     """(source, target) sentences; a side that the architecture lacks is "". The first one opens with the weights."""
     measures: Mapping[str, Any]
     """Numbers of the measurement: sentences, seed, loss, next_word; of a translator also exact_match, aer, referent, everyday,
-    and taught where heads were: what each learned, with its layer and head."""
+    taught where heads were (what each learned, with its layer and head), and lost_words (heads, limit, and the rates of alarms)."""
     vocabulary: Mapping[str, tuple[str, ...]]
     """The words of each side that the architecture has, in the order of their ids, without the four special tokens."""
     glosses: Mapping[str, str]

@@ -33,6 +33,7 @@ FACT_TITLES = {  # of `Card.about`, which may have others
     "task": _("task"), "note": _("note"), "data": _("data"), "training": _("training"), "next word": _("next word"),
     "everyday sentences": _("everyday sentences"), "exact match": _("exact match"),
     "alignment error": _("alignment error"), "pronouns": _("pronouns"), "taught heads": _("taught heads"),
+    "lost words": _("lost words"),
     "continuations": _("continuations"),
     "parameters": _("parameters"), "file": _("file"), "architecture": _("architecture"),
     "layers": _("layers"), "heads": _("heads"), "width": _("width"), "source": _("source"),

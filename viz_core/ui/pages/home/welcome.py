@@ -1,5 +1,7 @@
 """The first screen of Home: one's own sentence on the left, on the right what became of it, and one next step."""
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, kinds
@@ -9,6 +11,7 @@ from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.glosses import glosses_of, words_html
 from viz_core.formats import percent
+from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.stages import tour
 from viz_core.text import in_quotes, isolated, shorten, visible
@@ -18,12 +21,16 @@ from viz_core.ui.controls import sentence_picker
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.attention.focus import first_head
 from viz_core.ui.pages.home import snippets
+from viz_core.ui.pages.lost_words import lost_words, lost_words_help
 from viz_core.ui.shell import PAGES, Lab, change, current, look, picture, set_view, touch, widget, widget_value
 from viz_core.ui.shell.setup import Setup
 from viz_core.ui.shell.state import ENTERED, GOING
 from viz_core.ui.shell.task_words import known_words, task_words, typed_target
 from viz_core.ui.shell.widgets import RESTORING
 from viz_core.ui.shell.written import written
+
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+    from viz_core.generate import Written
 
 TYPED_SIDE = 296  # pixels of the column with the text box
 MOST_EXAMPLES = 4
@@ -94,7 +101,8 @@ def _box_label(setup: Setup) -> str:
 
 
 def _translation(lab: Lab) -> None:
-    """What the model writes for the selected sentence, and how sure it was."""
+    """What the model writes for the selected sentence, and in one line what is known about it: words that it may have lost, whether
+    it came to an end, and how sure the model was."""
     if lab.setup.writer != "model" or lab.capture is None or lab.setup.card is None:
         return
     title = task_words(lab.setup.card, lab.config.architecture).title
@@ -107,11 +115,22 @@ def _translation(lab: Lab) -> None:
     else:
         st.markdown(_("**{title}:** {text}", title=title, text=escaped(isolated(" ".join(words)))))
     there = "probs" in lab.capture and lab.config.is_causal  # without a causal mask, one run does not say it
-    sure = sureness(lab.capture, item, ended=one.ended) if there else None
-    if sure is not None:
+    known = [lost_words(lab, lab.capture, item) if there else "", _stopped(one)]
+    if there and (sure := sureness(lab.capture, item, ended=one.ended)) is not None:
         least = in_quotes(labelled(shorten(visible(lab.capture.tokens("labels")[item][sure.least]))))
-        st.caption(_("The model gives this text a probability of {all}. It was least sure of {word}: {least}.",
-                     all=percent(sure.probability), word=escaped(least), least=percent(sure.least_probability)))
+        known.append(_("Probability: {each} per word (the geometric mean), {all} for the whole, a product over all words. The "
+                       "model was least sure of {word}: {least}.", each=percent(sure.per_word), all=percent(sure.probability),
+                       word=escaped(least), least=percent(sure.least_probability)))
+    if said := " ".join(filter(None, known)):
+        st.caption(said, help=lost_words_help(lab) if known[0] else None)
+
+
+def _stopped(one: "Written") -> str:
+    """Whether a translation was cut off; "" if it came to its end."""
+    if one.ended:
+        return ""
+    return plural("It stopped at the limit of {n} word, before its end.", "It stopped at the limit of {n} words, before its end.",
+                  len(one.text.split()))
 
 
 def _keep_text(name: str) -> None:

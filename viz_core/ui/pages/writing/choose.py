@@ -18,6 +18,7 @@ from viz_core.text import NO_TOKEN, visible
 from viz_core.ui.components.choice import Text, choice
 from viz_core.ui.components.glosses import named, quoted, shown_glosses
 from viz_core.ui.controls import bounded, picking, sentence_picker
+from viz_core.ui.pages.lost_words import lost_words, lost_words_help
 from viz_core.ui.pages.writing import snippets
 from viz_core.ui.pages.writing.beginning import Beginning, longest, strategy, trail_of, whole_run
 from viz_core.ui.pages.writing.steps import go, moves, player, step_of
@@ -51,7 +52,10 @@ def choose(lab: Lab, begun: Beginning) -> None:
                key="write_choice", on_step=go, code=lambda: snippets.chosen(lab, begun, how, at))
     moves(len(trail.ids), named(name(trail.ids[at])))
     lengths(begun)
-    st.caption(end_words(trail, how, lab.config.max_len, lab.tokenizers["target"].eos_id != NO_TOKEN))
+    lost = _lost(lab, begun, trail)
+    has_eos = lab.tokenizers["target"].eos_id != NO_TOKEN
+    said = " ".join(filter(None, (lost, end_words(trail, how, lab.config.max_len, has_eos))))
+    st.caption(said, help=lost_words_help(lab) if lost else None)
     _attended(lab, begun, how, trail, at)
     player(len(trail.ids))
 
@@ -112,7 +116,8 @@ def end_words(trail: Trail, how: Strategy, max_len: int, has_eos: bool = True) -
     has_eos: whether the model has a token that ends a text.
     """
     total = float(trail.logprobs.sum())
-    said = [_("The log-probability of the whole text is {total}, the sum over its tokens.", total=rounded(total, 4))]
+    said = [_("The log-probability of the whole text is {total}, the sum over its tokens. The geometric mean of their "
+              "probabilities is {each}.", total=rounded(total, 4), each=percent(float(np.exp(trail.logprobs.mean()))))]
     most = longest()
     if not trail.ended and len(trail.ids) < most:
         said.append(_("It stops because the position table has no row left for another token: max_len = {max_len}.",
@@ -124,6 +129,13 @@ def end_words(trail: Trail, how: Strategy, max_len: int, has_eos: bool = True) -
     if isinstance(how, Greedy):
         said.append(_("Greedy takes the largest logit of each step; another text may have a larger sum."))
     return " ".join(said)
+
+
+def _lost(lab: Lab, begun: Beginning, trail: Trail) -> str:
+    """What the whole text may have lost of its source, by the run that `_attended` shows."""
+    if begun.source is None or not lab.config.is_causal or not lab.config.n_decoder_layers:
+        return ""
+    return lost_words(lab, whole_run(lab, begun, begun.start(), trail.ids), 0)
 
 
 def _attended(lab: Lab, begun: Beginning, how: Strategy, trail: Trail, at: int) -> None:

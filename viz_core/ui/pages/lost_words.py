@@ -1,0 +1,40 @@
+"""A sentence about what a translation may have lost, on every page that shows one."""
+
+from viz_core.analysis.coverage import coverage, uncovered
+from viz_core.capture import Capture
+from viz_core.formats import percent
+from viz_core.language import plural
+from viz_core.language import translate as _
+from viz_core.text import in_quotes, shorten, visible
+from viz_core.ui.escape import escaped, few
+from viz_core.ui.shell import Lab
+from viz_core.ui.shell.setup import changes
+
+MAX_NAMED = 4  # words that are named one by one
+
+
+def lost_words(lab: Lab, capture: Capture, item: int) -> str:
+    """The content words of the source that no word of the target looks at; "" if there are none, or if nobody measured how well
+    these weights tell. capture: a run whose target is the translation."""
+    found = lab.setup.card.lost_words if lab.setup.card is not None else None
+    if found is None or changes(lab.setup) or "probs" not in capture:
+        return ""
+    tokens = capture.tokens("source")[item]
+    covered = coverage(capture, found.writes, found.reads, eos_id=lab.tokenizers["target"].eos_id, item=item)
+    lost = [escaped(in_quotes(shorten(visible(tokens[s])))) for s in uncovered(tokens, covered, found.least)]
+    return plural("No word of the translation looks at {words}, so its meaning may be missing.",
+                  "No word of the translation looks at {words}, so their meaning may be missing.", len(lost),
+                  words=few(lost, MAX_NAMED)) if lost else ""
+
+
+def lost_words_help(lab: Lab) -> str | None:
+    """What such a sentence rests on; None for weights of which nothing is said."""
+    found = lab.setup.card.lost_words if lab.setup.card is not None else None
+    if found is None:
+        return None
+    return _("A word counts as looked at if two heads of cross-attention give it enough weight: head {head} of layer {layer} where "
+             "a word is written, and head {head_2} of layer {layer_2} where that word is read. Small words such as “the” are left "
+             "out. On held-out sentences, {alarms} of the content words that were left out of a translation were "
+             "found, and {false_alarms} of the right translations had a false alarm.",
+             layer=found.writes[0], head=found.writes[1], layer_2=found.reads[0], head_2=found.reads[1],
+             alarms=percent(found.alarms), false_alarms=percent(found.false_alarms))
