@@ -30,6 +30,7 @@ from tests.ui.helpers import (
 )
 from tests.ui.test_save import reply
 from viz_core.config import FIELDS, Architecture, TransformerConfig
+from viz_core.figures.learning import LEAST_LOSS
 from viz_core.formats import percent, rounded
 from viz_core.jobs.engine import engine
 from viz_core.learning import setups
@@ -413,7 +414,7 @@ def test_an_experiment_opens_with_its_stored_measurement(open_training: Open, na
     assert all(line in text for line in verdict_words(names, verdict))
     means = {trace["name"]: numbers(trace["y"]) for trace in charts(at)[0]["data"] if trace.get("name") in names}
     for i, arm in enumerate(names):
-        assert means[arm] == pytest.approx(band(found.results, i).mean)
+        assert means[arm] == pytest.approx(np.maximum(band(found.results, i).mean, LEAST_LOSS))
     assert ("measured again on the held-out rows" in text) == bool(setup.again)
     assert ("A head that looks up the previous occurrence" in text) == bool(setup.blocks)
     if found.lengths is not None:
