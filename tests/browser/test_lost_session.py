@@ -91,7 +91,9 @@ def test_what_the_link_leaves_out_outlives_a_reload_and_is_missed_elsewhere(
     assert "left_out" not in query(other)
 
 
-def test_after_a_long_cut_the_weights_that_were_trained_are_there(impatient: str, new_page: Callable[..., Page]) -> None:
+def test_the_weights_that_were_trained_outlive_a_long_cut_and_are_missed_aloud_on_a_new_server(
+    impatient: str, serve: Callable[..., str], servers: dict[str, Popen[bytes]], new_page: Callable[..., Page]
+) -> None:
     """They were chosen on the page Training, in a fragment, while the sidebar stood beside it."""
     cable, page = Cable(), new_page()
     short = {"train_task": "copy", "train_length": "4", "train_symbols": "6", "train_steps": "50", "source": "one two three one"}
@@ -114,3 +116,12 @@ def test_after_a_long_cut_the_weights_that_were_trained_are_there(impatient: str
     assert query(page) == before | {"train_number": "accuracy"}
     expect(model).to_have_value("Copy, trained for 50 steps")
     assert said.count() == 1 and page.get_by_test_id("stException").count() == 0
+    servers[impatient].kill()
+    servers[impatient].wait()
+    lost(page)
+    serve(port=urlsplit(impatient).port)
+    back(page)
+    page.get_by_text("or this one has forgotten them; their recipe is ready").wait_for(timeout=60_000)
+    button(page, "gone_train").wait_for()
+    linked(page, "train_recipe=")
+    assert "weights" not in query(page) and page.get_by_test_id("stException").count() == 0

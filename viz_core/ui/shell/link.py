@@ -8,7 +8,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from viz_core.language import translate as _
 from viz_core.ui.shell.setup import LEFT_OUT, LeftOut, from_link, to_link, with_left_out, with_view
 from viz_core.ui.shell.state import ADOPTED, ENTERED, FAULTS, GOING, GONE, HELD, LINK, PAGE, SETUP, WANTED, current
-from viz_core.ui.shell.widgets import TOUCHED
+from viz_core.ui.shell.widgets import OUTDATED, RETURNING, TOUCHED
 from viz_core.weights.guests import BROUGHT
 
 
@@ -66,6 +66,7 @@ def _read(params: Mapping[str, str]) -> None:
     state[SETUP], faults = from_link(params)
     gone = [fault for fault in faults if fault[0].startswith(f"weights={BROUGHT}")]
     state[FAULTS], state[GONE] = [fault for fault in faults if fault not in gone], gone[0] if gone else None
+    state[OUTDATED] = bool(gone) and state.get(RETURNING, False)
     state[WANTED] = params.get(LEFT_OUT, "")
 
 

@@ -262,6 +262,8 @@ def _model_titles(own: Sequence[str]) -> dict[str, str]:
 
 def _set_model(name: str) -> None:
     chosen = widget_value(name)
+    if chosen not in PRESETS and chosen not in catalogue():  # a tab that returns may show weights that this server does not have
+        raise ValueError(chosen)
     st.session_state[SETUP] = taken_over(current(), (with_preset if chosen in PRESETS else with_weights)(current(), chosen))
     st.session_state[FAULTS], st.session_state[GONE] = [], None
 

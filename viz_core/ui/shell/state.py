@@ -13,7 +13,7 @@ from viz_core.ui.shell.widgets import RESTORING, touch
 from viz_core.ui.shell.written import taken_over
 from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue, lasting
-from viz_core.weights.guests import guests
+from viz_core.weights.guests import BROUGHT, guests
 
 # The keys of the session state: the setup, now and when this page was entered; the link as written; the text that it leaves
 # out and the tab holds, the name of a missing text, and whether this run read a link; the page; faults of the link and notes
@@ -62,6 +62,13 @@ def use_weights(name: str, texts: Mapping[Side, str]) -> None:
     changed = taken_over(current(), with_weights(current(), name))
     changed = replace(changed, source=texts.get("source", changed.source), target=texts.get("target", changed.target))
     st.session_state[SETUP], st.session_state[FAULTS], st.session_state[GONE] = changed, [], None
+
+
+def return_with_weights(names: Any) -> None:
+    """Offer the weights that a tab of a lost session was offered, as far as they are here. names: whatever the tab reports."""
+    if isinstance(names, list):
+        here = [name for name in names if isinstance(name, str) and name.startswith(BROUGHT) and name in catalogue()]
+        st.session_state[OWN] = tuple(dict.fromkeys((*st.session_state.get(OWN, ()), *here)))[-MAX_OWN:]
 
 
 def own_weights() -> list[str]:

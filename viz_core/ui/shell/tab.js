@@ -109,7 +109,7 @@ class Tab {
         const [, widget, generation] = name.match(/^st-key-set_(.+?)(?:--(\d+))?$/) ?? [];
         if (generation) generations[widget] = Number(generation);
       }
-    this.setStateValue("back", { session: this.data.session, generations, times: ++this.returns });
+    this.setStateValue("back", { session: this.data.session, generations, weights: this.data.weights, times: ++this.returns });
   }
 
   shield(on) {

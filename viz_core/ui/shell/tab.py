@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from viz_core.ui.shell.setup import LeftOut
+from viz_core.ui.shell.state import OWN, return_with_weights
 from viz_core.ui.shell.widgets import return_with, touch
 
 # This session's name, the one that its tab had before, and how often the tab has come back, as far as this run knows.
@@ -29,7 +30,8 @@ def tab(left_out: LeftOut, wanted: str) -> str:
     """
     state = st.session_state
     state.setdefault(SESSION, secrets.token_hex(8))
-    data = {"session": state[SESSION], "left_out": left_out.name, "text": left_out.text, "wanted": wanted}
+    data = {"session": state[SESSION], "left_out": left_out.name, "text": left_out.text, "wanted": wanted,
+            "weights": list(state.get(OWN, ()))}
     sent: Any = _COMPONENT(key="lab_tab", data=data, on_back_change=touch, on_text_change=touch)
     back = sent.get("back")
     back = back if isinstance(back, Mapping) else {}
@@ -38,6 +40,7 @@ def tab(left_out: LeftOut, wanted: str) -> str:
     if isinstance(session, str) and session not in (state[SESSION], state.get(FORMER)):
         state[FORMER] = session
         return_with(_generations(back.get("generations")))
+        return_with_weights(back.get("weights"))
     text = sent.get("text")
     return text if isinstance(text, str) else ""
 

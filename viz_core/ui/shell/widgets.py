@@ -16,6 +16,7 @@ import streamlit as st
 
 WIDGETS, CHOSEN, TOUCHED, RETURNING, AGAIN = "lab_widgets", "lab_chosen", "lab_touched", "lab_returning", "lab_again"
 RESTORING = "lab_restoring"  # whether a callback repeats a choice that the lost session may already have had
+OUTDATED = "lab_outdated"  # whether the tab returned with the settings of a model that this server does not have
 REMEMBERED = 3  # earlier identities of a widget from which a late choice is still taken
 
 
@@ -51,7 +52,10 @@ def widget(make: Callable[..., Any], name: str, label: str, value: Any, on_chang
     # are lost with it, and a browser that never received them would show the lowest value.
     kwargs |= _start(make, value, options)
     returned = make(label, key=key, on_change=_heard, args=(on_change, name, shown.generation), **kwargs)
-    if is_new and state.get(RETURNING) and returned != value:
+    if is_new and state.get(OUTDATED) and make is not st.text_area and returned != value:
+        shown.renew()
+        state[AGAIN] = True
+    elif is_new and state.get(RETURNING) and returned != value:
         # The tab is older than this session: it shows a choice that the lost session may not have received.
         state[RESTORING] = True
         state[AGAIN] = _heard(on_change, name, shown.generation) or state.get(AGAIN, False)
