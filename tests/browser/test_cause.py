@@ -40,7 +40,7 @@ def test_a_click_on_a_cell_makes_that_run_b_and_its_link_opens_it_elsewhere(
     page = open_page(new_page(), f"{serve()}/cause")
     maps = cells(page)
     assert [each["title"] for each in maps] == ["Encoder: residual stream", "Decoder: residual stream"]
-    assert page.get_by_text("tired → wide").count() == 1
+    assert page.locator('[class*="st-key-set_cause_changed"] input').input_value() == "Change: tired → wide"
     place = page.locator(".st-key-lab_look").inner_text()
     assert "The clean run writes" in place
     tired = 10  # The animal didn't cross the street because it was too tired .
