@@ -14,8 +14,8 @@ MAX_NAMED = 4  # words that are named one by one
 
 
 def lost_words(lab: Lab, capture: Capture, item: int) -> str:
-    """The content words of the source that the alignment heads find in no word of the target; "" if there are none, or if nobody measured how well
-    these weights tell. capture: a run whose target is the translation."""
+    """The content words of the source for which the alignment heads find no word of the target; "" if there are none, or if nobody
+    measured how well these weights tell. capture: a run whose target is the translation."""
     found = lab.setup.card.lost_words if lab.setup.card is not None else None
     if found is None or changes(lab.setup) or "probs" not in capture:
         return ""
