@@ -14,7 +14,7 @@ RIGHT = (
     "My mother cooks dinner and my father washes the dishes.", "When I grow up, I want to be a pilot.",
     "The animal didn't cross the street because it was too tired.",
 )
-SAYS = "No word of the translation looks at"
+SAYS = "The alignment heads find no word of the translation for"
 
 
 def captions(at: AppTest) -> list[str]:

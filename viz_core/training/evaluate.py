@@ -186,8 +186,8 @@ def lost_words(
     removed = [found for e in right if (found := without_a_word(e, rng)) is not None]
     false = [bool(uncovered(e.source, c, least)) for e, c in _covered(model, right, vocabulary, writes, reads)]
     without = _covered(model, [e for e, __ in removed], vocabulary, writes, reads)
-    noticed = [bool(c[lost] < least) for (__, lost), (__, c) in zip(removed, without, strict=True)]
-    return LostWords(writes, reads, least, len(right), _share(false), len(removed), _share(noticed))
+    alarms = [bool(c[lost] < least) for (__, lost), (__, c) in zip(removed, without, strict=True)]
+    return LostWords(writes, reads, least, len(right), _share(false), len(removed), _share(alarms))
 
 
 def without_a_word(example: Example, rng: Random) -> tuple[Example, int] | None:

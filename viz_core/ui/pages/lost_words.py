@@ -14,16 +14,16 @@ MAX_NAMED = 4  # words that are named one by one
 
 
 def lost_words(lab: Lab, capture: Capture, item: int) -> str:
-    """The content words of the source that no word of the target looks at; "" if there are none, or if nobody measured how well
-    these weights tell. capture: a run whose target is the translation."""
+    """The content words of the source for which the alignment heads find no word of the target; "" if there are none, or if nobody
+    measured how well these weights tell. capture: a run whose target is the translation."""
     found = lab.setup.card.lost_words if lab.setup.card is not None else None
     if found is None or changes(lab.setup) or "probs" not in capture:
         return ""
     tokens = capture.tokens("source")[item]
     covered = coverage(capture, found.writes, found.reads, eos_id=lab.tokenizers["target"].eos_id, item=item)
     lost = [escaped(in_quotes(shorten(visible(tokens[s])))) for s in uncovered(tokens, covered, found.least)]
-    return plural("No word of the translation looks at {words}, so its meaning may be missing.",
-                  "No word of the translation looks at {words}, so their meaning may be missing.", len(lost),
+    return plural("The alignment heads find no word of the translation for {words}, so its meaning may be missing.",
+                  "The alignment heads find no word of the translation for {words}, so their meaning may be missing.", len(lost),
                   words=few(lost, MAX_NAMED)) if lost else ""
 
 
@@ -32,7 +32,7 @@ def lost_words_help(lab: Lab) -> str | None:
     found = lab.setup.card.lost_words if lab.setup.card is not None else None
     if found is None:
         return None
-    return _("A word counts as looked at if two heads of cross-attention give it enough weight: head {head} of layer {layer} where "
+    return _("A word is found if two heads of cross-attention give it enough weight: head {head} of layer {layer} where "
              "a word is written, and head {head_2} of layer {layer_2} where that word is read. Small words such as “the” are left "
              "out. On held-out sentences, {alarms} of the content words that were left out of a translation were "
              "found, and {false_alarms} of the right translations had a false alarm.",
