@@ -73,7 +73,7 @@ def test_rope_says_one_score_three_ways() -> None:
     scores = panels(at)["The score ⟨Rₘ q, Rₙ k⟩"]
     assert np.diagonal(scores, -1) == pytest.approx([raw] * 7, abs=1e-5)
     data = clock_data(at)
-    assert data["first"] == 1 and data["names"] == ["query of sat at {p}", "key of cat at {s}"]
+    assert data["first"] == 1 and data["names"] == ["query of “sat” at {p}", "key of “cat” at {s}"]
 
 
 def test_a_scheme_that_does_not_fit_is_a_sentence() -> None:

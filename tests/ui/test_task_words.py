@@ -105,7 +105,7 @@ def test_the_models_that_everybody_is_offered(name: str) -> None:
 
 def test_the_text_of_a_copier_is_no_translation() -> None:
     at = open_page("home", **kept("copy", "encoder-decoder"))
-    assert "**Copy:** " in words(at) and "The model gives this text a probability of" in words(at)
+    assert "**Copy:** " in words(at) and "Probability: " in words(at)
     assert "The model copies your words. Each line leads from a word of the copy" in words(at)
     own = open_page("home", **link(at), writer="typed", target="the cat")
     assert box(own) == "Type words of the list below; the target is typed in the sidebar" and typed(own, "source") == MINE
@@ -129,7 +129,7 @@ def test_what_an_encoder_answers_at_its_place_is_not_called_the_next_word() -> N
     lens = words(open_page("cause", **sorter, cause_section="lens"))
     assert "**At `" in lens and "**After `" not in lens
     switched_off = words(open_page("attention", **sorter, att_more="break", att_off="encoder.0.0"))
-    assert "The most likely word changed at **" in switched_off
+    assert "words changed**, each predicted at its own place" in switched_off
     assert "next word" not in switched_off
     reader = kept("next-word", "encoder-only")
     assert "to the word that the model predicts after it" in step(**reader, stage="ids.source", walk_mode="tour")

@@ -66,8 +66,8 @@ def use_weights(name: str, texts: Mapping[Side, str]) -> None:
 
 def return_with_weights(names: Any) -> None:
     """Offer the weights that a tab of a lost session was offered, as far as they are here. names: whatever the tab reports."""
-    if isinstance(names, list):
-        here = [name for name in names if isinstance(name, str) and name.startswith(BROUGHT) and name in catalogue()]
+    if isinstance(names, str):
+        here = [name for name in names.split(" ") if name.startswith(BROUGHT) and name in catalogue()]
         st.session_state[OWN] = tuple(dict.fromkeys((*st.session_state.get(OWN, ()), *here)))[-MAX_OWN:]
 
 

@@ -31,7 +31,7 @@ def tab(left_out: LeftOut, wanted: str) -> str:
     state = st.session_state
     state.setdefault(SESSION, secrets.token_hex(8))
     data = {"session": state[SESSION], "left_out": left_out.name, "text": left_out.text, "wanted": wanted,
-            "weights": list(state.get(OWN, ()))}
+            "weights": " ".join(state.get(OWN, ()))}  # a list would let Streamlit look for tables in it, with pandas
     sent: Any = _COMPONENT(key="lab_tab", data=data, on_back_change=touch, on_text_change=touch)
     back = sent.get("back")
     back = back if isinstance(back, Mapping) else {}

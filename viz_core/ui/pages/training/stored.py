@@ -5,20 +5,19 @@ from dataclasses import replace
 
 import streamlit as st
 
-from viz_core.figures.learning import length_panel
 from viz_core.formats import rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.learning.curves import Result
 from viz_core.learning.measurement import Measurement, measurement
-from viz_core.learning.setups import SETUPS, OfferedExperiment
+from viz_core.learning.setups import SETUPS
 from viz_core.learning.training_run import SHORT_HASH
 from viz_core.problems import Problem
-from viz_core.ui.controls import data_table, numeric, picking
 from viz_core.ui.escape import code, escaped
 from viz_core.ui.pages.training import snippets
+from viz_core.ui.pages.training.afterwards import again, induction, lengths
 from viz_core.ui.pages.training.job import duration
-from viz_core.ui.shell.setup import BY_FIELD, problem_words
+from viz_core.ui.shell.setup import problem_words
 
 
 def stored(name: str, seeds: Sequence[int]) -> tuple[Measurement | None, str]:
@@ -80,34 +79,8 @@ def afterwards(name: str, found: Measurement, names: Sequence[str]) -> None:
     """What the experiment asks of the first seed's trained models, as it was measured then."""
     setup = SETUPS[name]
     if found.again:
-        _again(name, setup, found, names)
+        again(names, found.again, setup.again, lambda: snippets.stored_again(name, names))
     if found.lengths is not None:
-        st.markdown(_("**Each trained model at other lengths than it has seen:** look for the rows whose accuracy stays high "
-                      "beyond the trained length."))
-        grid = found.lengths
-        picking([length_panel(names, grid.test, grid.accuracy, max(grid.train))], "train_lengths",
-                code=lambda: snippets.stored_lengths(name, names))
+        lengths(names, found.lengths, lambda: snippets.stored_lengths(name, names))
     if found.induction:
-        _induction(name, setup, found, names)
-
-
-def _again(name: str, setup: OfferedExperiment, found: Measurement, names: Sequence[str]) -> None:
-    changed = ", ".join(f"{BY_FIELD[field].label} = {BY_FIELD[field].shown(value)}"
-                        for field, value in ((factor.partition(".")[2], value) for factor, value in setup.again.items()))
-    st.markdown(_("**The same trained models with {changed}**, measured again on the held-out rows:", changed=changed))
-    from viz_core import tables
-
-    data_table(tables.measured(names, found.again), "train_again", {
-        "model": _("Trained"), "loss": numeric(_("Held-out loss"), 5), "accuracy": numeric(_("Held-out accuracy"), percent=True),
-    }, _("The trained models, measured again"), code=lambda: snippets.stored_again(name, names))
-
-
-def _induction(name: str, setup: OfferedExperiment, found: Measurement, names: Sequence[str]) -> None:
-    st.markdown(_("**How much the best head attends to the token after the previous occurrence**, on repeated blocks of several "
-                  "lengths. A head that looks up the previous occurrence does well at every length; a head that counts positions "
-                  "does well only at the trained length."))
-    from viz_core import tables
-
-    blocks = {f"block_{n}": numeric(_("Block of {n}", n=n), percent=True) for n in setup.blocks}
-    data_table(tables.induction(names, setup.blocks, found.induction), "train_induction", {"model": _("Model"), **blocks},
-               _("The best head of each model"), code=lambda: snippets.stored_best_heads(name, names, setup.blocks))
+        induction(names, found.induction, setup.blocks, lambda: snippets.stored_best_heads(name, names, setup.blocks))
