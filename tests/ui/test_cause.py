@@ -372,3 +372,11 @@ def test_the_translator_opens_with_its_own_example() -> None:
         pytest.skip("the translator is not shipped here")
     at = sound(go(start(), "cause"))
     assert "` tired `" in words(at) or "tired → wide" in widget(at, "cause_changed").options
+
+
+def test_both_runs_read_the_same_target_ids(open_at: Open) -> None:
+    """An unknown Chinese word of the source is one word of the target as well, until the changed source lacks it."""
+    at = open_at(source="我喜欢吃苹果。")
+    assert "Both runs have read the same target" in words(at)
+    (decoder,) = (p for h in canvas_headers(at) for p in h.get("panels", ()) if p["title"].startswith("Decoder"))
+    assert decoder["cols"] and not any("|" in token for token in decoder["cols"]), decoder["cols"]

@@ -64,6 +64,10 @@ def test_the_same_words_have_the_same_ids(left: AppTest) -> None:
     assert batches[0] == batches[1]
 
 
+def test_one_token_is_one_token() -> None:
+    assert "source 1 token and target 2 tokens" in status(open_page("home", weights="translator", source="dogs", target="狗"))
+
+
 @pytest.mark.parametrize("way", ["back_to_weights", "reset_settings"])
 def test_one_click_goes_back(left: AppTest, way: str) -> None:
     sound(widget(left, "position").set_value("none").run())

@@ -66,3 +66,9 @@ def test_writing_says_the_same_of_its_text(strategy: str) -> None:
 
 def test_writing_of_a_language_model_loses_no_word() -> None:
     assert captions(open_page("writing", weights="english", target="the cat sat on the mat")) == []
+
+
+def test_nothing_is_said_of_a_text_that_was_cut_off() -> None:
+    """What is not written yet is not lost."""
+    cut, whole = (captions(open_page("writing", source=LAKE, write_most=most)) for most in ("3", "64"))
+    assert cut == [] and len(whole) == 1

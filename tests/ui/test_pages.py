@@ -26,6 +26,7 @@ from tests.ui.helpers import (
     typed,
     widget,
     widgets,
+    words,
 )
 from viz_core.limits import MAX_CAPTURE_BYTES, MAX_PARAMETERS, megabytes
 from viz_core.presets import PRESETS
@@ -315,6 +316,12 @@ def test_a_model_of_one_stack_has_one_box(open_at: Open, page: str, preset: str,
     assert bool(text) or "nothing to read yet" in said(at)
 
 
+def test_home_says_nothing_of_lines_that_are_not_there(open_at: Open) -> None:
+    assert "Each line leads" in words(open_at("home", weights="translator"))
+    empty = open_at("home", weights="translator", source=" ")
+    assert "nothing to read yet" in said(empty) and "Each line leads" not in words(empty)
+
+
 BAD_LINKS: list[tuple[dict[str, str], str]] = [
     ({"nonsense": "1"}, "` nonsense=1 `, which is not a setting of this app"),
     ({"preset": "999"}, "` preset=999 `, which is not a preset; 000 is used"),
@@ -380,8 +387,8 @@ def at_ids(at: AppTest, side: str) -> list[int]:
     from viz_core.run import tokenizers
 
     setup = at.session_state["lab_setup"]
-    words = list(dict.fromkeys(getattr(setup, side).split()))
-    return list(tokenizers(setup.config, "word")[side].encode(words))
+    typed_words = list(dict.fromkeys(getattr(setup, side).split()))
+    return list(tokenizers(setup.config, "word")[side].encode(typed_words))
 
 
 def test_a_hundred_faults_of_a_link_make_one_box(open_at: Open) -> None:

@@ -291,4 +291,5 @@ def _collisions(setup: Setup, capture: Capture) -> None:
 
 def _tokens(capture: Capture, side: str) -> str:
     rows = capture[f"ids.{side}"].shape
-    return _("{row} tokens", row=rows[1]) if rows[0] == 1 else _("{row} × {row_2} tokens", row=rows[0], row_2=rows[1])
+    return (plural("{n} token", "{n} tokens", rows[1]) if rows[0] == 1 else
+            _("{row} × {row_2} tokens", row=rows[0], row_2=rows[1]))

@@ -148,9 +148,10 @@ def _devices() -> list[str]:
 
 def _text(side: str, label: str, text: str, on_change: Callable[[str], None]) -> None:
     origin = current().origin
+    chinese = origin is None or (origin.task == "translate" and side == "target")
     widget(st.text_area, side, label, text, on_change, height=TEXT_HEIGHT,
-            help=_("One sentence per line. Spaces separate words; Chinese without spaces is split into characters.")
-            if origin is None or origin.task == "translate" else _("One sentence per line. Spaces separate words."))
+           help=_("One sentence per line. Spaces separate words; Chinese without spaces is split into characters.") if chinese else
+           _("One sentence per line. Spaces separate words."))
 
 
 def _target() -> None:

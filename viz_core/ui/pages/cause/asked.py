@@ -88,7 +88,7 @@ def target_words(pair: Pair, question: Question) -> str:
     read = " ".join(map(visible, tokens[-READ:]))
     words = [token_code(answer(clean, id, pair.item)) for id in question[:2]]
     if not clean.config.has_cross_attention:
-        return _("The question is asked at token {at}, {token}: the logit of {word} minus that of {other}.", at=question.at + 1,
+        return _("The question is asked at token {at}, {token}: the logit of {word} minus that of {other}.", at=question.at,
                  token=token_code(tokens[-1]), word=words[0], other=words[1])
     return _("Both runs have read the same target, {read}, and are asked for the next word: the logit of {word} minus that of "
              "{other}.", read=token_code(("… " if len(tokens) > READ else "") + read), word=words[0], other=words[1])

@@ -6,6 +6,7 @@ values go into the changed run, B where changed values go into the clean one.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 
@@ -154,7 +155,8 @@ def _proposed(clean: Lab, item: int, offers: Sequence[Replacement]) -> Lab:
     from viz_core.ui.shell.cache import cached_result
 
     def run_of(offer: Replacement) -> Lab:
-        return lab_of(_with_the_same_target(clean.setup, with_sentence(clean.setup, item, offer.sentence)))
+        setup = _with_the_same_target(clean.setup, with_sentence(clean.setup, item, offer.sentence))
+        return _reading_the_target_of(clean, lab_of(setup))
 
     def differs(changed: Lab) -> bool:
         if clean.capture is None or changed.capture is None:
@@ -187,12 +189,31 @@ def _same_ids(a: Lab, b: Lab, item: int) -> bool:
 
 def _reading_the_target_of(clean: Lab, changed: Lab) -> Lab:
     """The changed run with the clean one's target, where the model has a source besides."""
-    if not clean.config.has_cross_attention or clean.capture is None:
+    if not clean.config.has_cross_attention or clean.capture is None or _same_target(clean, changed):
         return changed
-    a, b = (None if lab.capture is None else lab.capture["ids.target"].tolist() for lab in (clean, changed))
-    if a == b:
-        return changed
-    return lab_of(_with_the_same_target(clean.setup, changed.setup))
+    again = lab_of(_with_the_same_target(clean.setup, changed.setup))
+    return again if again.capture is None or _same_target(clean, again) else _with_target_ids(clean, again)
+
+
+def _same_target(a: Lab, b: Lab) -> bool:
+    """Whether both runs have read the same ids as their target."""
+    rows = (None if lab.capture is None else lab.capture["ids.target"].tolist() for lab in (a, b))
+    return next(rows) == next(rows)
+
+
+def _with_target_ids(clean: Lab, changed: Lab) -> Lab:
+    """The changed run with the very ids of the clean one's target, where the same text gives other ids: which unknown words a
+    slot carries depends on the source."""
+    from viz_core.ui.shell.cache import cached_run
+
+    assert clean.batch is not None and changed.batch is not None
+    def of_both(name: str) -> dict[str, Any]:
+        own, target = getattr(changed.batch, name), getattr(clean.batch, name)
+        return {"source": own["source"], "target": target["target"], "labels": target["labels"]}
+
+    batch = replace(changed.batch, ids=of_both("ids"), tokens=of_both("tokens"), is_token=of_both("is_token"))
+    setup = changed.setup
+    return replace(changed, capture=cached_run(setup.weights, setup.config, batch, setup.seed, setup.device), batch=batch)
 
 
 # ---------------------------------------------------------------- what clicks do

@@ -53,8 +53,9 @@ READS: dict[str, str] = {
 def welcome(lab: Lab) -> None:
     """The first screen."""
     kind = kinds(lab.config)[-1] if kinds(lab.config) else None
-    look(_reads(lab, kind) if kind else _("This model has no layers, so no word looks at another one. Add a layer in the "
-                                                 "sidebar."))
+    if lab.capture is not None:
+        look(_reads(lab, kind) if kind else _("This model has no layers, so no word looks at another one. Add a layer in the "
+                                              "sidebar."))
     with st.container(key="lab_beside", horizontal=True, gap="medium"):
         with st.container(key="home_typed", width=TYPED_SIDE):
             _box(lab)

@@ -132,8 +132,8 @@ def end_words(trail: Trail, how: Strategy, max_len: int, has_eos: bool = True) -
 
 
 def _lost(lab: Lab, begun: Beginning, trail: Trail) -> str:
-    """What the whole text may have lost of its source, by the run that `_attended` shows."""
-    if begun.source is None or not lab.config.is_causal or not lab.config.n_decoder_layers:
+    """What the whole text may have lost of its source, by the run that `_attended` shows; "" of a text without its end."""
+    if begun.source is None or not lab.config.is_causal or not lab.config.n_decoder_layers or not trail.ended:
         return ""
     return lost_words(lab, whole_run(lab, begun, begun.start(), trail.ids), 0)
 
