@@ -146,7 +146,8 @@ UNTRAINED = Tokenizer("word", 1000)
 
 
 @pytest.mark.parametrize(("sentence", "old", "new"), [
-    (TIRED, "tired", "The"), ("the cat sat!", "sat", "the"), ("a b c →", "c", "a"), ("the.", "the", "."), ("你好 世界。", "世界", "你好"),
+    (TIRED, "tired", "The"), ("the cat sat!", "sat", "the"), ("a b c →", "c", "a"), ("the.", "the", "."),
+    ("你好 世界。", "世界", "你好"),
 ])
 def test_a_word_is_replaced_before_a_mark_and_every_other_token_stays(sentence: str, old: str, new: str) -> None:
     one = other_word(sentence, UNTRAINED.read)
