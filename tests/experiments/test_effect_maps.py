@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from viz_core.config import TransformerConfig
-from viz_core.experiments.effect_maps import TIE, EffectMaps, effect_maps, n_runs
+from viz_core.experiments.effect_maps import EffectMaps, effect_maps, n_runs
 from viz_core.experiments.patching import DIRECTIONS, EMBEDDING, Contrast, Direction, contrast_runs, patch_grid
 from viz_core.experiments.question import Question
 from viz_core.run import build
@@ -64,7 +64,7 @@ def test_the_strongest_is_neither_the_whole_input_nor_the_whole_answer() -> None
     each, row, col, __ = best
     assert row > 0 and not (each.stack == "decoder" and row == CONFIG.n_decoder_layers)
     assert each.effects[row, col] >= max(
-        np.nanmax(e.effects[1 : None if e.stack == "encoder" else -1]) for e in shown) - TIE
+        np.nanmax(e.effects[1 : None if e.stack == "encoder" else -1]) for e in shown) * 0.95  # agrees in two digits
 
 
 def test_of_effects_as_large_the_earliest_to_be_computed_is_named() -> None:
@@ -74,8 +74,18 @@ def test_of_effects_as_large_the_earliest_to_be_computed_is_named() -> None:
         each.effects[:] = 0.0
     first, second = (next(e for e in parts if (e.stack, e.part) == name) for name in (("encoder", "ffn"), ("decoder", "ffn")))
     attention = next(e for e in parts if (e.stack, e.part) == ("encoder", "self_attn"))
-    second.effects[0, 1], first.effects[1, 2], attention.effects[1, 3], first.effects[0, 3] = 0.91, 0.90, 0.895, 0.88
+    second.effects[0, 1], first.effects[1, 2], attention.effects[1, 3], first.effects[0, 3] = 0.904, 0.90, 0.896, 0.88
     assert found.strongest(list(reversed(parts))) == (attention, 1, 3, 2)  # 0.88 is no tie; attention precedes its layer's ffn
+
+
+def test_small_effects_that_differ_are_not_called_equally_large() -> None:
+    found = effect_maps(contrasted(), "denoise")
+    parts = [each for each in found.maps if not each.of_heads and each.part != "residual"]
+    for each in parts:
+        each.effects[:] = 0.0
+    early, late = (next(e for e in parts if (e.stack, e.part) == (stack, "ffn")) for stack in ("encoder", "decoder"))
+    early.effects[0, 1], late.effects[1, 2] = 0.037, 0.050
+    assert found.strongest(parts) == (late, 1, 2, 0)
 
 
 def test_what_is_patched_and_changes_nothing_is_zero() -> None:

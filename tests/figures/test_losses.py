@@ -12,6 +12,7 @@ def test_each_label_has_the_bars_that_there_are() -> None:
     forced, free = figure["data"]
     assert list(forced["y"]) == [1, 2, 3] and list(free["y"]) == [1, 5] and list(free["x"]) == [0, 1]
     assert list(figure["layout"]["xaxis"]["ticktext"]) == ["1. 猫<br>(cat)", "2. &lt;eos&gt;", "3. c"]
+    assert figure["layout"]["xaxis"]["ticklabeloverflow"] == "allow"  # else Plotly hides a last label that reaches past the plot
     guess, parts = figure["layout"]["shapes"]
     assert guess["y0"] == 4 and parts["x0"] == 0.5
 

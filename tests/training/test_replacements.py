@@ -10,7 +10,7 @@ from viz_core.learning.tasks.language import pool
 from viz_core.limits import MAX_REPLACED_CHARS
 from viz_core.text import Tokenizer, Vocabulary
 from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual.replacements import Replacement, exchangeable, suggestions
+from viz_core.training.bilingual.replacements import Replacement, exchangeable, other_word, suggestions
 from viz_core.training.bilingual.senses import peers, senses
 from viz_core.weights.catalogue import catalogue
 
@@ -137,3 +137,37 @@ def test_two_words_change_places_and_leave_a_sentence(sentence: str, swapped: st
 @pytest.mark.parametrize("sentence", ["", "the cat sat on", "I love you", "狗 咬 人", "the dog saw the dog", "a dog and an apple"])
 def test_without_such_a_pair_none_is_found(sentence: str) -> None:
     assert exchangeable(sentence.split()) is None
+
+
+# ---------------------------------------------------------------- any other word
+
+
+UNTRAINED = Tokenizer("word", 1000)
+
+
+@pytest.mark.parametrize(("sentence", "old", "new"), [
+    (TIRED, "tired", "The"), ("the cat sat!", "sat", "the"), ("a b c →", "c", "a"), ("the.", "the", "."),
+    ("你好 世界。", "世界", "你好"),
+])
+def test_a_word_is_replaced_before_a_mark_and_every_other_token_stays(sentence: str, old: str, new: str) -> None:
+    one = other_word(sentence, UNTRAINED.read)
+    assert one is not None and (one.old, one.new) == (old, new)
+    before, after = (UNTRAINED.read(text)[0] for text in (sentence, one.sentence))
+    assert after == [*before[: one.place], new, *before[one.place + 1 :]] and before[one.place] == old
+
+
+@given(st.text(max_size=40))
+def test_what_is_named_is_what_changes_in_any_text(sentence: str) -> None:
+    one = other_word(sentence, UNTRAINED.read, ["the", "cat"])
+    if one is not None:
+        before, after = (UNTRAINED.read(text)[0] for text in (sentence, one.sentence))
+        assert after == [*before[: one.place], one.new, *before[one.place + 1 :]] and before[one.place] == one.old
+
+
+def test_without_another_token_nothing_is_proposed() -> None:
+    assert other_word("", UNTRAINED.read) is None and other_word("...", UNTRAINED.read) is None
+    longer = other_word("cats and dogs " * MAX_REPLACED_CHARS, UNTRAINED.read)
+    assert longer is not None and longer.sentence.endswith("and cats ")
+    assert other_word("cat", UNTRAINED.read, ["cat"]) is None
+    one = other_word("ab", Tokenizer("character", 1000).read, split=list)
+    assert one is not None and (one.old, one.new, one.sentence) == ("b", "a", "aa")

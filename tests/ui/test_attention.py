@@ -494,7 +494,8 @@ def test_special_tokens_are_left_out_of_the_pictures_alone(open_at: Open, more: 
     card = catalogue()["minilm"]
     capture = run(card.config, ["the embeddings sat"], weights=card)
     own = capture["encoder.layers.5.self_attn.weights"][0]
-    (matrix,), lines_ = (next(h[name] for h in canvas_headers(at) if name in h) for name in ("panels", "queries"))
+    (matrix,), lines_, numbers_ = (next(h[name] for h in canvas_headers(at) if name in h) for name in (
+        "panels", "queries", "numbers"))
     tokens = capture.tokens("source")[0][1:-1]
     assert "without special tokens" in matrix["title"] and not {"[CLS]", "[SEP]"} & {*matrix["rows"], *matrix["cols"], *lines_}
     drawn_ = next(values for title, values in panels(at).items() if "without special tokens" in title)
@@ -503,7 +504,8 @@ def test_special_tokens_are_left_out_of_the_pictures_alone(open_at: Open, more: 
         assert matrix["rows"] == matrix["cols"] == lines_ == tokens
         share = own[0, 1:-1, 1:-1].sum(axis=-1)
         np.testing.assert_allclose(drawn_, own[0, 1:-1, 1:-1] / share[:, None], rtol=1e-5)
-        np.testing.assert_allclose(matrix["share"], share, atol=1e-3)
+        np.testing.assert_allclose(matrix["share"], share, rtol=1e-5)
+        assert numbers_ == matrix["places"] == [list(range(1, len(tokens) + 1))] * 2  # as the run and the arithmetic below count them
         assert next(h for h in canvas_headers(at) if "panels" in h)["pick"] == [0, 0, 1]  # of what is shown
     # the arithmetic below, and the strongest head for the pair, are the run's own
     assert f"The model recorded {rounded(float(own[0, 1, 2]))}" in words(at)

@@ -295,7 +295,7 @@ def test_a_word_outside_a_trained_vocabulary() -> None:
     slots = Vocabulary(("cat", "<1>", "<2>"), carried=("dog", "hen"))
     given = Arithmetic(found.stage, (0, 0), 6.0, (Given("hen", 6),))
     text = sentence(given, Names(capture, {"source": slots}, own_words=True))
-    assert Page(text).text == "“hen” is not in the vocabulary. Slot 2 carries it over as it is: its id is 6."
+    assert Page(text).text == "“hen” is not in the vocabulary. It is read through slot 2, which can carry it over: its id is 6."
 
 
 def test_the_sentence_says_which_sentence() -> None:

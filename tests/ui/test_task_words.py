@@ -64,6 +64,12 @@ def test_every_task_has_its_words() -> None:
     assert writes == {key for key in WORDS if key[1] == "encoder-decoder"}, "there the model writes a text of its own"
 
 
+def test_a_story_says_the_task_and_not_what_the_model_did() -> None:
+    """Weights that have not learned anything write something else."""
+    assert all(said.story.startswith("Its task: to ") for said in WORDS.values() if said.story)
+    assert "The model writes your words from the last" not in words(open_page("home", **kept("reverse", "encoder-decoder")))
+
+
 @pytest.mark.parametrize(("task", "architecture"), COMBINATIONS)
 def test_home_says_what_the_weights_were_trained_for(task: str, architecture: Architecture) -> None:
     at = open_page("home", **kept(task, architecture))
@@ -106,7 +112,7 @@ def test_the_models_that_everybody_is_offered(name: str) -> None:
 def test_the_text_of_a_copier_is_no_translation() -> None:
     at = open_page("home", **kept("copy", "encoder-decoder"))
     assert "**Copy:** " in words(at) and "Probability: " in words(at)
-    assert "The model copies your words. Each line leads from a word of the copy" in words(at)
+    assert "Its task: to copy your words. Each line leads from a word that it writes" in words(at)
     own = open_page("home", **link(at), writer="typed", target="the cat")
     assert box(own) == "Type words of the list below; the target is typed in the sidebar" and typed(own, "source") == MINE
     assert not widgets(own, "glosses")

@@ -335,6 +335,7 @@ def test_what_it_answers_is_read_off_its_logits(trained: AppTest, open_training:
     right = ["one", "three", "two", "one", "<eos>"]
     if "?" not in said:
         assert f"{sum(a == b for a, b in zip(said, right, strict=True))} of 5 are right" in words(at)
+    assert "Each answer is given after the right words" in words(at)
     drawn = panels(at)["Answers after 50 steps"]
     exact = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(drawn[:, :4], exact[:, [4, 6, 5, 2]], atol=2e-3)
@@ -405,6 +406,8 @@ def test_an_experiment_opens_with_its_stored_measurement(open_training: Open, na
     found, setup, names = measurement(name), SETUPS[name], arm_names(SETUPS[name].experiment)
     assert found is not None
     text = words(at)
+    assert "more than 2 spreads of the seeds apart and no seed of one lies among those of the other" in text
+    assert "bands do not overlap" not in text
     assert f"**A stored measurement** of {found.day}" in text and code(f"python -m viz_core.learning {name}") in text
     assert code(found.sha256[:8]) in text and escaped(found.machine.name) in text and f"torch {found.machine.torch}" in text
     assert [block.value for block in at.code] == [setup.experiment.to_json()]
@@ -475,9 +478,10 @@ def test_the_verdict_is_what_the_numbers_are(comparison: Comparison, says: str) 
 
 
 def test_how_many_times_as_fast_is_said_of_two_arms() -> None:
-    said = lead_words(["with", "without <b>"], Lead(0, 1, 2.368, 40.0, 500))
-    assert said.startswith("**with** reaches a loss of 2.368 after 40 steps; **without ")
-    assert said.endswith("** ends with this loss after 500. So **with** is 12 times as fast.")
+    said = lead_words(["with", "without <b>"], Lead(0, 1, 2.368, 41.7, 500), 25)
+    assert said.startswith("**with** reaches a loss of 2.368 after about 42 steps: the mean, over the seeds that get there, of ")
+    assert "the first measurement at or below that loss; there is one every 25 steps. **without " in said
+    assert said.endswith("** ends with this loss after 500. So **with** is about 12 times as fast.")
     assert "<b>" not in said.replace("\\<", "")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from viz_core.config import STACKS, Side, StackName, TransformerConfig, side_of
 from viz_core.experiments.patching import EMBEDDING, Contrast, Direction, Part, patch_grid, sites
 
-TIE = 0.02  # effects that lie no further apart are called equally large
+DIGITS = 2  # significant digits with which the largest effect is stated; effects that agree in these are equally large
 PART_ORDER: tuple[Part, ...] = ("self_attn", "cross_attn", "ffn", "residual")  # in the order of computation within a layer
 STACK_ORDER = tuple(STACKS.values())
 Values = Literal["residual", "sublayers", "heads"]
@@ -92,7 +92,7 @@ class EffectMaps:
         return [each for each in self.maps if each.values == values]
 
     def strongest(self, parts: Sequence[EffectMap]) -> Strongest | None:
-        """The largest effect of these maps. Effects within TIE of it are as large, and the earliest to be computed stands for them.
+        """The largest effect of these maps. Of those that agree with it in DIGITS digits, the one that is computed first.
 
         Where the stream enters the model it holds the whole sentence, and where it leaves it the whole answer, so the embedding
         and the last layer before the head say nothing about the model and do not count.
@@ -102,13 +102,17 @@ class EffectMaps:
         if not found:
             return None
         largest = max(float(each.effects[row, col]) for each, row, col in found)
-        ties = [(each, row, col) for each, row, col in found if each.effects[row, col] >= largest - TIE]
+        ties = [(each, row, col) for each, row, col in found if _stated(each.effects[row, col]) == _stated(largest)]
         return Strongest(*min(ties, key=_computed), len(ties) - 1)
 
     @property
     def last(self) -> EffectMap:
         """The residual stream that the head reads in the end."""
         return [each for each in self.maps if each.part == "residual"][-1]
+
+
+def _stated(effect: float) -> str:
+    return f"{effect:.{DIGITS}g}"
 
 
 def _computed(cell: tuple[EffectMap, int, int]) -> tuple[int, int, int, int]:

@@ -202,7 +202,7 @@ def _tokens_panel(
     elif query_side == "target" and "labels" in capture.sides:
         row_axis = _("T · query: {side} token, reads → writes", side=query)
     return panel(title, values, rows, cols, row_axis=row_axis, col_axis=col_axis, kind=look, low=low, high=high, masked=masked,
-                 row_letter="T", col_letter="S", share=share)
+                 row_letter="T", col_letter="S", share=share, places=kept)
 
 
 def token_panel(capture: Capture, kind: AttentionKind, item: int, title: str, values: np.ndarray, amount: bool = True) -> Panel:
@@ -227,7 +227,7 @@ def pack_lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: tuple[str, int] | None,
     title: str, identity: str, echo: tuple[int, int], fill: bool = False,
     names: tuple[str, str] = (_("queries"), _("keys")), reports: bool = True, glosses: Mapping[str, str] = NO_GLOSSES,
-    share: np.ndarray | None = None,
+    share: np.ndarray | None = None, places: Kept | None = None,
 ) -> bytes:
     """The lines of one layer for the browser: weights [H, T, S] as the strongest keys of each query and head.
 
@@ -236,7 +236,7 @@ def pack_lines(
     identity: changes when other heads are shown; echo: how many locks and choices of heads Python knows of; fill: whether rows
     grow to the height of their box; names: of the two columns; reports: whether Python hears of locks and of heads, or the
     browser keeps them; glosses: word → dictionary words, for the labels that have some; share [H, T]: how much of its weight a row
-    keeps, if keys are left out, which fades its lines.
+    keeps, if keys are left out, which fades its lines; places: the numbers of queries and keys, where some are left out.
     """
     n_heads, n_queries, n_keys = weights.shape
     count = max(1, min(n_keys, max(8, MAX_LINES // (n_heads * n_queries))))
@@ -249,6 +249,7 @@ def pack_lines(
         "identity": identity, "echo": echo, "fill": fill, "names": names, "reports": reports,
         "glosses": glosses_of((*queries, *keys), glosses),
         "fade": None if share is None else np.round(strength(share), 3).tolist(),
+        "numbers": places,
     }
     return with_header(header, values.astype("<f4").tobytes() + order.astype("<u2").tobytes())
 

@@ -57,6 +57,7 @@ def losses_figure(
         "height": 380, "title": {"text": _("Loss of each true token, −ln p")}, "barmode": "group", "shapes": shapes,
         "annotations": notes,
         "xaxis": {"title": {"text": _("true token")}, "tickvals": places, "ticktext": ticks,
+                  "ticklabeloverflow": "allow",  # the margin makes room for the last label, which is not to be hidden
                   "range": [-0.5, len(labels) - 0.5]},
         "yaxis": {"title": {"text": _("loss in nats (log scale)") if logarithmic else _("loss in nats")}, "range": list(ends)}
         | ({"type": "log", "dtick": 1, "exponentformat": "power"} if logarithmic else {}),

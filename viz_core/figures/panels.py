@@ -72,6 +72,7 @@ class Panel:
     overview: bool = False  # whether cells may become as small as it takes for all of them to be seen
     words: tuple[str, ...] = ()  # what the readout says behind the value of each cell, row by row; "" for nothing
     written: bool = False  # whether the cells show their words and not their values
+    places: tuple[tuple[int, ...], tuple[int, ...]] | None = None  # numbers of rows and columns, where some are left out
     share: np.ndarray | None = None  # [R] how much of its sum a row keeps, where columns are left out: it is drawn as faint
 
     @property
@@ -120,10 +121,11 @@ def panel(
     words: Sequence[str] = (),
     written: bool = False,
     share: np.ndarray | None = None,
+    places: tuple[tuple[int, ...], tuple[int, ...]] | None = None,
 ) -> Panel:
     """A checked Panel; labels left out become numbers from 0. names: what the values 0, 1, 2 … of "classes" are.
     absent: the cells that stand for nothing, and which of absent_names says why, counted from 1. words: one for each cell, row
-    by row. share: one for each row.
+    by row. share: one for each row. places: the numbers of the rows and of the columns where they do not count from 0.
 
     The colour range covers the finite cells that are not masked, unless `low` or `high` is given:
     a probability reaches from 0 to the largest one in view, signed values from -m to m with m the largest
@@ -151,6 +153,9 @@ def panel(
     if words and len(words) != numbers.size:
         raise ValueError(f"panel {title!r} has {numbers.size} cells but {len(words)} words; pass one for each cell")
 
+    if places is not None and tuple(map(len, places)) != numbers.shape:
+        raise ValueError(f"panel {title!r} has values {numbers.shape} but {len(places[0])} and {len(places[1])} places; pass one "
+                         "for each row and one for each column")
     if share is not None and len(share) != n_rows:
         raise ValueError(f"panel {title!r} has {n_rows} rows but {len(share)} shares; pass one for each row")
 
@@ -179,6 +184,7 @@ def panel(
         absent_names=tuple(absent_names),
         words=tuple(words),
         written=written,
+        places=places,
         share=None if share is None else _read_only(np.asarray(share, dtype=np.float64)),
     )
 
@@ -267,6 +273,7 @@ def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[
         "block": list(block),
         "rows": rows,
         "cols": cols,
+        "places": item.places,
         "glosses": glosses_of((*(rows or ()), *(cols or ()), *words), glosses),
         "rowAxis": item.row_axis,
         "colAxis": item.col_axis,
@@ -296,9 +303,9 @@ def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[
 
 
 def _row_shares(share: np.ndarray, high: int) -> list[float]:
-    """The largest share of each block of rows, in thousandths."""
+    """The largest share of each block of rows, with the digits that a percentage of two decimals needs."""
     full = np.pad(np.nan_to_num(share, nan=1.0), (0, -len(share) % high))
-    return [round(float(x), 3) for x in full.reshape(-1, high).max(axis=1)]
+    return [float(f"{x:.6g}") for x in full.reshape(-1, high).max(axis=1)]
 
 
 def _place_in_block(kept: np.ndarray, block: tuple[int, int]) -> np.ndarray:

@@ -6,13 +6,13 @@ object. Everything else stays as it was typed. A word that the tokenizer does no
 into another number of tokens, so that each token of one sentence has its partner in the other.
 """
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
-from itertools import combinations, zip_longest
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from itertools import chain, combinations, islice, zip_longest
 from typing import NamedTuple
 from zlib import crc32
 
 from viz_core.limits import MAX_REPLACED_CHARS
-from viz_core.text import AnyTokenizer, Vocabulary, split_words
+from viz_core.text import NO_TOKEN, AnyTokenizer, Vocabulary, split_words
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.lexicon import Adjective, Noun, Verb
 from viz_core.training.bilingual.nouns import an
@@ -22,6 +22,7 @@ from viz_core.training.bilingual.senses import BE, SUBJECTS, Sense, peers, sense
 MOST = 4
 ORDER = ("adjective", "noun", "verb", "number", "pronoun", "adverb")  # what is offered first
 TRIED = 8  # replacements of one word that are read in their sentence before the word is given up
+MOST_READ = 64  # texts with another word that are read before the sentence is given up; fewer of a long one
 DEGREE = ("adverb", "degree")  # too tired, but not "me too"
 ALIKE = 0.5  # the share of the classes of two nouns that both have, at least
 JOINED = "-‐‑/@&+_"  # a piece of a longer word stands beside one of these
@@ -77,6 +78,56 @@ def suggestions(
             if (one := _replaced(sentence, word, new, tokenizer, ids)) is not None:
                 found.setdefault(one.sentence, one)
     return tuple(found.values())
+
+
+def other_word(
+    sentence: str, read: Callable[[str], tuple[Sequence[str], Sequence[int]]], known: Iterable[str] = (), unk_id: int = NO_TOKEN,
+    split: Callable[[str], Sequence[str]] = split_words,
+) -> Replacement | None:
+    """The sentence with one of its words replaced by another one of its own, or of `known`, for any tokenizer and any language.
+
+    The last word first, and a punctuation mark only where no word can be replaced. read: the tokens and the ids of a text.
+    split: a text -> what is replaced, in reading order. None where none of the first few replacements changes one token, which
+    is not the one with the id unk_id, and leaves every other as it is.
+    """
+    try:
+        before = read(sentence)
+    except ValueError:  # the name of a special token, which a published tokenizer does not read
+        return None
+    spans, at = [], 0
+    for text in split(sentence):
+        start = sentence.index(text, at)
+        at = start + len(text)
+        if not text.isspace():
+            spans.append((text, start, at))
+    spans.sort(key=lambda span: (not _is_a_word(span[0]), -span[1]))
+    own = dict.fromkeys(sorted((text for text, *__ in reversed(spans)), key=lambda text: not _is_a_word(text)))
+    most = MOST_READ * MAX_REPLACED_CHARS // max(MAX_REPLACED_CHARS, len(sentence)) + 1
+    tries = chain(((span, new) for span in spans for new in own), ((span, new) for new in known for span in spans))
+    for (old, start, end), new in islice((one for one in tries if one[0][0] != one[1]), most):
+        changed = f"{sentence[:start]}{new}{sentence[end:]}"
+        try:
+            after = read(changed)
+        except ValueError:
+            continue
+        place = _only_difference(before, after)
+        if place is not None and after[1][place] != unk_id:
+            return Replacement(place, old, new, changed)
+    return None
+
+
+def _is_a_word(text: str) -> bool:
+    return any(c.isalnum() for c in text)
+
+
+def _only_difference(
+    before: tuple[Sequence[str], Sequence[int]], after: tuple[Sequence[str], Sequence[int]],
+) -> int | None:
+    """The one place at which two texts have other tokens and other ids; None where they differ elsewhere or nowhere."""
+    if len(before[1]) != len(after[1]):
+        return None
+    places = [[i for i, (a, b) in enumerate(zip(*pair, strict=True)) if a != b] for pair in zip(before, after, strict=True)]
+    return places[1][0] if len(places[1]) == 1 and places[0] == places[1] else None
 
 
 # --- Words, and what is put in their place ----------------------------------------------------------------------------

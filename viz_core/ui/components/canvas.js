@@ -36,6 +36,12 @@ function precise(x, digits = 6) {
   return special(x) || String(Number(x.toPrecision(digits)));
 }
 
+/* A share as viz_core/formats.py writes it: two decimals, and on which side of nothing or all it lies. */
+function percent(x) {
+  if (x > 0 && x < 5e-5) return "< 0.01%";
+  return x >= 0.99995 && x < 1 ? "> 99.99%" : `${(100 * x).toFixed(2)}%`;
+}
+
 const whole = (size) => (size < CRISP ? Math.floor(size / FINE) * FINE : Math.floor(size));
 
 /* At most four digits, for a cell: "0", "0.125", "12.5", "1235", "4e-4". */

@@ -41,6 +41,8 @@ class Figure {
     [this.canvas.dataset.rows, this.canvas.dataset.cols] = panel.full;
   }
 
+  /* The number of a row (0) or a column (1) in the run, which counts also what the picture leaves out. */
+  place(axis, at) { return this.panel.places?.[axis][at] ?? at; }
   rowName(row) { return this.panel.rows?.[row] ?? String(row); }
   colName(col) { return this.panel.cols?.[col] ?? String(col); }
   /* The names of a row and a column with their dictionary words. */
@@ -60,7 +62,7 @@ class Figure {
     const said = kind === "classes" ? names[values[cell]] : minus(precise(values[cell]));
     if (this.masked(cell)) return `${said} (${this.maskedName})`;
     const kept = this.panel.share?.[Math.floor(cell / this.panel.shape[1])];
-    if (kept !== undefined) return _("{value} of the kept {share}%", { value: minus(precise(values[cell], 4)), share: precise(100 * kept, 3) });
+    if (kept !== undefined) return _("{value} of the kept {share}", { value: minus(precise(values[cell], 4)), share: percent(kept) });
     return words?.[cell] ? `${said} → ${glossed(this.panel.glosses, words[cell])}` : said;
   }
 
@@ -392,7 +394,7 @@ class Figure {
    * that stand at the labels. */
   namesFor(row, col, value) {
     const { view, labels } = this, names = [this.rowSaid(row), this.colSaid(col)];
-    if (!view.fill || view.widthOf(`${names} (${row}) (${col}) ${value}`, true) + READOUT < this.width) return names;
+    if (!view.fill || view.widthOf(`${names} (${this.place(0, row)}) (${this.place(1, col)}) ${value}`, true) + READOUT < this.width) return names;
     return [labels.rowGlosses ? this.rowName(row) : names[0], labels.colGlosses ? this.colName(col) : names[1]];
   }
 
@@ -410,10 +412,10 @@ class Figure {
     if (cell !== null) {
       const [row, col] = this.origin(cell);
       const [rowName, colName] = this.namesFor(row, col, value(cell));
-      if (rowName) readout.append(named(panel.rowLetter, _("row"), panel.rowAxis, rowName, row, panel.rows), " ");
+      if (rowName) readout.append(named(panel.rowLetter, _("row"), panel.rowAxis, rowName, this.place(0, row), panel.rows), " ");
       readout.classList.toggle("said", colName !== this.colName(col)); // where the line is short, what is not at a label is kept
       readout.append(
-        named(panel.colLetter, _("column"), panel.colAxis, colName, col, panel.cols), " ", make("b", "", value(cell)));
+        named(panel.colLetter, _("column"), panel.colAxis, colName, this.place(1, col), panel.cols), " ", make("b", "", value(cell)));
     }
     canvas.dataset.hover = hover === null ? "" : `${this.origin(hover)},${precise(panel.values[hover])}`;
     canvas.dataset.pick = picked === null ? "" : this.view.pick.slice(1).join();

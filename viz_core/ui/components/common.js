@@ -26,13 +26,16 @@ const glossOf = (glosses, label) => (Object.hasOwn(glosses, label) ? glosses[lab
 const firstMeaning = (glosses, label) => glossOf(glosses, label).split(/( → | \| )/).map((part) => part.split(", ")[0]).join("");
 const glossed = (glosses, label) => (glossOf(glosses, label) ? `${label} (${glosses[label]})` : label);
 
-/* A label as it is drawn: the right-to-left words of "a → b" or "a | b" each between two marks, or they would change places; and
- * the node of one, which has a direction of its own, but of several words that of the arrow. */
+/* A label as it is drawn: the right-to-left words of "a → b" or "a | b" each between two marks, or they would change places, and so
+ * would the quotation marks around one; a word by itself is left as it was typed. And the node of a label, which has a direction of
+ * its own, but of several words that of the arrow. */
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
-const inOrder = (label) =>
-  label.split(/( → | \| )/).map((part) => (RIGHT_TO_LEFT.test(part) ? `\u2068${part}\u2069` : part)).join("");
+const SEVERAL = / → | \| /;
+const isolated = (part) => (RIGHT_TO_LEFT.test(part) ? `\u2068${part}\u2069` : part);
+const inOrder = (label) => (SEVERAL.test(label) ? label.split(/( → | \| )/).map(isolated).join("") : label);
 const labelNode = (label, before = "", behind = "") =>
-  Object.assign(make("bdi", "", before + inOrder(label) + behind), / → | \| /.test(label) ? { dir: "ltr" } : {});
+  Object.assign(make("bdi", "", before + (before && !SEVERAL.test(label) ? isolated(label) : inOrder(label)) + behind),
+                SEVERAL.test(label) ? { dir: "ltr" } : {});
 
 /* What a label means as nodes of a button, to be shown with its label where `sayWith` finds room for those of all its column's buttons:
  * all meanings, or only the first of each. */

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from viz_core.analysis.kept_keys import Kept
 from viz_core.figures import assets
 from viz_core.figures.attention import pack_lines
 from viz_core.language import translate as _
@@ -30,7 +31,7 @@ def lines(
     key: str, identity: str, on_lock: Callable[[Lock], None] | None = None,
     on_heads: Callable[[tuple[int, ...]], None] | None = None,
     fill: bool = False, names: tuple[str, str] = (_("queries"), _("keys")), code: Callable[[], str] | None = None,
-    share: np.ndarray | None = None,
+    share: np.ndarray | None = None, places: Kept | None = None,
 ) -> None:
     """Draw weights [H, T, S]; `on_lock` is called before the run that follows a lock (None: unlocked), `on_heads` before
     the run that follows another choice of heads, which may be none.
@@ -39,7 +40,8 @@ def lines(
 
     heads: those shown at first, and again whenever identity changes. fill: rows grow to the height of the container. names: of
     the two columns. code: the lines that make `weights`, `queries`, `keys` and `heads`. share [H, T]: how much of its weight a row
-    keeps where keys are left out, which fades its lines; the code makes it, too, as `kept`.
+    keeps where keys are left out, which fades its lines; the code makes it, too, as `kept`. places: the numbers
+    of the queries and keys, where some are left out.
     """
 
     n_queries, n_keys, n_heads = len(queries), len(keys), len(weights)  # a session keeps `report`, so it must not hold the weights
@@ -57,7 +59,8 @@ def lines(
     state = st.session_state.get(key)
     echoes = _read(state, n_queries, n_keys)[0], _read_heads(state, n_heads)[0]
     data = pack_lines(weights, queries, keys, heads, locked, title, identity, echoes, fill, names,
-                      reports=on_lock is not None or on_heads is not None, glosses=shown_glosses(), share=share)
+                      reports=on_lock is not None or on_heads is not None, glosses=shown_glosses(), share=share,
+                      places=places)
     _COMPONENT(key=key, data=data, on_lock_change=report, on_heads_change=report_heads)
     drawn = (weights, queries, keys) if share is None else (weights, queries, keys, share)
     offer(key, "lines" if share is None else "faded_lines", drawn, code, weights.size)

@@ -2,15 +2,18 @@
 
 function panelTable(figure) {
   const { panel } = figure, [high, wide] = panel.block, picked = figure.picked(), [rows, cols] = panel.shape;
-  const name = (labels, at) => (labels?.[at] ? `${glossed(panel.glosses, labels[at])} (${at})` : String(at));
+  const name = (axis, labels, at) => {
+    const number = figure.place(axis, at);
+    return labels?.[at] ? `${glossed(panel.glosses, labels[at])} (${number})` : String(number);
+  };
   const size = panel.block.join("×");
   const pooled = panel.kind === "classes" ? _("pooled {size}: blocked before allowed", { size })
     : _("pooled {size}: largest absolute value, sign kept", { size });
   return {
     title: panel.title, rows, cols, note: high * wide > 1 ? pooled : "",
     at: picked === null ? null : [Math.floor(picked / cols), picked % cols],
-    rowName: (row) => name(panel.rows, row * high),
-    colName: (col) => name(panel.cols, col * wide),
+    rowName: (row) => name(0, panel.rows, row * high),
+    colName: (col) => name(1, panel.cols, col * wide),
     value: (row, col) => figure.valueOf(row * cols + col),
   };
 }

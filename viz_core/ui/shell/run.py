@@ -27,6 +27,7 @@ from viz_core.ui.shell.warm import all_imported
 from viz_core.ui.shell.written import box_text, check_table, writing_notes, written
 
 if TYPE_CHECKING:
+    from viz_core.generate import Written
     from viz_core.model.transformer import Transformer
     from viz_core.run import Batch, Sentence
 
@@ -168,7 +169,7 @@ def _attempt(setup: Setup) -> Attempt:
     if len(lines) > MAX_SENTENCES:
         return Attempt(problem=_("There are {n_lines} sentences and the limit is {max_sentences}: remove some lines.",
                                  n_lines=len(lines), max_sentences=MAX_SENTENCES))
-    text, answers = "", cast("list[Sentence]", target)
+    text, answers, said = "", cast("list[Sentence]", target), cast("Sequence[Written]", ())
     try:
         if setup.writer == "model":
             said = written(setup)
@@ -180,7 +181,7 @@ def _attempt(setup: Setup) -> Attempt:
         size = estimate(setup.config, len(lines), lengths.get("source", 0), lengths.get("target", 0))
         if size.problem:
             return Attempt(batch=batch, problem=problem_words(size.problem), notes=notes, target=text)
-        notes = [*notes, *_unknown(setup, {"source": source, "target": target}, batch)]
+        notes = [*notes, *_unknown(setup, {"source": source, "target": target}, batch, [line.text for line in said])]
         capture = cached_run(setup.weights, setup.config, batch, setup.seed, setup.device)
         return Attempt(capture, batch, size, notes=notes, target=text)
     except ValueError as error:  # one sentence: what is wrong, with which value, and the remedy
@@ -215,8 +216,11 @@ def paragraphs(sentences: Sequence[str]) -> str:
     return "\n\n".join([*sentences[:MAX_NAMED], *more])
 
 
-def _unknown(setup: Setup, typed: dict[str, list[str]], batch: "Batch") -> list[str]:
-    """A note for each side with words that a checkpoint does not know: what becomes of them, and known words like them."""
+def _unknown(setup: Setup, typed: dict[str, list[str]], batch: "Batch", wrote: Sequence[str] = ()) -> list[str]:
+    """A note for each side with words that a checkpoint does not know: what becomes of them, and known words like them.
+
+    wrote: what the model wrote for each sentence; empty where it did not write the target.
+    """
     notes = []
     for side, tokenizer in _tokenizers(setup).items() if setup.origin and setup.tokenizer != "ids" else ():
         readers = [(bound(tokenizer, carried), line) for line, carried in zip(typed[side], batch.carried, strict=False)]
@@ -231,8 +235,10 @@ def _unknown(setup: Setup, typed: dict[str, list[str]], batch: "Batch") -> list[
         carried, lost = (list(dict.fromkeys(word for pair in found for word in pair[i])) for i in (0, 1))
         note = []
         if carried:
-            note.append(_("This model does not know these {side} words and carries them over as they are: {named}.",
-                          side=SIDE_NAMES[side], named=few([words([word]) for word in carried], MAX_NAMED)))
+            note.append(_("This model does not know these {side} words and reads each through a slot, which can carry it over: "
+                          "{named}.", side=SIDE_NAMES[side], named=few([words([word]) for word in carried], MAX_NAMED)))
+        if carried and side == "source" and wrote:
+            note += _carried([(found[i][0], text) for i, text in enumerate(wrote)])
         if lost:
             note.append(_("This model does not know these {side} words and reads each as {unknown}: {named}.",
                           side=SIDE_NAMES[side], unknown=code(tokenizer.decode(tokenizer.unk_id)),
@@ -247,6 +253,22 @@ def _unknown(setup: Setup, typed: dict[str, list[str]], batch: "Batch") -> list[
                           named=few([words([word]) for word in similar], MAX_NAMED)))
         notes.append(" ".join(note))
     return notes
+
+
+def _carried(sentences: Sequence[tuple[Sequence[str], str]]) -> list[str]:
+    """Which words in slots the model wrote, and which it did not. sentences: those words of each, and what it wrote for it."""
+    missing = {word for slots, text in sentences for word in slots if word.casefold() not in text.casefold().split()}
+    there = list(dict.fromkeys(word for slots, __ in sentences for word in slots if word not in missing))
+    left = list(dict.fromkeys(word for slots, __ in sentences for word in slots if word in missing))
+    said = []
+    if there:
+        said.append(_("Carried over into what it wrote: {named}.", named=few([words([word]) for word in there], MAX_NAMED)))
+    if left and len(sentences) == 1:
+        said.append(_("Missing from what it wrote: {named}.", named=few([words([word]) for word in left], MAX_NAMED)))
+    elif left:
+        said.append(_("Missing from at least one of the texts that it wrote: {named}.",
+                      named=few([words([word]) for word in left], MAX_NAMED)))
+    return said
 
 
 def _batch(setup: Setup, source: list[str], target: "list[Sentence]") -> "Batch":

@@ -25,7 +25,7 @@ class TaskWords:
     """What is said of one task of one architecture.
 
     box: on the text box, what to type and what the model does with it. Where the model writes a text of its own: story, what it
-    does and what the lines between the two texts are; title, what its text is.
+    is to do, which is true whatever it wrote, and what the lines between the two texts are; title, what its text is.
     """
 
     box: Message
@@ -36,29 +36,29 @@ class TaskWords:
 WORDS: Mapping[tuple[str, Architecture], TaskWords] = {
     ("translate", "encoder-decoder"): TaskWords(
         "Type an English sentence; the model translates it into Chinese",
-        "The model translates your sentence. Each line leads from a word of the translation to a word that the model looked at; a "
-        "thicker line is a larger weight.",
+        "Its task: to translate your sentence. Each line leads from a word of the translation to a word that the model looked at; "
+        "a thicker line is a larger weight.",
         "Translation"),
     ("restore", "encoder-decoder"): TaskWords(
         "Type an English sentence with a word left out or replaced; the model repairs it",
-        "The model repairs your sentence. Each line leads from a word of the repaired sentence to a word that the model looked at; "
-        "a thicker line is a larger weight.", "Repaired sentence"),
+        "Its task: to repair your sentence. Each line leads from a word of the repaired sentence to a word that the model looked "
+        "at; a thicker line is a larger weight.", "Repaired sentence"),
     ("copy", "encoder-decoder"): TaskWords(
         "Type words of the list below; the model copies them",
-        "The model copies your words. Each line leads from a word of the copy to a word that the model looked at; a thicker line "
+        "Its task: to copy your words. Each line leads from a word that it writes to a word that it looked at; a thicker line "
         "is a larger weight.", "Copy"),
     ("reverse", "encoder-decoder"): TaskWords(
         "Type words of the list below; the model writes them from the last to the first",
-        "The model writes your words from the last to the first. Each line leads from a word that it writes to a word that it "
+        "Its task: to write your words from the last to the first. Each line leads from a word that it writes to a word that it "
         "looked at; a thicker line is a larger weight.", "Reversed"),
     ("sort", "encoder-decoder"): TaskWords(
         "Type words of the list below; the model puts them in the order of that list",
-        "The model puts your words in order. Each line leads from a word that it writes to a word that it looked at; a thicker "
+        "Its task: to put your words in order. Each line leads from a word that it writes to a word that it looked at; a thicker "
         "line is a larger weight.", "Sorted"),
     ("majority", "encoder-decoder"): TaskWords(
         "Type words of the list below; the model says which of them is there most often",
-        "The model says which word is there most often. Each line leads from a word that it writes to a word that it looked at; a "
-        "thicker line is a larger weight.", "Most often"),
+        "Its task: to say which word is there most often. Each line leads from a word that it writes to a word that it looked at; "
+        "a thicker line is a larger weight.", "Most often"),
     ("copy", "decoder-only"): TaskWords("Type words of the list below, and → behind them; after →, the model copies them"),
     ("reverse", "decoder-only"): TaskWords(
         "Type words of the list below, and → behind them; after →, the model writes them from the last to the first"),

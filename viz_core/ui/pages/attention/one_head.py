@@ -60,7 +60,7 @@ def drawn_lines(lab: Lab, capture: Capture, focus: InFocus, title: str = _("Line
 
     named = _("{title} · {kind_titles}, layer {layer}", title=title, kind_titles=KIND_TITLES[focus.kind].lower(), layer=focus.layer)
     named += "" if kept is None else " " + _("without special tokens")
-    lines(*found, focus.overlaid, locked, named, key="att_lines", share=share,
+    lines(*found, focus.overlaid, locked, named, key="att_lines", share=share, places=kept,
           identity=f"{focus.kind}.{focus.layer}.{focus.head}", on_lock=lock,
           on_heads=lambda heads: set_view(att_heads=() if heads == (focus.head,) else heads or ("none",)), fill=fill,
           code=lambda: snippets.lines(lab, focus))

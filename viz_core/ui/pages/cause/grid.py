@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from viz_core.config import side_of
-from viz_core.experiments.effect_maps import TIE, EffectMap, EffectMaps, effect_maps, n_runs
+from viz_core.experiments.effect_maps import DIGITS, EffectMap, EffectMaps, effect_maps, n_runs
 from viz_core.experiments.patching import Direction
 from viz_core.experiments.question import Question, first_difference, likeliest_words
 from viz_core.figures.cause import effect_panels, maps_of
@@ -115,7 +115,7 @@ def _what_to_look_at(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap], 
     place = best.map.place(best.row, best.col)
     assert place is not None
     effect = float(best.map.effects[best.row, best.col])
-    where, size = patch_words(pair.donor(), place, pair.item), rounded(effect, 2)
+    where, size = patch_words(pair.donor(), place, pair.item), rounded(effect, DIGITS)
     scale = _("0: no effect, 1: full effect")
     if best.map.part == "residual":
         scale = _("0: no effect, 1: full effect; embedding and last layer not counted")
@@ -134,9 +134,9 @@ def _what_to_look_at(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap], 
         said = _("**What changes the answer most is the changed value of {place}: {effect}** ({scale}).",
                  place=where, effect=size, scale=scale)
     if best.n_others:
-        said += " " + plural("{n} value computed later comes within {tie} of it.",
-                             "{n} values computed later come within {tie} of it.",
-                             best.n_others, tie=TIE)
+        said += " " + plural("{n} value computed later has the same effect to {digits} digits.",
+                             "{n} values computed later have the same effect to {digits} digits.",
+                             best.n_others, digits=DIGITS)
     if max(float(np.nanmax(each.effects, initial=0.0)) for each in shown) > OVERSHOOTS:
         said += " " + _("An effect above 1 overshoots: the patched run prefers the answer even more than the run that the value "
                         "comes from.")

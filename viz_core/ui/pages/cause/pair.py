@@ -14,11 +14,11 @@ from viz_core.config import Side
 from viz_core.experiments.question import first_difference
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
-from viz_core.text import split_words
+from viz_core.text import split_characters, split_words
 from viz_core.text.pairing import pairs
-from viz_core.training.bilingual.replacements import Replacement, suggestions
+from viz_core.training.bilingual.replacements import Replacement, other_word, suggestions
 from viz_core.ui.shell import Lab, TwoRuns, change, current, lab_of, touch, view, view_widget, widget, widget_value
-from viz_core.ui.shell.setup import Setup, packed, sentences, with_view
+from viz_core.ui.shell.setup import Setup, ids, packed, sentences, with_view
 from viz_core.ui.shell.written import text_written
 
 MOST_KNOWN = 40  # ids that are looked at for a word to put in place of the only one
@@ -131,7 +131,7 @@ def _sentence(setup: Setup, item: int) -> str:
 
 def _offers(clean: Lab, item: int) -> tuple[Replacement, ...]:
     """Sentences that differ in one word; where neither examples nor lexicon have one, another word of the sentence or of the
-    vocabulary in place of the last."""
+    vocabulary in place of one of its own: ids, where those are typed, and characters, where these are the tokens."""
     from viz_core.ui.shell.cache import cached_result
 
     setup, sentence = clean.setup, _sentence(clean.setup, item)
@@ -141,13 +141,13 @@ def _offers(clean: Lab, item: int) -> tuple[Replacement, ...]:
         key = setup.checkpoint, clean.config.vocab_size(side), sentence
         if found := cached_result("offers", key, lambda: suggestions(sentence, clean.named(item)[side], examples), OFFERING):
             return found
-    words = split_words(sentence)
-    last = words[-1] if words else ""
-    for new in (*words, *_known(clean, item)):
-        if new != last and last in sentence:
-            head, __, tail = sentence.rpartition(last)
-            return (Replacement(len(words) - 1, last, new, f"{head}{new}{tail}"),)
-    return ()
+    reader, split = clean.named(item)[side], split_characters if setup.tokenizer == "character" else split_words
+
+    def read(text: str) -> tuple[Sequence[str], Sequence[int]]:
+        return (split_words(text), ids(side, [text])[0]) if setup.tokenizer == "ids" else reader.read(text)
+
+    one = other_word(sentence, read, _known(clean, item), reader.unk_id, split)
+    return () if one is None else (one,)
 
 
 def _proposed(clean: Lab, item: int, offers: Sequence[Replacement]) -> Lab:

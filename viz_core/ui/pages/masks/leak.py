@@ -91,7 +91,8 @@ def _replacement(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> tupl
     tokenizer = lab.named(focus.item)[side]
     carried, lost = strangers(tokenizer, typed)
     if carried:
-        st.caption(_("This model does not know {unknown} and carries it over as it is, in a slot.", unknown=words(carried)))
+        st.caption(_("This model does not know {unknown} and reads it through a slot, which can carry it over.",
+                     unknown=words(carried)))
     if lost:
         st.caption(_(r"This model does not know {unknown} and reads \<unk> instead.", unknown=words(lost)))
     read, ids = tokenizer.read(typed)

@@ -65,8 +65,8 @@ def tell_unknown(tokenizer: AnyTokenizer, text: str) -> None:
     """Name the words that are not in the vocabulary of trained weights."""
     carried, lost = strangers(tokenizer, text)
     if carried:
-        st.caption(_("These words are not in the model's vocabulary and are carried over as they are, in slots: {unknown}.",
-                     unknown=safe_words(carried)))
+        st.caption(_("These words are not in the model's vocabulary and are read through slots, which can carry them over: "
+                     "{unknown}.", unknown=safe_words(carried)))
     if lost:
         st.caption(_(r"These words are not in the model's vocabulary and are read as \<unk>: {unknown}.",
                      unknown=safe_words(lost)))

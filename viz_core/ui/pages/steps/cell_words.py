@@ -204,7 +204,7 @@ def _given(p: Given, cell: Arithmetic, names: Names) -> str:
     """The id of a typed word. It may be in the vocabulary, share an id with other words, be carried by a slot, or be unknown."""
     tokenizer = names.tokenizers["source" if cell.stage.leaf == "source" else names.output_side]
     if isinstance(tokenizer, Vocabulary) and (slot := tokenizer.slot(p.id)):
-        return _("{token} is not in the vocabulary. Slot {slot} carries it over as it is: its id is {id}.",
+        return _("{token} is not in the vocabulary. It is read through slot {slot}, which can carry it over: its id is {id}.",
                  token=quoted(p.token), slot=slot, id=p.id)
     name = tokenizer.decode(p.id)
     if name == p.token:

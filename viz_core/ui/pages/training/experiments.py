@@ -11,7 +11,7 @@ from viz_core.formats import rounded
 from viz_core.jobs.job import Look
 from viz_core.language import translate as _
 from viz_core.learning.arms import Arm, Experiment, of_factor
-from viz_core.learning.curves import Lead, Result, Verdict, at_the_end, band, lead
+from viz_core.learning.curves import BEYOND, Lead, Result, Verdict, at_the_end, band, lead
 from viz_core.learning.setups import SETUPS, OfferedExperiment, setup_name
 from viz_core.problems import Problem
 from viz_core.ui.controls import chart, dark, data_table, numeric
@@ -39,8 +39,9 @@ ARMS = {
 
 def experiments(lab: Lab) -> None:
     """Bands of the arms, the verdict below them, and the choice of the experiment beside them."""
-    look(_("**Each band is one choice, trained with several seeds:** two choices differ where their bands do not overlap. One "
-           "lower line alone may be chance."))
+    look(_("**Each band is one choice, trained with several seeds:** two choices differ where, at the end, their means are more "
+           "than {n:g} spreads of the seeds apart and no seed of one lies among those of the other. One lower line alone may "
+           "be chance.", n=BEYOND))
     place, rail = beside(RAIL)
     wanted, problem = _asked(lab)
     job, name = shown_job(), view("train_setup")
@@ -198,17 +199,19 @@ def _say(
     }, _("The arms at the end"), missing="–", code=lambda: snippets.arms(experiment, results, device, names, what, is_stored))
     lines = verdict_words(names, verdict)
     if verdict.what == "loss" and all(one.apart for one in verdict.comparisons) and (ahead := lead(results)) is not None:
-        lines.append(lead_words(names, ahead))
+        lines.append(lead_words(names, ahead, experiment.base.measured_every))
     with rail if len(lines) <= MOST_BESIDE else st.container():
         st.markdown("\n".join(f"- {line}" for line in lines))
 
 
-def lead_words(names: Sequence[str], ahead: Lead) -> str:
-    """How many times as fast the better arm is where the other one ends."""
+def lead_words(names: Sequence[str], ahead: Lead, every: int) -> str:
+    """How many times as fast the better arm is where the other one ends, as far as a measurement every so many steps says it."""
     faster, slower = (escaped(names[arm]) for arm in (ahead.faster, ahead.slower))
-    return _("**{faster}** reaches a loss of {target} after {steps:,} steps; **{slower}** ends with this loss after {last:,}. So "
-             "**{faster}** is {times} times as fast.", faster=faster, slower=slower, target=rounded(ahead.target), last=ahead.last,
-             steps=round(ahead.steps), times=rounded(ahead.last / ahead.steps, 2))
+    return _("**{faster}** reaches a loss of {target} after about {steps:,} steps: the mean, over the seeds that get there, of the "
+             "first measurement at or below that loss; there is one every {every:,} steps. **{slower}** ends with this loss "
+             "after {last:,}. So **{faster}** is about {times} times as fast.", faster=faster, slower=slower,
+             target=rounded(ahead.target), last=ahead.last, steps=round(ahead.steps), every=every,
+             times=rounded(ahead.last / ahead.steps, 2))
 
 
 def verdict_words(names: Sequence[str], verdict: Verdict) -> list[str]:

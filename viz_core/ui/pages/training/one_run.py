@@ -61,9 +61,11 @@ def one_run(lab: Lab) -> None:
     recipe = wanted.recipe if moments is None else moments.recipe
     at = _step(moments)
     shown = None if recipe is None else _shown(lab, recipe, moments, at)
-    look(answer_words(shown.said, at) if job is not None and isinstance(shown, Shown) else _(
-        "**Press Train and watch the attention of your own sentence:** its weights are spread out at first. As the loss falls, "
-        "they gather on the tokens that hold the answer."))
+    if job is not None and recipe is not None and isinstance(shown, Shown):
+        look(answer_words(shown.said, at, recipe.config.is_causal))
+    else:
+        look(_("**Press Train and watch the attention of your own sentence:** its weights are spread out at first. As the loss "
+               "falls, they gather on the tokens that hold the answer."))
     place, rail = beside(RAIL, horizontal=True)
     with rail:
         buttons("train_job", job, None if wanted.recipe is None else wanted.recipe.to_json(), lab.setup.device)
@@ -210,10 +212,14 @@ def _picture(lab: Lab, run: Taken, moments: Moments | None, at: int, shown: Show
                     code=lambda: snippets.attention(run, at, words, stage))
 
 
-def answer_words(said: Answers, at: int) -> str:
-    """What the model answers after so many steps, and how much of it is right where that is known."""
+def answer_words(said: Answers, at: int, causal: bool) -> str:
+    """What the model answers after so many steps, and how much of it is right where that is known. causal: whether each answer
+    reads only what stands before it; there the right words stand, whatever the model would have written."""
     line = _("**After {at:,} steps, on your sentence it answers:** {words}.", at=at,
              words=" ".join(code(visible(word)) for word in said.likeliest))
+    if causal:
+        line += " " + _("Each answer is given after the right words; a text that the model writes itself goes on from its "
+                        "own words.")
     if not said.known:
         return line
     return line + " " + _("{hits} of {known} are right.", hits=said.hits, known=said.known)
