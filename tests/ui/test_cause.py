@@ -375,14 +375,14 @@ def test_the_translator_opens_with_its_own_example() -> None:
     assert "` tired `" in words(at) or "tired → wide" in widget(at, "cause_changed").options
 
 
-<<<<<<< HEAD
 def test_both_runs_read_the_same_target_ids(open_at: Open) -> None:
     """An unknown Chinese word of the source is one word of the target as well, until the changed source lacks it."""
     at = open_at(source="我喜欢吃苹果。")
     assert "Both runs have read the same target" in words(at)
     (decoder,) = (p for h in canvas_headers(at) for p in h.get("panels", ()) if p["title"].startswith("Decoder"))
     assert decoder["cols"] and not any("|" in token for token in decoder["cols"]), decoder["cols"]
-=======
+
+
 def test_a_word_is_changed_and_not_a_mark_and_the_rest_stays() -> None:
     """The tokens of the changed sentence are those of the clean one but for the word that the list of changes names."""
     typed = "Hund und Katze."  # which the lexicon does not know
@@ -395,4 +395,3 @@ def test_a_word_is_changed_and_not_a_mark_and_the_rest_stays() -> None:
         before, after = (reader.read(text)[0] for text in (typed, widget(at, "cause_typed").value))
         (place,) = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
         assert (before[place], after[place]) == (old, new) and old.isalnum()
->>>>>>> w-fixb
