@@ -378,6 +378,7 @@ def test_the_translator_opens_with_its_own_example() -> None:
 def test_both_runs_read_the_same_target_ids(open_at: Open) -> None:
     """An unknown Chinese word of the source is one word of the target as well, until the changed source lacks it."""
     at = open_at(source="我喜欢吃苹果。")
+    sound(widget(at, "cause_typed").set_value("我喜欢吃苹果我").run())
     assert "Both runs have read the same target" in words(at)
     (decoder,) = (p for h in canvas_headers(at) for p in h.get("panels", ()) if p["title"].startswith("Decoder"))
     assert decoder["cols"] and not any("|" in token for token in decoder["cols"]), decoder["cols"]
