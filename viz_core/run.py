@@ -239,6 +239,8 @@ def _ids(side: str, i: int, sentence: Sentence, tok: AnyTokenizer, end: list[int
                         side=side, vocab_size=tok.vocab_size, vocab_size_2=tok.vocab_size - 1)
             raise Problem(_("{side} id {x} is outside the vocabulary; {ids_are}.", side=side, x=x, ids_are=ids_are),
                           "id_outside", side=side, id=x, last=tok.vocab_size - 1)
+    if not isinstance(sentence, str):
+        tok.check_ids(ids)
     return ids
 
 

@@ -67,6 +67,14 @@ def unsaid(field: str) -> Callable[[Path], None]:
     return drop
 
 
+def linked_to_nothing(file: str) -> Callable[[Path], None]:
+    def link(folder: Path) -> None:
+        (folder / file).unlink(missing_ok=True)
+        (folder / file).symlink_to("nowhere")
+
+    return link
+
+
 QUERY = "encoder.layer.1.attention.self.query.weight"
 HOSTILE: list[tuple[str, Callable[[Path], object], str]] = [
     ("BertModel", cut, "cut off or no safetensors file"),
@@ -84,7 +92,9 @@ HOSTILE: list[tuple[str, Callable[[Path], object], str]] = [
     ("BertModel", outside("model.safetensors"), "model.safetensors is a link out of the folder"),
     ("BertModel", outside("tokenizer.json"), "tokenizer.json is a link out of the folder"),
     ("BertModel", outside("config.json"), "config.json is a link out of the folder"),
-    ("BertModel", replaced("config.json", lambda path: path.symlink_to("config.json")), "there is no config.json"),
+    ("BertModel", replaced("config.json", lambda path: path.symlink_to("config.json")), "config.json is a link to a file"),
+    *(("BertModel", linked_to_nothing(file), f"{file} is a link to a file that is not there; put the file itself there")
+      for file in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")),
     ("BertModel", without(QUERY), f"{QUERY} is missing"),
     ("BertModel", without("embeddings.word_embeddings.weight"), "embeddings.word_embeddings.weight is missing"),
     ("BertModel", instead(QUERY, lambda x: x[:, :-1]), r"has the shape \[12, 11\], and config.json asks for \[12, 12\]"),
@@ -99,6 +109,8 @@ HOSTILE: list[tuple[str, Callable[[Path], object], str]] = [
     ("BertModel", text("config.json", "[1]"), "is not a JSON object"),
     ("BertModel", text("config.json", "{}"), "config.json has no model_type; this model can be bert, distilbert, roberta"),
     ("BertModel", said(model_type="t5"), 'model_type="t5"; this model can be bert, distilbert, roberta'),
+    ("BertModel", said(model_type="\ud800bert"), r'model_type="\\ud800bert"; this model can be bert'),
+    ("BertModel", said(hidden_act="gelu\udfff"), r'hidden_act="gelu\\udfff" is not an activation'),
     ("BertModel", said(model_type=None), "model_type=null; this model can be"),
     ("BertModel", said(model_type=["bert"]), r'model_type=\["bert"\]'),
     ("BertModel", said(hidden_size=10**9), "hidden_size=1000000000 does not split into num_attention_heads=3 equal heads"),
@@ -156,6 +168,16 @@ HOSTILE: list[tuple[str, Callable[[Path], object], str]] = [
     ("GPT2LMHeadModel", said(scale_attn_by_inverse_layer_idx=True), "scale_attn_by_inverse_layer_idx=true"),
     ("GPT2LMHeadModel", said(scale_attn_weights=0), "scale_attn_weights=0 is not a switch"),
     ("GPT2LMHeadModel", said(add_cross_attention=True), "add_cross_attention=true"),
+    ("GPT2LMHeadModel", said(is_causal=False), "is_causal=false, which this model cannot do; it needs true"),
+    ("GPT2LMHeadModel", said(is_causal=None), "is_causal=null, which this model cannot do; it needs true"),
+    ("BertModel", said(is_causal=True), "is_causal=true, which this model cannot do; it needs false"),
+    ("GPT2LMHeadModel", said(num_attention_heads=2), "n_head=3 and num_attention_heads=2, which are two names of one setting"),
+    ("GPT2LMHeadModel", said(hidden_size=6), "n_embd=12 and hidden_size=6"),
+    ("GPT2LMHeadModel", said(num_hidden_layers=1), "n_layer=2 and num_hidden_layers=1"),
+    ("GPT2LMHeadModel", said(max_position_embeddings=None), "n_positions=40 and max_position_embeddings=null"),
+    ("DistilBertModel", said(num_attention_heads=4), "n_heads=3 and num_attention_heads=4"),
+    ("DistilBertModel", said(hidden_size=24), "dim=12 and hidden_size=24"),
+    ("DistilBertModel", said(num_hidden_layers=1), "n_layers=2 and num_hidden_layers=1"),
     ("GPT2LMHeadModel", instead("transformer.h.0.attn.c_attn.weight", lambda x: x.T), r"shape \[36, 12\]"),
 ]
 
@@ -175,22 +197,29 @@ def test_refused(kind: str, spoil: Callable[[Path], object], reason: str, tmp_pa
     with pytest.raises(ValueError, match=reason) as error:
         read_folder(folder)
     message = one_sentence(error.value, "local/model")
-    assert str(tmp_path) not in message
+    assert str(tmp_path) not in message and message.encode("utf-8")  # half a pair could not be shown
     nothing_else.setenv(FOLDERS, str(tmp_path / "model"))
     assert cards() == [] and len(problems()) == 1
 
 
 @pytest.mark.parametrize(("kind", "spoil", "reason"), [
     ("BertModel", instead(QUERY, lambda x: x.index_fill(0, torch.tensor([3]), float("nan"))), "not finite"),
-    ("BertModel", instead("embeddings.LayerNorm.bias", lambda x: x.double() * 1e300), "not finite"),
+    ("BertModel", instead("embeddings.LayerNorm.bias", lambda x: x / 0), "embeddings.LayerNorm.bias in .* holds .* not finite"),
+    ("BertModel", instead("embeddings.LayerNorm.bias", lambda x: x.double() * 1e300), "numbers that are too large for float32"),
     ("GPT2LMHeadModel", instead("lm_head.weight", lambda x: torch.ones(300, 12)), "lm_head.weight differs from the embedding"),
-], ids=["NaN", "infinity", "untied"])
+], ids=["NaN", "infinity", "too large", "untied"])
 def test_refused_when_loaded(kind: str, spoil: Callable[[Path], object], reason: str, tmp_path: Path) -> None:
     write(tmp_path / "model", kind)
     spoil(tmp_path / "model")
     with pytest.raises(ValueError, match=reason) as error:
         read_folder(tmp_path / "model").load()
     one_sentence(error.value, "local/model")
+
+
+def test_finite_numbers_whose_sum_is_not(tmp_path: Path) -> None:
+    write(tmp_path / "model", "BertModel")
+    instead("embeddings.LayerNorm.bias", lambda x: torch.full_like(x, 3e38))(tmp_path / "model")
+    assert read_folder(tmp_path / "model").load().get_parameter("encoder.norm_embed.bias").isfinite().all()
 
 
 def test_a_model_of_too_many_parameters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.weights.published import write
+from tests.weights.published import rewrite, write
 from tests.weights.test_folder import one_sentence
 from viz_core.weights import files
 from viz_core.weights.folder import read_folder
@@ -79,7 +79,15 @@ HOSTILE: list[tuple[Spoil, str]] = [
     (places(lambda found: {name: f"{i}.safetensors" for i, name in enumerate([*found, *map(str, range(60))])}),
      r"names \d+ files and the limit is 64"),
     (places(lambda found: found | {"x" * 900: min(found.values())}), "says that x{60} is in .* which lacks it"),
-    (places(lambda found: {name: file for name, file in found.items() if "query" not in name}), "query.weight is missing"),
+    (places(lambda found: {name: file for name, file in found.items() if "query" not in name}),
+     "query.weight is missing in model.safetensors.index.json"),
+    (places(lambda found: {name: file for name, file in found.items() if name != "encoder.layer.1.output.dense.weight"}),
+     "encoder.layer.1.output.dense.weight is missing in model.safetensors.index.json, and config.json asks for it"),
+    (places(lambda found: {name: file for name, file in found.items() if "word_embeddings" not in name}),
+     "embeddings.word_embeddings.weight is missing in model.safetensors.index.json"),
+    (places(lambda found: found | {"\ud800": min(found.values())}), r"says that \\ud800 is in .* which lacks it"),
+    (lambda folder: (first(folder).unlink(), first(folder).symlink_to("nowhere")),
+     r"model-00001-of-\d+.safetensors is a link to a file that is not there"),
     (text("[]"), "model.safetensors.index.json is not a JSON object"),
     (text("{"), "model.safetensors.index.json is not JSON"),
     (text(json.dumps({"weight_map": {"a": float("nan")}})), "is not JSON"),
@@ -102,6 +110,15 @@ def test_a_hostile_index(spoil: Spoil, reason: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=reason) as error:
         read_folder(folder)
     assert str(tmp_path) not in one_sentence(error.value, "local/model")
+
+
+def test_a_tensor_too_many_is_named_with_its_file(tmp_path: Path) -> None:
+    write(tmp_path / "model", "BertModel", shard="4KB")
+    rewrite(tmp_path / "model", num_hidden_layers=1)
+    with pytest.raises(ValueError, match="is no part of the model") as error:
+        read_folder(tmp_path / "model")
+    __, name, __, file, *__ = str(error.value).split()
+    assert index(tmp_path / "model")["weight_map"][name] == file
 
 
 def test_all_files_together_are_bounded(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from viz_core.weights.special_tokens import (
     MAX_REPLACEMENT,
     SpecialTokens,
     around,
+    looks_special,
     name_of,
     parsed_tokenizer,
     special_tokens,
@@ -106,6 +107,38 @@ def test_the_ends_that_other_files_name() -> None:
     assert (found(made).begin, found(made).end) == (None, None)
     told = found(made, {"bos_token": "<s>", "eos_token": {"content": "</s>"}})
     assert (told.begin, told.end) == (0, 2) and told.never_typed == {0, 1, 2}
+
+
+@pytest.mark.parametrize("added", [
+    [("[SEP]", 2)], [("new", 1)], [("new", 900)], [("b", 1), ("a", 1), ("cat", 7)], [("x", 5), ("x", 6), ("[SEP]", 5), ("y", 5)],
+    [("", 1), ("x", 0)],
+])
+@pytest.mark.parametrize("made", [
+    word_level("[UNK] [SEP]"), wordpiece(), unigram(), byte_level(),
+])
+def test_ids_of_added_tokens_are_those_of_the_library(made: Made, added: list[tuple[str, int]]) -> None:
+    """Whatever the file says."""
+    file = json.loads(made.tokenizer.to_str())
+    plain = dict(single_word=False, lstrip=False, rstrip=False, normalized=False, special=True)
+    file["added_tokens"] += [dict(id=id, content=content, **plain) for content, id in added]
+    told = {x["content"]: x["id"] for x in parsed_tokenizer(json.dumps(file))["added_tokens"] if x["content"]}
+    library = Tokenizer.from_str(json.dumps(file))
+    assert told and told == {content: library.token_to_id(content) for content in told}
+
+
+@pytest.mark.parametrize(("token", "special"), [
+    ("[SEP]", True), ("<s>", True), ("<|endoftext|>", True), ("<｜user｜>", True), (" <mask>", True), ("{{pad}}", True),
+    ("A", False), ("\n", False), (" ", False), ("", False), ("🐈", False), ("the", False), ("<", False), ("[]", False),
+    ("<3", False), ("[CLS", False),
+])
+def test_what_looks_special(token: str, special: bool) -> None:
+    assert looks_special(token) == special
+
+
+def test_the_unknown_token_of_a_unigram_without_a_type() -> None:
+    file = parsed(unigram("<s> </s> <unk>", unk_id=2).tokenizer)
+    del file["model"]["type"]
+    assert special_tokens(file).unknown == 2
 
 
 def test_names() -> None:

@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
-from tests.weights.published import TEXTS, byte_level, minilm_folder, transformers, wordpiece
+from tests.weights.published import TEXTS, byte_level, close, minilm_folder, transformers, wordpiece, write
 from tests.weights.tiny_checkpoints import Made, bpe, sentencepiece_bpe, unigram, with_more, word_level
 from tests.weights.tiny_checkpoints import byte_level as tiny_byte_level
 from tests.weights.tiny_checkpoints import wordpiece as tiny_wordpiece
+from viz_core.run import run
 from viz_core.text import NO_TOKEN, AnyTokenizer, words_of
 from viz_core.weights import subword
+from viz_core.weights.folder import read_folder
 from viz_core.weights.subword import Subword
 
 # Any code point, lone surrogates too, and often what a tokenizer treats as its own.
@@ -103,6 +106,68 @@ def test_a_special_among_the_words_is_refused_where_nothing_is_unknown() -> None
     assert tokenizer.read("cat dog") == (["cat", "dog"], [2, 0])  # its word for unknown ones
     with pytest.raises(ValueError, match=r"'\[SEP\]' is a special token of this checkpoint and cannot be typed"):
         tokenizer.read("cat [SEP]")
+
+
+def dna(*more: str, **named: Any) -> Subword:
+    """The letters A C G T as special tokens."""
+    made = word_level(" ".join(["[UNK]", "[PAD]", *"ACGT", *more]), words=(), pre=pre_tokenizers.WhitespaceSplit())
+    return Subword(made.tokenizer.to_str(), 6 + len(more), 1, named=[named])
+
+
+def test_ordinary_text_that_is_declared_special_is_text() -> None:
+    assert dna().read("ACGT") == (list("ACGT"), [2, 3, 4, 5])
+    assert dna().read("A [PAD] GT Q")[1] == [2, 0, 4, 5, 0] and dna().unknown("A Q") == [("Q", [])]
+    made = with_more(tiny_byte_level, *map(AddedToken, ("\n", " ", "🐈", "<|user|>"))).tokenizer
+    tokenizer = Subword(made.to_str(), 300, 0, ends=(0, 0))
+    assert tokenizer.read("the\n🐈 cat")[0] == ["the", "\n", "🐈", " ", "cat"]
+    assert "<|user|>" not in tokenizer.read("the <|user|> cat")[0]
+
+
+@pytest.mark.parametrize("role", ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"])
+def test_a_word_that_frames_or_fills_a_text_is_never_typed(role: str) -> None:
+    """Whatever it looks like, where it is declared as special and has such a role."""
+    assert dna("N").read("AN")[1] == [2, 6]
+    assert dna("N", **{role: "N"}).read("A N C")[1] == [2, 0, 3] == dna("N", **{role: {"content": "N"}}).read("A N C")[1]
+
+
+def test_a_special_word_that_ends_a_text_or_lies_beyond_the_vocabulary_is_never_typed() -> None:
+    made = with_more(tiny_byte_level, AddedToken("dog")).tokenizer
+    id = made.token_to_id("dog")
+    assert id in Subword(made.to_str(), id + 1, 0, ends=(0, 0)).read("the dog")[1]
+    assert id not in Subword(made.to_str(), id + 1, 0, ends=(0, id)).read("the dog")[1]
+    assert id not in Subword(made.to_str(), id, 0, ends=(0, 0)).read("the dog")[1]
+
+
+def test_words_of_a_template_can_be_typed() -> None:
+    tokenizer = Subword(tiny_wordpiece(template="[CLS] the a $A [SEP]").tokenizer.to_str(), 300, 0)
+    assert tokenizer.read("the cat a") == (["[CLS]", "the", "a", "the", "cat", "a", "[SEP]"], [2, 5, 10, 5, 6, 10, 3])
+    assert set(tokenizer.read("[SEP] [CLS]")[1][3:-1]).isdisjoint({2, 3})
+
+
+@pytest.mark.parametrize("ids", [[1, 1, 0, 50, 60, 2], [0, 50, 1, 60, 2], [1, 2]])
+def test_padding_before_or_within_an_id_list_of_a_roberta_is_refused(ids: list[int], tmp_path: Path) -> None:
+    """RoBERTa counts positions without it."""
+    write(tmp_path / "model", "RobertaModel")
+    card = read_folder(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"^'<pad>' \(id 1\) fills up short texts in this model, which gives it no position"):
+        run(card.config, source=[[0, 50, 60, 2], ids], weights=card, device="cpu")
+
+
+def test_padding_behind_an_id_list_of_a_roberta(tmp_path: Path) -> None:
+    theirs, ids = write(tmp_path / "model", "RobertaModel"), [0, 50, 60, 2, 1, 1]
+    card = read_folder(tmp_path / "model")
+    capture = run(card.config, source=[ids], weights=card, device="cpu")
+    expected = theirs(torch.tensor([ids]), attention_mask=torch.tensor([[1, 1, 1, 1, 0, 0]])).last_hidden_state
+    close(capture["encoder.layers.1.norm_ffn.out"][:, :4], expected[:, :4])
+
+
+def test_padding_that_is_typed_in_a_roberta_is_refused() -> None:
+    """It is not declared as special, so that it is a word like any other."""
+    made = word_level("<s> <pad> </s> <unk>", "<unk>", pre_tokenizers.WhitespaceSplit(), declared=False).tokenizer.to_str()
+    assert Subword(made, 300, 1).read("the <pad> cat")[1][1] == 1
+    assert Subword(made, 300, 1, skips_padding=True).read("the cat")[0] == ["the", "cat"]
+    with pytest.raises(ValueError, match=r"^'<pad>' \(id 1\) fills up short texts in this model"):
+        Subword(made, 300, 1, skips_padding=True).read("the <pad> cat")
 
 
 # --- unknown words, and the ends of a text ----------------------------------------------------------------------------
@@ -335,9 +400,6 @@ def test_a_text_that_the_library_cannot_read() -> None:
 
 
 def test_a_card_names_its_tokenizers_fault(tmp_path: Path) -> None:
-    from tests.weights.published import write
-    from viz_core.weights.folder import read_folder
-
     write(tmp_path / "model", "BertModel")
     (tmp_path / "model" / "tokenizer.json").write_bytes(b"\xff")
     with pytest.raises(ValueError, match=r"^local/model: tokenizer\.json is not text that can be read; fetch it again\.$"):

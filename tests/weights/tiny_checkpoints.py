@@ -281,6 +281,17 @@ def without(file: str) -> Change:
     return lambda folder: (folder / file).unlink()
 
 
+def tokenizer_file(change: Callable[[dict[str, Any]], object]) -> Change:
+    """Another tokenizer.json."""
+    def rewritten(folder: Path) -> None:
+        path = folder / "tokenizer.json"
+        contents = json.loads(path.read_text())
+        change(contents)
+        path.write_text(json.dumps(contents))
+
+    return rewritten
+
+
 def integers(folder: Path) -> None:
     write_tensors(folder, {name: x.to(torch.int8) for name, x in tensors(folder).items()})
 
@@ -403,6 +414,26 @@ def checkpoints() -> Iterator[Checkpoint]:
     yield Checkpoint("bert-tokens", "BertForTokenClassification", wordpiece, {"num_hidden_layers": 1, "hidden_act": "silu"})
     yield Checkpoint("gpt2-classes", "GPT2ForSequenceClassification", partial(byte_level, **END0), {"pad_token_id": 0})
     yield Checkpoint("gpt2-unscaled", GPT, partial(byte_level, **END0), {"scale_attn_weights": False, "n_inner": 7})
+    # Special tokens that are text, text in a template, and ids that are not those of the vocabulary
+    dna = partial(word_level, "[UNK] [PAD] A C G T", words=(), pre=pre_tokenizers.WhitespaceSplit())
+    for family, kind in (("bert", BERT), ("distilbert", DISTIL)):
+        yield Checkpoint(f"{family}-dna", kind, dna, sentences=("ACGT", "A C G T", "GATTACA Q", "CC"))
+    yield Checkpoint("roberta-dna", "RobertaModel", dna, sentences=("ACGT", "GATTACA Q"))
+    yield Checkpoint("gpt2-dna", GPT, partial(word_level, "<s> </s> [UNK] A C G T", words=(), bos_token_id=0, eos_token_id=1),
+                     sentences=("ACGT", "A C G T"))
+    yield Checkpoint("bert-special-words", BERT, partial(with_more, wordpiece, *map(AddedToken, ("cat", "\n", "🐈", "qqq"))),
+                     sentences=("the cat sat\non the mat", "🐈 cats qqq", "猫🐈\n\n!"))
+    yield Checkpoint("gpt2-special-words", GPT, partial(with_more, partial(byte_level, **END0),
+                                                        *map(AddedToken, ("cat", "\n", " ", "🐈", "é"))),
+                     sentences=("the cat sat\non the mat", "🐈 cats  é", "\n"))
+    yield Checkpoint("bert-words-in-the-template", BERT, partial(wordpiece, template="[CLS] the a $A ! [SEP]"))
+    yield Checkpoint("gpt2-words-in-the-template", GPT, partial(
+        word_level, "<unk> <s> </s>", "<unk>", template="<s> the $A", bos_token_id=1, eos_token_id=2))
+    yield Checkpoint("bert-stale-ids", BERT, wordpiece, change=tokenizer_file(
+        lambda file: [x.update(id=7 + i) for i, x in enumerate(file["added_tokens"])]))
+    yield Checkpoint("bert-stale-ids-behind", BERT, partial(with_more, wordpiece, AddedToken("<x>"), AddedToken("<y>")),
+                     change=tokenizer_file(lambda file: [x.update(id=5) for x in file["added_tokens"][-2:]]))
+    yield Checkpoint("bert-unigram-without-a-type", BERT, unigram, change=tokenizer_file(lambda file: file["model"].pop("type")))
     # Names of tensors, and several files
     for prefix in ("_orig_mod.", "module.", "module._orig_mod.", "_orig_mod.module."):
         yield Checkpoint(f"bert-{prefix}", BERT, wordpiece, change=prefixed(prefix))
@@ -430,6 +461,14 @@ def checkpoints() -> Iterator[Checkpoint]:
                      refused=r"tokenizer\.json has ids up to \d+, and the model has 40 words")
     yield Checkpoint("gpt2-by-layer", GPT, partial(byte_level, **END0), {"scale_attn_by_inverse_layer_idx": True},
                      refused="scale_attn_by_inverse_layer_idx=true")
+    yield Checkpoint("gpt2-both-ways", GPT, partial(byte_level, **END0), change=said(is_causal=False), refused="is_causal=false")
+    for family, kind in (("bert", BERT), ("distilbert", DISTIL), ("roberta", "RobertaModel")):
+        yield Checkpoint(f"{family}-one-way", kind, wordpiece, change=said(is_causal=True), refused="is_causal=true")
+    yield Checkpoint("gpt2-other-heads", GPT, partial(byte_level, **END0), change=said(num_attention_heads=4),
+                     refused="n_head=2 and num_attention_heads=4, which are two names of one setting")
+    yield Checkpoint("gpt2-same-heads", GPT, partial(byte_level, **END0), change=said(num_attention_heads=2))
+    yield Checkpoint("distilbert-other-heads", DISTIL, wordpiece, change=said(num_attention_heads=4),
+                     refused="n_heads=2 and num_attention_heads=4")
     yield Checkpoint("bert-slow", BERT, wordpiece, change=without("tokenizer.json"), refused="there is no tokenizer.json")
     yield Checkpoint("bert-whole-numbers", BERT, wordpiece, change=integers, refused="holds I8 numbers")
     yield Checkpoint("roberta-pad-read", "RobertaModel", partial(byte_level, ""),

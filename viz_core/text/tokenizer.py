@@ -59,6 +59,10 @@ class AnyTokenizer(Protocol):
         """The tokens as they are shown, and one id each; with [CLS] and [SEP] where the model expects them."""
         ...
 
+    def check_ids(self, ids: Sequence[int]) -> None:
+        """`ValueError`, one sentence, for an id list that the model cannot read as it stands."""
+        ...
+
     def decode(self, id: int) -> str:
         """The token with this id. `ValueError` for an id outside the vocabulary."""
         ...
@@ -196,6 +200,9 @@ class Tokenizer:
                 return name
         place = id - 3 - (id > self.pad_id)
         return _listed(self.kind)[place] if place < self.n_listed else f"⟨#{id}⟩"
+
+    def check_ids(self, ids: Sequence[int]) -> None:
+        """Any id list can be read."""
 
     def collisions(self, tokens: Iterable[str]) -> list[tuple[str, ...]]:
         """The groups of different tokens that share one id, in order of first appearance."""

@@ -203,6 +203,9 @@ class Vocabulary:
             return self.carried[number - 1]
         return SPECIALS[id] if id < len(SPECIALS) else self.words[id - len(SPECIALS)]
 
+    def check_ids(self, ids: Sequence[int]) -> None:
+        """Any id list can be read."""
+
     def collisions(self, tokens: Iterable[str]) -> list[tuple[str, ...]]:
         """The groups of different known tokens that share one id (The, the), in order of first appearance."""
         distinct = list(dict.fromkeys(tokens))

@@ -65,7 +65,7 @@ def _with_padding(layout: Layout, config: TransformerConfig, tokens: SpecialToke
 def _check_positions(layout: Layout, config: TransformerConfig, parsed: Settings, tokens: SpecialTokens) -> None:
     """RoBERTa gives no position to a token with the padding id of config.json, which our model cannot do."""
     id = config.pad_id(layout.side)
-    if any(row.skips for row in layout.embedding) and _is_read(id, parsed, tokens):
+    if layout.skips_padding and _is_read(id, parsed, tokens):
         raise ValueError(_("{config} says pad_token_id={id}, but the tokenizer reads it in texts; a {title} gives such a token no "
                            "position of its own, which this model cannot do",
                            config=CONFIG, id=_named(id, parsed), title=layout.title))

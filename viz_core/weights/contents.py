@@ -13,7 +13,7 @@ from typing import NamedTuple
 from viz_core.config import TransformerConfig
 from viz_core.language import translate as _
 from viz_core.limits import MAX_PARAMETERS
-from viz_core.weights.files import CONFIG, MAX_FOLDERS, File, json_object
+from viz_core.weights.files import CONFIG, INDEX, MAX_FOLDERS, File, json_object
 from viz_core.weights.layouts import LAYOUTS, Layout, Settings, TensorPart, as_written
 from viz_core.weights.shards import Shards, Stored, contents
 
@@ -43,7 +43,7 @@ def inspected(config_file: File, shards: Shards) -> Contents:
     """What the files hold. `ValueError`: one sentence, where they do not fit each other or are no model of ours."""
     settings = json_object(config_file.path)
     layout, config = interpret(settings)
-    parts, again, unused = _matched(layout, config, contents(shards), shards.names)
+    parts, again, unused = _matched(layout, config, contents(shards), shards)
     return Contents(layout, config, settings, MappingProxyType(parts), again, unused)
 
 
@@ -61,6 +61,11 @@ def interpret(settings: Settings) -> tuple[Layout, TransformerConfig]:
         if settings.get(switch, value) != value:
             raise ValueError(_("{config} says {switch}={setting}, which this model cannot do; it needs {value}", config=CONFIG,
                                switch=switch, setting=as_written(settings[switch]), value=as_written(value)))
+    for alias, own in layout.aliases.items():
+        if alias in settings and own in settings and as_written(settings[alias]) != as_written(settings[own]):
+            raise ValueError(_("{config} says {own}={value} and {alias}={other}, which are two names of one setting; keep the one "
+                               "that is right", config=CONFIG, own=own, value=as_written(settings[own]), alias=alias,
+                               other=as_written(settings[alias])))
     try:
         return layout, layout.config(settings)
     except ValueError as error:
@@ -68,21 +73,22 @@ def interpret(settings: Settings) -> tuple[Layout, TransformerConfig]:
 
 
 def _matched(
-    layout: Layout, config: TransformerConfig, stored: Mapping[str, Stored], files: Sequence[str]
+    layout: Layout, config: TransformerConfig, stored: Mapping[str, Stored], shards: Shards
 ) -> tuple[dict[str, TensorPart], TensorPart | None, str]:
     """The part of each parameter, by the name that it has in this very file; a second copy of a tied head; and the other tensors,
-    by first name. files: the names of the files."""
-    names = _unwrapped(stored)
+    by first name."""
+    names, files = _unwrapped(stored), shards.names
+    table = files[0] if shards.index is None else INDEX  # where every tensor's name stands
     anchor = f"{layout.embedding[0].theirs}.weight"
     prefix = layout.prefix if layout.prefix + anchor in names else ""
     if prefix + anchor not in names:
         first = min(stored, default="–")[:MAX_SHOWN]
         raise ValueError(_("{anchor} is missing in {tensors}, and {config} asks for it; the file has names such as {first}, so it "
-                           "may hold another model", anchor=anchor, tensors=files[0], config=CONFIG, first=first))
+                           "may hold another model", anchor=anchor, tensors=table, config=CONFIG, first=first))
     parts: dict[str, TensorPart] = {}
     total = 0
     for ours, part in layout.parts(config):
-        clean = _found(part.name, "" if ours.startswith("head.") else prefix, names, files[0])
+        clean = _found(part.name, "" if ours.startswith("head.") else prefix, names, table)
         parts[ours] = part = _checked(part, names[clean], stored, files)
         total += part.numbers
         if total > MAX_PARAMETERS:
@@ -93,12 +99,12 @@ def _matched(
         embedding = parts[next(iter(parts))]
         again = _checked(embedding, names[head], stored, files)
     used = {part.name for part in parts.values()} | {names.get(head, "")}
-    others = [clean.removeprefix(prefix) for clean, name in names.items() if name not in used]
-    others = [name for name in others if not re.fullmatch(layout.buffers, name)]
-    for name in others:
+    others = {clean.removeprefix(prefix): stored[name] for clean, name in names.items() if name not in used}
+    others = {name: tensor for name, tensor in others.items() if not re.fullmatch(layout.buffers, name)}
+    for name, tensor in others.items():
         if name.startswith(layout.body):
             raise ValueError(_("{name} in {tensors} is no part of the model that {config} describes; save the model again",
-                               name=name[:MAX_SHOWN], tensors=files[0], config=CONFIG))
+                               name=name[:MAX_SHOWN], tensors=files[tensor.file], config=CONFIG))
     return parts, again, ", ".join(sorted({name.split(".")[0][:40] for name in others})[:8])
 
 

@@ -63,7 +63,9 @@ def regular_file(folder: Path, name: str, root: Path) -> File:
         real = (folder / name).resolve(strict=True)
         inside = real.is_relative_to(root.resolve(strict=True))
         found = File.seen(real)
-    except (OSError, RuntimeError):  # RuntimeError: links in a circle
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        if (folder / name).is_symlink() and not isinstance(error, PermissionError):
+            raise ValueError(_("{name} is a link to a file that is not there; put the file itself there", name=name)) from None
         raise ValueError(lacking(name, listing(folder))) from None
     if not inside:
         raise ValueError(_("{name} is a link out of the folder; put the file itself there", name=name))
@@ -129,7 +131,7 @@ def lacking(file: str, there: Sequence[str]) -> str:
     if file == TOKENIZER and (words := _first(there, WORDS)):
         return _("there is {words} but no {tokenizer}; open the tokenizer with AutoTokenizer and save it again with "
                  "save_pretrained", words=words, tokenizer=TOKENIZER)
-    if file not in FILES:
+    if file not in (*FILES, *NAMED):
         return _("there is no {file}, which {index} names; fetch it too", file=file, index=INDEX)
     return _("there is no {file}; a model here is {files} and {files_2}", file=file, files=", ".join(FILES[:2]), files_2=FILES[2])
 
@@ -139,8 +141,14 @@ def _first(there: Sequence[str], patterns: Sequence[str]) -> str:
     return next((name[:60] for name in there if any(Path(name).match(pattern) for pattern in patterns)), "")
 
 
+def without_surrogates(text: str) -> str:
+    r"""Half of a pair as it is escaped in JSON, \ud800: it is in no UTF-8, so that it could not be shown."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def sentence(name: str, error: ValueError) -> str:
     """One bounded sentence, also where a file's own words are quoted."""
     reason = str(error).removeprefix(f"{name}: ").rstrip(".")
     reason = reason if len(reason) <= MAX_REASON else reason[: MAX_REASON - 1] + "…"
+    reason = without_surrogates(reason)
     return " ".join(f"{name}: {reason}.".split())

@@ -81,7 +81,7 @@ def read_folder(
     return Card(
         name=name, title=title or _("{name}: {title}, {layers} layers",
                                     name=folder.resolve().name, title=layout.title, layers=facts["layers"]), config=config,
-        tokenizers=partial(_named, name, partial(_tokenizers, tokenizer_file, config, agreed.ends)),
+        tokenizers=partial(_named, name, partial(_tokenizers, tokenizer_file, config, agreed.ends, named, layout.skips_padding)),
         load=partial(_named, name, partial(_load, shards, found, config, sha256)),
         about=MappingProxyType(facts), examples=tuple(examples),
     )
@@ -113,10 +113,10 @@ def _load(shards: Shards, found: Contents, config: TransformerConfig, sha256: st
         opened = [_opened(stack, *shard) for shard in zip(shards.files, shards.names, strict=True)]
         for ours, parameter in model.named_parameters():
             part = found.parts[ours]
-            parameter.copy_(_read(opened[part.file], part, shards.names[part.file]))
-            if not parameter.sum().isfinite():
-                raise ValueError(_("{name} in {tensors} holds numbers that are not finite; fetch it again",
-                                   name=part.name, tensors=shards.names[part.file]))
+            x = _read(opened[part.file], part, shards.names[part.file])
+            parameter.copy_(x)
+            if not parameter.sum().isfinite():  # a sum is quick, and may be infinite where no number is
+                _check_finite(parameter, x, part.name, shards.names[part.file])
         if (again := found.again) is not None:
             _check_tie(model, _read(opened[again.file], again, shards.names[again.file]), again.name)
     return model
@@ -147,6 +147,15 @@ def _read(tensors: Any, part: TensorPart, file: str) -> "Tensor":
     return x if part.third is None else x.chunk(3)[part.third]
 
 
+def _check_finite(parameter: "Tensor", stored: "Tensor", name: str, file: str) -> None:
+    """stored: the parameter in the file's own type, which may hold larger numbers than float32."""
+    if not stored.isfinite().all():
+        raise ValueError(_("{name} in {tensors} holds numbers that are not finite; fetch it again", name=name, tensors=file))
+    if not parameter.isfinite().all():
+        raise ValueError(_("{name} in {tensors} holds numbers that are too large for float32, in which this model computes; choose "
+                           "another model", name=name, tensors=file))
+
+
 def _check_tie(model: "Transformer", copy: "Tensor", name: str) -> None:
     """A file may hold a tied head a second time, but then it is the embedding."""
     if not model.get_parameter("head.weight").equal(copy.float()):
@@ -162,12 +171,15 @@ def _digest(file: File) -> str:
 
 
 @lru_cache(maxsize=8)
-def _tokenizers(file: File, config: TransformerConfig, ends: Ends | None) -> "Mapping[str, AnyTokenizer]":
+def _tokenizers(
+    file: File, config: TransformerConfig, ends: Ends | None, named: tuple[File, ...], skips_padding: bool
+) -> "Mapping[str, AnyTokenizer]":
     """The tokenizer of the one side that the model reads; the same object as long as the file stays as it is."""
     from viz_core.weights.subword import Subword
 
     text, side = _text(file), config.input_side
-    return MappingProxyType({side: Subword(text, config.vocab_size(side), config.pad_id(side), ends)})
+    names = [json_object(other.still()) for other in named]
+    return MappingProxyType({side: Subword(text, config.vocab_size(side), config.pad_id(side), ends, names, skips_padding)})
 
 
 def _text(file: File) -> str:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeGuard
 from viz_core.activations import ACTIVATIONS
 from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.language import translate as _
+from viz_core.weights.files import without_surrogates
 
 Settings = Mapping[str, Any]  # the contents of config.json
 Ends = tuple[int | None, int | None]  # the ids that open and close a text; None where the model has none
@@ -65,6 +66,7 @@ class Layout:
     side: Side  # the one text that it reads: "source" of an encoder, "target" of a decoder
     config: Callable[[Settings], TransformerConfig]
     plain: Settings  # settings that our model lacks, with the value at which they have no effect
+    aliases: Mapping[str, str]  # other names of sizes, which `transformers` lets win, and the names that are read here
     prefix: str  # before the names of the body where the file also holds a head
     body: tuple[str, ...]  # prefixes of the names of the body
     buffers: str  # pattern of tensors of the body that are no parameters
@@ -74,6 +76,11 @@ class Layout:
     head: TensorRow | None = None  # outside the body; used where it is not tied to the embedding
     ends: Callable[[Settings], Ends | None] = lambda raw: None  # ids of <bos> and <eos>; None: the tokenizer adds them
     facts: Callable[[Settings], Mapping[str, str]] = lambda raw: {}  # what the card says of this file besides its sizes
+
+    @property
+    def skips_padding(self) -> bool:
+        """Whether a token with the padding id has no position of its own: positions count the other tokens."""
+        return any(row.skips for row in self.embedding)
 
     def parts(self, config: TransformerConfig) -> Iterator[tuple[str, TensorPart]]:
         """Each of our parameters by its torch name, and its part in their file (body names without the prefix)."""
@@ -112,6 +119,7 @@ def as_written(value: Any) -> str:
         text = json.dumps(value, ensure_ascii=False)
     except RecursionError:  # a list in a list in a list …
         text = MAX_SHOWN * "["
+    text = without_surrogates(text)
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
 
 
@@ -239,7 +247,8 @@ def roberta_facts(raw: Settings) -> Mapping[str, str]:
 
 BERT = Layout(
     title=_("BERT encoder"), side="source", config=bert,
-    plain={"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False},
+    plain={"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False, "is_causal": False},
+    aliases={},
     prefix="bert.", body=("embeddings.", "encoder."), buffers=r"embeddings\.(position_ids|token_type_ids)",
     embedding=(
         TensorRow("tok_embedding", "embeddings.word_embeddings", "W D", bias=False),
@@ -260,7 +269,8 @@ BERT = Layout(
 )
 
 DISTILBERT = Layout(
-    title=_("DistilBERT encoder"), side="source", config=distilbert, plain={},
+    title=_("DistilBERT encoder"), side="source", config=distilbert, plain={"is_causal": False},
+    aliases={"hidden_size": "dim", "num_attention_heads": "n_heads", "num_hidden_layers": "n_layers"},
     prefix="distilbert.", body=("embeddings.", "transformer."), buffers=r"embeddings\.position_ids",
     embedding=(
         TensorRow("tok_embedding", "embeddings.word_embeddings", "W D", bias=False),
@@ -319,7 +329,9 @@ def gpt2_ends(raw: Settings) -> Ends:
 
 GPT2 = Layout(
     title=_("GPT-2 decoder"), side="target", config=gpt2,
-    plain={"add_cross_attention": False, "scale_attn_by_inverse_layer_idx": False},
+    plain={"add_cross_attention": False, "scale_attn_by_inverse_layer_idx": False, "is_causal": True},
+    aliases={"hidden_size": "n_embd", "max_position_embeddings": "n_positions", "num_attention_heads": "n_head",
+             "num_hidden_layers": "n_layer"},
     prefix="transformer.", body=("wte.", "wpe.", "h.", "ln_f."), buffers=r"h\.\d+\.attn\.(bias|masked_bias)",
     embedding=(TensorRow("tok_embedding", "wte", "W D", bias=False), TensorRow("pos_embedding", "wpe", "P D", bias=False)),
     layer=(

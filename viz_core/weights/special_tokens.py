@@ -7,7 +7,7 @@ numbers are read here: a text is read by `Subword`.
 import base64
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from viz_core.language import translate as _
@@ -34,6 +34,9 @@ PUBLISHED = frozenset({
 })
 T = TypeVar("T")
 
+# What a tokenizer calls the tokens that frame a text, fill it or stand for a part of it.
+ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+_BRACKETED = re.compile(r"<.+>|\[.+\]|\{.+\}|\|.+\|", re.DOTALL)
 _PAD = re.compile(r"[<\[|{(]{1,2}pad(?:ding)?[>\]|})]{1,2}", re.IGNORECASE)
 
 
@@ -42,7 +45,7 @@ class SpecialTokens(NamedTuple):
 
     front, back: the ids that it adds itself before and behind every text. unknown: the id of what it cannot write. padding, begin,
     end: the ids of its padding token and of what it calls bos_token and eos_token. never_typed: the ids that no typed text has,
-    since the tokenizer keeps them for itself.
+    since the tokenizer keeps them for itself. Other words that are declared as special ("\\n", the letters of DNA) are text.
     """
 
     front: tuple[int, ...]
@@ -73,7 +76,33 @@ def parsed_tokenizer(text: str) -> dict[str, Any]:
             if not isinstance(kind, str) or not (kind in PARTS or _is_safe(kind, part)):
                 raise ValueError(_("tokenizer.json has a {step} {kind!r}, which is not supported; use BERT's or GPT-2's",
                                    step=step, kind=str(kind)[:40]))
-    return parsed
+    return parsed | {"added_tokens": _numbered(parsed.get("added_tokens"), parsed["model"].get("vocab"))}
+
+
+def _numbered(added: Any, vocabulary: Any) -> Any:
+    """Added tokens with the ids that the library gives them, whatever the file says: that of the vocabulary, or the next one."""
+    if not isinstance(added, list) or not isinstance(vocabulary, dict | list):
+        return added
+    contents = [x["content"] for x in _objects(added) if isinstance(x.get("content"), str) and x["content"]]
+    known, free = _ids_of(frozenset(contents), vocabulary), len(vocabulary)
+    ids: dict[str, int] = {}
+    for content in dict.fromkeys(contents):
+        ids[content] = known.get(content, free)
+        free = max(free, ids[content] + 1)
+    return [x | {"id": ids[x["content"]]} if _is_one_of(ids, x) else x for x in added]
+
+
+def _is_one_of(contents: Collection[str], token: Any) -> bool:
+    """Whether this is an added token with one of these texts."""
+    return isinstance(token, dict) and isinstance(token.get("content"), str) and token["content"] in contents
+
+
+def _ids_of(contents: Collection[str], vocabulary: Any) -> dict[str, int]:
+    """Those of the tokens that the vocabulary has, with their ids."""
+    if isinstance(vocabulary, dict):
+        return {content: vocabulary[content] for content in contents if _is_id(vocabulary.get(content))}
+    pieces = ((piece[0], i) for i, piece in enumerate(vocabulary) if isinstance(piece, list) and piece)
+    return {content: i for content, i in pieces if isinstance(content, str) and content in contents}
 
 
 def parts_of(step: Any) -> Iterator[dict[str, Any]]:
@@ -118,10 +147,9 @@ def special_tokens(parsed: Mapping[str, Any], *named: Mapping[str, Any]) -> Spec
 
     The padding token is what they call pad_token, what tokenizer.json pads with, or else a special token named [PAD], <pad> or so.
     """
-    declared = [(x["id"], x["content"], x.get("special") is True) for x in _objects(parsed.get("added_tokens"))
-                if _is_id(x.get("id")) and isinstance(x.get("content"), str)]
-    added = {content: id for id, content, __ in declared}
-    special = {content: id for id, content, is_special in declared if is_special}
+    added = {x["content"]: x["id"] for x in _objects(parsed.get("added_tokens"))
+             if _is_id(x.get("id")) and isinstance(x.get("content"), str)}
+    special = declared_special(parsed)
 
     def first(token: str, *others: Any) -> int | None:
         contents = [*(_content(x.get(token)) for x in named), *others]
@@ -131,8 +159,30 @@ def special_tokens(parsed: Mapping[str, Any], *named: Mapping[str, Any]) -> Spec
     filled = parsed.get("padding")
     padding = first("pad_token", filled.get("pad_token") if isinstance(filled, dict) else None, *filter(names_padding, special))
     front, back = around(parsed.get("post_processor"))
-    return SpecialTokens(front, back, _unknown(added, parsed["model"]), padding, first("bos_token"), first("eos_token"),
-                         frozenset({*special.values(), *front, *back}))
+    unknown = _unknown(added, parsed["model"])
+    roles = {content for x in named for role in ROLES if isinstance(content := _content(x.get(role)), str)}
+    kept = {id for content, id in special.items()
+            if content in roles or id in (unknown, padding, *front, *back) or looks_special(content)}
+    kept |= {id for id in (*front, *back) if looks_special(name_of(id, parsed) or "")}
+    return SpecialTokens(front, back, unknown, padding, first("bos_token"), first("eos_token"), frozenset(kept))
+
+
+def declared_special(parsed: Mapping[str, Any]) -> dict[str, int]:
+    """The tokens that tokenizer.json declares as special, with their ids."""
+    return {x["content"]: x["id"] for x in _objects(parsed.get("added_tokens"))
+            if _is_id(x.get("id")) and isinstance(x.get("content"), str) and x.get("special") is True}
+
+
+def looks_special(token: str) -> bool:
+    """Whether a token is written as special ones are, so that nobody types it as a word: [SEP], <s>, <|endoftext|>."""
+    return bool(_BRACKETED.fullmatch(token.strip())) or names_padding(token)
+
+
+def with_text(parsed: Mapping[str, Any], never_typed: Collection[int]) -> dict[str, Any]:
+    """A tokenizer.json whose special tokens are read in a text, as `transformers` reads them, except those that are never typed."""
+    ordinary = {content for content, id in declared_special(parsed).items() if id not in never_typed}
+    added = [x | {"special": False} if _is_one_of(ordinary, x) else x for x in parsed.get("added_tokens") or ()]
+    return {**parsed, "added_tokens": added}
 
 
 def around(post_processor: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -183,8 +233,8 @@ def name_of(id: int, parsed: Mapping[str, Any]) -> str | None:
 
 
 def _unknown(added: Mapping[str, int], model: Mapping[str, Any]) -> int | None:
-    """Unigram names the unknown token by its id, the others by its text."""
-    if model.get("type") == "Unigram":
+    """Unigram, whose vocabulary is a list, names the unknown token by its id, the others by its text."""
+    if isinstance(model.get("vocab"), list):
         return model["unk_id"] if _is_id(model.get("unk_id")) else None
     return _id_of(model["unk_token"], added, model) if isinstance(model.get("unk_token"), str) else None
 

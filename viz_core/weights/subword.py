@@ -4,6 +4,7 @@ Typed text stays text: "[SEP]" or "<|endoftext|>" in a sentence is split like an
 special token with that name.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
@@ -13,7 +14,7 @@ from tokenizers import Encoding, Tokenizer, models
 
 from viz_core.language import translate as _
 from viz_core.text.tokenizer import NO_TOKEN
-from viz_core.weights.special_tokens import guarded, parsed_tokenizer, parts_of, special_tokens
+from viz_core.weights.special_tokens import declared_special, guarded, parsed_tokenizer, parts_of, special_tokens, with_text
 
 _SURROGATE = regex.compile(r"[\uD800-\uDFFF]")  # half of a pair, which no text in UTF-8 has
 _ESCAPED = regex.compile(r"[\uDC80-\uDCFF]+")  # Python's code for bytes that are not a whole character
@@ -25,22 +26,29 @@ class Subword:
 
     Tokens are shown as the vocabulary has them ("##ing"), bytes as the text they are (" cat", not "Ġcat"), a part of a
     character as its bytes ("⟨E7 8C⟩"), and an unknown word as typed. ends: the ids of <bos> and <eos>, None for one that the
-    model lacks; what the tokenizer adds itself is used instead. `ValueError` with one sentence if tokenizer.json cannot be
-    read or does not fit.
+    model lacks; what the tokenizer adds itself is used instead. named: tokenizer_config.json and special_tokens_map.json, as far
+    as there are. skips_padding: whether the model gives a token with the padding id no position, as RoBERTa does. `ValueError`
+    with one sentence if tokenizer.json cannot be read or does not fit.
     """
 
-    def __init__(self, text: str, vocab_size: int, pad_id: int, ends: tuple[int | None, int | None] | None = None) -> None:
-        self.vocab_size, self.pad_id = vocab_size, pad_id
+    def __init__(
+        self, text: str, vocab_size: int, pad_id: int, ends: tuple[int | None, int | None] | None = None,
+        named: Sequence[Mapping[str, Any]] = (), skips_padding: bool = False,
+    ) -> None:
+        self.vocab_size, self.pad_id, self._skips_padding = vocab_size, pad_id, skips_padding
         parsed = parsed_tokenizer(text)
+        tokens, special = special_tokens(parsed, *named), declared_special(parsed).values()
+        never_typed = tokens.never_typed | {id for id in special if id in (ends or ()) or id >= vocab_size}
+        if not never_typed.issuperset(special):
+            text = json.dumps(with_text(parsed, never_typed))
         self._tokenizer = guarded(lambda: Tokenizer.from_str(text), _("tokenizer.json cannot be used"))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._tokenizer.encode_special_tokens = True  # typed text is text
         if isinstance(self._tokenizer.model, models.BPE):
             self._tokenizer.model.dropout = None  # a training's noise: the same text has the same tokens
-        tokens = special_tokens(parsed)
         added = (*tokens.front, *tokens.back)  # BERT's [CLS] and [SEP]
-        self._check_ids(tokens.never_typed.difference(added))
+        self._check_ids(never_typed.difference(added))
         if ends is None:
             ends = (added[0], added[-1]) if added else (pad_id, pad_id)
         before, behind = (() if added or id is None else (id,) for added, id in zip((tokens.front, tokens.back), ends, strict=True))
@@ -58,8 +66,8 @@ class Subword:
                                for part in parts_of(parsed.get(step)))
         self._unknown = tokens.unknown
         self.unk_id = NO_TOKEN if tokens.unknown is None else tokens.unknown
-        self._never_typed = tokens.never_typed | {tokens.unknown}
-        specials = tokens.never_typed | {pad_id, self.bos_id, self.eos_id, self.unk_id}
+        self._never_typed = never_typed | {tokens.unknown}
+        specials = never_typed | {pad_id, self.bos_id, self.eos_id, self.unk_id}
         self._specials = frozenset(id for id in specials if 0 <= id < vocab_size)
 
     def _check_ids(self, unused: frozenset[int]) -> None:
@@ -76,7 +84,21 @@ class Subword:
         for token, id, __ in self._pieces(sentence):
             tokens.append(token)
             ids.append(id)
+        if self._skips_padding and self.pad_id in ids:
+            raise ValueError(self._misplaced())
         return tokens, ids
+
+    def check_ids(self, ids: Sequence[int]) -> None:
+        """`ValueError`, one sentence, where padding stands before other ids and the model gives it no position.
+
+        The later tokens would have other positions than in the published model.
+        """
+        if self._skips_padding and any(a == self.pad_id != b for a, b in pairwise(ids)):
+            raise ValueError(self._misplaced())
+
+    def _misplaced(self) -> str:
+        return _("{token!r} (id {id}) fills up short texts in this model, which gives it no position of its own, so it may stand "
+                 "only behind a text; leave it out", token=self.decode(self.pad_id), id=self.pad_id)
 
     def decode(self, id: int) -> str:
         """The token with this id as it is shown, or "⟨#123⟩" for an embedding row without a token."""
@@ -192,7 +214,7 @@ class Subword:
         for token, id, added, (start, end) in zip(found.tokens, found.ids, found.special_tokens_mask, found.offsets, strict=True):
             typed = sentence[start:end]
             if added:
-                yield token, id, False
+                yield self._shown(token, id), id, False
             elif id not in self._never_typed:
                 yield self._shown(token, id), id, True
             elif id == self._unknown and (typed != self._tokenizer.id_to_token(id)
