@@ -123,6 +123,13 @@ def test_ordinary_text_that_is_declared_special_is_text() -> None:
     assert "<|user|>" not in tokenizer.read("the <|user|> cat")[0]
 
 
+@pytest.mark.parametrize("special", [True, False])
+def test_a_word_that_was_added_is_shown_as_it_is_written(special: bool) -> None:
+    """It is text, not GPT-2's letters for bytes, in which é alone stands for the byte E9."""
+    made = with_more(tiny_byte_level, AddedToken("éé"), AddedToken("Ġx"), special=special).tokenizer
+    assert Subword(made.to_str(), 300, 0, ends=(0, 0)).read("the éé Ġx cat")[0] == ["the", " ", "éé", " ", "Ġx", " cat"]
+
+
 @pytest.mark.parametrize("role", ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"])
 def test_a_word_that_frames_or_fills_a_text_is_never_typed(role: str) -> None:
     """Whatever it looks like, where it is declared as special and has such a role."""

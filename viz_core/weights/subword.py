@@ -67,6 +67,8 @@ class Subword:
         self._unknown = tokens.unknown
         self.unk_id = NO_TOKEN if tokens.unknown is None else tokens.unknown
         self._never_typed = never_typed | {tokens.unknown}
+        in_model = self._tokenizer.model.id_to_token
+        self._added = frozenset(id for id in self._tokenizer.get_added_tokens_decoder() if in_model(id) is None)
         specials = never_typed | {pad_id, self.bos_id, self.eos_id, self.unk_id}
         self._specials = frozenset(id for id in specials if 0 <= id < vocab_size)
 
@@ -227,7 +229,8 @@ class Subword:
                                    token=token[:40]))
 
     def _shown(self, token: str, id: int) -> str:
-        return token if not self._byte_level or id in self._never_typed else _text(token)
+        """A token as it is shown. One that was added behind the vocabulary is written as text, not with a letter for each byte."""
+        return token if not self._byte_level or id in self._never_typed or id in self._added else _text(token)
 
 
 def _space(part: Mapping[str, Any]) -> str:
