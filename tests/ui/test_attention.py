@@ -505,7 +505,7 @@ def test_special_tokens_are_left_out_of_the_pictures_alone(open_at: Open, more: 
         share = own[0, 1:-1, 1:-1].sum(axis=-1)
         np.testing.assert_allclose(drawn_, own[0, 1:-1, 1:-1] / share[:, None], rtol=1e-5)
         np.testing.assert_allclose(matrix["share"], share, rtol=1e-5)
-        assert numbers_ == matrix["places"] == [list(range(1, len(tokens) + 1))] * 2  # as the arithmetic below counts
+        assert numbers_ == matrix["places"] == [list(range(1, len(tokens) + 1))] * 2  # as the run counts them
         assert next(h for h in canvas_headers(at) if "panels" in h)["pick"] == [0, 0, 1]  # of what is shown
     # the arithmetic below, and the strongest head for the pair, are the run's own
     assert f"The model recorded {rounded(float(own[0, 1, 2]))}" in words(at)
