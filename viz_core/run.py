@@ -41,13 +41,13 @@ class Batch:
     carried: list[tuple[str, ...]] = field(default_factory=list)
     is_token: dict[str, np.ndarray] = field(default_factory=dict)
 
-    def tokens_known(self, config: TransformerConfig) -> dict[str, np.ndarray]:
+    def token_mask(self, config: TransformerConfig) -> dict[str, np.ndarray]:
         """`is_token` of every side, bool [B, T] each."""
         return {side: config.find_tokens(side, ids) for side, ids in self.ids.items()} | self.is_token
 
     def length(self, config: TransformerConfig, side: str, item: int) -> int:
         """How many ids of one sentence of a side there are up to its last token, without the padding behind it."""
-        return 1 + int(np.max(np.nonzero(self.tokens_known(config)[side][item])[0], initial=-1))
+        return 1 + int(np.max(np.nonzero(self.token_mask(config)[side][item])[0], initial=-1))
 
 
 def build(config: TransformerConfig, seed: int = 0, device: str = "cpu") -> Transformer:
@@ -109,7 +109,7 @@ def trace(
     keep_freed_pages()
     device = next(model.parameters()).device
     ids = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}  # a copy: the capture is frozen
-    is_token = batch.tokens_known(model.config)
+    is_token = batch.token_mask(model.config)
     tracer = Tracer(keep=keep, edit=tap, grads=grads)
     start = time.perf_counter()
     with torch.enable_grad() if grads else torch.inference_mode():
@@ -293,7 +293,7 @@ def switched(model: Transformer, config: TransformerConfig, added: Mapping[str, 
 
 
 def _has_answers(config: TransformerConfig, batch: Batch) -> bool:
-    return "labels" in batch.ids and bool(batch.tokens_known(config)["labels"].any())
+    return "labels" in batch.ids and bool(batch.token_mask(config)["labels"].any())
 
 
 def _placed(config: TransformerConfig, seed: int, weights: Transformer | None, device: str) -> Transformer:

@@ -54,7 +54,7 @@ def with_first_half(config: TransformerConfig, batch: Batch, item: int) -> Batch
         whole = row[:n]
         first = np.arange(n) < half  # [n]
         ids[side] = np.stack([whole, np.where(first, whole, pad)])  # [2, n]
-        known = batch.tokens_known(config)[side][item, :n]  # [n]
+        known = batch.token_mask(config)[side][item, :n]  # [n]
         is_token[side] = np.stack([known, known & first])  # [2, n]
         named = list(batch.tokens[side][item][:n])
         tokens[side] = [named, named[:half] + ["<pad>"] * (n - half)]

@@ -115,7 +115,7 @@ def hidden(model: Transformer, batch: Batch) -> np.ndarray:
     """What leaves the last stack, [B, T, D] float32."""
     device = next(model.parameters()).device
     given = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}
-    known = {side: torch.tensor(x, device=device) for side, x in batch.tokens_known(model.config).items()}
+    known = {side: torch.tensor(x, device=device) for side, x in batch.token_mask(model.config).items()}
     with torch.inference_mode():
         outputs: np.ndarray = model(given.get("source"), given.get("target"), is_token=known).hidden.cpu().numpy()
     return outputs
@@ -364,7 +364,7 @@ def unsqueezed(model: Transformer, batch: Batch, item: int, length: int | None =
     path = f"{STACKS[side]}.layers.0.self_attn"
     widths: dict[str, int | None] = {name: length if name == side else None for name in model.config.sides}
     ids, known = ({name: x[name][:, :width] for name, width in widths.items()}
-                  for x in (batch.ids, batch.tokens_known(model.config)))
+                  for x in (batch.ids, batch.token_mask(model.config)))
     cut = Batch(ids, batch.tokens, batch.carried, known)
     a = _inputs(model, cut, model.config, path, seed)
     n = a.scores.shape[-1]

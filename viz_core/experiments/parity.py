@@ -136,7 +136,7 @@ class _Comparison:
         self.model, self.capture, self.config = model, capture, capture.config
         self.device, self.checks = next(model.parameters()).device, list[Check]()
         self.ids = {side: torch.tensor(batch.ids[side], device=self.device) for side in self.config.sides}  # [B, T] each
-        known = batch.tokens_known(self.config)
+        known = batch.token_mask(self.config)
         self.words: dict[Side, np.ndarray] = {side: known[side] for side in self.config.sides}  # [B, T] each
 
     def tensor(self, name: str) -> Tensor:

@@ -187,7 +187,7 @@ def gradients(
     """∂L/∂W of some parameters, and the loss L: the mean over all answers of the batches. edit: an editing tap."""
     keep_freed_pages()
     device = next(model.parameters()).device
-    known = [batch.tokens_known(model.config) for batch in batches]
+    known = [batch.token_mask(model.config) for batch in batches]
     answers = [int(each["labels"].sum()) for each in known]
     if not all(answers):
         raise Problem("The text has no next token to predict; type a sentence of at least two words.", "no_next_token")
@@ -217,7 +217,7 @@ def with_random_batches(batch: Batch, config: TransformerConfig, n: int, seed: i
     """The batch, and n − 1 of the same shape and padding whose words are drawn evenly from the vocabulary."""
     (side,) = config.sides
     pad, size = config.pad_id(side), config.vocab_size(side)
-    made, known = [batch], batch.tokens_known(config)
+    made, known = [batch], batch.token_mask(config)
     for i in range(1, n):
         g = generator(seed, f"random batch {i}")
         ids = {}

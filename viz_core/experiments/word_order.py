@@ -48,7 +48,7 @@ def as_words(tokens: Sequence[str], ids: Sequence[int]) -> Words:
 def words_of(config: TransformerConfig, batch: Batch, item: int = 0) -> Words:
     """A sentence of the side that the model's first stack reads."""
     side = config.input_side
-    known = batch.tokens_known(config)[side][item]
+    known = batch.token_mask(config)[side][item]
     triples = zip(batch.tokens[side][item], batch.ids[side][item].tolist(), known, strict=True)
     pairs = [(t, i) for t, i, is_token in triples if is_token][side == "target" :]
     return as_words([t for t, __ in pairs], [i for __, i in pairs])
