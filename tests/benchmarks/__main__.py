@@ -18,6 +18,7 @@ from tests.benchmarks import (
     attention,
     beside_training,
     cause,
+    change,
     cold,
     crowd,
     forward,
@@ -43,7 +44,8 @@ from tests.browser.conftest import find_browser
 
 BENCHMARKS = {"recording": recording, "forward": forward, "writing": writing, "stepping": stepping, "ledger": ledger,
               "writing_page": writing_page, "positions": positions, "attention": attention, "norms": norms, "weights": weights,
-              "start": start, "cold": cold, "training": training, "beside_training": beside_training, "crowd": crowd,
+              "start": start, "cold": cold, "training": training, "beside_training": beside_training, "change": change,
+              "crowd": crowd,
               "reconnect": reconnect, "keyboard": keyboard, "memory": memory, "patching": patching,
               "cause": cause, "offline": offline}
 IN_BROWSER = ("stepping", "ledger", "writing_page", "positions", "attention", "norms", "start", "reconnect", "keyboard",
