@@ -27,7 +27,7 @@ class Problem(ValueError):
 
 
 class SettingError(Problem):
-    """An error in a config field: its value is not allowed, or does not fit the other fields. values: "field", "value", and more."""
+    """An error in a config field whose value is not allowed or does not fit other fields. values: "field", "value", and more."""
 
     @property
     def field(self) -> str:
