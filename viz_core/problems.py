@@ -1,7 +1,7 @@
 """Errors in what a user set or typed, raised by all layers below the pages.
 
 In a notebook they are `ValueError`s with an English message. A page reads the code and the values instead, and writes its own
-message from them (`viz_core.ui.shell.setup.problem_sentences`).
+message from them (`viz_core.ui.shell.setup.error_messages`).
 """
 
 from functools import partial
