@@ -162,7 +162,7 @@ def chain(shown: Chain) -> pd.DataFrame:
 
 
 def contributions(keys: Sequence[str], weights: np.ndarray, lengths: np.ndarray) -> pd.DataFrame:
-    """Return one row per key of a query: its weight and the length of its contribution to the output. Includes keys without a bar."""
+    """Return one row per key of a query, also for keys without a bar: its weight and the length of its contribution."""
     key = np.arange(len(keys))
     return pd.DataFrame({"key": key, "key_token": labels(keys, key), "weight": weights, "length": lengths})
 

@@ -93,7 +93,7 @@ def _parameter(p: Parameter) -> str:
 
 
 def heads(capture: Capture, kind: AttentionKind | None = None, item: int = 0) -> pd.DataFrame:
-    """Return the profile of every head for one sentence, of one kind of attention or all. Entropies in nats, distances in tokens."""
+    """Return the profile of each head for one sentence, of one kind of attention or all; entropies in nats, distances in tokens."""
     found = [profile for k in (kinds(capture.config) if kind is None else (kind,)) for profile in profiles(capture, k, item)]
     return pd.DataFrame(found, columns=list(AttentionProfile._fields))
 
@@ -133,7 +133,7 @@ def patching(grid: "PatchGrid") -> pd.DataFrame:
 
 
 def head_effects(found: "HeadEffects") -> pd.DataFrame:
-    """Return, for each head of one kind of attention, its weight on a word, the effects of patching and ablating it, and their ranks."""
+    """Return each head's weight on a word, the effects of patching and ablating it, and the ranks of all three."""
     return pd.DataFrame(found.rows())
 
 
@@ -170,7 +170,7 @@ def parting(found: Sequence[Parting]) -> pd.DataFrame:
 
 
 def paths(trails: Mapping[str, "Trail"], word: Callable[[int], str]) -> pd.DataFrame:
-    """Return one row per token of several continuations of one prompt: step, log-probability and cumulative log-probability, in nats.
+    """Return one row per token of several continuations of one prompt: step, log-probability and its cumulative sum, in nats.
 
     traces: the traced continuations by name. word: id -> token.
     """
@@ -218,8 +218,10 @@ def measured(names: Sequence[str], found: Sequence[tuple[float, float]]) -> pd.D
 
 
 def induction(names: Sequence[str], blocks: Sequence[int], shares: Sequence[Sequence[float]]) -> pd.DataFrame:
-    """Return the induction score of each model's best head: its attention to the token after the previous occurrence of the current
-    one. One column per length of the repeated block."""
+    """Return the induction score of each model's best head, with a column for each length of the repeated block.
+
+    The score is the attention to the token after the previous occurrence of the current one.
+    """
     return pd.DataFrame([{"model": name, **{f"block_{n}": share for n, share in zip(blocks, row, strict=True)}}
                          for name, row in zip(names, shares, strict=True)])
 
