@@ -80,7 +80,7 @@ def t5_buckets(length: int, causal: bool, device: torch.device | None = None, fi
     buckets = T5_BUCKETS if causal else T5_BUCKETS // 2
     distance = (-ahead).clamp(min=0) if causal else ahead.abs()  # [T, S]
     exact = buckets // 2
-    growth = torch.log(distance.clamp(min=1).float() / exact) / math.log(T5_FARTHEST / exact)  # [T, S] 0 to 1 for distances above `exact`
+    growth = torch.log(distance.clamp(min=1).float() / exact) / math.log(T5_FARTHEST / exact)  # [T, S] 0 to 1 above `exact`
     far = (exact + (growth * (buckets - exact)).long()).clamp(max=buckets - 1)  # [T, S]
     bucket = torch.where(distance < exact, distance, far)  # [T, S]
     return bucket if causal else bucket + buckets * (ahead > 0)  # [T, S]

@@ -115,7 +115,7 @@ class Stack(nn.Module):
             )
         name = f"{c.scheme.parameter}.weight"
         table: Tensor = self.get_parameter(name) if c.scheme.parameter else self.pos_table  # type: ignore[assignment]
-        return table[torch.arange(first, length, device=table.device)][None]  # [1, T, D], a copy, since a capture must not change when training goes on
+        return table[torch.arange(first, length, device=table.device)][None]  # [1, T, D], a copy: captures outlive training
 
 
 class Transformer(nn.Module):

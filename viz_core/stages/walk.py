@@ -1,4 +1,4 @@
-"""The walk through a model: rows of the table at each of their places, in the order of `Transformer.forward`."""
+"""Build the stages of a config from their specifications, in the order of `Transformer.forward`."""
 
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -13,11 +13,11 @@ from viz_core.stages.library_names import layer_names, norm_names, stack_names, 
 from viz_core.stages.stage import LIBRARIES, SIDE_NAMES, Stage
 from viz_core.stages.table import ATTENTION, EMBEDDING, FFN, NORM, OUTPUT, SCORE_BIAS, Leaf
 
-Walk = Generator[Stage, None, str]  # yields stages and returns the name of its output
-JOINING_WORDS = {",": _("with"), "@^T": _("@ transposed")}  # the signs of `Leaf.joins` that are words on screen
+Walk = Generator[Stage, None, str]  # yields stages and returns the name of the output stage
+JOINING_WORDS = {",": _("with"), "@^T": _("@ transposed")}  # the operators of `StageSpec` that are words on screen
 
 def walk(c: TransformerConfig) -> Iterator[Stage]:
-    """The same order as `Transformer.forward`."""
+    """Yield all stages of a config, in the order of `Transformer.forward`."""
     yield from _ids(c)
     yield from _masks(c)
     last = ""
@@ -37,6 +37,7 @@ def walk(c: TransformerConfig) -> Iterator[Stage]:
 
 
 def _ids(c: TransformerConfig) -> Iterator[Stage]:
+    """Yield the ids of each side, and the labels."""
     both = c.has_cross_attention
     labels = Leaf("labels", "B T", "y", r"y_{bt}", "", "The labels: the word to predict at each position.",
                   ("下一个 token 的 id (003)", "target of F.cross_entropy", "labels" if both else "shift_labels", "–"), kind="ids")
@@ -59,7 +60,7 @@ def _ids(c: TransformerConfig) -> Iterator[Stage]:
 
 
 def _masks(c: TransformerConfig) -> Iterator[Stage]:
-    """The parts (padding, causal), then the masks that attention uses."""
+    """Yield the padding and causal masks, then the masks of each kind of attention."""
     padded = {side: side in c.sides and c.masks_padding(side) for side in STACKS}
     own = c.output_side
     cross = c.has_cross_attention
@@ -72,11 +73,11 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
     for side in STACKS:
         if padded[side]:
             by_id = c.padding_from == "ids"
-            told = r"x_{bs} \neq \text{pad}" if by_id else "s < n_b"
+            condition = r"x_{bs} \neq \text{pad}" if by_id else "s < n_b"
             meaning = (_("Which {side} tokens are words, not padding.", side=SIDE_NAMES[side]) if by_id else
                        _("Which {side} tokens are words, not padding: the first n of a sentence of n tokens. No id tells it, since "
                          "this model has none that is padding alone.", side=SIDE_NAMES[side]))
-            part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,%s\,]" % (side, told), "ids" if by_id else "",
+            part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,%s\,]" % (side, condition), "ids" if by_id else "",
                         meaning, padding_names[side], kind="mask", operation=_("is a word →") if by_id else "")
             yield from _expand(c, (part,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
     if c.is_causal:
@@ -116,7 +117,7 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
 
 
 def _stack(c: TransformerConfig, path: str, side: Side, memory: str | None) -> Walk:
-    """Embedding, layers, final norm of one side; returns the name of its output."""
+    """Yield the stages of one stack: embedding, layers and final norm."""
     added = ["tok_embed_scaled" if c.scale_embedding else "tok_embed"]
     added += ["pos_embed"] * c.has_position_table + ["segment_embed"] * (c.n_segments > 0)
     indexed = {"tok_embed": "E_{btd}", "tok_embed_scaled": r"\tilde E_{btd}", "pos_embed": "P_{1td}", "segment_embed": "G_{btd}"}
@@ -204,10 +205,14 @@ def _expand(
     c: TransformerConfig, leaves: Iterable[Leaf], path: str, about: Mapping[str, str], sides: Mapping[str, Side], owner: str,
     fill: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Stage]:
-    """Rows of the table at one place of the model: local inputs become full names, placeholders are filled in."""
+    """Yield the stages of one module instance from its specifications, with full names and without placeholders.
+
+    path: the path of the module. input_names: the full names of the module's inputs. sides: the side of each token axis. owner: the
+    source that computes the stages. placeholders: values by placeholder.
+    """
     rows, numbers = [leaf for leaf in leaves if leaf.when(c)], equation_fields(c)
     local = {leaf.name: f"{path}.{leaf.name}" if path else leaf.name for leaf in rows}
-    known = local | dict(about)  # a module's input x never shares a name with its leaves
+    known = local | dict(about)  # no stage has the name of a module's input
     for leaf in rows:
         axes, inputs = tuple(leaf.axes.split()), tuple(known[i] for i in _fill_in(leaf.inputs, fill).split())
         yield Stage(
@@ -220,7 +225,7 @@ def _expand(
 
 
 def equation_fields(c: TransformerConfig) -> dict[str, str]:
-    """The fields of `Leaf.operation`, from the config."""
+    """Return the values of the fields in `StageSpec.operation`."""
     return {
         "d_model": str(c.d_model), "d_k": str(c.d_k), "activation": ACTIVATIONS[c.activation].title,
         "fill": "−∞" if c.mask_fill == "-inf" else minus(re.sub(r"e\+0*", "e", f"{c.fill:g}")),  # −1e9
@@ -230,13 +235,13 @@ def equation_fields(c: TransformerConfig) -> dict[str, str]:
 
 
 def _joins(signs: str, n: int) -> tuple[str, ...]:
-    """The sign before each of n inputs: one sign stands between all of them, several are counted from the last input."""
+    """Return the operator before each of n inputs: a single operator between all of them, several from the last input backwards."""
     each = [JOINING_WORDS.get(sign, sign) for sign in signs.split("|")]
     return ("", *each * (n - 1))[:n] if len(each) == 1 else ("",) * (n - len(each)) + tuple(each)[-n:]
 
 
 def _fill_in(text: str, fill: Mapping[str, str]) -> str:
-    """The text with its placeholders filled in; of two that begin alike (@s, @scores), the longer one is meant."""
+    """Replace the placeholders in a text, longer ones first, since some are prefixes of others (@s, @scores)."""
     if "@" in text:
         for placeholder in sorted(fill, key=len, reverse=True):
             text = text.replace(placeholder, fill[placeholder])
@@ -244,7 +249,7 @@ def _fill_in(text: str, fill: Mapping[str, str]) -> str:
 
 
 def _bias(letters: str, on: bool) -> dict[str, str]:
-    """Placeholders of the bias terms, which the switched-off ones leave empty."""
+    """Return the values of the bias placeholders, empty for a module without biases."""
     index = {"Q": "{hk}", "K": "{hk}", "V": "{hv}", "O": "d", "1": "f", "2": "d"}
     return {f"@b^{a}_{index[a]}": f" + b^{a}_{index[a]}" if on else "" for a in letters}
 
@@ -254,12 +259,12 @@ def _fill(c: TransformerConfig) -> str:
 
 
 def _base(c: TransformerConfig) -> str:
-    """The position base, ready to be raised to a power."""
+    """Return the position base as LaTeX, in parentheses if it needs them as the base of a power."""
     base = latex(c.position_base, 6)
     return f"({base})" if "^" in base else base
 
 
 def _symbol(name: str) -> str:
-    """The symbol of the tensor between two sub-layers: X the embedding, N a norm's output, x^pre, x^mid, … the stream."""
+    """Return the symbol of the input of a sub-layer: X for the embedding, N for the output of a norm, x^pre, x^mid, … else."""
     leaf = name.rpartition(".")[2]
     return {"embed": "X", "out": "N"}.get(leaf) or r"x^\text{%s}" % leaf.removeprefix("resid_")
