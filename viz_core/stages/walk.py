@@ -75,8 +75,8 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
             by_id = c.padding_from == "ids"
             condition = r"x_{bs} \neq \text{pad}" if by_id else "s < n_b"
             meaning = (_("Which {side} tokens are words, not padding.", side=SIDE_NAMES[side]) if by_id else
-                       _("Which {side} tokens are words, not padding: the first n of a sentence of n tokens. No id tells it, since "
-                         "this model has none that is padding alone.", side=SIDE_NAMES[side]))
+                       _("Which {side} tokens are words, not padding: the first n of a sentence of n tokens. The ids do not show it, "
+                         "since this model has no id for padding alone.", side=SIDE_NAMES[side]))
             part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,%s\,]" % (side, condition), "ids" if by_id else "",
                         meaning, padding_names[side], kind="mask", operation=_("is a word →") if by_id else "")
             yield from _expand(c, (part,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
@@ -187,7 +187,7 @@ def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str 
     fill = {
         "@scores": r"\bar R_{bhts} + A_{1hts}" if biased else r"\bar R_{bhts}", "@fill": _fill(c), "@d_k": str(c.d_k),
         "@plus": "+|" * biased,
-        "@empty": r"\quad (0 \text{ where a query may see nothing})" if c.empty_row == "zero" else "", "@base": _base(c),
+        "@empty": r"\quad (0 \text{ in a fully masked row})" if c.empty_row == "zero" else "", "@base": _base(c),
         "@x": _symbol(x), "@y": "y" if cross else _symbol(x), "@where": r", \quad y = \text{the encoder's output}" if cross else "",
     } | names | formula | _bias("QKVO", c.attention_bias)
     leaves = [replace(leaf, inputs=_fill_in(leaf.inputs, inputs)) for leaf in leaves]
