@@ -34,17 +34,17 @@ LEAST_CACHE_MB = 64
 
 def cache_bytes() -> int:
     """Return the size of the cache in bytes; the default if the setting is missing or invalid (see `cache_problem`)."""
-    said = os.environ.get(CACHE_MB, "").strip()
-    return (int(said) if said and not cache_problem() else DEFAULT_CACHE_MB) * 10**6
+    setting = os.environ.get(CACHE_MB, "").strip()
+    return (int(setting) if setting and not cache_problem() else DEFAULT_CACHE_MB) * 10**6
 
 
 def cache_problem() -> str | None:
     """Return a sentence on what is wrong with the setting; None if it is valid or missing."""
-    said = os.environ.get(CACHE_MB, "").strip()
-    if not said or (said.isascii() and said.isdigit() and len(said) < 10 and int(said) >= LEAST_CACHE_MB):
+    setting = os.environ.get(CACHE_MB, "").strip()
+    if not setting or (setting.isascii() and setting.isdigit() and len(setting) < 10 and int(setting) >= LEAST_CACHE_MB):
         return None
-    return _("{cache_mb} is {said!r}; give a whole number of MB from {least_cache_mb}. Until then it is {default_cache_mb}.",
-             cache_mb=CACHE_MB, said=said[:40], least_cache_mb=LEAST_CACHE_MB, default_cache_mb=DEFAULT_CACHE_MB)
+    return _("{cache_mb} is {setting!r}; give a whole number of MB from {least_cache_mb}. Until then it is {default_cache_mb}.",
+             cache_mb=CACHE_MB, setting=setting[:40], least_cache_mb=LEAST_CACHE_MB, default_cache_mb=DEFAULT_CACHE_MB)
 
 
 MAX_PARAMETERS = 130_000_000

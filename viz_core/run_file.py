@@ -73,17 +73,17 @@ def open_run(path: str | Path) -> Capture:
     path = Path(path)
     try:
         arrays, text = _read(path, _kind(path))
-        told = json.loads(text)
-        config = TransformerConfig(**_tuples(told["config"]))
-        is_token = {side: np.array(rows, dtype=bool) for side, rows in told.get("is_token", {}).items()}  # missing in older files
-        found = Capture(config, arrays, told["tokens"], told["carried"], is_token=is_token, seed=told["seed"],
-                        device=told["device"], milliseconds=told["milliseconds"])
-        wrong = [name for name in found if list(found.stage(name).axes) != told["axes"][name] or _misshapen(found, name)]
-        wrong += [f"is_token of {side}" for side, x in is_token.items() if x.shape != np.shape(told["tokens"][side])]
+        metadata = json.loads(text)
+        config = TransformerConfig(**_tuples(metadata["config"]))
+        is_token = {side: np.array(rows, dtype=bool) for side, rows in metadata.get("is_token", {}).items()}  # not in older files
+        found = Capture(config, arrays, metadata["tokens"], metadata["carried"], is_token=is_token, seed=metadata["seed"],
+                        device=metadata["device"], milliseconds=metadata["milliseconds"])
+        wrong = [name for name in found if list(found.stage(name).axes) != metadata["axes"][name] or _misshapen(found, name)]
+        wrong += [f"is_token of {side}" for side, x in is_token.items() if x.shape != np.shape(metadata["tokens"][side])]
     except (OSError, KeyError, TypeError, ValueError, AttributeError, BadZipFile, SafetensorError) as error:
         why = type(error).__name__
         raise Problem(f"{path.name} is no run that was saved here ({why}); save it again.", "run_file", name=path.name) from None
-    if wrong or told["format"] != FORMAT:
+    if wrong or metadata["format"] != FORMAT:
         what = ", ".join(wrong[:3]) or "another format"
         raise Problem(f"{path.name} holds {what} in a way that this version cannot read; save the run again.", "run_file",
                       name=path.name)

@@ -265,8 +265,8 @@ def forcing(found: "Forcing", labels: Sequence[int], first: int, word: Callable[
     rest = len(labels) - free
     columns: dict[str, Any] = {"place": range(len(labels))}
     for name, column in ids.items():
-        behind = [None] * (len(labels) - len(column))
-        columns[name] = [*column, *behind] if word is None else _texts([*map(word, column), *behind])
+        empty = [None] * (len(labels) - len(column))
+        columns[name] = [*column, *empty] if word is None else _texts([*map(word, column), *empty])
     return pd.DataFrame(columns | {"forced_loss": found.forced, "free_loss": [*map(float, found.free), *[np.nan] * rest]})
 
 

@@ -74,11 +74,11 @@ def language() -> str:
 
 def language_problem() -> str | None:
     """Return a sentence on what is wrong with the language setting; None if it is valid."""
-    said = os.environ.get(LANGUAGE, "").strip()
-    if said in ("", "en") or _file(said).is_file():
+    setting = os.environ.get(LANGUAGE, "").strip()
+    if setting in ("", "en") or _file(setting).is_file():
         return None
     offered = ", ".join(sorted(["en", *(path.stem for path in FOLDER.glob("*.po"))]))
-    return f"{LANGUAGE} is {said[:80]!r}; give one of {offered}, or the path of a .po file. Until then the language is English."
+    return f"{LANGUAGE} is {setting[:80]!r}; give one of {offered}, or the path of a .po file. Until then the language is English."
 
 
 def translations(messages: Iterable[str]) -> tuple[dict[str, tuple[str, ...]], str]:
@@ -97,10 +97,10 @@ def _file(said: str) -> Path:
 @cache
 def _catalogue() -> Catalogue:
     """Return the catalogue of this process."""
-    said = os.environ.get(LANGUAGE, "").strip()
-    if said in ("", "en") or language_problem() is not None:
+    setting = os.environ.get(LANGUAGE, "").strip()
+    if setting in ("", "en") or language_problem() is not None:
         return Catalogue("en")
-    file = _file(said)
+    file = _file(setting)
     catalogue, errors = catalogue_of(file.stem, read_po(file.read_text("utf-8")))
     for error in errors:
         logging.getLogger(__name__).warning("%s: %s", file.name, error)

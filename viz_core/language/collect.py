@@ -20,7 +20,7 @@ SCRIPT_CALL = re.compile(r"(?<![\w.$])(_|plural)\(\s*(?:(\"(?:[^\"\\]|\\.)*\")(?
 
 @dataclass(frozen=True, slots=True)
 class Taker:
-    """The parameters of a function or dataclass: all names in order, and where those with messages have them in a tuple (-1: all)."""
+    """The parameters of a function or dataclass: their names in order, and the indices of messages in tuples (-1: no tuple)."""
 
     parameters: tuple[str, ...]
     messages: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

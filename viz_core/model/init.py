@@ -43,12 +43,12 @@ def draw_parameters(model: nn.Module, config: TransformerConfig, seed: int) -> N
     including embeddings, and torch's default for biases (document 001).
     """
     for path, module in model.named_modules():
-        for leaf, parameter in module.named_parameters(recurse=False):
-            g = generator(seed, f"{path}.{leaf}")
+        for name, parameter in module.named_parameters(recurse=False):
+            g = generator(seed, f"{path}.{name}")
             if isinstance(module, nn.Linear | nn.Embedding):
-                _draw(parameter, module, leaf, config.init, g)
+                _draw(parameter, module, name, config.init, g)
             else:
-                parameter.fill_(1.0 if leaf == "weight" else 0.0)  # LayerNorm's γ and β
+                parameter.fill_(1.0 if name == "weight" else 0.0)  # LayerNorm's γ and β
 
 
 def _draw(x: Tensor, module: nn.Linear | nn.Embedding, leaf: str, init: str, g: torch.Generator) -> None:

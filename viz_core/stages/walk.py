@@ -77,14 +77,14 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
             meaning = (_("Which {side} tokens are words, not padding.", side=SIDE_NAMES[side]) if by_id else
                        _("Which {side} tokens are words, not padding: the first n of a sentence of n tokens. The ids do not show it, "
                          "since this model has no id for padding alone.", side=SIDE_NAMES[side]))
-            part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,%s\,]" % (side, condition), "ids" if by_id else "",
+            spec = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,%s\,]" % (side, condition), "ids" if by_id else "",
                         meaning, padding_names[side], kind="mask", operation=_("is a word →") if by_id else "")
-            yield from _expand(c, (part,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
+            yield from _expand(c, (spec,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
     if c.is_causal:
-        part = Leaf("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may attend to a later one.",
+        spec = Leaf("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may attend to a later one.",
                     ("tgt_mask (000), torch.tril (002), ¬seq_mask (004)", "¬attn_mask", "causal_mask (GPT-2, Llama)",
                      "–" if cross else "attn.mask"), kind="mask", operation=_("s ≤ t →"))
-        yield from _expand(c, (part,), "masks", {"ids": f"ids.{own}"}, {"T": own, "S": own}, "masks")
+        yield from _expand(c, (spec,), "masks", {"ids": f"ids.{own}"}, {"T": own, "S": own}, "masks")
 
     used: list[tuple[str, Side, Side, str, tuple[str, str, str, str]]] = []
     if c.has_encoder:
@@ -111,9 +111,9 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
             terms["C_{11ts}"] = "masks.causal"
         formula = "M_{b1ts} = " + (r" \wedge ".join(terms) or r"1 \quad\text{(nothing is masked)}")
         inputs = tuple(dict.fromkeys(terms.values())) or tuple(dict.fromkeys((f"ids.{queries}", f"ids.{keys}")))
-        leaf = Leaf(name, "B 1 T S", "M", formula, " ".join(inputs), meaning, names, kind="mask", joins="∧" if terms else ",",
+        spec = Leaf(name, "B 1 T S", "M", formula, " ".join(inputs), meaning, names, kind="mask", joins="∧" if terms else ",",
                     operation="=" if terms else _("all on →"))
-        yield from _expand(c, (leaf,), "masks", {i: i for i in inputs}, {"T": queries, "S": keys}, "masks")
+        yield from _expand(c, (spec,), "masks", {i: i for i in inputs}, {"T": queries, "S": keys}, "masks")
 
 
 def _stack(c: TransformerConfig, path: str, side: Side, memory: str | None) -> Walk:
@@ -179,7 +179,7 @@ def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str 
     cross = memory is not None
     keys: Side = "source" if cross else side
     rotated, biased = c.rotates and not cross, c.biases_scores and not cross
-    leaves = [leaf for leaf in ATTENTION if not cross or leaf.name not in ("q_rot", "k_rot", "bias")]
+    specs = [spec for spec in ATTENTION if not cross or spec.name not in ("q_rot", "k_rot", "bias")]
     symbols = {"Q": r"\hat Q", "K": r"\hat K"} if rotated else {"Q": "Q", "K": "K"}
     formula = {"@Q": symbols["Q"], "@K": symbols["K"]}
     inputs = {"@q": "q_rot" if rotated else "q", "@k": "k_rot" if rotated else "k", "@scores": "scores bias" if biased else "scores"}
@@ -190,9 +190,9 @@ def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str 
         "@empty": r"\quad (0 \text{ in a fully masked row})" if c.empty_row == "zero" else "", "@base": _base(c),
         "@x": _symbol(x), "@y": "y" if cross else _symbol(x), "@where": r", \quad y = \text{the encoder's output}" if cross else "",
     } | names | formula | _bias("QKVO", c.attention_bias)
-    leaves = [replace(leaf, inputs=_fill_in(leaf.inputs, inputs)) for leaf in leaves]
-    about = {"x": x, "memory": memory or x, "score_bias": f"{path.split('.')[0]}.score_bias", "mask": "masks.cross" if cross else f"masks.{side}"}
-    yield from _expand(c, leaves, path, about, {"T": side, "S": keys}, "attention.Attention", fill)
+    specs = [replace(spec, inputs=_fill_in(spec.inputs, inputs)) for spec in specs]
+    input_names = {"x": x, "memory": memory or x, "score_bias": f"{path.split('.')[0]}.score_bias", "mask": "masks.cross" if cross else f"masks.{side}"}
+    yield from _expand(c, specs, path, input_names, {"T": side, "S": keys}, "attention.Attention", fill)
 
 
 def _norm(c: TransformerConfig, path: str, x: str, side: Side) -> Walk:
@@ -210,17 +210,17 @@ def _expand(
     path: the path of the module. input_names: the full names of the module's inputs. sides: the side of each token axis. owner: the
     source that computes the stages. placeholders: values by placeholder.
     """
-    rows, numbers = [leaf for leaf in leaves if leaf.when(c)], equation_fields(c)
-    local = {leaf.name: f"{path}.{leaf.name}" if path else leaf.name for leaf in rows}
+    rows, numbers = [spec for spec in leaves if spec.when(c)], equation_fields(c)
+    local = {spec.name: f"{path}.{spec.name}" if path else spec.name for spec in rows}
     known = local | dict(about)  # no stage has the name of a module's input
-    for leaf in rows:
-        axes, inputs = tuple(leaf.axes.split()), tuple(known[i] for i in _fill_in(leaf.inputs, fill).split())
+    for spec in rows:
+        axes, inputs = tuple(spec.axes.split()), tuple(known[i] for i in _fill_in(spec.inputs, fill).split())
         yield Stage(
-            name=local[leaf.name], axes=axes, symbol=leaf.symbol, formula=_fill_in(leaf.formula, fill), owner=owner, kind=leaf.kind,
-            inputs=inputs, meaning=leaf.meaning, joins=_joins(_fill_in(leaf.joins, fill), len(inputs)),
-            operation=leaf.operation.format_map(numbers),
-            sides=MappingProxyType({a: s for a, s in sides.items() if a in axes}), mask=about["mask"] if leaf.masked else None,
-            aliases=MappingProxyType(dict(zip(LIBRARIES, (with_documents(_fill_in(n, fill)) for n in leaf.names), strict=True))),
+            name=local[spec.name], axes=axes, symbol=spec.symbol, formula=_fill_in(spec.formula, fill), owner=owner, kind=spec.kind,
+            inputs=inputs, meaning=spec.meaning, joins=_joins(_fill_in(spec.joins, fill), len(inputs)),
+            operation=spec.operation.format_map(numbers),
+            sides=MappingProxyType({a: s for a, s in sides.items() if a in axes}), mask=about["mask"] if spec.masked else None,
+            aliases=MappingProxyType(dict(zip(LIBRARIES, (with_documents(_fill_in(n, fill)) for n in spec.names), strict=True))),
         )
 
 
