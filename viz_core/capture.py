@@ -23,7 +23,7 @@ class Capture(Mapping[str, np.ndarray]):
 
     arrays: by stage name. tokens: the tokens of each side, "source", "target" (the decoder's input) and "labels". copied_words:
     see the method. token_masks: bool [B, T] of each side; for a missing side, `token_mask` derives it from the ids. grads:
-    gradients by stage name. milliseconds: duration of the forward pass, and of the backward pass if there was one.
+    gradients by stage name. milliseconds: the duration of the run, with the backward pass if there was one.
     """
 
     def __init__(

@@ -187,7 +187,7 @@ _001 = _preset(
     returns=("hidden states; a generator makes the logits", "stated", "forward returns self.decode(…); the generator, a linear layer, is the head here, and its softmax is a separate step."),
     activation=("ReLU", "assumed", "FeedForward is named, not shown; the text says 'such as ReLU' (如 ReLU)."),
     sizes=("512 wide, max_len 5000; 8 heads, d_ff 2048, 2 + 2 layers", "assumed",
-           "512 (an example) and 5000 (a default) are stated; heads and d_ff follow the paper; the text's 6 layers are an example, and 2 layers keep the walk short."),
+           "512 (an example) and 5000 (a default) are stated; heads and d_ff follow the paper; the text's 6 layers are an example, and 2 layers keep the list of steps short."),
 )
 
 _002 = _preset(

@@ -1,6 +1,6 @@
 """Attention masks: bool, True = may attend, 4-D so that they broadcast to [B, H, T, S].
 
-A mask is the AND (document 002) of a padding mask and a causal mask.
+The mask of an attention is the AND (document 002) of its parts: padding masks, made from ids or lengths, and a causal mask.
 """
 
 from collections.abc import Mapping
