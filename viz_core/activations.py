@@ -1,7 +1,7 @@
-"""The activations of the feed-forward network: all that the project knows about each one, in one entry.
+"""The activation functions of the feed-forward network, one entry each.
 
-Every activation here is a gate: act(x) = x · g(x), where g(x) is the share of x that passes. Nothing here needs torch:
-an entry names torch's function, and `viz_core.model.layers` looks it up.
+Each is a gate: act(x) = x · g(x), where g(x) is the share of x that passes. This module does not import torch: an entry
+names the function of `torch.nn.functional`, which `viz_core.model.layers` looks up.
 """
 
 import math
@@ -16,25 +16,25 @@ from viz_core.language import translate as _
 @dataclass(frozen=True, slots=True, kw_only=True)
 @translating
 class Activation:
-    """One activation function: its names, its formulas, and its value at one number."""
+    """One activation function: its names, its formulas, and its value for one number."""
 
-    title: str  # as a sentence names it
-    latex: str  # its symbol in the formula of a stage
-    formula: str  # of one value x, as plain text
+    title: str  # as written in a sentence
+    latex: str  # the symbol in the formula of a stage
+    formula: str  # for one value x, as plain text
     gate: Callable[[float], float]  # g(x), from 0 to 1
-    gate_words: Message  # what g(x) is
-    zeroes_negatives: bool  # whether nothing of a negative x passes, and all of a positive one
-    torch_function: str  # its name in torch.nn.functional
+    gate_words: Message  # a description of g(x)
+    zeroes_negatives: bool  # whether g(x) is 0 for negative x and 1 for positive x
+    torch_function: str  # the name in torch.nn.functional
     torch_options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    huggingface: tuple[str, ...]  # its names in a config.json of Hugging Face, such as `hidden_act` of BERT
+    huggingface: tuple[str, ...]  # the names in a config.json of Hugging Face, such as `hidden_act` of BERT
 
     def __call__(self, x: float) -> float:
-        """act(x), also for an x that is not finite: what torch computes."""
+        """Return act(x) as torch computes it, also for infinite x and NaN."""
         return max(x, 0.0) if self.zeroes_negatives and not math.isnan(x) else x * self.gate(x)
 
 
 def _sigmoid(x: float) -> float:
-    """1 / (1 + e^(−x)), written so that no power of e overflows."""
+    """Return 1 / (1 + e^(−x)) without overflow."""
     return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
 
 
@@ -61,4 +61,4 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType({
         torch_function="silu", huggingface=("silu", "swish"),
     ),
 })
-"""By the name that a config and a link use. The order is that of the sidebar."""
+"""The activations by their name in a config and in a link, in the order of the sidebar."""

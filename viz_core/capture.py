@@ -1,4 +1,4 @@
-"""What one run leaves behind: frozen, ordered, named, read-only arrays."""
+"""The recorded activations of one run: named, ordered, read-only arrays."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 class Capture(Mapping[str, np.ndarray]):
     """The recorded stages of one run, in execution order.
 
-    `capture[name]` is a read-only array with the axes of `capture.stage(name)`; `tokens` and `grad` are methods.
-    Sides are "source", "target" (the decoder's input) and "labels" (the answers). is_token: see the method of that name; a side
-    that is left out is told by its ids.
+    `capture[name]` is a read-only array with the axes of `capture.stage(name)`.
+
+    arrays: by stage name. tokens: the tokens of each side, "source", "target" (the decoder's input) and "labels". copied_words:
+    see the method. token_masks: bool [B, T] of each side; for a missing side, `token_mask` derives it from the ids. grads:
+    gradients by stage name. milliseconds: the duration of the run, with the backward pass if there was one.
     """
 
     def __init__(
@@ -38,7 +40,7 @@ class Capture(Mapping[str, np.ndarray]):
         self._carried = tuple(map(tuple, carried))
 
     def __repr__(self) -> str:
-        """ "Capture(encoder-decoder, 1 sentence, source 12 and target 10 tokens, 155 stages, 0.4 MB)" """
+        """Return "Capture(encoder-decoder, 1 sentence, source 12 and target 10 tokens, 155 stages, 0.4 MB)"."""
         lengths = " and ".join(f"{side} {len(rows[0])}" for side, rows in self._tokens.items() if side != "labels" and rows)
         many = count(self.n_sentences, "sentence", "sentences")
         return f"Capture({self.config.architecture}, {many}, {lengths} tokens, {len(self)} stages, {megabytes(self.nbytes, 1)})"
@@ -55,46 +57,46 @@ class Capture(Mapping[str, np.ndarray]):
         return len(self._arrays)
 
     def stage(self, name: str) -> Stage:
-        """Name, axes, shape, formula, inputs, meaning and aliases of a recorded stage."""
-        if name not in self._shaped:  # made when first asked for: recording pays nothing for it
+        """Return the name, axes, shape, formula, inputs, meaning and aliases of a recorded stage."""
+        if name not in self._shaped:  # created on first access, so that recording stays fast
             self._shaped[name] = replace(stage_of(self.config, name), shape=self[name].shape)
         return self._shaped[name]
 
     def ids(self, side: Side, item: int = 0) -> list[int]:
-        """The ids of one sentence of a side without the padding behind it; where it is all padding, the first one."""
+        """Return the ids of one sentence of a side without trailing padding; of a sentence that is all padding, the first id."""
         ids: list[int] = self[f"ids.{side}"][item, : max(1, self.length(side, item))].tolist()
         return ids
 
     def is_token(self, side: str) -> np.ndarray:
-        """bool [B, T]: which positions of a side hold a token and no padding.
+        """Return bool [B, T]: True where a position of a side holds a token, False where it is padding.
 
-        Of typed text the length of each sentence tells it, of id lists `TransformerConfig.find_tokens`.
+        For typed text it follows from the length of each sentence, for id lists from `TransformerConfig.token_mask`.
         """
         known = self._is_token.get(side)
         found: np.ndarray = self.config.find_tokens(side, self[f"ids.{side}"]) if known is None else known
         return found
 
     def length(self, side: str, item: int = 0) -> int:
-        """How many positions of one sentence of a side there are up to its last token, without the padding behind it."""
+        """Return the number of positions of one sentence of a side up to and including its last token."""
         return 1 + int(np.max(np.nonzero(self.is_token(side)[item])[0], initial=-1))
 
     def tokens(self, side: Side | str) -> list[list[str]]:
-        """The tokens of every sentence of a side, padding shown: B lists of equal length."""
+        """Return the tokens of every sentence of a side, including padding: B lists of equal length."""
         if side not in self._tokens:
             raise KeyError(f"side {side!r} is not part of this run; it has {', '.join(map(repr, self._tokens))}.")
         return [list(row) for row in self._tokens[side]]
 
     def carried(self, item: int) -> tuple[str, ...]:
-        """The unknown words of one sentence that the slots of its vocabularies carry, the first one in <1>."""
+        """Return the unknown words of one sentence that stand in the slots of its vocabularies, that of <1> first."""
         return self._carried[item] if self._carried else ()
 
     def axis_tokens(self, name: str, axis: str, item: int = 0) -> list[str] | None:
-        """Tokens that stand on an axis letter of a stage for one sentence; None for an axis without tokens."""
+        """Return the tokens along an axis (a letter) of a stage for one sentence; None for an axis without tokens."""
         side = self.stage(name).sides.get(axis)
         return None if side is None else self.tokens("labels" if name == "ids.labels" else side)[item]
 
     def grad(self, name: str) -> np.ndarray:
-        """Gradient of the loss with respect to a stage, in the stage's shape."""
+        """Return the gradient of the loss with respect to a stage, in the shape of the stage."""
         if self._grads is None:
             raise KeyError(f"no gradients were kept; use run(..., grads=True) to have the gradient of {name!r}.")
         if name not in self._grads:
@@ -102,7 +104,7 @@ class Capture(Mapping[str, np.ndarray]):
         return self._grads[name]
 
     def frame(self, name: str) -> "pd.DataFrame":
-        """One stage as a tidy table: a row a cell, with columns for its axes, the tokens on them, and the value.
+        """Return one stage as a tidy table: one row per cell, with columns for the axes, the tokens along them, and the value.
 
         capture.frame("encoder.layers.0.self_attn.weights") has sentence, head, query, query_token, key, key_token and value.
         """
@@ -113,7 +115,7 @@ class Capture(Mapping[str, np.ndarray]):
         return tidy(self[name], axes, {axis: self.tokens(side) for axis, side in of_side.items()})
 
     def summary(self) -> "pd.DataFrame":
-        """One row a stage, in the order of computation: axes, shape, bytes, and its smallest, mean and largest finite number."""
+        """Return one row per stage, in execution order: axes, shape, bytes, and minimum, mean and maximum of the finite values."""
         import pandas as pd
 
         return pd.DataFrame([self._row(name) for name in self])
@@ -129,17 +131,17 @@ class Capture(Mapping[str, np.ndarray]):
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """The sides that have tokens in this run: of "source", "target", "labels"."""
+        """The sides of this run that have tokens, out of "source", "target" and "labels"."""
         return tuple(self._tokens)
 
     @property
     def n_sentences(self) -> int:
-        """How many sentences ran together, B."""
+        """The number of sentences in the batch, B."""
         return len(next(iter(self._tokens.values())))
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all recorded arrays, gradients left out."""
+        """The bytes of all recorded arrays, without gradients."""
         return sum(x.nbytes for x in self._arrays.values())
 
 

@@ -1,7 +1,7 @@
-"""The concepts that the five documents explain, and where to see each one: a page, the state to open, what to look at.
+"""The concepts that the five documents explain, each with a link to the page that shows it and a sentence on what to look at.
 
-`CONCEPTS` has a row for every concept and example of the documents, `FAULTS` one for every error in a printed code or a
-claim. A state is the link of a page: query parameters, in addition to the document's own preset.
+`CONCEPTS` has an entry for every concept and example of the documents, `DOCUMENT_ERRORS` one for every error in printed code
+or in a claim. A link is a page and its query parameters, in addition to those of the document's preset.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,9 +17,9 @@ Verdict = Literal["cannot_run", "differs", "mistaken"]
 @dataclass(frozen=True, slots=True)
 @translating
 class Place:
-    """A place in the app: a page by its file's name, and a sentence about what to look at.
+    """A link into the app: a page (the name of its file), and a sentence about what to look at.
 
-    `state` are the link's parameters; `problem` is the code of the `Problem` with which the app refuses to run that state.
+    parameters: the query parameters of the link. error_code: the code of the `UserError` that the app reports for them, if any.
     """
 
     page: str
@@ -41,7 +41,7 @@ class Concept:
 @dataclass(frozen=True, slots=True)
 @translating
 class Fault:
-    """An error in a document: the printed text, its kind, what this app does instead, and where to see it."""
+    """An error in a document: the printed text, the kind of error, what this app does instead, and a link to it."""
 
     document: str
     printed: Message
@@ -54,7 +54,7 @@ def _at(page: str, look: Message, problem: str = "", **state: str) -> Place:
     return Place(page, look, MappingProxyType(state), problem)
 
 
-# Sentences of different lengths, so that there is padding; and the documents' own examples.
+# Sentences of different lengths, which need padding; and the documents' own examples.
 PADDED = {"source": "I love you\nyou love the cat too", "target": "我爱你\n你也爱猫"}
 MAT = {"source": "The cat sat on the mat", "target": "猫 坐在 垫子 上"}
 ANIMAL = {"source": "The animal didn't cross the street because it was too tired.", "target": "动物 没有 过 街道 因为 它 太 累 。"}
@@ -276,6 +276,6 @@ FAULTS: tuple[Fault, ...] = (
 
 
 def places() -> Iterator[tuple[str, Place]]:
-    """Every place with its document."""
+    """Yield every link of `CONCEPTS` and `DOCUMENT_ERRORS` with the number of its document."""
     yield from ((concept.document, concept.place) for concept in CONCEPTS)
     yield from ((fault.document, fault.place) for fault in FAULTS if fault.place)

@@ -1,6 +1,6 @@
-"""The settings of the Transformer: a frozen, validated `TransformerConfig`.
+"""The configuration of the Transformer: a frozen, validated `TransformerConfig`.
 
-Axis letters used in the whole project: B sentences, T query tokens, S key tokens,
+Axis letters, as in all of the project: B sentences, T query tokens, S key tokens,
 D = d_model, H heads, K = query/key width of a head, V = value width of a head,
 F = d_ff, W words in the vocabulary.
 """
@@ -33,7 +33,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "padding_from": get_args(PaddingFrom),
     "init": get_args(Init),
 }
-# Values that had another name in November 2026, by field: links, cards and notebooks that hold the old name still open.
+# Aliases of values by field, accepted so that older links, cards and notebooks still open.
 RENAMED: dict[str, dict[str, str]] = {"empty_row": {"as filled": "softmax"}}
 SIZES = ("d_model", "n_heads", "n_encoder_layers", "n_decoder_layers", "max_len", "source_vocab_size", "target_vocab_size")
 OPTIONAL_SIZES = ("qk_dim", "d_ff")
@@ -46,17 +46,17 @@ OPTIONAL_SWITCHES = ("final_norm", "causal")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransformerConfig:
-    """All settings of the model. Unset derived values stay None and are resolved by properties, so `replace` is safe.
+    """The sizes and switches of the model. Derived values that are None are resolved by properties, so `replace` is safe.
 
-    A size of a missing side (decoder layers of an encoder-only model) is kept and has no effect.
-    `SettingError`, a `ValueError`, names the field, the value and the remedy.
+    Sizes of a side that the architecture lacks (decoder layers of an encoder-only model) are kept and have no effect.
+    Raises `SettingError`, a `ValueError` that names the field, the value and the remedy.
     """
 
     architecture: Architecture = "encoder-decoder"
     # Sizes
     d_model: int = 64
     n_heads: int = 4
-    qk_dim: int | None = None  # width of all queries (and keys) over all heads together; None: d_model
+    qk_dim: int | None = None  # total width of the queries (and of the keys) over all heads; None: d_model
     n_encoder_layers: int = 2
     n_decoder_layers: int = 2
     d_ff: int | None = None  # None: 4 · d_model
@@ -64,38 +64,38 @@ class TransformerConfig:
     # Norms and residual stream
     norm: Norm = "post"
     norm_eps: float = 1e-5
-    final_norm: bool | None = None  # None: only Pre-LN has one
+    final_norm: bool | None = None  # None: True with norm='pre' only
     norm_embedding: bool = False  # BERT normalises the embedding
     residual: bool = True
     # Positions
     position: Position = "sinusoidal"
     position_base: float = 10000.0
-    max_len: int = 100  # rows of the position table (sinusoidal, learned); the other schemes have no table
+    max_len: int = 100  # rows of the position table (sinusoidal, learned); unused by the other schemes
     scale_embedding: bool = True  # × √d_model
     # Attention and masks
     scale_scores: bool = True  # ÷ √d_k
-    causal: bool | None = None  # None: causal if there is a decoder
+    causal: bool | None = None  # None: True if there is a decoder
     mask_source_padding: bool = True
     mask_target_padding: bool = True
     mask_padded_queries: bool = False
     mask_fill: float | Literal["-inf"] = "-inf"
-    empty_row: EmptyRow = "zero"  # weights of a query that may attend to no key: zero, or the softmax of its filled scores
+    empty_row: EmptyRow = "zero"  # weights of a fully masked row: zeros, or the softmax of its filled scores
     # Vocabularies
     source_vocab_size: int = 1000
     target_vocab_size: int = 1000
     source_pad_id: int = 0
     target_pad_id: int = 0
-    padding_from: PaddingFrom = "ids"  # what tells padding: an id that is the pad id, or the length of each sentence
+    padding_from: PaddingFrom = "ids"  # padding is where the id is the pad id, or what follows the length of each sentence
     zero_pad_embedding: bool = False
-    n_segments: int = 0  # rows of BERT's segment table
-    head: bool = True  # an encoder-only model's vocabulary logits
-    tie_output: bool = False  # the output matrix is the token embedding
+    n_segments: int = 0  # rows of BERT's segment (token type) table
+    head: bool = True  # whether an encoder-only model has vocabulary logits
+    tie_output: bool = False  # whether the output matrix is the token embedding
     # Training and weights
     attention_bias: bool = True
     ffn_bias: bool = True
     head_bias: bool = True
     dropout: float = 0.1  # used in training only, never while tracing
-    dropout_sites: tuple[DropoutSite, ...] = ("embedding", "ffn", "sublayer")  # a site that is named twice is applied twice
+    dropout_sites: tuple[DropoutSite, ...] = ("embedding", "ffn", "sublayer")  # a site listed twice is applied twice
     init: Init = "xavier_uniform"
 
     def __post_init__(self) -> None:
@@ -116,18 +116,18 @@ class TransformerConfig:
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """The sides that the architecture reads, in the order in which their stacks run."""
-        there = {"source": self.has_encoder, "target": self.has_decoder}
-        return tuple(side for side in STACKS if there[side])
+        """The sides that the architecture has, in the order in which their stacks run."""
+        present = {"source": self.has_encoder, "target": self.has_decoder}
+        return tuple(side for side in STACKS if present[side])
 
     @property
     def input_side(self) -> Side:
-        """The side that the first stack reads."""
+        """The side that the first stack reads: "target" only in a decoder-only model."""
         return self.sides[0]
 
     @property
     def output_side(self) -> Side:
-        """The side that the last stack reads: logits and labels are in its vocabulary."""
+        """The side that the last stack reads, in whose vocabulary logits and labels are."""
         return self.sides[-1]
 
     @property
@@ -136,7 +136,7 @@ class TransformerConfig:
 
     @property
     def has_head(self) -> bool:
-        """A decoder always ends in logits, an encoder only if `head` is set."""
+        """Whether there are logits: always with a decoder, in an encoder-only model if `head` is set."""
         return self.has_decoder or self.head
 
     @property
@@ -149,42 +149,42 @@ class TransformerConfig:
 
     @property
     def scheme(self) -> PositionScheme:
-        """The entry of `position` in the table of schemes."""
+        """The entry of `position` in `POSITION_SCHEMES`."""
         return SCHEMES[self.position]
 
     @property
     def has_position_table(self) -> bool:
-        """Sinusoidal and learned positions are rows of a table of max_len rows."""
+        """Whether positions are rows of a table of max_len rows (sinusoidal and learned)."""
         return self.scheme.has_table
 
     @property
     def rotates(self) -> bool:
-        """Whether self-attention rotates its queries and keys by their positions."""
+        """Whether self-attention rotates queries and keys by their positions (RoPE)."""
         return self.scheme.enters == "queries and keys"
 
     @property
     def biases_scores(self) -> bool:
-        """Whether self-attention adds a number for each pair of positions to its scores."""
+        """Whether self-attention adds a bias for each pair of positions to its scores (ALiBi, T5)."""
         return self.scheme.enters == "scores"
 
     @property
     def qk_width(self) -> int:
-        """Width of all queries over all heads, H · K."""
+        """The width of the queries over all heads, H · K."""
         return self.d_model if self.qk_dim is None else self.qk_dim
 
     @property
     def d_k(self) -> int:
-        """Query and key width of one head, K."""
+        """The query and key width of one head, K."""
         return self.qk_width // self.n_heads
 
     @property
     def d_v(self) -> int:
-        """Value width of one head, V."""
+        """The value width of one head, V."""
         return self.d_model // self.n_heads
 
     @property
     def ff_width(self) -> int:
-        """Hidden width of the feed-forward network, F."""
+        """The hidden width of the feed-forward network, F."""
         return 4 * self.d_model if self.d_ff is None else self.d_ff
 
     @property
@@ -194,22 +194,22 @@ class TransformerConfig:
 
     @property
     def output_vocab_size(self) -> int:
-        """Words that the logits range over, W."""
+        """The size of the vocabulary of the logits, W."""
         return self.vocab_size(self.output_side)
 
     def vocab_size(self, side: Side) -> int:
-        """Word ids of a side."""
+        """Return the vocabulary size of a side."""
         return self.source_vocab_size if side == "source" else self.target_vocab_size
 
     def pad_id(self, side: Side) -> int:
-        """The id that fills shorter sentences of a side."""
+        """Return the padding id of a side."""
         return self.source_pad_id if side == "source" else self.target_pad_id
 
     def find_tokens(self, side: str, ids: Any) -> Any:
-        """Which ids of "source", "target" or "labels" are no padding, where nothing but the ids is known: bool in their shape.
+        """Return a bool mask of the ids of "source", "target" or "labels", True where an id is not padding, from the ids alone.
 
-        ids: an array or a tensor. As the documents tell padding (`ne` in document 002); all of them where only the length of a
-        sentence tells it.
+        ids: an array or a tensor of any shape. Ids that differ from the pad id are tokens (`ne` in document 002); with
+        `padding_from` "lengths", all of them are, since the ids do not show padding.
         """
         if self.padding_from == "lengths":
             return ids == ids
@@ -217,20 +217,20 @@ class TransformerConfig:
         return ids != (self.source_pad_id if vocabulary == "source" else self.target_pad_id)
 
     def masks_padding(self, side: Side) -> bool:
-        """Whether the padding of a side is masked where it is a key."""
+        """Return whether the padding of a side is masked as keys."""
         return self.mask_source_padding if side == "source" else self.mask_target_padding
 
     def n_layers(self, side: Side) -> int:
-        """Layers of the stack that reads a side, also where the architecture lacks the side."""
+        """Return the configured number of layers of a side's stack, also for a side that the architecture lacks."""
         return self.n_encoder_layers if side == "source" else self.n_decoder_layers
 
 
 STACKS: Mapping[Side, StackName] = MappingProxyType({"source": "encoder", "target": "decoder"})
-"""The stack that reads each side, in the order in which they run."""
+"""The stack that reads each side, in execution order."""
 
 
 def side_of(stack: str) -> Side:
-    """The side that a stack reads: "target" of "decoder"."""
+    """Return the side that a stack reads: "target" for "decoder"."""
     return next(side for side, name in STACKS.items() if name == stack)
 
 
@@ -297,7 +297,7 @@ def _check_sizes(c: TransformerConfig) -> None:
 
 
 def _check_combinations(c: TransformerConfig) -> None:
-    """Settings that contradict each other."""
+    """Raise `SettingError` for settings that contradict each other."""
     if c.rotates and c.d_k % 2:
         raise _bad(
             "position", c.position, f"rotates pairs of features, and a head's query is {c.d_k} wide",

@@ -1,13 +1,13 @@
-"""The numbers of a picture as a tidy table, from exactly what is drawn: for the app's CSV files, and for notebooks.
+"""The data of a figure as a tidy table, made from the object that is drawn: for CSV files and notebooks.
 
-    drawn.panels([head_panel(capture, "cross", 1, 0, 0)])    a row a cell
-    drawn.figure(waves_figure(...))                          a row a point of a Plotly figure
-    drawn.curves(chart), drawn.lines(weights, queries, keys), drawn.clocks(hands, position)
-    drawn.heads([every_head(capture, "cross")])              a row a weight of all heads
-    drawn.features(x), drawn.chain(steps), drawn.contributions(keys, weights, lengths), drawn.next_words(found, words),
-    drawn.members(found, words, tokens), drawn.arithmetic(terms(...)), drawn.blocks()    of pictures that are HTML
+    plot_data.panels([head_panel(capture, "cross", 1, 0, 0)])    one row per cell of matrices
+    plot_data.figure(waves_figure(...))                          one row per point of a Plotly figure
+    plot_data.curves(chart), plot_data.lines(weights, queries, keys), plot_data.clocks(hands, position)
+    plot_data.head_weights([every_head(capture, "cross")])       one row per weight of all heads
 
-`viz_core.tables` has the tables of whole runs and experiments. Columns have names in code.
+Of figures made of HTML: features, attention_steps, contributions, next_token_predictions, norm_members, arithmetic, blocks.
+
+`viz_core.tables` has the tables of whole runs and experiments. Column names are in code style.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,7 +32,7 @@ from viz_core.tidy import labels
 
 
 def panels(shown: Iterable[Panel]) -> pd.DataFrame:
-    """One row a cell of each matrix: where it is, with its labels, its value, and why none is drawn where one is not."""
+    """Return one row per cell of each matrix: row and column with labels, the value, and the reason where none is drawn."""
     return pd.concat([_panel(each) for each in shown], ignore_index=True)
 
 
@@ -58,7 +58,7 @@ def _panel(shown: Panel) -> pd.DataFrame:
 
 
 def figure(shown: Any) -> pd.DataFrame:
-    """One row a point of each trace of a Plotly figure; of a heatmap, a row a cell with its number in z."""
+    """Return one row per point of each trace of a Plotly figure; for a heatmap, one row per cell with its value in z."""
     return pd.concat([_trace(trace, n) for n, trace in enumerate(shown.data)] or [pd.DataFrame()], ignore_index=True)
 
 
@@ -80,14 +80,14 @@ def _trace(trace: Any, n: int) -> pd.DataFrame:
 
 
 def curves(shown: Curves) -> pd.DataFrame:
-    """One row a point of each series; a horizontal line is a row without an x."""
+    """Return one row per point of each series; a horizontal line is one row without x."""
     parts = [pd.DataFrame({"series": _repeated(s.name, len(s.x)), "x": s.x, "y": s.y}) for s in shown.series]
     parts += [pd.DataFrame({"series": [level.label], "x": [np.nan], "y": [level.y]}) for level in shown.levels]
     return pd.concat(parts, ignore_index=True)
 
 
 def lines(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> pd.DataFrame:
-    """One row a line of each head. weights: [H, T, S]; queries, keys: their labels."""
+    """Return one row per line of each head. weights: [H, T, S]. queries, keys: labels."""
     head, query, key = np.unravel_index(np.arange(weights.size), weights.shape)
     return pd.DataFrame({
         "head": head, "query": query, "query_label": labels(queries, query), "key": key, "key_label": labels(keys, key),
@@ -96,16 +96,16 @@ def lines(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> p
 
 
 def faded_lines(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], kept: np.ndarray) -> pd.DataFrame:
-    """The same where keys are left out: weights are divided by what their row keeps, kept [H, T], which has a column of its own."""
+    """Return `lines` where keys are left out, with a column of the share kept [H, T] by which each row of weights is divided."""
     found = lines(weights, queries, keys)
     return found.assign(kept=kept[found["head"], found["query"]])
 
 
 def heads(shown: Iterable[EveryHead]) -> pd.DataFrame:
-    """One row a weight of every head of each kind of attention, before the tiles pool them.
+    """Return one row per weight of every head of each kind of attention, before pooling.
 
-    weight; or relative, which is weight × number of visible keys. run: A, B or A − B, where there are two runs. missing: whether
-    one of them lacks a token, so that there is nothing to subtract.
+    Columns: weight, or relative (weight × number of visible keys); with two runs, run (A, B or A − B), and missing, which is true
+    where one of the runs lacks a token, so that there is no difference.
     """
     return pd.concat([_heads(each) for each in shown], ignore_index=True)
 
@@ -124,13 +124,13 @@ def _heads(shown: EveryHead) -> pd.DataFrame:
 
 
 def clocks(shown: Clocks, position: int) -> pd.DataFrame:
-    """One row a hand of each clock at a position: its angle in radians counterclockwise from the right, and its tip."""
+    """Return one row per hand of each clock at a position: the angle in radians, counterclockwise from the right, and the tip."""
     rows = []
     for clock in shown.clocks:
         for hand, name in zip(clock.hands, shown.names, strict=False):
             at = position + hand.shift
             angle = hand.phase + clock.speed * at
-            named = name.replace("{p}", str(position)).replace("{s}", f"{at:g}")  # it may hold a typed word, with braces of its own
+            named = name.replace("{p}", str(position)).replace("{s}", f"{at:g}")  # no str.format: a typed word may contain braces
             rows.append({
                 "clock": clock.title, "speed": clock.speed, "hand": named, "position": at,
                 "angle": angle, "length": hand.length, "cos": hand.length * np.cos(angle), "sin": hand.length * np.sin(angle),
@@ -139,42 +139,42 @@ def clocks(shown: Clocks, position: int) -> pd.DataFrame:
 
 
 def choice(shown: Choice) -> pd.DataFrame:
-    """One row a cell of the candidates of one step: the candidate, what became of it, the column, and its number or its word."""
+    """Return one row per cell of the candidates of one decoding step: candidate, outcome, column, and the number or text."""
     rows = []
     for row in shown.rows:
         for (column, __), cell in zip(shown.columns, row.cells, strict=True):
             if cell is not None:
-                said = cell.text if np.isnan(cell.value) else ""
-                rows.append({"candidate": row.label, "look": row.look, "column": column, "value": cell.value, "says": said})
+                text = cell.text if np.isnan(cell.value) else ""
+                rows.append({"candidate": row.label, "look": row.look, "column": column, "value": cell.value, "says": text})
     return pd.DataFrame(rows, columns=["candidate", "look", "column", "value", "says"])
 
 
 def features(values: np.ndarray) -> pd.DataFrame:
-    """One row a feature: the bars around zero of one weight."""
+    """Return one row per feature: the bars of one weight."""
     return pd.DataFrame({"feature": np.arange(len(values)), "value": values})
 
 
 def chain(shown: Chain) -> pd.DataFrame:
-    """One row a number on the way from q · k to a weight, in the order of computation; the last is what the model recorded."""
+    """Return the numbers from q · k to an attention weight, in order of computation; the last one is the recorded weight."""
     steps = [field.name for field in fields(shown) if field.name not in ("products", "visible", "empty")]
     numbers = [getattr(shown, step) for step in steps]
     return pd.DataFrame({"step": steps, "value": [np.nan if x is None else float(x) for x in numbers]})
 
 
 def contributions(keys: Sequence[str], weights: np.ndarray, lengths: np.ndarray) -> pd.DataFrame:
-    """One row a key of a query: its weight, and the length of its contribution to the output; also of keys without a bar."""
+    """Return one row per key of a query, also for keys without a bar: its weight and the length of its contribution."""
     key = np.arange(len(keys))
     return pd.DataFrame({"key": key, "key_token": labels(keys, key), "weight": weights, "length": lengths})
 
 
 def next_words(shown: Prediction, words: Sequence[str]) -> pd.DataFrame:
-    """One row a likely next word, the likeliest first. words: the names of its ids."""
+    """Return the most likely next tokens in order of probability. words: the tokens of the ids."""
     rank = np.arange(len(words))
     return pd.DataFrame({"rank": rank, "id": shown.ids, "word": labels(words, rank), "probability": shown.probabilities})
 
 
 def members(shown: Iterable[Members], words: np.ndarray, tokens: Sequence[Sequence[str]]) -> pd.DataFrame:
-    """One row a cell of [B, T, D] and norm: whether it shares the mean of the picked cell. words [B, T]: no padding."""
+    """Return one row per cell of [B, T, D] and norm: whether it shares the mean of the selected cell. words [B, T]: not padding."""
     return pd.concat([_members(each, words, tokens) for each in shown], ignore_index=True)
 
 
@@ -188,9 +188,9 @@ def _members(shown: Members, words: np.ndarray, tokens: Sequence[Sequence[str]])
 
 
 def arithmetic(shown: Arithmetic) -> pd.DataFrame:
-    """One row a number that a cell was computed from, and a row for what each part of the computation gives.
+    """Return one row per number that a cell was computed from, and one for the result of each part of the computation.
 
-    part: its place in the computation, and its kind. stage, index: the cell in a stage or a parameter, "" for a constant.
+    Columns: part and kind, the index and the type of the part; stage and index, the cell of a stage or parameter, "" for constants.
     """
     return pd.DataFrame([
         (n, type(part).__name__, *number)
@@ -199,7 +199,7 @@ def arithmetic(shown: Arithmetic) -> pd.DataFrame:
 
 
 def _numbers(part: Any, role: str = "") -> Iterator[tuple[str, str, str, float]]:
-    """The numbers inside a part, in the order of its fields, each with its role and its place."""
+    """Yield role, stage, index and value of each number in a part, in the order of its fields."""
     match part:
         case Number(role, value, source, index):
             yield role, source, " ".join(map(str, index)), float(value)
@@ -217,8 +217,8 @@ def _numbers(part: Any, role: str = "") -> Iterator[tuple[str, str, str, float]]
 
 
 def blocks(lit: str = "", cross: bool = False) -> pd.DataFrame:
-    """One row a box or a sum of a layer of Post-LN and of Pre-LN, in the order of computation: the stage that it makes, whether it
-    is on the residual stream, and whether it is highlighted."""
+    """Return one row per box or sum of a Post-LN and a Pre-LN layer, in order of computation: the stage that it computes, whether
+    it is on the residual stream, and whether it is highlighted."""
     return pd.DataFrame([
         {"block": "Pre-LN" if pre else "Post-LN", "stage": piece.stage, "box": piece.label if piece.kind == "box" else "+",
          "on_stream": piece.residual, "lit": is_lit(piece, pre, lit, cross)}
@@ -227,7 +227,7 @@ def blocks(lit: str = "", cross: bool = False) -> pd.DataFrame:
 
 
 def diagram(shown: Diagram) -> pd.DataFrame:
-    """One row a box of the architecture: what it says, the stage that it opens with its shape, and its stack."""
+    """Return one row per box of the architecture: its label, its stage and shape, its stack, and whether it is highlighted."""
     return pd.DataFrame([
         {"stack": box.column, "box": box.label, "stage": box.stage, "shape": box.shape_text, "lit": box.current}
         for box in shown.boxes

@@ -1,7 +1,7 @@
-"""Every limit of the app, each one constant.
+"""The limits of the app, one constant each.
 
-What people type may be any text of any length; these bounds keep one page from taking the whole machine.
-A message about a limit names the constant's value and what to shorten.
+Visitors may type any text of any length; the limits keep one page from using up the machine. A message about a limit names
+its value and what to shorten.
 """
 
 import os
@@ -9,145 +9,146 @@ import os
 from viz_core.language import translate as _
 
 MAX_SENTENCES = 32
-"""Sentences in one batch. Attention costs grow with the batch, and a list of more rows no longer fits a screen."""
+"""Maximum sentences in one batch. Attention costs grow with the batch, and a longer list does not fit a screen."""
 
 MAX_TOKENS = 1024
-"""Tokens in one sentence, `<bos>` and `<eos>` included. One head's weights are tokens x tokens: 4 MiB in float32 here.
+"""Maximum tokens in one sentence, including `<bos>` and `<eos>`: the weights of one head are tokens × tokens, 4 MiB in float32.
 It is also the longest context of the published checkpoints with learned positions that fit `MAX_PARAMETERS`."""
 
 MAX_WRITTEN = 64
-"""Tokens that a model writes for one sentence before it is cut off. The longest translation of the training has about 20,
-and a model whose settings were changed since may never come to an end."""
+"""Maximum tokens that a model generates for one sentence. The longest translation in the training data has about 20, and a
+model whose settings were changed since training may never generate `<eos>`."""
 
 MAX_CAPTURE_BYTES = 512 * 2**20
-"""Bytes recorded in one run (512 MiB, which is 536.9 MB): what a server keeps of all runs has to hold it, with its model."""
+"""Maximum bytes recorded in one run (512 MiB, which is 536.9 MB). The cache of the server has to hold the run and its model."""
 
 CACHE_MB = "ATTENTION_LAB_CACHE_MB"
-"""The environment variable that says how many MB (10⁶ bytes) of models, runs and results a server keeps, all together."""
+"""The environment variable that sets the size of the server's cache of models, runs and results, in MB (10⁶ bytes)."""
 
 DEFAULT_CACHE_MB = 530
-"""MB kept where nothing is set. One model of `MAX_PARAMETERS` fits, with a short run."""
+"""The default size of the cache in MB. It holds one model of `MAX_PARAMETERS` with a short run."""
 
 LEAST_CACHE_MB = 64
-"""The least that may be set: the translator that a newcomer sees needs some room."""
+"""The smallest size of the cache in MB that can be set: it has to hold the model that a new visitor sees."""
 
 
 def cache_bytes() -> int:
-    """Bytes of models, runs and results that this server keeps; the default where the setting is none (`cache_problem`)."""
-    said = os.environ.get(CACHE_MB, "").strip()
-    return (int(said) if said and not cache_problem() else DEFAULT_CACHE_MB) * 10**6
+    """Return the size of the cache in bytes; the default if the setting is missing or invalid (see `cache_problem`)."""
+    setting = os.environ.get(CACHE_MB, "").strip()
+    return (int(setting) if setting and not cache_problem() else DEFAULT_CACHE_MB) * 10**6
 
 
 def cache_problem() -> str | None:
-    """What is wrong with the setting, in one sentence; None where nothing is."""
-    said = os.environ.get(CACHE_MB, "").strip()
-    if not said or (said.isascii() and said.isdigit() and len(said) < 10 and int(said) >= LEAST_CACHE_MB):
+    """Return a sentence on what is wrong with the setting; None if it is valid or missing."""
+    setting = os.environ.get(CACHE_MB, "").strip()
+    if not setting or (setting.isascii() and setting.isdigit() and len(setting) < 10 and int(setting) >= LEAST_CACHE_MB):
         return None
-    return _("{cache_mb} is {said!r}; give a whole number of MB from {least_cache_mb}. Until then it is {default_cache_mb}.",
-             cache_mb=CACHE_MB, said=said[:40], least_cache_mb=LEAST_CACHE_MB, default_cache_mb=DEFAULT_CACHE_MB)
+    return _("{cache_mb} is {setting!r}; give a whole number of MB from {least_cache_mb}. Until then it is {default_cache_mb}.",
+             cache_mb=CACHE_MB, setting=setting[:40], least_cache_mb=LEAST_CACHE_MB, default_cache_mb=DEFAULT_CACHE_MB)
 
 
 MAX_PARAMETERS = 130_000_000
-"""Parameters in one model: 520 MB in float32. Leaves room for GPT-2 small (124 million) and the base models of
-both papers, and nothing that would make a laptop swap."""
+"""Maximum parameters of one model: 520 MB in float32. Allows GPT-2 small (124 million) and the base models of both papers,
+and fits the memory of a laptop."""
 
 MAX_LINK_BYTES = 8192
-"""Bytes in a link (8 KiB). Common web servers and proxies refuse a longer request line, so a longer setup stays
-in the session."""
+"""Maximum bytes of a link (8 KiB). Common web servers and proxies refuse longer request lines, so a longer setup stays in the
+session."""
 
 MAX_LABEL = 24
-"""Characters of a token's label on an axis before it is shortened with "…". Longer labels leave no room for the
-matrix they belong to."""
+"""Maximum characters of a token's label on an axis; longer ones are shortened with "…", or they would take the space of the
+matrix."""
 
 MAX_REPLACED_CHARS = 600
-"""Characters of a text that is offered other words for its own: about a hundred words. Each offer reads the whole text again,
-and the words around tell what a word is in one sentence, not in a page of them."""
+"""Maximum characters of a text for which replacements of its words are suggested: about a hundred words. Each suggestion
+processes the whole text again, and the context that identifies a word is one sentence, not a page."""
 
 MAX_VIEW_CHARS = 200
-"""Characters of a text that a page keeps as its selection, such as a filter."""
+"""Maximum characters of a text that is a selection of a page, such as a filter."""
 
 MAX_RECIPE_CHARS = 1000
-"""Characters of the recipe of trained weights in a link. The longest that the app makes has about 400."""
+"""Maximum characters of the recipe of trained weights in a link. The longest one of the app has about 400."""
 
 MAX_KEPT_CHARS = 2**20
-"""Characters of a whole setup that a page keeps beside the present one. A run kept to compare with may hold as long a
-text as any; a link that it does not fit leaves it out."""
+"""Maximum characters of the second setup that a page stores to compare a run with. Its text may be as long as any; a link that
+has no room for it leaves it out."""
 
 
 def megabytes(n_bytes: int, digits: int = 1) -> str:
-    """1234567 -> '1.2 MB', wherever a size in bytes is told: a megabyte (MB) is 10^6 bytes, a mebibyte (MiB) 2^20."""
+    """Format a size in bytes: 1234567 -> '1.2 MB'. A megabyte (MB) is 10^6 bytes, a mebibyte (MiB) 2^20."""
     return f"{n_bytes / 1e6:,.{digits}f} MB"
 
 
 MAX_TRAINING_STEPS = 20_000
-"""Steps of one training in the app. The tasks are learned in hundreds to thousands, at some milliseconds each."""
+"""Maximum steps of one training run in the app. The tasks are learned in hundreds to thousands of steps of some milliseconds."""
 
 MAX_TRAINING_BATCH = 256
-"""Rows of one training batch."""
+"""Maximum rows of one training batch."""
 
 MAX_TRAINING_LAYERS = 24
-"""Layers of a side of a model that is trained in the app: one gradient norm each stays readable, and an event small."""
+"""Maximum layers per side of a model that is trained in the app. Each training event has one gradient norm per layer: more would
+be hard to read, and would make the events large."""
 
 MAX_TRAINING_PARAMETERS = 5_000_000
-"""Parameters of a model that is trained in the app. Gradients and Adam's two moments are as many numbers again, three times,
-and each stored moment of the run is another copy in half precision."""
+"""Maximum parameters of a model that is trained in the app. Gradients and Adam's two moments take three times as much again, and
+each snapshot is another copy in half precision."""
 
 MAX_TRAINING_OPERATIONS = 10**14
-"""Floating-point operations of one training: about an hour of one core."""
+"""Maximum floating-point operations of one training run: about an hour of one core."""
 
 MAX_TRAINING_BYTES = 2**30
-"""Bytes that one training may take (1 GiB): weights, gradients, Adam's moments, what a step keeps for its way back, and the
-stored moments."""
+"""Maximum bytes that one training run takes (1 GiB): weights, gradients, Adam's moments, activations kept for the backward pass,
+and snapshots."""
 
 MAX_SEED = 2**31 - 1
-"""The largest seed of a training."""
+"""The largest seed of a training run."""
 
 MAX_MOMENTS = 64
-"""Stored moments of one training: as many stops as a slider can tell apart."""
+"""Maximum snapshots of one training run: as many positions as a slider can distinguish."""
 
 MAX_MOMENT_BYTES = 64 * 2**20
-"""Bytes of all stored moments of one training (64 MiB): twelve of the largest model, all 64 of one of half a million parameters."""
+"""Maximum bytes of all snapshots of one training run (64 MiB): 12 of the largest model, or 64 of one with 500,000 parameters."""
 
 MAX_CURVE_POINTS = 2_000
-"""Points of a training's curve; more than a screen has columns. A longer run keeps every second point, every fourth, …"""
+"""Maximum points of a training curve; more than a screen has columns. A longer run keeps every second point, every fourth, …"""
 
 MAX_ARMS = 6
-"""Arms of an experiment: as many as there are position schemes."""
+"""Maximum conditions of an experiment: the number of position schemes."""
 
 MAX_FACTOR_VALUES = 4
-"""Values of a factor that a visitor chooses: more curves with bands cover each other."""
+"""Maximum values of a factor that a visitor chooses: with more, the bands of the curves overlap."""
 
 MAX_SEEDS = 5
-"""Seeds of each arm of an experiment."""
+"""Maximum seeds of each condition of an experiment."""
 
 MAX_JOB_BYTES = 128 * 2**20
-"""Bytes of stored moments, states and weights of all trainings that a server remembers (128 MiB). The largest single one has
-64 MiB of moments and 60 MB of state."""
+"""Maximum bytes of snapshots, optimizer states and weights of all training jobs that a server keeps (128 MiB). The largest single
+job has 64 MiB of snapshots and 60 MB of state."""
 
 MAX_JOBS = 64
-"""Trainings that a server remembers; the oldest are forgotten."""
+"""Maximum training jobs that a server keeps; the oldest are dropped first."""
 
 MAX_WAITING_JOBS = 40
-"""Trainings that wait or run on a server: a class in which everybody has another recipe."""
+"""Maximum training jobs that are queued or running on a server: a class in which each student has a different recipe."""
 
 MAX_OWN_JOBS = 3
-"""Trainings of one visitor that wait or run."""
+"""Maximum training jobs of one visitor that are queued or running."""
 
 SCHEDULER = "ATTENTION_LAB_SCHEDULER"
-"""The environment variable that names the scheduler of a Dask cluster, such as tcp://host:8786. Without it, trainings run in a
-process of their own beside the server."""
+"""The environment variable with the address of a Dask scheduler, such as tcp://host:8786. Without it, training jobs run in a
+separate process on the server."""
 
 MAX_GUESTS = 32
-"""Weights of visitors that a server keeps at once: one of each of a class. The first ones that came go first."""
+"""Maximum weights uploaded by visitors that a server keeps: one for each member of a class. The oldest are dropped first."""
 
 MAX_GUEST_BYTES = 96 * 2**20
-"""Bytes of all weights of visitors (96 MiB): a class of small models."""
+"""Maximum bytes of all weights uploaded by visitors (96 MiB): small models for a whole class."""
 
 MAX_GUEST_FILE = 24 * 2**20
-"""Bytes of a file of weights that a visitor opens (24 MiB): the largest model that can be trained here, in single precision."""
+"""Maximum bytes of an uploaded file of weights (24 MiB): the largest model that can be trained here, in single precision."""
 
 MAX_EXPORT_BYTES = 100 * 10**6
-"""Bytes of one file that a page offers (100 MB). A server keeps what it has made for a visitor as long as the visit lasts."""
+"""Maximum bytes of one exported file (100 MB). The server keeps it in memory as long as the session lasts."""
 
 BYTES_OF_A_ROW = 80
-"""Bytes of a row of a picture's CSV, about: what a file will take is estimated before it is made."""
+"""Approximate bytes of a row in the CSV of a figure, to estimate the size of a file before it is made."""

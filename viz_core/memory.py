@@ -1,4 +1,4 @@
-"""What the app asks of the C library's allocator, which by itself serves one long program rather than many threads."""
+"""Settings of glibc's allocator for a process in which many threads allocate and free large tensors."""
 
 import ctypes
 import gc
@@ -6,29 +6,29 @@ from contextlib import suppress
 from functools import lru_cache
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # mallopt(3)
-LARGE = 2**23  # bytes of a block that goes back by itself: asking for it again costs little beside filling it
+LARGE = 2**23  # bytes from which a freed block returns to the operating system: allocating it again costs little beside filling it
 
 
 @lru_cache(maxsize=1)
 def keep_freed_pages() -> bool:
-    """Let the process keep freed memory for the next run; whether the C library could be asked (glibc can).
+    """Make the allocator keep freed memory for the next run. Return whether it was possible (with glibc).
 
-    A recorded run allocates every tensor anew. By default large blocks go back to the operating system when a capture
-    is dropped, and each page of the next one faults again: up to a fifth of a run's time. Only the largest still do. All
-    threads share one heap, or each of them would keep what it has freed to itself.
+    A recorded run allocates every tensor anew. By default, large blocks return to the operating system when a capture is
+    dropped, and every page of the next one faults again, which takes up to a fifth of a run's time. With this setting only the
+    largest blocks return. All threads share one heap (arena); otherwise each would keep its freed memory to itself.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError, TypeError):  # another C library: it has a policy of its own
+    except (AttributeError, OSError, TypeError):  # not glibc
         return False
     return bool(mallopt(M_ARENA_MAX, 1) and mallopt(M_MMAP_THRESHOLD, LARGE) and mallopt(M_TRIM_THRESHOLD, 2**30))
 
 
 def give_back(look: bool) -> None:
-    """Return what nobody refers to any more to the operating system, where the C library can be asked (glibc can).
+    """Return freed memory to the operating system, where the C library allows it (glibc's malloc_trim).
 
-    look: for objects that refer to each other, too. Python by itself does so only once in thousands of page runs, and no
-    page runs meanwhile.
+    collect_cycles: run the garbage collector before, which frees objects that refer to each other. Python itself does so only
+    once in thousands of page runs. No page runs during the collection.
     """
     if look:
         gc.collect()

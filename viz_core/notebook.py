@@ -1,13 +1,13 @@
-"""Pictures in a notebook: the same as on the pages, drawn by the same components, without a server and without a network.
+"""The figures of the app in a notebook, drawn by the same components, without a server or network access.
 
     capture = run(config, ["the cat sat"], ["猫 坐 了"])
-    show(capture)                                   # every head; one as a matrix and as lines
+    show(capture)                                   # all heads; one head as a matrix and as lines
     show(capture, "cross", layer=1, head=0)         # one head
     show(capture, "encoder.layers.0.resid_post")    # any stage
     show(capture).save("attention.html")
     matrices([panel("mask", mask, row_axis="query", col_axis="key", kind="mask")])    # any matrices
 
-Curves are Plotly figures, which a notebook draws by itself: `depth_figure({"Post-LN": curves(capture)}, "power")` in
+Charts made by Plotly need no function here: `depth_figure({"Post-LN": curves(capture)}, "power")` in
 `viz_core.figures.placement`.
 """
 
@@ -29,12 +29,12 @@ from viz_core.figures.offline import attention_page
 from viz_core.figures.panels import Panel, pack
 from viz_core.figures.steps import stage_panels
 
-HEIGHT = 560  # pixels of a picture in a notebook
+HEIGHT = 560  # pixels
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A whole page with one picture. A notebook shows it as the value of a cell, in a frame of its own."""
+    """A complete HTML page with one figure. As the value of a notebook cell it is shown in an iframe."""
 
     page: str
     height: int = HEIGHT
@@ -44,7 +44,7 @@ class Picture:
                 f'style="width:100%;height:{self.height}px;border:0"></iframe>')
 
     def save(self, path: str | Path) -> None:
-        """Write the page as a file that any browser opens."""
+        """Write the page to a file that any browser opens."""
         Path(path).write_text(self.page, "utf-8", "backslashreplace")
 
 
@@ -52,10 +52,11 @@ def show(
     capture: Capture, what: str = "", *, layer: int = 0, head: int = 0, item: int = 0, step: Step = "weights",
     colour: Colour = "largest", height: int = HEIGHT,
 ) -> Picture:
-    """One sentence of a run as a picture. `ValueError` names what the run does not have.
+    """Draw one sentence of a run. Raises `ValueError` for what the run does not have.
 
-    what: a kind of attention, "encoder", "decoder" or "cross", for one head as a matrix; the name of a stage; or "", for all
-    heads. item: the sentence, from 0. step, colour: of a head, as on the page Attention.
+    what: a kind of attention, "encoder", "decoder" or "cross", for one head as a matrix; the name of a stage; or "" for all
+    heads. item: the index of the sentence. step, colour: the step of the computation and the colour range of a head, as on the
+    page Attention.
     """
     if not 0 <= item < capture.n_sentences:
         raise ValueError(f"item={item}, but this run has {capture.n_sentences} sentences; use 0 to {capture.n_sentences - 1}.")
@@ -70,16 +71,16 @@ def show(
     return matrices(stage_panels(capture, what, item, head), what, height)
 
 
-# ---------------------------------------------------------------- pictures of what was computed already
+# ---------------------------------------------------------------- figures of given data
 
 
 def matrices(panels: Sequence[Panel], title: str = "", height: int = HEIGHT) -> Picture:
-    """Matrices side by side, as the canvas of a page draws them. title: that of the first one, unless given."""
+    """Draw matrices side by side on a canvas. title: by default that of the first panel."""
     return Picture(document("canvas", pack(panels), title or (panels[0].title if panels else "")), height)
 
 
 def curves(chart: Curves, height: int = HEIGHT) -> Picture:
-    """Points and lines over two axes."""
+    """Draw curves over two axes."""
     return Picture(document("curves", pack_curves(chart), chart.title), height)
 
 
@@ -87,30 +88,33 @@ def lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], title: str = "", height: int = HEIGHT,
     kept: np.ndarray | None = None,
 ) -> Picture:
-    """Weights [H, T, S] of one layer as lines from queries to keys, which are labels. heads: those that are shown at first.
-    kept [H, T]: what each row keeps where keys are left out, which fades its lines."""
+    """Draw the weights [H, T, S] of one layer as lines from queries to keys.
+
+    queries, keys: the labels of the tokens. heads: the heads shown at first. kept_share: [H, T], where keys are left out, the
+    share of each row's weight on the others, by which its lines fade.
+    """
     data = pack_lines(weights, queries, keys, heads, None, title, "", (0, 0), reports=False, share=kept)
     return Picture(document("lines", data, title), height)
 
 
 def tiles(grids: Sequence[Grid], height: int = HEIGHT) -> Picture:
-    """All heads of each kind of attention as tiles."""
+    """Draw all heads of each kind of attention as small matrices."""
     return Picture(document("heads", pack_grids(grids, None, 0), grids[0].title if grids else ""), height)
 
 
 def clock(clocks: Clocks, position: int, height: int = HEIGHT) -> Picture:
-    """Hands on circles at a position; a slider below them moves them."""
+    """Draw rotation angles at a position as clock hands, with a slider for the position."""
     return Picture(document("clock", clocks.as_data() | {"position": position, "echo": 0, "fill": False}, "Clock"), height)
 
 
 def diagram(drawing: Diagram, height: int = HEIGHT) -> Picture:
-    """The architecture as boxes and arrows."""
+    """Draw the architecture as boxes and arrows."""
     data = asdict(drawing) | {"room": None, "fill": False, "turn": ""}
     return Picture(document("diagram", data, drawing.title), height)
 
 
 def as_page(shown: str, title: str = "", height: int = HEIGHT) -> Picture:
-    """A picture that is HTML, as `viz_core.figures` writes it for light pages."""
+    """Wrap a figure that `viz_core.figures` made as HTML, for the light theme."""
     return Picture(html_page(shown, title), height)
 
 

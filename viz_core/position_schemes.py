@@ -1,6 +1,6 @@
-"""The position schemes, one entry each: how the model learns where a token stands, and how pages name and draw it.
+"""The position schemes (positional encodings), one entry each: where they act in the model, their names and their line styles.
 
-A new scheme starts here. `tests/architecture/test_position_schemes.py` then names every other place that lacks it.
+To add a scheme, start here: `tests/architecture/test_position_schemes.py` then names every other place that lacks it.
 """
 
 from collections.abc import Mapping
@@ -11,23 +11,23 @@ from typing import Literal
 from viz_core.language import Message, translating
 
 Position = Literal["sinusoidal", "learned", "rope", "alibi", "t5", "none"]
-Enters = Literal["embedding", "queries and keys", "scores", "nowhere"]  # the tensors that positions change
+Enters = Literal["embedding", "queries and keys", "scores", "nowhere"]  # the tensors that the scheme changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 @translating
 class PositionScheme:
-    """How one scheme enters the model, and its name and look.
+    """One position scheme: where it acts in the model, its names and its line style.
 
-    enters: the tensors that it changes; all but "embedding" act inside every self-attention, never in cross-attention.
-    parameter: the module of each stack that holds its learned table, or "".
-    has_table: positions are rows of a table with max_len rows, so a longer sentence is refused.
-    uses_base: its frequencies come from `position_base`.
+    applied_to: the tensors that it changes; all but "embedding" act in every self-attention, never in cross-attention.
+    parameter_name: the submodule of each stack that holds the learned table; "" for none.
+    has_table: whether positions are rows of a table of max_len rows, so that longer sentences are refused.
+    has_base: whether the frequencies depend on `position_base`.
     """
 
     title: Message  # at the start of a line
     name: Message  # in the middle of a sentence
-    summary: Message  # what it does, in one clause
+    summary: Message  # one clause on what it does
     source: str
     enters: Enters
     parameter: str = ""

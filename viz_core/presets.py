@@ -1,7 +1,7 @@
-"""One preset per document: the settings that reproduce its model, and the reason for each.
+"""One preset per document: the config that reproduces its model, and the reason for each setting.
 
-Every row of the comparison is *stated* (the text or its code says so), *repaired* (the code as printed cannot run or
-contradicts the text) or *assumed* (the text names the part without showing it), with one line that explains it.
+Each row of a preset is *stated* (the text or its code says so), *repaired* (the printed code cannot run or contradicts the
+text) or *assumed* (the text mentions the part without showing it), with a line that explains it.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from viz_core.language import translate as _
 Status = Literal["stated", "repaired", "assumed"]
 STATUS_TITLES: dict[Status, str] = {"stated": _("stated"), "repaired": _("repaired"), "assumed": _("assumed")}
 
-# The rows of the comparison: topic -> the config fields that it decides.
+# The topics in which the documents are compared, each with the config fields that it determines.
 TOPICS: dict[str, tuple[str, ...]] = {
     "architecture": ("architecture",),
     "norm": ("norm", "final_norm"),
@@ -35,7 +35,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
     "activation": ("activation",),
     "sizes": ("d_model", "n_heads", "qk_dim", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_len"),
 }
-# The topics as a page writes them.
+# The titles of the topics on screen.
 TOPIC_TITLES: dict[str, str] = {
     "architecture": _("architecture"),
     "norm": _("norm / final norm"),
@@ -61,7 +61,7 @@ TOPIC_TITLES: dict[str, str] = {
 @dataclass(frozen=True, slots=True)
 @translating
 class PresetRow:
-    """One row of the comparison: the value, its status, and the reason."""
+    """The value of one topic in one document, its status, and the reason."""
 
     topic: str
     value: Message
@@ -72,7 +72,7 @@ class PresetRow:
 @dataclass(frozen=True, slots=True)
 @translating
 class Document:
-    """One of the five texts: its number, its name here, its own heading ("" for none), that heading in English, its source."""
+    """One of the five documents: its number, its name in the app, its own heading ("" for none), that in English, its source."""
 
     number: str
     called: str
@@ -81,12 +81,12 @@ class Document:
     source: Message = ""
 
     def __str__(self) -> str:
-        """ "Document 002 (Transformer_code)": its name in a sentence, also for someone who has not yet read of the documents."""
+        """Return "Document 002 (Transformer_code)": the name in a sentence, also for a reader who does not know the documents."""
         return _("Document {number} ({called})", number=self.number, called=self.called)
 
     @property
     def title(self) -> str:
-        """ "Transformer_code (002)": its name in a list of documents or models."""
+        """The name in a list of documents or models, such as "Transformer_code (002)"."""
         return f"{self.called} ({self.number})"
 
 
@@ -106,7 +106,7 @@ DOCUMENTS: dict[str, Document] = {
 @dataclass(frozen=True, slots=True)
 @translating
 class Preset:
-    """A document's model. `rows` has one row per topic of TOPICS, in that order."""
+    """The model of a document. rows: one per topic, in the order of `TOPICS`."""
 
     document: Document
     summary: Message
@@ -115,17 +115,17 @@ class Preset:
 
     @property
     def name(self) -> str:
-        """Its name in links and code: the document's number."""
+        """The name in links and code: the number of the document."""
         return self.document.number
 
     @property
     def title(self) -> str:
-        """Its name on screen."""
+        """The name on screen."""
         return self.document.title
 
 
 def _preset(number: str, summary: Message, config: TransformerConfig, **rows: tuple[Message, Status, Message]) -> Preset:
-    """`rows` by topic, all of TOPICS in their order."""
+    """Return a preset. rows: value, status and reason of every topic, in the order of `TOPICS`."""
     if tuple(rows) != tuple(TOPICS):
         raise ValueError(f"preset {number!r} has the rows {', '.join(rows)}; give {', '.join(TOPICS)}.")
     return Preset(DOCUMENTS[number], summary, config, tuple(PresetRow(topic, *row) for topic, row in rows.items()))
@@ -187,7 +187,7 @@ _001 = _preset(
     returns=("hidden states; a generator makes the logits", "stated", "forward returns self.decode(…); the generator, a linear layer, is the head here, and its softmax is a separate step."),
     activation=("ReLU", "assumed", "FeedForward is named, not shown; the text says 'such as ReLU' (如 ReLU)."),
     sizes=("512 wide, max_len 5000; 8 heads, d_ff 2048, 2 + 2 layers", "assumed",
-           "512 (an example) and 5000 (a default) are stated; heads and d_ff follow the paper; the text's 6 layers are an example, and 2 layers keep the walk short."),
+           "512 (an example) and 5000 (a default) are stated; heads and d_ff follow the paper; the text's 6 layers are an example, and 2 layers keep the list of steps short."),
 )
 
 _002 = _preset(

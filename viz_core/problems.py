@@ -1,7 +1,7 @@
-"""A problem with a setting or an input, as data: the class that the app's own errors have below the pages.
+"""Errors in what a user set or typed, raised by all layers below the pages.
 
-In a notebook it is a `ValueError` whose text says what is wrong. A page reads its code and values instead, and says the
-problem in its own words (`viz_core.ui.shell.setup.problem_sentences`).
+In a notebook they are `ValueError`s with an English message. A page reads the code and the values instead, and writes its own
+message from them (`viz_core.ui.shell.setup.error_messages`).
 """
 
 from functools import partial
@@ -9,7 +9,7 @@ from typing import Self
 
 
 class Problem(ValueError):
-    """What is wrong: one English sentence, a code that names the kind of problem, and the values that the sentence is about."""
+    """An error in a setting or an input: an English sentence, a code for the kind of error, and the values in the sentence."""
 
     def __init__(self, message: str, code: str, **values: object) -> None:
         super().__init__(message)
@@ -17,19 +17,19 @@ class Problem(ValueError):
         self.values = values
 
     def __reduce__(self) -> tuple[object, ...]:
-        """On its way to another process it keeps its code and values."""
+        """Keep code and values when the error is pickled."""
         return partial(type(self), str(self), self.code, **self.values), ()
 
     def kept(self) -> Self:
-        """The same without the frames that it was raised in, which hold models and arrays: for a result that is kept."""
+        """Remove the traceback, context and cause, whose frames hold models and arrays, and return the error. For caching."""
         self.__traceback__ = self.__context__ = self.__cause__ = None
         return self
 
 
 class SettingError(Problem):
-    """A config field whose value is not allowed, or does not fit the other fields. values: "field", "value", and others."""
+    """An error in a config field whose value is not allowed or does not fit other fields. values: "field", "value", and more."""
 
     @property
     def field(self) -> str:
-        """The field that the message begins with."""
+        """The name of the field."""
         return str(self.values["field"])

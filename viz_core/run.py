@@ -1,4 +1,4 @@
-"""Text + config + weights -> Capture."""
+"""Run a model on sentences and record every stage: text + config + weights -> Capture."""
 
 import copy
 import operator
@@ -29,11 +29,11 @@ MISFIT = _("these weights are of another model and do not fit this config; build
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Padded ids [B, T] of each side and the tokens they stand for; a side that the architecture lacks is absent.
+    """Padded ids [B, T] and tokens of each side. Sides that the architecture lacks are absent.
 
-    Sides: "source", "target" (the decoder's input) and "labels" (the answers). carried: of each sentence the unknown words in
-    the slots of its vocabularies, the first one in <1>; empty where a vocabulary has no slots. is_token: which ids are no
-    padding, bool [B, T] a side; `TransformerConfig.find_tokens` tells it of a side that is left out.
+    Sides: "source", "target" (the decoder's input) and "labels". copied_words: for each sentence, the unknown words in the
+    slots of its vocabularies, that of <1> first; empty for vocabularies without slots. given_token_masks: bool [B, T], True
+    where an id is not padding; for a missing side, `TransformerConfig.token_mask` derives it from the ids.
     """
 
     ids: dict[str, np.ndarray]
@@ -42,21 +42,21 @@ class Batch:
     is_token: dict[str, np.ndarray] = field(default_factory=dict)
 
     def token_mask(self, config: TransformerConfig) -> dict[str, np.ndarray]:
-        """`is_token` of every side, bool [B, T] each."""
+        """Return the token mask of every side, bool [B, T], True where an id is not padding."""
         return {side: config.find_tokens(side, ids) for side, ids in self.ids.items()} | self.is_token
 
     def length(self, config: TransformerConfig, side: str, item: int) -> int:
-        """How many ids of one sentence of a side there are up to its last token, without the padding behind it."""
+        """Return the number of ids of one sentence of a side up to and including its last token."""
         return 1 + int(np.max(np.nonzero(self.token_mask(config)[side][item])[0], initial=-1))
 
 
 def build(config: TransformerConfig, seed: int = 0, device: str = "cpu") -> Transformer:
-    """The untrained model, dropout off. Same config and seed: the same parameters, on every device."""
+    """Build the untrained model, in eval mode. The same config and seed give the same parameters on every device."""
     return Transformer(config, seed).eval().to(pick_device(device))
 
 
 def parameters(model: Transformer) -> Callable[[str], np.ndarray]:
-    """The parameters of a model as read-only arrays, by their torch names: `parameters(model)("head.weight")`."""
+    """Return a function from a parameter's torch name to a read-only array: `parameter_reader(model)("head.weight")`."""
 
     def parameter(name: str) -> np.ndarray:
         x: np.ndarray = model.get_parameter(name).detach().cpu().numpy().view()
@@ -67,7 +67,7 @@ def parameters(model: Transformer) -> Callable[[str], np.ndarray]:
 
 
 def pick_device(device: str = "auto") -> str:
-    """ "auto" takes a GPU if there is one. `ValueError` for a device that this machine lacks."""
+    """Return "cuda" or "cpu"; "auto" prefers a GPU. Raises `UserError` for a device that this machine lacks."""
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cpu" or (device == "cuda" and torch.cuda.is_available()):
@@ -80,15 +80,14 @@ def run(
     seed: int = 0, device: str = "auto", weights: Transformer | Card | None = None, tokenizer: TokenizerKind = "word",
     keep: Iterable[str] | None = None, tap: Edit | None = None, grads: bool = False,
 ) -> Capture:
-    """Run the model on sentences (or id lists) and return every stage.
+    """Run the model on sentences (or id lists) and return the capture of every stage. Dropout is off.
 
     source, target: B sentences each, as the architecture needs; see `prepare`. seed: of the untrained weights. device: "auto",
-    "cpu" or "cuda". tokenizer: the untrained kind, "word" or "character". weights: a model to use instead of a fresh
-    `build(config, seed)`; if its config differs, its parameters are copied. Or a card of the weights' catalogue, which
-    brings its own tokenizers; config may then differ from the card's in settings that no parameter depends on. keep: record only
-    stages whose names match one of these shell patterns. tap: `tap(name, x)` returns what flows on instead of x.
-    grads: also keep the gradient of the loss at every recorded stage. Dropout is off. `ValueError` names the field,
-    value and remedy.
+    "cpu" or "cuda". tokenizer: the kind of untrained tokenizer, "word" or "character". weights: a model to use instead of
+    `build(config, seed)`; if its config differs, its parameters are copied. Or a card of the catalogue, which has its own
+    tokenizers; config may then differ from the card's in settings that no parameter depends on. keep: shell patterns of the
+    stages to record, all by default. tap: `tap(name, x)` returns the tensor that replaces x. grads: whether to keep the
+    gradient of the loss at every recorded stage. Raises `ValueError` that names the field, the value and the remedy.
     """
     if isinstance(weights, Card):
         batch = prepare(config, source, target, weights.tokenizers())
@@ -105,7 +104,7 @@ def trace(
     model: Transformer, batch: Batch, *, seed: int = 0, keep: Iterable[str] | None = None, tap: Edit | None = None,
     grads: bool = False,
 ) -> Capture:
-    """One forward pass of a ready model over a ready batch, recorded. The arguments are those of `run`."""
+    """Record one forward pass of a model over a prepared batch. The arguments are those of `run`."""
     keep_freed_pages()
     device = next(model.parameters()).device
     ids = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}  # a copy: the capture is frozen
@@ -125,7 +124,7 @@ def trace(
 
 
 def tokenizers(config: TransformerConfig, kind: TokenizerKind = "word") -> dict[str, Tokenizer]:
-    """The untrained tokenizer of each side that the architecture has."""
+    """Return the untrained tokenizer of each side that the architecture has."""
     return {side: Tokenizer(kind, config.vocab_size(side), config.pad_id(side)) for side in config.sides}
 
 
@@ -133,14 +132,14 @@ def prepare(
     config: TransformerConfig, source: Sequence[Sentence] | None, target: Sequence[Sentence] | None,
     tokenizer: TokenizerKind | Mapping[str, AnyTokenizer] = "word",
 ) -> Batch:
-    """Sentences to padded ids, by the untrained tokenizer of a kind or by one of each side.
+    """Tokenize sentences into a padded batch, with the untrained tokenizer of a kind or with one tokenizer for each side.
 
-    A decoder predicts the target's tokens, after typed text also <eos>; its input is the same shifted right behind
-    <bos>. A model that has no <eos> predicts nothing behind the last token; one that has no <bos> does not predict the
-    first. A decoder-only model reads the source where only that is given. An encoder with a head predicts its own
-    next token; a side that the architecture lacks is not read. Unknown words that slots carry have the same slots on
-    both sides: those of the source come first, then further ones of the target. Of typed text, what is behind a sentence's
-    length is padding; of an id list, what `TransformerConfig.find_tokens` says.
+    The labels of a decoder are the target's tokens, followed by <eos> for typed text; its input is <bos> and the labels
+    shifted right. Without an <eos> token the last token has no label; without a <bos> token the first one is not predicted.
+    A decoder-only model reads the source if only that is given. An encoder with a head predicts its own next token. A side
+    that the architecture lacks is ignored. An unknown word has the same slot on both sides: slots are filled by the source
+    first, then by the target. In typed text, everything after the end of a sentence is padding; in an id list,
+    `TransformerConfig.token_mask` decides.
     """
     sides = tokenizers(config, tokenizer) if isinstance(tokenizer, str) else tokenizer
     batch = Batch({}, {})
@@ -170,10 +169,10 @@ def prepare(
 def _shift(
     config: TransformerConfig, batch: Batch, tok: AnyTokenizer, given: Sequence[Sentence], rows: Sequence[list[int]],
 ) -> None:
-    """Make the target and its labels, which are one text one place apart.
+    """Add the target and its labels to the batch: the same text, shifted by one position.
 
-    rows: the ids of each sentence without what stands before them, as `_read` gave them under "labels". Where no <eos> closes a
-    text, its last token has no label.
+    rows: the ids of each sentence without its prefix, as `_encode_side` returned them for "labels". The last token of a text
+    that does not end in <eos> has no label.
     """
     begin = () if tok.bos_id == NO_TOKEN else (tok.bos_id,)
     reads, answers, names = list[list[int]](), list[list[int]](), list[list[str]]()
@@ -193,7 +192,7 @@ def _shift(
 def _mark_tokens(
     config: TransformerConfig, batch: Batch, side: str, given: Sequence[Sentence], rows: Sequence[Sequence[int]],
 ) -> None:
-    """Add to the batch which ids of a side are no padding. given: the sentences of its rows, of which typed ones end at a row's."""
+    """Add the token mask of a side to the batch. given: the sentences of its rows; a typed one is as long as its row of ids."""
     ids = batch.ids[side]  # [B, T]
     within = np.arange(ids.shape[1]) < np.array([len(row) for row in rows])[:, None]  # [B, T]
     typed = np.array([isinstance(sentence, str) for sentence in given])[:, None]  # [B, 1]
@@ -215,7 +214,7 @@ def _sentences(side: str, given: Sequence[Sentence] | None, config: TransformerC
 
 
 def _ids(side: str, i: int, sentence: Sentence, tok: AnyTokenizer, end: list[int] | None = None) -> list[int]:
-    """Ids of one sentence; typed text ends in `end`, an id list is taken as it is."""
+    """Return the ids of one sentence, followed by `end` for typed text. An id list is checked and returned as it is."""
     if isinstance(sentence, str):
         ids = tok.read(sentence)[1] + (end or [])
     else:
@@ -247,7 +246,7 @@ def _ids(side: str, i: int, sentence: Sentence, tok: AnyTokenizer, end: list[int
 def _read(
     batch: Batch, name: str, tok: AnyTokenizer, given: Sequence[Sentence], end: list[int] | None = None
 ) -> list[list[int]]:
-    """Add the sentences of one side to the batch, their unknown words to those that its slots carry already; the ids as lists."""
+    """Add the sentences of one side to the batch, and their unknown words to its copied words. Return the ids as lists."""
     before = [*batch.carried, *[()] * (len(given) - len(batch.carried))]
     batch.carried[:] = [
         carried_words(tok, s, words) if isinstance(s, str) else words for s, words in zip(given, before, strict=False)
@@ -262,7 +261,7 @@ def _read(
 
 
 def _tokens(sentence: Sentence, ids: list[int], tok: AnyTokenizer) -> list[str]:
-    """The words as typed, then the names of the added ids."""
+    """Return the tokens as typed, then the names of the ids added at the end."""
     typed = tok.read(sentence)[0] if isinstance(sentence, str) else []
     return typed + [tok.decode(x) for x in ids[len(typed) :]]
 
@@ -272,11 +271,11 @@ def _padded(tokens: list[str], length: int) -> list[str]:
 
 
 def switched(model: Transformer, config: TransformerConfig, added: Mapping[str, Tensor] = MappingProxyType({})) -> Transformer:
-    """The same parameters, shared, in a model whose config differs only in settings that no parameter depends on.
+    """Return a model with another config that shares the parameters of this one.
 
-    added: parameters that the position scheme of this config has and the model lacks, by their torch names.
-
-    What a position scheme learned and the config no longer uses stays behind. `ValueError` where the parameters do not fit.
+    The configs may differ in settings that no parameter depends on, and in the position scheme: learned parameters of a scheme
+    that the new config does not use are left out. extra_parameters: parameters that the scheme of the new config needs and the
+    model lacks, by their torch names. Raises `UserError` if the parameters do not fit.
     """
     if model.config == config:
         return model
@@ -297,7 +296,7 @@ def _has_answers(config: TransformerConfig, batch: Batch) -> bool:
 
 
 def _placed(config: TransformerConfig, seed: int, weights: Transformer | None, device: str) -> Transformer:
-    """The model to run, on its device; the caller's own model is never moved or changed."""
+    """Return the model to run, on its device. The caller's model is copied if it has to be moved or changed."""
     if weights is None:
         return build(config, seed, device)
     if weights.config == config:

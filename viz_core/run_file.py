@@ -1,8 +1,8 @@
-"""A whole run as one file: every stage by its name, with axes, tokens and config, for this package and for plain numpy.
+"""Save a run as one file and open it again: every stage by its name, with axes, tokens and config. numpy alone reads it too.
 
     save_run(capture, "run.npz")              # or "run.safetensors"
     capture = open_run("run.npz")
-    np.load("run.npz")["encoder.embed"]       # [B, T, D]; "about" is the rest, as JSON
+    np.load("run.npz")["encoder.embed"]       # [B, T, D]; "about" holds the metadata as JSON
 """
 
 import io
@@ -23,12 +23,12 @@ from viz_core.problems import Problem
 
 Kind = Literal["npz", "safetensors"]
 KINDS: tuple[Kind, ...] = ("npz", "safetensors")
-ABOUT = "about"  # the JSON text beside the arrays
-FORMAT = 1  # of `about`
+ABOUT = "about"  # the key of the metadata in the file
+FORMAT = 1  # the version of the metadata
 
 
 def about(capture: Capture, setup: str = "") -> dict[str, Any]:
-    """What the arrays alone do not say. setup: the link's text of the state that the run was made from, if there is one."""
+    """Return the metadata of a run: all but the arrays. setup: the query string of the page state that made the run, if any."""
     return {
         "format": FORMAT, "made_by": "Attention Lab", "setup": setup, "seed": capture.seed, "device": capture.device,
         "milliseconds": capture.milliseconds, "config": asdict(capture.config),
@@ -42,9 +42,9 @@ def about(capture: Capture, setup: str = "") -> dict[str, Any]:
 def run_bytes(
     capture: Capture, kind: Kind, setup: str = "", progress: Callable[[float], object] = lambda share: None,
 ) -> bytes:
-    """The file's bytes. Arrays stay as recorded, in float32, and are not compressed: they are nearly random.
+    """Return the bytes of the file. Arrays are stored as recorded, in float32, uncompressed since they are nearly random.
 
-    progress: called with the share of the arrays that is written.
+    progress: called with the share of the arrays written so far.
     """
     text = json.dumps(about(capture, setup), ensure_ascii=True)
     if kind == "safetensors":
@@ -63,27 +63,27 @@ def run_bytes(
 
 
 def save_run(capture: Capture, path: str | Path, setup: str = "") -> None:
-    """Write a run; the ending of the path says how, .npz or .safetensors."""
+    """Write a run to a file, in the format of its extension, .npz or .safetensors. setup: as in `run_metadata`."""
     path = Path(path)
     path.write_bytes(run_bytes(capture, _kind(path), setup))
 
 
 def open_run(path: str | Path) -> Capture:
-    """The run that `save_run` wrote. Nothing in the file is run. `Problem`, one sentence, where it is another file."""
+    """Open a run that `save_run` wrote. No code in the file is executed. Raises `UserError` for any other file."""
     path = Path(path)
     try:
         arrays, text = _read(path, _kind(path))
-        told = json.loads(text)
-        config = TransformerConfig(**_tuples(told["config"]))
-        is_token = {side: np.array(rows, dtype=bool) for side, rows in told.get("is_token", {}).items()}  # older files have none
-        found = Capture(config, arrays, told["tokens"], told["carried"], is_token=is_token, seed=told["seed"],
-                        device=told["device"], milliseconds=told["milliseconds"])
-        wrong = [name for name in found if list(found.stage(name).axes) != told["axes"][name] or _misshapen(found, name)]
-        wrong += [f"is_token of {side}" for side, x in is_token.items() if x.shape != np.shape(told["tokens"][side])]
+        metadata = json.loads(text)
+        config = TransformerConfig(**_tuples(metadata["config"]))
+        is_token = {side: np.array(rows, dtype=bool) for side, rows in metadata.get("is_token", {}).items()}  # not in older files
+        found = Capture(config, arrays, metadata["tokens"], metadata["carried"], is_token=is_token, seed=metadata["seed"],
+                        device=metadata["device"], milliseconds=metadata["milliseconds"])
+        wrong = [name for name in found if list(found.stage(name).axes) != metadata["axes"][name] or _misshapen(found, name)]
+        wrong += [f"is_token of {side}" for side, x in is_token.items() if x.shape != np.shape(metadata["tokens"][side])]
     except (OSError, KeyError, TypeError, ValueError, AttributeError, BadZipFile, SafetensorError) as error:
         why = type(error).__name__
         raise Problem(f"{path.name} is no run that was saved here ({why}); save it again.", "run_file", name=path.name) from None
-    if wrong or told["format"] != FORMAT:
+    if wrong or metadata["format"] != FORMAT:
         what = ", ".join(wrong[:3]) or "another format"
         raise Problem(f"{path.name} holds {what} in a way that this version cannot read; save the run again.", "run_file",
                       name=path.name)
@@ -107,12 +107,12 @@ def _read(path: Path, kind: Kind) -> tuple[dict[str, np.ndarray], str]:
 
 
 def _in_order(text: str) -> list[str]:
-    """The names of the stages in the order of computation, which safetensors does not keep."""
+    """Return the names of the stages in execution order, which safetensors does not keep."""
     return list(json.loads(text)["axes"])
 
 
 def _misshapen(capture: Capture, name: str) -> bool:
-    """Whether a stage has another number of axes than its table says, or other lengths than its tokens."""
+    """Return whether the axes of a stage do not match the stage table in number, or the tokens in length."""
     x, axes, sides = capture[name], capture.stage(name).axes, capture.stage(name).sides
     if x.ndim != len(axes):
         return True
@@ -120,5 +120,5 @@ def _misshapen(capture: Capture, name: str) -> bool:
 
 
 def _tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON has no tuples."""
+    """Turn lists back into tuples, which JSON lacks."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}

@@ -1,4 +1,4 @@
-"""The line of this project's own source that computes a stage, found by reading the model's code (no import)."""
+"""Find the line of the model's source code that computes a stage, by parsing the source."""
 
 import ast
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MODEL = Path(__file__).parent / "model"
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A piece of code: file below the project, first line number (1-based), text."""
+    """A piece of source code: the file, relative to the project, the number of its first line (from 1), and its text."""
 
     file: str
     line: int
@@ -20,13 +20,13 @@ class SourceLine:
 
 
 def source_of(stage: Stage) -> SourceLine:
-    """Where the model taps this stage. `LookupError` if its owner never does."""
+    """Return the code that taps a stage. Raises `LookupError` if there is none."""
     return _find(stage.owner, "add" if stage.leaf in ("resid_mid", "resid_cross", "resid_post") else stage.leaf)
 
 
 @cache
 def _find(owner: str, leaf: str) -> SourceLine:
-    """The statement (or, for the residual sum, the method) in `owner` = "file" or "file.Class" that names the leaf."""
+    """Return the statement that taps a local name in "file" or "file.Class"; for a residual sum, the method that computes it."""
     file, _, scope = owner.partition(".")
     path = MODEL / f"{file}.py"
     text = path.read_text(encoding="utf-8")
@@ -43,7 +43,7 @@ def _find(owner: str, leaf: str) -> SourceLine:
 
 
 def _taps(statement: ast.AST, leaf: str) -> bool:
-    """Whether the statement holds a call whose first argument is the leaf's name."""
+    """Return whether a statement contains a call whose first argument is this local name."""
     calls = (n for n in ast.walk(statement) if isinstance(n, ast.Call) and n.args)
     return any(isinstance(c.args[0], ast.Constant) and c.args[0].value == leaf for c in calls)
 

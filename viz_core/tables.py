@@ -1,23 +1,23 @@
-"""Every table of the app as a pandas DataFrame: for notebooks, for CSV files, and for the pages that show one.
+"""The tables of the app as pandas DataFrames, for pages, CSV files and notebooks.
 
     tables.ledger(capture.config, 1, 12, 11)     every tensor: shape, parameters, FLOPs, bytes
-    tables.heads(capture, "cross")               a row a head
+    tables.head_profiles(capture, "cross")       statistics of each head
     tables.predictions(capture)                  the likeliest next words
-    tables.depth(capture)                        the residual stream along depth
+    tables.depth(capture)                        the residual stream by depth
     tables.parity(check_parity(model, batch, capture))
-    tables.patching(patch_grid(contrast)), tables.head_effects(head_effects(contrast, ...))
-    tables.attribution(attribute(capture, ...)), tables.lens(logit_lens(capture, ...))
-    tables.parting(parting(together(a, b)))      how far two runs are apart, stage by stage
-    tables.paths({"greedy": write_trail(...)}, word)   continuations of one beginning
-    tables.training(events), tables.experiment(results), tables.arms(names, verdict)
-    tables.measured(names, found), tables.induction(names, blocks, shares)
-    tables.ablation(intact, ablated)             a row a token: how far it moved, and both next words
-    tables.forcing(compare_forcing(...), labels, first)
-    tables.spread(spreads(...)), tables.batch_contexts(cases(...))
-    tables.reordering(reorder(...)), tables.prepending(prepend(...))
-    tables.documents()                           what the five documents say
+    tables.patching(grid), tables.head_effects(found)   of `viz_core.experiments`
+    tables.attribution(found), tables.lens(found)       of `viz_core.analysis`
+    tables.divergence(parts)                     the difference of two runs at every stage
+    tables.continuations({"greedy": trace}, word)   several continuations of one prompt
+    tables.training(events), tables.experiment_runs(results), tables.condition_summary(names, verdict)
+    tables.held_out_scores(names, scores), tables.induction(names, blocks, shares)
+    tables.ablation(intact, ablated)             the change of each token, and the next word in both runs
+    tables.teacher_forcing(found, labels, start_id)
+    tables.activation_spread(found), tables.batch_norm_contexts(found)
+    tables.reordering(found), tables.prepending(found)
+    tables.document_choices()                    the choices of the five documents
 
-A stage of a run is `capture.frame(name)`, and all of them at a glance `capture.summary()`. Columns have names in code.
+`capture.frame(name)` is a table of one stage of a run, and `capture.summary()` of all of them. Column names are in code style.
 """
 
 import math
@@ -63,15 +63,16 @@ __all__ = [
 def ledger(
     config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0, capture: Capture | None = None
 ) -> pd.DataFrame:
-    """One row for every tensor of a run of B sentences of these lengths, with the statistics of a run of that size if given."""
+    """Return one row per tensor of a run of B sentences of these lengths, with the statistics of `capture` if given."""
     found = lines_of(config, batch, source_len, target_len)
     return lines(found if capture is None else with_statistics(found, statistics(capture)))
 
 
 def lines(ledger: Iterable[Line]) -> pd.DataFrame:
-    """Lines of a ledger: what each tensor is, its sizes and costs, its names elsewhere, and of a run what its numbers are.
+    """Return one row per line of a ledger: the tensor, its sizes and costs, its names elsewhere, and statistics if it has them.
 
-    sequence_first: its axes in PositionalEncoding (001), which puts tokens before sentences; "" where it has no such tensor.
+    The column sequence_first has the axes in PositionalEncoding (document 001), with tokens before sentences; "" where that
+    document has no such tensor.
     """
     rows = []
     for line in ledger:
@@ -87,18 +88,18 @@ def lines(ledger: Iterable[Line]) -> pd.DataFrame:
 
 
 def _parameter(p: Parameter) -> str:
-    """ "W^Q encoder.layers.0.self_attn.w_q.weight 32 × 32": symbol, torch's name, shape, and whether another stage owns it."""
+    """Return "W^Q encoder.layers.0.self_attn.w_q.weight 32 × 32": symbol, torch name and shape, and "(tied)" if it is shared."""
     return f"{p.symbol} {p.name} {' × '.join(map(str, p.shape))}{' (tied)' if p.tied else ''}"
 
 
 def heads(capture: Capture, kind: AttentionKind | None = None, item: int = 0) -> pd.DataFrame:
-    """The profile of every head of one sentence, of all kinds of attention or of one: entropies in nats, distances in tokens."""
+    """Return the profile of each head for one sentence, of one kind of attention or all; entropies in nats, distances in tokens."""
     found = [profile for k in (kinds(capture.config) if kind is None else (kind,)) for profile in profiles(capture, k, item)]
     return pd.DataFrame(found, columns=list(AttentionProfile._fields))
 
 
 def predictions(capture: Capture, item: int = 0, k: int = 8, word: Callable[[int], str] | None = None) -> pd.DataFrame:
-    """The k likeliest next words after each token of one sentence, best first, beside the answer. word: the name of an id."""
+    """Return the k most likely next words after each token of one sentence, with the label. word: id -> token."""
     side = capture.config.output_side
     tokens, rows = capture.tokens(side)[item], []
     for found in predicted(capture, item, k):
@@ -113,7 +114,7 @@ def predictions(capture: Capture, item: int = 0, k: int = 8, word: Callable[[int
 
 
 def depth(capture: Capture) -> pd.DataFrame:
-    """The residual stream of one stack along its depth, in layers passed: power, mean and the other metrics of each stage."""
+    """Return power, mean and the other metrics of the residual stream at each stage. depth: the number of layers before it."""
     return pd.DataFrame([
         {"metric": metric, "curve": curve.kind, "stage": stage, "depth": at, "value": value}
         for metric, found in curves(capture, METRICS).items() for curve in found
@@ -122,31 +123,31 @@ def depth(capture: Capture) -> pd.DataFrame:
 
 
 def parity(found: "Parity") -> pd.DataFrame:
-    """Every comparison with torch: the largest absolute difference, beside the stage's largest value, and whether they agree."""
+    """Return the comparisons with torch: the largest absolute difference, the stage's largest value, and whether they agree."""
     return pd.DataFrame([asdict(check) | {"agrees": check.agrees} for check in found.checks])
 
 
 def patching(grid: "PatchGrid") -> pd.DataFrame:
-    """Every patched run of a grid: where, in which direction, its effect, and the likeliest word of that run."""
+    """Return the runs of a patching grid: place and direction of the patch, its effect, and the most likely word."""
     return pd.DataFrame(grid.rows()).astype({"head": "Int64", "token": "Int64"})
 
 
 def head_effects(found: "HeadEffects") -> pd.DataFrame:
-    """The heads of one kind of attention: the weight on a word, the effects of patching and ablating the head, and all ranks."""
+    """Return each head's weight on a word, the effects of patching and ablating it, and the ranks of all three."""
     return pd.DataFrame(found.rows())
 
 
 def attribution(found: Attribution) -> pd.DataFrame:
-    """The parts of a logit in the order of computation; their sum is the logit, but for the rounding of the run."""
+    """Return the contributions to a logit in execution order; up to rounding, their sum is the logit."""
     return pd.DataFrame([asdict(part) for part in found.parts]).astype({"layer": "Int64", "head": "Int64"})
 
 
 def lens(
     found: LogitLens, word: Callable[[int], str] | None = None, at: tuple[int, int] | None = None
 ) -> pd.DataFrame:
-    """The k likeliest words behind each layer at each place, and rank and probability of the word that the model predicts.
+    """Return the k most likely words after each layer at each position, with rank and probability of the model's prediction.
 
-    word: the name of an id. at: the number of a stage and a position, for the words of that cell alone.
+    word: id -> token. at: the index of a stage and a position, for the words of that cell only.
     """
     n_stages, n_places, k = found.words.shape
     stages, places = (range(n_stages), range(n_places)) if at is None else ((at[0],), (at[1],))
@@ -161,7 +162,7 @@ def lens(
 
 
 def parting(found: Sequence[Parting]) -> pd.DataFrame:
-    """‖A − B‖ / ‖A‖ of two runs, for every stage and place."""
+    """Return ‖A − B‖ / ‖A‖ of two runs for every stage and position."""
     return pd.DataFrame([
         {"stage": part.name, "side": part.side, "place": place, "share": share}
         for part in found for place, share in enumerate(part.share)
@@ -169,9 +170,9 @@ def parting(found: Sequence[Parting]) -> pd.DataFrame:
 
 
 def paths(trails: Mapping[str, "Trail"], word: Callable[[int], str]) -> pd.DataFrame:
-    """One row a token of several texts behind one start: its step, its log-probability, and that of all up to it, in nats.
+    """Return one row per token of several continuations of one prompt: step, log-probability and its cumulative sum, in nats.
 
-    trails: the text of each name. word: the name of an id.
+    traces: the traced continuations by name. word: id -> token.
     """
     return _with_words(pd.DataFrame([
         {"path": name, "step": step, "id": id, "logprob": logprob, "total": total}
@@ -181,7 +182,7 @@ def paths(trails: Mapping[str, "Trail"], word: Callable[[int], str]) -> pd.DataF
 
 
 def training(events: Sequence["Event"], parts: Sequence[str] = ()) -> pd.DataFrame:
-    """One row a step of a training. parts: the names of the gradient's parts, for as many columns of norms."""
+    """Return one row per training step. parts: names of the parts of the model, for a column of gradient norms each."""
     rows = []
     for event in events:
         row = asdict(event)
@@ -191,7 +192,7 @@ def training(events: Sequence["Event"], parts: Sequence[str] = ()) -> pd.DataFra
 
 
 def experiment(results: Sequence["Result"], arms: Sequence[str] = ()) -> pd.DataFrame:
-    """The held-out numbers of every run of an experiment, one row a measurement. arms: their names."""
+    """Return one row per held-out measurement of every run of an experiment. conditions: names of the conditions."""
     return pd.DataFrame([
         {"arm": arms[r.arm] if arms else r.arm, "seed": r.seed, "step": step, "loss": loss, "accuracy": accuracy}
         for r in results for step, loss, accuracy in zip(r.steps, r.losses, r.accuracies, strict=True)
@@ -199,8 +200,8 @@ def experiment(results: Sequence["Result"], arms: Sequence[str] = ()) -> pd.Data
 
 
 def arms(names: Sequence[str], verdict: "Verdict") -> pd.DataFrame:
-    """One row an arm of an experiment: over its runs with a number, how many they are, their mean, lowest and highest; and the
-    number of runs without one."""
+    """Return one row per condition of an experiment: the number of runs with a value, the mean, lowest and highest value, and the
+    number of runs without a value."""
     rows = []
     for name, values, without in zip(names, verdict.values, verdict.without, strict=True):
         known = np.array([x for x in values if x is not None])
@@ -211,20 +212,23 @@ def arms(names: Sequence[str], verdict: "Verdict") -> pd.DataFrame:
 
 
 def measured(names: Sequence[str], found: Sequence[tuple[float, float]]) -> pd.DataFrame:
-    """The held-out loss and accuracy of each of some trained models."""
+    """Return the held-out loss and accuracy of trained models, one row per model."""
     return pd.DataFrame([{"model": name, "loss": loss, "accuracy": accuracy}
                          for name, (loss, accuracy) in zip(names, found, strict=True)])
 
 
 def induction(names: Sequence[str], blocks: Sequence[int], shares: Sequence[Sequence[float]]) -> pd.DataFrame:
-    """The best head's attention to the token behind the previous occurrence: a row a model, a column a length of the block."""
+    """Return the induction score of each model's best head, with a column for each length of the repeated block.
+
+    The score is the attention to the token after the previous occurrence of the current one.
+    """
     return pd.DataFrame([{"model": name, **{f"block_{n}": share for n, share in zip(blocks, row, strict=True)}}
                          for name, row in zip(names, shares, strict=True)])
 
 
 def ablation(intact: Capture, ablated: Capture, item: int = 0, word: Callable[[int], str] | None = None) -> pd.DataFrame:
-    """One row a token of a sentence: the change of its last hidden state as a share of its length, and, where the model predicts
-    words, the likeliest next one of both runs. word: the name of an id."""
+    """Return one row per token of a sentence: the relative change of its last hidden state, ‖difference‖ / ‖intact‖, and, if the
+    model has a head, the most likely next word in both runs. word: id -> token."""
     side, name = intact.config.output_side, hidden_stage(intact.config)
     places = np.nonzero(real(intact, side, item))[0].tolist()
     tokens = intact.tokens(side)[item]
@@ -239,34 +243,36 @@ def ablation(intact: Capture, ablated: Capture, item: int = 0, word: Callable[[i
 
 
 def _texts(words: Sequence[str | None]) -> "pd.Series[Any]":
-    """Typed words as a column: half of a surrogate pair is one of them, which pandas' own type for texts refuses."""
+    """Return a column of texts with dtype object: pandas' string dtype refuses lone surrogates, which may be typed."""
     return pd.Series(words, dtype=object)
 
 
 def _with_words(frame: pd.DataFrame, word: Callable[[int], str] | None) -> pd.DataFrame:
-    """The same with the name of each id beside it. word: the name of an id."""
+    """Insert a column "word" after "id". word: id -> token; None leaves the table as it is."""
     if word is not None:
         frame.insert(list(frame).index("id") + 1, "word", _texts([word(int(id)) for id in frame["id"]]))
     return frame
 
 
 def forcing(found: "Forcing", labels: Sequence[int], first: int, word: Callable[[int], str] | None = None) -> pd.DataFrame:
-    """One row a label: what the model reads last, and what it would write, behind the true words and behind its own; the losses
-    in nats. first: the id before the first label. Behind the end of its own text there is nothing. word: the name of an id."""
+    """Return one row per label: the last input and the predicted token, with teacher forcing and free-running; losses in nats.
+
+    start_id: the id before the first label. After the end of the free-running text, its columns are empty. word: id -> token.
+    """
     free = len(found.free)
     ids = {"input": [first, *labels[:-1]], "label": list(labels), "predicted": list(found.predicted),
            "own_input": [first, *found.written][:free], "written": list(found.written)[:free]}
     rest = len(labels) - free
     columns: dict[str, Any] = {"place": range(len(labels))}
     for name, column in ids.items():
-        behind = [None] * (len(labels) - len(column))
-        columns[name] = [*column, *behind] if word is None else _texts([*map(word, column), *behind])
+        empty = [None] * (len(labels) - len(column))
+        columns[name] = [*column, *empty] if word is None else _texts([*map(word, column), *empty])
     return pd.DataFrame(columns | {"forced_loss": found.forced, "free_loss": [*map(float, found.free), *[np.nan] * rest]})
 
 
 def spread(found: Spreads) -> pd.DataFrame:
-    """One row a placement: the standard deviation of its first and last layer, the largest share of a layer that lies outside the
-    axis, and the first layer with a number that is infinite or NaN."""
+    """Return one row per norm placement: the standard deviation in the first and last layer, the largest share of a layer's values
+    outside the axis of the plot, and the first layer with an infinite value or NaN."""
     return pd.DataFrame([
         {"placement": name, "first_std": one.std[0], "last_std": one.std[-1], "outside": one.beyond.max(),
          "first_not_finite": next((layer for layer, odd in zip(one.layers, one.odd, strict=True) if odd > 0), None)}
@@ -275,8 +281,8 @@ def spread(found: Spreads) -> pd.DataFrame:
 
 
 def batch_contexts(found: Sequence[Case]) -> pd.DataFrame:
-    """One row a context of the same cell: its value after LayerNorm and BatchNorm, the largest change of either from the first
-    context, and the cells that BatchNorm averages, with their mean and variance."""
+    """Return one row per context (batch) of the same cell: its value after LayerNorm and BatchNorm, the largest change of either
+    from the first context, and the number of cells that BatchNorm averages, with their mean and variance."""
     return pd.DataFrame([
         {"context": case.context, "layer_norm": case.layer.value, "batch_norm": case.batch.value,
          "layer_norm_moved": case.layer_moved, "batch_norm_moved": case.moved, "cells": case.batch.cells,
@@ -286,8 +292,8 @@ def batch_contexts(found: Sequence[Case]) -> pd.DataFrame:
 
 
 def reordering(found: "Reordering") -> pd.DataFrame:
-    """One row a position scheme: the largest difference after the outputs are put back into order, without a mask and under a
-    causal one, and whether it is rounding. problem: why a scheme cannot read this."""
+    """Return one row per position scheme: the largest difference between the outputs of a sentence and the reordered outputs of the
+    shuffled sentence, without and with a causal mask, and whether it is within rounding. problem: why a scheme cannot run."""
     return pd.DataFrame([
         {"scheme": row.position, "difference": row.free, "equivariant": row.equivariant, "causal_difference": row.causal,
          "causal_equivariant": row.causal_equivariant, "size": row.size,
@@ -297,8 +303,8 @@ def reordering(found: "Reordering") -> pd.DataFrame:
 
 
 def prepending(found: "Prepending") -> pd.DataFrame:
-    """One row a position scheme: the largest change of a score between the same words, as a share of the layer's largest score,
-    a column a layer; and whether layer 0 is unchanged up to rounding. problem: why a scheme cannot read this."""
+    """Return one row per position scheme: in a column per layer, the largest change of a score between the same words as a share of
+    the layer's largest score; and whether layer 0 is unchanged up to rounding. problem: why a scheme cannot run."""
     return pd.DataFrame([
         {"scheme": row.position, "unchanged": row.unchanged, **{f"layer_{i}": share for i, share in enumerate(row.changes)},
          "problem": None if row.problem is None else str(row.problem)}
@@ -307,7 +313,7 @@ def prepending(found: "Prepending") -> pd.DataFrame:
 
 
 def documents() -> pd.DataFrame:
-    """What the five documents say of each topic: the value, whether it is stated, repaired or assumed, and why."""
+    """Return the choice of each document for each topic: the value, its status (stated, repaired or assumed), and the reason."""
     return pd.DataFrame([
         {"document": preset.document.number, "called": preset.document.called} | asdict(row)
         for preset in PRESETS.values() for row in preset.rows

@@ -1,4 +1,4 @@
-"""Arrays as tidy tables: one row a cell, one column an axis, with the tokens beside the positions; and tables as CSV."""
+"""Arrays as tidy DataFrames (one row per cell, one column per axis, tokens beside positions), and DataFrames as CSV."""
 
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -7,22 +7,22 @@ import numpy as np
 import pandas as pd
 import regex
 
-# The column of each axis letter of the stage table, where no token stands on it.
+# The column of each axis letter of the stage table that has no tokens.
 COLUMNS = {"B": "sentence", "H": "head", "D": "feature", "K": "feature", "V": "feature", "F": "unit", "W": "word"}
-# What spreadsheets leave out or trim before they look whether a text is a formula: control characters, spaces, the byte order mark,
-# and all else that leaves no mark.
+# What spreadsheets strip before they check for a formula: control characters, spaces, the byte order mark and other invisible
+# characters.
 _UNSEEN = regex.compile(r"[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]*")
 _CONTROL = regex.compile(r"\p{Cc}")
-BEGINS_A_FORMULA = "=+-@"  # and what is the same to Unicode's compatibility forms, such as the full-width ＝
-QUOTE = "'"  # before a text that a spreadsheet would compute
-ROWS = 20_000  # written at a time, so that other visitors' work goes on between them
+BEGINS_A_FORMULA = "=+-@"  # and what NFKC normalizes to them, such as the full-width ＝
+QUOTE = "'"  # prefix of a text that a spreadsheet would evaluate
+ROWS = 20_000  # written at a time, so that other threads run in between
 
 
 def tidy(x: np.ndarray, axes: Sequence[str], tokens: Mapping[str, Sequence[Sequence[str]]]) -> pd.DataFrame:
-    """An array with these axis letters as one row a cell, in the order of its memory, with its number in the column "value".
+    """Return an array as one row per cell, in C order, with the cell in the column "value".
 
-    tokens: of each token axis, those of every sentence. An axis "1" has no column. Where an array has both token axes, T is the
-    query and S the key, each with a column of its own for the words; else they are the position and the token.
+    axes: the axis letters. tokens: for each token axis, the tokens of every sentence. An axis "1" has no column. With both token
+    axes, the columns are query, query_token, key and key_token; with one, position and token.
     """
     where = np.unravel_index(np.arange(x.size), x.shape) if x.ndim else ()
     at = dict(zip(axes, where, strict=True))
@@ -40,12 +40,12 @@ def tidy(x: np.ndarray, axes: Sequence[str], tokens: Mapping[str, Sequence[Seque
 
 
 def _words(rows: Sequence[Sequence[str]], sentence: np.ndarray, position: np.ndarray) -> "pd.Categorical[str]":
-    """The token of each cell; rows are of one length."""
+    """Return the token of each cell. rows: the tokens of each sentence, all of one length."""
     return labels([word for row in rows for word in row], np.minimum(sentence, len(rows) - 1) * len(rows[0]) + position)
 
 
 def labels(names: Sequence[str], at: np.ndarray) -> "pd.Categorical[str]":
-    """The name of each cell, of which `at` says the number: stored once a word and as a number a cell."""
+    """Return a categorical column with the names at the indices `at`: each distinct name is stored once."""
     words = sorted(set(names))
     number = {word: n for n, word in enumerate(words)}
     codes = np.array([number[name] for name in names], dtype=np.int64)
@@ -53,19 +53,19 @@ def labels(names: Sequence[str], at: np.ndarray) -> "pd.Categorical[str]":
 
 
 def csv_of(frame: pd.DataFrame, progress: Callable[[float], object] = lambda share: None) -> bytes:
-    r"""A table as CSV in UTF-8, with the byte order mark that tells a spreadsheet so; floats with all their digits.
+    r"""Return a table as CSV in UTF-8, with a byte order mark for spreadsheets, and floats with all their digits.
 
-    A text that begins as a formula does (=, +, -, @, also in full width or behind what leaves no mark), or with an apostrophe, has
-    an apostrophe before it, so that no spreadsheet computes what somebody typed. Control characters, which spreadsheets leave out
-    or take for the end of a cell, are written as their numbers: \x00, \x0a. To read it back with pandas:
-    pd.read_csv(file, dtype={"token": str}, keep_default_na=False), or words such as NA would be read as no value.
+    A text that begins like a formula (=, +, -, @, also full-width or after invisible characters), or with an apostrophe, is
+    prefixed with an apostrophe, so that no spreadsheet evaluates typed text. Control characters, which spreadsheets drop or
+    take for the end of a cell, are escaped: \x00, \x0a. To read the file back with pandas, use
+    pd.read_csv(file, dtype={"token": str}, keep_default_na=False); by default a word such as NA is read as a missing value.
 
-    progress: called with the share that is written.
+    progress: called with the share of the rows written so far.
     """
     safe = frame.copy(deep=False)
     for name, column in frame.items():
         if isinstance(column.dtype, pd.CategoricalDtype):
-            safe[name] = column.map(_quoted)  # two words may be written alike, which categories must not be
+            safe[name] = column.map(_quoted)  # two categories may be escaped to the same text, which a categorical does not allow
         elif not pd.api.types.is_numeric_dtype(column.dtype):
             safe[name] = pd.Series([_quoted(value) for value in column], index=column.index, dtype=object)
     safe.columns = [_quoted(name) for name in frame.columns]
@@ -78,7 +78,7 @@ def csv_of(frame: pd.DataFrame, progress: Callable[[float], object] = lambda sha
 
 
 def _quoted(value: object) -> object:
-    """A text that is safe in a file: half of a surrogate pair, which UTF-8 has no bytes for, is written as its number."""
+    """Return a text escaped for a CSV file; a lone surrogate, which UTF-8 cannot encode, is written as its code."""
     if not isinstance(value, str):
         return value
     text = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", value.encode("utf-8", "backslashreplace").decode())
@@ -86,7 +86,7 @@ def _quoted(value: object) -> object:
 
 
 def _is_computed(text: str) -> bool:
-    """Whether some spreadsheet takes a text for a formula, or for one that is quoted already."""
-    seen = _UNSEEN.sub("", text, count=1)[:1]
-    first = unicodedata.normalize("NFKC", seen)[:1]
+    """Return whether a spreadsheet may take a text for a formula, or for a text that is already prefixed."""
+    first_visible = _UNSEEN.sub("", text, count=1)[:1]
+    first = unicodedata.normalize("NFKC", first_visible)[:1]
     return bool(first) and (first in BEGINS_A_FORMULA or first == QUOTE)

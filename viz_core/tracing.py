@@ -1,7 +1,7 @@
-"""How the model is watched: `tap(name, x)` returns x, and what is recorded is the tensor that flows on.
+"""Hooks into the forward pass: the model calls `tap(name, x)` on every stage and continues with the tensor that it returns.
 
-A forward pass takes a tap with a null default. `tap.scope("self_attn")` lengthens the path, so that modules know
-only their local names. Nothing is stored on modules: one cached model serves many visitors at once.
+Forward passes take a tap, by default `NO_TAP`. `tap.scope("self_attn")` adds to the path, so that modules know only their local
+names. Nothing is stored on modules, so several threads can run one cached model at once.
 """
 
 import re
@@ -23,7 +23,7 @@ class Tap(Protocol):
 
 
 class _NoTap:
-    """Records nothing."""
+    """A tap that records nothing."""
 
     def __call__(self, name: str, x: Tensor) -> Tensor:
         return x
@@ -36,7 +36,7 @@ NO_TAP: Tap = _NoTap()
 
 
 class _Scope:
-    """A tracer seen from inside one module: it puts the module's path before each local name."""
+    """A tap that prefixes each local name with the path of a module."""
 
     __slots__ = ("_prefix", "_tracer")
 
@@ -51,11 +51,11 @@ class _Scope:
 
 
 class Tracer:
-    """Records stages in execution order, after an editing tap where there is one.
+    """A tap that records stages in execution order, after editing them if `edit` is given.
 
-    keep: shell patterns of the names to record (None: all). edit: `edit(name, x)` returns what flows on instead of x.
-    grads: keep the live tensors, so that `gradients(loss)` can be taken.
-    Records are detached without a copy: the model has no in-place arithmetic.
+    keep: shell patterns of the names to record (None: all). edit: `edit(name, x)` returns the tensor that replaces x.
+    grads: whether to keep the tensors with their graph, for `gradients(loss)`.
+    Records are detached without a copy, which is safe because the model has no in-place operations.
     """
 
     def __init__(self, *, keep: Iterable[str] | None = None, edit: Edit | None = None, grads: bool = False) -> None:
@@ -66,7 +66,7 @@ class Tracer:
         self._live: dict[str, Tensor] = {}
 
     def __call__(self, name: str, x: Tensor) -> Tensor:
-        if self._plain and name not in self._records:  # the usual case, hundreds of times a run
+        if self._plain and name not in self._records:  # fast path: hundreds of calls per run
             self._records[name] = x
             return x
         if self._edit is not None:
@@ -76,7 +76,7 @@ class Tracer:
         if name in self._records:
             raise RuntimeError(f"stage {name!r} was recorded twice; names must be unique in one run.")
         if self._grads and x.is_floating_point():
-            if not x.requires_grad:  # a fixed table, such as sinusoidal positions: make it a leaf of its own
+            if not x.requires_grad:  # a fixed table, such as sinusoidal positions: make it a leaf of the graph
                 x = x.detach().requires_grad_()
             self._live[name] = x
         self._records[name] = x
@@ -86,15 +86,15 @@ class Tracer:
         return _Scope(self, f"{name}.")
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The records as numpy arrays; from a GPU they are copied here, once."""
+        """Return the records as numpy arrays. Those on a GPU are copied to the CPU."""
         return {name: (x.detach() if x.requires_grad else x).cpu().numpy() for name, x in self._records.items()}
 
     def tensors(self) -> list[Tensor]:
-        """The records as they flow on, for a loss of their own."""
+        """Return the recorded tensors with their graph, for example to compute a loss from them."""
         return list(self._records.values())
 
     def gradients(self, loss: Tensor) -> dict[str, np.ndarray]:
-        """∂loss/∂stage for every recorded stage on the loss's path. Touches no parameter's `.grad`."""
+        """Return ∂loss/∂stage for every recorded stage that the loss depends on. Does not change the `.grad` of parameters."""
         if not self._live:
             return {}
         found = torch.autograd.grad(loss, list(self._live.values()), allow_unused=True)
@@ -103,7 +103,7 @@ class Tracer:
 
 @lru_cache(maxsize=64)
 def _pattern(keep: tuple[str, ...]) -> re.Pattern[str]:
-    """Shell patterns as one regular expression, which a run asks for every stage; none of them matches nothing."""
+    """Compile shell patterns into one regular expression. Without patterns it matches nothing."""
     return re.compile("|".join(map(translate, keep)) or r"(?!)")
 
 

@@ -1,12 +1,12 @@
-"""The words that an untrained model can name: common English and Chinese words and punctuation.
+"""The vocabulary of untrained models: common English and Chinese words and punctuation.
 
-An untrained model gives each listed word its own id, so that its predictions read as words. The order decides which
-words a small vocabulary still names, and a word's place is its id: append at the end, or seeded pictures change.
+Each listed word has its own id, so that predictions of an untrained model read as words. A small vocabulary has the first
+words of the list, and the index of a word determines its id: append at the end, or the results of a seed change.
 """
 
 from itertools import chain, zip_longest
 
-# Written as typed with spaces between, most useful first. English keeps both cases only where a sentence opens so.
+# Separated by spaces, most useful first. A capitalized form is listed only for words that often begin a sentence.
 _ENGLISH = r"""
 the . cat sat on mat I love you , a dog bites man animal did didn't not cross street because it was
 too tired wide The is and in to of he she we they ? ! It He She We They This You A my your his her
@@ -46,7 +46,7 @@ _CHINESE = """
 睡觉 吃 喝 看 看见 听 说 说话 读 写 学 学习 想 知道 认识 喜欢 爱情 要
 """
 
-# English and Chinese in turn, so that a vocabulary of any size holds some of both.
+# English and Chinese alternate, so that a vocabulary of any size has both.
 WORDS: tuple[str, ...] = tuple(
     word for word in chain.from_iterable(zip_longest(_ENGLISH.split(), _CHINESE.split())) if word is not None
 )

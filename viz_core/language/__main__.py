@@ -1,7 +1,7 @@
-"""The template, or a language's catalogue brought up to date.
+"""Write the template of all messages, or create or update the catalogue of a language.
 
-    python -m viz_core.language > messages.pot    # every message, for an editor of translations
-    python -m viz_core.language de                # viz_core/language/de.po: new messages added, its translations kept
+    python -m viz_core.messages > messages.pot    # all messages, for a translation editor
+    python -m viz_core.messages de                # viz_core/messages/de.po: adds new messages, keeps translations
 """
 
 import sys
@@ -14,9 +14,9 @@ from viz_core.language.po import HEADER, RULE, Entry, catalogue_of, read_po, wri
 
 
 def update(file: Path) -> str:
-    """Write a catalogue with every message and the translations that it has; returns a sentence about it.
+    """Write a catalogue with all messages and its existing translations. Return a sentence on the result.
 
-    Translations of messages that are gone stay in it as comments.
+    Translations of messages that are not in the source are kept as comments.
     """
     text = file.read_text("utf-8") if file.exists() else ""
     old = list(read_po(text))
@@ -33,7 +33,7 @@ def update(file: Path) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Exit code 1 if a message cannot be collected, which is then named."""
+    """Run the command. Return exit code 1, and print the reason, if a message cannot be collected."""
     for fault in faults():
         print(fault, file=sys.stderr)
     if arguments:

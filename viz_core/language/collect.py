@@ -1,7 +1,7 @@
-"""Every message of the app, collected from its source.
+"""Collect the messages of the app from its source code.
 
-A message is a literal in a call of `_` or `plural`, in Python or in a component's script; a literal that a record takes in a
-field of type `Message`; and one that a function takes in such a parameter.
+A message is a literal in a call of `_` or `plural`, in Python or in a component's script, or a literal passed to a parameter or a
+dataclass field of type `Message`.
 """
 
 import ast
@@ -20,23 +20,23 @@ SCRIPT_CALL = re.compile(r"(?<![\w.$])(_|plural)\(\s*(?:(\"(?:[^\"\\]|\\.)*\")(?
 
 @dataclass(frozen=True, slots=True)
 class Taker:
-    """What takes messages: the names of its parameters in order, and for each that takes messages where in a tuple (-1: whole)."""
+    """The parameters of a function or dataclass: their names in order, and the indices of messages in tuples (-1: no tuple)."""
 
     parameters: tuple[str, ...]
     messages: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    others: tuple[int, ...] = ()  # what the value of any further keyword (**rows) has at which places of a tuple
+    others: tuple[int, ...] = ()  # the indices of messages in the values of other keywords (**rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one file has: its messages, and a sentence about each call whose message cannot be collected."""
+    """The messages of one file, and a sentence on each call whose message cannot be collected."""
 
     entries: tuple[Entry, ...]
     faults: tuple[str, ...]
 
 
 def collect(root: Path = ROOT) -> list[Entry]:
-    """All messages, in the order of files and lines; a message that is used twice has two places."""
+    """Return all messages, in the order of files and lines. A message that is used twice has two locations."""
     merged: dict[str, Entry] = {}
     for entry in (e for found in _found(root) for e in found.entries):
         old = merged.get(entry.message, entry)
@@ -48,7 +48,7 @@ def collect(root: Path = ROOT) -> list[Entry]:
 
 
 def faults(root: Path = ROOT) -> list[str]:
-    """Every call whose message is no literal, or whose fields are not the values that it passes."""
+    """Return a sentence on every call whose message is not a literal, or whose fields differ from the values passed."""
     return [fault for found in _found(root) for fault in found.faults]
 
 
@@ -67,7 +67,7 @@ def _found(root: Path) -> list[Found]:
 
 
 def takers_of(tree: ast.AST) -> Iterator[tuple[str, Taker]]:
-    """The records and functions of a module that take messages, by name."""
+    """Yield the functions and dataclasses of a module that have parameters for messages, by name."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             own = [s for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
@@ -83,7 +83,7 @@ def takers_of(tree: ast.AST) -> Iterator[tuple[str, Taker]]:
 
 
 def _places(annotation: ast.AST | None) -> tuple[int, ...]:
-    """Where a parameter of this type has messages: (-1,) it is one, (0, 2) it is a tuple with two; () nowhere."""
+    """Return where a value of this type has messages: (-1,) for a message, (0, 2) for a tuple with two, () for none."""
     if isinstance(annotation, ast.Name) and annotation.id == "Message":
         return (-1,)
     if isinstance(annotation, ast.Subscript) and isinstance(annotation.slice, ast.Tuple):
@@ -92,7 +92,7 @@ def _places(annotation: ast.AST | None) -> tuple[int, ...]:
 
 
 def from_python(tree: ast.AST, file: str, takers: Mapping[str, Taker]) -> Found:
-    """The messages of a module."""
+    """Return the messages of a Python module."""
     entries: list[Entry] = []
     wrong: list[str] = []
     for node in ast.walk(tree):
@@ -124,7 +124,7 @@ def _text(node: ast.expr) -> str | None:
 
 
 def _fault(node: ast.Call, name: str, literals: Iterable[str]) -> str:
-    """What is wrong with the values of a call, "" if nothing."""
+    """Return what is wrong with the values of a call; "" if nothing is."""
     if any(k.arg is None for k in node.keywords):
         return "values come as **, which cannot be checked"
     given = {k.arg for k in node.keywords if k.arg is not None} | ({"n"} if name == "plural" else set())
@@ -138,7 +138,7 @@ def _fault(node: ast.Call, name: str, literals: Iterable[str]) -> str:
 
 
 def _taken(node: ast.Call, taker: Taker) -> Iterator[ast.expr]:
-    """What a call passes where messages are taken."""
+    """Yield the arguments of a call that are messages."""
     named = [(taker.parameters[i], a) for i, a in enumerate(node.args) if i < len(taker.parameters)]
     for parameter, value in [*named, *((k.arg, k.value) for k in node.keywords)]:
         known = parameter in taker.parameters
@@ -154,7 +154,7 @@ def _taken(node: ast.Call, taker: Taker) -> Iterator[ast.expr]:
 
 
 def from_script(text: str, file: str) -> Found:
-    """The messages of a component's script: `_("…", values)` and `plural("…", "…", n, values)`."""
+    """Return the messages of a component's script: `_("…", values)` and `plural("…", "…", n, values)`."""
     entries, wrong = [], []
     for call in SCRIPT_CALL.finditer(text):
         place = f"{file}:{text.count(chr(10), 0, call.start()) + 1}"

@@ -1,7 +1,7 @@
-"""Catalogues as files, in the format of GNU gettext (.po), which translators' editors read and write.
+"""Read and write catalogues in the format of GNU gettext (.po).
 
-Only what this app uses is here: messages, plurals, places, comments and "fuzzy". An entry with a context (msgctxt), a fuzzy
-one and an obsolete one are no translations.
+Supports what the app uses: messages, plurals, locations, comments and "fuzzy". Entries with a context (msgctxt), fuzzy and obsolete
+entries are not used as translations.
 """
 
 import ast
@@ -19,9 +19,9 @@ KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[\d+\])?)?\s*(".*")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One message: its English, the English for other numbers than 1 (None: it counts nothing), and the translation's forms.
+    """One message: the English text, the English plural (None for a message without a number), and the forms of the translation.
 
-    places: "file:line" of each use. is_format: whether fields are filled in. live: false for one that is not used (fuzzy).
+    locations: "file:line" of each use. is_format: whether it has fields. is_active: false for a fuzzy entry, which is not used.
     """
 
     message: str
@@ -34,18 +34,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The translations of one language. forms: {English: forms}; rule: gettext's expression for the form of a number n."""
+    """The translations of one language. forms: {English: forms}. rule: gettext's expression for the index of the form for n."""
 
     code: str
     forms: dict[str, tuple[str, ...]] = field(default_factory=dict)
     rule: str = RULE
 
     def one(self, message: str) -> str:
-        """A message in this language."""
+        """Return the translation of a message."""
         return self.forms[message][0] if message in self.forms else message
 
     def counted(self, one: str, many: str, n: int) -> str:
-        """The form of a message for a number."""
+        """Return the translation of a message in the form for the number n."""
         if one not in self.forms:
             return one if n == 1 else many
         form: int = gettext.c2py(self.rule)(n)
@@ -53,7 +53,7 @@ class Catalogue:
 
 
 def catalogue_of(code: str, entries: Iterable[Entry]) -> tuple[Catalogue, list[str]]:
-    """The catalogue of a file's entries, and a sentence about each that cannot be used: it stays English."""
+    """Return the catalogue of the entries of a file, and a sentence on each entry that cannot be used and stays English."""
     forms, faults, rule, count = {}, [], RULE, 2
     for entry in entries:
         if not entry.message:
@@ -67,19 +67,19 @@ def catalogue_of(code: str, entries: Iterable[Entry]) -> tuple[Catalogue, list[s
 
 
 def wrong(entry: Entry, count: int) -> str:
-    """What makes a translation unusable, "" if nothing: its fields, or how many forms it has."""
+    """Return why a translation cannot be used (wrong fields or number of forms); "" if it can."""
     if entry.plural is not None and len(entry.forms) != count:
         return f"has {len(entry.forms)} forms, not {count}"
     allowed = fields(entry.message) | fields(entry.plural or "")
     for form in entry.forms:
         has = fields(form)
-        if has != allowed and not (entry.plural is not None and has <= allowed):  # "one token" needs no number
+        if has != allowed and not (entry.plural is not None and has <= allowed):  # "one token" needs no field
             return f"has the fields {' '.join(sorted(has)) or 'none'}, not {' '.join(sorted(allowed)) or 'none'}"
     return ""
 
 
 def fields(template: str) -> frozenset[str]:
-    """The fields of a template as they are written: {"{layer}", "{n:,}"}. Braces that are no fields, as in LaTeX, are none."""
+    """Return the fields of a template as written: {"{layer}", "{n:,}"}. A text that is no valid template has none."""
     try:
         parts = list(string.Formatter().parse(template))
     except ValueError:
@@ -89,7 +89,7 @@ def fields(template: str) -> frozenset[str]:
 
 
 def plural_rule(header: str) -> tuple[str, int]:
-    """The rule for plurals and how many forms there are. `ValueError` if gettext could not read the rule."""
+    """Return the plural rule and the number of forms. Raises `ValueError` for a rule that gettext cannot parse."""
     found = re.search(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;\n]+)", header)
     if found is None:
         return RULE, 2
@@ -101,7 +101,7 @@ def plural_rule(header: str) -> tuple[str, int]:
 
 
 def read_po(text: str) -> Iterator[Entry]:
-    """The entries of a file, its header first (the message ""). `ValueError` names a line that cannot be read."""
+    """Yield the entries of a file, first its header (the message ""). Raises `ValueError` for a line that cannot be parsed."""
     block: list[tuple[int, str]] = []
     for number, line in enumerate([*text.removeprefix("\ufeff").splitlines(), ""], 1):
         starts = line.startswith("#") and any(not kept.startswith("#") for _, kept in block)
@@ -135,7 +135,7 @@ def _entry(block: Sequence[tuple[int, str]]) -> Iterator[Entry]:
 
 
 def write_po(entries: Iterable[Entry], header: str = HEADER % RULE, left_over: Iterable[Entry] = (), before: str = "") -> str:
-    """A file with these entries; those left over are kept as comments, which gettext calls obsolete, as those in `before` are."""
+    """Return a file with these entries. `obsolete` entries, and those in `old_text`, are kept as comments, as in gettext."""
     obsolete = ["\n".join(f"#~ {line}" for line in _written(replace(e, places=())).splitlines()) for e in left_over]
     obsolete = [block for block in before.split("\n\n") if block.startswith("#~")] + obsolete
     return "\n\n".join(block.strip() for block in [_written(Entry("", forms=(header,))), *map(_written, entries), *obsolete]) + "\n"

@@ -1,1 +1,1 @@
-"""The Transformer as the textbook has it: masks, positions, attention, layers, transformer. Every stage is tapped."""
+"""The Transformer: masks, positional encodings, attention, layers, the model. Every intermediate tensor is tapped."""

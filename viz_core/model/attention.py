@@ -1,4 +1,4 @@
-"""Multi-head scaled dot-product attention, every step in the open (no fused kernel)."""
+"""Multi-head scaled dot-product attention, step by step, without a fused kernel."""
 
 import math
 
@@ -13,8 +13,8 @@ from viz_core.tracing import NO_TAP, Tap
 class Attention(nn.Module):
     """softmax(Q Kᵀ / √d_k) V in H heads (Vaswani et al. 2017, section 3.2; documents 000, 002, 004).
 
-    Queries come from x, keys and values from memory (x itself in self-attention). Q and K are `qk_dim` wide over
-    all heads (document 000), V keeps d_model. Positions act inside self-attention only.
+    Queries come from x, keys and values from memory (x itself in self-attention). Q and K have the total width `qk_dim`
+    (document 000), V has d_model. RoPE, ALiBi and T5's bias act in self-attention only.
     """
 
     def __init__(self, config: TransformerConfig, *, cross: bool = False) -> None:
@@ -26,13 +26,13 @@ class Attention(nn.Module):
         self.dropout = nn.Dropout(config.dropout if "weights" in config.dropout_sites else 0.0)
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor, bias: Tensor | None = None, tap: Tap = NO_TAP) -> Tensor:
-        """x [B, T, D], memory [B, S, D], mask [B, 1, T, S] (True = may attend), bias [1, H, T, S] -> [B, T, D]."""
+        """Map x [B, T, D], memory [B, S, D], mask [B, 1, T, S] (True = may attend), bias [1, H, T, S] -> [B, T, D]."""
         return self.attend(*self.project(x, memory, tap), mask, bias, tap)  # [B, T, D]
 
     def project(self, x: Tensor, memory: Tensor, tap: Tap = NO_TAP, first: int = 0) -> tuple[Tensor, Tensor, Tensor]:
-        """x [B, T, D] and memory [B, S, D] -> queries [B, H, T, K], keys [B, H, S, K] and values [B, H, S, V].
+        """Project x [B, T, D] and memory [B, S, D] to queries [B, H, T, K], keys [B, H, S, K] and values [B, H, S, V].
 
-        first: the position of the first token of both; above 0 where a decoder goes on behind what it has read.
+        start_pos: the position of the first token of both; above 0 when decoding with a key-value cache.
         """
         c = self.config
         q = tap("q", self.split_heads(self.w_q(x)))  # [B, H, T, K]
@@ -44,7 +44,7 @@ class Attention(nn.Module):
         return q, k, v
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, bias: Tensor | None = None, tap: Tap = NO_TAP) -> Tensor:
-        """q [B, H, T, K], k [B, H, S, K], v [B, H, S, V], mask [B, 1, T, S], bias [1, H, T, S] -> [B, T, D]."""
+        """Attend: q [B, H, T, K], k [B, H, S, K], v [B, H, S, V], mask [B, 1, T, S], bias [1, H, T, S] -> [B, T, D]."""
         c = self.config
         raw = tap("raw_scores", q @ k.mT)  # [B, H, T, S]
         scores = tap("scores", raw / math.sqrt(c.d_k) if c.scale_scores else raw)  # [B, H, T, S]
@@ -58,13 +58,13 @@ class Attention(nn.Module):
         return tap("out", self.w_o(concat))  # [B, T, D]
 
     def split_heads(self, x: Tensor) -> Tensor:
-        """[B, T, H·K] -> [B, H, T, K]."""
+        """Reshape [B, T, H·K] -> [B, H, T, K]."""
         return x.unflatten(-1, (self.config.n_heads, -1)).transpose(1, 2)
 
     def softmax(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Rows sum to 1; a query that may see nothing gets zeros, or whatever the fill makes of it (`empty_row`)."""
+        """Softmax over the keys. A fully masked row becomes zeros, or the softmax of its filled scores (`empty_row`)."""
         if self.config.empty_row == "softmax":
             return scores.softmax(dim=-1)  # [B, H, T, S]
         empty = ~mask.any(dim=-1, keepdim=True)  # [B, 1, T, 1]
-        # Filled before the softmax too: its gradient at a row of -inf would be NaN.
+        # Filled before the softmax too, whose gradient is NaN for a row of -inf.
         return scores.masked_fill(empty, 0.0).softmax(dim=-1).masked_fill(empty, 0.0)  # [B, H, T, S]

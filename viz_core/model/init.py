@@ -1,4 +1,5 @@
-"""How parameters begin: each drawn from a generator seeded by (seed, its name), so that a switch leaves the rest."""
+"""Parameter initialization. Each parameter has a generator seeded by (seed, name), so changing one setting leaves the others as
+they are."""
 
 import hashlib
 import math
@@ -10,48 +11,48 @@ from viz_core.config import TransformerConfig
 
 
 def empty(*shape: int) -> nn.Parameter:
-    """A parameter that `draw_parameters` will fill."""
+    """Return an uninitialized parameter, for `initialize_parameters` to fill."""
     return nn.Parameter(torch.empty(*shape))
 
 
 class Linear(nn.Linear):
-    """x Wᵀ + b, to be filled by `draw_parameters` alone: torch's own draw would be thrown away."""
+    """x Wᵀ + b without torch's default initialization, since `initialize_parameters` fills it."""
 
     def reset_parameters(self) -> None:
         pass
 
 
 class Embedding(nn.Embedding):
-    """A lookup table [rows, D], to be filled by `draw_parameters` alone."""
+    """A lookup table [rows, D] without torch's default initialization, since `initialize_parameters` fills it."""
 
     def reset_parameters(self) -> None:
         pass
 
 
 def generator(seed: int, name: str) -> torch.Generator:
-    """A generator of its own for one parameter."""
+    """Return the random generator of one parameter, seeded by the seed and the parameter's name."""
     digest = hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=8).digest()
     return torch.Generator().manual_seed(int.from_bytes(digest, "big") >> 1)
 
 
 @torch.no_grad()
 def draw_parameters(model: nn.Module, config: TransformerConfig, seed: int) -> None:
-    """Fill every parameter: norms 1 and 0, matrices and biases by `config.init`.
+    """Initialize every parameter: LayerNorms with γ = 1 and β = 0, matrices and biases by `config.init`.
 
-    "torch": what nn.Linear and nn.Embedding draw, U(±1/√fan_in) and N(0, 1). "xavier_*": Glorot on every matrix,
-    embeddings too, biases as torch's (document 001).
+    "torch": the defaults of nn.Linear and nn.Embedding, U(±1/√fan_in) and N(0, 1). "xavier_*": Glorot for every matrix,
+    including embeddings, and torch's default for biases (document 001).
     """
     for path, module in model.named_modules():
-        for leaf, parameter in module.named_parameters(recurse=False):
-            g = generator(seed, f"{path}.{leaf}")
+        for name, parameter in module.named_parameters(recurse=False):
+            g = generator(seed, f"{path}.{name}")
             if isinstance(module, nn.Linear | nn.Embedding):
-                _draw(parameter, module, leaf, config.init, g)
+                _draw(parameter, module, name, config.init, g)
             else:
-                parameter.fill_(1.0 if leaf == "weight" else 0.0)  # LayerNorm's γ and β
+                parameter.fill_(1.0 if name == "weight" else 0.0)  # LayerNorm's γ and β
 
 
 def _draw(x: Tensor, module: nn.Linear | nn.Embedding, leaf: str, init: str, g: torch.Generator) -> None:
-    """Fill x in its place: a table of tens of thousands of words would otherwise be there twice."""
+    """Fill x in place, which avoids a second copy of a large embedding table."""
     if leaf == "weight" and init == "xavier_uniform":
         nn.init.xavier_uniform_(x, generator=g)
     elif leaf == "weight" and init == "xavier_normal":

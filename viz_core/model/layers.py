@@ -1,4 +1,4 @@
-"""LayerNorm, the feed-forward network, and the layer that joins them with the residual stream."""
+"""LayerNorm, the feed-forward network, and an encoder or decoder layer."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,14 +15,14 @@ from viz_core.tracing import NO_TAP, Tap
 
 
 def activation_function(name: str) -> Callable[[Tensor], Tensor]:
-    """torch's own function for an activation of the config."""
+    """Return the torch function of an activation of the config."""
     known = ACTIVATIONS[name]
     function: Callable[[Tensor], Tensor] = getattr(F, known.torch_function)
     return partial(function, **known.torch_options) if known.torch_options else function
 
 
 class LayerNorm(nn.Module):
-    """γ (x - μ) / √(σ² + ε) + β over the features of each token; σ² divides by d (document 002, by hand)."""
+    """γ (x - μ) / √(σ² + ε) + β over the features of each token, with the biased variance σ² (as written out in document 002)."""
 
     def __init__(self, d_model: int, eps: float) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class LayerNorm(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """W² act(W¹ x + b¹) + b², each token alone (Vaswani et al. 2017, section 3.3; document 003)."""
+    """W² act(W¹ x + b¹) + b², applied to each token (Vaswani et al. 2017, section 3.3; document 003)."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class FeedForward(nn.Module):
 
 
 class Layer(nn.Module):
-    """Self-attention, cross-attention where there is a memory to read, feed-forward; each with residual and norm."""
+    """Self-attention, cross-attention if there is a memory, and feed-forward, each with a residual connection and a norm."""
 
     def __init__(self, config: TransformerConfig, *, cross: bool = False) -> None:
         super().__init__()
@@ -73,22 +73,22 @@ class Layer(nn.Module):
         self, x: Tensor, mask: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None,
         bias: Tensor | None = None, tap: Tap = NO_TAP,
     ) -> Tensor:
-        """x [B, T, D], mask [B, 1, T, T], memory [B, S, D], memory_mask [B, 1, T, S], bias [1, H, T, T] -> [B, T, D]."""
+        """Map x [B, T, D], mask [B, 1, T, T], memory [B, S, D], memory_mask [B, 1, T, S], bias [1, H, T, T] -> [B, T, D]."""
         x = tap("resid_pre", x)  # [B, T, D]
-        own, read = tap.scope("self_attn"), tap.scope("cross_attn")
-        x = self.add("resid_mid", x, "self_attn", lambda y: self.self_attn(y, y, mask, bias, own), tap)
+        self_tap, cross_tap = tap.scope("self_attn"), tap.scope("cross_attn")
+        x = self.add("resid_mid", x, "self_attn", lambda y: self.self_attn(y, y, mask, bias, self_tap), tap)
         if memory is not None and memory_mask is not None:
-            x = self.add("resid_cross", x, "cross_attn", lambda y: self.cross_attn(y, memory, memory_mask, None, read), tap)
+            x = self.add("resid_cross", x, "cross_attn", lambda y: self.cross_attn(y, memory, memory_mask, None, cross_tap), tap)
         return self.add("resid_post", x, "ffn", lambda y: self.ffn(y, tap.scope("ffn")), tap)  # [B, T, D]
 
     def add(self, resid: str, x: Tensor, name: str, f: Callable[[Tensor], Tensor], tap: Tap) -> Tensor:
-        """Post-LN: norm(x + f(x)). Pre-LN: x + f(norm(x)). The sum is tapped as `resid`; x [B, T, D] -> [B, T, D]."""
+        """Apply a sub-layer f, [B, T, D] -> [B, T, D]. Post-LN: norm(x + f(x)). Pre-LN: x + f(norm(x)). The sum is tapped."""
         inner = self.normalize(name, x, tap) if self.config.norm == "pre" else x  # [B, T, D]
         y = self.dropout(f(inner))  # [B, T, D]
         total = tap(resid, x + y if self.config.residual else y)  # [B, T, D]
         return self.normalize(name, total, tap) if self.config.norm == "post" else total
 
     def normalize(self, name: str, x: Tensor, tap: Tap) -> Tensor:
-        """The LayerNorm of one sub-layer, [B, T, D] -> [B, T, D]."""
+        """Apply the LayerNorm of one sub-layer, [B, T, D] -> [B, T, D]."""
         normalized: Tensor = getattr(self, f"norm_{name}")(x, tap.scope(f"norm_{name}"))
         return normalized

@@ -1,6 +1,6 @@
-"""Which query may attend to which key. Masks are bool, True = may attend, 4-D so that they broadcast to [B, H, T, S].
+"""Attention masks: bool, True = may attend, 4-D so that they broadcast to [B, H, T, S].
 
-The parts (padding, causal) are made from ids and lengths; what attention uses is their AND (document 002).
+The mask of an attention is the AND (document 002) of its parts: padding masks, made from ids or lengths, and a causal mask.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from viz_core.tracing import NO_TAP, Tap
 
 
 class Masks(NamedTuple):
-    """The masks in use; None where the architecture has no such attention."""
+    """The masks of each kind of attention; None for a kind that the architecture lacks."""
 
     source: Tensor | None  # [B, 1, T, S] encoder self-attention
     target: Tensor | None  # [B, 1, T, S] decoder self-attention
@@ -23,17 +23,20 @@ class Masks(NamedTuple):
 
 
 def padding_mask(is_token: Tensor) -> Tensor:
-    """bool [B, S] -> [B, 1, 1, S]: a key is a word."""
+    """Return [B, 1, 1, S] from a token mask, bool [B, S]: True where a key is not padding."""
     return is_token[:, None, None, :]
 
 
 def causal_mask(length: int, device: torch.device | None = None, first: int = 0) -> Tensor:
-    """[1, 1, T, S]: the lower triangle, a key is not later than the query (`tril` in document 002). S = length, T = S - first."""
+    """Return [1, 1, T, S]: the lower triangle, True where a key is not later than the query (`tril` in document 002).
+
+    S = length keys, and T = length - start_pos queries, those from position start_pos on.
+    """
     return torch.ones(length - first, length, dtype=torch.bool, device=device).tril(first)[None, None]
 
 
 def combine(query_ids: Tensor, key_ids: Tensor, *parts: Tensor | None) -> Tensor:
-    """AND of the parts that are there, as one mask of full size [B, 1, T, S]."""
+    """Return the AND of the parts that are not None, in full size [B, 1, T, S]."""
     mask = torch.ones(len(query_ids), 1, query_ids.shape[1], key_ids.shape[1], dtype=torch.bool, device=query_ids.device)
     for part in parts:
         mask = mask if part is None else mask & part  # [B, 1, T, S]
@@ -44,10 +47,11 @@ def make_masks(
     config: TransformerConfig, source: Tensor | None, target: Tensor | None, tap: Tap = NO_TAP, first: int = 0,
     is_token: Mapping[str, Tensor] = MappingProxyType({}),
 ) -> Masks:
-    """The masks of one batch: source ids [B, S] and target ids [B, T], either None where there is no such side.
+    """Return the masks of one batch of source ids [B, S] and target ids [B, T]; None for a side that the architecture lacks.
 
-    first: a decoder that goes on behind so many tokens needs the rows of the later queries only. is_token: of each side, which
-    of its ids are no padding, bool [B, S]; a side that is left out is told by `TransformerConfig.find_tokens`.
+    start_pos: the position of the first query of the decoder; rows before it are left out (when decoding with a cache).
+    token_masks: bool [B, S] of each side, True where an id is not padding; for a missing side, `TransformerConfig.token_mask`
+    derives it from the ids.
     """
     ids = {"source": source, "target": target}
     known = {side: config.find_tokens(side, ids[side]) for side in config.sides if ids[side] is not None} | dict(is_token)  # [B, S]
@@ -60,7 +64,7 @@ def make_masks(
     if config.is_causal and own is not None:
         causal = tap("causal", causal_mask(own.shape[1], own.device, first))  # [1, 1, T, S]
 
-    source_rows, target_rows = None, None  # [B, 1, T, 1]: the query is a word
+    source_rows, target_rows = None, None  # [B, 1, T, 1]: the query is not padding
     if config.mask_padded_queries:
         source_rows = None if source_words is None else source_words.mT
         target_rows = None if target_words is None else target_words.mT[:, :, first:]

@@ -1,4 +1,4 @@
-"""Where a token stands: waves added to the input, rotations of q and k, or a number added to the scores."""
+"""Positional encodings: sinusoids added to the input, rotations of q and k (RoPE), and biases of the scores (ALiBi, T5)."""
 
 import math
 
@@ -7,9 +7,9 @@ from torch import Tensor
 
 
 def angles(length: int, width: int, base: float, device: torch.device | None = None) -> Tensor:
-    """t / base^(2i/width) for every position t and pair i, [length, ⌈width/2⌉], float64.
+    """Return t / base^(2i/width) for every position t and pair i, [length, ⌈width/2⌉], in float64.
 
-    In float32 the thousandth position would already be off in the fourth decimal of its sine.
+    With float32, the sine of position 1000 would differ in the fourth decimal.
     """
     position = torch.arange(length, dtype=torch.float64, device=device)[:, None]  # [T, 1]
     even = torch.arange(0, width, 2, dtype=torch.float64, device=device)  # [⌈D/2⌉]
@@ -17,9 +17,9 @@ def angles(length: int, width: int, base: float, device: torch.device | None = N
 
 
 def sinusoidal(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    """The fixed waves PE [length, d_model] (Vaswani et al. 2017, section 3.5; documents 000, 001, 002, 004).
+    """Return the sinusoidal position table PE [length, d_model] (Vaswani et al. 2017, section 3.5; documents 000, 001, 002, 004).
 
-    PE[t, 2i] = sin(t / base^(2i/d)), PE[t, 2i+1] = cos(t / base^(2i/d)). An odd d_model ends on an unpaired sine.
+    PE[t, 2i] = sin(t / base^(2i/d)), PE[t, 2i+1] = cos(t / base^(2i/d)). An odd d_model ends with an unpaired sine.
 
     >>> sinusoidal(2, 4)[0].tolist()
     [0.0, 1.0, 0.0, 1.0]
@@ -29,7 +29,10 @@ def sinusoidal(length: int, d_model: int, base: float = 10000.0) -> Tensor:
 
 
 def rotate(x: Tensor, base: float = 10000.0, first: int = 0) -> Tensor:
-    """RoPE (Su et al. 2021): turn the pair (2i, 2i+1) of token t by t · base^(-2i/K). x [B, H, T, K], K even; t from `first` on."""
+    """Apply RoPE (Su et al. 2021) to x [B, H, T, K], K even: rotate the pair (2i, 2i+1) of position t by t · base^(-2i/K).
+
+    The positions t start at `start_pos`.
+    """
     angle = angles(first + x.shape[-2], x.shape[-1], base, x.device)[first:]  # [T, K/2]
     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)  # [T, K/2] each
     a, b = x[..., 0::2], x[..., 1::2]  # [B, H, T, K/2] each
@@ -37,9 +40,9 @@ def rotate(x: Tensor, base: float = 10000.0, first: int = 0) -> Tensor:
 
 
 def alibi_slopes(n_heads: int) -> list[float]:
-    """ALiBi's slope of each head (Press et al. 2022, the official `get_slopes`), for any head count.
+    """Return ALiBi's slope of each head, for any number of heads (`get_slopes` of the official code of Press et al. 2022).
 
-    The powers 2^(-8j/c) for the largest power of two c ≤ n; the rest are every second slope of 2c heads.
+    With c the largest power of two ≤ n_heads, these are 2^(-8j/c) for j = 1 … c, then every second slope of 2c heads.
 
     >>> alibi_slopes(2)
     [0.0625, 0.00390625]
@@ -51,9 +54,9 @@ def alibi_slopes(n_heads: int) -> list[float]:
 
 
 def alibi_bias(n_heads: int, length: int, device: torch.device | None = None, first: int = 0) -> Tensor:
-    """-m_h · |t - s|, [1, H, T, S]. Under a causal mask this is the paper's; seeing both ways it is an extension.
+    """Return ALiBi's bias -m_h · |t - s|, [1, H, T, S]: that of the paper under a causal mask, an extension without one.
 
-    Keys s from 0 and queries t from `first` up to length - 1.
+    Keys s go from 0 to length - 1, queries t from `start_pos` to length - 1.
     """
     slopes = torch.tensor(alibi_slopes(n_heads), device=device)  # [H]
     position = torch.arange(length, dtype=torch.float32, device=device)  # [T]
@@ -61,27 +64,28 @@ def alibi_bias(n_heads: int, length: int, device: torch.device | None = None, fi
     return -slopes[None, :, None, None] * distance  # [1, H, T, S]
 
 
-T5_BUCKETS, T5_FARTHEST = 32, 128  # of the published models: distances of 128 and more share the last bucket
+T5_BUCKETS, T5_FARTHEST = 32, 128  # as in the published models: distances from 128 on share the last bucket
 
 
 def t5_buckets(length: int, causal: bool, device: torch.device | None = None, first: int = 0) -> Tensor:
-    """The bucket of every distance (Raffel et al. 2020, section 2.1), int64 [T, S], from 0 to T5_BUCKETS − 1.
+    """Return T5's bucket of each relative position (Raffel et al. 2020, section 2.1), int64 [T, S], from 0 to T5_NUM_BUCKETS − 1.
 
-    Half of a direction's buckets hold one distance each; in the other half they grow by a constant factor up to
-    T5_FARTHEST. A causal stack spends all of them on earlier keys (later ones are masked, and share bucket 0); any other
-    stack has one half for keys that are not later and one for later keys. Queries t from `first` on.
+    In each direction, half of the buckets hold one distance each; the others cover ranges that grow by a constant factor up to
+    T5_MAX_DISTANCE. With a causal mask all buckets are for earlier keys (later keys are masked, and share bucket 0); without
+    one, the first half is for keys that are not later than the query, the second half for later keys. Queries start at
+    `start_pos`.
     """
     position = torch.arange(length, device=device)  # [T]
     ahead = position[None, :] - position[first:, None]  # [T, S] s − t
     buckets = T5_BUCKETS if causal else T5_BUCKETS // 2
     distance = (-ahead).clamp(min=0) if causal else ahead.abs()  # [T, S]
     exact = buckets // 2
-    growth = torch.log(distance.clamp(min=1).float() / exact) / math.log(T5_FARTHEST / exact)  # [T, S] 0 to 1 beyond `exact`
+    growth = torch.log(distance.clamp(min=1).float() / exact) / math.log(T5_FARTHEST / exact)  # [T, S] 0 to 1 above `exact`
     far = (exact + (growth * (buckets - exact)).long()).clamp(max=buckets - 1)  # [T, S]
     bucket = torch.where(distance < exact, distance, far)  # [T, S]
     return bucket if causal else bucket + buckets * (ahead > 0)  # [T, S]
 
 
 def t5_bias(table: Tensor, length: int, causal: bool, first: int = 0) -> Tensor:
-    """The learned numbers of every distance's bucket: table [T5_BUCKETS, H] -> [1, H, T, S], queries from `first` on."""
+    """Return T5's bias [1, H, T, S] from its table [T5_NUM_BUCKETS, H]. Queries start at `start_pos`."""
     return table[t5_buckets(length, causal, table.device, first)].permute(2, 0, 1)[None]  # [1, H, T, S]

@@ -18,19 +18,19 @@ from viz_core.position_schemes import SCHEMES
 from viz_core.problems import Problem
 from viz_core.tracing import NO_TAP, Tap
 
-IGNORED = -100  # in place of a label that the loss leaves out, as torch and Hugging Face have it
+IGNORED = -100  # replaces labels that the loss ignores, as in torch and Hugging Face
 
 
 class Output(NamedTuple):
-    """What a forward pass returns; None where the model or the call has no such thing."""
+    """The result of a forward pass. logits is None without a head, loss without labels."""
 
     hidden: Tensor  # [B, T, D] before the head
     logits: Tensor | None  # [B, T, W]
-    loss: Tensor | None  # [] mean next-token cross-entropy over answers that are not padding
+    loss: Tensor | None  # [] mean next-token cross-entropy over labels that are not padding
 
 
 def position_parameter(config: TransformerConfig) -> Embedding | None:
-    """The table that a stack's position scheme has to learn, shared by its layers; None where it learns nothing."""
+    """Return the learned table of the position scheme, one for all layers of a stack; None for a scheme without parameters."""
     match config.position:
         case "learned":
             return Embedding(config.max_len, config.d_model)
@@ -40,7 +40,7 @@ def position_parameter(config: TransformerConfig) -> Embedding | None:
 
 
 class Stack(nn.Module):
-    """Embedding, layers and final norm of one side: an encoder, or a decoder that may read a memory."""
+    """An encoder or a decoder: embedding, layers and final norm."""
 
     def __init__(self, config: TransformerConfig, side: Side) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class Stack(nn.Module):
         self.tok_embedding = Embedding(config.vocab_size(side), config.d_model)
         if (learned := position_parameter(config)) is not None:
             self.add_module(config.scheme.parameter, learned)
-        if config.position == "sinusoidal":  # a buffer, not a parameter: fixed, and made again from the config
+        if config.position == "sinusoidal":  # a buffer, not a parameter: it is computed from the config
             table = sinusoidal(config.max_len, config.d_model, config.position_base)
             self.register_buffer("pos_table", table, persistent=False)
         if config.n_segments:
@@ -65,7 +65,7 @@ class Stack(nn.Module):
     def forward(
         self, ids: Tensor, mask: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None, tap: Tap = NO_TAP
     ) -> Tensor:
-        """ids [B, T], mask [B, 1, T, T], memory [B, S, D], memory_mask [B, 1, T, S] -> [B, T, D]."""
+        """Map ids [B, T], mask [B, 1, T, T], memory [B, S, D], memory_mask [B, 1, T, S] -> [B, T, D]."""
         x = self.embed(ids, tap)  # [B, T, D]
         bias = self.score_bias(ids.shape[1], tap)  # [1, H, T, T]
         for i, layer in enumerate(self.layers):
@@ -73,7 +73,7 @@ class Stack(nn.Module):
         return self.final_norm(x, tap.scope("final_norm")) if self.config.has_final_norm else x
 
     def embed(self, ids: Tensor, tap: Tap = NO_TAP, first: int = 0) -> Tensor:
-        """Content × √d_model + position (+ segment): ids [B, T] -> [B, T, D]. first: the position of the first id."""
+        """Embed ids [B, T] -> [B, T, D]: tokens × √d_model + positions (+ segments). start_pos: the position of the first id."""
         c = self.config
         x = tap("tok_embed", self.tok_embedding(ids))  # [B, T, D]
         if c.scale_embedding:
@@ -90,9 +90,9 @@ class Stack(nn.Module):
         return x
 
     def score_bias(self, length: int, tap: Tap = NO_TAP, first: int = 0) -> Tensor | None:
-        """What every layer's self-attention adds to its scores, [1, H, T, S]; None where positions enter elsewhere.
+        """Return the bias of the self-attention scores in every layer, [1, H, T, S]; None for a scheme without one.
 
-        Keys from 0 and queries from `first` up to length - 1.
+        Keys go from 0 to length - 1, queries from `start_pos` to length - 1.
         """
         match self.config.position:
             case "alibi":
@@ -103,7 +103,7 @@ class Stack(nn.Module):
         return None
 
     def positions(self, length: int, first: int = 0) -> Tensor:
-        """The rows of the position table from `first` up to length - 1, [1, T, D]."""
+        """Return rows `start_pos` to length - 1 of the position table, [1, T, D]. Raises `UserError` if it has fewer rows."""
         c = self.config
         if length > c.max_len:
             *names, last = (repr(name) for name, scheme in SCHEMES.items() if not scheme.has_table)
@@ -119,9 +119,9 @@ class Stack(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Encoder, decoder and head as the config says; `tap` sees every stage of `viz_core.stages`, in that order.
+    """The Transformer of a config: encoder, decoder and head. `tap` is called on every stage of `viz_core.stages`, in that order.
 
-    seed: of the parameters' draw; None leaves them empty, for weights that follow.
+    seed: of the initialization; None leaves the parameters uninitialized, for weights that are loaded afterwards.
     """
 
     def __init__(self, config: TransformerConfig, seed: int | None = 0) -> None:
@@ -139,7 +139,7 @@ class Transformer(nn.Module):
                 stack.tok_embedding.weight.data[stack.pad_id] = 0.0
 
     def stack(self, side: Side) -> Stack:
-        """The stack that reads a side. `ValueError` if the architecture lacks it."""
+        """Return the stack that reads a side. Raises `ValueError` if the architecture lacks it."""
         if side not in self.config.sides:
             raise ValueError(f"architecture={self.config.architecture!r} has no {STACKS[side]}, which would read the {side}.")
         found: Stack = self.get_submodule(STACKS[side])  # type: ignore[assignment]
@@ -149,32 +149,32 @@ class Transformer(nn.Module):
         self, source: Tensor | None = None, target: Tensor | None = None, labels: Tensor | None = None, tap: Tap = NO_TAP,
         is_token: Mapping[str, Tensor] = MappingProxyType({}),
     ) -> Output:
-        """source [B, S] and target [B, T] ids, as the architecture needs; labels [B, T] for a loss.
+        """Run the model on source [B, S] and target [B, T] ids, as the architecture needs; labels [B, T] for a loss.
 
-        is_token: which ids of "source", "target" and "labels" are no padding, bool [B, T]; those that are left out are told by
-        `TransformerConfig.find_tokens`.
+        token_masks: bool [B, T] of "source", "target" and "labels", True where an id is not padding; for a missing one,
+        `TransformerConfig.token_mask` derives it from the ids.
         """
-        ids, here = tap.scope("ids"), self.config
-        source = self.checked("source", source, ids) if here.has_encoder else None
-        if labels is not None and here.has_decoder:
+        ids, c = tap.scope("ids"), self.config
+        source = self.checked("source", source, ids) if c.has_encoder else None
+        if labels is not None and c.has_decoder:
             labels = ids("labels", labels)  # [B, T]
-        target = self.checked("target", target, ids) if here.has_decoder else None
-        if labels is not None and not here.has_decoder:
+        target = self.checked("target", target, ids) if c.has_decoder else None
+        if labels is not None and not c.has_decoder:
             labels = ids("labels", labels)  # [B, T]
-        x = self.hidden(source, target, make_masks(here, source, target, tap.scope("masks"), is_token=is_token), tap)  # [B, T, D]
+        x = self.hidden(source, target, make_masks(c, source, target, tap.scope("masks"), is_token=is_token), tap)  # [B, T, D]
         if self.head is None:
             return Output(x, None, None)
         logits = tap("logits", self.head(x))  # [B, T, W]
         if labels is None:
             return Output(x, logits, None)
         tap("probs", logits.softmax(dim=-1))  # [B, T, W]
-        answers = is_token["labels"] if "labels" in is_token else here.find_tokens("labels", labels)  # [B, T]
-        given = labels.masked_fill(~answers, IGNORED)  # [B, T]
-        loss = tap("loss", F.cross_entropy(logits.flatten(0, 1), given.flatten(), ignore_index=IGNORED))  # []
+        label_mask = is_token["labels"] if "labels" in is_token else c.find_tokens("labels", labels)  # [B, T]
+        masked_labels = labels.masked_fill(~label_mask, IGNORED)  # [B, T]
+        loss = tap("loss", F.cross_entropy(logits.flatten(0, 1), masked_labels.flatten(), ignore_index=IGNORED))  # []
         return Output(x, logits, loss)
 
     def hidden(self, source: Tensor | None, target: Tensor | None, masks: Masks, tap: Tap = NO_TAP) -> Tensor:
-        """What the head reads [B, T, D]: the stacks, without the head."""
+        """Return the input of the head, the output of the last stack, [B, T, D]."""
         x = memory = None
         if self.encoder is not None:
             x = memory = self.encoder(source, masks.source, tap=tap.scope("encoder"))  # [B, S, D]
@@ -184,7 +184,7 @@ class Transformer(nn.Module):
         return x
 
     def checked(self, side: Side, ids: Tensor | None, tap: Tap = NO_TAP) -> Tensor:
-        """The ids [B, T] of a side, tapped under its name. `ValueError` if there are none, or for one outside the vocabulary."""
+        """Return the ids [B, T] of a side, tapped. Raises `UserError` if they are missing or outside the vocabulary."""
         size = self.config.vocab_size(side)
         if ids is None:
             raise Problem(f"{side}=None, but architecture={self.config.architecture!r} reads it; give {side} ids.",

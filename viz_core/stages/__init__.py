@@ -1,11 +1,10 @@
-"""THE stage table: every intermediate of the model, declared once.
+"""The stage table: every intermediate tensor of the model, from token ids to the loss.
 
-A stage is a named tensor on the way from token id to loss. Its name is module path + short name ("leaf"), so
-`model.get_submodule(prefix)` finds the parameters that made it; ids and masks stand outside the module tree.
-Formulas are LaTeX in index notation: the indices are the axis letters in lower case (b sentence, t query token,
-s key token, d feature, h head, k query/key feature, v value feature, f hidden feature, w word).
+The name of a stage is the path of its module and a local name, so `model.get_submodule(prefix)` has its parameters; ids and masks
+are outside the module tree. Formulas are LaTeX in index notation, with the axis letters in lower case as indices (b sentence,
+t query token, s key token, d feature, h head, k query/key feature, v value feature, f hidden feature, w word).
 
-Step by step, Shapes, tooltips, exports, size estimates and tests all read this table.
+The pages Step by step and Shapes, tooltips, exports, size estimates and tests all use this table.
 """
 
 from collections.abc import Mapping
@@ -49,9 +48,9 @@ __all__ = [
     "tour",
 ]
 
-@lru_cache(maxsize=32)  # a class uses many depths at once, and the table of a deep model takes longer than its page
+@lru_cache(maxsize=32)  # for many configs in use at once; the table of a deep model takes longer than the rest of its page
 def stages(config: TransformerConfig) -> tuple[Stage, ...]:
-    """All stages that `run` records for this config, in execution order."""
+    """Return all stages that `run` records for a config, in execution order."""
     return tuple(walk(config))
 
 
@@ -61,14 +60,14 @@ def _by_name(config: TransformerConfig) -> Mapping[str, Stage]:
 
 
 def stage_of(config: TransformerConfig, name: str) -> Stage:
-    """One row of the table. `KeyError` where this config has no such stage."""
+    """Return the stage with this name. Raises `KeyError` if the config has no such stage."""
     if name not in _by_name(config):
         raise KeyError(f"there is no stage {name!r} in this model; stages(config) lists them.")
     return _by_name(config)[name]
 
 
 def plan(config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0) -> tuple[Stage, ...]:
-    """The stage table with shapes, before anything runs: B sentences of S source and T target tokens."""
+    """Return the stages with shapes, for a batch of sentences with source_len and target_len tokens."""
     length: dict[str, int] = {
         "B": batch, "D": config.d_model, "H": config.n_heads, "K": config.d_k, "V": config.d_v, "F": config.ff_width,
         "W": config.output_vocab_size, "1": 1, "source": source_len, "target": target_len,
@@ -77,17 +76,17 @@ def plan(config: TransformerConfig, batch: int, source_len: int = 0, target_len:
 
 
 def tour(config: TransformerConfig, layer: int = 0) -> tuple[str, ...]:
-    """Eight stops that take one token from its id to its logits (fewer where the model has no layer or no head).
+    """Return the names of eight stages from the ids to the logits (fewer for a model without layers or head).
 
-    layer: the one whose attention and feed-forward network it stops at.
+    layer: the layer from which the stages of attention and feed-forward network are taken.
     """
     side = STACKS[config.output_side]
-    inside = f"{side}.layers.{layer}"
-    mixing = f"{inside}.cross_attn.weights" if config.has_cross_attention else f"{inside}.self_attn.z"
+    path = f"{side}.layers.{layer}"
+    attended = f"{path}.cross_attn.weights" if config.has_cross_attention else f"{path}.self_attn.z"
     stops = (
         f"ids.{config.output_side}", f"{side}.tok_embed", f"{side}.embed",
-        f"{inside}.self_attn.raw_scores", f"{inside}.self_attn.weights", mixing, f"{inside}.ffn.post_act",
-        "logits" if config.has_head else f"{inside}.resid_post",
+        f"{path}.self_attn.raw_scores", f"{path}.self_attn.weights", attended, f"{path}.ffn.post_act",
+        "logits" if config.has_head else f"{path}.resid_post",
     )
     names = {s.name for s in stages(config)}
     return tuple(s for s in stops if s in names)

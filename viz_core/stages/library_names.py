@@ -1,7 +1,7 @@
-"""What the documents and the libraries call the stages.
+"""The names of the stages in the documents and in other libraries.
 
-TransformerLens has a model per architecture: HookedTransformer (decoder-only), HookedEncoder (encoder-only, BERT) and
-HookedEncoderDecoder (T5). torch has no decoder without a memory: a causal encoder is one.
+TransformerLens has one model per architecture: HookedTransformer (decoder-only), HookedEncoder (encoder-only, BERT) and
+HookedEncoderDecoder (T5). torch has no decoder without a memory; its equivalent is an encoder with a causal mask.
 """
 
 import re
@@ -13,32 +13,34 @@ NUMBERS = re.compile(r"\((\d{3}(?:, \d{3})*)\)")
 
 
 def with_documents(names: str) -> str:
-    """Names in the documents, "x (000, 003)", with the documents by what they call themselves: "x (Encoder blocks, SimpleGPT)"."""
+    """Replace the numbers of documents by their names: "x (000, 003)" -> "x (Encoder blocks, SimpleGPT)"."""
     return NUMBERS.sub(lambda found: f"({', '.join(DOCUMENTS[n].called for n in found[1].split(', '))})", names)
 
 
 def torch_side(c: TransformerConfig, side: str) -> str:
+    """Return torch's prefix of the arguments of a stack: "tgt" for a decoder with cross-attention, else "src"."""
     return "tgt" if side == "decoder" and c.has_cross_attention else "src"
 
 
 def _block(c: TransformerConfig, side: str, n: int | str) -> str:
-    """The path of a layer in TransformerLens."""
+    """Return the path of a layer in TransformerLens."""
     return f"{side}.{n}" if c.has_cross_attention else f"blocks.{n}"
 
 
 def _hidden(c: TransformerConfig, side: str) -> str:
-    """Hugging Face's tuple of the input of each layer and the output of the last."""
+    """Return Hugging Face's name of the tuple of hidden states: the input of each layer and the output of the last."""
     return f"{side}_hidden_states" if c.has_cross_attention else "hidden_states"
 
 
 def stack_names(c: TransformerConfig, side: str) -> dict[str, str]:
+    """Return the values of the name placeholders in the embedding of a stack."""
     both, bert = c.has_cross_attention, not c.has_decoder
-    starts = c.n_layers(side_of(side)) > 0 and not c.norm_embedding
-    first = f"{_block(c, side, 0)}.hook_resid_pre" if starts else "–"
+    is_layer_input = c.n_layers(side_of(side)) > 0 and not c.norm_embedding
+    first = f"{_block(c, side, 0)}.hook_resid_pre" if is_layer_input else "–"
     return {
         "@src": "src" if side == "encoder" else "tgt",
         "@torch_sum": "–" if c.norm_embedding else torch_side(c, side),
-        "@hf_sum": "embeddings, before LayerNorm (BERT)" if c.norm_embedding else f"{_hidden(c, side)}[0]" if starts else "–",
+        "@hf_sum": "embeddings, before LayerNorm (BERT)" if c.norm_embedding else f"{_hidden(c, side)}[0]" if is_layer_input else "–",
         "@tl_embed": "embed.hook_embed" if bert else "–" if both and side == "decoder" else "hook_embed",
         "@tl_pos": "embed.hook_pos_embed" if bert else "–" if both else "hook_pos_embed",
         "@tl_segment": "embed.hook_token_type_embed" if bert else "–",
@@ -47,7 +49,7 @@ def stack_names(c: TransformerConfig, side: str) -> dict[str, str]:
 
 
 def layer_names(c: TransformerConfig, path: str) -> dict[str, str]:
-    """Placeholders of the names in the layer that `path` lies in."""
+    """Return the values of the name placeholders in the layer that contains `path`."""
     side, __, n, *rest = path.split(".")
     cross, both = rest == ["cross_attn"], c.has_cross_attention
     block = _block(c, side, n)
@@ -62,7 +64,10 @@ def layer_names(c: TransformerConfig, path: str) -> dict[str, str]:
 
 
 def norm_names(c: TransformerConfig, path: str) -> dict[str, str]:
-    """torch and the documents count their norms: the last of a layer with cross-attention is the third."""
+    """Return the values of the name placeholders of a norm.
+
+    torch and the documents number the norms of a layer: with cross-attention, the last one is the third.
+    """
     side, module = path.split(".")[0], path.rpartition(".")[2]
     third = c.has_cross_attention and side == "decoder"
     documents, torch, hf, ln = {
@@ -78,7 +83,7 @@ def norm_names(c: TransformerConfig, path: str) -> dict[str, str]:
     if module == "norm_ffn" and c.norm == "post":
         after = int(path.split(".")[2]) + 1
         tied = c.has_final_norm and after == c.n_layers(side_of(side))
-        hf = hf if tied else f"{_hidden(c, side)}[{after}], {hf}"  # the last entry is what the final norm returns
+        hf = hf if tied else f"{_hidden(c, side)}[{after}], {hf}"  # the last entry is the output of the final norm
     # HookedEncoderDecoder has RMSNorm instead, HookedEncoder no final norm, HookedTransformer's embed.ln no positions.
     lacks = {"final_norm": not c.has_decoder, "norm_embed": c.has_decoder and c.has_position_table}
     if c.has_cross_attention or lacks.get(module, False):

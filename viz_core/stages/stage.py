@@ -1,4 +1,4 @@
-"""One stage: a named tensor, with its axes, formula, inputs, meaning and names; and the titles of its places."""
+"""The dataclass of a stage, and the titles of axes, blocks and sub-layers."""
 
 import math
 import re
@@ -11,10 +11,10 @@ from viz_core.config import Side
 from viz_core.language import translate as _
 
 StageKind = Literal["signed", "probability", "mask", "ids"]
-# The keys of `Stage.aliases`, each with its title.
+# The keys of `Stage.aliases` and their titles.
 LIBRARIES = {"documents": _("documents"), "torch": "torch", "hugging_face": "Hugging Face", "transformer_lens": "TransformerLens"}
 BYTES = {"float32": 4, "int64": 8, "bool": 1}
-DTYPES: dict[str, str] = {"mask": "bool", "ids": "int64"}  # by kind; everything else is float32
+DTYPES: dict[str, str] = {"mask": "bool", "ids": "int64"}  # by kind; other kinds are float32
 AXES = {
     "B": _("sentence"),
     "T": _("query token"),
@@ -27,13 +27,13 @@ AXES = {
     "W": _("word of the vocabulary"),
     "1": _("broadcast"),
 }
-# Names as a sentence has them; code and links hold the keys.
+# Names in sentences, by the keys in code and links.
 SIDE_NAMES: dict[str, str] = {"source": _("source"), "target": _("target")}
 STACK_NAMES: dict[str, str] = {"encoder": _("encoder"), "decoder": _("decoder")}
 ARCHITECTURE_NAMES: dict[str, str] = {
     "encoder-decoder": _("encoder-decoder"), "encoder-only": _("encoder-only"), "decoder-only": _("decoder-only"),
 }
-# The titles of `Stage.block`, without the numbers that an identifier ends in; and of several layers taken together.
+# The titles of `Stage.block`, whose numbers are the fields; also of several layers shown together.
 BLOCKS = {
     "inputs": _("Inputs"),
     "masks": _("Masks"),
@@ -47,7 +47,7 @@ BLOCKS = {
     "decoder_final_norm": _("Decoder final norm"),
     "output": _("Output"),
 }
-# The titles of `Stage.sublayer`, where it is not the block itself.
+# The titles of `Stage.sublayer`; any other sub-layer is a block.
 SUBLAYERS = {
     "self_attn": _("Self-attention"),
     "cross_attn": _("Cross-attention"),
@@ -63,12 +63,13 @@ SUBLAYERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """One intermediate: what it is, how it is computed, and its names in the documents and other libraries.
+    """One intermediate tensor: what it is, how it is computed, and its names in the documents and other libraries.
 
-    `inputs` are the full names of the stages it is computed from (parameters come with the module at `prefix`); written as an
-    equation, `joins` has the sign before each of them and `operation` what stands before the stage itself: q @ k ᵀ = raw_scores.
-    `sides` names the side (source or target) of each token axis, `mask` names the mask that applies to its cells,
-    `owner` is the model source that computes it ("file" or "file.Class"), `shape` is filled in by `plan`.
+    axes: axis letters, the keys of `AXES`. symbol, formula: LaTeX. inputs: the full names of the stages it is computed from (its
+    parameters are those of the module at `prefix`). operators, operation: the stage as an equation, with an operator before each
+    input, and the operation before the stage itself: q @ k ᵀ = raw_scores. sides: the side (source or target) of each token axis.
+    mask: the name of the mask that applies to its cells. defined_in: the source that computes it, "file" or "file.Class" in
+    viz_core/model. aliases: its names, by the keys of `LIBRARY_TITLES`. shape: None until `stages_with_shapes` or a capture.
     """
 
     name: str
@@ -88,11 +89,12 @@ class Stage:
 
     @property
     def prefix(self) -> str:
-        """Path of the module that computes it ("" for the model itself)."""
+        """The path of the module that computes it ("" for the model itself)."""
         return self.name.rpartition(".")[0]
 
     @property
     def leaf(self) -> str:
+        """The last part of the name."""
         return self.name.rpartition(".")[2]
 
     @property
@@ -101,7 +103,7 @@ class Stage:
 
     @property
     def block(self) -> str:
-        """The chapter of the walk: inputs, masks, encoder_embedding, encoder_layer_0, … output; see `block_title`."""
+        """The part of the model: inputs, masks, encoder_embedding, encoder_layer_0, … output; see `block_title`."""
         first, *rest = self.name.split(".")
         if first not in ("encoder", "decoder"):
             return {"ids": "inputs", "masks": "masks"}.get(first, "output")
@@ -111,29 +113,29 @@ class Stage:
 
     @property
     def sublayer(self) -> str:
-        """The section of the chapter: self_attn, resid, norm_ffn, … or the block where it has one section; see `sublayer_title`."""
+        """The part of the block: self_attn, resid, norm_ffn, …, or the block itself if it has only one; see `sublayer_title`."""
         module = self.prefix.rpartition(".")[2]
         return module if module in SUBLAYERS else "resid" if self.leaf.startswith("resid") else self.block
 
     @property
     def inside_norm(self) -> bool:
-        """Whether it is a step inside a LayerNorm, folded away until opened."""
+        """Whether it is an intermediate step of a LayerNorm, which pages hide by default."""
         return self.leaf in ("mean", "var", "normalized")
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the recorded array; needs `shape`."""
+        """The bytes of the array. Raises `ValueError` if the stage has no shape."""
         if self.shape is None:
             raise ValueError(f"stage {self.name!r} has no shape yet; take it from plan(...) or from a Capture.")
         return math.prod(self.shape) * BYTES[self.dtype]
 
 
 def block_title(block: str) -> str:
-    """A block as a page writes it: encoder_layer_0 → "Encoder layer 0", encoder_layers_0_5 → "Encoder layers 0–5"."""
+    """Return the title of a block: encoder_layer_0 → "Encoder layer 0", encoder_layers_0_5 → "Encoder layers 0–5"."""
     kind, *numbers = re.split(r"_(?=\d)", block)
     return BLOCKS[kind].format(*numbers)
 
 
 def sublayer_title(sublayer: str) -> str:
-    """A section as a page writes it: norm_ffn → "LayerNorm · feed-forward"."""
+    """Return the title of a sub-layer: norm_ffn → "LayerNorm · feed-forward"."""
     return SUBLAYERS[sublayer] if sublayer in SUBLAYERS else block_title(sublayer)

@@ -1,7 +1,7 @@
-"""The rows of the stage table: every stage that a module of the model taps, module by module, in execution order.
+"""The specifications of the stages, for each module of the model, in execution order.
 
-A row is the same wherever its module stands in the model. What differs from place to place, and from config to config, is a
-placeholder, which `viz_core.stages.walk` fills in; `Leaf` lists them.
+A specification holds for all instances of a module. What differs between instances and configs is a placeholder, which
+`viz_core.stages.builder` replaces; `StageSpec` lists the placeholders.
 """
 
 from collections.abc import Callable
@@ -21,29 +21,30 @@ def always(config: TransformerConfig) -> bool:
 @dataclass(frozen=True, slots=True)
 @translating
 class Leaf:
-    """One row of the table. `inputs` are local short names, or the module's inputs x, memory, mask, ids.
+    """The specification of one stage. inputs: local names, or the inputs of the module: x, memory, mask, ids.
 
-    Placeholders in formulas and inputs, which the walk fills in:
+    Placeholders in formulas and inputs:
 
-    | placeholder | what stands there |
+    | placeholder | value |
     |---|---|
     | @x, @y | the symbol of the tensor that the module reads; in cross-attention, y is the encoder's output |
     | @where | ", y = the encoder's output" in cross-attention |
-    | @Q, @K; @q, @k | symbols and short names of queries and keys: rotated ones under RoPE |
-    | @scores | the scores that are masked, with the position bias if there is one |
-    | @sum, @terms | the parts of the embedding, in symbols and as short names |
-    | @b^Q_{hk} and the like, @head_bias | " + the bias", or nothing where it is switched off |
-    | @W_out | the matrix of the output: the token embedding if the two are tied |
+    | @Q, @K; @q, @k | symbols and local names of queries and keys: the rotated ones with RoPE |
+    | @scores | the scores before masking, with the position bias if there is one |
+    | @sum, @terms | the terms of the embedding, as symbols and as local names |
+    | @b^Q_{hk} and the like, @head_bias | " + the bias", or "" without a bias |
+    | @W_out | the output matrix: the token embedding if they are tied |
     | @act | the symbol of the activation |
-    | @plus | "+|" where the scores have a position bias, in `joins` |
+    | @plus | in `operators`: "+|" if the scores have a position bias |
     | @base, @eps, @d_k, @fill | values of the config |
-    | @empty | what becomes of a row that may attend to nothing, if that is defined as 0 |
+    | @empty | a note that fully masked rows are 0, with `empty_row` "zero" |
 
-    `joins` and `operation` are the signs of the stage as an equation. `joins` stands between the inputs; where it has several
-    signs, parted by "|", the last one stands before the last input; some are words on screen: `viz_core.stages.walk.JOINING_WORDS`. `operation` stands before the stage itself; its fields in
-    braces are those of `viz_core.stages.walk.equation_fields`. X^Y is X with a raised Y.
+    operators, operation: the stage as an equation. An operator stands between all inputs; several, separated by "|", are assigned
+    from the last input backwards; some are words on screen (`viz_core.stages.builder.OPERATOR_WORDS`). The operation stands before
+    the stage itself; its fields in braces are those of `viz_core.stages.builder.equation_fields`. X^Y is X with a superscript Y.
 
-    Those in `names` (@src, @n, @hook, @attn, @mha, …) are paths in other libraries: see `viz_core.stages.library_names`.
+    aliases: names in the documents, torch, Hugging Face and TransformerLens. Their placeholders (@src, @n, @hook, @attn, @mha, …)
+    are paths in these libraries: see `viz_core.stages.library_names`.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The walk through a model: rows of the table at each of their places, in the order of `Transformer.forward`."""
+"""Build the stages of a config from their specifications, in the order of `Transformer.forward`."""
 
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -13,11 +13,11 @@ from viz_core.stages.library_names import layer_names, norm_names, stack_names, 
 from viz_core.stages.stage import LIBRARIES, SIDE_NAMES, Stage
 from viz_core.stages.table import ATTENTION, EMBEDDING, FFN, NORM, OUTPUT, SCORE_BIAS, Leaf
 
-Walk = Generator[Stage, None, str]  # yields stages and returns the name of its output
-JOINING_WORDS = {",": _("with"), "@^T": _("@ transposed")}  # the signs of `Leaf.joins` that are words on screen
+Walk = Generator[Stage, None, str]  # yields stages and returns the name of the output stage
+JOINING_WORDS = {",": _("with"), "@^T": _("@ transposed")}  # the operators of `StageSpec` that are words on screen
 
 def walk(c: TransformerConfig) -> Iterator[Stage]:
-    """The same order as `Transformer.forward`."""
+    """Yield all stages of a config, in the order of `Transformer.forward`."""
     yield from _ids(c)
     yield from _masks(c)
     last = ""
@@ -37,6 +37,7 @@ def walk(c: TransformerConfig) -> Iterator[Stage]:
 
 
 def _ids(c: TransformerConfig) -> Iterator[Stage]:
+    """Yield the ids of each side, and the labels."""
     both = c.has_cross_attention
     labels = Leaf("labels", "B T", "y", r"y_{bt}", "", "The labels: the word to predict at each position.",
                   ("下一个 token 的 id (003)", "target of F.cross_entropy", "labels" if both else "shift_labels", "–"), kind="ids")
@@ -59,7 +60,7 @@ def _ids(c: TransformerConfig) -> Iterator[Stage]:
 
 
 def _masks(c: TransformerConfig) -> Iterator[Stage]:
-    """The parts (padding, causal), then the masks that attention uses."""
+    """Yield the padding and causal masks, then the masks of each kind of attention."""
     padded = {side: side in c.sides and c.masks_padding(side) for side in STACKS}
     own = c.output_side
     cross = c.has_cross_attention
@@ -72,18 +73,18 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
     for side in STACKS:
         if padded[side]:
             by_id = c.padding_from == "ids"
-            told = r"x_{bs} \neq \text{pad}" if by_id else "s < n_b"
+            condition = r"x_{bs} \neq \text{pad}" if by_id else "s < n_b"
             meaning = (_("Which {side} tokens are words, not padding.", side=SIDE_NAMES[side]) if by_id else
-                       _("Which {side} tokens are words, not padding: the first n of a sentence of n tokens. No id tells it, since "
-                         "this model has none that is padding alone.", side=SIDE_NAMES[side]))
-            part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,%s\,]" % (side, told), "ids" if by_id else "",
+                       _("Which {side} tokens are words, not padding: the first n of a sentence of n tokens. The ids do not show it, "
+                         "since this model has no id for padding alone.", side=SIDE_NAMES[side]))
+            spec = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,%s\,]" % (side, condition), "ids" if by_id else "",
                         meaning, padding_names[side], kind="mask", operation=_("is a word →") if by_id else "")
-            yield from _expand(c, (part,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
+            yield from _expand(c, (spec,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
     if c.is_causal:
-        part = Leaf("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may attend to a later one.",
+        spec = Leaf("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may attend to a later one.",
                     ("tgt_mask (000), torch.tril (002), ¬seq_mask (004)", "¬attn_mask", "causal_mask (GPT-2, Llama)",
                      "–" if cross else "attn.mask"), kind="mask", operation=_("s ≤ t →"))
-        yield from _expand(c, (part,), "masks", {"ids": f"ids.{own}"}, {"T": own, "S": own}, "masks")
+        yield from _expand(c, (spec,), "masks", {"ids": f"ids.{own}"}, {"T": own, "S": own}, "masks")
 
     used: list[tuple[str, Side, Side, str, tuple[str, str, str, str]]] = []
     if c.has_encoder:
@@ -110,13 +111,13 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
             terms["C_{11ts}"] = "masks.causal"
         formula = "M_{b1ts} = " + (r" \wedge ".join(terms) or r"1 \quad\text{(nothing is masked)}")
         inputs = tuple(dict.fromkeys(terms.values())) or tuple(dict.fromkeys((f"ids.{queries}", f"ids.{keys}")))
-        leaf = Leaf(name, "B 1 T S", "M", formula, " ".join(inputs), meaning, names, kind="mask", joins="∧" if terms else ",",
+        spec = Leaf(name, "B 1 T S", "M", formula, " ".join(inputs), meaning, names, kind="mask", joins="∧" if terms else ",",
                     operation="=" if terms else _("all on →"))
-        yield from _expand(c, (leaf,), "masks", {i: i for i in inputs}, {"T": queries, "S": keys}, "masks")
+        yield from _expand(c, (spec,), "masks", {i: i for i in inputs}, {"T": queries, "S": keys}, "masks")
 
 
 def _stack(c: TransformerConfig, path: str, side: Side, memory: str | None) -> Walk:
-    """Embedding, layers, final norm of one side; returns the name of its output."""
+    """Yield the stages of one stack: embedding, layers and final norm."""
     added = ["tok_embed_scaled" if c.scale_embedding else "tok_embed"]
     added += ["pos_embed"] * c.has_position_table + ["segment_embed"] * (c.n_segments > 0)
     indexed = {"tok_embed": "E_{btd}", "tok_embed_scaled": r"\tilde E_{btd}", "pos_embed": "P_{1td}", "segment_embed": "G_{btd}"}
@@ -178,7 +179,7 @@ def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str 
     cross = memory is not None
     keys: Side = "source" if cross else side
     rotated, biased = c.rotates and not cross, c.biases_scores and not cross
-    leaves = [leaf for leaf in ATTENTION if not cross or leaf.name not in ("q_rot", "k_rot", "bias")]
+    specs = [spec for spec in ATTENTION if not cross or spec.name not in ("q_rot", "k_rot", "bias")]
     symbols = {"Q": r"\hat Q", "K": r"\hat K"} if rotated else {"Q": "Q", "K": "K"}
     formula = {"@Q": symbols["Q"], "@K": symbols["K"]}
     inputs = {"@q": "q_rot" if rotated else "q", "@k": "k_rot" if rotated else "k", "@scores": "scores bias" if biased else "scores"}
@@ -186,12 +187,12 @@ def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str 
     fill = {
         "@scores": r"\bar R_{bhts} + A_{1hts}" if biased else r"\bar R_{bhts}", "@fill": _fill(c), "@d_k": str(c.d_k),
         "@plus": "+|" * biased,
-        "@empty": r"\quad (0 \text{ where a query may see nothing})" if c.empty_row == "zero" else "", "@base": _base(c),
+        "@empty": r"\quad (0 \text{ in a fully masked row})" if c.empty_row == "zero" else "", "@base": _base(c),
         "@x": _symbol(x), "@y": "y" if cross else _symbol(x), "@where": r", \quad y = \text{the encoder's output}" if cross else "",
     } | names | formula | _bias("QKVO", c.attention_bias)
-    leaves = [replace(leaf, inputs=_fill_in(leaf.inputs, inputs)) for leaf in leaves]
-    about = {"x": x, "memory": memory or x, "score_bias": f"{path.split('.')[0]}.score_bias", "mask": "masks.cross" if cross else f"masks.{side}"}
-    yield from _expand(c, leaves, path, about, {"T": side, "S": keys}, "attention.Attention", fill)
+    specs = [replace(spec, inputs=_fill_in(spec.inputs, inputs)) for spec in specs]
+    input_names = {"x": x, "memory": memory or x, "score_bias": f"{path.split('.')[0]}.score_bias", "mask": "masks.cross" if cross else f"masks.{side}"}
+    yield from _expand(c, specs, path, input_names, {"T": side, "S": keys}, "attention.Attention", fill)
 
 
 def _norm(c: TransformerConfig, path: str, x: str, side: Side) -> Walk:
@@ -204,23 +205,27 @@ def _expand(
     c: TransformerConfig, leaves: Iterable[Leaf], path: str, about: Mapping[str, str], sides: Mapping[str, Side], owner: str,
     fill: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Stage]:
-    """Rows of the table at one place of the model: local inputs become full names, placeholders are filled in."""
-    rows, numbers = [leaf for leaf in leaves if leaf.when(c)], equation_fields(c)
-    local = {leaf.name: f"{path}.{leaf.name}" if path else leaf.name for leaf in rows}
-    known = local | dict(about)  # a module's input x never shares a name with its leaves
-    for leaf in rows:
-        axes, inputs = tuple(leaf.axes.split()), tuple(known[i] for i in _fill_in(leaf.inputs, fill).split())
+    """Yield the stages of one module instance from its specifications, with full names and without placeholders.
+
+    path: the path of the module. input_names: the full names of the module's inputs. sides: the side of each token axis. owner: the
+    source that computes the stages. placeholders: values by placeholder.
+    """
+    rows, numbers = [spec for spec in leaves if spec.when(c)], equation_fields(c)
+    local = {spec.name: f"{path}.{spec.name}" if path else spec.name for spec in rows}
+    known = local | dict(about)  # no stage has the name of a module's input
+    for spec in rows:
+        axes, inputs = tuple(spec.axes.split()), tuple(known[i] for i in _fill_in(spec.inputs, fill).split())
         yield Stage(
-            name=local[leaf.name], axes=axes, symbol=leaf.symbol, formula=_fill_in(leaf.formula, fill), owner=owner, kind=leaf.kind,
-            inputs=inputs, meaning=leaf.meaning, joins=_joins(_fill_in(leaf.joins, fill), len(inputs)),
-            operation=leaf.operation.format_map(numbers),
-            sides=MappingProxyType({a: s for a, s in sides.items() if a in axes}), mask=about["mask"] if leaf.masked else None,
-            aliases=MappingProxyType(dict(zip(LIBRARIES, (with_documents(_fill_in(n, fill)) for n in leaf.names), strict=True))),
+            name=local[spec.name], axes=axes, symbol=spec.symbol, formula=_fill_in(spec.formula, fill), owner=owner, kind=spec.kind,
+            inputs=inputs, meaning=spec.meaning, joins=_joins(_fill_in(spec.joins, fill), len(inputs)),
+            operation=spec.operation.format_map(numbers),
+            sides=MappingProxyType({a: s for a, s in sides.items() if a in axes}), mask=about["mask"] if spec.masked else None,
+            aliases=MappingProxyType(dict(zip(LIBRARIES, (with_documents(_fill_in(n, fill)) for n in spec.names), strict=True))),
         )
 
 
 def equation_fields(c: TransformerConfig) -> dict[str, str]:
-    """The fields of `Leaf.operation`, from the config."""
+    """Return the values of the fields in `StageSpec.operation`."""
     return {
         "d_model": str(c.d_model), "d_k": str(c.d_k), "activation": ACTIVATIONS[c.activation].title,
         "fill": "−∞" if c.mask_fill == "-inf" else minus(re.sub(r"e\+0*", "e", f"{c.fill:g}")),  # −1e9
@@ -230,13 +235,13 @@ def equation_fields(c: TransformerConfig) -> dict[str, str]:
 
 
 def _joins(signs: str, n: int) -> tuple[str, ...]:
-    """The sign before each of n inputs: one sign stands between all of them, several are counted from the last input."""
+    """Return the operator before each of n inputs: a single operator between all of them, several from the last input backwards."""
     each = [JOINING_WORDS.get(sign, sign) for sign in signs.split("|")]
     return ("", *each * (n - 1))[:n] if len(each) == 1 else ("",) * (n - len(each)) + tuple(each)[-n:]
 
 
 def _fill_in(text: str, fill: Mapping[str, str]) -> str:
-    """The text with its placeholders filled in; of two that begin alike (@s, @scores), the longer one is meant."""
+    """Replace the placeholders in a text, longer ones first, since some are prefixes of others (@s, @scores)."""
     if "@" in text:
         for placeholder in sorted(fill, key=len, reverse=True):
             text = text.replace(placeholder, fill[placeholder])
@@ -244,7 +249,7 @@ def _fill_in(text: str, fill: Mapping[str, str]) -> str:
 
 
 def _bias(letters: str, on: bool) -> dict[str, str]:
-    """Placeholders of the bias terms, which the switched-off ones leave empty."""
+    """Return the values of the bias placeholders, empty for a module without biases."""
     index = {"Q": "{hk}", "K": "{hk}", "V": "{hv}", "O": "d", "1": "f", "2": "d"}
     return {f"@b^{a}_{index[a]}": f" + b^{a}_{index[a]}" if on else "" for a in letters}
 
@@ -254,12 +259,12 @@ def _fill(c: TransformerConfig) -> str:
 
 
 def _base(c: TransformerConfig) -> str:
-    """The position base, ready to be raised to a power."""
+    """Return the position base as LaTeX, in parentheses if it needs them as the base of a power."""
     base = latex(c.position_base, 6)
     return f"({base})" if "^" in base else base
 
 
 def _symbol(name: str) -> str:
-    """The symbol of the tensor between two sub-layers: X the embedding, N a norm's output, x^pre, x^mid, … the stream."""
+    """Return the symbol of the input of a sub-layer: X for the embedding, N for the output of a norm, x^pre, x^mid, … else."""
     leaf = name.rpartition(".")[2]
     return {"embed": "X", "out": "N"}.get(leaf) or r"x^\text{%s}" % leaf.removeprefix("resid_")

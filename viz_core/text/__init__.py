@@ -1,12 +1,14 @@
-"""Text to token ids and back. What people type is data: any Unicode, any length, nothing is lost or refused.
+"""Text to token ids and back. Any Unicode text of any length can be tokenized.
 
-    splitting    where words and characters begin and end
-    tokenizer    what every tokenizer does; the ids of a model without training
-    vocabulary   the words of a trained model, and slots that carry the words that it does not know
-    pairing      which token of one sentence stands for which of another
-    answers      a typed answer as one id
-    function_words   which words of an English sentence are content words
-    showing      how a token is drawn
+    splitting            words and characters (grapheme clusters)
+    tokenizer            the protocol of all tokenizers; the tokenizer of untrained models
+    vocabulary           the tokenizer of a trained model, with slots for words outside its vocabulary
+    word_segmentation    multi-piece words of a vocabulary
+    spelling             suggestions for misspelt words
+    token_alignment      the matching positions of two sentences
+    answers              a typed answer as one id
+    function_words       content words of an English sentence
+    display              how a token is written on screen
 """
 
 from viz_core.text.function_words import is_content_word

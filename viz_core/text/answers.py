@@ -1,4 +1,4 @@
-"""A word that somebody types as an answer, as the one id that a model would give it."""
+"""Turn a typed answer, one word, into its id."""
 
 from viz_core.limits import MAX_VIEW_CHARS
 from viz_core.problems import Problem
@@ -6,17 +6,17 @@ from viz_core.text.showing import visible
 from viz_core.text.tokenizer import AnyTokenizer
 from viz_core.text.vocabulary import Vocabulary
 
-SHOWN = 40  # characters of a typed answer that a sentence about it repeats
+SHOWN = 40  # characters of a typed answer quoted in an error message
 
 
 def answer_id(tokenizer: AnyTokenizer, typed: str) -> int:
-    """The id of a typed word. `Problem`, a `ValueError`, where it is no word, several tokens, or not in the vocabulary.
+    """Return the id of a typed word. Raises `UserError` if it is empty, several tokens, or not in the vocabulary.
 
-    tokenizer: of the output side, `bound` to the words that the slots of the sentence carry; such a word has its slot's id. A
-    token may also be typed by the name that it is shown with, such as <eos> or ⟨#123⟩. Where words begin with a space, as in
-    GPT-2, the word is the one behind a space, if there is one.
+    tokenizer: that of the output side, from `with_copied_words` for the words in the slots of the sentence, which then have
+    the id of their slot. A token may also be typed as it is displayed, such as <eos> or ⟨#123⟩. If tokens can begin with a
+    space, as in GPT-2, the one with a space is preferred.
     """
-    word = typed.strip() or typed  # a space alone may be a character
+    word = typed.strip() or typed  # a single space may be a character token
     if not word:
         raise Problem("the answer is empty; type one word.", "answer_empty")
     shown = visible(word[:SHOWN])
@@ -41,10 +41,10 @@ def answer_id(tokenizer: AnyTokenizer, typed: str) -> int:
 
 
 def _read(tokenizer: AnyTokenizer, text: str) -> list[int]:
-    """The ids of what was typed, without the special ones that a tokenizer adds."""
+    """Return the ids of typed text, without the special tokens that a tokenizer adds."""
     try:
         ids, added = tokenizer.read(text)[1], tokenizer.read("")[1]
-    except ValueError:  # the name of a special token, which a published tokenizer does not read
+    except ValueError:  # the name of a special token, which a published tokenizer refuses
         return []
     if not added:
         return ids
@@ -53,7 +53,7 @@ def _read(tokenizer: AnyTokenizer, text: str) -> list[int]:
 
 
 def _is_word(tokenizer: AnyTokenizer, id: int) -> bool:
-    """Whether an id stands for a word that is known, or that a slot of the sentence carries."""
+    """Return whether an id is a known word, or a slot that holds a word of the sentence."""
     if isinstance(tokenizer, Vocabulary) and (slot := tokenizer.slot(id)):
         return slot <= len(tokenizer.carried)
     return id != tokenizer.unk_id

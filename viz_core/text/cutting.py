@@ -1,9 +1,9 @@
-"""Typed text cut into the words of a vocabulary, where a space or a mark does not say where a word ends.
+"""Segment typed text into the words of a vocabulary, where spaces and punctuation do not mark the end of a word.
 
-    t-shirt, twenty-two     known words of several pieces
-    John's, the boys'       a word and its 's, where the vocabulary has 's as a word of its own
-    7:30, $5, Jean-Luc      unknown words of several pieces, where the vocabulary has slots to carry them
-    Mr. Brown               a title with its dot, where the vocabulary has it without
+    t-shirt, twenty-two     known words of several pieces of `split_runs`
+    John's, the boys'       a word and 's, if 's is a word of the vocabulary
+    7:30, $5, Jean-Luc      unknown words of several pieces, if the vocabulary has slots for them
+    Mr. Brown               a title with its full stop, which the vocabulary has without
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,11 +15,11 @@ from viz_core.text.splitting import split_runs
 
 POSSESSIVE = "'s"
 TITLES = frozenset({"mr", "mrs", "ms", "dr", "prof", "st"})
-"""Abbreviations behind which a name comes, and whose dot ends no sentence."""
+"""Titles before a name, whose full stop does not end a sentence."""
 APOSTROPHES, OPENING = ("'", "’"), ("'", "‘", "’")
 _ENDING = regex.compile(r"['’][sS]\Z")
 
-# What stands between two letters of one word, with all that belongs to the character before it.
+# A letter, digit or _ outside Chinese and Japanese, with its combining marks.
 _LETTER = r"(?:[[\p{L}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}ーｰ]][\p{M}\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*+)"
 _STRANGER = rf"""
     (?:(?<![\p{{L}}\p{{N}}_\p{{GCB=Prepend}}])|(?<=[\p{{Han}}\p{{Hiragana}}\p{{Katakana}}]))
@@ -31,26 +31,26 @@ _STRANGER = rf"""
 _EDGES = (
     (r"(?:(?<![\p{L}\p{N}\p{M}_]|[\p{L}\p{N}\p{M}_][-‐‑/@&+])|(?<=\p{Han}))",
      r"(?:(?![\p{L}\p{N}\p{M}\p{GCB=Extend}\p{GCB=ZWJ}_]|[-‐‑/@&+][\p{L}\p{N}])|(?=\p{Han}))"),
-    ("", r"(?![\p{M}\p{GCB=Extend}\p{GCB=ZWJ}])"),  # Chinese has no edges
+    ("", r"(?![\p{M}\p{GCB=Extend}\p{GCB=ZWJ}])"),  # Chinese has no word boundaries
 )
 _END = rf"(?:(?<!\p{{Han}}){_EDGES[0][1]}|(?<=\p{{Han}}){_EDGES[1][1]})"
 _HAN = regex.compile(r"\p{Han}")
-_ONE = regex.compile(r"[A-Za-z0-9_]++|\p{Han}++")  # surely one piece, which is most of a vocabulary and is seen at once
+_ONE = regex.compile(r"[A-Za-z0-9_]++|\p{Han}++")  # certainly one piece: a fast test for most of a vocabulary
 
 
 class Piece(NamedTuple):
-    """A token as typed, and the word that it is looked up as: the ’ of boys’ is 's, and Mr. is Mr."""
+    """A token as typed, and the word to look up for it: "'s" for the ’ of boys’, "Mr" for "Mr."."""
 
     token: str
     word: str
 
 
 def together(words: Iterable[str], *, strangers: bool) -> regex.Pattern[str] | None:
-    """What finds words of several pieces in a text, or None if there is nothing to find. strangers: unlisted ones too."""
+    """Return a pattern for the words of several pieces, or None if there are none. include_unlisted: also for unknown words."""
     several = (w for w in words if w != POSSESSIVE and not _ONE.fullmatch(w) and len(split_runs(w)) > 1)
     longest_first = sorted(several, key=len, reverse=True)
     found = []
-    for is_han in (False, True):  # each edge stands in the pattern once, not once a word, which takes far longer to compile
+    for is_han in (False, True):  # one pattern for each kind of boundary: boundaries in every word compile slowly
         if same := [w for w in longest_first if bool(_HAN.match(w)) is is_han]:
             either = "|".join(regex.escape(w, special_only=False, literal_spaces=False) for w in same)
             found.append(f"{_EDGES[is_han][0]}(?:{either}){_END}")
@@ -59,7 +59,7 @@ def together(words: Iterable[str], *, strangers: bool) -> regex.Pattern[str] | N
 
 
 def cut(text: str, together: regex.Pattern[str] | None, known: Callable[[str], bool]) -> Iterator[Piece]:
-    """The pieces of a text without whitespace; runs of Chinese stay whole. known: whether the vocabulary has a word."""
+    """Yield the pieces of a text without whitespace; runs of Chinese are not split. known: whether the vocabulary has a word."""
     start = 0
     for match in together.finditer(text) if together else ():
         yield from _plainly(text[start : match.start()])
@@ -73,7 +73,7 @@ def _plainly(text: str) -> Iterator[Piece]:
 
 
 def _as_one(text: str, known: Callable[[str], bool]) -> Iterator[Piece]:
-    """A word of several pieces; but known words with a hyphen between them, or with a known mark, are these words."""
+    """Yield a word of several pieces as one; split it if all its pieces are known, or all words between its hyphens."""
     ending = "" if known(text) or not known(POSSESSIVE) or not (of := _ENDING.search(text)) else of[0]
     whole = text.removesuffix(ending)
     pieces = split_runs(whole)
@@ -81,7 +81,7 @@ def _as_one(text: str, known: Callable[[str], bool]) -> Iterator[Piece]:
         yield Piece(whole, whole)
     elif all(map(known, pieces)):
         yield from _plainly(whole)
-    elif set(pieces[1::2]) <= set("-‐‑") and all(map(known, pieces[::2])):  # ice-cream, if only "ice" and "cream" are known
+    elif set(pieces[1::2]) <= set("-‐‑") and all(map(known, pieces[::2])):  # ice-cream, if only ice and cream are known
         for i in range(0, len(pieces), 2):
             yield Piece("".join(pieces[i : i + 2]), pieces[i])
     else:
@@ -91,16 +91,16 @@ def _as_one(text: str, known: Callable[[str], bool]) -> Iterator[Piece]:
 
 
 def possessives(pieces: Sequence[Piece], known: Callable[[str], bool], *, quoted: bool) -> Iterator[Piece]:
-    """The pieces of a text without whitespace, with 's a piece of its own where the whole word is not known, and the ’ of boys’.
+    """Yield the pieces with 's, and the ’ of boys’, as separate pieces, except in known words.
 
-    quoted: a quotation may be open, which ’ closes.
+    is_quoted: whether a quotation may be open, which ’ would close.
     """
-    behind = [*(piece.token for piece in pieces[1:]), ""]
+    following = [*(piece.token for piece in pieces[1:]), ""]
     before = ""
-    for piece, after in zip(pieces, behind, strict=True):
+    for piece, after in zip(pieces, following, strict=True):
         token = piece.token
         if before in APOSTROPHES and before and token in ("s", "S"):
-            pass  # it came with its apostrophe
+            pass  # yielded together with its apostrophe
         elif token in APOSTROPHES and before and after in ("s", "S"):
             yield Piece(token + after, POSSESSIVE)  # 2024's: split_words joins an apostrophe to letters only
         elif token in APOSTROPHES and before.endswith(("s", "S")) and not quoted and not known(token):

@@ -1,7 +1,7 @@
-"""English words that hold a sentence together rather than say what it is about; all others are content words.
+"""English function words; all other words are content words.
 
-The closed classes of a grammar: articles and other determiners, pronouns, prepositions, conjunctions, auxiliary verbs and
-particles; please and well. A translation may leave them out or say them with another word, so their loss shows nothing.
+These are the closed word classes: determiners, pronouns, prepositions, conjunctions, auxiliary verbs and particles, and please
+and well. A correct translation may omit them or express them differently, so a missing one is no sign of an error.
 """
 
 from viz_core.text.tokenizer import SPECIALS
@@ -22,16 +22,16 @@ beyond like per except
 there here then too very just also only ever even still yet already quite rather ago away back please let well
 """
 FUNCTION_WORDS = frozenset(_LISTED.split())
-"""In lower case. Their contractions (don't, he's) belong to them and are not listed."""
+"""In lower case, without contractions (don't, he's), which `is_content_word` handles."""
 _ENDINGS = ("'s", "'m", "'re", "'ve", "'ll", "'d", "n't")
 
 
 def is_content_word(token: str) -> bool:
-    """Whether a token of an English sentence is a content word: neither a function word, a mark nor a special token."""
+    """Return whether a token of an English sentence is neither a function word, punctuation nor a special token."""
     word = token.lower().replace("’", "'")
     if token in SPECIALS or not any(c.isalnum() for c in word):
         return False
     if word.endswith("n't"):
-        return False  # only auxiliaries have it
+        return False  # only auxiliary verbs end so
     stem = next((word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending)), word)
     return bool(stem) and stem not in FUNCTION_WORDS

@@ -1,19 +1,19 @@
-"""The known words that somebody may have meant by a word that is not known; none is better than a bad one.
+"""Spelling suggestions: known words that an unknown word may stand for. No suggestion is better than a wrong one.
 
-A slip of the pen leaves a word recognisable (Damerau 1964, "A technique for computer detection and correction of spelling errors":
-four of five misspelt words have one letter too many, too few or wrong, or two letters swapped). In a short word one letter makes
-another word, so the shorter a word, the fewer slips count:
+Four of five misspelt words have one letter too many, too few or wrong, or two letters swapped (Damerau 1964, "A technique for
+computer detection and correction of spelling errors"). A single edit turns a short word into a different word, so fewer edits are
+allowed in shorter words. The first letter has to be the same. Each row allows what the rows above it do:
 
-    letters     what may have happened, behind the same first letter
-    3           two neighbours were swapped                                       teh → the
-    4           and a letter was typed twice, or only once, or one of a           aple → apple, wich → which
-                function word is missing
-    5           and a letter is missing                                           peple → people
-    6, 7        and a letter is wrong                                             animel → animal
+    letters     allowed edits
+    3           two adjacent letters swapped                                      teh → the
+    4           a letter doubled, or a double letter single; a letter missing     aple → apple, wich → which
+                from a function word
+    5           a letter missing                                                  peple → people
+    6, 7        a letter wrong                                                    animel → animal
     8 or more   any two edits                                                     vegtabels → vegetables
 
-Of those, the least edits count. If there are none, a word may be an inflection of a known one: cats → cat. In Chinese the last
-character says what a thing is: 小猫 → 猫.
+The words with the fewest edits are suggested. If there are none, a word may be an inflection of a known one: cats → cat. In
+Chinese, the last character of a noun is usually its head: 小猫 → 猫.
 """
 
 from collections import Counter
@@ -25,17 +25,17 @@ import numpy as np
 from viz_core.text.function_words import FUNCTION_WORDS
 from viz_core.text.splitting import kind
 
-MOST = 3  # words that are found
-LETTER_MISSING, LETTER_WRONG, TWO_EDITS = 5, 6, 8  # letters of the shortest word of which this may be
+MOST = 3  # number of suggestions
+LETTER_MISSING, LETTER_WRONG, TWO_EDITS = 5, 6, 8  # the number of letters from which each edit is allowed
 _ENDINGS = ("s", "es", "ed", "d", "ing", "ly")
 
 
 @lru_cache(maxsize=4096)
 def nearest(word: str, words: tuple[str, ...], *, name: bool = False) -> tuple[str, ...]:
-    """Up to three known words that this one may stand for, the first ones of `words`. word: in lower case.
+    """Return up to three known words that a word, in lower case, may stand for, in the order of `words`.
 
-    name: whether it may as well be a name, as with a capital at the beginning of a sentence: then a short word is a slip of a
-    function word only (Teh, Waht), and none is taken for an inflection (Woods).
+    may_be_name: whether the word may also be a name, such as a capitalized word at the beginning of a sentence. Then a short word
+    is corrected to a function word only (Teh, Waht), and no word is taken for an inflection (Woods).
     """
     if kind(word[:1] or " ") == "H":
         return _chinese(word, words)
@@ -52,7 +52,7 @@ def nearest(word: str, words: tuple[str, ...], *, name: bool = False) -> tuple[s
 
 
 def is_slip(word: str, known: str) -> bool:
-    """Whether somebody who writes this word may mean the known one; see the table above."""
+    """Return whether a word may be a misspelling of a known one; see the table in the module docstring."""
     edits = distance(word, known)
     if len(word) < 3 or word[:1] != known[:1] or edits > (2 if len(word) >= TWO_EDITS else 1):
         return False
@@ -68,7 +68,7 @@ def is_slip(word: str, known: str) -> bool:
 
 
 def distance(a: str, b: str) -> int:
-    """The edits from one word to the other: a letter put in, left out or replaced, or two neighbours swapped."""
+    """Return the Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, replacements and swaps."""
     before, row = list[int](), list(range(len(b) + 1))
     for i, letter in enumerate(a, start=1):
         new = [i]
@@ -82,17 +82,17 @@ def distance(a: str, b: str) -> int:
 
 
 def _same_letters(word: str, known: str) -> bool:
-    """Whether no letter but one of a pair is missing, wrong or too many."""
+    """Return whether the words differ only in the order of letters or in one doubled letter."""
     return Counter(word) == Counter(known) or _typed_twice(word, known) or _typed_twice(known, word)
 
 
 def _typed_twice(longer: str, shorter: str) -> bool:
-    """Whether the longer word is the other one with one letter doubled."""
+    """Return whether the longer word is the shorter one with one letter doubled."""
     return any(longer[:i] + longer[i + 1 :] == shorter for i in range(1, len(longer)) if longer[i - 1] == longer[i])
 
 
 def _bases(word: str) -> Iterator[str]:
-    """What an English word may be an inflection of: stopped → stop, dancing → dance, cities → city."""
+    """Yield words that an English word may be an inflection of: stopped → stop, dancing → dance, cities → city."""
     for ending in _ENDINGS:
         stem = word.removesuffix(ending)
         if stem == word or len(stem) < 3:
@@ -107,15 +107,15 @@ def _bases(word: str) -> Iterator[str]:
 
 
 def _chinese(word: str, words: tuple[str, ...]) -> tuple[str, ...]:
-    """Known words of at most one character less or more: what this word ends in, and what begins with it."""
+    """Return known words: the word without its first character, and those that add one character at its end."""
     ends = tuple(known for known in (word[1:],) if known in _known(words))
     begins = (known for known in words if len(known) == len(word) + 1 and known.startswith(word))
     return (*ends, *begins)[:MOST]
 
 
-# --- Thousands of words at once -----------------------------------------------------------------------------------------
+# --- A fast filter for thousands of words -------------------------------------------------------------------------------
 def _similar(word: str, words: tuple[str, ...], most: int) -> list[str]:
-    """The words that may be at most so many edits away: all the others have too few letters in common."""
+    """Return the words that share enough letters to be at most `max_edits` edits away."""
     lengths, holders = _letters(words)
     shared = np.zeros(len(words), dtype=np.int64)  # [V]
     for letter, n in Counter(word).items():
@@ -132,7 +132,7 @@ def _known(words: tuple[str, ...]) -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def _letters(words: tuple[str, ...]) -> tuple[np.ndarray, Mapping[str, tuple[np.ndarray, np.ndarray]]]:
-    """The length of each word [V], and for each letter the words that have it and how often."""
+    """Return the length of each word [V], and for each letter the indices of the words that contain it and its count in each."""
     found: dict[str, list[tuple[int, int]]] = {}
     for place, word in enumerate(words):
         for letter, n in Counter(word).items():

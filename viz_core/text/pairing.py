@@ -1,15 +1,14 @@
-"""Which token of one sentence stands for which token of another, for two runs that are compared place by place."""
+"""Match the tokens of two sentences, to compare two runs position by position."""
 
 from collections.abc import Hashable, Sequence
 from difflib import SequenceMatcher
 
 
 def pairs(a: Sequence[Hashable], b: Sequence[Hashable]) -> tuple[tuple[int | None, int | None], ...]:
-    """Positions of a and of b, side by side, in reading order; None where the other sentence has no partner.
+    """Return pairs of matching positions of a and b, in reading order; None where the other sequence has no match.
 
-    Equal tokens are partners. So are tokens that replace as many others between them, one by one: "tired" and "wide" in
-    "it was tired" and "it was wide". What was inserted, or replaces another number of tokens, has no partner: nothing is
-    shifted in silence.
+    Equal tokens match. A replacement by the same number of tokens matches one by one: "tired" and "wide" in "it was tired" and
+    "it was wide". Insertions, and replacements by a different number of tokens, have no match.
     """
     found: list[tuple[int | None, int | None]] = []
     for kind, a0, a1, b0, b1 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():

@@ -1,4 +1,4 @@
-"""How a token is drawn: what leaves no mark is named, and long labels are cut; and how it stands in a sentence."""
+"""How tokens are displayed: symbols for invisible characters, shortened labels, and quotation in sentences."""
 
 import regex
 
@@ -6,8 +6,8 @@ from viz_core.language import translate as _
 from viz_core.limits import MAX_LABEL
 from viz_core.text.splitting import split_characters
 
-# Joiners and selectors do visible work inside an emoji, a flag, or a joining script, and stay there; anywhere else
-# they, like all that leaves no mark or turns the reading direction, would make two different tokens look alike.
+# Joiners and variation selectors have a visible effect inside an emoji, a flag or a joining script, and are kept there (group
+# "working"). Elsewhere they are invisible, as are control and direction characters, and would make different tokens look alike.
 _UNSEEN = regex.compile(
     r"""
       (?P<working>
@@ -26,11 +26,11 @@ _UNSEEN = regex.compile(
 
 _RIGHT_TO_LEFT = regex.compile(r"[\p{bc=R}\p{bc=AL}\p{bc=AN}]")
 _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
-MOST_MARKS = 8  # on one character; scripts need fewer, and a tower of them would be drawn across what stands around it
+MOST_MARKS = 8  # combining marks on one character; scripts need fewer, and more would cover the text around it
 _TOWER = regex.compile(rf"(\p{{M}}{{{MOST_MARKS}}})\p{{M}}+")
 
 
-# Symbols that the fonts of a plain Debian have; they lack Unicode's control pictures, such as U+2420 for a space.
+# Symbols in the fonts of a plain Debian, which lack Unicode's control pictures, such as U+2420 for a space.
 SPACE = "␣"
 _SYMBOLS = {" ": SPACE, "\t": "⇥", "\n": "⏎"}
 
@@ -41,30 +41,30 @@ def _picture(match: regex.Match[str]) -> str:
 
 
 def visible(token: str) -> str:
-    """How a token is shown: ␣ for a space, ⇥ for a tab, ⏎ for a new line, U+200B for what else leaves no mark.
+    """Return a token as displayed: ␣ for a space, ⇥ for a tab, ⏎ for a new line, U+200B for other invisible characters.
 
-    Of more than MOST_MARKS combining marks on one character the first are shown, and "…". All other characters stay as
-    they are. Never empty, never a lone surrogate, never turns the reading direction.
+    Combining marks on one character beyond `MAX_COMBINING_MARKS` are replaced by "…". All other characters are unchanged. The
+    result is never empty, has no lone surrogate and does not change the reading direction.
     """
     shown: str = _UNSEEN.sub(_picture, _TOWER.sub(r"\1…", token))
     return shown or "∅"
 
 
 def isolated(label: str) -> str:
-    """A label beside other text: a right-to-left one between two marks that keep it from turning what stands around it."""
+    """Return a label for use beside other text: right-to-left text stands in Unicode isolates, or it would reorder the rest."""
     return f"{_FIRST_STRONG_ISOLATE}{label}{_POP_ISOLATE}" if _RIGHT_TO_LEFT.search(label) else label
 
 
 def in_quotes(label: str) -> str:
-    """A label in a sentence: quoted, or a full stop or a comma would be read as the sentence's own."""
+    """Return a label in quotation marks, so that a full stop or comma is not read as part of the sentence around it."""
     return _("“{token}”", token=isolated(label))
 
 
 def shorten(label: str) -> str:
-    """At most MAX_LABEL characters (grapheme clusters), the last one "…" where something was left out."""
-    # One cluster can hold any number of combining marks, so code points are bounded too; the longest emoji has 10.
-    bound = 10 * MAX_LABEL
-    clusters = split_characters(label[:bound])
-    if len(label) <= bound and len(clusters) <= MAX_LABEL:
+    """Shorten a label to `MAX_LABEL_CHARS` characters (grapheme clusters), the last one "…" if something is left out."""
+    # A cluster can hold any number of combining marks, so code points are limited too; the longest emoji has 10.
+    limit = 10 * MAX_LABEL
+    clusters = split_characters(label[:limit])
+    if len(label) <= limit and len(clusters) <= MAX_LABEL:
         return label
     return "".join(clusters[: MAX_LABEL - 1]) + "…"

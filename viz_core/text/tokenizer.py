@@ -1,10 +1,10 @@
-"""What every tokenizer does, and the ids of a model without training.
+"""The protocol of all tokenizers, and the tokenizer of untrained models.
 
-An untrained model has no learned vocabulary. Its `Tokenizer` lays ids out as
+An untrained model has no learned vocabulary. The ids of its `UntrainedTokenizer` are
 
     specials | listed words | hash buckets
 
-so that a word's id depends on the word, the vocabulary size and the pad id, never on what else is typed.
+so that the id of a word depends only on the word, the vocabulary size and the pad id.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from viz_core.language import translate as _
 from viz_core.text.splitting import split_characters, split_words
 from viz_core.word_list import WORDS
 
-NO_TOKEN = -1  # in place of an id
+NO_TOKEN = -1  # the id of a special token that a tokenizer lacks
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 TokenizerKind = Literal["word", "character"]
 
 
-# --- What every tokenizer does ----------------------------------------------------------------------------------------
+# --- The protocol -----------------------------------------------------------------------------------------------------
 class AnyTokenizer(Protocol):
-    """Words, characters or subwords; of an untrained model, a shipped checkpoint or a published one."""
+    """A tokenizer of words, characters or subwords, for an untrained model, a shipped or a published checkpoint."""
 
     def __hash__(self) -> int: ...
 
@@ -40,74 +40,74 @@ class AnyTokenizer(Protocol):
     def pad_id(self) -> int: ...
     @property
     def bos_id(self) -> int:
-        """The token that opens a text; NO_TOKEN where a published model has none."""
+        """The id that begins a text; NO_TOKEN for a published model without one."""
         ...
 
     @property
     def eos_id(self) -> int:
-        """The token that closes a text; NO_TOKEN where a published model has none."""
+        """The id that ends a text; NO_TOKEN for a published model without one."""
         ...
 
     @property
     def unk_id(self) -> int: ...
     @property
     def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The ids that a decoder's text has before and behind what `read` gives: <bos> and <eos>; none where `read` adds them."""
+        """The ids before and after those of `tokens_and_ids` in a decoder's text: <bos> and <eos>, or none if it adds its own."""
         ...
 
     def read(self, sentence: str) -> tuple[list[str], list[int]]:
-        """The tokens as they are shown, and one id each; with [CLS] and [SEP] where the model expects them."""
+        """Return the tokens as displayed and their ids, with [CLS] and [SEP] if the model expects them."""
         ...
 
     def check_ids(self, ids: Sequence[int]) -> None:
-        """`ValueError`, one sentence, for an id list that the model cannot read as it stands."""
+        """Raise `ValueError` for an id list that the model cannot process."""
         ...
 
     def decode(self, id: int) -> str:
-        """The token with this id. `ValueError` for an id outside the vocabulary."""
+        """Return the token of an id. Raises `ValueError` for an id outside the vocabulary."""
         ...
 
     def collisions(self, tokens: Iterable[str]) -> list[tuple[str, ...]]:
-        """The groups of different typed tokens that share one id, unknown words left out."""
+        """Return the groups of different tokens that share one id, without unknown words."""
         ...
 
     def unknown(self, sentence: str) -> list[tuple[str, list[str]]]:
-        """The words outside the vocabulary, each with up to three known words that are spelt most like it."""
+        """Return the words outside the vocabulary, each with up to three known words of similar spelling."""
         ...
 
     def groups(self, tokens: Sequence[str]) -> list[int]:
-        """For each token the number of the word that it belongs to, counted from 0."""
+        """Return the index of the word of each token."""
         ...
 
     def word(self, tokens: Sequence[str]) -> str:
-        """The tokens of one word as the text that they are together."""
+        """Return the text of one word from its tokens."""
         ...
 
 
 # --- Words of several tokens ------------------------------------------------------------------------------------------
 class Words(NamedTuple):
-    """The words of one sentence: their texts, and for each token the number of its word, counted from 0."""
+    """The words of one sentence: the text of each word, and the index of the word of each token."""
 
     texts: tuple[str, ...]
     of: tuple[int, ...]
 
     @property
     def whole(self) -> bool:
-        """Whether each word is one token."""
+        """Whether each word has one token."""
         return len(self.texts) == len(self.of)
 
 
 def words_of(tokenizer: AnyTokenizer, tokens: Sequence[str]) -> Words:
-    """The words of a sentence, as its tokenizer cuts words; specials and padding are words by themselves."""
+    """Group the tokens of a sentence into words. Special tokens and padding are words of their own."""
     of = tokenizer.groups(tokens)
     pieces = groupby(zip(of, tokens, strict=True), key=lambda pair: pair[0])
     return Words(tuple(tokenizer.word([token for __, token in pair]) for __, pair in pieces), tuple(of))
 
 
-# --- Ids of an untrained model ----------------------------------------------------------------------------------------
+# --- The tokenizer of untrained models --------------------------------------------------------------------------------
 @lru_cache
 def _listed(kind: TokenizerKind) -> tuple[str, ...]:
-    """The tokens that can have an id of their own, most useful first."""
+    """Return the tokens that can have their own id, most useful first."""
     if kind == "word":
         return WORDS
     ascii_printable = map(chr, range(0x20, 0x7F))
@@ -121,11 +121,11 @@ def _rank(kind: TokenizerKind) -> Mapping[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """Words or characters to ids without training: `specials | listed | hash buckets`.
+    """A word or character tokenizer without a learned vocabulary: `specials | listed tokens | hash buckets`.
 
-    `<pad>` has `pad_id`; `<bos>`, `<eos>`, `<unk>` take the smallest free ids in this order. Of the other
-    vocab_size - 4 ids at most half name listed tokens; each remaining one is a bucket shared by whatever hashes to it.
-    Raises ValueError for an unknown kind, a vocab_size below 5 or a pad_id outside the vocabulary.
+    `<pad>` has `pad_id`; `<bos>`, `<eos>` and `<unk>` have the smallest other ids, in this order. At most half of the remaining
+    vocab_size - 4 ids are those of listed tokens; each other id is a hash bucket, which several tokens may share.
+    Raises `ValueError` for an unknown kind, a vocab_size below 5 or a pad_id outside the vocabulary.
     """
 
     kind: TokenizerKind
@@ -163,15 +163,15 @@ class Tokenizer:
 
     @property
     def n_listed(self) -> int:
-        """How many listed tokens have an id of their own."""
+        """The number of listed tokens with their own id."""
         return min(len(_listed(self.kind)), (self.vocab_size - 4) // 2)
 
     def tokenize(self, sentence: str) -> list[str]:
-        """The sentence's tokens in reading order, exactly as typed. Any str will do."""
+        """Split a sentence, which may be any str, into tokens exactly as typed."""
         return split_words(sentence) if self.kind == "word" else split_characters(sentence)
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
-        """One id per token. Typed text never gets a special's id, not even the text "<pad>"."""
+        """Return one id per token. Typed text never has the id of a special token, not even the text "<pad>"."""
         rank, n_listed = _rank(self.kind), self.n_listed
         n_buckets = self.vocab_size - 4 - n_listed
         ids = []
@@ -181,17 +181,17 @@ class Tokenizer:
                 # blake2b, as hash() differs between processes; surrogatepass, as a str may hold a lone surrogate.
                 digest = blake2b(token.encode("utf-8", "surrogatepass"), digest_size=8).digest()
                 place = n_listed + int.from_bytes(digest, "big") % n_buckets
-            # Typed text counts from 3, or from 4 once the pad id is passed.
+            # Ids of typed text start at 3, and skip the pad id.
             ids.append(place + 3 + (place + 3 >= self.pad_id))
         return ids
 
     def read(self, sentence: str) -> tuple[list[str], list[int]]:
-        """The tokens exactly as typed, and one id each."""
+        """Return the tokens exactly as typed, and their ids."""
         tokens = self.tokenize(sentence)
         return tokens, self.encode(tokens)
 
     def decode(self, id: int) -> str:
-        """The token with this id: a special, a listed token, or "⟨#123⟩" for the bucket with id 123."""
+        """Return the token of an id: a special token, a listed token, or "⟨#123⟩" for the bucket with id 123."""
         if not 0 <= id < self.vocab_size:
             raise ValueError(_("token id {id} is outside the vocabulary of {vocab_size}; use 0 to {vocab_size_2}.",
                                id=id, vocab_size=self.vocab_size, vocab_size_2=self.vocab_size - 1))
@@ -202,19 +202,19 @@ class Tokenizer:
         return _listed(self.kind)[place] if place < self.n_listed else f"⟨#{id}⟩"
 
     def check_ids(self, ids: Sequence[int]) -> None:
-        """Any id list can be read."""
+        """Do nothing: all id lists are valid."""
 
     def collisions(self, tokens: Iterable[str]) -> list[tuple[str, ...]]:
-        """The groups of different tokens that share one id, in order of first appearance."""
+        """Return the groups of different tokens that share one id, in order of first appearance."""
         distinct = list(dict.fromkeys(tokens))
         return sharing(distinct, self.encode(distinct))
 
     def unknown(self, sentence: str) -> list[tuple[str, list[str]]]:
-        """None: a bucket takes whatever is typed."""
+        """Return nothing, since every word has a bucket."""
         return []
 
     def groups(self, tokens: Sequence[str]) -> list[int]:
-        """Words count 0, 1, 2, ...; characters count by the spaces between them, each space by itself."""
+        """Return the index of the word of each token. Characters are grouped at spaces; each space is a word of its own."""
         if self.kind == "word":
             return list(range(len(tokens)))
         alone = [token.isspace() or token in SPECIALS for token in tokens]
@@ -222,12 +222,12 @@ class Tokenizer:
         return [int(word) for word in np.cumsum(starts)]
 
     def word(self, tokens: Sequence[str]) -> str:
-        """The characters of one word together."""
+        """Return the text of one word from its tokens."""
         return "".join(tokens)
 
 
 def sharing(tokens: Sequence[str], ids: Sequence[int]) -> list[tuple[str, ...]]:
-    """The groups of tokens that have one id, in order of first appearance."""
+    """Return the groups of tokens with the same id, in order of first appearance."""
     groups: dict[int, list[str]] = {}
     for id, token in zip(ids, tokens, strict=True):
         groups.setdefault(id, []).append(token)
@@ -236,7 +236,7 @@ def sharing(tokens: Sequence[str], ids: Sequence[int]) -> list[tuple[str, ...]]:
 
 # --- Batches ----------------------------------------------------------------------------------------------------------
 def pad(rows: Sequence[Sequence[int]], pad_id: int) -> np.ndarray:
-    """[B, T] int64: rows of ids, the shorter ones filled on the right with pad_id. ValueError for an empty batch."""
+    """Pad rows of ids on the right with pad_id, to int64 [B, T]. Raises `ValueError` for an empty batch."""
     if len(rows) == 0:
         raise ValueError(_("the batch has 0 sentences; type at least one."))
     ids = np.full((len(rows), max(map(len, rows))), pad_id, dtype=np.int64)  # [B, T]

@@ -1,12 +1,12 @@
-"""The ids of a checkpoint: the words that it was trained on, and slots that carry the words that it does not know.
+"""The tokenizer of a trained model: a fixed vocabulary, with slots for words outside it.
 
-A trained model knows its own words: ids are `specials | those words`. Among them may be the slots <1> to <n>. The first
-unknown word of a sentence is read as <1>, the next one as <2>, and the same word always as the same slot, so that a model
-can learn where such a word belongs: John loves Mary → <1> 爱 <2>. Tokens stay the words as typed. Without slots, and for
-what is no word, such as "(", or comes when no slot is left, the id is <unk>.
+The ids are `specials | words`. The words may include the slots <1> to <n>, placeholder tokens for unknown words: the first
+unknown word of a sentence has the id of <1>, the next one that of <2>, and a repeated word the same slot, so that a model can
+learn to copy it: John loves Mary → <1> 爱 <2>. Tokens are displayed as typed. The id is <unk> if the vocabulary has no slots, if
+all slots are taken, and for tokens that are not words, such as "(".
 
-A target is read with the slots of its source: there John is the word that the source's slot carries, whatever its letter case
-and even if the target's vocabulary knows a word of this name, so that what a model wrote can be read again.
+A target is tokenized with the slots of its source. A word in a slot of the source has that slot in the target too, in any letter
+case and even if it is a word of the target's vocabulary, so that tokenizing a generated text gives the generated ids.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,13 +23,13 @@ from viz_core.text.splitting import kind, split_characters
 from viz_core.text.tokenizer import SPECIALS, AnyTokenizer, sharing
 
 _SLOT = regex.compile(r"<([1-9][0-9]*)>")
-_IS_WORD = regex.compile(r"[\p{L}\p{N}\p{So}\p{ExtPict}]")  # letters, numbers, emoji; marks are no words
-MOST_INSIDE = 20  # letters of a carried word that is found inside a run of Chinese; a longer one is found between spaces
+_IS_WORD = regex.compile(r"[\p{L}\p{N}\p{So}\p{ExtPict}]")  # letters, numbers and emoji, but not punctuation
+MOST_INSIDE = 20  # longest copied word that is searched inside a run of Chinese; longer ones need spaces around them
 _STRAIGHT = str.maketrans("’“”", "'\"\"")
 
 
 class _Index:
-    """What a vocabulary looks up, made once for its words."""
+    """The lookup tables of a vocabulary, computed once per list of words."""
 
     def __init__(self, words: tuple[str, ...]) -> None:
         self.ids = {word: id for id, word in enumerate(words, start=len(SPECIALS))}
@@ -38,9 +38,9 @@ class _Index:
             raise ValueError(_("words holds the slots {slots}; number them <1>, <2> and so on, without a gap.",
                                slots=", ".join(f"<{number}>" for number in sorted(numbered))))
         self.slots = tuple(numbered[number] for number in sorted(numbered))
-        self.typed = tuple(word for word in words if not _SLOT.fullmatch(word))  # "<1>" that is typed is no slot
+        self.typed = tuple(word for word in words if not _SLOT.fullmatch(word))  # a typed "<1>" is not a slot
         self.known = {word: self.ids[word] for word in self.typed}
-        if self.slots:  # what is not known is carried over as it is, so "i" has to be known as I
+        if self.slots:  # unknown words are copied as they are, so "i" has to be known as "I"
             self.known = {**{_plain(word): id for word, id in self.known.items()}, **self.known}
         self.longest = max(map(len, words))
         self.together = together(self.typed, strangers=bool(self.slots))
@@ -53,11 +53,11 @@ def _index(words: tuple[str, ...]) -> _Index:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words of a trained model: ids 0 to 3 are <pad> <bos> <eos> <unk>, then `words` in their order.
+    """The vocabulary of a trained model: ids 0 to 3 are <pad> <bos> <eos> <unk>, followed by `words` in their order.
 
-    A typed word is looked up as it is, then in lower case with a straight apostrophe (The, didn’t). carried: the words that the
-    slots carry already, the first one in <1>; see `bound`.
-    Raises ValueError for no words, a word twice or empty, one with a special's name, or slots that are not <1> to <n>.
+    A typed word is looked up as it is, then in lower case with straight apostrophes (The, didn’t). copied_words: the words that
+    are in the slots before a sentence is tokenized, that of <1> first; see `with_copied_words`.
+    Raises `ValueError` for an empty list, an empty or repeated word, the name of a special token, or slots other than <1> to <n>.
     """
 
     words: tuple[str, ...]
@@ -94,47 +94,47 @@ class Vocabulary:
 
     @property
     def n_slots(self) -> int:
-        """How many words this vocabulary can carry over in one sentence."""
+        """The number of slots: of unknown words that one sentence can have."""
         return len(self._index.slots)
 
     def slot(self, id: int) -> int:
-        """The number of the slot that has this id, counted from 1; 0 for any other id."""
+        """Return the number of the slot with this id, from 1; 0 for any other id."""
         slots = self._index.slots
         return slots.index(id) + 1 if id in slots else 0
 
     # --- Typed text to tokens and ids ---
     def tokenize(self, sentence: str) -> list[str]:
-        """The tokens of `split_words`, exactly as typed; a run of Chinese is split into known words.
+        """Split a sentence into the tokens of `split_words`, exactly as typed, and runs of Chinese into known words.
 
-        In such a run the longest known word is taken from the left; what lies between known words is one unknown word.
-        Where the sentence has spaces, a run that is not made of known words alone stays the word that was typed. Known words of
-        several pieces stay whole (t-shirt), and 's is split off where it is a word of this vocabulary; see `cutting`.
+        In a run of Chinese, the longest known word is taken from the left; the characters between known words are one unknown
+        word. If the sentence has spaces, a run that does not consist of known words is one token. Known words of several pieces
+        are one token (t-shirt), and 's is a separate token if it is a word of this vocabulary; see `word_segmentation`.
         """
         return [piece.token for piece in self._pieces(sentence)]
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
-        """One id per token. Typed text gets no special's id but <unk>, not even the text "<pad>".
+        """Return one id per token. <unk> is the only special token that typed text can have; the text "<pad>" has it too.
 
-        A slot's name has its id, for sentences that a grammar made: typing "<1>" gives three tokens, none of which is that name.
+        The name of a slot has the slot's id, for sentences generated by a grammar. A typed "<1>" is three tokens.
         """
         return [self._index.ids.get(token) or self._id(token) or self.unk_id for token in tokens]
 
     def read(self, sentence: str) -> tuple[list[str], list[int]]:
-        """The tokens exactly as typed, and one id each."""
+        """Return the tokens exactly as typed, and their ids."""
         pieces = self._pieces(sentence)
         return [piece.token for piece in pieces], self._placed(pieces)[0]
 
     def carries(self, sentence: str) -> tuple[str, ...]:
-        """The words in the slots once this sentence has been read: those carried already, then its own unknown words."""
+        """Return the words in the slots after a sentence: `self.copied_words`, then the unknown words of the sentence."""
         return self._placed(self._pieces(sentence))[1]
 
     def _placed(self, pieces: Sequence[Piece]) -> tuple[list[int], tuple[str, ...]]:
-        """The ids of a sentence, and the words in its slots."""
+        """Return the ids of a sentence, and the words in the slots after it."""
         carried, slots, ids = list(self.carried), self._index.slots, []
         numbers = {_plain(word): number for number, word in enumerate(carried[: len(slots)])}
         titled = False
         for token, word in pieces:
-            name = titled and token[:1].isupper() and bool(slots)  # Mr. Brown is nobody's colour
+            name = titled and token[:1].isupper() and bool(slots)  # a name, even if it is a known word: Mr. Brown
             number, id = numbers.get(_plain(word)), 0 if name else self._id(word)
             titled = _plain(word) in TITLES and self._known(word)
             if number is None and not id and len(carried) < len(slots) and _IS_WORD.search(word):
@@ -144,11 +144,11 @@ class Vocabulary:
         return ids, tuple(carried)
 
     def _id(self, word: str) -> int:
-        """The id of a word that can be typed; 0 if it is unknown."""
+        """Return the id of a typed word; 0 if it is unknown."""
         known = self._index.known
         return known.get(word) or known.get(_plain(word), 0)
 
-    # --- Where words begin and end ---
+    # --- Segmentation ---
     def _pieces(self, sentence: str) -> list[Piece]:
         chunks = sentence.split()
         found: list[Piece] = []
@@ -163,7 +163,7 @@ class Vocabulary:
         return found
 
     def _parts(self, chunk: str, *, last: bool) -> Iterable[Piece]:
-        """A known or carried word between spaces is one token, so what a model wrote comes back as it was; so is a title's dot."""
+        """Split a chunk into pieces. A known or copied word stays whole, so generated text keeps its tokens, and so does "Mr."."""
         whole = chunk in self._index.known or chunk in self.carried
         title = chunk.removesuffix(".")
         if not (whole or last) and title != chunk and _plain(title) in TITLES and self._known(title):
@@ -180,22 +180,22 @@ class Vocabulary:
             return [whole]
         longest = max(self._index.longest, *(len(word) for word in carried if len(word) <= MOST_INSIDE), 0)
         cuts: list[int] = []  # where tokens start
-        start, stranger = 0, False
+        start, unknown = 0, False
         while start < len(clusters):
             ends = range(min(start + longest, len(clusters)), start, -1)
             texts = ((end, "".join(clusters[start:end])) for end in ends)
             end = next((end for end, text in texts if text in known or text in carried), None)
             if end is None and spaced:
                 return [whole]
-            if end is not None or not stranger:  # strangers side by side are one word
+            if end is not None or not unknown:  # adjacent unknown characters are one word
                 cuts.append(start)
-            start, stranger = end or start + 1, end is None
+            start, unknown = end or start + 1, end is None
         tokens = ("".join(clusters[cut:next_cut]) for cut, next_cut in pairwise([*cuts, len(clusters)]))
         return [Piece(token, token) for token in tokens]
 
     # --- Ids and tokens to words ---
     def decode(self, id: int) -> str:
-        """The token with this id: a special or a word, or the word that this slot carries."""
+        """Return the token of an id: a special token, a word, or for a slot the word in it."""
         if not 0 <= id < self.vocab_size:
             raise ValueError(_("token id {id} is outside the vocabulary of {vocab_size}; use 0 to {vocab_size_2}.",
                                id=id, vocab_size=self.vocab_size, vocab_size_2=self.vocab_size - 1))
@@ -204,34 +204,34 @@ class Vocabulary:
         return SPECIALS[id] if id < len(SPECIALS) else self.words[id - len(SPECIALS)]
 
     def check_ids(self, ids: Sequence[int]) -> None:
-        """Any id list can be read."""
+        """Do nothing: all id lists are valid."""
 
     def collisions(self, tokens: Iterable[str]) -> list[tuple[str, ...]]:
-        """The groups of different known tokens that share one id (The, the), in order of first appearance."""
+        """Return the groups of different known tokens that share one id (The, the), in order of first appearance."""
         distinct = list(dict.fromkeys(tokens))
         pairs = [(token, id) for token, id in zip(distinct, self.encode(distinct), strict=True) if id != self.unk_id]
         return sharing(*zip(*pairs, strict=True)) if pairs else []
 
     def unknown(self, sentence: str) -> list[tuple[str, list[str]]]:
-        """The words outside the vocabulary, once each as typed, with up to three known words that each may stand for.
+        """Return the words outside the vocabulary, each once and as typed, with up to three suggestions from the vocabulary.
 
-        Those that a slot carries are among them. A word with a capital inside a sentence is a name, which stands for no other
-        word; one with a capital at the beginning may be.
+        Words in slots are included. A capitalized word inside a sentence is a name and has no suggestions; one at the beginning
+        may be a name.
         """
         tokens, ids = self.read(sentence)
-        strangers = dict.fromkeys(t for t, id in zip(tokens, ids, strict=True) if id == self.unk_id or self.slot(id))
-        shouted = not any(c.islower() for c in sentence) and len(tokens) > 1  # then capitals say nothing
-        names = set[str]() if shouted else _names(tokens)
+        unknown = dict.fromkeys(t for t, id in zip(tokens, ids, strict=True) if id == self.unk_id or self.slot(id))
+        all_caps = not any(c.islower() for c in sentence) and len(tokens) > 1  # then capitals do not mark names
+        names = set[str]() if all_caps else _names(tokens)
         return [(token, [] if token in names else list(nearest(_plain(token), self._index.typed,
-                                                               name=token[:1].isupper() and not shouted)))
-                for token in strangers]
+                                                               name=token[:1].isupper() and not all_caps)))
+                for token in unknown]
 
     def groups(self, tokens: Sequence[str]) -> list[int]:
-        """Each token is a word: 0, 1, 2, ..."""
+        """Return 0, 1, 2, ...: each token is a word."""
         return list(range(len(tokens)))
 
     def word(self, tokens: Sequence[str]) -> str:
-        """The one token of a word."""
+        """Return the token of a word."""
         return "".join(tokens)
 
 
@@ -248,7 +248,7 @@ def _check(words: tuple[str, ...]) -> None:
 
 
 def _names(tokens: Sequence[str]) -> set[str]:
-    """The tokens with a capital that does not come from the beginning of a sentence or of a quotation."""
+    """Return the capitalized tokens that are not at the beginning of a sentence or a quotation."""
     inside = {after for before, after in pairwise(tokens) if before == "," or any(map(str.isalnum, before))}
     return {token for token in inside if token[:1].isupper()}
 
@@ -259,18 +259,18 @@ def _plain(token: str) -> str:
 
 # --- Both sides of a sentence ---------------------------------------------------------------------------------------------
 def carried_words(tokenizer: AnyTokenizer, sentence: str, before: Sequence[str] = ()) -> tuple[str, ...]:
-    """The words in the slots once this sentence has been read. before: those of its source. None without slots."""
+    """Return the words in the slots after a sentence. source_words: those after its source, returned as they are without slots."""
     reader = bound(tokenizer, before)
     return reader.carries(sentence) if isinstance(reader, Vocabulary) and reader.n_slots else tuple(before)
 
 
 def bound(tokenizer: AnyTokenizer, carried: Sequence[str]) -> AnyTokenizer:
-    """The tokenizer as it reads and names a sentence whose slots carry these words; without slots it stays as it is."""
+    """Return the tokenizer with these words in its slots; a tokenizer without slots is returned as it is."""
     return replace(tokenizer, carried=tuple(carried)) if isinstance(tokenizer, Vocabulary) and tokenizer.n_slots else tokenizer
 
 
 def strangers(tokenizer: AnyTokenizer, sentence: str) -> tuple[list[str], list[str]]:
-    """The words outside the vocabulary, once each as typed: those that a slot carries, and those that are read as <unk>."""
-    lost = {token for token, id in zip(*tokenizer.read(sentence), strict=True) if id == tokenizer.unk_id}
+    """Return the words outside the vocabulary, each once and as typed: those in slots, and those with the id <unk>."""
+    unk_tokens = {token for token, id in zip(*tokenizer.read(sentence), strict=True) if id == tokenizer.unk_id}
     unknown = [word for word, __ in tokenizer.unknown(sentence)]
-    return [word for word in unknown if word not in lost], [word for word in unknown if word in lost]
+    return [word for word in unknown if word not in unk_tokens], [word for word in unknown if word in unk_tokens]
