@@ -124,7 +124,7 @@ def without_special(
     """Return the positions of one sentence without padding and the tokens that a tokenizer adds, such as [CLS], <bos> and <eos>.
 
     A decoder's row is kept if its token or its next token is a word. tokenizers: of each side, as used for the run. words: the
-    words of the queries and of the keys; the positions are then those of words. None if nothing is left out, or everything would be.
+    words of the queries and of the keys; the positions are then those of words. None if nothing or everything would be left out.
     """
     query_side, key_side = sides(kind)
     added = {side: {*ADDED, *tokenizers[side].read("")[0]} for side in (query_side, key_side)}

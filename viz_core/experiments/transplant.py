@@ -1,4 +1,4 @@
-"""A whole run with one value of another run of the same model in it: one cell of a patch grid, recorded."""
+"""A recorded run with one activation patched from another run of the same model."""
 
 import torch
 from torch import Tensor
@@ -16,13 +16,14 @@ def transplanted(
     model: Transformer, batch: Batch, donor: Capture, site: Site, token: int | None, item: int = 0, donor_item: int = 0,
     seed: int = 0,
 ) -> Capture:
-    """The whole run of a batch, recorded, with one value of another run of the same model put into one of its sentences.
+    """Run a batch with one activation of one sentence replaced by that of a donor run of the same model, and record all stages.
 
-    token: the donor's; None for all that have a partner. `Problem` where the model has no such place, or the token no partner.
+    token: a position of the donor; None for all that have a partner. `UserError` if the model does not have the site, or the token
+    has no partner.
     """
     side, config = side_of(site.stack), model.config
     if donor.config != config or site not in sites(config):
-        raise Problem(f"the model has no {site}; choose another place.", "patch_no_site")
+        raise Problem(f"the model has no {site}; choose another site.", "patch_no_site")
     given = donor[f"ids.{side}"][donor_item, : donor.length(side, donor_item)]
     both = pairs(given.tolist(), batch.ids[side][item, : batch.length(config, side, item)].tolist())
     partner = {i: j for i, j in both if i is not None and j is not None}
