@@ -146,8 +146,8 @@ def of_pair(
         of_query, of_key = (np.flatnonzero(np.asarray(of) == of[at]) for of, at in zip(words, (query, key), strict=True))
     layers = [capture[f"{module(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))]
     between = np.stack([weights[:, of_query[:, None], of_key] for weights in layers])  # [L, H, T, S] of the pair
-    found: np.ndarray = between.astype(np.float64).sum(axis=-1).mean(axis=-1)
-    return found
+    weights_of_pair: np.ndarray = between.astype(np.float64).sum(axis=-1).mean(axis=-1)
+    return weights_of_pair
 
 
 class AttentionProfile(NamedTuple):
@@ -189,18 +189,18 @@ def profiles(capture: Capture, kind: AttentionKind, item: int) -> list[Attention
         weights = capture[f"{module(kind, layer)}.weights"][item]  # [H, T, S]
         scores = capture[f"{module(kind, layer)}.masked_scores"][item]
         for head, (w, z) in enumerate(zip(weights, scores, strict=True)):
-            good = counts & np.isfinite(w).all(axis=-1)
+            is_used = counts & np.isfinite(w).all(axis=-1)
             rows = w.astype(np.float64)
             least, most = entropy_bounds(z, visible)
-            places = [distance(rows), share(rows, 0), share(rows, -1), share(rows, 1)]
+            position_columns = [distance(rows), share(rows, 0), share(rows, -1), share(rows, 1)]
             if kind == "cross":
-                places = [np.full(len(w), np.nan)] * 4
-            columns = (entropy(rows), least, most, *places, rows[:, 0], rows[:, is_padding].sum(axis=-1))
-            means = [float(x[good].mean()) if good.any() else math.nan for x in columns]
-            means.append(float(rows[good].max()) if good.any() else math.nan)
-            named = dict(zip(AttentionProfile._fields[3:13], means, strict=True))
-            odd = int((counts & ~good).sum())
-            profiles.append(AttentionProfile(kind, layer, head, **named, queries=int(good.sum()), odd=odd))
+                position_columns = [np.full(len(w), np.nan)] * 4
+            columns = (entropy(rows), least, most, *position_columns, rows[:, 0], rows[:, is_padding].sum(axis=-1))
+            means = [float(x[is_used].mean()) if is_used.any() else math.nan for x in columns]
+            means.append(float(rows[is_used].max()) if is_used.any() else math.nan)
+            statistics = dict(zip(AttentionProfile._fields[3:13], means, strict=True))
+            n_nan = int((counts & ~is_used).sum())
+            profiles.append(AttentionProfile(kind, layer, head, **statistics, queries=int(is_used.sum()), odd=n_nan))
     return profiles
 
 

@@ -83,16 +83,16 @@ def attribute(capture: Capture, parameter: Parameter, at: int, word: int, other:
         if not 0 <= id <= last:
             raise Problem(f"id {id} is outside the vocabulary; use 0 to {last}.", "id_outside", side=config.output_side, id=id,
                           last=last)
-    back = _Backwards(capture, parameter, item, at)
+    backward = _Backwards(capture, parameter, item, at)
     table = f"{STACKS[config.output_side]}.tok_embedding.weight" if config.tie_output else "head.weight"
     signs = dict(zip(words, (1.0, -1.0), strict=False))
     matrix, logits = parameter(table), capture["logits"][item, at].astype(np.float64)
-    back.direction = np.sum([sign * matrix[id].astype(np.float64) for id, sign in signs.items()], axis=0)  # [D]
+    backward.direction = np.sum([sign * matrix[id].astype(np.float64) for id, sign in signs.items()], axis=0)  # [D]
     if config.head_bias:
         bias = parameter("head.bias")
-        back.add(Share("bias", "head.bias", sum(sign * float(bias[id]) for id, sign in signs.items())))
-    back.through_stack()
-    return Attribution(tuple(reversed(back.found)), float(sum(sign * logits[id] for id, sign in signs.items())))
+        backward.add(Share("bias", "head.bias", sum(sign * float(bias[id]) for id, sign in signs.items())))
+    backward.through_stack()
+    return Attribution(tuple(reversed(backward.found)), float(sum(sign * logits[id] for id, sign in signs.items())))
 
 
 class _Backwards:
@@ -130,25 +130,25 @@ class _Backwards:
         if self.capture.config.attention_bias:
             self.add(Share("bias", f"{path}.w_o.bias", self.times(self.parameter(f"{path}.w_o.bias")), layer))
         z = self.capture[f"{path}.z"][self.item, :, self.at].astype(np.float64)  # [H, V]
-        read = (self.direction @ self.parameter(f"{path}.w_o.weight").astype(np.float64)).reshape(z.shape)  # [H, V]
+        head_directions = (self.direction @ self.parameter(f"{path}.w_o.weight").astype(np.float64)).reshape(z.shape)  # [H, V]
         for head in reversed(range(len(z))):
-            self.add(Share("head", f"{path}.z", float(z[head] @ read[head]), layer, head))
+            self.add(Share("head", f"{path}.z", float(z[head] @ head_directions[head]), layer, head))
 
     def embedding(self, stack: str) -> None:
         config = self.capture.config
         if config.norm_embedding:
             self.through_norm(f"{stack}.norm_embed", None)
         words = "tok_embed_scaled" if config.scale_embedding else "tok_embed"
-        added = [words] + ["pos_embed"] * config.has_position_table + ["segment_embed"] * (config.n_segments > 0)
-        for leaf in reversed(added):
+        names = [words] + ["pos_embed"] * config.has_position_table + ["segment_embed"] * (config.n_segments > 0)
+        for leaf in reversed(names):
             self.add(Share("embedding", f"{stack}.{leaf}", self.times(self.vector(f"{stack}.{leaf}"))))
 
     def through_norm(self, path: str, layer: int | None) -> None:
         """Propagate the direction through γ (x − mean) · scale + β, with the run's own scale. β is a contribution of its own."""
         self.add(Share("bias", f"{path}.bias", self.times(self.parameter(f"{path}.bias")), layer))
         scale = 1 / np.sqrt(self.vector(f"{path}.var") + self.capture.config.norm_eps)  # [1]
-        stretched = self.direction * self.parameter(f"{path}.weight").astype(np.float64) * scale  # [D]
-        self.direction = stretched - stretched.mean()
+        scaled = self.direction * self.parameter(f"{path}.weight").astype(np.float64) * scale  # [D]
+        self.direction = scaled - scaled.mean()
 
     def vector(self, name: str) -> np.ndarray:
         """Return a stage at the attributed position, [D] or [1]. Position encodings are the same in every sentence."""

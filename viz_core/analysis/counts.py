@@ -123,10 +123,10 @@ def by_depth(config: TransformerConfig, size: Callable[[TransformerConfig], int]
     layers = {name: getattr(config, name) for name in ("n_encoder_layers", "n_decoder_layers")}
     if max(layers.values()) <= 2:
         return size(config)
-    few = {name: min(n, 1) for name, n in layers.items()}
-    one = size(replace(config, **few))
-    twos = [(n, size(replace(config, **few | {name: 2}))) for name, n in layers.items() if n > 1]
-    return one + sum((n - 1) * (two - one) for n, two in twos)
+    one_layer = {name: min(n, 1) for name, n in layers.items()}
+    base = size(replace(config, **one_layer))
+    two_layers = [(n, size(replace(config, **one_layer | {name: 2}))) for name, n in layers.items() if n > 1]
+    return base + sum((n - 1) * (two - base) for n, two in two_layers)
 
 
 # The setting that determines the size of an axis; "words" of a sentence, "sentences", "layers".
@@ -148,8 +148,8 @@ def estimate(config: TransformerConfig, batch: int, source_len: int, target_len:
     elif size > MAX_CAPTURE_BYTES:
         problem = Problem(f"the capture's {size} bytes are more than {MAX_CAPTURE_BYTES}.", "run_too_large", size_bytes=size,
                           limit_bytes=MAX_CAPTURE_BYTES, remedies=_remedies(plan(config, batch, source_len, target_len)))
-    elif (both := 4 * count + size) > cache_bytes():
-        problem = Problem(f"{both} bytes are more than {CACHE_MB} lets a server keep.", "server_too_small", size_bytes=both,
+    elif (total := 4 * count + size) > cache_bytes():
+        problem = Problem(f"{total} bytes are more than {CACHE_MB} lets a server keep.", "server_too_small", size_bytes=total,
                           limit_bytes=cache_bytes(), variable=CACHE_MB,
                           remedies=_remedies(plan(config, batch, source_len, target_len)))
     return Estimate(count, size, problem)

@@ -84,12 +84,13 @@ def weights_read(capture: Capture, kind: AttentionKind, layer: int, item: int = 
     """
     query_side, key_side = sides(kind)
     rows, cols = (np.nonzero(real(capture, side, item))[0] for side in (query_side, key_side))
-    found, tokens = reads_and_writes(capture, query_side, item), capture.tokens(key_side)[item]
+    all_rows, tokens = reads_and_writes(capture, query_side, item), capture.tokens(key_side)[item]
     predicts = query_side == "target" and "labels" in capture.sides
-    named = (UNKNOWN_NEXT if predicts and found[i].writes is None else found[i].writes or found[i].reads for i in rows)
+    shown = (all_rows[i] for i in rows)
+    query_tokens = (UNKNOWN_NEXT if predicts and row.writes is None else row.writes or row.reads for row in shown)
     return Labelled(
         capture[f"{module(kind, layer)}.weights"][item][:, rows][:, :, cols],  # [H, T, S]
-        tuple(visible(token) for token in named if token is not None), tuple(visible(tokens[i]) for i in cols),
+        tuple(visible(token) for token in query_tokens if token is not None), tuple(visible(tokens[i]) for i in cols),
     )
 
 

@@ -223,10 +223,10 @@ def cases(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> list[Case]:
     "batch": all sentences with padding, as torch does it. "words": all sentences without padding (words [B, T] bool).
     "sentence": its own sentence without padding. "token": its own token. A context equal to the previous one is left out.
     """
-    alone, single = np.zeros_like(words), np.zeros_like(words)
-    alone[at.sentence] = words[at.sentence]
-    single[at.sentence, at.token] = True
-    contexts = {"batch": np.ones_like(words), "words": words, "sentence": alone, "token": single}
+    sentence_only, token_only = np.zeros_like(words), np.zeros_like(words)
+    sentence_only[at.sentence] = words[at.sentence]
+    token_only[at.sentence, at.token] = True
+    contexts = {"batch": np.ones_like(words), "words": words, "sentence": sentence_only, "token": token_only}
     found: list[Case] = []
     last = None
     for context, counted in contexts.items():
@@ -235,9 +235,9 @@ def cases(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> list[Case]:
         last = counted
         layer, batch = (share(x, norm, at, eps, counted) for norm in ("layer", "batch"))
         first = found[0] if found else Case(context, layer, batch, 0.0, 0.0)
-        seen = counted[at.sentence] & words[at.sentence]  # [T]
+        is_included = counted[at.sentence] & words[at.sentence]  # [T]
         moved = [
-            max_abs_diff(before.sentence[seen], after.sentence[seen]) if seen.any() else math.nan
+            max_abs_diff(before.sentence[is_included], after.sentence[is_included]) if is_included.any() else math.nan
             for before, after in ((first.batch, batch), (first.layer, layer))
         ]
         found.append(Case(context, layer, batch, *moved))
@@ -299,17 +299,17 @@ def spreads(captures: Mapping[str, Capture], side: Side, leaf: str, scale: Liter
     rows = {name: _rows(capture, side, f"{stack}.layers", leaf) for name, capture in captures.items()}
     sizes = [r for found in rows.values() for r in map(_size, found.values()) if r > 0]
     widest, narrowest = max(sizes, default=1.0), min(sizes, default=1.0)
-    drawn: Scale = "log" if scale == "log" or (scale == "auto" and widest > FAR_APART * narrowest) else "linear"
+    chosen_scale: Scale = "log" if scale == "log" or (scale == "auto" and widest > FAR_APART * narrowest) else "linear"
     largest = (float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for found in rows.values() for x in found.values())
-    far = max(largest, default=0.0) or 1.0
-    reach = min(far, REACH * widest) if drawn == "linear" else far
-    if drawn == "log":
-        edges = narrowest * np.sinh(np.linspace(-1, 1, BINS + 1) * np.arcsinh(reach / narrowest))
-        edges[[0, -1]] = -reach, reach  # to the bit, so that rounding leaves no number outside
+    largest_value = max(largest, default=0.0) or 1.0
+    limit = min(largest_value, REACH * widest) if chosen_scale == "linear" else largest_value
+    if chosen_scale == "log":
+        edges = narrowest * np.sinh(np.linspace(-1, 1, BINS + 1) * np.arcsinh(limit / narrowest))
+        edges[[0, -1]] = -limit, limit  # exact, so that rounding leaves no value outside
     else:
-        edges = np.linspace(-reach, reach, BINS + 1)
+        edges = np.linspace(-limit, limit, BINS + 1)
     without = tuple(name for name, r in rows.items() if not r)
-    empty = Spreads(f"{stack}.layers.*.{leaf}", drawn, narrowest, edges, {}, without)
+    empty = Spreads(f"{stack}.layers.*.{leaf}", chosen_scale, narrowest, edges, {}, without)
     return replace(empty, by={name: _spread(r, empty) for name, r in rows.items() if r})
 
 
@@ -331,13 +331,13 @@ def _size(x: np.ndarray) -> float:
 
 
 def _spread(rows: Mapping[int, np.ndarray], on: Spreads) -> Spread:
-    reach = float(on.place(on.edges)[-1])
+    limit = float(on.place(on.edges)[-1])
     shares, beyond, odd, std = [], [], [], []
     for x in rows.values():
         finite = x[np.isfinite(x)]
         n = max(1, x.size)
         inside = finite[np.abs(finite) <= on.edges[-1]]
-        counts = np.histogram(on.place(inside), bins=BINS, range=(-reach, reach))[0]
+        counts = np.histogram(on.place(inside), bins=BINS, range=(-limit, limit))[0]
         shares.append(counts / n)
         beyond.append((finite.size - counts.sum()) / n)
         odd.append((x.size - finite.size) / n)

@@ -118,9 +118,9 @@ def tally(why: np.ndarray) -> tuple[int, ...]:
 
 def informative_cell(why: np.ndarray) -> tuple[int, int]:
     """Return the row and column of the cell to show first: one with the most reasons, or the last cell if none is blocked."""
-    worst = int(why.max())
-    row = int(np.nonzero((why == worst).any(axis=1))[0][-1 if worst != 2 else 0])
-    return row, int(np.nonzero(why[row] == worst)[0][-1])
+    most = int(why.max())
+    row = int(np.nonzero((why == most).any(axis=1))[0][-1 if most != 2 else 0])
+    return row, int(np.nonzero(why[row] == most)[0][-1])
 
 
 # ---------------------------------------------------------------- shapes

@@ -61,9 +61,9 @@ def lengths(
     other_rows: alternative embeddings by name. Padding is left out. For a model that adds no position encoding, the length is that
     of the sinusoidal one.
     """
-    c, there = capture.config, real(capture, side, item)
-    rows = capture[f"{STACKS[side]}.tok_embed"][item][there]
+    c, is_token = capture.config, real(capture, side, item)
+    rows = capture[f"{STACKS[side]}.tok_embed"][item][is_token]
     added = stack_input(capture, side, item).added
-    places = waves(len(there), c.d_model, c.position_base) if added is None else added
-    own = _("this model ({which})", which="× √d_model" if c.scale_embedding else _("not scaled"))
-    return [magnitude(own, rows), *(magnitude(name, x) for name, x in drawn.items())], rms(norms(places[there]))
+    positions = waves(len(is_token), c.d_model, c.position_base) if added is None else added
+    name_of_model = _("this model ({which})", which="× √d_model" if c.scale_embedding else _("not scaled"))
+    return [magnitude(name_of_model, rows), *(magnitude(name, x) for name, x in drawn.items())], rms(norms(positions[is_token]))

@@ -56,13 +56,13 @@ def predictions(capture: Capture, item: int = 0, k: int = 8) -> list[Prediction]
     """Return the model's top predictions after each token of one sentence, without padding. Needs the stage `probs`."""
     probs = capture["probs"][item]  # [T, W]
     labels = capture["ids.labels"][item]  # [T]
-    answered = capture.is_token("labels")[item]  # [T]
+    has_label = capture.is_token("labels")[item]  # [T]
     ranked = []
     for t in range(max(1, capture.length(capture.config.output_side, item))):
         best = np.argsort(-probs[t], kind="stable")[:k]
-        answer = int(labels[t]) if answered[t] else None
-        chance = None if answer is None else float(probs[t, answer])
-        ranked.append(Prediction(t, tuple(map(int, best)), tuple(float(probs[t, w]) for w in best), answer, chance))
+        label = int(labels[t]) if has_label[t] else None
+        label_prob = None if label is None else float(probs[t, label])
+        ranked.append(Prediction(t, tuple(map(int, best)), tuple(float(probs[t, w]) for w in best), label, label_prob))
     return ranked
 
 
@@ -86,15 +86,15 @@ def sureness(capture: Capture, item: int = 0, *, ended: bool = True) -> Sureness
     if not capture.config.is_causal:
         raise ValueError("is_causal is False, so no row has the probability of its word after those before it; write the text")
     probs, labels = capture["probs"][item], capture["ids.labels"][item]  # [T, W], [T]
-    places = np.nonzero(capture.is_token("labels")[item])[0]
-    places = places if ended else places[:-1]
-    if not len(places):
+    positions = np.nonzero(capture.is_token("labels")[item])[0]
+    positions = positions if ended else positions[:-1]
+    if not len(positions):
         return None
-    chances = probs[places, labels[places]].astype(np.float64)
-    least = int(chances.argmin())
+    probabilities = probs[positions, labels[positions]].astype(np.float64)
+    least = int(probabilities.argmin())
     with np.errstate(divide="ignore"):  # log 0 = −∞ gives 0
-        per_word = float(np.exp(np.log(chances).mean()))
-    return Sureness(float(chances.prod()), per_word, int(places[least]), float(chances[least]))
+        per_word = float(np.exp(np.log(probabilities).mean()))
+    return Sureness(float(probabilities.prod()), per_word, int(positions[least]), float(probabilities[least]))
 
 
 def word_of(capture: Capture, side: str, tokenizer: AnyTokenizer) -> Callable[[int], str]:

@@ -46,9 +46,9 @@ def heads_apart(a: EveryHead, b: EveryHead, rows: Places, cols: Places) -> Every
     weights, visible = zip(*found, strict=True)
     gaps = np.array([None in p for p in rows])[:, None] | np.array([None in p for p in cols])[None]  # [T, S]
     change, __ = difference(weights[1], weights[0])
-    named = [both_labels(_labels(x, p, 0), _labels(y, p, 1)) for x, y, p in ((a.queries, b.queries, rows), (a.keys, b.keys, cols))]
+    labels = [both_labels(_labels(x, p, 0), _labels(y, p, 1)) for x, y, p in ((a.queries, b.queries, rows), (a.keys, b.keys, cols))]
     return EveryHead(
-        a.kind, np.where(gaps, np.nan, change), gaps | ~(visible[0] | visible[1]), named[0], named[1], b.relative, A_LESS_B, gaps,
+        a.kind, np.where(gaps, np.nan, change), gaps | ~(visible[0] | visible[1]), labels[0], labels[1], b.relative, A_LESS_B, gaps,
     )
 
 

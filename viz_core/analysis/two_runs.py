@@ -156,13 +156,13 @@ def _parted(both: Together, name: str, axis: int, side: str) -> Parting:
     a, b = (np.moveaxis(x, axis, 0).reshape(x.shape[axis], -1) for x in both.values(name))  # [T, everything else]
     side = _tokens_of(name, side)
     missing = np.array([None in place for place in both.places[side]], dtype=bool)
-    counts = np.isfinite(a) & np.isfinite(b)
+    is_counted = np.isfinite(a) & np.isfinite(b)
     with np.errstate(invalid="ignore", divide="ignore"):
-        apart = np.sqrt(np.square(np.where(counts, a - b, 0)).sum(axis=1))  # [T]
-        size = np.sqrt(np.square(np.where(counts, a, 0)).sum(axis=1))
-        share = np.where(apart == 0, 0.0, apart / size)
+        distance = np.sqrt(np.square(np.where(is_counted, a - b, 0)).sum(axis=1))  # [T]
+        norm = np.sqrt(np.square(np.where(is_counted, a, 0)).sum(axis=1))
+        share = np.where(distance == 0, 0.0, distance / norm)
     if both.a[name].dtype.kind in "iub":
-        share = (apart > 0).astype(float)
+        share = (distance > 0).astype(float)
     return Parting(name, side, np.where(missing, np.nan, share))
 
 
@@ -218,8 +218,8 @@ def spread(rows: Sequence[Parting]) -> Spread:
     for row in rows:
         if row.apart:
             reached.setdefault(row.side, row)
-        there = row.share[~np.isnan(row.share)]
-        if len(there) and (there > LEAVES_AT).all():
+        shares = row.share[~np.isnan(row.share)]
+        if len(shares) and (shares > LEAVES_AT).all():
             filled.setdefault(row.side, row)
         else:
             filled.pop(row.side, None)

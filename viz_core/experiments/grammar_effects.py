@@ -70,8 +70,8 @@ def over_sentences(
     tried = 0
     for example in islice(examples(seed, held_out=True) if said is None else said, TRIED * n):
         tried += 1
-        if (one := next(_measured(model, vocabulary, example), None)) is not None:
-            found.append(one)
+        if (measured := next(_measured(model, vocabulary, example), None)) is not None:
+            found.append(measured)
             if progress is not None:
                 progress(len(found) / n)
         if len(found) == n:
@@ -79,7 +79,7 @@ def over_sentences(
     if not found:
         raise Problem(f"none of {tried} sentences changes its translation with one word; choose a model that translates them.",
                       "grammar_none", count=tried)
-    return OverSentences(tuple(found), mean_effects([one.effects for one in found]), tried)
+    return OverSentences(tuple(found), mean_effects([measured.effects for measured in found]), tried)
 
 
 def _measured(model: Transformer, vocabulary: Mapping[str, Vocabulary], example: Example) -> Iterator[Measured]:

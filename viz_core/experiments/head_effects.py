@@ -56,11 +56,11 @@ class HeadEffects:
     def rows(self) -> list[dict[str, object]]:
         """Return one record per head, for a DataFrame: the measured values, and the rank of each, 1 for the largest."""
         measured: dict[str, np.ndarray] = {"weight": self.weight, **{measure: self.effect(measure) for measure in MEASURES}}
-        placed = {name: ranks(values.ravel()).reshape(values.shape) for name, values in measured.items()}
+        ranked = {name: ranks(values.ravel()).reshape(values.shape) for name, values in measured.items()}
         layers, heads = self.weight.shape
         return [
             {"layer": layer, "head": head, **{name: float(x[layer, head]) for name, x in measured.items()},
-             **{f"{name}_rank": float(x[layer, head]) for name, x in placed.items()}}
+             **{f"{name}_rank": float(x[layer, head]) for name, x in ranked.items()}}
             for layer in range(layers) for head in range(heads)
         ]
 
@@ -80,9 +80,9 @@ def head_effects(
         _patched(contrast, grid, stack, attention, "denoise"), _patched(contrast, grid, stack, attention, "noise"),
         ablated(contrast, stack, attention),
     )
-    least = contrast.rounding  # effects within rounding are set to 0, so that they share a rank
-    effects_seen = (np.where(np.abs(effect) < least, 0.0, effect) for effect in measured)
-    return HeadEffects(stack, attention, attended(contrast, stack, attention, key, query), *effects_seen)
+    bound = contrast.rounding  # effects within rounding are set to 0, so that they share a rank
+    effects_above_rounding = (np.where(np.abs(effect) < bound, 0.0, effect) for effect in measured)
+    return HeadEffects(stack, attention, attended(contrast, stack, attention, key, query), *effects_above_rounding)
 
 
 def mean_effects(found: Sequence[HeadEffects]) -> HeadEffects:

@@ -51,11 +51,11 @@ def with_first_half(config: TransformerConfig, batch: Batch, item: int) -> Batch
         row = batch.ids[side][item]
         n = max(1, batch.length(config, side, item))
         half = (n + 1) // 2
-        whole = row[:n]
-        first = np.arange(n) < half  # [n]
-        ids[side] = np.stack([whole, np.where(first, whole, pad)])  # [2, n]
-        known = batch.token_mask(config)[side][item, :n]  # [n]
-        is_token[side] = np.stack([known, known & first])  # [2, n]
-        named = list(batch.tokens[side][item][:n])
-        tokens[side] = [named, named[:half] + ["<pad>"] * (n - half)]
+        sentence = row[:n]
+        in_first_half = np.arange(n) < half  # [n]
+        ids[side] = np.stack([sentence, np.where(in_first_half, sentence, pad)])  # [2, n]
+        mask = batch.token_mask(config)[side][item, :n]  # [n]
+        is_token[side] = np.stack([mask, mask & in_first_half])  # [2, n]
+        names = list(batch.tokens[side][item][:n])
+        tokens[side] = [names, names[:half] + ["<pad>"] * (n - half)]
     return Batch(ids, tokens, [batch.carried[item]] * 2 if batch.carried else [], is_token)

@@ -239,8 +239,8 @@ def agreement(model: Transformer, batch: Batch, path: str, seed: int = 0) -> Agr
     sdpa = _gap(a.fused(may, a.v), a.fused(added, a.v))
     if no_twin := why_no_twin(config, cross):
         return Agreement(None, sdpa, no_twin=no_twin)
-    theirs = twin(a.module)
-    return Agreement(_gap(_call(theirs, a, ~may, False)[0], _call(theirs, a, added, False)[0]), sdpa)
+    mha = twin(a.module)
+    return Agreement(_gap(_call(mha, a, ~may, False)[0], _call(mha, a, added, False)[0]), sdpa)
 
 
 def _gap(a: Tensor, b: Tensor) -> float:
@@ -292,17 +292,17 @@ def empty_rows(model: Transformer, batch: Batch, path: str, item: int, seed: int
     treatments = [_treated("infinite_fill", a, item, a.scores.masked_fill(~a.mask, -torch.inf).softmax(dim=-1))]
     treatments.append(_treated("finite_fill", a, item, a.scores.masked_fill(~a.mask, -1e20).softmax(dim=-1)))
     if no_twin := why_no_twin(model.config, path.endswith("cross_attn")):
-        treatments += [Treatment(_MHA[need], None, None, no_twin) for need in (True, False)]
+        treatments += [Treatment(_MHA[need_weights], None, None, no_twin) for need_weights in (True, False)]
     else:
-        theirs = twin(a.module)
-        for need in (True, False):
+        mha = twin(a.module)
+        for need_weights in (True, False):
             # A float mask if there is a position bias to add, otherwise a bool mask: torch accepts both.
             mask = _additive(a) if a.penalty.any() else ~a.mask.expand_as(a.scores)
-            out, weights = _call(theirs, a, mask, need)
-            treatments.append(_treatment(_MHA[need], item, weights, out))
-    keep = _additive(a) if a.penalty.any() else a.mask.expand_as(a.scores)
-    one = torch.eye(a.k.shape[2], dtype=a.v.dtype, device=a.v.device).expand(*a.k.shape[:3], -1)  # [B, H, S, S]
-    z, weights = a.fused(keep, a.v), a.fused(keep, one)  # with V = I the output equals the weights
+            out, weights = _call(mha, a, mask, need_weights)
+            treatments.append(_treatment(_MHA[need_weights], item, weights, out))
+    sdpa_mask = _additive(a) if a.penalty.any() else a.mask.expand_as(a.scores)
+    identity = torch.eye(a.k.shape[2], dtype=a.v.dtype, device=a.v.device).expand(*a.k.shape[:3], -1)  # [B, H, S, S]
+    z, weights = a.fused(sdpa_mask, a.v), a.fused(sdpa_mask, identity)  # with V = I the output equals the weights
     treatments.append(_treatment("fused", item, weights, a.project(z)))
     treatments.append(_treatment("app", item, a.weights, a.out))
     return EmptyRows(~a.mask[item, 0].any(dim=-1).cpu().numpy(), tuple(treatments))

@@ -184,12 +184,12 @@ def _layers(run: _Comparison) -> None:
     memory: Tensor | None = None
     for side in c.sides:
         name = STACKS[side]
-        theirs, x = _twin(run, name), _embed(run, name)  # x [B, T, D]
+        torch_stack, x = _twin(run, name), _embed(run, name)  # x [B, T, D]
         mask = _mask(run, side, side, x.dtype)  # [B · H, T, T]
         if memory is None:
-            memory = theirs(x, mask, is_causal=False)  # [B, T, D]
+            memory = torch_stack(x, mask, is_causal=False)  # [B, T, D]
         else:
-            memory = theirs(x, memory, mask, _mask(run, side, "source", x.dtype), tgt_is_causal=False)  # [B, T, D]
+            memory = torch_stack(x, memory, mask, _mask(run, side, "source", x.dtype), tgt_is_causal=False)  # [B, T, D]
     if run.model.head is not None:
         assert memory is not None
         run("logits", F.linear(memory, run.model.head.weight, run.model.head.bias), "F.linear")
@@ -214,20 +214,20 @@ def _twin(run: _Comparison, name: str) -> Any:
         norm_first=c.norm == "pre", device="meta",
     )
     norm = nn.LayerNorm(c.d_model, eps=c.norm_eps, device="meta") if c.has_final_norm else None
-    theirs: Any = (
+    torch_stack: Any = (
         nn.TransformerDecoder(layer, len(ours.layers), norm) if cross  # type: ignore[arg-type]
         else nn.TransformerEncoder(layer, len(ours.layers), norm, enable_nested_tensor=False)  # type: ignore[arg-type]
     )
     parts = DECODER_PARTS if cross else ENCODER_PARTS
-    theirs.load_state_dict(_state(ours, parts), assign=True)
-    for i, twin in enumerate(theirs.layers):
+    torch_stack.load_state_dict(_state(ours, parts), assign=True)
+    for i, torch_layer in enumerate(torch_stack.layers):
         for part, _, stage in parts:
-            _hook(run, twin.get_submodule(part), f"{name}.layers.{i}.{stage}")
-        if c.norm == "pre":  # a Post-LN layer returns what its last norm does
-            _hook(run, twin, f"{name}.layers.{i}.resid_post")
+            _hook(run, torch_layer.get_submodule(part), f"{name}.layers.{i}.{stage}")
+        if c.norm == "pre":  # a Post-LN layer returns the output of its last norm
+            _hook(run, torch_layer, f"{name}.layers.{i}.resid_post")
     if norm is not None:
-        _hook(run, theirs.norm, f"{name}.final_norm.out")
-    return theirs.eval()
+        _hook(run, torch_stack.norm, f"{name}.final_norm.out")
+    return torch_stack.eval()
 
 
 def _hook(run: _Comparison, module: nn.Module, stage: str) -> None:

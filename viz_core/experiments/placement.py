@@ -188,18 +188,18 @@ def gradients(
     """Return ∂L/∂W of some parameters, and the loss L, the mean over all labels of the batches."""
     keep_freed_pages()
     device = next(model.parameters()).device
-    known = [batch.token_mask(model.config) for batch in batches]
-    answers = [int(each["labels"].sum()) for each in known]
-    if not all(answers):
+    masks = [batch.token_mask(model.config) for batch in batches]
+    n_labels = [int(each["labels"].sum()) for each in masks]
+    if not all(n_labels):
         raise Problem("The text has no next token to predict; type a sentence of at least two words.", "no_next_token")
     tap = NO_TAP if edit is None else Tracer(keep=(), edit=edit)
     sums: list[Tensor] = []
     mean = 0.0
-    for batch, there, n in zip(batches, known, answers, strict=True):
+    for batch, mask, n in zip(batches, masks, n_labels, strict=True):
         ids = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}
-        is_token = {side: torch.tensor(x, device=device) for side, x in there.items()}
+        is_token = {side: torch.tensor(x, device=device) for side, x in mask.items()}
         with torch.enable_grad():
-            loss = model(ids.get("source"), ids.get("target"), ids["labels"], tap, is_token).loss * (n / sum(answers))
+            loss = model(ids.get("source"), ids.get("target"), ids["labels"], tap, is_token).loss * (n / sum(n_labels))
             found = torch.autograd.grad(loss, wanted)
         sums = [a.add_(b) for a, b in zip(sums, found, strict=True)] if sums else list(found)
         mean += float(loss.detach())
@@ -209,27 +209,27 @@ def gradients(
 def _joined(batches: Sequence[Batch]) -> list[Batch]:
     """Join batches of one shape into as few as MAX_JOINED_TOKENS allows, since one large batch is faster than many small ones."""
     at_once = max(1, MOST_JOINT // batches[0].ids["labels"].size)
-    some = [batches[i : i + at_once] for i in range(0, len(batches), at_once)]
+    groups = [batches[i : i + at_once] for i in range(0, len(batches), at_once)]
     return [Batch({side: np.concatenate([b.ids[side] for b in few]) for side in few[0].ids}, few[0].tokens,
-                  is_token={side: np.concatenate([b.is_token[side] for b in few]) for side in few[0].is_token}) for few in some]
+                  is_token={side: np.concatenate([b.is_token[side] for b in few]) for side in few[0].is_token}) for few in groups]
 
 
 def with_random_batches(batch: Batch, config: TransformerConfig, n: int, seed: int) -> list[Batch]:
     """Return the batch, and n − 1 of the same shape and padding with words drawn uniformly from the vocabulary."""
     (side,) = config.sides
     pad, size = config.pad_id(side), config.vocab_size(side)
-    made, known = [batch], batch.token_mask(config)
+    batches, known = [batch], batch.token_mask(config)
     for i in range(1, n):
         g = generator(seed, f"random batch {i}")
         ids = {}
-        for name, held in batch.ids.items():
-            drawn = torch.randint(size - 1, held.shape, generator=g).numpy()
+        for name, given in batch.ids.items():
+            drawn = torch.randint(size - 1, given.shape, generator=g).numpy()
             drawn = drawn + (drawn >= pad)  # any id but padding
-            ids[name] = np.where(known[name], drawn, held)
+            ids[name] = np.where(known[name], drawn, given)
         if side == "source":
             ids["labels"] = _shifted(ids["source"], pad)
-        made.append(Batch(ids, batch.tokens, is_token=known))
-    return made
+        batches.append(Batch(ids, batch.tokens, is_token=known))
+    return batches
 
 
 def stack_of(model: Transformer) -> Stack:

@@ -24,24 +24,24 @@ def transplanted(
     side, config = side_of(site.stack), model.config
     if donor.config != config or site not in sites(config):
         raise Problem(f"the model has no {site}; choose another site.", "patch_no_site")
-    given = donor[f"ids.{side}"][donor_item, : donor.length(side, donor_item)]
-    both = pairs(given.tolist(), batch.ids[side][item, : batch.length(config, side, item)].tolist())
-    partner = {i: j for i, j in both if i is not None and j is not None}
-    moved = list(partner) if token is None else [token]
-    if not moved or not partner.keys() >= set(moved):
+    donor_ids = donor[f"ids.{side}"][donor_item, : donor.length(side, donor_item)]
+    aligned = pairs(donor_ids.tolist(), batch.ids[side][item, : batch.length(config, side, item)].tolist())
+    partner = {i: j for i, j in aligned if i is not None and j is not None}
+    tokens = list(partner) if token is None else [token]
+    if not tokens or not partner.keys() >= set(tokens):
         raise Problem(f"token {token} of the {side} has no partner in the other run; choose another one.", "patch_no_partner",
                       token=0 if token is None else token + 1)
     value = torch.from_numpy(donor[site.stage(config)][donor_item].copy())  # [(H,) T, D]
-    to, stage = [partner[i] for i in moved], site.stage(config)
+    to, stage = [partner[i] for i in tokens], site.stage(config)
 
     def tap(name: str, x: Tensor) -> Tensor:
         if name != stage:
             return x
         patched, there = x.clone(), value.to(x)  # [B, (H,) T, D]
         if site.head is None:
-            patched[item, to] = there[moved]
+            patched[item, to] = there[tokens]
         else:
-            patched[item, site.head, to] = there[site.head, moved]
+            patched[item, site.head, to] = there[site.head, tokens]
         return patched
 
     return trace(model, batch, seed=seed, tap=tap)

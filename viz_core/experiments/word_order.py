@@ -37,7 +37,7 @@ class Words:
 
     tokens: tuple[str, ...]
     ids: tuple[int, ...]
-    left_out: int = 0  # tokens after the first MOST_WORDS
+    left_out: int = 0  # the number of tokens after the first MAX_WORDS
 
 
 def as_words(tokens: Sequence[str], ids: Sequence[int]) -> Words:
@@ -269,17 +269,17 @@ def reorder(model: Transformer, ids: Sequence[int], order: Sequence[int], seed: 
 def _reordered(model: Transformer, position: Position, ids: Sequence[int], order: Sequence[int], seed: int) -> Reordered:
     try:
         other = with_scheme(model, position, seed)
-        there = [ids[i] for i in order]
+        reordered_ids = [ids[i] for i in order]
         differences, moved, size = {}, {}, math.nan
         for causal in (False, True):
-            before, after = read(other, ids, causal)[0], read(other, there, causal)[0]  # [T, D] each
+            before, after = read(other, ids, causal)[0], read(other, reordered_ids, causal)[0]  # [T, D] each
             if not (np.isfinite(before).all() and np.isfinite(after).all()):
                 return Reordered(position, NOT_NUMBERS)
             size = size if causal else float(np.abs(before).max())
-            back = np.empty_like(after)
-            back[list(order)] = after  # each word's output at its original position
-            differences[causal] = float(np.abs(back - before).max())
-            moved[causal] = _frozen(_share(back - before, before))
+            restored = np.empty_like(after)
+            restored[list(order)] = after  # each word's output at its original position
+            differences[causal] = float(np.abs(restored - before).max())
+            moved[causal] = _frozen(_share(restored - before, before))
     except Problem as error:
         return Reordered(position, error.kept())
     return Reordered(position, None, differences[False], differences[True], size, moved[False], moved[True])
@@ -394,9 +394,9 @@ def past_the_table(model: Transformer, ids: Sequence[int], seed: int = 0) -> Max
 
 def _beyond(model: Transformer, position: Position, ids: Sequence[int], n: int, seed: int) -> PastMaxLen:
     n = n if SCHEMES[position].has_table else min(n, max(ENOUGH, len(ids)))
-    long = [ids[i % len(ids)] for i in range(n)]
+    repeated_ids = [ids[i % len(ids)] for i in range(n)]
     try:
-        hidden, _ = read(with_scheme(model, position, seed), long, sees_only_back(model.config))
+        hidden, _ = read(with_scheme(model, position, seed), repeated_ids, sees_only_back(model.config))
     except Problem as error:
         return PastMaxLen(position, n, error.kept())
     return PastMaxLen(position, n, None, bool(np.isfinite(hidden).all()))
