@@ -2,7 +2,7 @@
 
 The encoder's output is kept in both cases. Without the cache a step computes the decoder for all t words read so far; with it, for
 the newest word only. The logits are computed for the newest word only in both cases. The cache itself is in
-`viz_core.generate.cache`.
+`viz_core.generate.kv_cache`.
 """
 
 from dataclasses import dataclass

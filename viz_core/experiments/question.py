@@ -15,7 +15,7 @@ ALIKE = 1e-3  # of the larger logit difference, at least 1: below this, float32 
 
 
 class Question(NamedTuple):
-    """The logit of `word` minus that of `other`, both ids, at the position `at` of the clean run's output side."""
+    """The logit of `word` minus that of `other`, both ids, at `position` of the clean run's output side."""
 
     word: int
     other: int
