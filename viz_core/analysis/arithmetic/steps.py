@@ -176,7 +176,7 @@ class Wave:
         return self.position / self.divisor
 
     def at(self, position: float) -> float:
-        """The same feature at any position."""
+        """Return the same feature at any position."""
         return (math.cos if self.cosine else math.sin)(position / self.divisor)
 
     @property
