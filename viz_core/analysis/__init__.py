@@ -1,1 +1,1 @@
-"""Numbers about configs and captures; nothing here draws."""
+"""Quantities computed from configs and captures. Nothing here draws."""

@@ -1,4 +1,4 @@
-"""Attention in numbers: statistics of a head, rollout, how one weight comes about, and what it contributes.
+"""Quantities of attention: statistics of a head, rollout, the computation of one weight, and its contribution to the output.
 
 Arrays keep the axes of the stage table: H head, T query token, S key token, K query/key feature, V value feature,
 D feature of the residual stream. Entropies are in nats.
@@ -25,49 +25,50 @@ STAGE = {"raw": "raw_scores", "scaled": "scores", "masked": "masked_scores", "we
 MASK = {"encoder": "masks.source", "decoder": "masks.target", "cross": "masks.cross"}
 
 
-# ---------------------------------------------------------------- which attention there is
+# ---------------------------------------------------------------- the attentions of a model
 
 
 def kinds(config: TransformerConfig) -> tuple[AttentionKind, ...]:
-    """The kinds of attention that a model computes; a kind without layers is left out."""
+    """Return the kinds of attention that a model has. A kind without layers is left out."""
     own = {"encoder": config.has_encoder, "decoder": config.has_decoder, "cross": config.has_cross_attention}
     return tuple(k for k in KINDS if own[k] and n_layers(config, k))
 
 
 def n_layers(config: TransformerConfig, kind: AttentionKind) -> int:
+    """Return the number of layers with this kind of attention."""
     return config.n_layers(sides(kind)[0])
 
 
 def module(kind: AttentionKind, layer: int) -> str:
-    """Path of one attention: "decoder.layers.1.cross_attn"."""
+    """Return the module path of one attention, such as "decoder.layers.1.cross_attn"."""
     return f"{STACKS[sides(kind)[0]]}.layers.{layer}.{'cross_attn' if kind == 'cross' else 'self_attn'}"
 
 
 def sides(kind: AttentionKind) -> tuple[Side, Side]:
-    """The side of the queries and the side of the keys: ("target", "source") in cross-attention."""
+    """Return the side of the queries and the side of the keys: ("target", "source") in cross-attention."""
     return "source" if kind == "encoder" else "target", "target" if kind == "decoder" else "source"
 
 
 def real(capture: Capture, side: Side, item: int) -> np.ndarray:
-    """bool [T]: which tokens of a sentence are not padding."""
+    """Return bool [T]: which tokens of one sentence are not padding."""
     is_token: np.ndarray = capture.is_token(side)[item]
     return is_token
 
 
 def allowed(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
-    """bool [T, S]: the mask that attention used for one sentence, the same in every layer and head."""
+    """Return bool [T, S]: the mask of one sentence, True = may attend. It is the same in every layer and head."""
     mask: np.ndarray = capture[MASK[kind]][item, 0]
     return mask
 
 
 def steps(config: TransformerConfig, kind: AttentionKind) -> tuple[Step, ...]:
-    """The steps from q·k to the weights, with a position bias only if the model has one."""
+    """Return the steps from q·k to the weights. "biased" is among them only if the model has a position bias."""
     biased = config.biases_scores and kind != "cross"
     return tuple(s for s in STEPS if s != "biased" or biased)
 
 
 def at_step(capture: Capture, kind: AttentionKind, layer: int, head: int, item: int, step: Step) -> np.ndarray:
-    """One head [T, S] at one of its steps. "biased" is scores + bias, which no stage records."""
+    """Return one head [T, S] at one step. "biased" is scores + bias, which is not recorded as a stage."""
     path = module(kind, layer)
     if step == "biased":
         biased: np.ndarray = capture[f"{path}.scores"][item, head] + capture[f"{path}.bias"][0, head]
@@ -80,7 +81,7 @@ def at_step(capture: Capture, kind: AttentionKind, layer: int, head: int, item: 
 
 
 def entropy(weights: np.ndarray) -> np.ndarray:
-    """-Σ w ln w over the last axis, in nats, with 0 ln 0 = 0. [..., S] -> [...]; NaN stays NaN."""
+    """Return the entropy -Σ w ln w over the last axis, in nats, with 0 ln 0 = 0. [..., S] -> [...]; NaN stays NaN."""
     w = np.asarray(weights, np.float64)
     logs = np.log(w, out=np.zeros_like(w), where=w > 0)
     nats: np.ndarray = -(w * logs).sum(axis=-1)
@@ -88,11 +89,11 @@ def entropy(weights: np.ndarray) -> np.ndarray:
 
 
 def entropy_bounds(scores: np.ndarray, visible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the most that a row's entropy can be, in nats, each [...]. scores, visible: [..., S].
+    """Return the smallest and the largest possible entropy of a row, in nats, each [...]. scores, visible: [..., S].
 
-    Most: ln n for n visible keys. Least: what n logits of this 2-norm around their mean allow (Zhai et al. 2023,
+    The largest is ln n for n visible keys. The smallest is that of n logits with this 2-norm around their mean (Zhai et al. 2023,
     "Stabilizing Transformer Training by Preventing Attention Entropy Collapse", theorem 3.1), reached where all but one
-    are equal. scores are what the softmax sees; cells that are not visible do not count. Both 0 where n < 2.
+    are equal. scores: the input of the softmax, of which only visible cells are used. Both bounds are 0 where n < 2.
     """
     n = visible.sum(axis=-1).astype(np.float64)
     many = n > 1
@@ -107,26 +108,26 @@ def entropy_bounds(scores: np.ndarray, visible: np.ndarray) -> tuple[np.ndarray,
 
 
 def distance(weights: np.ndarray) -> np.ndarray:
-    """Σ_s w |t - s|, the mean distance between a query and its keys, weighted by attention. [..., T, S] -> [..., T]."""
+    """Return Σ_s w |t - s|, the mean distance between a query and its keys, weighted by attention. [..., T, S] -> [..., T]."""
     t, s = np.indices(weights.shape[-2:])
     distances: np.ndarray = (weights * np.abs(t - s)).sum(axis=-1)
     return distances
 
 
 def share(weights: np.ndarray, offset: int) -> np.ndarray:
-    """The weight of the key at t + offset, or 0 if there is no such key. [..., T, S] -> [..., T]."""
+    """Return the weight on the key at t + offset, 0 if there is no such key. [..., T, S] -> [..., T]."""
     t, s = np.indices(weights.shape[-2:])
     return np.where(s == t + offset, weights, 0.0).sum(axis=-1)
 
 
 def relative(weights: np.ndarray, visible: np.ndarray) -> np.ndarray:
-    """weight × number of visible keys: 1 where a query attends equally to all of them. [..., T, S]."""
+    """Return weight × number of visible keys, [..., T, S]: 1 where a query attends equally to all of them."""
     ratios: np.ndarray = weights * visible.sum(axis=-1, keepdims=True)
     return ratios
 
 
 def mean_over_heads(weights: np.ndarray) -> np.ndarray:
-    """[H, T, S] -> [T, S]."""
+    """Return the mean over heads, [H, T, S] -> [T, S]."""
     mean: np.ndarray = weights.mean(axis=0)
     return mean
 
@@ -135,23 +136,29 @@ def of_pair(
     capture: Capture, kind: AttentionKind, item: int, query: int, key: int,
     words: tuple[Sequence[int], Sequence[int]] | None = None,
 ) -> np.ndarray:
-    """[L, H]: the weight that every head of a kind gives to one key of one query. words: the word of each query token and of each
-    key token; the pair is then that of the two words, by the rule of `word_attention`.
+    """Return the weight of every head of a kind from one query to one key, [L, H].
+
+    words: the word of each query token and of each key token; the weight is then between the words of the two tokens, by the rule
+    of `word_attention`.
     """
     of_query, of_key = (np.array([query]), np.array([key]))
     if words is not None:
         of_query, of_key = (np.flatnonzero(np.asarray(of) == of[at]) for of, at in zip(words, (query, key), strict=True))
     layers = [capture[f"{module(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))]
     between = np.stack([weights[:, of_query[:, None], of_key] for weights in layers])  # [L, H, T, S] of the pair
-    found: np.ndarray = between.astype(np.float64).sum(axis=-1).mean(axis=-1)
-    return found
+    weights_of_pair: np.ndarray = between.astype(np.float64).sum(axis=-1).mean(axis=-1)
+    return weights_of_pair
 
 
 class AttentionProfile(NamedTuple):
-    """Statistics of one head on one sentence: means over the queries that are not padding and may attend to a key.
+    """Statistics of one head on one sentence: means over the queries that are not padding and may attend to some key.
 
-    Those that compare positions (distance, itself, previous, next) are NaN in cross-attention, where queries and keys
-    come from different sentences. `queries` counts the rows; `odd` counts the rows with NaN, which the means leave out.
+    least, most: the bounds of the entropy. itself, previous, next, first: the weight on the key at the query's own position, one
+    before it, one after it, and on the first key. padding: the weight on padding. largest: the largest weight. queries: the number
+    of rows averaged. odd: the number of rows with NaN, which are left out.
+
+    The statistics that compare positions (distance, itself, previous, next) are NaN in cross-attention, where queries and keys
+    come from different sentences.
     """
 
     kind: AttentionKind
@@ -172,7 +179,7 @@ class AttentionProfile(NamedTuple):
 
 
 def profiles(capture: Capture, kind: AttentionKind, item: int) -> list[AttentionProfile]:
-    """The profile of each head of a kind, layer by layer."""
+    """Return the profile of each head of a kind, layer by layer."""
     query_side, key_side = sides(kind)
     visible = allowed(capture, kind, item)
     counts = real(capture, query_side, item) & visible.any(axis=-1)  # [T]
@@ -182,18 +189,18 @@ def profiles(capture: Capture, kind: AttentionKind, item: int) -> list[Attention
         weights = capture[f"{module(kind, layer)}.weights"][item]  # [H, T, S]
         scores = capture[f"{module(kind, layer)}.masked_scores"][item]
         for head, (w, z) in enumerate(zip(weights, scores, strict=True)):
-            good = counts & np.isfinite(w).all(axis=-1)
+            is_used = counts & np.isfinite(w).all(axis=-1)
             rows = w.astype(np.float64)
             least, most = entropy_bounds(z, visible)
-            places = [distance(rows), share(rows, 0), share(rows, -1), share(rows, 1)]
+            position_columns = [distance(rows), share(rows, 0), share(rows, -1), share(rows, 1)]
             if kind == "cross":
-                places = [np.full(len(w), np.nan)] * 4
-            columns = (entropy(rows), least, most, *places, rows[:, 0], rows[:, is_padding].sum(axis=-1))
-            means = [float(x[good].mean()) if good.any() else math.nan for x in columns]
-            means.append(float(rows[good].max()) if good.any() else math.nan)
-            named = dict(zip(AttentionProfile._fields[3:13], means, strict=True))
-            odd = int((counts & ~good).sum())
-            profiles.append(AttentionProfile(kind, layer, head, **named, queries=int(good.sum()), odd=odd))
+                position_columns = [np.full(len(w), np.nan)] * 4
+            columns = (entropy(rows), least, most, *position_columns, rows[:, 0], rows[:, is_padding].sum(axis=-1))
+            means = [float(x[is_used].mean()) if is_used.any() else math.nan for x in columns]
+            means.append(float(rows[is_used].max()) if is_used.any() else math.nan)
+            statistics = dict(zip(AttentionProfile._fields[3:13], means, strict=True))
+            n_nan = int((counts & ~is_used).sum())
+            profiles.append(AttentionProfile(kind, layer, head, **statistics, queries=int(is_used.sum()), odd=n_nan))
     return profiles
 
 
@@ -201,10 +208,10 @@ def profiles(capture: Capture, kind: AttentionKind, item: int) -> list[Attention
 
 
 def rollout(weights: Sequence[np.ndarray]) -> np.ndarray:
-    """Attention rollout (Abnar & Zuidema 2020): how much of each input token is at each position after each layer.
+    """Return the attention rollout (Abnar & Zuidema 2020): the share of each input token at each position after each layer.
 
-    weights: self-attention, one [H, T, T] for each layer. Heads are averaged, A = ½W + ½I stands for the residual connection,
-    R_l = A_l R_(l-1). -> [L, T, T]; rows sum to 1 where the weights' rows do.
+    weights: self-attention, one [H, T, T] for each layer. Heads are averaged, A = ½W + ½I includes the residual connection, and
+    R_l = A_l R_(l-1). -> [L, T, T]; rows sum to 1 where the rows of the weights do.
     """
     rolled: list[np.ndarray] = []
     for layer in weights:
@@ -215,7 +222,7 @@ def rollout(weights: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def rollout_of(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
-    """Rollout of one sentence through a stack's self-attention, [L, T, T]. `ValueError` for cross-attention."""
+    """Return the rollout of one sentence through a stack's self-attention, [L, T, T]. `ValueError` for cross-attention."""
     if kind == "cross":
         raise ValueError("kind='cross' has no rollout, which is defined for self-attention; use encoder or decoder.")
     return rollout([capture[f"{module(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))])
@@ -225,9 +232,9 @@ def rollout_of(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
 
 
 class Tiles(NamedTuple):
-    """Every head of a kind: values [L, H, r, c] in blocks of `block` cells, the largest of each; blocked [r, c].
+    """All heads of a kind, max-pooled in blocks of `block_shape` cells: values [L, H, r, c] and blocked [r, c].
 
-    share [L, H, r]: how much of its weight a row keeps, where a picture leaves keys out; the largest of each block.
+    kept_share [L, H, r]: where keys are left out, the share of its weight that a row keeps, the largest of each block.
     """
 
     values: np.ndarray
@@ -245,11 +252,11 @@ def tiles(
     words: tuple[Sequence[int], Sequence[int]] | None = None,
     kept: Kept | None = None,
 ) -> Tiles:
-    """The weights of all layers and heads for one sentence, max-pooled to at most most × most cells a head.
+    """Return the weights of all layers and heads for one sentence, max-pooled to at most max_cells × max_cells cells per head.
 
-    uniform: weight × number of visible keys instead. words: the word of each query token and of each key token, to show
-    words instead of tokens. kept: the queries and keys to show, of which each row's weights are divided by what it keeps. A block
-    is `blocked` where the mask forbids all of it; NaN counts as larger than every number.
+    is_relative: weight × number of visible keys instead of the weight. words: the word of each query token and of each key token,
+    for weights between words. kept: the queries and keys to include; each row is divided by the sum of its kept weights. A block
+    is `blocked` where the mask blocks all of it; NaN counts as larger than every number.
     """
     visible = allowed(capture, kind, item)
     stack = [capture[f"{module(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))]
@@ -267,7 +274,10 @@ def tiles(
 
 
 def max_pool(x: np.ndarray, most: int) -> np.ndarray:
-    """[..., T, S] in the smallest equal blocks that give at most most × most cells, the largest of each (NaN first)."""
+    """Return the largest value of each block, [..., T, S] in the smallest equal blocks that give at most max_cells × max_cells.
+
+    NaN counts as larger than every number.
+    """
     *lead, rows, cols = x.shape
     high, wide = -(-rows // most), -(-cols // most)
     if high == wide == 1:
@@ -285,11 +295,11 @@ def max_pool(x: np.ndarray, most: int) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """How one weight is computed, in float64 from the recorded q and k: products → sum → ÷ √d_k → + bias → mask → softmax.
+    """The computation of one weight, in float64 from the recorded q and k: products → sum → ÷ √d_k → + bias → mask → softmax.
 
-    `root` is 1 where the model does not scale. `exponential` is e^(masked - top), `total` the same over the whole row.
-    A row without a visible key is `empty`: its weights are 0 unless the config says empty_row="softmax".
-    `recorded` is the weight that the model itself computed, in float32.
+    root: √d_k, or 1 where the model does not scale. top: the largest masked score of the row. exponential: e^(masked - top); total:
+    the sum of these over the row. empty: the row has no visible key; its weights are 0 unless the config has
+    empty_row="softmax". recorded: the weight that the model computed, in float32.
     """
 
     products: np.ndarray  # [K]
@@ -309,7 +319,7 @@ class Chain:
 
 
 def chain(capture: Capture, kind: AttentionKind, layer: int, head: int, item: int, query: int, key: int) -> Chain:
-    """The arithmetic of weights[query, key] of one head."""
+    """Return the computation of weights[query, key] of one head."""
     path, config = module(kind, layer), capture.config
     rotated = "_rot" if config.rotates and kind != "cross" else ""
     q = capture[f"{path}.q{rotated}"][item, head, query].astype(np.float64)  # [K]
@@ -335,18 +345,18 @@ def chain(capture: Capture, kind: AttentionKind, layer: int, head: int, item: in
     )
 
 
-# ---------------------------------------------------------------- contribution to the output
+# ---------------------------------------------------------------- contributions to the output
 
 
 def head_columns(w_o: np.ndarray, head: int, width: int) -> np.ndarray:
-    """The part of W_O that reads one head's values: torch's w_o.weight [D, H·V] -> [V, D]."""
+    """Return the part of W_O that multiplies one head's z: torch's w_o.weight [D, H·V] -> [V, D]."""
     return w_o[:, head * width : (head + 1) * width].T
 
 
 def contributions(weights: np.ndarray, v: np.ndarray, w_o: np.ndarray) -> np.ndarray:
-    """α v W_O of each head and key for one query: weights [H, S], v [H, S, V], w_o [D, H·V] -> [H, S, D].
+    """Return α v W_O of each head and key for one query: weights [H, S], v [H, S, V], w_o [D, H·V] -> [H, S, D].
 
-    With the bias of W_O they add up to the attention's output at that query.
+    Their sum plus the bias of W_O is the attention's output at that query.
     """
     width = v.shape[-1]
     mapped = [v[h].astype(np.float64) @ head_columns(w_o, h, width) for h in range(len(v))]  # [S, D] each
@@ -355,11 +365,9 @@ def contributions(weights: np.ndarray, v: np.ndarray, w_o: np.ndarray) -> np.nda
 
 
 def contribution_norms(weights: np.ndarray, v: np.ndarray, w_o_head: np.ndarray) -> np.ndarray:
-    """‖α v W_O‖ of each query and key of one head (Kobayashi et al. 2020).
+    """Return ‖α v W_O‖ of each query and key of one head (Kobayashi et al. 2020).
 
-    weights [T, S], v [S, V], w_o_head [V, D] -> [T, S].
-
-    α is a number, so this is α ‖v W_O‖, with one norm for each key.
+    weights [T, S], v [S, V], w_o_head [V, D] -> [T, S]. Computed as α ‖v W_O‖, with one norm per key.
     """
     lengths = np.linalg.norm(v.astype(np.float64) @ w_o_head, axis=-1)  # [S]
     contributed: np.ndarray = weights * lengths
@@ -370,7 +378,7 @@ def contribution_norms(weights: np.ndarray, v: np.ndarray, w_o_head: np.ndarray)
 
 
 def hidden_stage(config: TransformerConfig) -> str:
-    """The output of the last stack, before the output head."""
+    """Return the name of the stage that holds the last stack's output, before the output head."""
     side, layers = STACKS[config.output_side], config.n_layers(config.output_side)
     if config.has_final_norm:
         return f"{side}.final_norm.out"
@@ -380,7 +388,7 @@ def hidden_stage(config: TransformerConfig) -> str:
 
 
 def relative_change(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """‖after - before‖ / ‖before‖ of each row, [T, D] -> [T]; 0 where nothing changed, ∞ where a zero row changed."""
+    """Return ‖after - before‖ / ‖before‖ of each row, [T, D] -> [T]; 0 where nothing changed, ∞ where a zero row changed."""
     change, size = np.linalg.norm(after - before, axis=-1), np.linalg.norm(before, axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(change == 0, 0.0, change / size)

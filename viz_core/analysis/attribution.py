@@ -1,12 +1,12 @@
-"""Direct logit attribution: the logit of a word as a sum of what each part of the model wrote into the residual stream.
+"""Direct logit attribution: the logit of a word as a sum of the contributions of all components to the residual stream.
 
-    found = attribute(capture, parameter, at=3, word=17, other=21)
-    found.parts, found.sum, found.logit, found.remainder
+    found = attribute_logit(capture, parameter, position=3, word=17, other=21)
+    found.contributions, found.total, found.logit, found.remainder
 
-The head is linear, and a logit is one direction times the last stream. Each norm on the way is linear too once its scale
-1/√(σ² + ε) is held at the run's own value; so the direction can be carried backwards through every later norm, and each
-part's output times the direction of its place is its share (Elhage et al. 2021, "A Mathematical Framework for Transformer
-Circuits"). What a part would do to the scale, or through later layers, is not in its share.
+The output head is linear: a logit is the dot product of one direction and the final residual stream. A norm is linear too if its
+scale 1/√(σ² + ε) is held at its value in the run, so the direction can be propagated backwards through every later norm. The
+contribution of a component is its output times the direction at that point (Elhage et al. 2021, "A Mathematical Framework for
+Transformer Circuits"). Its effects on the scale and through later layers are not included.
 """
 
 from collections.abc import Callable
@@ -20,14 +20,17 @@ from viz_core.capture import Capture
 from viz_core.config import STACKS
 from viz_core.problems import Problem
 
-Parameter = Callable[[str], np.ndarray]  # a parameter of the model by its torch name; nn.Linear's weight is [out, in]
+Parameter = Callable[[str], np.ndarray]  # returns a parameter of the model by its torch name; nn.Linear's weight is [out, in]
 Kind = Literal["embedding", "head", "ffn", "bias"]
-ROUNDING = 1e-3  # of the largest part: the rounding of float32 leaves far less
+ROUNDING = 1e-3  # of the largest contribution; float32 rounding stays far below it
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one part adds to the logit. name: a stage, or the parameter of a bias. layer, head: None where it has none."""
+    """The contribution of one component to the logit.
+
+    name: a stage, or the parameter of a bias. layer, head: None for a component outside the layers, or that is not a head.
+    """
 
     kind: Kind
     name: str
@@ -38,35 +41,36 @@ class Share:
 
 @dataclass(frozen=True)
 class Attribution:
-    """A logit, or the difference of two, and its parts in the order of computation."""
+    """A logit, or the difference of two, and its contributions in the order of computation."""
 
     parts: tuple[Share, ...]
     logit: float
 
     @cached_property
     def sum(self) -> float:
+        """The sum of all contributions."""
         return float(np.sum([part.value for part in self.parts]))
 
     @property
     def remainder(self) -> float:
-        """What the sum leaves of the logit: the rounding of the run, and what was put into it after a part wrote."""
+        """The logit minus the sum: the rounding of the run, and values that a tap has put in."""
         return self.logit - self.sum
 
     @property
     def adds_up(self) -> bool:
-        """Whether rounding explains the remainder; not in a run that was patched behind the parts of this sum."""
+        """Whether rounding explains the remainder. False for a run that was patched after the components of this sum."""
         return abs(self.remainder) <= ROUNDING * max(abs(part.value) for part in self.parts)
 
     def of(self, kind: Kind) -> float:
-        """The sum over one kind of part."""
+        """Return the sum over one kind of component."""
         return float(np.sum([part.value for part in self.parts if part.kind == kind]))
 
 
 def attribute(capture: Capture, parameter: Parameter, at: int, word: int, other: int | None = None, item: int = 0) -> Attribution:
-    """The logit of `word` at a position of the output side, or that logit minus the logit of `other`.
+    """Attribute the logit of `word` at a position of the output side, or that logit minus the logit of `other`.
 
-    capture: a whole run, recorded with every stage. `Problem` for a model without logits, an id outside the vocabulary,
-    or a word against itself.
+    capture: a run with every stage recorded. `UserError` for a model without logits, an id outside the vocabulary, or if `word`
+    equals `other`.
     """
     config = capture.config
     if not config.has_head:
@@ -79,20 +83,20 @@ def attribute(capture: Capture, parameter: Parameter, at: int, word: int, other:
         if not 0 <= id <= last:
             raise Problem(f"id {id} is outside the vocabulary; use 0 to {last}.", "id_outside", side=config.output_side, id=id,
                           last=last)
-    back = _Backwards(capture, parameter, item, at)
+    backward = _Backwards(capture, parameter, item, at)
     table = f"{STACKS[config.output_side]}.tok_embedding.weight" if config.tie_output else "head.weight"
     signs = dict(zip(words, (1.0, -1.0), strict=False))
     matrix, logits = parameter(table), capture["logits"][item, at].astype(np.float64)
-    back.direction = np.sum([sign * matrix[id].astype(np.float64) for id, sign in signs.items()], axis=0)  # [D]
+    backward.direction = np.sum([sign * matrix[id].astype(np.float64) for id, sign in signs.items()], axis=0)  # [D]
     if config.head_bias:
         bias = parameter("head.bias")
-        back.add(Share("bias", "head.bias", sum(sign * float(bias[id]) for id, sign in signs.items())))
-    back.through_stack()
-    return Attribution(tuple(reversed(back.found)), float(sum(sign * logits[id] for id, sign in signs.items())))
+        backward.add(Share("bias", "head.bias", sum(sign * float(bias[id]) for id, sign in signs.items())))
+    backward.through_stack()
+    return Attribution(tuple(reversed(backward.found)), float(sum(sign * logits[id] for id, sign in signs.items())))
 
 
 class _Backwards:
-    """The walk from the head down to the embedding, with the direction [D] that the stream at this place is multiplied by."""
+    """The propagation from the head to the embedding of the direction [D] by which the residual stream is multiplied."""
 
     def __init__(self, capture: Capture, parameter: Parameter, item: int, at: int) -> None:
         self.capture, self.parameter, self.item, self.at = capture, parameter, item, at
@@ -117,37 +121,37 @@ class _Backwards:
                     self.add(Share("ffn", f"{path}.ffn.out", self.times(self.vector(f"{path}.ffn.out")), layer))
                 else:
                     self.heads(f"{path}.{module}", layer)
-                if not config.residual:  # nothing earlier goes past this sub-layer
+                if not config.residual:  # without a residual connection nothing earlier reaches the logit directly
                     return
         self.embedding(stack)
 
     def heads(self, path: str, layer: int) -> None:
-        """W_o is a sum over heads: each multiplies its own columns."""
+        """Add the contribution of each head: W_o multiplies the z of each head by that head's own columns."""
         if self.capture.config.attention_bias:
             self.add(Share("bias", f"{path}.w_o.bias", self.times(self.parameter(f"{path}.w_o.bias")), layer))
         z = self.capture[f"{path}.z"][self.item, :, self.at].astype(np.float64)  # [H, V]
-        read = (self.direction @ self.parameter(f"{path}.w_o.weight").astype(np.float64)).reshape(z.shape)  # [H, V]
+        head_directions = (self.direction @ self.parameter(f"{path}.w_o.weight").astype(np.float64)).reshape(z.shape)  # [H, V]
         for head in reversed(range(len(z))):
-            self.add(Share("head", f"{path}.z", float(z[head] @ read[head]), layer, head))
+            self.add(Share("head", f"{path}.z", float(z[head] @ head_directions[head]), layer, head))
 
     def embedding(self, stack: str) -> None:
         config = self.capture.config
         if config.norm_embedding:
             self.through_norm(f"{stack}.norm_embed", None)
         words = "tok_embed_scaled" if config.scale_embedding else "tok_embed"
-        added = [words] + ["pos_embed"] * config.has_position_table + ["segment_embed"] * (config.n_segments > 0)
-        for leaf in reversed(added):
+        names = [words] + ["pos_embed"] * config.has_position_table + ["segment_embed"] * (config.n_segments > 0)
+        for leaf in reversed(names):
             self.add(Share("embedding", f"{stack}.{leaf}", self.times(self.vector(f"{stack}.{leaf}"))))
 
     def through_norm(self, path: str, layer: int | None) -> None:
-        """γ (x − mean) · scale + β with the run's own scale: β is a part, and the direction becomes that of x."""
+        """Propagate the direction through γ (x − mean) · scale + β, with the run's own scale. β is a contribution of its own."""
         self.add(Share("bias", f"{path}.bias", self.times(self.parameter(f"{path}.bias")), layer))
         scale = 1 / np.sqrt(self.vector(f"{path}.var") + self.capture.config.norm_eps)  # [1]
-        stretched = self.direction * self.parameter(f"{path}.weight").astype(np.float64) * scale  # [D]
-        self.direction = stretched - stretched.mean()
+        scaled = self.direction * self.parameter(f"{path}.weight").astype(np.float64) * scale  # [D]
+        self.direction = scaled - scaled.mean()
 
     def vector(self, name: str) -> np.ndarray:
-        """A stage at the asked token, [D] or [1]; positions are the same in every sentence."""
+        """Return a stage at the attributed position, [D] or [1]. Position encodings are the same in every sentence."""
         x = self.capture[name]
         vector: np.ndarray = x[min(self.item, len(x) - 1), self.at].astype(np.float64)
         return vector

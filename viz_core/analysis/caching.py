@@ -1,7 +1,8 @@
-"""What the key-value cache saves: the operations of one step of a decoder with it and without, in closed form.
+"""FLOPs of one decoding step with and without the key-value cache, and the size of the cache, in closed form.
 
-Both ways keep the encoder's output. Without the cache a step computes the decoder for all t words that it has read; with it,
-for the newest word alone. The logits are those of the newest word either way. `viz_core.generation.cache` is the cache.
+The encoder's output is kept in both cases. Without the cache a step computes the decoder for all t words read so far; with it, for
+the newest word only. The logits are computed for the newest word only in both cases. The cache itself is in
+`viz_core.generate.kv_cache`.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from viz_core.config import TransformerConfig
 
 @dataclass(frozen=True, slots=True)
 class StageCost:
-    """FLOPs of one stage in one step, counted as on Shapes. computed: with the cache. reused: what it saves."""
+    """FLOPs of one stage in one step, counted as by `flops_by_stage`. computed: with the cache. reused: what the cache saves."""
 
     name: str
     computed: int
@@ -24,10 +25,10 @@ class StageCost:
 
 @lru_cache(maxsize=1024)
 def step_cost(config: TransformerConfig, batch: int, source_len: int, length: int) -> tuple[StageCost, ...]:
-    """The matrix products of the step that reads the last of `length` words, in execution order, for B texts.
+    """Return the FLOPs of each matrix product in the step that reads the last of `length` words, in execution order, for B texts.
 
-    A product has one row for each word, so the cache leaves one of `length` to compute; the keys and values of the source are
-    not computed again at all.
+    A product has one row per word, so with the cache one of `length` rows is computed; the keys and values of the source are not
+    computed again.
     """
     costs = []
     for line in ledger(config, batch, source_len, length):
@@ -44,22 +45,22 @@ def step_cost(config: TransformerConfig, batch: int, source_len: int, length: in
 
 
 def computed(costs: tuple[StageCost, ...]) -> int:
-    """FLOPs of a step with the cache."""
+    """Return the FLOPs of a step with the cache."""
     return sum(cost.computed for cost in costs)
 
 
 def reused(costs: tuple[StageCost, ...]) -> int:
-    """FLOPs that a step without the cache has beside them."""
+    """Return the additional FLOPs of a step without the cache."""
     return sum(cost.reused for cost in costs)
 
 
 def flops_of_steps(config: TransformerConfig, source_len: int, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """FLOPs [length] of the step that reads each word of one text, with the cache and without."""
+    """Return the FLOPs [length] of the step that reads each word of one text, with the cache and without."""
     costs = [step_cost(config, 1, source_len, n + 1) for n in range(length)]
     return np.array([computed(c) for c in costs], float), np.array([computed(c) + reused(c) for c in costs], float)
 
 
 def cache_bytes(config: TransformerConfig, batch: int, source_len: int, length: int) -> int:
-    """Bytes of the keys and values of B texts of `length` words, and of their sources."""
+    """Return the bytes of the cached keys and values of B texts of `length` words, and of their sources."""
     words = length + (source_len if config.has_cross_attention else 0)
     return FLOAT * batch * config.n_decoder_layers * words * (config.qk_width + config.d_model)

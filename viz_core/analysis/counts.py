@@ -1,4 +1,4 @@
-"""The size of a model and of a run, computed in closed form before either exists."""
+"""Parameters, FLOPs and recorded bytes of a model and of a run, computed from the config in closed form."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,9 +14,9 @@ from viz_core.stages import Stage, plan, stages
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One array of trainable numbers: torch's name and shape of it, its symbol in the formulas (plain text).
+    """A trainable tensor: its name and shape in torch, and its symbol in the formulas (plain text).
 
-    `tied`: another stage owns it and this one reuses it; it is counted once.
+    tied: it belongs to another stage and is reused by this one; it is counted once.
     """
 
     name: str
@@ -26,16 +26,16 @@ class Parameter:
 
     @property
     def size(self) -> int:
-        """How many numbers it adds to the model."""
+        """The number of parameters that it adds to the model: 0 if it is tied."""
         return 0 if self.tied else math.prod(self.shape)
 
 
 def parameters_of(config: TransformerConfig, stage: Stage) -> tuple[Parameter, ...]:
-    """The trainable arrays that a stage is computed with, beside its inputs: none, a matrix, a matrix and a bias, …"""
+    """Return the parameters that a stage is computed with: none, a matrix, a matrix and a bias, …"""
     c, own = config, f"{stage.prefix}." if stage.prefix else ""
 
     def linear(module: str, symbol: str, width: int, inner: int, bias: bool) -> tuple[Parameter, ...]:
-        """torch.nn.Linear: weight [width, inner] and an optional bias [width]."""
+        """The parameters of torch.nn.Linear: weight [width, inner] and an optional bias [width]."""
         weight = Parameter(f"{own}{module}.weight", f"W^{symbol}", (width, inner))
         return (weight, Parameter(f"{own}{module}.bias", f"b^{symbol}", (width,))) if bias else (weight,)
 
@@ -70,7 +70,7 @@ def parameters_of(config: TransformerConfig, stage: Stage) -> tuple[Parameter, .
 
 
 def parameters(config: TransformerConfig) -> dict[str, int]:
-    """Trainable numbers by block (encoder_embedding, encoder_layer_0, … output), in order. Their sum is the model's."""
+    """Return the number of parameters by block (encoder_embedding, encoder_layer_0, … output), in order."""
     counts: dict[str, int] = {}
     for stage in stages(config):
         if held := parameters_of(config, stage):
@@ -78,7 +78,7 @@ def parameters(config: TransformerConfig) -> dict[str, int]:
     return counts
 
 
-# The stages that are matrix products, by the class that computes them. Everything else works cell by cell.
+# The stages that are matrix products, by the class that computes them. Everything else is elementwise or a reduction.
 PRODUCTS = frozenset({
     ("Attention", "q"), ("Attention", "k"), ("Attention", "v"), ("Attention", "raw_scores"), ("Attention", "z"),
     ("Attention", "out"), ("FeedForward", "pre_act"), ("FeedForward", "out"), ("Transformer", "logits"),
@@ -86,11 +86,11 @@ PRODUCTS = frozenset({
 
 
 def flops(table: Sequence[Stage]) -> dict[str, int]:
-    """Floating-point operations of the matrix products, by stage name; table: all stages with shapes, as from `plan`.
+    """Return the floating-point operations of the matrix products, by stage name.
 
-    A product [m, k] × [k, n] counts 2·m·n·k, a multiplication and an addition for each term, as in
-    `torch.utils.flop_counter`; k is the last axis of the first input. Operations on single cells (biases, softmax, norms,
-    activations, lookups, sums) count 0.
+    table: all stages with shapes, as from `stages_with_shapes`. A product [m, k] × [k, n] counts 2·m·n·k, a multiplication and an
+    addition for each term, as in `torch.utils.flop_counter`; k is the last axis of the first input. Other operations (biases,
+    softmax, norms, activations, lookups, sums) count 0.
     """
     shape = {s.name: s.shape or () for s in table}
     return {
@@ -101,7 +101,7 @@ def flops(table: Sequence[Stage]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The size of a run before it happens. `problem` is None within the budget, else it names the remedies."""
+    """The estimated size of a run. problem: None within the budget, else an error that names the remedies."""
 
     parameters: int
     capture_bytes: int
@@ -119,26 +119,26 @@ def _recorded(config: TransformerConfig, batch: int, source_len: int, target_len
 
 
 def by_depth(config: TransformerConfig, size: Callable[[TransformerConfig], int]) -> int:
-    """A size that grows by the same with each layer of a side: two layers at most are counted, whatever the depth."""
+    """Return a size that is linear in the number of layers of each side, computed from at most two layers a side."""
     layers = {name: getattr(config, name) for name in ("n_encoder_layers", "n_decoder_layers")}
     if max(layers.values()) <= 2:
         return size(config)
-    few = {name: min(n, 1) for name, n in layers.items()}
-    one = size(replace(config, **few))
-    twos = [(n, size(replace(config, **few | {name: 2}))) for name, n in layers.items() if n > 1]
-    return one + sum((n - 1) * (two - one) for n, two in twos)
+    one_layer = {name: min(n, 1) for name, n in layers.items()}
+    base = size(replace(config, **one_layer))
+    two_layers = [(n, size(replace(config, **one_layer | {name: 2}))) for name, n in layers.items() if n > 1]
+    return base + sum((n - 1) * (two - base) for n, two in two_layers)
 
 
-# What to lower so that an axis gets shorter; "words" of a sentence, "sentences", "layers".
+# The setting that determines the size of an axis; "words" of a sentence, "sentences", "layers".
 REMEDIES = {
     "W": "vocab_size", "F": "d_ff", "H": "n_heads", "K": "qk_dim", "V": "d_model", "D": "d_model", "T": "words", "S": "words",
     "B": "sentences",
 }
 
 
-@lru_cache(maxsize=256)  # every rerun of a page asks
+@lru_cache(maxsize=256)  # called at every rerun of a page
 def estimate(config: TransformerConfig, batch: int, source_len: int, target_len: int) -> Estimate:
-    """Parameters and recorded bytes of a run of B sentences, and the settings to lower if they pass the budget."""
+    """Return the parameters and recorded bytes of a run of B sentences, and the settings to lower if they exceed the budget."""
     count = by_depth(config, _parameters)
     size = by_depth(config, lambda few: _recorded(few, batch, source_len, target_len))
     problem = None
@@ -148,15 +148,15 @@ def estimate(config: TransformerConfig, batch: int, source_len: int, target_len:
     elif size > MAX_CAPTURE_BYTES:
         problem = Problem(f"the capture's {size} bytes are more than {MAX_CAPTURE_BYTES}.", "run_too_large", size_bytes=size,
                           limit_bytes=MAX_CAPTURE_BYTES, remedies=_remedies(plan(config, batch, source_len, target_len)))
-    elif (both := 4 * count + size) > cache_bytes():
-        problem = Problem(f"{both} bytes are more than {CACHE_MB} lets a server keep.", "server_too_small", size_bytes=both,
+    elif (total := 4 * count + size) > cache_bytes():
+        problem = Problem(f"{total} bytes are more than {CACHE_MB} lets a server keep.", "server_too_small", size_bytes=total,
                           limit_bytes=cache_bytes(), variable=CACHE_MB,
                           remedies=_remedies(plan(config, batch, source_len, target_len)))
     return Estimate(count, size, problem)
 
 
 def _remedies(table: tuple[Stage, ...]) -> tuple[str, ...]:
-    """What the size of the heaviest kind of stage grows with: values of REMEDIES, and "layers"."""
+    """Return the settings that the size of the largest group of stages depends on: values of REMEDIES, and "layers"."""
     weight: dict[tuple[str, ...], int] = {}
     for s in table:
         weight[s.axes] = weight.get(s.axes, 0) + s.nbytes

@@ -1,10 +1,10 @@
-"""Attention over a part of the keys, for pictures: each row's weights divided by what the row keeps, and how much that is.
+"""Attention weights over a subset of the keys, renormalized, and the share of the weight that each row keeps.
 
-    kept = without_special(capture, "encoder", 0, card.tokenizers())   # of labelled_weights: neither [CLS] nor [SEP]
-    weights, share = over_kept(weights, kept)                          # [..., T, S] -> [..., n, m] and [..., n]
+    kept = without_special_tokens(capture, "encoder", 0, card.tokenizers())   # in labelled_weights: neither [CLS] nor [SEP]
+    weights, share = renormalize_over_kept(weights, kept)                     # [..., T, S] -> [..., n, m] and [..., n]
 
-Many trained heads put nearly all weight on a special token, where they look if they find nothing else (Clark et al. 2019); what
-they do between words is then too faint to be seen. The run itself stays as it is.
+Many trained heads put nearly all weight on a special token where there is nothing else to attend to (Clark et al. 2019), so the
+weights between words are too small to be visible. The recorded run is not changed.
 """
 
 from typing import NamedTuple
@@ -13,16 +13,16 @@ import numpy as np
 
 
 class Kept(NamedTuple):
-    """The queries and the keys that a picture shows, by position: of tokens, or of words where it shows words."""
+    """The positions of the queries and keys to show: of tokens, or of words where weights are between words."""
 
     queries: tuple[int, ...]
     keys: tuple[int, ...]
 
 
 def over_kept(weights: np.ndarray, kept: Kept) -> tuple[np.ndarray, np.ndarray]:
-    """The weights of the kept queries over the kept keys alone, and the share of its weight that each of these rows keeps.
+    """Return the weights of the kept queries over the kept keys, and the share of its weight that each of these rows keeps.
 
-    [..., T, S] -> [..., n, m] and [..., n]. A row sums to 1 again, as the whole row did; one that keeps nothing stays 0.
+    [..., T, S] -> [..., n, m] and [..., n]. Each row is divided by its share, so that it sums to 1; a row with share 0 stays 0.
     """
     own = weights[..., list(kept.queries), :].astype(np.float64)
     left = own[..., list(kept.keys)]

@@ -1,10 +1,10 @@
-"""Attention weights with the labels of their queries and keys, as pictures and tables show them: between tokens, or words.
+"""Attention weights between tokens or words, with the labels of their queries and keys.
 
-    weights, queries, keys = layer_weights(capture, "cross", 1)          # all heads of a layer
-    weights, queries, keys = weights_read(capture, "cross", 1)           # without padding, named after what is written
-    every_head(capture, "cross")                                         # all layers and heads
-    words = words_of_both(capture, "cross", 0, card.tokenizers())        # to show words in place of tokens
-    kept = without_special(capture, "encoder", 0, card.tokenizers())     # to show neither [CLS] nor [SEP]
+    weights, queries, keys = layer_weights(capture, "cross", 1)              # all heads of a layer
+    weights, queries, keys = unpadded_layer_weights(capture, "cross", 1)     # queries labelled with the predicted token
+    collect_heads(capture, "cross")                                          # all layers and heads
+    words = query_key_words(capture, "cross", 0, card.tokenizers())          # for weights between words
+    kept = without_special_tokens(capture, "encoder", 0, card.tokenizers())  # neither [CLS] nor [SEP]
 """
 
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.text import SPECIALS, AnyTokenizer, Words, visible, words_of
 
-ADDED = SPECIALS[:3]  # <pad>, <bos> and <eos>: nobody types them; <unk> stands for a typed word
+ADDED = SPECIALS[:3]  # <pad>, <bos> and <eos>; <unk> is not among them, since it replaces a typed word
 WordPair = tuple[Words, Words]  # the words on the side of the queries, and on that of the keys
 
-UNKNOWN_NEXT = "…"  # what a row writes that has no label
+UNKNOWN_NEXT = "…"  # the next token of a row without a label
 
 
 class Labelled(NamedTuple):
@@ -39,8 +39,8 @@ class Labelled(NamedTuple):
 class EveryHead:
     """All heads of a kind: weights [L, H, T, S], blocked [T, S] by the mask, and the labels.
 
-    relative: whether they are weights × number of visible keys. run: "A", "B" or "A − B", "" for the only one. gaps [T, S]: what
-    has no token in one of two runs; its weights are NaN.
+    is_relative: whether the values are weight × number of visible keys. run_label: "A", "B" or "A − B", "" for a single run.
+    gaps [T, S]: cells whose query or key is missing in one of two runs; their weights are NaN.
     """
 
     kind: AttentionKind
@@ -54,13 +54,13 @@ class EveryHead:
 
 
 def words_of_both(capture: Capture, kind: AttentionKind, item: int, tokenizers: Mapping[str, AnyTokenizer]) -> WordPair:
-    """The words of one sentence on the query side and on the key side. tokenizers: of each side, those that read the run."""
+    """Return the words of one sentence on the query side and on the key side. tokenizers: of each side, as used for the run."""
     queries, keys = (words_of(tokenizers[side], capture.tokens(side)[item]) for side in sides(kind))
     return queries, keys
 
 
 def labels(capture: Capture, kind: AttentionKind, item: int, words: WordPair | None = None) -> tuple[tuple[str, ...], ...]:
-    """What queries and keys are called: their words, or the tokens; of a decoder's query what its row reads and writes."""
+    """Return the labels of queries and keys: words, or tokens. A decoder's query is labelled with its token and the next one."""
     if words is not None:
         return tuple(tuple(map(visible, side.texts)) for side in words)
     query_side, key_side = sides(kind)
@@ -68,7 +68,7 @@ def labels(capture: Capture, kind: AttentionKind, item: int, words: WordPair | N
 
 
 def layer_weights(capture: Capture, kind: AttentionKind, layer: int, item: int = 0, words: WordPair | None = None) -> Labelled:
-    """The weights of one layer, between tokens or between words."""
+    """Return the weights of one layer, between tokens or between words."""
     weights = capture[f"{module(kind, layer)}.weights"][item]  # [H, T, S]
     if words is not None:
         weights = between_words(weights, words[0].of, words[1].of)
@@ -77,23 +77,27 @@ def layer_weights(capture: Capture, kind: AttentionKind, layer: int, item: int =
 
 
 def weights_read(capture: Capture, kind: AttentionKind, layer: int, item: int = 0) -> Labelled:
-    """The weights of one layer without padding. A decoder's query is called by what its row writes, since that is what its weights
-    are for, and "…" where nobody typed what comes next: behind the last token of a model without <eos>."""
+    """Return the weights of one layer without padding.
+
+    A decoder's query is labelled with the token that its row predicts, or "…" where the text has no next token: at the last token
+    of a model without <eos>.
+    """
     query_side, key_side = sides(kind)
     rows, cols = (np.nonzero(real(capture, side, item))[0] for side in (query_side, key_side))
-    found, tokens = reads_and_writes(capture, query_side, item), capture.tokens(key_side)[item]
+    all_rows, tokens = reads_and_writes(capture, query_side, item), capture.tokens(key_side)[item]
     predicts = query_side == "target" and "labels" in capture.sides
-    named = (UNKNOWN_NEXT if predicts and found[i].writes is None else found[i].writes or found[i].reads for i in rows)
+    shown = (all_rows[i] for i in rows)
+    query_tokens = (UNKNOWN_NEXT if predicts and row.writes is None else row.writes or row.reads for row in shown)
     return Labelled(
         capture[f"{module(kind, layer)}.weights"][item][:, rows][:, :, cols],  # [H, T, S]
-        tuple(visible(token) for token in named if token is not None), tuple(visible(tokens[i]) for i in cols),
+        tuple(visible(token) for token in query_tokens if token is not None), tuple(visible(tokens[i]) for i in cols),
     )
 
 
 def every_head(
     capture: Capture, kind: AttentionKind, item: int = 0, words: WordPair | None = None, uniform: bool = False, run: str = ""
 ) -> EveryHead:
-    """All heads of a kind, between tokens or between words. uniform: of weight × number of visible keys."""
+    """Return all heads of a kind, between tokens or between words. is_relative: return weight × number of visible keys."""
     seen = allowed(capture, kind, item)  # [T, S]
     weights = np.stack([capture[f"{module(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))])
     if words is not None:
@@ -102,11 +106,14 @@ def every_head(
     return EveryHead(kind, relative(weights, seen) if uniform else weights, ~seen, queries, keys, uniform, run)
 
 
-# ---------------------------------------------------------------- a part of the keys
+# ---------------------------------------------------------------- a subset of the keys
 
 
 def kept_weights(found: Labelled, kept: Kept) -> tuple[Labelled, np.ndarray]:
-    """The kept queries and keys of some weights, each row divided by what it keeps, and that share [H, n]."""
+    """Return the weights of the kept queries and keys, each row divided by the share of its weight that it keeps, and that share.
+
+    share: [H, n].
+    """
     weights, share = over_kept(found.weights, kept)
     return Labelled(weights, *(tuple(names[i] for i in at) for names, at in zip(found[1:], kept, strict=True))), share
 
@@ -115,10 +122,10 @@ def without_special(
     capture: Capture, kind: AttentionKind, item: int, tokenizers: Mapping[str, AnyTokenizer],
     words: WordPair | None = None,
 ) -> Kept | None:
-    """What is left of one sentence without padding and the tokens that a tokenizer adds to a text, such as [CLS], <bos> and <eos>.
+    """Return the positions of one sentence without padding and the tokens that a tokenizer adds, such as [CLS], <bos> and <eos>.
 
-    A decoder's row stays if it reads or writes a word. tokenizers: of each side, those that read the run. words: the words of the
-    queries and of the keys, to count these. None where nothing is left out, or everything would be.
+    A decoder's row is kept if its token or its next token is a word. tokenizers: of each side, as used for the run. words: the
+    words of the queries and of the keys; the positions are then those of words. None if nothing or everything would be left out.
     """
     query_side, key_side = sides(kind)
     added = {side: {*ADDED, *tokenizers[side].read("")[0]} for side in (query_side, key_side)}
@@ -135,6 +142,6 @@ def without_special(
 
 
 def special_tokens(capture: Capture, side: Side, item: int, tokenizer: AnyTokenizer) -> tuple[str, ...]:
-    """The tokens of one sentence that `without_special` leaves out, padding apart, each once."""
+    """Return the tokens of one sentence that `without_special_tokens` leaves out, each once, without padding."""
     added, there = {*ADDED[1:], *tokenizer.read("")[0]}, real(capture, side, item)
     return tuple(dict.fromkeys(t for t, is_there in zip(capture.tokens(side)[item], there, strict=True) if is_there and t in added))

@@ -1,8 +1,8 @@
-"""The logit lens: what each layer would already predict if the model stopped there (nostalgebraist 2020).
+"""The logit lens: the prediction that the output head gives for the residual stream after each layer (nostalgebraist 2020).
 
-The residual stream behind each layer goes straight to the head that was trained on the last one, through the final norm where
-there is one, and in Post-LN from the layer's normalised output. The lens assumes that earlier layers write in the same
-directions as the last.
+The residual stream after each layer is passed to the output head, through the final norm where there is one; in Post-LN, the
+layer's normalised output. The head was trained on the last layer's output, so the lens assumes that earlier layers represent
+predictions in the same directions.
 """
 
 from collections.abc import Callable
@@ -14,15 +14,15 @@ from viz_core.capture import Capture
 from viz_core.config import STACKS, TransformerConfig
 from viz_core.problems import Problem
 
-Parameter = Callable[[str], np.ndarray]  # a parameter of the model by its torch name
+Parameter = Callable[[str], np.ndarray]  # returns a parameter of the model by its torch name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogitLens:
-    """Predictions behind the embedding and behind each layer: N = layers + 1 stages of T tokens.
+    """Predictions after the embedding and after each layer: N = layers + 1 stages of T tokens.
 
-    stages: their names. words, chances [N, T, k]: the likeliest ids and their probabilities, best first. final [T]: the word that
-    the model itself predicts. rank, chance [N, T]: of that word; rank 0 is the likeliest.
+    stages: their names. top_ids, top_probs [N, T, k]: the likeliest ids and their probabilities, best first. predicted_ids [T]: the
+    word that the model predicts. predicted_rank, predicted_prob [N, T]: rank and probability of that word; rank 0 is the likeliest.
     """
 
     stages: tuple[str, ...]
@@ -33,13 +33,13 @@ class LogitLens:
     chance: np.ndarray
 
     def until(self, length: int) -> "LogitLens":
-        """The same of the first tokens alone, without the padding behind a sentence."""
+        """Return the lens of the first `n_tokens` tokens only, for example without padding."""
         return LogitLens(self.stages, self.words[:, :length], self.chances[:, :length], self.final[:length],
                          self.rank[:, :length], self.chance[:, :length])
 
 
 def lens_stages(config: TransformerConfig) -> tuple[str, ...]:
-    """What the lens reads: the embedding and what flows on behind each layer of the stack that ends in the head."""
+    """Return the stages that the lens reads: the embedding and the output of each layer of the stack that ends in the head."""
     stack = STACKS[config.output_side]
     behind = "norm_ffn.out" if config.norm == "post" else "resid_post"
     layers = range(config.n_layers(config.output_side))
@@ -48,7 +48,7 @@ def lens_stages(config: TransformerConfig) -> tuple[str, ...]:
 
 
 def logit_lens(capture: Capture, parameter: Parameter, item: int = 0, k: int = 5) -> LogitLens:
-    """The lens on one sentence. `Problem` for a model without logits."""
+    """Return the logit lens of one sentence. `UserError` for a model without logits."""
     config = capture.config
     if not config.has_head:
         raise Problem("head=False leaves the model without logits, so no layer predicts a word; use head=True.", "patch_no_head")
@@ -60,7 +60,7 @@ def logit_lens(capture: Capture, parameter: Parameter, item: int = 0, k: int = 5
 
 
 def _logits(x: np.ndarray, config: TransformerConfig, parameter: Parameter) -> np.ndarray:
-    """x [T, D] through the final norm, where there is one, and the head: [T, W]."""
+    """Return the logits [T, W] of x [T, D]: the final norm, where there is one, and the head."""
     stack = STACKS[config.output_side]
     if config.has_final_norm:
         centred = x - x.mean(axis=-1, keepdims=True)  # [T, D]
@@ -72,9 +72,9 @@ def _logits(x: np.ndarray, config: TransformerConfig, parameter: Parameter) -> n
 
 
 def _predicted(logits: np.ndarray, final: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Of logits [T, W]: the likeliest words and their probabilities [T, k], and rank and probability of the final word [T]."""
-    grown = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    probs = grown / grown.sum(axis=-1, keepdims=True)  # [T, W]
+    """Return, for logits [T, W], the k likeliest ids and their probabilities [T, k], and rank and probability of `final` [T]."""
+    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    probs = exponentials / exponentials.sum(axis=-1, keepdims=True)  # [T, W]
     best = np.argsort(-logits, axis=-1, kind="stable")[:, :k]
     rows = np.arange(len(final))
     rank = (logits > logits[rows, final][:, None]).sum(axis=-1)

@@ -1,4 +1,4 @@
-"""Masks and their parts: which part blocks a cell, how a mask broadcasts over the scores, and its three conventions.
+"""Attention masks: the parts of a mask, the reason a cell is blocked, broadcasting over the scores, and mask conventions.
 
 A mask is bool, and True means may attend. Parts are recorded as `masks.source_padding`, `masks.target_padding`
 [B, 1, 1, S] and `masks.causal` [1, 1, T, S]; what attention uses is their AND, [B, 1, T, S].
@@ -15,7 +15,7 @@ from viz_core.config import Side, TransformerConfig
 
 Convention = Literal["may", "blocked", "additive"]
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
-WHY = ("allowed", "padding", "future", "padding_and_future")  # the reason for a cell, by the number of `provenance`
+WHY = ("allowed", "padding", "future", "padding_and_future")  # indexed by the values of `blocking_reasons`
 
 
 # ---------------------------------------------------------------- which part blocks a cell
@@ -30,7 +30,7 @@ class Parts(NamedTuple):
 
 
 def parts(config: TransformerConfig, kind: AttentionKind) -> Parts:
-    """The parts whose AND is the mask of a kind of attention."""
+    """Return the names of the parts whose AND is the mask of a kind of attention."""
     query_side, key_side = sides(kind)
     own = config.output_side
     return Parts(
@@ -41,7 +41,7 @@ def parts(config: TransformerConfig, kind: AttentionKind) -> Parts:
 
 
 class Blocked(NamedTuple):
-    """The cells that each part blocks for one sentence, True = blocked."""
+    """The cells that each part of a mask blocks in one sentence, True = blocked."""
 
     keys: np.ndarray  # [1, S]
     queries: np.ndarray  # [T, 1]
@@ -49,7 +49,7 @@ class Blocked(NamedTuple):
 
 
 def blocked(capture: Capture, kind: AttentionKind, item: int) -> Blocked:
-    """The cells that each part of a mask blocks. A part that is not in use blocks none."""
+    """Return the cells that each part of a mask blocks. A part that is not in use blocks none."""
     keys, queries, causal = parts(capture.config, kind)
     n_queries, n_keys = allowed(capture, kind, item).shape
     return Blocked(
@@ -60,25 +60,27 @@ def blocked(capture: Capture, kind: AttentionKind, item: int) -> Blocked:
 
 
 def provenance(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
-    """uint8 [T, S], an index into WHY: 0 may attend, 1 blocked as padding, 2 as future, 3 as both."""
+    """Return uint8 [T, S], an index into REASONS: 0 may attend, 1 blocked as padding, 2 as future, 3 as both."""
     by = blocked(capture, kind, item)
     why: np.ndarray = (by.keys | by.queries) + 2 * by.future.astype(np.uint8)
     return why.astype(np.uint8)
 
 
-BOTH_MAY, ONLY_A, ONLY_B, NEITHER = range(4)  # what two masks say of a cell
+BOTH_MAY, ONLY_A, ONLY_B, NEITHER = range(4)  # which of two masks allow a cell
 
 
 def agreement(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """uint8 [T, S]: whether a cell may be attended to in both masks, only in A's, only in B's, or in neither. a, b: 1 where it may
-    be; at a token that one of them lacks, where they are NaN, the number means nothing."""
+    """Return uint8 [T, S]: which of two masks allow a cell, as BOTH_ALLOW, ONLY_A, ONLY_B or NEITHER.
+
+    a, b: 1 where the mask allows a cell, NaN at tokens that one of the runs lacks, where the result is undefined.
+    """
     cells: np.ndarray = np.where(a == 1, np.where(b == 1, BOTH_MAY, ONLY_A), np.where(b == 1, ONLY_B, NEITHER)).astype(np.uint8)
     return cells
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why one query may or may not attend to one key. `apart` is key minus query, or None in cross-attention."""
+    """Why one query may or may not attend to one key. offset: key minus query position, None in cross-attention."""
 
     query: str
     key: str
@@ -86,7 +88,7 @@ class Reason:
     col: int
     apart: int | None
     key_is_padding: bool
-    hides_key: bool  # the key is padding, and padding is hidden
+    hides_key: bool  # the key is padding, and padding is masked
     hides_query: bool  # the query is padding, and padded queries are masked
     hides_future: bool
     causal: bool  # whether this attention uses a causal mask
@@ -98,7 +100,7 @@ class Reason:
 
 
 def reason(capture: Capture, kind: AttentionKind, item: int, row: int, col: int) -> Reason:
-    """The reason for one cell, from the recorded parts."""
+    """Return the reason for one cell, from the recorded parts of the mask."""
     query_side, key_side = sides(kind)
     by = blocked(capture, kind, item)
     return Reason(
@@ -110,22 +112,22 @@ def reason(capture: Capture, kind: AttentionKind, item: int, row: int, col: int)
 
 
 def tally(why: np.ndarray) -> tuple[int, ...]:
-    """The number of cells for each value of `provenance`."""
+    """Return the number of cells for each value of `blocking_reasons`."""
     return tuple(np.bincount(why.ravel(), minlength=len(WHY)).tolist())
 
 
 def informative_cell(why: np.ndarray) -> tuple[int, int]:
-    """The cell to show first: one blocked for the most reasons, or the last cell if none is blocked."""
-    worst = int(why.max())
-    row = int(np.nonzero((why == worst).any(axis=1))[0][-1 if worst != 2 else 0])
-    return row, int(np.nonzero(why[row] == worst)[0][-1])
+    """Return the row and column of the cell to show first: one with the most reasons, or the last cell if none is blocked."""
+    most = int(why.max())
+    row = int(np.nonzero((why == most).any(axis=1))[0][-1 if most != 2 else 0])
+    return row, int(np.nonzero(why[row] == most)[0][-1])
 
 
 # ---------------------------------------------------------------- shapes
 
 
 class InUse(NamedTuple):
-    """A mask and the attention that uses it: its own shape and that of the scores, both [B, H, T, S]."""
+    """A mask and the attention that uses it: its own shape and that of the scores, both along B, H, T, S."""
 
     name: str
     kind: AttentionKind
@@ -135,12 +137,12 @@ class InUse(NamedTuple):
 
     @property
     def repeated(self) -> dict[str, int]:
-        """The axes along which the mask is repeated, and how often."""
+        """The axes along which the mask is broadcast, and their sizes in the scores."""
         return {a: n for a, own, n in zip("BHTS", self.own, self.full, strict=True) if own == 1 != n}
 
 
 def in_use(capture: Capture) -> tuple[InUse, ...]:
-    """Every mask of the run: for each kind of attention its parts, then their AND."""
+    """Return every mask of the run: for each kind of attention its parts, then their AND."""
     uses = []
     for kind in kinds(capture.config):
         n_sentences, _, n_queries, n_keys = capture[MASK[kind]].shape
@@ -157,9 +159,9 @@ def in_use(capture: Capture) -> tuple[InUse, ...]:
 
 
 def recipe(config: TransformerConfig, kind: AttentionKind) -> tuple[str, ...]:
-    """The lines of torch that build the mask of a kind from ids, `query_ids` [B, T] and `key_ids` [B, S].
+    """Return the lines of torch code that build the mask of a kind from `query_ids` [B, T] and `key_ids` [B, S].
 
-    Where the length of a sentence tells its padding, from `n_queries` and `n_keys` [B], the tokens of each sentence.
+    Where padding is defined by the lengths of the sentences, they use `n_queries` and `n_keys` [B] instead.
     """
     query_side, key_side = sides(kind)
     keys, queries, causal = parts(config, kind)
@@ -185,7 +187,7 @@ def _is_token(config: TransformerConfig, side: Side, name: str, axis: str) -> st
 # ---------------------------------------------------------------- conventions
 
 
-# The line of torch that converts a bool mask `may` (True = may attend) to a convention, and the line that converts it back.
+# The line of torch code that converts a bool mask `may` (True = may attend) to a convention, and the line that converts it back.
 TO: dict[Convention, str] = {
     "may": "mask = may",
     "blocked": "blocked = ~may",
@@ -195,14 +197,17 @@ BACK: dict[Convention, str] = {"may": "may = mask", "blocked": "may = ~blocked",
 
 
 def written(may: np.ndarray, convention: Convention) -> np.ndarray:
-    """A bool mask (True = may attend) in a convention: bool, bool (True = blocked), or float32 0 and −∞ to add."""
+    """Convert a bool mask (True = may attend) to a convention: bool, bool (True = blocked), or float32 0 and −∞ to add."""
     if convention == "additive":
         return np.where(may, np.float32(0), np.float32(-np.inf))
     return may.copy() if convention == "may" else ~may
 
 
 def read(mask: np.ndarray, convention: Convention) -> np.ndarray:
-    """Back to bool, True = may attend. `ValueError` if an additive mask holds anything but 0 and −∞, as a bias does."""
+    """Convert a mask in a convention to bool, True = may attend.
+
+    `ValueError` if an additive mask holds anything but 0 and −∞, as a position bias does.
+    """
     if convention == "additive":
         other = mask[(mask != 0) & ~np.isneginf(mask)]
         if other.size:
@@ -215,7 +220,7 @@ def read(mask: np.ndarray, convention: Convention) -> np.ndarray:
 
 
 class Values(NamedTuple):
-    """Some numbers in brief. low, high: the least and the largest; NaN where any is NaN."""
+    """A summary of some numbers. low, high: the smallest and the largest; NaN if any is NaN."""
 
     size: int
     n_nan: int
@@ -224,22 +229,22 @@ class Values(NamedTuple):
 
     @property
     def all_equal(self) -> bool:
-        """Whether all are the same up to the rounding of float32."""
+        """Whether all numbers are equal up to float32 rounding."""
         return bool(np.isclose(self.high, self.low, rtol=1e-5, atol=0))
 
 
 def values(x: np.ndarray) -> Values:
-    """How many numbers there are, how many are NaN, and the range of them."""
+    """Return the number of values, the number of NaN, and the range."""
     return Values(x.size, int(np.isnan(x).sum()), float(x.min()), float(x.max()))
 
 
 def open_cells(on: Capture, off: Capture, kind: AttentionKind, item: int) -> np.ndarray:
-    """bool [T, S]: the cells that are blocked in the run `on` and allowed in the run `off`."""
+    """Return bool [T, S]: the cells that are blocked in the run `masked` and allowed in the run `unmasked`."""
     cells: np.ndarray = ~allowed(on, kind, item) & allowed(off, kind, item)
     return cells
 
 
 def weight_there(weights: np.ndarray, cells: np.ndarray, rows: np.ndarray) -> float:
-    """The mean over these rows of the weight that falls on these cells. weights, cells: [T, S], rows: bool [T]; NaN for none."""
-    taken = np.where(cells, weights.astype(np.float64), 0.0).sum(axis=-1)  # [T]
-    return float(taken[rows].mean()) if rows.any() else float("nan")
+    """Return the mean over these rows of the weight on these cells. weights, cells: [T, S]; rows: bool [T]. NaN without rows."""
+    sums = np.where(cells, weights.astype(np.float64), 0.0).sum(axis=-1)  # [T]
+    return float(sums[rows].mean()) if rows.any() else float("nan")

@@ -1,4 +1,4 @@
-"""The residual stream under a placement of the LayerNorm: numbers along depth, and their theory.
+"""Metrics of the residual stream by depth for a placement of the LayerNorm, and the values that theory predicts.
 
 The theory is that of Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture", section 3, for a model
 at initialisation: one head, W_Q = W_K = 0, no biases, every matrix N(0, 1/d), and a Gaussian input. Powers are ‖x‖²/d.
@@ -17,16 +17,16 @@ from viz_core.config import STACKS
 
 Metric = Literal["power", "mean", "std", "largest", "inactive", "entropy", "cosine"]
 CurveKind = Literal["stream", "sum", "after", "final", "hidden", "attention"]
-STREAM: tuple[Metric, ...] = ("power", "mean", "std", "largest", "cosine")  # of vectors of the residual stream
+STREAM: tuple[Metric, ...] = ("power", "mean", "std", "largest", "cosine")  # metrics of residual stream vectors
 METRICS: tuple[Metric, ...] = (*STREAM, "inactive", "entropy")
 
 
-# ---------------------------------------------------------------- along depth
+# ---------------------------------------------------------------- metrics by depth
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One number per stage along depth. `depth` counts layers passed: an attention is halfway through its layer.
+    """A metric of each stage along the depth. depth: in layers; the attention of a layer is at its half.
 
     kind: "stream" (the residual stream), "sum" and "after" (Post-LN: the sum before its norm, the value after it), "final"
     (after the final norm), "hidden" (of the feed-forward network), "attention" (its weights).
@@ -40,16 +40,17 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class FirstNonFinite:
-    """The first stage of a run with a value that is infinite or not a number, padding excluded."""
+    """The first stage of a run with a value that is infinite or NaN, padding excluded."""
 
     stage: str
     what: Literal["infinite", "not a number"]
 
 
 def curves(capture: Capture, metrics: Iterable[Metric] = METRICS) -> Mapping[Metric, tuple[Curve, ...]]:
-    """Some metrics of a run of one stack along its depth, over all tokens that are not padding.
+    """Return some metrics of a run of one stack by depth, over all tokens that are not padding.
 
-    Reads these stages if the run has them: embed, resid_mid, resid_post, the norms' out, ffn.pre_act, self_attn.weights.
+    Needs the stages embed, resid_mid, resid_post, out of the norms, ffn.pre_act and self_attn.weights, as far as the model has them
+    and the metrics use them.
     """
     found: dict[Metric, tuple[Curve, ...]] = {}
     side, layers = _stack(capture)
@@ -67,9 +68,9 @@ def curves(capture: Capture, metrics: Iterable[Metric] = METRICS) -> Mapping[Met
 
 
 def first_non_finite(capture: Capture) -> FirstNonFinite | None:
-    """The first stage in the order of computation with a value that is not finite; None if all are finite.
+    """Return the first stage in the order of computation with a value that is not finite; None if all are finite.
 
-    Padding and the masked scores, which are infinite on purpose, do not count.
+    Padding and the masked scores, which may be −∞ by definition, are ignored.
     """
     for name, x in capture.items():
         if x.dtype.kind != "f" or name.endswith(".masked_scores") or np.isfinite(x).all():
@@ -81,17 +82,17 @@ def first_non_finite(capture: Capture) -> FirstNonFinite | None:
 
 
 def power(x: np.ndarray) -> float:
-    """The mean of ‖x‖²/d over vectors x [..., d]: the mean square of a feature."""
+    """Return the mean of ‖x‖²/d over vectors x [..., d]: the mean square of a feature."""
     return float(np.square(x, dtype=np.float64).mean())
 
 
 def inactive(pre_act: np.ndarray) -> float:
-    """Share of the hidden units [N, F] whose input is at most 0 for every token: ReLU sets them to 0."""
+    """Return the share of the hidden units [N, F] whose input is at most 0 for every token, so that ReLU gives 0."""
     return math.nan if np.isnan(pre_act).any() else float((pre_act <= 0).all(axis=0).mean())
 
 
 def mean_cosine(sentences: Sequence[np.ndarray]) -> float:
-    """Mean cosine between two different tokens of one sentence; sentences: [T, D] each. NaN if there is no pair.
+    """Return the mean cosine between two different tokens of one sentence; sentences: [T, D] each. NaN if there is no pair.
 
     ‖Σ u‖² of n unit vectors is n + Σ of the cosines of all pairs, so no matrix of pairs is needed.
     """
@@ -107,13 +108,13 @@ def mean_cosine(sentences: Sequence[np.ndarray]) -> float:
 
 
 def _stack(capture: Capture) -> tuple[str, int]:
-    """The one stack of the run, and its number of layers."""
+    """Return the run's only stack and its number of layers."""
     c = capture.config
     return STACKS[c.output_side], c.n_layers(c.output_side)
 
 
 def _stream(capture: Capture) -> dict[CurveKind, list[tuple[float, str]]]:
-    """The stages of each curve with their depths."""
+    """Return the stages of each curve with their depths."""
     side, layers = _stack(capture)
     post, start = capture.config.norm == "post", [(0.0, f"{side}.embed")]
     paths = [(i, f"{side}.layers.{i}") for i in range(layers)]
@@ -124,7 +125,7 @@ def _stream(capture: Capture) -> dict[CurveKind, list[tuple[float, str]]]:
     return {"sum": sums, "after": start + after, "final": final} if post else {"stream": start + sums, "final": final}
 
 
-Read = Sequence[tuple[float, str, list[np.ndarray]]]  # depth, stage, its rows of real tokens, a sentence each
+Read = Sequence[tuple[float, str, list[np.ndarray]]]  # depth, stage, and one array per sentence, without padding
 
 
 def _read(capture: Capture, places: Sequence[tuple[float, str]]) -> Read:
@@ -132,7 +133,7 @@ def _read(capture: Capture, places: Sequence[tuple[float, str]]) -> Read:
 
 
 def _rows(capture: Capture, name: str) -> list[np.ndarray]:
-    """The rows of a stage that belong to real tokens, [T, …] for each sentence; attention: [T, H, S]."""
+    """Return the rows of a stage that are not padding, [T, …] for each sentence; for attention weights [T, H, S]."""
     x, stage = capture[name], capture.stage(name)
     side = stage.sides["T"]
     rows = np.moveaxis(x, stage.axes.index("T"), 1)
@@ -141,7 +142,7 @@ def _rows(capture: Capture, name: str) -> list[np.ndarray]:
 
 
 def _curve(metric: Metric, kind: CurveKind, read: Read) -> Curve:
-    with np.errstate(invalid="ignore", over="ignore"):  # infinite where the stage is: `first_non_finite` says where that began
+    with np.errstate(invalid="ignore", over="ignore"):  # `first_non_finite` reports these
         values = np.array([_value(metric, sentences) for _, _, sentences in read])
     values.flags.writeable = False
     return Curve(kind, tuple(name for _, name, _ in read), np.array([depth for depth, *_ in read]), values)
@@ -169,20 +170,20 @@ def _value(metric: Metric, sentences: list[np.ndarray]) -> float:
 
 
 def averaged(draws: Sequence[Curve]) -> Curve:
-    """The mean of one curve over several draws of the weights, which is what the theory is about."""
+    """Return the mean of a curve over several initialisations of the weights, since the theory gives expected values."""
     values = np.mean([c.values for c in draws], axis=0)
     values.flags.writeable = False
     return Curve(draws[0].kind, draws[0].stages, draws[0].depth, values)
 
 
 def up_to(curve: Curve, depth: int) -> Curve:
-    """Its points within the first `depth` layers."""
+    """Return the points of a curve within the first `depth` layers."""
     n = int((curve.depth <= depth).sum())
     return Curve(curve.kind, curve.stages[:n], curve.depth[:n], curve.values[:n])
 
 
 def of_kind(curves: Sequence[Curve], *kinds: CurveKind) -> Curve:
-    """The first curve of one of these kinds."""
+    """Return the first curve of one of these kinds."""
     return next(c for c in curves if c.kind in kinds)
 
 
@@ -190,37 +191,38 @@ def of_kind(curves: Sequence[Curve], *kinds: CurveKind) -> Curve:
 
 
 def relu_power(sigma: float, d: int) -> float:
-    """Lemma 1: E‖ReLU(X)‖² = σ²d/2 for X ~ N(0, σ² I_d)."""
+    """Return E‖ReLU(X)‖² = σ²d/2 for X ~ N(0, σ² I_d) (Lemma 1)."""
     return sigma**2 * d / 2
 
 
 def relu_share(hidden: np.ndarray) -> float:
-    """‖ReLU(X)‖² / ‖X‖² of hidden inputs X [..., F]: ½ by Lemma 1."""
+    """Return ‖ReLU(X)‖² / ‖X‖² of hidden inputs X [..., F], which is ½ by Lemma 1."""
     x = np.asarray(hidden, np.float64)
     return float(np.square(np.maximum(x, 0)).sum() / np.square(x).sum())
 
 
 def ffn_gain(d_model: int, d_ff: int) -> float:
-    """The power that the feed-forward network adds to a stream of power 1: f = 2 d d_ff / (d + d_ff)².
+    """Return the power that the feed-forward network adds to a stream of power 1: f = 2 d d_ff / (d + d_ff)².
 
-    Lemma 1 between two Xavier matrices, of variance 2/(d + d_ff); ½ where d_ff = d. (For general widths this is derived here.)
+    Follows from Lemma 1 between two Xavier matrices of variance 2/(d + d_ff); ½ if d_ff = d. (The paper has d_ff = d; the general
+    case is derived here.)
     """
     return 2 * d_model * d_ff / (d_model + d_ff) ** 2
 
 
 def post_line(gain: float = 0.5) -> float:
-    """Lemma 2: ‖x⁵‖²/d of Post-LN before its second norm, at every layer: 3/2, in general 1 + f."""
+    """Return ‖x⁵‖²/d of Post-LN before its second norm, at every layer: 3/2 (Lemma 2), in general 1 + f."""
     return 1 + gain
 
 
 def pre_band(layers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Lemma 2: ‖x_l‖²/d of Pre-LN after l layers lies from 1 + l/2 to 1 + 3l/2."""
+    """Return the bounds of ‖x_l‖²/d of Pre-LN after l layers: 1 + l/2 and 1 + 3l/2 (Lemma 2)."""
     layers = np.asarray(layers, np.float64)
     return 1 + layers / 2, 1 + 3 * layers / 2
 
 
 def jacobian(x: np.ndarray, eps: float = 0.0) -> np.ndarray:
-    """∂LN(x)/∂x for one token x [d] with γ = 1: (I − 11ᵀ/d − x̂x̂ᵀ/d) / √(σ² + ε), [d, d]."""
+    """Return ∂LN(x)/∂x for one token x [d] with γ = 1: (I − 11ᵀ/d − x̂x̂ᵀ/d) / √(σ² + ε), [d, d]."""
     x = np.asarray(x, np.float64)
     d, scale = len(x), math.sqrt(float(x.var()) + eps)
     unit = (x - x.mean()) / scale
@@ -229,9 +231,9 @@ def jacobian(x: np.ndarray, eps: float = 0.0) -> np.ndarray:
 
 
 def jacobian_norm(x: np.ndarray, eps: float = 0.0) -> float:
-    """Lemma 3, exactly: the largest singular value of `jacobian`, √d / ‖x − μ‖ where ε = 0. x: [d], d > 2.
+    """Return the largest singular value of `jacobian`, √d / ‖x − μ‖ where ε = 0 (Lemma 3, exact). x: [d], d > 2.
 
-    So a norm divides the gradient by the length of its input: the longer the stream, the smaller the gradient.
+    A norm divides the gradient by the length of its input: the longer the residual stream, the smaller the gradient.
     """
     x = np.asarray(x, np.float64)
     return 1 / math.sqrt(float(x.var()) + eps)
@@ -242,7 +244,7 @@ def jacobian_norm(x: np.ndarray, eps: float = 0.0) -> float:
 
 @dataclass(frozen=True, slots=True)
 class MeanField:
-    """Expected power of the sum after each sub-layer, and the cosine of two tokens in it; depth as in `Curve`."""
+    """Expected power of the sum after each sub-layer, and the cosine between two tokens of it; depth as in `DepthCurve`."""
 
     depth: np.ndarray  # [2 L]: ½, 1, 1½, …
     power: np.ndarray  # [2 L]
@@ -250,16 +252,16 @@ class MeanField:
 
 
 def kappa(rho: float) -> float:
-    """2 E[ReLU(a) ReLU(b)] for a, b of variance 1 and correlation ρ: the arc-cosine kernel (Cho & Saul 2009)."""
+    """Return 2 E[ReLU(a) ReLU(b)] for a, b of variance 1 and correlation ρ: the arc-cosine kernel (Cho & Saul 2009)."""
     rho = min(1.0, max(-1.0, rho))
     return (math.sqrt(1 - rho**2) + rho * (math.pi - math.acos(rho))) / math.pi
 
 
 def mean_field(norm: str, layers: int, tokens: int, gain: float = 0.5) -> MeanField:
-    """r = ‖x‖²/d and ρ = ⟨x_i, x_j⟩ / ‖x‖² in a wide model, layer by layer. (Derived here.)
+    """Return r = ‖x‖²/d and ρ = ⟨x_i, x_j⟩ / ‖x‖² in a wide model, layer by layer. (Derived here.)
 
-    norm: "post" or "pre". From r = 1, ρ = 0: uniform attention over n tokens adds a = 1/n + (1 − 1/n) ρ to ‖x‖²/d and to
-    ⟨x_i, x_j⟩/d alike, all tokens getting the same; the feed-forward network adds f and f κ(ρ). Post-LN then sets r = 1.
+    norm: "post" or "pre". Starting at r = 1, ρ = 0: uniform attention over n tokens gives every token the same vector, and adds
+    a = 1/n + (1 − 1/n) ρ both to ‖x‖²/d and to ⟨x_i, x_j⟩/d; the feed-forward network adds f and f κ(ρ). Post-LN then sets r = 1.
     """
     r, s, steps = 1.0, 0.0, []
     for _ in range(layers):
@@ -281,56 +283,59 @@ def mean_field(norm: str, layers: int, tokens: int, gain: float = 0.5) -> MeanFi
 
 
 def layer_ends(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
-    """The layers passed and the values at the ends of layers, which Lemma 2 is about."""
+    """Return depth and value of a curve at the end of each layer, to which Lemma 2 applies."""
     whole = (curve.depth % 1 == 0) & (curve.depth > 0)
     return curve.depth[whole], curve.values[whole]
 
 
 def layer_middles(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
-    """The same after each layer's attention."""
+    """Return depth and value of a curve after each layer's attention."""
     half = curve.depth % 1 == 0.5
     return curve.depth[half], curve.values[half]
 
 
 def difference(measured: np.ndarray, expected: np.ndarray | float) -> float:
-    """The mean of measured / expected − 1, signed: positive if the points lie above the line."""
+    """Return the mean of measured / expected − 1: positive if the points lie above the line."""
     return float((np.asarray(measured) / expected - 1).mean())
 
 
 def ratio(a: float, b: float) -> float:
-    """a / b; infinite or NaN if b is 0."""
+    """Return a / b, infinite or NaN if b is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.float64(a) / np.float64(b))
 
 
 def outside(measured: np.ndarray, low: np.ndarray, high: np.ndarray) -> int:
-    """How many points lie outside a band."""
+    """Return the number of points outside the band from low to high."""
     return int(((measured < low) | (measured > high)).sum())
 
 
 def slope(x: np.ndarray, y: np.ndarray) -> float:
-    """The exponent p of y ∝ xᵖ by least squares through the logarithms: 0 for a flat law, −½ for 1/√L."""
+    """Return the exponent p of y ∝ xᵖ, fitted by least squares to the logarithms: 0 for a constant, −½ for 1/√L."""
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
 def through(x: np.ndarray, y: np.ndarray, exponent: float) -> np.ndarray:
-    """c · xᵖ with the c that fits the logarithms best: a scaling law states p, not c."""
+    """Return c · xᵖ with the c that fits the logarithms best, since a scaling law gives p only."""
     law: np.ndarray = np.asarray(x, np.float64) ** exponent
     return law * math.exp(float(np.mean(np.log(y) - np.log(law))))
 
 
 LAWS = {"post": 0.0, "pre": -0.5}
-"""The exponents of Theorem 1: how the gradient of the last layer grows with the depth of the model."""
+"""The exponents of Theorem 1: the gradient of the last layer is proportional to depth to this power."""
 
 
 def laws(depths: Sequence[int], found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Placement → the scaling law of Theorem 1 through its measured points [len(depths)]."""
+    """Return placement → the scaling law of Theorem 1, fitted to its measured points [len(depths)]."""
     return {name: through(np.array(depths), found[name], exponent) for name, exponent in LAWS.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Theory:
-    """Measured powers of both placements, averaged over several draws of the weights, and measurements for lemmas 1 and 3."""
+    """Measured powers of both placements, averaged over several initialisations, and measurements for lemmas 1 and 3.
+
+    first_non_finite: placement → the first stage that is not finite, if any.
+    """
 
     post: Curve
     pre: Curve
@@ -341,14 +346,14 @@ class Theory:
     tokens: int  # in a sentence
 
     def first_layers(self, depth: int) -> "Theory":
-        """The measurement at a smaller depth: a layer does not depend on later ones."""
+        """Return the measurements at a smaller depth, which are the same, since a layer does not depend on later ones."""
         inside = tuple(f"encoder.layers.{i}." for i in range(depth, len(self.ends)))
         odd = {name: None if o and o.stage.startswith(inside) else o for name, o in self.odd.items()}
         return replace(self, post=up_to(self.post, depth), pre=up_to(self.pre, depth), ends=self.ends[:depth], odd=odd)
 
 
 def theory_of(draws: Iterable[Mapping[str, Capture]]) -> Theory:
-    """The measurement over several draws of the weights, each {"post": its run, "pre": its run}; only their curves are kept."""
+    """Measure both placements over several initialisations, each {"post": its run, "pre": its run}. The runs are not kept."""
     found: dict[str, list[Curve]] = {"post": [], "pre": []}
     odd: dict[str, FirstNonFinite | None] = {}
     for runs in draws:

@@ -1,6 +1,6 @@
-"""Positions in closed form, in float64: waves, shifts, wavelengths, similarity, RoPE's planes, ALiBi's slopes, T5's buckets.
+"""Position encodings in closed form, in float64: the sinusoidal table and its properties, RoPE, ALiBi and T5's buckets.
 
-`viz_core.model.positions` is what the model itself computes; tests check that both give the same numbers.
+The model itself uses `viz_core.model.positions`; tests check that both give the same numbers.
 Axes: N positions, D dimensions of the table, P pairs (sin, cos), H heads, K features of one head's query.
 """
 
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# ---------------------------------------------------------------- the waves
+# ---------------------------------------------------------------- the sinusoidal table
 
 
 def frequencies(width: int, base: float = 10000.0) -> np.ndarray:
-    """ω_i = base^(−2i/width), the angle in radians that pair i turns from one position to the next. [⌈width/2⌉]"""
+    """Return ω_i = base^(−2i/width), [⌈width/2⌉]: the angle in radians by which pair i rotates from one position to the next."""
     return np.exp(np.arange(0, width, 2) * (-math.log(base) / width))
 
 
 def waves(length: int, d_model: int, base: float = 10000.0, start: int = 0) -> np.ndarray:
-    """PE of `length` positions from `start` on, [N, D] (Vaswani et al. 2017, section 3.5).
+    """Return the sinusoidal encoding of `length` positions from `start` on, [N, D] (Vaswani et al. 2017, section 3.5).
 
-    PE[p, 2i] = sin(p ω_i), PE[p, 2i+1] = cos(p ω_i). An odd d_model ends on an unpaired sine.
+    PE[p, 2i] = sin(p ω_i), PE[p, 2i+1] = cos(p ω_i). With an odd d_model the last column is an unpaired sine.
 
     >>> waves(2, 4)[0].tolist()
     [0.0, 1.0, 0.0, 1.0]
@@ -37,28 +37,28 @@ def waves(length: int, d_model: int, base: float = 10000.0, start: int = 0) -> n
 
 
 def columns(dims: Sequence[int], length: int, d_model: int, base: float = 10000.0) -> np.ndarray:
-    """Only some columns of the table, [N, dims]: a few curves do not need the whole table."""
+    """Return some columns of the table, [N, dims], without computing the others."""
     chosen = np.asarray(dims, dtype=int)
     angle = np.outer(np.arange(length), frequencies(d_model, base)[chosen // 2])
     return np.where(chosen % 2, np.cos(angle), np.sin(angle))
 
 
 def wavelengths(d_model: int, base: float = 10000.0) -> np.ndarray:
-    """Positions until each dimension repeats, [D]: 2π / ω_i. Dimensions 2i and 2i+1 share one.
+    """Return the period of each dimension in positions, 2π / ω_i, [D]. Dimensions 2i and 2i+1 have the same one.
 
-    From 2π up to 2π · base^((d−2)/d) for an even d; 2π · base itself is never reached.
+    The periods range from 2π to 2π · base^((d−2)/d) for an even d; 2π · base is not reached.
     """
     return np.repeat(2 * math.pi / frequencies(d_model, base), 2)[:d_model]
 
 
 def turns(length: int, d_model: int, base: float = 10000.0) -> np.ndarray:
-    """How many times each dimension turns between the first and the last of `length` positions, [D]."""
+    """Return the number of periods of each dimension between the first and the last of `length` positions, [D]."""
     return (length - 1) / wavelengths(d_model, base)
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One number of the table with all parts of its formula: PE[position, dim] = f(position / divisor)."""
+    """One entry of the table with all parts of its formula: PE[position, dim] = f(position / divisor)."""
 
     position: int
     dim: int
@@ -71,7 +71,7 @@ class Term:
 
 
 def term(position: int, dim: int, d_model: int, base: float = 10000.0) -> Term:
-    """The formula of one cell, filled in."""
+    """Return the formula of one entry with its numbers."""
     pair = dim // 2
     omega = float(frequencies(d_model, base)[pair])
     angle = position * omega
@@ -83,14 +83,14 @@ def term(position: int, dim: int, d_model: int, base: float = 10000.0) -> Term:
 
 
 def paired(d_model: int) -> int:
-    """Dimensions that belong to a whole (sin, cos) pair: all of an even d_model, all but the last of an odd one."""
+    """Return the number of dimensions in complete (sin, cos) pairs: all of an even d_model, all but the last of an odd one."""
     return d_model - d_model % 2
 
 
 def shift_matrix(k: int, d_model: int, base: float = 10000.0) -> np.ndarray:
-    """M_k with PE(p + k) = M_k PE(p) for every p, [D', D'] over the paired dimensions; orthogonal.
+    """Return the orthogonal M_k with PE(p + k) = M_k PE(p) for every p, [D', D'] over the paired dimensions.
 
-    Blocks [[cos kω, sin kω], [−sin kω, cos kω]] on the diagonal, one for each pair.
+    It has the blocks [[cos kω, sin kω], [−sin kω, cos kω]] on the diagonal, one for each pair.
     """
     d = paired(d_model)
     angle = k * frequencies(d_model, base)[: d // 2]
@@ -102,7 +102,7 @@ def shift_matrix(k: int, d_model: int, base: float = 10000.0) -> np.ndarray:
 
 
 def shifted(table: np.ndarray, k: int, d_model: int, base: float = 10000.0) -> np.ndarray:
-    """M_k PE(p) for every row PE(p) of a table, [N, D'], pair by pair, because a large M_k is nearly all zeros."""
+    """Return M_k PE(p) for every row PE(p) of a table, [N, D'], computed by pairs since M_k is block diagonal."""
     d = paired(d_model)
     angle = k * frequencies(d_model, base)[: d // 2]
     sin, cos = table[:, 0:d:2], table[:, 1:d:2]
@@ -113,7 +113,7 @@ def shifted(table: np.ndarray, k: int, d_model: int, base: float = 10000.0) -> n
 
 
 def shift_residual(k: int, length: int, d_model: int, base: float = 10000.0) -> float:
-    """The largest |PE(p + k) − M_k PE(p)| over `length` positions and all paired dimensions; 0 if none is paired."""
+    """Return the largest |PE(p + k) − M_k PE(p)| over `length` positions and all paired dimensions; 0 without pairs."""
     table = waves(length + k, d_model, base)
     off = table[k:, : paired(d_model)] - shifted(table[:length], k, d_model, base)
     return float(np.abs(off).max(initial=0.0))
@@ -123,26 +123,26 @@ def shift_residual(k: int, length: int, d_model: int, base: float = 10000.0) -> 
 
 
 def similarity(table: np.ndarray) -> np.ndarray:
-    """⟨row p, row q⟩ of a table [N, D], as [N, N]."""
+    """Return the dot products of all pairs of rows of a table [N, D], as [N, N]."""
     return table @ table.T
 
 
 def cosines(table: np.ndarray) -> np.ndarray:
-    """⟨row p, row q⟩ / (‖row p‖ ‖row q‖), [N, N]; the cosine with a row of zeros is 0."""
+    """Return the cosines of all pairs of rows, [N, N]; the cosine with a row of zeros is 0."""
     norms = np.linalg.norm(table, axis=1, keepdims=True)
     unit = table / np.where(norms, norms, 1.0)
     return unit @ unit.T
 
 
 def closed_form(distance: np.ndarray, d_model: int, base: float = 10000.0) -> np.ndarray:
-    """Σ_i cos ω_i Δ over the whole pairs, for every distance Δ; it equals ⟨PE_p, PE_q⟩ if d_model is even."""
+    """Return Σ_i cos ω_i Δ over the complete pairs, for every distance Δ; it equals ⟨PE_p, PE_q⟩ if d_model is even."""
     omega = frequencies(d_model, base)[: d_model // 2]
     return np.cos(np.multiply.outer(np.asarray(distance, dtype=float), omega)).sum(-1)
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarityProfile:
-    """⟨PE_p, PE_q⟩ over q − p, from one row p: measured, and the sum of cosines."""
+    """⟨PE_p, PE_q⟩ of one position p against q − p: from the table, and as the sum of cosines."""
 
     position: int  # p
     distance: np.ndarray  # [N] q − p
@@ -156,30 +156,30 @@ class SimilarityProfile:
 
 
 def profiles(positions: Sequence[int], length: int, d_model: int, base: float = 10000.0) -> list[SimilarityProfile]:
-    """Similarity of some positions to each of `length` positions. O(N · D): the whole matrix is not computed."""
+    """Return the similarity of some positions to each of `length` positions, in O(N · D) without the full matrix."""
     table = waves(length, d_model, base)
-    expected = table[:, 1::2].sum(axis=1)  # row Δ holds the cosines of `closed_form`, which are the same for −Δ
-    measured = table[list(positions)] @ table.T  # [rows, N], the table read once
+    expected = table[:, 1::2].sum(axis=1)  # row Δ holds the cosines of `sinusoidal_dot_products`, the same for −Δ
+    measured = table[list(positions)] @ table.T  # [rows, N]
     distances = [np.arange(length) - p for p in positions]
     return [SimilarityProfile(p, x, row, expected[np.abs(x)]) for p, x, row in zip(positions, distances, measured, strict=True)]
 
 
 def profile(position: int, length: int, d_model: int, base: float = 10000.0) -> SimilarityProfile:
-    """The same for one position."""
+    """Return the similarity of one position to each of `length` positions."""
     return profiles([position], length, d_model, base)[0]
 
 
-# ---------------------------------------------------------------- the length of each part
+# ---------------------------------------------------------------- vector lengths
 
 
 def norms(rows: np.ndarray) -> np.ndarray:
-    """Euclidean length of each row, in float64."""
+    """Return the Euclidean length of each row, in float64."""
     return np.linalg.norm(np.asarray(rows, dtype=float), axis=-1)
 
 
 @dataclass(frozen=True, slots=True)
 class Magnitude:
-    """Root mean square length of embedding rows, as drawn and times √d_model."""
+    """Root mean square length of embedding rows, unscaled and times √d_model."""
 
     name: str
     plain: float
@@ -187,38 +187,43 @@ class Magnitude:
 
 
 def rms(lengths: np.ndarray) -> float:
-    """Root mean square of some lengths: √E‖x‖²."""
+    """Return the root mean square of some lengths: √E‖x‖²."""
     return float(np.sqrt(np.mean(np.square(lengths))))
 
 
 def magnitude(name: str, rows: np.ndarray) -> Magnitude:
-    """The length of embedding rows [T, D] as they were drawn."""
+    """Return the root mean square length of embedding rows [T, D]. rows: without the factor √d_model."""
     plain = rms(norms(rows))
     return Magnitude(name, plain, plain * math.sqrt(rows.shape[-1]))
 
 
 def expected_length(init: str, vocab_size: int, d_model: int) -> float:
-    """√E‖row‖² of an embedding table [vocab_size, d_model]: N(0, 1) for init "torch", else variance 2 / (rows + columns)."""
+    """Return √E‖row‖² of an untrained embedding table [vocab_size, d_model].
+
+    Its entries are N(0, 1) for init "torch", else they have the variance 2 / (rows + columns).
+    """
     variance = 1.0 if init == "torch" else 2 / (vocab_size + d_model)
     return math.sqrt(d_model * variance)
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The range of some matrices, and an end of the colour range at which a few very large numbers do not hide the others."""
+    """The limit of a zero-centred colour range for some matrices, which may clip a few very large values."""
 
-    most: float  # where the colours end
-    largest: float  # the largest size
+    most: float  # the limit of the colour range
+    largest: float  # the largest absolute value
 
     @property
     def beyond(self) -> bool:
-        """Whether some numbers lie beyond the colour range."""
+        """Whether some values lie beyond the colour range."""
         return self.largest > self.most
 
 
 def reach(*matrices: np.ndarray) -> Reach:
-    """The largest size of all finite numbers; colours end earlier, at four times their root mean square, where that is
-    less than half of it."""
+    """Return the colour range of some matrices, from their finite values.
+
+    The limit is four times the root mean square if that is less than half of the largest absolute value, else the latter.
+    """
     sizes = np.abs(np.concatenate([x[np.isfinite(x)] for x in matrices]))
     largest = float(sizes.max(initial=0.0)) or 1.0
     usual = 4 * rms(sizes) if sizes.size else 1.0
@@ -229,7 +234,7 @@ def reach(*matrices: np.ndarray) -> Reach:
 
 
 def rotated(x: np.ndarray, positions: np.ndarray, base: float = 10000.0) -> np.ndarray:
-    """One query or key [K] rotated to each of the positions, [N, K] (Su et al. 2021): pair i by p ω_i."""
+    """Return one query or key [K] rotated to each of the positions, [N, K] (Su et al. 2021): pair i by p ω_i."""
     angle = np.multiply.outer(np.asarray(positions, dtype=float), frequencies(len(x), base))  # [N, K/2]
     a, b = np.asarray(x, dtype=float)[0::2], np.asarray(x, dtype=float)[1::2]
     turned = np.empty((len(angle), len(x)))
@@ -239,25 +244,25 @@ def rotated(x: np.ndarray, positions: np.ndarray, base: float = 10000.0) -> np.n
 
 
 def angles(length: int, width: int, base: float = 10000.0) -> np.ndarray:
-    """p ω_i: the rotation of each pair at position p, in radians and with whole turns, [N, P]."""
+    """Return p ω_i, the rotation of each pair at position p, in radians and not reduced modulo 2π, [N, P]."""
     return np.outer(np.arange(length), frequencies(width, base))
 
 
 def rope_scores(q: np.ndarray, k: np.ndarray, length: int, base: float = 10000.0) -> np.ndarray:
-    """⟨R_m q, R_n k⟩ of one query and one key put at every pair of positions, [N (m), N (n)]."""
+    """Return ⟨R_m q, R_n k⟩ of one query and one key at every pair of positions, [N (m), N (n)]."""
     positions = np.arange(length)
     return rotated(q, positions, base) @ rotated(k, positions, base).T
 
 
 def rope_closed_form(q: np.ndarray, k: np.ndarray, distance: np.ndarray, base: float = 10000.0) -> np.ndarray:
-    """Re Σ_i q_i k̄_i e^{i Δ ω_i} with q and k read as complex numbers: the score at distance Δ = m − n."""
+    """Return Re Σ_i q_i k̄_i e^{i Δ ω_i}, with the pairs of q and k as complex numbers: the score at distance Δ = m − n."""
     complex_q, complex_k = (np.asarray(x, dtype=float)[0::2] + 1j * np.asarray(x, dtype=float)[1::2] for x in (q, k))
     turn = np.exp(1j * np.multiply.outer(np.asarray(distance, dtype=float), frequencies(len(q), base)))
     return (complex_q * complex_k.conj() * turn).real.sum(-1)
 
 
 def spread_along_diagonals(scores: np.ndarray) -> float:
-    """The largest max − min on any diagonal of [N, N]: 0 if a score depends only on the distance."""
+    """Return the largest max − min over the diagonals of [N, N]: 0 if a score depends only on the distance."""
     n = len(scores)
     return max(float(np.ptp(np.diagonal(scores, k))) for k in range(1 - n, n))
 
@@ -266,8 +271,9 @@ def spread_along_diagonals(scores: np.ndarray) -> float:
 
 
 def alibi_slopes(n_heads: int) -> np.ndarray:
-    """m_h of each head (Press et al. 2022), [H]: powers 2^(−8j/c) for the largest power of two c ≤ n, then every
-    second slope of 2c heads.
+    """Return the slope m_h of each head (Press et al. 2022), [H].
+
+    2^(−8j/c) for the largest power of two c ≤ n, then every second slope of 2c heads.
 
     >>> alibi_slopes(2).tolist()
     [0.0625, 0.00390625]
@@ -278,31 +284,31 @@ def alibi_slopes(n_heads: int) -> np.ndarray:
 
 
 def alibi_bias(n_heads: int, length: int) -> np.ndarray:
-    """−m_h |i − j|, [H, N, N]. Under a causal mask this is the paper's bias; without one it is an extension."""
+    """Return −m_h |i − j|, [H, N, N]. Under a causal mask this is the paper's bias; without one it is an extension."""
     position = np.arange(length)
     return -alibi_slopes(n_heads)[:, None, None] * np.abs(position[:, None] - position[None, :])
 
 
 def alibi_decay(slope: float, last: int) -> np.ndarray:
-    """Causal weights of query `last` on the keys at distances d = 0..last where all q·k are equal.
+    """Return the causal weights of query `last` on the keys at distances d = 0..last, if all q·k are equal.
 
-    A geometric series: (1 − r) rᵈ / (1 − r^(last+1)) with r = e^(−slope).
+    They are a geometric series: (1 − r) rᵈ / (1 − r^(last+1)) with r = e^(−slope).
     """
     distance = np.arange(last + 1)
-    # expm1 keeps the digits of 1 − r where the slope is small.
+    # expm1 avoids the cancellation in 1 − r for small slopes.
     return np.exp(-slope * distance) * math.expm1(-slope) / math.expm1(-slope * (last + 1))
 
 
 # ---------------------------------------------------------------- T5
 
-T5_BUCKETS, T5_FARTHEST = 32, 128  # of the published models: distances of 128 and more share the last bucket
+T5_BUCKETS, T5_FARTHEST = 32, 128  # as in the published models: distances of 128 and more share the last bucket
 
 
 def t5_bucket(query: int, key: int, causal: bool) -> int:
-    """The bucket of one distance (Raffel et al. 2020, section 2.1), from 0 to T5_BUCKETS − 1.
+    """Return the bucket of one distance (Raffel et al. 2020, section 2.1), from 0 to T5_NUM_BUCKETS − 1.
 
-    Half of a direction's buckets hold one distance each; the others grow by a constant factor up to T5_FARTHEST. A causal
-    stack spends all buckets on earlier keys, any other stack one half on each direction.
+    Half of a direction's buckets hold one distance each; the others grow by a constant factor up to T5_MAX_DISTANCE. A causal
+    stack uses all buckets for earlier keys, any other stack one half for each direction.
 
     >>> t5_bucket(5, 3, causal=True), t5_bucket(5, 3, causal=False), t5_bucket(3, 5, causal=False)
     (2, 2, 18)
@@ -312,15 +318,15 @@ def t5_bucket(query: int, key: int, causal: bool) -> int:
     exact, later = buckets // 2, 0 if causal or key <= query else buckets
     if away < exact:
         return later + away
-    # In float32, as the published models compute it: at the edge of a bucket the rounding decides.
+    # In float32, as in the published models: rounding decides at the edge of a bucket.
     growth = np.log(np.float32(away) / np.float32(exact)) / np.float32(math.log(T5_FARTHEST / exact))
     return later + min(exact + int(growth * np.float32(buckets - exact)), buckets - 1)
 
 
 def t5_by_distance(table: np.ndarray, causal: bool, farthest: int = T5_FARTHEST) -> tuple[np.ndarray, np.ndarray]:
-    """What each head adds at each distance t − s: the distances [N] and the numbers [N, H] of a table [T5_BUCKETS, H].
+    """Return the distances t − s [N] and the bias of each head at them [N, H], from a table [T5_NUM_BUCKETS, H].
 
-    The distances run from −farthest (a later key) to farthest; a causal stack has none below 0.
+    The distances range from −max_distance (a later key) to max_distance; from 0 for a causal stack.
     """
     distance = np.arange(0 if causal else -farthest, farthest + 1)
     return distance, table[[t5_bucket(max(d, 0), max(-d, 0), causal) for d in distance.tolist()]]

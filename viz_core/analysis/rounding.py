@@ -1,14 +1,14 @@
-"""What float32 cannot tell from none: differences of two runs, and of a sum from its terms."""
+"""Bounds of float32 rounding errors, for differences of two runs and for sums."""
 
 import numpy as np
 
-ROUNDING = 1e-6  # of the largest number: some eight units in the last place of float32, which sums in another order reach
+ROUNDING = 1e-6  # of the largest number: about eight units in the last place of float32, as for sums in another order
 
 
 def difference(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, float]:
-    """after − before, with 0 where it lies below rounding; and the bound below which it was set to 0, itself 0 where none was.
+    """Return after − before with differences below a rounding bound set to 0, and the bound, 0 if nothing was set.
 
-    The bound is ROUNDING times the largest finite number of both. ∞ − ∞ is NaN.
+    The bound is RELATIVE_ROUNDING times the largest finite absolute value of both. ∞ − ∞ is NaN.
     """
     with np.errstate(invalid="ignore"):
         change = after - before
@@ -19,9 +19,9 @@ def difference(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, float
 
 
 def sum_bound(sizes: np.ndarray) -> float:
-    """How far rounding can take sums in float32 from the exact ones. sizes: of each sum, its terms' sizes added up.
+    """Return a bound of the rounding error of sums in float32. abs_sums: Σ |x| over the terms x of each sum.
 
-    A sum of n numbers x is off by a few units in the last place of Σ |x| (Higham, Accuracy and Stability of Numerical
-    Algorithms, section 4.2), which is more than the sum itself where terms cancel.
+    The error of a sum is a few units in the last place of Σ |x| (Higham, Accuracy and Stability of Numerical Algorithms,
+    section 4.2), which can exceed the sum itself where terms cancel.
     """
     return ROUNDING * float(sizes.max(initial=0.0))

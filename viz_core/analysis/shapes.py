@@ -1,7 +1,7 @@
-"""The ledger: meaning, size and cost of every tensor of a run, one line per stage; and the growth of the cost.
+"""Shape, parameters, FLOPs and bytes of every stage of a run, and how the cost grows with the number of tokens.
 
-Shapes, parameters, FLOPs and bytes depend only on the config and the lengths, so a run that is too large has a ledger
-too; only statistics need a capture.
+These depend only on the config and the lengths, so they are also known for a run that is too large to compute; only statistics
+need a capture.
 """
 
 import math
@@ -27,16 +27,16 @@ PARTS: dict[str, Part] = {
     "masks": "mask", "Stack": "embedding", "Attention": "attention", "FeedForward": "feed_forward", "LayerNorm": "layer_norm",
     "Layer": "residual_stream", "Transformer": "output",
 }
-PAIRS = "token_pairs"  # attention's two products over all pairs of tokens: QKᵀ, and weights times V
-# The size of each axis in the config's words.
+PAIRS = "token_pairs"  # attention's two matrix products over all pairs of tokens: QKᵀ and weights · V
+# The size of each axis by its name in the config.
 SIZES = {"D": "d_model", "H": "n_heads", "K": "d_k", "V": "d_v", "F": "d_ff", "W": "vocabulary"}
 FLOAT = BYTES["float32"]
-LENGTHS = tuple(2**i for i in range(18))  # tokens: from one to 131,072, more than the context of any model here
+LENGTHS = tuple(2**i for i in range(18))  # from 1 to 131,072 tokens, more than the context of any model here
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One stage: its shape, its parameters and its cost. `statistics` is None if nothing has run."""
+    """Shape, parameters and cost of one stage. statistics: None without a run."""
 
     stage: Stage
     part: Part
@@ -58,18 +58,18 @@ class Line:
 
     @property
     def parameters(self) -> int:
-        """The number of parameters that this stage uses; a tied matrix counts only where it is first used."""
+        """The number of parameters of this stage; a tied matrix is counted only at the stage that uses it first."""
         return sum(p.size for p in self.made_by)
 
     @property
     def symbolic(self) -> tuple[str, ...]:
-        """The size of each axis in the config's words: ("B", "n_heads", "N_target", "N_source")."""
+        """The size of each axis by its name in the config: ("B", "n_heads", "N_target", "N_source")."""
         sides = self.stage.sides
         return tuple(f"N_{sides[a]}" if a in sides else SIZES.get(a, a) for a in self.stage.axes)
 
     @property
     def sequence_first(self) -> tuple[str, ...] | None:
-        """Its axes in PositionalEncoding (001), which puts tokens before sentences; None if the document lacks this stage.
+        """The axes in PositionalEncoding (001), which puts tokens before sentences; None if the document lacks this stage.
 
         Activations are (S, B, D) there, and the position table is (S, 1, D). Masks have no axis for heads: (B, S, S), and
         (B, S) for cross-attention, the same for every query.
@@ -84,19 +84,19 @@ class Line:
 
 @lru_cache(maxsize=8)
 def ledger(config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0) -> tuple[Line, ...]:
-    """One line for every stage of a run of B sentences, padded to S source and T target tokens, in execution order."""
+    """Return the cost of every stage of a run of B sentences, padded to S source and T target tokens, in execution order."""
     table = plan(config, batch, source_len, target_len)
     cost = flops(table)
     return tuple(Line(s, part_of(s), parameters_of(config, s), cost[s.name]) for s in table)
 
 
 def part_of(stage: Stage) -> Part:
-    """The part of the model that a stage belongs to."""
+    """Return the part of the model that a stage belongs to."""
     return "input" if stage.block == "inputs" else PARTS[stage.owner.rpartition(".")[2]]
 
 
 def statistics(capture: Capture) -> dict[str, Summary]:
-    """The summary of every recorded stage over its whole batch, without cells that a mask overwrote."""
+    """Return the summary of every recorded stage over its whole batch, without cells that a mask has overwritten."""
     found = {}
     for name in capture:
         stage = capture.stage(name)
@@ -106,26 +106,26 @@ def statistics(capture: Capture) -> dict[str, Summary]:
 
 
 def with_statistics(lines: Sequence[Line], summaries: Mapping[str, Summary]) -> tuple[Line, ...]:
-    """The same lines with the numbers of a run; a stage that was not recorded keeps None."""
+    """Return the same costs with the statistics of a run; None for a stage that was not recorded."""
     return tuple(replace(line, statistics=summaries.get(line.name)) for line in lines)
 
 
 def total(lines: Sequence[Line], amount: Amount) -> int:
-    """Parameters, FLOPs of the matrix products or recorded bytes of all lines."""
+    """Return the sum over all stages of parameters, FLOPs of the matrix products, or recorded bytes."""
     return sum(getattr(line, amount) for line in lines)
 
 
 def changed(before: Sequence[Line], after: Sequence[Line]) -> dict[str, Line | None]:
-    """The lines of `after` whose shape, parameters, FLOPs or bytes differ from before.
+    """Return the stages of `after` whose shape, parameters, FLOPs or bytes differ from `before`.
 
-    Name → the previous line, None if there was none. A removed stage has no line to mark.
+    Name → the previous cost, None for a new stage. Removed stages are not included.
     """
     old = {line.name: line for line in before}
     return {line.name: old.get(line.name) for line in after if _measures(line) != _measures(old.get(line.name))}
 
 
 def gone(before: Sequence[Line], after: Sequence[Line]) -> tuple[str, ...]:
-    """The names of stages that `after` no longer has."""
+    """Return the names of the stages of `before` that `after` lacks."""
     left = {line.name for line in after}
     return tuple(line.name for line in before if line.name not in left)
 
@@ -138,9 +138,9 @@ def _measures(line: Line | None) -> tuple[object, ...]:
 
 
 def by_block(lines: Sequence[Line], amount: Amount) -> dict[str, dict[str, int]]:
-    """Block → part → amount, in execution order; the equal layers of a stack together (encoder_layers_0_5).
+    """Return block → part → amount, in execution order; all layers of a stack are one block (encoder_layers_0_5).
 
-    Among the FLOPs, the two products over all pairs of tokens (`PAIRS`) are separate from attention's projections.
+    Of the FLOPs, the two matrix products over all pairs of tokens (`TOKEN_PAIRS`) are separate from attention's projections.
     """
     found: dict[str, dict[str, int]] = {}
     names = _merged(lines)
@@ -153,13 +153,13 @@ def by_block(lines: Sequence[Line], amount: Amount) -> dict[str, dict[str, int]]
 
 
 def _degree(line: Line, amount: Amount) -> int:
-    """The power of the number of tokens that a line's cost grows with: its token axes, and S where z sums over it."""
+    """Return the power of the number of tokens to which a stage's cost is proportional: its token axes, and for z also S."""
     axes = (*line.stage.axes, "S") if amount == "flops" and line.stage.leaf == "z" else line.stage.axes
     return sum(a in ("T", "S") for a in axes)
 
 
 def _merged(lines: Sequence[Line]) -> dict[str, str]:
-    """Block → the block that a chart draws it in: encoder_layer_3 → encoder_layers_0_5."""
+    """Return block → merged block: encoder_layer_3 → encoder_layers_0_5."""
     blocks = dict.fromkeys(line.stage.block for line in lines)
     stacks = {side: [b for b in blocks if b.startswith(f"{side}_layer_")] for side in ("encoder", "decoder")}
     names = {b: b for b in blocks}
@@ -174,12 +174,11 @@ def _merged(lines: Sequence[Line]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The cost of one sentence with N tokens per side, layers only: embeddings and head grow only with N and are left out.
+    """The cost of one sentence with N tokens per side, of the layers only; embeddings and head, linear in N, are left out.
 
-    Arrays over `lengths`, whole numbers in float64: `pairs` is the part that grows with N² (N²·d FLOPs, or bytes of
-    stages with two token axes), `single` the part that grows with N (N·d² FLOPs), `rnn` a plain recurrent network of
-    the same width and depth. `crossing` is the N at which pairs and single are equal, and their cost there; NaN
-    without layers.
+    Arrays over `lengths`, whole numbers in float64. quadratic: the part proportional to N² (N²·d FLOPs, or bytes of stages with
+    two token axes). linear: the part proportional to N (N·d² FLOPs). rnn: a plain recurrent network of the same width and depth.
+    crossover: the N at which quadratic and linear are equal, and their cost there; NaN without layers.
     """
 
     lengths: np.ndarray
@@ -190,10 +189,10 @@ class Growth:
 
 
 def growth(config: TransformerConfig, lengths: Sequence[int], amount: Literal["flops", "nbytes"] = "flops") -> Growth:
-    """How FLOPs, or recorded bytes, grow with the number of tokens; see `Growth`.
+    """Return FLOPs, or recorded bytes, as a function of the number of tokens; see `CostGrowth`.
 
-    Each stage's cost is a constant times N or N², so a ledger of one token gives all lengths exactly. Of the RNN,
-    h_t = tanh(W x_t + U h_{t-1}), FLOPs are 2 products of d × d per token and layer, bytes its hidden states.
+    Each stage's cost is a constant times N or N², so the costs for one token give all lengths exactly. For the RNN,
+    h_t = tanh(W x_t + U h_{t-1}), FLOPs are 2 products of d × d per token and layer, bytes are those of its hidden states.
     """
     c = config
     lines = [line for line in ledger(config, 1, 1, 1) if ".layers." in line.name]
@@ -207,7 +206,7 @@ def growth(config: TransformerConfig, lengths: Sequence[int], amount: Literal["f
 
 @dataclass(frozen=True, slots=True)
 class LayerCost:
-    """One row of table 1 in Vaswani et al. 2017, as numbers for N tokens and width d."""
+    """One row of table 1 in Vaswani et al. 2017, evaluated for N tokens and width d."""
 
     kind: str
     operations: int  # multiplications per layer, without constants
@@ -217,7 +216,7 @@ class LayerCost:
 
 
 def layer_costs(n: int, d: int) -> tuple[LayerCost, LayerCost]:
-    """A self-attention layer beside a recurrent one."""
+    """Return the costs of a self-attention layer and of a recurrent layer."""
     return (
         LayerCost("self_attention", n * n * d, "N²·d", 1, 1),
         LayerCost("recurrent", n * d * d, "N·d²", n, n),

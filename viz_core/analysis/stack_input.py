@@ -1,8 +1,8 @@
-"""What enters a stack: the embedding of the tokens, what the position scheme adds to it, and their sum; and how long each is.
+"""The input of a stack: token embedding, position encoding and their sum, and the lengths of these vectors.
 
     x = stack_input(capture, "source")
-    x.content, x.added, x.total             # [T, D] each
-    lengths(capture, "source", 0, {})       # √E‖row‖² of the embedding and of the positions
+    x.tok_embed, x.pos_embed, x.total               # [T, D] each
+    embedding_lengths(capture, "source", 0, {})     # √E‖row‖² of the embedding and of the positions
 """
 
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.language import translate as _
 from viz_core.text import visible
 
-Scale = Literal["model", "with", "without"]  # whether the embedding is times √d_model: as the model does it, or always, or never
+Scale = Literal["model", "with", "without"]  # whether to scale the embedding by √d_model: as the model does, always, or never
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StackInput:
-    """The parts of what enters a stack, [T, D] each. added: None where the scheme adds nothing to the embedding.
+    """Token embedding, position encoding and their sum, [T, D] each. pos_embed: None if the scheme adds nothing to the embedding.
 
-    scaled: whether the embedding is times √d_model here; own: whether the model does so, too.
+    is_scaled: whether the embedding is scaled by √d_model here. is_model_scale: whether that is as in the model.
     """
 
     config: TransformerConfig
@@ -38,12 +38,12 @@ class StackInput:
 
     @property
     def position(self) -> np.ndarray:
-        """What the scheme adds to the embedding, which may be nothing: [T, D]."""
+        """The position encoding added to the embedding, zeros if there is none: [T, D]."""
         return np.zeros_like(self.total) if self.added is None else self.added
 
 
 def stack_input(capture: Capture, side: Side, item: int = 0, scale: Scale = "model") -> StackInput:
-    """The parts of one sentence of a side ("source" or "target")."""
+    """Return the input of a stack for one sentence of a side ("source" or "target")."""
     c, stack = capture.config, STACKS[side]
     scaled = c.scale_embedding if scale == "model" else scale == "with"
     content = capture[f"{stack}.tok_embed"][item] * (np.sqrt(c.d_model) if scaled else 1.0)
@@ -56,14 +56,14 @@ def stack_input(capture: Capture, side: Side, item: int = 0, scale: Scale = "mod
 def lengths(
     capture: Capture, side: Side, item: int, drawn: Mapping[str, np.ndarray],
 ) -> tuple[list[Magnitude], float]:
-    """The length of a sentence's embedding rows and of other rows [T, D], by name, that could stand in their place; and of its
-    position rows. Padding does not count.
+    """Return the root mean square length of a sentence's embedding rows and of other rows [T, D], and that of its position rows.
 
-    A model that adds no positions is compared with the sinusoidal ones that it could add.
+    other_rows: alternative embeddings by name. Padding is left out. For a model that adds no position encoding, the length is that
+    of the sinusoidal one.
     """
-    c, there = capture.config, real(capture, side, item)
-    rows = capture[f"{STACKS[side]}.tok_embed"][item][there]
+    c, is_token = capture.config, real(capture, side, item)
+    rows = capture[f"{STACKS[side]}.tok_embed"][item][is_token]
     added = stack_input(capture, side, item).added
-    places = waves(len(there), c.d_model, c.position_base) if added is None else added
-    own = _("this model ({which})", which="× √d_model" if c.scale_embedding else _("not scaled"))
-    return [magnitude(own, rows), *(magnitude(name, x) for name, x in drawn.items())], rms(norms(places[there]))
+    positions = waves(len(is_token), c.d_model, c.position_base) if added is None else added
+    name_of_model = _("this model ({which})", which="× √d_model" if c.scale_embedding else _("not scaled"))
+    return [magnitude(name_of_model, rows), *(magnitude(name, x) for name, x in drawn.items())], rms(norms(positions[is_token]))

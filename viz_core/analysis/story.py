@@ -1,9 +1,9 @@
-"""What is worth a first look: the token that the short tour follows, and the head and the row with most to show.
+"""The default selections of a run: the token, layer and heads of the short tour, and the most informative head and row.
 
-    told = story(capture, item=0)
-    told.token, told.layer, told.head("decoder.layers.1.cross_attn.weights")
-    layer, head = head_between_words(capture, "encoder", item=0)
-    telling_row(capture, "encoder", layer, head, item=0)
+    focus = tour_focus(capture, item=0)
+    focus.token, focus.layer, focus.head("decoder.layers.1.cross_attn.weights")
+    layer, head = head_between_words_of(capture, "encoder", item=0)
+    most_informative_query(capture, "encoder", layer, head, item=0)
 """
 
 import re
@@ -20,7 +20,7 @@ from viz_core.config import Side
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """The token at one position of the side that predicts, the layer that the tour stops in, and the head of each attention.
+    """The selection of the short tour: the position of a token on the output side, a layer, and a head of each attention.
 
     heads: path of an attention, such as "decoder.layers.1.cross_attn" → the head in which the token attends most to a word.
     """
@@ -30,50 +30,52 @@ class Story:
     heads: Mapping[str, int] = field(default_factory=dict)
 
     def head(self, stage: str) -> int | None:
-        """The head to show at a stage; None where the stage has none of its own."""
+        """Return the head to show at a stage; None where the stage is not part of an attention with a selected head."""
         return self.heads.get(stage.rpartition(".")[0])
 
 
 def story(capture: Capture, item: int, token: int | None = None, measured: tuple[int, int] | None = None) -> Story:
-    """The story of one sentence.
+    """Return the selection of the short tour for one sentence.
 
-    token: the one to follow; None: see `last_word`. measured: the layer and head of cross-attention that
-    training measured as the best at this; None: where the weight of the token on another word is largest.
+    token: its position; None for `last_word_position`. alignment_head: the layer and head of cross-attention measured as the best
+    aligned during training; None for the head in which the weight of the token on another word is largest.
     """
     side = capture.config.output_side
-    told = last_word(capture, side, item) if token is None else token
+    position = last_word(capture, side, item) if token is None else token
     available = [kind for kind in kinds(capture.config) if sides(kind)[0] == side]
     if not available:
-        return Story(told)
-    mixing = available[-1]  # cross-attention, where there is one
-    layer, head = measured if measured is not None and mixing == "cross" else _strongest(capture, mixing, item, told)
-    heads = {module(kind, layer): _strongest(capture, kind, item, told, layer)[1] for kind in available}
-    return Story(told, layer, heads | {module(mixing, layer): head})
+        return Story(position)
+    last_kind = available[-1]  # cross-attention, where there is one
+    layer, head = measured if measured is not None and last_kind == "cross" else _strongest(capture, last_kind, item, position)
+    heads = {module(kind, layer): _strongest(capture, kind, item, position, layer)[1] for kind in available}
+    return Story(position, layer, heads | {module(last_kind, layer): head})
 
 
 def means_something(token: str) -> bool:
-    """Whether a token is a word or a part of one, and neither punctuation nor a special token such as <bos> or [CLS]."""
+    """Return whether a token is a word or part of one, and neither punctuation nor a special token such as <bos> or [CLS]."""
     return any(c.isalnum() for c in token) and not re.fullmatch(r"<.+>|\[.+\]", token)
 
 
 def last_word(capture: Capture, side: Side, item: int) -> int:
-    """The position of the last token that means something, if there is one before an answer that means something, too.
+    """Return the last position whose token and label are both words, as `is_word_token` defines.
 
-    Of a sentence without such tokens, the last one that is no padding.
+    Without labels that are words, the last position whose token is a word; without words, the last one that is not padding.
     """
     tokens, there = capture.tokens(side)[item], real(capture, side, item)
     words = [t for t, token in enumerate(tokens) if there[t] and means_something(token)]
-    answers = capture.tokens("labels")[item] if "labels" in capture.sides else []
-    leading = [t for t in words if t < len(answers) and means_something(answers[t])]
-    return (leading or words or [_last(capture, side, item)])[-1]
+    labels = capture.tokens("labels")[item] if "labels" in capture.sides else []
+    before_words = [t for t in words if t < len(labels) and means_something(labels[t])]
+    return (before_words or words or [_last(capture, side, item)])[-1]
 
 
 def telling_row(capture: Capture, kind: AttentionKind, layer: int, head: int, item: int) -> int:
-    """The query of one head with most to show: of the rows that are about a word, the one that looks farthest at another word. That
-    is the largest weight × distance, in cross-attention with both sentences drawn equally long. A word that is translated, or
-    referred to, far from its own place stands out; most rows look at what is beside them.
+    """Return the query of one head with the largest weight × distance to another word, among the rows of words.
 
-    A row is about the word that it writes, or reads where it writes nothing. Without such rows, the last one that is no padding.
+    In cross-attention, positions are relative to the lengths of both sentences. Most rows attend to neighbouring words, so this
+    selects a word that is translated, or referred to, far from its own position.
+
+    The word of a row is its next token, or its token if there is no next one. Without rows of words: the last one that is not
+    padding.
     """
     query_side, key_side = sides(kind)
     rows = _word_rows(capture, query_side, item)
@@ -87,10 +89,9 @@ def telling_row(capture: Capture, kind: AttentionKind, layer: int, head: int, it
 
 
 def head_between_words(capture: Capture, kind: AttentionKind, item: int) -> tuple[int, int]:
-    """Layer and head in which words see words: where the largest weight of a word on another word is largest, averaged over the
-    rows that are about a word. Many heads put nearly all weight on a special token or on the token itself; they come last.
+    """Return the layer and head with the largest mean, over the rows of words, of the largest weight on another word.
 
-    The first layer and head of a sentence without words.
+    This leaves out heads that put nearly all weight on a special token or on the token itself. (0, 0) for a sentence without words.
     """
     rows, other = _word_rows(capture, sides(kind)[0], item), _other_words(capture, kind, item)
     if not rows.any():
@@ -102,19 +103,19 @@ def head_between_words(capture: Capture, kind: AttentionKind, item: int) -> tupl
 
 
 def _last(capture: Capture, side: Side, item: int) -> int:
-    """The last position of a sentence that is no padding."""
+    """Return the last position of a sentence that is not padding."""
     return int(np.max(np.nonzero(real(capture, side, item))[0], initial=0))
 
 
 def _word_rows(capture: Capture, side: Side, item: int) -> np.ndarray:
-    """bool [T]: which rows of a side are about a word."""
-    about = [row.reads if row.writes is None else row.writes for row in reads_and_writes(capture, side, item)]
-    found: np.ndarray = np.array([means_something(token) for token in about]) & real(capture, side, item)
-    return found
+    """Return bool [T]: which rows of a side are those of a word."""
+    tokens = [row.reads if row.writes is None else row.writes for row in reads_and_writes(capture, side, item)]
+    is_word: np.ndarray = np.array([means_something(token) for token in tokens]) & real(capture, side, item)
+    return is_word
 
 
 def _other_words(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
-    """bool [T, S]: whether a key is a word, and another token than the query's own."""
+    """Return bool [T, S]: whether a key is a word, and not at the query's own position."""
     query_side, key_side = sides(kind)
     words = np.array([means_something(key) for key in capture.tokens(key_side)[item]]) & real(capture, key_side, item)
     other = np.tile(words, (len(capture.tokens(query_side)[item]), 1))
@@ -124,12 +125,12 @@ def _other_words(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray
 
 
 def _strongest(capture: Capture, kind: AttentionKind, item: int, token: int, layer: int | None = None) -> tuple[int, int]:
-    """Layer and head in which a token attends most to another token that means something; the first ones if to none."""
+    """Return the layer and head in which a token attends most to another word; the first ones if it attends to none."""
     queries, keys = sides(kind)
     other = np.array([means_something(key) for key in capture.tokens(keys)[item]])
     if queries == keys:
         other[token] = False
     layers = range(n_layers(capture.config, kind)) if layer is None else (layer,)
     most = np.array([(np.nan_to_num(capture[f"{module(kind, i)}.weights"][item, :, token]) * other).max(axis=-1) for i in layers])
-    place, head = np.unravel_index(int(most.argmax()), most.shape)
-    return layers[int(place)], int(head)
+    row, head = np.unravel_index(int(most.argmax()), most.shape)
+    return layers[int(row)], int(head)

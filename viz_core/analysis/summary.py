@@ -1,4 +1,4 @@
-"""A few numbers that summarise one recorded array, the predictions of a run, and the names of its typed words."""
+"""Summary statistics of a recorded array, the predictions of a run and their confidence, and the typed words by id."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from viz_core.text import AnyTokenizer
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """min, mean, max and (biased) standard deviation over the cells that count, and how many cells do not."""
+    """Minimum, mean, maximum and (biased) standard deviation over the counted cells, and the numbers of other cells."""
 
     min: float
     mean: float
@@ -24,10 +24,10 @@ class Summary:
 
 
 def summarize(x: np.ndarray, allowed: np.ndarray | None = None) -> Summary:
-    """Statistics of a whole array of numbers or booleans, in float64, over its finite cells.
+    """Return statistics of an array of numbers or booleans, in float64, over its finite cells.
 
-    allowed: bool, broadcast to x; cells where it is False were overwritten by a mask and do not count. All results are NaN
-    if no cell counts.
+    allowed: bool, broadcast to x; cells where it is False were overwritten by a mask and are not counted. All statistics are NaN
+    if no cell is counted.
     """
     numbers = np.asarray(x, dtype=np.float64)
     if allowed is not None:
@@ -43,7 +43,7 @@ def summarize(x: np.ndarray, allowed: np.ndarray | None = None) -> Summary:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The k most likely next words at one position: ids and probabilities, best first; and the answer's, if there is one."""
+    """The k likeliest next words at one position: ids and probabilities, best first; and those of the label, if there is one."""
 
     position: int
     ids: tuple[int, ...]
@@ -53,23 +53,23 @@ class Prediction:
 
 
 def predictions(capture: Capture, item: int = 0, k: int = 8) -> list[Prediction]:
-    """The model's top predictions after each token of one sentence, padding left out. Needs the stage `probs`."""
+    """Return the model's top predictions after each token of one sentence, without padding. Needs the stage `probs`."""
     probs = capture["probs"][item]  # [T, W]
     labels = capture["ids.labels"][item]  # [T]
-    answered = capture.is_token("labels")[item]  # [T]
+    has_label = capture.is_token("labels")[item]  # [T]
     ranked = []
     for t in range(max(1, capture.length(capture.config.output_side, item))):
         best = np.argsort(-probs[t], kind="stable")[:k]
-        answer = int(labels[t]) if answered[t] else None
-        chance = None if answer is None else float(probs[t, answer])
-        ranked.append(Prediction(t, tuple(map(int, best)), tuple(float(probs[t, w]) for w in best), answer, chance))
+        label = int(labels[t]) if has_label[t] else None
+        label_prob = None if label is None else float(probs[t, label])
+        ranked.append(Prediction(t, tuple(map(int, best)), tuple(float(probs[t, w]) for w in best), label, label_prob))
     return ranked
 
 
 @dataclass(frozen=True, slots=True)
 class Sureness:
-    """How sure a model was of a whole text: the product of its words' probabilities, and their geometric mean, which does not
-    fall with the length. least: the position in `labels` of the word that it was least sure of."""
+    """The probability of a whole text: the product of its words' probabilities, and their geometric mean, which does not depend
+    on the length. least_likely_position: the position in `labels` of the word with the smallest probability."""
 
     probability: float
     per_word: float
@@ -78,34 +78,33 @@ class Sureness:
 
 
 def sureness(capture: Capture, item: int = 0, *, ended: bool = True) -> Sureness | None:
-    """The probability of one sentence's answers, each after those before it: the product over all of them, <eos> too.
+    """Return the probability of one sentence's labels, each given those before it: the product over all of them, with <eos>.
 
-    The same number as exp of minus the loss times the number of answers. ended: whether <eos> counts, which a text that was cut
-    off does not have. None where there is no answer. Needs `probs`. ValueError without a causal mask, where the run of the whole
-    text shows each row what comes later, too.
+    Equal to exp(−loss × number of labels). has_eos: whether to include <eos>, the last label; False for a text that was cut off.
+    None without labels. Needs `probs`. `ValueError` without a causal mask, where each row can attend to later words.
     """
     if not capture.config.is_causal:
         raise ValueError("is_causal is False, so no row has the probability of its word after those before it; write the text")
     probs, labels = capture["probs"][item], capture["ids.labels"][item]  # [T, W], [T]
-    places = np.nonzero(capture.is_token("labels")[item])[0]
-    places = places if ended else places[:-1]
-    if not len(places):
+    positions = np.nonzero(capture.is_token("labels")[item])[0]
+    positions = positions if ended else positions[:-1]
+    if not len(positions):
         return None
-    chances = probs[places, labels[places]].astype(np.float64)
-    least = int(chances.argmin())
-    with np.errstate(divide="ignore"):  # a word with a probability of 0 makes both 0
-        per_word = float(np.exp(np.log(chances).mean()))
-    return Sureness(float(chances.prod()), per_word, int(places[least]), float(chances[least]))
+    probabilities = probs[positions, labels[positions]].astype(np.float64)
+    least = int(probabilities.argmin())
+    with np.errstate(divide="ignore"):  # log 0 = −∞ gives 0
+        per_word = float(np.exp(np.log(probabilities).mean()))
+    return Sureness(float(probabilities.prod()), per_word, int(positions[least]), float(probabilities[least]))
 
 
 def word_of(capture: Capture, side: str, tokenizer: AnyTokenizer) -> Callable[[int], str]:
-    """What names an id of an untrained vocabulary: by the word that was typed for it in this run, else as the tokenizer does."""
+    """Return a function id → word for an untrained vocabulary: the word typed for the id in this run, else the tokenizer's."""
     typed = typed_words(capture, side)
     return lambda id: typed.get(id) or tokenizer.decode(id)
 
 
 def typed_words(capture: Capture, side: str) -> dict[int, str]:
-    """The typed word of each id of a side ("source" or "target"), answers included; the first one if several share an id."""
+    """Return the typed word of each id of a side ("source" or "target"), labels included; the first if several share an id."""
     words: dict[int, str] = {}
     for name in {"source": ("source",), "target": ("labels", "target")}[side]:
         for ids, tokens in zip(capture[f"ids.{name}"], capture.tokens(name), strict=True):

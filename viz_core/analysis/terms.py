@@ -1,4 +1,4 @@
-"""The arithmetic behind one cell: which recorded numbers and which parameters made it, for every stage of the table."""
+"""The computation of one cell from recorded numbers and parameters, for every stage of the stage table."""
 
 import math
 from collections.abc import Callable
@@ -38,17 +38,17 @@ from viz_core.config import STACKS, Position, Side, TransformerConfig
 from viz_core.language import translate as _
 from viz_core.stages import Stage
 
-Parameter = Callable[[str], Array]  # a parameter of the model by its torch name; nn.Linear's weight is [out, in]
+Parameter = Callable[[str], Array]  # returns a parameter of the model by its torch name; nn.Linear's weight is [out, in]
 
 
 # ---------------------------------------------------------------- one cell
 
 
 def terms(capture: Capture, name: str, index: tuple[int, ...], parameter: Parameter) -> Arithmetic:
-    """The arithmetic behind `capture[name][index]`.
+    """Return the operations that compute `capture[name][index]`.
 
-    index: a full index, one number per axis, counted from 0. parameter: a model parameter by its torch name, of the model
-    that made the capture. `KeyError` where the stage or one of its inputs was not recorded, `IndexError` for a cell
+    index: a full index, one number per axis, counted from 0. parameter: returns a parameter by its torch name, of the model
+    that the capture was made with. `KeyError` if the stage or one of its inputs was not recorded, `IndexError` for a cell
     outside the stage.
     """
     stage, shape = capture.stage(name), capture[name].shape
@@ -60,7 +60,7 @@ def terms(capture: Capture, name: str, index: tuple[int, ...], parameter: Parame
 
 
 class _Cell:
-    """A cell and access to the numbers behind it: those of other stages and of its module's parameters."""
+    """A cell, with access to other stages and to the parameters of its module."""
 
     def __init__(self, capture: Capture, stage: Stage, index: tuple[int, ...], parameter: Parameter) -> None:
         self.capture, self.stage, self.index, self._parameter = capture, stage, index, parameter
@@ -71,31 +71,35 @@ class _Cell:
         return self.capture.config
 
     def input(self, leaf: str) -> str:
-        """The full name of a declared input by its leaf."""
+        """Return the full name of a declared input by its local name."""
         return next(i for i in self.stage.inputs if i.rpartition(".")[2] == leaf)
 
     def number(self, role: str, name: str, *index: int) -> Number:
+        """Return one cell of a stage."""
         return Number(role, float(self.capture[name][index]), name, index)
 
     def row(self, role: str, name: str, *index: int | None) -> Vector:
-        """A stage along the axis that None stands for."""
+        """Return a stage along the axis whose index is None."""
         letter = self.capture.stage(name).axes[index.index(None)]
         return Vector(role, _floats(self.capture[name][_slices(index)]), letter, name, index)
 
     def parameter(self, role: str, leaf: str, *index: int) -> Number:
-        """An entry of a parameter of the module that made this cell."""
+        """Return an entry of a parameter of this cell's module."""
         name = f"{self.stage.prefix}.{leaf}" if self.stage.prefix else leaf
         return Number(role, float(self._parameter(name)[index]), name, index)
 
     def linear(self, x: Vector, role: str, layer: str, unit: int, bias: bool, matrix: str = "") -> Product:
-        """One output of nn.Linear: the row `unit` of its weight times x, plus its bias. matrix: where the weight is another's."""
+        """Return one output of nn.Linear: the row `unit` of its weight times x, plus its bias.
+
+        matrix: the full name of the weight, if it belongs to another module.
+        """
         name = matrix or (f"{self.stage.prefix}.{layer}.weight" if self.stage.prefix else f"{layer}.weight")
         weight = Vector(role, _floats(self._parameter(name)[unit]), x.letter, name, (unit, None))
         return Product(x, weight, self.parameter(_("bias"), f"{layer}.bias", unit) if bias else None)
 
 
 def module_of(stage: Stage) -> str:
-    """The kind of module that a stage belongs to."""
+    """Return the kind of module that a stage belongs to."""
     last = stage.prefix.rpartition(".")[2]
     if last.isdigit():
         return "layer"
@@ -124,7 +128,7 @@ def _given(c: _Cell) -> tuple[Part, ...]:
 
 
 def _labels(c: _Cell) -> tuple[Part, ...]:
-    """A decoder's labels are typed; an encoder's are its own words, one position further on."""
+    """A label: of a decoder a typed id, of an encoder the id of its own next word."""
     b, t = c.index
     if c.config.has_decoder or t == c.capture["ids.labels"].shape[1] - 1:
         return _given(c)
@@ -132,7 +136,7 @@ def _labels(c: _Cell) -> tuple[Part, ...]:
 
 
 def _shifted(c: _Cell) -> tuple[Part, ...]:
-    """After <bos>, each position holds the label before it; a shorter sentence ends in padding."""
+    """A target id: after <bos>, the label one position earlier; padding after the end of the sentence."""
     b, t = c.index
     if t == 0 or t >= c.capture.length("target", b):
         return _given(c)
@@ -140,7 +144,7 @@ def _shifted(c: _Cell) -> tuple[Part, ...]:
 
 
 def _is_key(c: _Cell, side: Side, b: int, at: int, mask: Number | None = None) -> Comparison:
-    """Whether a key is a word: its id is not that of padding, or it stands before the end of its sentence."""
+    """Return the condition that a key is not padding: its id is not the pad id, or its position is before the sentence's end."""
     if c.config.padding_from == "lengths":
         length = Number(_("tokens of the sentence"), c.capture.length(side, b))
         return Comparison(Number(_("key’s position"), at), "<", length, mask)
@@ -149,7 +153,7 @@ def _is_key(c: _Cell, side: Side, b: int, at: int, mask: Number | None = None) -
 
 
 def _is_query(c: _Cell, side: Side, b: int, at: int, mask: Number) -> Comparison:
-    """Whether a query is a word, told like that of a key."""
+    """Return the condition that a query is not padding, defined as for a key."""
     if c.config.padding_from == "lengths":
         length = Number(_("tokens of the sentence"), c.capture.length(side, b))
         return Comparison(Number(_("query’s position"), at), "<", length, mask, "query")
@@ -172,7 +176,7 @@ def _not_later(t: int, s: int, mask: Number | None = None) -> Comparison:
 
 
 def _may_attend(c: _Cell, name: str, b: int, t: int, s: int) -> Logic:
-    """The conditions behind one cell of masks.source, masks.target or masks.cross."""
+    """Return the conditions of one cell of masks.source, masks.target or masks.cross."""
     stage = c.capture.stage(name)
     used, queries, keys = stage.inputs, stage.sides["T"], stage.sides["S"]
     factors = []
@@ -348,7 +352,7 @@ def _ffn_out(c: _Cell) -> tuple[Part, ...]:
 
 
 def _residual(c: _Cell) -> tuple[Part, ...]:
-    """The stream plus the sub-layer's output; a copy if the residual connection is off, or where a layer begins."""
+    """The residual stream plus a sub-layer's output; a copy without residual connection, or at the input of a layer."""
     added = _("the attention’s output") if "attn" in c.stage.inputs[-1] else _("the feed-forward output")
     if len(c.stage.inputs) == 2:
         stream, sublayer = c.stage.inputs
@@ -385,7 +389,7 @@ def _norm_out(c: _Cell) -> tuple[Part, ...]:
 
 
 def _norm(c: _Cell) -> Norm:
-    """The first half of a LayerNorm, from the stages that `normalized` declares as its inputs."""
+    """Return a LayerNorm before γ and β, from the stages that `normalized` declares as its inputs."""
     b, t, d = c.index
     x, mean, var = c.capture.stage(f"{c.stage.prefix}.normalized").inputs
     mean_of, variance = c.number(_("mean"), mean, b, t, 0), c.number(_("variance"), var, b, t, 0)
@@ -409,7 +413,7 @@ def _probs(c: _Cell) -> tuple[Part, ...]:
 
 
 def _loss(c: _Cell) -> tuple[Part, ...]:
-    """−ln p of every label that is not padding, p by the softmax of its logits."""
+    """The mean of −ln p over every label that is not padding, with p from the softmax of its logits."""
     logits, labels = (c.capture[i] for i in c.stage.inputs)
     places = np.argwhere(c.capture.is_token("labels"))  # [n, 2]
     b, t = places.T
@@ -422,7 +426,7 @@ def _loss(c: _Cell) -> tuple[Part, ...]:
 
 
 Maker = Callable[[_Cell], tuple[Part, ...]]
-# By the module that a stage belongs to, and its leaf.
+# By the kind of module that a stage belongs to, and its local name.
 MAKERS: MappingProxyType[tuple[str, str], Maker] = MappingProxyType({
     ("ids", "source"): _given, ("ids", "labels"): _labels, ("ids", "target"): _shifted,
     ("masks", "source_padding"): _padding, ("masks", "target_padding"): _padding, ("masks", "causal"): _causal,

@@ -1,10 +1,10 @@
-"""Two runs compared place by place: which token stands for which, one stage of both, and where along the run they part.
+"""Two runs compared at aligned tokens: the values of a stage in both, and their relative difference stage by stage.
 
-    both = together(a, b)
-    both.values("encoder.embed")         # of A and of B, on the same places, NaN where one has no such token
-    both.labels("source")                # "tired | wide" where the tokens differ
-    parting(both)                        # ‖A − B‖ / ‖A‖ of every stage and token
-    spread(parting(both))                # where they part first, and from where on every token differs
+    aligned = align_runs(a, b)
+    aligned.values("encoder.embed")                # of A and of B, at the same positions, NaN where one has no such token
+    aligned.labels("source")                       # "tired | wide" where the tokens differ
+    divergences(aligned)                           # ‖A − B‖ / ‖A‖ of every stage and token
+    divergence_spread(divergences(aligned))        # the first stage that differs, and from which on every token differs
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,17 +17,17 @@ from viz_core.capture import Capture
 from viz_core.stages import Stage
 from viz_core.text.pairing import pairs
 
-EITHER = " | "  # between what A and what B has
+EITHER = " | "  # between the labels of A and of B
 A_LESS_B = "A − B"
-GAP = "–"  # stands for a token that one of the two does not have
-LEAVES_AT = 1e-6  # of ‖A‖: below it lies what rounding alone does to float32
+GAP = "–"  # the label of a token that one of the runs lacks
+LEAVES_AT = 1e-6  # of ‖A‖: smaller differences may be float32 rounding
 
 Places = tuple[tuple[int | None, int | None], ...]  # positions of A and of B in reading order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Together:
-    """One sentence of run A and one of run B. places: of each side that both have, which tokens stand for each other."""
+    """One sentence of run A and one of run B with aligned tokens. pairs: of each side of both runs, the pairs of positions."""
 
     a: Capture
     b: Capture
@@ -36,28 +36,28 @@ class Together:
     places: Mapping[str, Places]
 
     def gaps(self, side: str) -> int:
-        """How many tokens of a side have no partner in the other run."""
+        """Return the number of tokens of a side without a partner in the other run."""
         return sum(None in place for place in self.places[side])
 
     def labels(self, side: str) -> list[str]:
-        """A name for each place of a side: the token, both where they differ, and "–" for one that is missing."""
+        """Return a label for each pair of a side: the token, both tokens if they differ, "–" for a missing one."""
         a, b = self.a.tokens(side)[self.item_a], self.b.tokens(side)[self.item_b]
         named = [(GAP if i is None else a[i], GAP if j is None else b[j]) for i, j in self.places[side]]
         return [x if x == y else f"{x}{EITHER}{y}" for x, y in named]
 
     def places_of(self, name: str, letter: str) -> Places | None:
-        """Which tokens stand for each other on an axis of a stage; None for an axis without tokens that both runs have."""
+        """Return the pairs of positions along an axis of a stage; None for an axis that is not one of tokens of both runs."""
         stage = (self.a if name in self.a else self.b).stage(name)
         return self.places.get(_tokens_of(name, stage.sides[letter])) if letter in stage.sides else None
 
     @property
     def stages(self) -> list[str]:
-        """The stages that both runs have with the same axes, in A's order; widths and numbers of heads have to agree."""
+        """The stages that both runs have with the same axes, widths and numbers of heads, in A's order."""
         return [name for name in self.a if name in self.b and self._alike(name)]
 
     @property
     def reshaped(self) -> list[str]:
-        """The stages that both runs have, but with other axes, widths or numbers of heads; in A's order."""
+        """The stages that both runs have, but with different axes, widths or numbers of heads, in A's order."""
         return [name for name in self.a if name in self.b and not self._alike(name)]
 
     def _alike(self, name: str) -> bool:
@@ -71,14 +71,14 @@ class Together:
         return widths[0] == widths[1]
 
     def values(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """A stage of both sentences on the same places, in float64, without the axis of the batch; NaN at a missing token."""
+        """Return a stage of both sentences at the aligned positions, in float64, without the batch axis; NaN at missing tokens."""
         return self._placed(name, self.a, self.item_a, 0), self._placed(name, self.b, self.item_b, 1)
 
     def _placed(self, name: str, capture: Capture, item: int, which: int) -> np.ndarray:
         stage, x = capture.stage(name), capture[name]
         sides = dict(stage.sides)
         axes: Sequence[str] = stage.axes
-        if sides:  # the first axis is the batch, or the one row that serves every sentence
+        if sides:  # the first axis is the batch, or of size 1 for all sentences
             axes, x = axes[1:], x[min(item, len(x) - 1)]
         x = x.astype(np.float64)
         for i, axis in enumerate(axes):
@@ -88,7 +88,7 @@ class Together:
 
 
 def together(a: Capture, b: Capture, item_a: int = 0, item_b: int = 0) -> Together:
-    """Line up one sentence of each run by its tokens: equal ones are partners, and so are as many that replace each other."""
+    """Align one sentence of each run by its tokens: equal tokens are partners, and equally long replaced passages, one by one."""
     shared = [side for side in a.sides if side in b.sides]
     return Together(a, b, item_a, item_b, {s: pairs(a.tokens(s)[item_a], b.tokens(s)[item_b]) for s in shared})
 
@@ -98,7 +98,7 @@ def _tokens_of(name: str, side: str) -> str:
 
 
 def taken(x: np.ndarray, axis: int, places: Sequence[int | None]) -> np.ndarray:
-    """Rows of an axis of numbers in another order, NaN where there is none."""
+    """Return x at some indices of an axis, NaN where the index is None."""
     found = np.take(x, [0 if i is None else i for i in places], axis=axis)
     missing = np.array([i is None for i in places], dtype=bool)
     found[(slice(None),) * axis + (missing,)] = np.nan
@@ -106,7 +106,7 @@ def taken(x: np.ndarray, axis: int, places: Sequence[int | None]) -> np.ndarray:
 
 
 def both_labels(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
-    """The labels of two runs in one: "cat | dog"; of what a row reads and writes, only the one that differs: "动物 | 街道 → 太"."""
+    """Merge the labels of two runs: "cat | dog"; of a token and its next token, only the one that differs: "动物 | 街道 → 太"."""
     return tuple(_one_label(x, y) for x, y in zip(a, b, strict=True))
 
 
@@ -119,12 +119,12 @@ def _one_label(x: str, y: str) -> str:
     return ARROW.join(p if p == q else f"{p}{EITHER}{q}" for p, q in zip(parts, others, strict=True))
 
 
-# ---------------------------------------------------------------- where do they part?
+# ---------------------------------------------------------------- divergence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parting:
-    """How far two runs are apart at one stage. side: whose tokens they are. share [places]: ‖A − B‖ / ‖A‖, NaN at a gap."""
+    """The difference of two runs at one stage. side: of the tokens. relative_difference [pairs]: ‖A − B‖ / ‖A‖, NaN at a gap."""
 
     name: str
     side: str
@@ -132,16 +132,16 @@ class Parting:
 
     @property
     def apart(self) -> bool:
-        """Whether any token differs by more than rounding, or is missing in one run."""
+        """Whether any token differs by more than rounding, or is missing in one of the runs."""
         return bool((np.isnan(self.share) | (self.share > LEAVES_AT)).any())
 
 
 def parting(both: Together) -> list[Parting]:
-    """‖A − B‖ / ‖A‖ of every stage that both runs have, in the order of computation, one number for each token.
+    """Return ‖A − B‖ / ‖A‖ of every stage that both runs have, in the order of computation, one number per token.
 
-    The norms (Frobenius) run over all axes but the token's; of a T × S stage the token is the query. Cells that are infinite
-    in both runs, which a mask has blocked, and keys that one run lacks do not count. Where A is 0, 0 if B is, else ∞. Ids and
-    masks are not numbers to subtract: 1 where any of them differs, else 0.
+    The norms (Frobenius) are over all axes but the token's; in a T × S stage the token is the query. Cells that are not finite in
+    one of the runs, as blocked ones, and keys that one run lacks are left out. If A is 0, the result is 0 if B is 0, else ∞. For
+    ids and masks, which cannot be subtracted, it is 1 if any of them differs, else 0.
     """
     found = []
     for name in both.stages:
@@ -156,26 +156,26 @@ def _parted(both: Together, name: str, axis: int, side: str) -> Parting:
     a, b = (np.moveaxis(x, axis, 0).reshape(x.shape[axis], -1) for x in both.values(name))  # [T, everything else]
     side = _tokens_of(name, side)
     missing = np.array([None in place for place in both.places[side]], dtype=bool)
-    counts = np.isfinite(a) & np.isfinite(b)
+    is_counted = np.isfinite(a) & np.isfinite(b)
     with np.errstate(invalid="ignore", divide="ignore"):
-        apart = np.sqrt(np.square(np.where(counts, a - b, 0)).sum(axis=1))  # [T]
-        size = np.sqrt(np.square(np.where(counts, a, 0)).sum(axis=1))
-        share = np.where(apart == 0, 0.0, apart / size)
+        distance = np.sqrt(np.square(np.where(is_counted, a - b, 0)).sum(axis=1))  # [T]
+        norm = np.sqrt(np.square(np.where(is_counted, a, 0)).sum(axis=1))
+        share = np.where(distance == 0, 0.0, distance / norm)
     if both.a[name].dtype.kind in "iub":
-        share = (apart > 0).astype(float)
+        share = (distance > 0).astype(float)
     return Parting(name, side, np.where(missing, np.nan, share))
 
 
 def is_amount(stage: Stage, side: str, norms: bool = False) -> bool:
-    """Whether a stage holds numbers of a token of the source or the target, which can be far apart; ids and masks do not.
+    """Return whether a stage holds activations of source or target tokens; False for ids and masks.
 
-    norms: whether LayerNorm's inner steps count.
+    norms: whether to include the inner steps of LayerNorm.
     """
     return side in ("source", "target") and stage.kind not in ("ids", "mask") and (norms or not stage.inside_norm)
 
 
 def amounts(both: Together, rows: Sequence[Parting], norms: bool = False) -> list[Parting]:
-    """Those of the stages that hold numbers of a token, as `is_amount` says."""
+    """Return the divergences of the stages for which `is_token_activation` is true."""
     return [row for row in rows if is_amount(both.b.stage(row.name), row.side, norms)]
 
 
@@ -183,24 +183,24 @@ STREAM = ("tok_embed", "embed", "resid_mid", "resid_cross", "resid_post", "logit
 
 
 def stream(rows: Sequence[Parting]) -> list[Parting]:
-    """Those along the residual stream: the embeddings, the sum after each sub-layer, the final norm, and the logits.
+    """Return the divergences along the residual stream: embeddings, the sum after each sub-layer, the final norm, and the logits.
 
-    A layer's resid_pre is left out, since it is the stream as the layer before left it.
+    A layer's resid_pre is left out, since it equals the output of the layer before.
     """
     return [row for row in rows if in_stream(row.name)]
 
 
 def in_stream(name: str) -> bool:
-    """Whether a stage is one of those along the residual stream."""
+    """Return whether a stage is among those along the residual stream."""
     return name.rpartition(".")[2] in STREAM or name.endswith(".final_norm.out")
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How a difference goes through a run. first: the first stage where the runs part, None if they never do.
+    """The spread of a difference through a run. first: the first stage where the runs differ, None if they are equal.
 
-    reached: of each side the first stage at which a token of it differs. filled: of each side the first stage from which on all
-    its tokens differ, at every later stage too. A side that is not there never differs, or never in all its tokens.
+    first_by_side: of each side, the first stage where one of its tokens differs. all_tokens_from: of each side, the stage from
+    which on all its tokens differ, at every later stage too. Sides without such a stage are missing.
     """
 
     first: Parting | None
@@ -209,17 +209,17 @@ class Spread:
 
 
 def spread(rows: Sequence[Parting]) -> Spread:
-    """Where the runs part first, and how far the difference gets. rows: in the order of computation.
+    """Return where the runs first differ, and how the difference spreads. rows: in the order of computation.
 
-    A token that one run lacks differs where the runs part, and is not counted where all tokens are.
+    A token that one run lacks counts as different for `first` and `first_by_side`, and is ignored for `all_tokens_from`.
     """
     reached: dict[str, Parting] = {}
     filled: dict[str, Parting] = {}
     for row in rows:
         if row.apart:
             reached.setdefault(row.side, row)
-        there = row.share[~np.isnan(row.share)]
-        if len(there) and (there > LEAVES_AT).all():
+        shares = row.share[~np.isnan(row.share)]
+        if len(shares) and (shares > LEAVES_AT).all():
             filled.setdefault(row.side, row)
         else:
             filled.pop(row.side, None)

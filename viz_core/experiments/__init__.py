@@ -1,1 +1,1 @@
-"""Experiments on runs: each runs the model again, changed on purpose, and compares."""
+"""Experiments: each runs the model again with something changed, and compares the runs."""

@@ -1,7 +1,7 @@
-"""Ablation: run the same batch with heads switched off, unscaled scores, or another softmax temperature.
+"""Ablation: run the same batch with heads set to zero, unscaled scores, or another softmax temperature.
 
-A tap (`viz_core.tracing`) edits the stages: everything that the model computes after an edit follows from it, and the
-parameters and the intact run stay as they are.
+A tap (`viz_core.tracing`) edits the stages; the model computes all later stages from the edited values. Parameters and the intact
+run are not changed.
 """
 
 import math
@@ -18,14 +18,17 @@ from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
 from viz_core.tracing import Edit, Tracer
 
-Head = tuple[str, int]  # path of an attention, such as "decoder.layers.1.cross_attn", and a head of it
-MOST_NUMBERS = 2**22  # of the largest tensor of a batch of ablated runs
+Head = tuple[str, int]  # the path of an attention, such as "decoder.layers.1.cross_attn", and the number of a head
+MOST_NUMBERS = 2**22  # elements of the largest tensor in a batch of ablated runs
 KEPT = ("ids.*", "masks.*", "*.weights", "*.final_norm.out", "*.norm_ffn.out", "*.resid_post", "*.embed", "logits", "probs", "loss")
 
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """What to change: heads whose z is set to 0, the scale 1/√d_k left out, scores ÷ temperature before every softmax."""
+    """What to change in a run.
+
+    heads: z of these is set to 0. unscaled: leave out the scale 1/√d_k. temperature: divides the scores before every softmax.
+    """
 
     off: frozenset[Head] = frozenset()
     unscaled: bool = False
@@ -41,7 +44,7 @@ class Ablation:
 
 
 def edit(ablation: Ablation, config: TransformerConfig) -> Edit:
-    """The tap that edits one run. Make a new one for each run, since it remembers that run's products."""
+    """Return the tap that applies an ablation to one run. Each run needs a new tap, since it keeps the raw scores of the run."""
     raw: dict[str, Tensor] = {}
 
     def tap(name: str, x: Tensor) -> Tensor:
@@ -62,20 +65,20 @@ def edit(ablation: Ablation, config: TransformerConfig) -> Edit:
 
 
 def ablated_run(model: Transformer, batch: Batch, ablation: Ablation, seed: int = 0) -> Capture:
-    """The ablated run: attention weights, the output of each layer, and predictions."""
+    """Run the model with an ablation and record attention weights, the output of each layer, and predictions."""
     return trace(model, batch, seed=seed, keep=KEPT, tap=edit(ablation, model.config))
 
 
-# ---------------------------------------------------------------- which head matters
+# ---------------------------------------------------------------- one head at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AblatedHeads:
-    """What becomes of one sentence when each of `heads` is switched off by itself, [N] each; arrays are read-only.
+    """The effect on one sentence of ablating each of `heads` alone, [N] each; arrays are read-only.
 
-    changed: after how many tokens another next word is the likeliest; 0 for a model without a vocabulary head. shift: how far
-    the predictions move, the mean over tokens of KL(intact ‖ ablated) in nats; without a vocabulary head, how far the last hidden
-    states move, as a share of their length.
+    n_changed: the number of tokens after which another next word is the likeliest; 0 for a model without output head.
+    prediction_shift: the mean over tokens of KL(intact ‖ ablated) in nats; without output head, the mean change of the last hidden
+    states relative to their length.
     """
 
     heads: tuple[Head, ...]
@@ -84,15 +87,15 @@ class AblatedHeads:
 
     @property
     def most(self) -> int:
-        """The number of the head without which most words change; among equals, the predictions move most."""
+        """The index of the head with the largest `n_changed`, and among equals with the largest `prediction_shift`."""
         return max(range(len(self.heads)), key=lambda i: (self.changed[i], self.shift[i]))
 
 
 @torch.inference_mode()
 def ablate_each(model: Transformer, capture: Capture, heads: Sequence[Head], item: int = 0) -> AblatedHeads:
-    """Run one sentence of a capture once for each head, with that head alone switched off, many runs in one batch.
+    """Run one sentence of a capture once for each head, with that head set to zero, many runs in one batch.
 
-    model: that of the capture. `ValueError` if `heads` is empty.
+    model: the model of the capture. `ValueError` if `heads` is empty.
     """
     if not heads:
         raise ValueError("heads is empty; name at least one head.")
@@ -118,7 +121,7 @@ def ablate_each(model: Transformer, capture: Capture, heads: Sequence[Head], ite
 
 
 def _batches(config: TransformerConfig, lengths: dict[Side, int], heads: Sequence[Head]) -> Iterator[Sequence[Head]]:
-    """The heads in batches of as many runs as fit into MOST_NUMBERS."""
+    """Yield the heads in batches of as many runs as MAX_BATCH_NUMBERS allows."""
     longest = max(lengths.values())
     words = lengths[config.output_side] * config.output_vocab_size if config.has_head else 0
     most = max(1, MOST_NUMBERS // max(words, longest * max(config.ff_width, config.d_model, config.n_heads * longest)))
@@ -127,7 +130,7 @@ def _batches(config: TransformerConfig, lengths: dict[Side, int], heads: Sequenc
 
 
 def _one_off(heads: Sequence[Head]) -> Edit:
-    """A tap that sets z of one head to 0 in each row of a batch."""
+    """Return a tap that sets z of one head to 0 in each row of a batch."""
 
     def tap(name: str, x: Tensor) -> Tensor:
         path, _, leaf = name.rpartition(".")

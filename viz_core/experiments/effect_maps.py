@@ -1,6 +1,6 @@
-"""The effects of a patch grid as maps: a row for each layer, a column for each place of both sentences or for each head.
+"""The effects of a patch grid as maps: a row per layer, a column per pair of tokens of both sentences or per head.
 
-A map keeps no model: results that are kept for all visitors must not hold one.
+Maps do not hold the model, since cached results that are shared by all sessions must not hold one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,20 +12,20 @@ import numpy as np
 from viz_core.config import STACKS, Side, StackName, TransformerConfig, side_of
 from viz_core.experiments.patching import EMBEDDING, Contrast, Direction, Part, patch_grid, sites
 
-DIGITS = 2  # significant digits with which the largest effect is stated; effects that agree in these are equally large
+DIGITS = 2  # significant digits of the largest effect; effects that agree in these count as equally large
 PART_ORDER: tuple[Part, ...] = ("self_attn", "cross_attn", "ffn", "residual")  # in the order of computation within a layer
 STACK_ORDER = tuple(STACKS.values())
 Values = Literal["residual", "sublayers", "heads"]
-Pairs = tuple[tuple[int | None, int | None], ...]  # positions of the clean and of the changed sentence, in reading order
-Place = tuple[StackName, Part, int, int | None, int | None]  # stack, part, layer, head, token of the run that gives the value
+Pairs = tuple[tuple[int | None, int | None], ...]  # positions of the clean and of the corrupted sentence, in reading order
+Place = tuple[StackName, Part, int, int | None, int | None]  # stack, part, layer, head, token of the donor run
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectMap:
-    """One part of a stack: effects and likeliest words (ids, −1 for none) of its runs, [layers, places] or [layers, H].
+    """The patched runs of one part of a stack: effects and likeliest words (ids, −1 for none), [layers, pairs] or [layers, H].
 
-    first: the layer of the first row, EMBEDDING in the residual stream. tokens: of the run that gives the values, one a column;
-    None where it has no partner, and then the effect is NaN. () in a map of heads.
+    first_layer: the layer of the first row, EMBEDDING_LAYER in the residual stream. tokens: of the donor run, one per column; None
+    for a token without a partner, where the effect is NaN. () in a map of heads.
     """
 
     stack: StackName
@@ -41,18 +41,18 @@ class EffectMap:
 
     @property
     def values(self) -> Values:
-        """What kind of values it is of."""
+        """The kind of values that are patched."""
         return "heads" if self.of_heads else "residual" if self.part == "residual" else "sublayers"
 
     def place(self, row: int, col: int) -> Place | None:
-        """What the run of a cell is given; None where nothing can be patched."""
+        """Return what is patched in the run of a cell; None where nothing can be patched."""
         if self.of_heads:
             return self.stack, self.part, self.first + row, col, None
         token = self.tokens[col]
         return None if token is None else (self.stack, self.part, self.first + row, None, token)
 
     def cell(self, place: Sequence[Any]) -> tuple[int, int] | None:
-        """Row and column of a place; None where it is not of this map."""
+        """Return the row and column of a target; None if it is not in this map."""
         stack, part, layer, head, token = place
         rows, cols = self.effects.shape
         row = layer - self.first
@@ -63,7 +63,7 @@ class EffectMap:
 
 
 class Strongest(NamedTuple):
-    """The cell of the largest effect. n_others: how many cells have an effect as large, and are computed later."""
+    """The cell with the largest effect. n_ties: the number of later cells with an effect as large."""
 
     map: EffectMap
     row: int
@@ -73,9 +73,10 @@ class Strongest(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectMaps:
-    """All maps of one direction. answers: the logit difference of the clean and of the changed run. pairs: of each side.
+    """All maps of one direction.
 
-    words: the likeliest word of the clean and of the changed run at the asked place, ids.
+    logit_differences, words: the logit difference, and the likeliest word at the question's position (ids), of the clean and of the
+    corrupted run. pairs: of each side. n_unpaired: tokens without a partner. n_runs: the number of patched runs.
     """
 
     direction: Direction
@@ -88,14 +89,14 @@ class EffectMaps:
     n_runs: int
 
     def of(self, values: Values) -> list[EffectMap]:
-        """The maps of one kind of values."""
+        """Return the maps of one kind."""
         return [each for each in self.maps if each.values == values]
 
     def strongest(self, parts: Sequence[EffectMap]) -> Strongest | None:
-        """The largest effect of these maps. Of those that agree with it in DIGITS digits, the one that is computed first.
+        """Return the largest effect of these maps; of those that agree with it in SIGNIFICANT_DIGITS, the one computed first.
 
-        Where the stream enters the model it holds the whole sentence, and where it leaves it the whole answer, so the embedding
-        and the last layer before the head say nothing about the model and do not count.
+        The embedding and the residual stream before the output head are left out: they hold the whole input and the whole answer
+        in every model.
         """
         found = [(each, row, col) for each in parts for row, col in np.argwhere(~np.isnan(each.effects)).tolist()
                  if each.part != "residual" or (row > 0 and not (each is self.last and row == len(each.effects) - 1))]
@@ -107,7 +108,7 @@ class EffectMaps:
 
     @property
     def last(self) -> EffectMap:
-        """The residual stream that the head reads in the end."""
+        """The map of the residual stream that the output head reads."""
         return [each for each in self.maps if each.part == "residual"][-1]
 
 
@@ -116,22 +117,25 @@ def _stated(effect: float) -> str:
 
 
 def _computed(cell: tuple[EffectMap, int, int]) -> tuple[int, int, int, int]:
-    """A smaller number for what is computed earlier; tokens of one layer are in reading order."""
+    """Return a sort key for the order of computation; tokens of one layer are in reading order."""
     each, row, col = cell
     return STACK_ORDER.index(each.stack), each.first + row, PART_ORDER.index(each.part), col
 
 
 def effect_maps(contrast: Contrast, direction: Direction, progress: Callable[[float], object] | None = None) -> EffectMaps:
-    """Run every patch of one direction and sort the effects into maps, in the order of the model."""
+    """Run every patch of one direction and arrange the effects in maps, in the order of the model.
+
+    progress: called with the share of finished runs, up to 1.
+    """
     grid = patch_grid(contrast, (direction,), progress)
     found: dict[tuple[StackName, Part, bool], EffectMap] = {}
-    config, gives = contrast.model.config, 0 if direction == "denoise" else 1
+    config, donor = contrast.model.config, 0 if direction == "denoise" else 1
     for (((site, given), *_), effect, word) in zip(grid.cells, grid.effects[direction], grid.words[direction], strict=True):
         side, heads = side_of(site.stack), site.head is not None
         pairs = contrast.pairs[side]
         if (site.stack, site.part, heads) not in found:
             first = EMBEDDING if site.part == "residual" else 0
-            tokens = () if heads else tuple(None if None in pair else pair[gives] for pair in pairs)
+            tokens = () if heads else tuple(None if None in pair else pair[donor] for pair in pairs)
             shape = (config.n_layers(side) - first, config.n_heads if heads else len(pairs))
             found[site.stack, site.part, heads] = EffectMap(
                 site.stack, site.part, first, tokens, np.full(shape, np.nan), np.full(shape, -1))
@@ -147,5 +151,5 @@ def effect_maps(contrast: Contrast, direction: Direction, progress: Callable[[fl
 
 
 def n_runs(config: TransformerConfig, lengths: Mapping[Side, int]) -> int:
-    """The patched runs of one direction for sentences of these lengths, every token with a partner."""
+    """Return the number of patched runs of one direction for sentences of these lengths, if every token has a partner."""
     return sum(1 if site.head is not None else lengths[side_of(site.stack)] for site in sites(config))

@@ -1,7 +1,7 @@
-"""Attention beside effect over many sentences of the grammar, which knows the true source word of each word of a translation.
+"""Attention weights and effects of heads over many generated sentences with known word alignments.
 
-One sentence says how it is there. Over several one sees what holds beyond it: in each, one source word is replaced, and the
-question is the translation of this word against what the model then writes instead.
+In each sentence one source word is replaced, and the question is the translation of this word against the word that the model
+predicts after the replacement. The mean shows what holds beyond a single sentence.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,13 +21,13 @@ from viz_core.training.bilingual.sentences import Example, typed
 from viz_core.training.bilingual.split import examples
 from viz_core.training.plans import HELD_OUT_SEED
 
-TRIED = 40  # sentences of the grammar that are tried for each one that is measured
-CHANGES = 2  # replacements that are tried in each
+TRIED = 40  # sentences tried at most for each one that is measured
+CHANGES = 2  # replacements tried in each sentence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """One sentence, the word of it that was replaced, the question about its translation, and the effects of the heads."""
+    """One sentence, its replaced word, the question about its translation, and the effects of the heads."""
 
     source: str
     target: str
@@ -37,13 +37,13 @@ class Measured:
 
     @property
     def key(self) -> int:
-        """The true source word of the asked word: the one that was replaced."""
+        """The source position aligned with the question's word: that of the replaced word."""
         return self.change.place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OverSentences:
-    """The measured sentences, the mean of their effects, and how many sentences were tried for them."""
+    """The measured sentences, the mean of their effects, and the number of sentences tried."""
 
     sentences: tuple[Measured, ...]
     mean: HeadEffects
@@ -54,23 +54,24 @@ def over_sentences(
     model: Transformer, vocabulary: Mapping[str, Vocabulary], n: int = 16, *, seed: int = HELD_OUT_SEED,
     said: Iterable[Example] | None = None, progress: Callable[[float], object] | None = None,
 ) -> OverSentences:
-    """The heads of cross-attention over n held-out sentences, the same ones for the same model and seed; fewer if few fit.
+    """Measure the heads of cross-attention over n held-out sentences, fewer if not enough are suitable.
 
-    said: other sentences than the grammar's held-out ones. A sentence fits if the model predicts the true translation of a
-    source word from the true words before it, and another word once the source word is replaced. `Problem` for a model that is no
-    translator, and where none of `TRIED` · n sentences fits.
+    The sentences are determined by model and seed. sentences: to use instead of the held-out ones. A sentence is suitable if the
+    model, given the true words before it, predicts the true translation of a source word, and another word once the source word is
+    replaced. `UserError` for a model that is not an encoder-decoder with vocabularies of words, and if none of
+    TRIES_PER_SENTENCE · n sentences is suitable.
     """
     if n < 1:
-        raise ValueError(f"n={n} is no number of sentences; use at least 1.")
+        raise ValueError(f"n={n} is not a number of sentences; use at least 1.")
     if not model.config.has_cross_attention or not all(isinstance(words, Vocabulary) for words in vocabulary.values()):
-        raise Problem("the grammar asks a translator, and this model is none; choose an encoder-decoder with words of its own.",
+        raise Problem("this experiment needs an encoder-decoder with word vocabularies; choose a translation model.",
                       "grammar_model")
     found: list[Measured] = []
     tried = 0
     for example in islice(examples(seed, held_out=True) if said is None else said, TRIED * n):
         tried += 1
-        if (one := next(_measured(model, vocabulary, example), None)) is not None:
-            found.append(one)
+        if (measured := next(_measured(model, vocabulary, example), None)) is not None:
+            found.append(measured)
             if progress is not None:
                 progress(len(found) / n)
         if len(found) == n:
@@ -78,18 +79,18 @@ def over_sentences(
     if not found:
         raise Problem(f"none of {tried} sentences changes its translation with one word; choose a model that translates them.",
                       "grammar_none", count=tried)
-    return OverSentences(tuple(found), mean_effects([one.effects for one in found]), tried)
+    return OverSentences(tuple(found), mean_effects([measured.effects for measured in found]), tried)
 
 
 def _measured(model: Transformer, vocabulary: Mapping[str, Vocabulary], example: Example) -> Iterator[Measured]:
-    """A sentence with each of its replacements that changes the translation of the replaced word."""
-    words, said = vocabulary["target"], typed(example)
+    """Yield a measurement for each replacement in a sentence that changes the translation of the replaced word."""
+    words, sentence = vocabulary["target"], typed(example)
     clean, target = vocabulary["source"].encode(example.source), words.encode(example.target)
     names = any(vocabulary["source"].slot(id) for id in clean)
-    if names or words.unk_id in target or vocabulary["source"].read(said)[1] != clean:
+    if names or words.unk_id in target or vocabulary["source"].read(sentence)[1] != clean:
         return
     read = [words.bos_id, *target]
-    for change in suggestions(said, vocabulary["source"], most=CHANGES):
+    for change in suggestions(sentence, vocabulary["source"], most=CHANGES):
         at = next((j for j, sources in enumerate(example.alignment) if sources == (change.place,)), None)
         if at is None:
             continue
@@ -98,12 +99,12 @@ def _measured(model: Transformer, vocabulary: Mapping[str, Vocabulary], example:
         if question is not None and question.word == target[at]:
             contrast = contrast_runs(model, clean, changed, question, read)
             found = head_effects(contrast, None, "decoder", "cross_attn", change.place)
-            yield Measured(said, " ".join(example.target), change, question, found)
+            yield Measured(sentence, " ".join(example.target), change, question, found)
 
 
 @torch.inference_mode()
 def _asked(model: Transformer, clean: list[int], changed: list[int], target: list[int], at: int) -> Question | None:
-    """The likeliest next word of both runs at this place; None where it is the same one."""
+    """Return the question of the likeliest next words of both runs at a position; None if these are the same."""
     device = next(model.parameters()).device
     source = torch.tensor([clean, changed], device=device)  # [2, S]
     logits = model(source, torch.tensor([target, target], device=device)).logits[:, at]  # [2, W]

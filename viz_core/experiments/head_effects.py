@@ -1,12 +1,12 @@
-"""Attention beside effect: how much weight each head gives to a word, and what patching or ablating that head does.
+"""The weight of each head on a word, and the effect of patching or ablating that head.
 
-    found = head_effects(contrast, grid, "decoder", "cross_attn", key)
+    found = head_effects(runs, grid, "decoder", "cross_attn", key)
     found.weight, found.denoise, found.noise, found.ablated    # [layers, H] each
-    found.correlations["ablated"]                              # do the heads that attend most have the largest effect?
+    found.correlations["ablated"]                              # rank correlation of weight and effect over the heads
 
-A weight says where a head reads. It does not say what the head writes, nor whether anything later uses it (Jain & Wallace 2019,
-"Attention is not Explanation"; Wiegreffe & Pinter 2019, "Attention is not not Explanation"). All effects are on one scale: 0 where
-the answer stays as it was, 1 where it becomes that of the other run.
+A weight does not show what a head outputs, nor whether later layers use it (Jain & Wallace 2019, "Attention is not Explanation";
+Wiegreffe & Pinter 2019, "Attention is not not Explanation"). All effects are on one scale: 0 if the logit difference does not
+change, 1 if it becomes that of the other run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,10 +31,10 @@ MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 @dataclass(frozen=True, eq=False)
 class HeadEffects:
-    """The heads of one kind of attention, [layers, H] each.
+    """Weights and effects of the heads of one kind of attention, [layers, H] each.
 
-    weight: from the asked place on the key. denoise, noise: the effect of the head's z of one run in the other, at all tokens.
-    ablated: of z set to 0 at all tokens of the clean run. Effects are of the logit difference (clean − changed), as in `patching`.
+    weight: from the question's position on the key. denoise, noise: the effect of patching the head's z at all tokens. ablated: the
+    effect of setting z to 0 at all tokens of the clean run. Effects are on the logit difference, as in `patching`.
     """
 
     stack: StackName
@@ -45,22 +45,22 @@ class HeadEffects:
     ablated: np.ndarray
 
     def effect(self, measure: Measure) -> np.ndarray:
-        """[layers, H]"""
+        """Return one of the effects, [layers, H]."""
         return {"denoise": self.denoise, "noise": self.noise, "ablated": self.ablated}[measure]
 
     @cached_property
     def correlations(self) -> Mapping[Measure, float]:
-        """Spearman's ρ of weight and effect over the heads; NaN for a single head, or where all are equal."""
+        """Spearman's ρ of weight and effect over the heads; NaN for a single head, or if all values are equal."""
         return {measure: rank_correlation(self.weight, self.effect(measure)) for measure in MEASURES}
 
     def rows(self) -> list[dict[str, object]]:
-        """One record a head, for a DataFrame: what was measured, and each rank, 1 for the largest."""
+        """Return one record per head, for a DataFrame: the measured values, and the rank of each, 1 for the largest."""
         measured: dict[str, np.ndarray] = {"weight": self.weight, **{measure: self.effect(measure) for measure in MEASURES}}
-        placed = {name: ranks(values.ravel()).reshape(values.shape) for name, values in measured.items()}
+        ranked = {name: ranks(values.ravel()).reshape(values.shape) for name, values in measured.items()}
         layers, heads = self.weight.shape
         return [
             {"layer": layer, "head": head, **{name: float(x[layer, head]) for name, x in measured.items()},
-             **{f"{name}_rank": float(x[layer, head]) for name, x in placed.items()}}
+             **{f"{name}_rank": float(x[layer, head]) for name, x in ranked.items()}}
             for layer in range(layers) for head in range(heads)
         ]
 
@@ -68,24 +68,25 @@ class HeadEffects:
 def head_effects(
     contrast: Contrast, grid: PatchGrid | None, stack: StackName, attention: Attention, key: int, query: int | None = None
 ) -> HeadEffects:
-    """Weight and effects of every head of one kind of attention.
+    """Return weights and effects of every head of one kind of attention.
 
-    grid: what was patched before; what it lacks is patched here. key: a position of the key side in the clean run, such as
-    `changed_key`. query: a position of the query side; None: the asked place, or, where an encoder's queries have no asked place,
-    the mean over all of them. `Problem` for an attention that the model lacks and for a position that it does not read.
+    grid: patches that are already computed; directions that it lacks are computed here. key: a position of the key side in the
+    clean run, such as `first_changed_key`. query: a position of the query side; None for the question's position, or, in the
+    encoder of an encoder-decoder, for the mean over all queries. `UserError` for an attention that the model lacks, and for a
+    position out of range.
     """
     _check(contrast, stack, attention, key, query)
     measured = (
         _patched(contrast, grid, stack, attention, "denoise"), _patched(contrast, grid, stack, attention, "noise"),
         ablated(contrast, stack, attention),
     )
-    least = contrast.rounding  # what rounding alone does has no rank
-    effects_seen = (np.where(np.abs(effect) < least, 0.0, effect) for effect in measured)
-    return HeadEffects(stack, attention, attended(contrast, stack, attention, key, query), *effects_seen)
+    bound = contrast.rounding  # effects within rounding are set to 0, so that they share a rank
+    effects_above_rounding = (np.where(np.abs(effect) < bound, 0.0, effect) for effect in measured)
+    return HeadEffects(stack, attention, attended(contrast, stack, attention, key, query), *effects_above_rounding)
 
 
 def mean_effects(found: Sequence[HeadEffects]) -> HeadEffects:
-    """The mean over several sentences, each with its own question and key. `ValueError` for none."""
+    """Return the mean over several sentences, each with its own question and key. `ValueError` for none."""
     if not found:
         raise ValueError("there are no sentences to take the mean of; give at least one.")
     denoise, noise, ablated = (np.mean([each.effect(measure) for each in found], axis=0) for measure in MEASURES)
@@ -94,12 +95,12 @@ def mean_effects(found: Sequence[HeadEffects]) -> HeadEffects:
 
 
 def key_side(stack: StackName, attention: Attention) -> Side:
-    """The side that the keys are of."""
+    """Return the side of the keys."""
     return "source" if attention == "cross_attn" else side_of(stack)
 
 
 def changed_key(contrast: Contrast, stack: StackName, attention: Attention) -> int | None:
-    """The first token of the key side that the sentences differ in; None where they do not, as on a target that both read."""
+    """Return the first token of the key side that differs between the sentences; None if none does, as in a shared target."""
     side = key_side(stack, attention)
     a, b = (run.ids[side][0].tolist() for run in (contrast.clean, contrast.changed))
     return next((i for i, j in contrast.partner[side].items() if a[i] != b[j]), None)
@@ -117,31 +118,31 @@ def _check(contrast: Contrast, stack: StackName, attention: Attention, key: int,
 
 
 def n_heads(config: TransformerConfig, stack: StackName, attention: Attention) -> int:
-    """The heads of all layers of one kind of attention; 0 where the model has none."""
+    """Return the number of heads in all layers of one kind of attention; 0 if the model has none."""
     side = side_of(stack)
     if side not in config.sides or (attention == "cross_attn" and not (stack == "decoder" and config.has_cross_attention)):
         return 0
     return config.n_layers(side) * config.n_heads
 
 
-# ---------------------------------------------------------------- what is attended to, and what it does
+# ---------------------------------------------------------------- weights and effects
 
 
 def attended(contrast: Contrast, stack: StackName, attention: Attention, key: int, query: int | None = None) -> np.ndarray:
-    """The weight of each head on one key in the clean run, [layers, H]."""
+    """Return the weight of each head on one key in the clean run, [layers, H]."""
     return _rows(contrast, stack, attention, query)[:, :, key]
 
 
 def attended_key(
     contrast: Contrast, stack: StackName, attention: Attention, layer: int, head: int, query: int | None = None
 ) -> int:
-    """The key that one head attends to most, such as the head that aligns best (`Card.alignment_head`)."""
+    """Return the key that one head attends to most, for example the best aligned head (`Card.alignment_head`)."""
     return int(_rows(contrast, stack, attention, query)[layer, head].argmax())
 
 
 @torch.no_grad()
 def _rows(contrast: Contrast, stack: StackName, attention: Attention, query: int | None) -> np.ndarray:
-    """The weights of one query in the clean run, [layers, H, S]; of an encoder without a chosen query the mean over all."""
+    """Return the weights of one query in the clean run, [layers, H, S]; the mean over all for an encoder without a query."""
     run, config = contrast.clean, contrast.model.config
     tracer = Tracer(keep=[f"{stack}.layers.*.{attention}.weights"])
     contrast.model(run.ids.get("source"), run.ids.get("target"), tap=tracer)
@@ -155,7 +156,7 @@ def _rows(contrast: Contrast, stack: StackName, attention: Attention, query: int
 def _patched(
     contrast: Contrast, grid: PatchGrid | None, stack: StackName, attention: Attention, direction: Direction
 ) -> np.ndarray:
-    """The effect of each head at all tokens that have a partner, [layers, H]."""
+    """Return the effect of patching each head at all tokens that have a partner, [layers, H]."""
     if grid is not None and direction in grid.effects:
         return grid.table(stack, attention, direction, heads=True)
     side, config = side_of(stack), contrast.model.config
@@ -166,9 +167,9 @@ def _patched(
 
 
 def ablated(contrast: Contrast, stack: StackName, attention: Attention) -> np.ndarray:
-    """The effect of each head's absence, [layers, H]: (clean − ablated) / (clean − changed) of the logit difference.
+    """Return the effect of ablating each head, [layers, H]: (clean − ablated) / (clean − corrupted) of the logit difference.
 
-    z of the head is 0 at every token of the clean run. 1: without this head the clean run answers as the changed one does.
+    z of the head is set to 0 at every token of the clean run. 1 means that the logit difference becomes that of the corrupted run.
     """
     config, run = contrast.model.config, contrast.clean
     shape = (config.n_layers(side_of(stack)), config.n_heads)
@@ -186,7 +187,7 @@ def ablated(contrast: Contrast, stack: StackName, attention: Attention) -> np.nd
 
 
 def _without(heads: Sequence[Site], config: TransformerConfig) -> Edit:
-    """A tap that sets z of one head to 0 in each row of a batch."""
+    """Return a tap that sets z of one head to 0 in each row of a batch."""
     at: dict[str, list[tuple[int, int]]] = {}
     for row, site in enumerate(heads):
         assert site.head is not None
@@ -196,8 +197,8 @@ def _without(heads: Sequence[Site], config: TransformerConfig) -> Edit:
         if name not in at:
             return x
         rows, off = zip(*at[name], strict=True)
-        silent = x.clone()  # [N, H, T, V]
-        silent[list(rows), list(off)] = 0.0
-        return silent
+        ablated_z = x.clone()  # [N, H, T, V]
+        ablated_z[list(rows), list(off)] = 0.0
+        return ablated_z
 
     return tap

@@ -1,4 +1,4 @@
-"""The same normalisations by torch's own modules, and a batch with padding for a single typed sentence."""
+"""The normalizations of `viz_core.analysis.layernorm` by torch's modules, and a padded batch made from one sentence."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ from viz_core.run import Batch
 
 @torch.inference_mode()
 def torch_layer_norm(x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, eps: float) -> np.ndarray:
-    """One token [D] through `torch.nn.LayerNorm` in float32, with this γ [D], β [D] and ε."""
+    """Return one token [D] normalized by `torch.nn.LayerNorm` in float32, with this γ [D], β [D] and ε."""
     module = nn.LayerNorm(len(x), eps)
     module.weight.copy_(torch.tensor(gamma))
     module.bias.copy_(torch.tensor(beta))
@@ -22,7 +22,7 @@ def torch_layer_norm(x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, eps: fl
 
 @torch.inference_mode()
 def torch_normalise(x: np.ndarray, norm: Literal["layer", "batch", "instance"], eps: float) -> np.ndarray:
-    """x [B, T, D] through torch's own module in float32, γ = 1 and β = 0, with every token counted, as in training.
+    """Return x [B, T, D] normalized by torch's module in float32, in training mode, with γ = 1, β = 0 and padding included.
 
     `torch.nn.BatchNorm1d` and `InstanceNorm1d` expect the features second. They raise torch's `ValueError` for a
     batch of a single token, which has no variance.
@@ -39,9 +39,9 @@ def torch_normalise(x: np.ndarray, norm: Literal["layer", "batch", "instance"], 
 
 
 def with_first_half(config: TransformerConfig, batch: Batch, item: int) -> Batch:
-    """Two sentences of equal length: one of the batch without its padding, and its own first half with padding.
+    """Return a batch of two sentences of equal length: one of the batch without its padding, and its first half, padded.
 
-    Each side is cut after half of its own tokens, so at least one stays. There are no labels.
+    Each side is cut after half of its own tokens, rounded up. There are no labels.
     """
     ids: dict[str, np.ndarray] = {}
     tokens: dict[str, list[list[str]]] = {}
@@ -51,11 +51,11 @@ def with_first_half(config: TransformerConfig, batch: Batch, item: int) -> Batch
         row = batch.ids[side][item]
         n = max(1, batch.length(config, side, item))
         half = (n + 1) // 2
-        whole = row[:n]
-        first = np.arange(n) < half  # [n]
-        ids[side] = np.stack([whole, np.where(first, whole, pad)])  # [2, n]
-        known = batch.token_mask(config)[side][item, :n]  # [n]
-        is_token[side] = np.stack([known, known & first])  # [2, n]
-        named = list(batch.tokens[side][item][:n])
-        tokens[side] = [named, named[:half] + ["<pad>"] * (n - half)]
+        sentence = row[:n]
+        in_first_half = np.arange(n) < half  # [n]
+        ids[side] = np.stack([sentence, np.where(in_first_half, sentence, pad)])  # [2, n]
+        mask = batch.token_mask(config)[side][item, :n]  # [n]
+        is_token[side] = np.stack([mask, mask & in_first_half])  # [2, n]
+        names = list(batch.tokens[side][item][:n])
+        tokens[side] = [names, names[:half] + ["<pad>"] * (n - half)]
     return Batch(ids, tokens, [batch.carried[item]] * 2 if batch.carried else [], is_token)

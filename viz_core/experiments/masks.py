@@ -1,7 +1,7 @@
-"""Experiments with masks: a run with a mask and without it, with another word, and with fully masked rows.
+"""Experiments with masks: runs with and without a mask, with a replaced token, and with fully masked rows.
 
-Every number comes from a run of the model, of its attention's own parameters, or of torch's functions on what the
-model recorded. Masks are bool, True = may attend, unless a name says otherwise.
+All numbers are computed by the model, by its attention modules, or by torch's functions from recorded stages. Masks are bool,
+True = may attend, unless stated otherwise.
 """
 
 from dataclasses import dataclass, replace
@@ -25,11 +25,11 @@ NoTwin = Literal["qk_width", "rotated", "unscaled"]  # what torch.nn.MultiheadAt
 SWITCHES = ("causal", "mask_source_padding", "mask_target_padding", "mask_padded_queries")
 
 
-# ---------------------------------------------------------------- with a mask and without it
+# ---------------------------------------------------------------- with and without a mask
 
 
 def switch(config: TransformerConfig, name: str, on: bool) -> TransformerConfig:
-    """The config with one mask on or off. Padded queries need a padding mask, so they are switched off with the last one."""
+    """Return the config with one mask on or off. Masking padded queries is switched off with the last padding mask."""
     padding = ("mask_source_padding", "mask_target_padding")
     if name in padding and not on and config.mask_padded_queries:
         try:
@@ -40,24 +40,24 @@ def switch(config: TransformerConfig, name: str, on: bool) -> TransformerConfig:
 
 
 def masked_run(model: Transformer, batch: Batch, config: TransformerConfig, seed: int = 0) -> Capture:
-    """The batch under another config's masks, with the model's own parameters: weights and predictions."""
+    """Run a batch with the masks of another config and the model's own parameters; record weights and predictions."""
     return trace(_under(model, config), batch, seed=seed, keep=KEPT)
 
 
 def _under(model: Transformer, config: TransformerConfig) -> Transformer:
-    """A model with another config that shares these parameters, on the same device."""
+    """Return a model with another config that shares the parameters, on the same device."""
     return switched(model, config).to(next(model.parameters()).device)
 
 
-# ---------------------------------------------------------------- does the future leak?
+# ---------------------------------------------------------------- information from later positions
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """One token replaced by another: how the last layer's output changes at each position of the sentence.
+    """The change of the last layer's output at each position of a sentence when one token is replaced.
 
-    `moved` [T] is the largest |after − before| over the features; `changed` [T] tells whether any bit changed. Both with
-    the causal mask; `moved_free` and `changed_free` without it.
+    change [T]: the largest |after − before| over the features. is_changed [T]: whether any bit changed. Both with the causal mask;
+    change_without_mask and is_changed_without_mask: the same without it.
     """
 
     place: int
@@ -70,12 +70,15 @@ class Leak:
 
 
 def read_side(config: TransformerConfig) -> Side:
-    """The side that a causal mask acts on and whose outputs are compared."""
+    """Return the side that a causal mask acts on and whose outputs are compared."""
     return config.output_side
 
 
 def leak(model: Transformer, batch: Batch, item: int, place: int, id: int) -> Leak:
-    """Replace the token at one position of a sentence. `ValueError` if the new id is the old one or not in the vocabulary."""
+    """Replace the token at one position and return the changes of the output.
+
+    `ValueError` if the new id is the old one or not in the vocabulary.
+    """
     side = read_side(model.config)
     was = int(batch.ids[side][item, place])
     if was == id:
@@ -85,7 +88,7 @@ def leak(model: Transformer, batch: Batch, item: int, place: int, id: int) -> Le
 
 
 def replacements(config: TransformerConfig, batch: Batch, item: int, size: int) -> list[int]:
-    """A replacement for each position: another word of the sentence, or else a nearby id of the vocabulary, which has `size`."""
+    """Return a replacement id for each position: another word of the sentence, else a nearby id below `vocab_size`."""
     side = read_side(config)
     ids, pad = batch.ids[side][item].tolist(), config.pad_id(side)
     found = []
@@ -96,12 +99,12 @@ def replacements(config: TransformerConfig, batch: Batch, item: int, size: int) 
 
 
 def reach(model: Transformer, batch: Batch, item: int, ids: list[int], causal: bool) -> np.ndarray:
-    """Replace every token of a sentence in turn, by ids[place]: the largest change of each output, [place, T]."""
+    """Replace each token of a sentence by ids[position], one at a time, and return the largest change of each output, [T, T]."""
     return np.stack([_moves(model, batch, item, place, id, causal)[0] for place, id in enumerate(ids)])
 
 
 def _moves(model: Transformer, batch: Batch, item: int, place: int, id: int, causal: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The largest change of each output of the sentence, and whether any bit of it changed."""
+    """Return the largest change of the output at each position, and whether any bit of it changed."""
     side, other = read_side(model.config), _under(model, replace(model.config, causal=causal))
     ids = batch.ids[side].copy()
     ids[item, place] = id
@@ -112,7 +115,7 @@ def _moves(model: Transformer, batch: Batch, item: int, place: int, id: int, cau
 
 
 def hidden(model: Transformer, batch: Batch) -> np.ndarray:
-    """What leaves the last stack, [B, T, D] float32."""
+    """Return the output of the last stack, [B, T, D] float32."""
     device = next(model.parameters()).device
     given = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}
     known = {side: torch.tensor(x, device=device) for side, x in batch.token_mask(model.config).items()}
@@ -126,7 +129,7 @@ def hidden(model: Transformer, batch: Batch) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The inputs of one attention in a recorded run, as tensors on the model's device."""
+    """The inputs of one attention in a run, as tensors on the model's device. Weights and out are the model's own results."""
 
     module: Any
     x: Tensor  # [B, T, D]
@@ -141,22 +144,22 @@ class Inputs:
     out: Tensor  # [B, T, D] the model's own
 
     def finish(self, weights: Tensor) -> Tensor:
-        """The attention's output for any weights, with the model's own values and W_O: [B, T, D]."""
+        """Return the attention's output for any weights, with the model's own values and W_O: [B, T, D]."""
         return self.project(weights @ self.v)
 
     def project(self, z: Tensor) -> Tensor:
-        """z [B, H, T, V] -> [B, T, D]."""
+        """Apply W_O to z: [B, H, T, V] -> [B, T, D]."""
         projected: Tensor = self.module.w_o(z.transpose(1, 2).flatten(2))
         return projected
 
     def fused(self, mask: Tensor, v: Tensor) -> Tensor:
-        """F.scaled_dot_product_attention on the model's queries and keys: v [B, H, S, V] -> [B, H, T, V]."""
+        """Apply F.scaled_dot_product_attention to the model's queries and keys: v [B, H, S, V] -> [B, H, T, V]."""
         scale = None if self.module.config.scale_scores else 1.0
         return F.scaled_dot_product_attention(self.q, self.k, v, mask, scale=scale)
 
 
 def _inputs(model: Transformer, batch: Batch, config: TransformerConfig, path: str, seed: int = 0) -> Inputs:
-    """Run the model under a config and collect the inputs of one attention, such as "encoder.layers.0.self_attn"."""
+    """Run the model with a config and collect the inputs of one attention, such as "encoder.layers.0.self_attn"."""
     x, memory = (stage_of(config, f"{path}.{leaf}").inputs[0] for leaf in ("q", "k"))
     run = trace(_under(model, config), batch, seed=seed, keep=(f"{path}.*", "masks.*", x, memory))
     device = next(model.parameters()).device
@@ -175,7 +178,7 @@ def _inputs(model: Transformer, batch: Batch, config: TransformerConfig, path: s
 
 
 def why_no_twin(config: TransformerConfig, cross: bool) -> tuple[NoTwin, ...]:
-    """Why torch.nn.MultiheadAttention cannot hold this attention's parameters; () if it can."""
+    """Return the reasons why torch.nn.MultiheadAttention cannot compute this attention; () if it can."""
     reasons: dict[NoTwin, bool] = {
         "qk_width": config.qk_width != config.d_model, "rotated": config.rotates and not cross,
         "unscaled": not config.scale_scores,
@@ -184,27 +187,27 @@ def why_no_twin(config: TransformerConfig, cross: bool) -> tuple[NoTwin, ...]:
 
 
 def twin(attention: Any) -> nn.MultiheadAttention:
-    """torch.nn.MultiheadAttention with one attention's parameters, shared, and dropout off."""
+    """Return a torch.nn.MultiheadAttention with one attention's parameters, in evaluation mode."""
     linear = [attention.w_q, attention.w_k, attention.w_v, attention.w_o]
     biases = [m.weight.new_zeros(len(m.weight)) if m.bias is None else m.bias for m in linear]
-    theirs = nn.MultiheadAttention(attention.config.d_model, attention.config.n_heads, batch_first=True, device="meta")
+    torch_module = nn.MultiheadAttention(attention.config.d_model, attention.config.n_heads, batch_first=True, device="meta")
     state = {
         "in_proj_weight": torch.cat([m.weight for m in linear[:3]]), "in_proj_bias": torch.cat(biases[:3]),  # [3 · D, D], [3 · D]
         "out_proj.weight": linear[3].weight, "out_proj.bias": biases[3],
     }
-    theirs.load_state_dict(state, assign=True)
-    return theirs.eval()
+    torch_module.load_state_dict(state, assign=True)
+    return torch_module.eval()
 
 
 def _call(theirs: nn.MultiheadAttention, a: Inputs, mask: Tensor, need_weights: bool) -> tuple[Tensor, Tensor | None]:
-    """Call torch's module with a mask [B, H, T, S] in torch's convention: True = blocked, or numbers to add."""
+    """Call torch's module with a mask [B, H, T, S] in its convention: True = blocked, or numbers to add to the scores."""
     out, weights = theirs(a.x, a.memory, a.memory, attn_mask=mask.flatten(0, 1), need_weights=need_weights,
                           average_attn_weights=False)
     return out, weights
 
 
 def _additive(a: Inputs) -> Tensor:
-    """0 (or the position bias) where a query may attend to a key, −∞ elsewhere: [B, H, T, S] float."""
+    """Return the additive mask: 0 or the position bias where a query may attend to a key, else −∞, [B, H, T, S] float."""
     return a.penalty.masked_fill(~a.mask, -torch.inf).expand_as(a.scores)
 
 
@@ -213,9 +216,10 @@ def _additive(a: Inputs) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The largest difference between the outputs for a bool mask and for the same mask as floats; None if there is none.
+    """The largest difference between the outputs for a bool mask and for the same mask as floats; None if not available.
 
-    no_bool: ALiBi adds numbers to the scores, so torch needs a float mask. no_twin: why `mha` is None otherwise.
+    mha, sdpa: of nn.MultiheadAttention and of F.scaled_dot_product_attention. has_no_bool_form: the position bias is added to the
+    scores, so torch needs a float mask. mha_limitations: why `mha` is None otherwise.
     """
 
     mha: float | None
@@ -226,7 +230,7 @@ class Agreement:
 
 @torch.inference_mode()
 def agreement(model: Transformer, batch: Batch, path: str, seed: int = 0) -> Agreement:
-    """Run torch's module and its fused function on one mask in both forms. With a position bias there is no bool form."""
+    """Compare the outputs of torch's module and of its function for a mask in both forms. A position bias has no bool form."""
     config, cross = model.config, path.endswith("cross_attn")
     if config.biases_scores and not cross:
         return Agreement(None, None, no_bool=True)
@@ -235,12 +239,12 @@ def agreement(model: Transformer, batch: Batch, path: str, seed: int = 0) -> Agr
     sdpa = _gap(a.fused(may, a.v), a.fused(added, a.v))
     if no_twin := why_no_twin(config, cross):
         return Agreement(None, sdpa, no_twin=no_twin)
-    theirs = twin(a.module)
-    return Agreement(_gap(_call(theirs, a, ~may, False)[0], _call(theirs, a, added, False)[0]), sdpa)
+    mha = twin(a.module)
+    return Agreement(_gap(_call(mha, a, ~may, False)[0], _call(mha, a, added, False)[0]), sdpa)
 
 
 def _gap(a: Tensor, b: Tensor) -> float:
-    """The largest |a − b|. NaN in both counts as equal; NaN in only one counts as infinite."""
+    """Return the largest |a − b|. NaN in both counts as equal, NaN in only one as infinite."""
     gap = torch.where((a == b) | (a.isnan() & b.isnan()), 0.0, (a - b).abs())
     return float(gap.nan_to_num(nan=torch.inf).max())
 
@@ -252,8 +256,8 @@ def _gap(a: Tensor, b: Tensor) -> float:
 class Treatment:
     """The result of one implementation of masking for one sentence and attention. Arrays are None if not available.
 
-    "module_…" is torch's nn.MultiheadAttention, with and without need_weights, and no_twin says why it is not available;
-    "fused" is F.scaled_dot_product_attention.
+    name: "module_…" is nn.MultiheadAttention with and without need_weights, "fused" is F.scaled_dot_product_attention, and "app" is
+    the model itself. mha_limitations: why nn.MultiheadAttention is not available.
     """
 
     name: Implementation
@@ -271,7 +275,7 @@ class EmptyRows:
 
 
 def with_padded_queries_masked(config: TransformerConfig) -> TransformerConfig:
-    """The config with padded queries masked and the fill −∞, as in Transformer_code (002).
+    """Return the config with padded queries masked and the fill −∞, as in Transformer_code (002).
 
     `ValueError` without a padding mask.
     """
@@ -283,22 +287,22 @@ _MHA: dict[bool, Implementation] = {True: "module_with_weights", False: "module_
 
 @torch.inference_mode()
 def empty_rows(model: Transformer, batch: Batch, path: str, item: int, seed: int = 0) -> EmptyRows:
-    """Mask padded queries as in Transformer_code (002), and return what six implementations give for the same scores."""
+    """Mask padded queries as in Transformer_code (002), and return the results of six implementations for the same scores."""
     a = _inputs(model, batch, with_padded_queries_masked(model.config), path, seed)
     treatments = [_treated("infinite_fill", a, item, a.scores.masked_fill(~a.mask, -torch.inf).softmax(dim=-1))]
     treatments.append(_treated("finite_fill", a, item, a.scores.masked_fill(~a.mask, -1e20).softmax(dim=-1)))
     if no_twin := why_no_twin(model.config, path.endswith("cross_attn")):
-        treatments += [Treatment(_MHA[need], None, None, no_twin) for need in (True, False)]
+        treatments += [Treatment(_MHA[need_weights], None, None, no_twin) for need_weights in (True, False)]
     else:
-        theirs = twin(a.module)
-        for need in (True, False):
-            # A float mask if ALiBi has numbers to add, otherwise a bool mask: torch takes both.
+        mha = twin(a.module)
+        for need_weights in (True, False):
+            # A float mask if there is a position bias to add, otherwise a bool mask: torch accepts both.
             mask = _additive(a) if a.penalty.any() else ~a.mask.expand_as(a.scores)
-            out, weights = _call(theirs, a, mask, need)
-            treatments.append(_treatment(_MHA[need], item, weights, out))
-    keep = _additive(a) if a.penalty.any() else a.mask.expand_as(a.scores)
-    one = torch.eye(a.k.shape[2], dtype=a.v.dtype, device=a.v.device).expand(*a.k.shape[:3], -1)  # [B, H, S, S]
-    z, weights = a.fused(keep, a.v), a.fused(keep, one)  # with V = 1 its output is its weights
+            out, weights = _call(mha, a, mask, need_weights)
+            treatments.append(_treatment(_MHA[need_weights], item, weights, out))
+    sdpa_mask = _additive(a) if a.penalty.any() else a.mask.expand_as(a.scores)
+    identity = torch.eye(a.k.shape[2], dtype=a.v.dtype, device=a.v.device).expand(*a.k.shape[:3], -1)  # [B, H, S, S]
+    z, weights = a.fused(sdpa_mask, a.v), a.fused(sdpa_mask, identity)  # with V = I the output equals the weights
     treatments.append(_treatment("fused", item, weights, a.project(z)))
     treatments.append(_treatment("app", item, a.weights, a.out))
     return EmptyRows(~a.mask[item, 0].any(dim=-1).cpu().numpy(), tuple(treatments))
@@ -314,9 +318,10 @@ def _treatment(name: Implementation, item: int, weights: Tensor | None, out: Ten
 
 @dataclass(frozen=True, slots=True)
 class NaNSpread:
-    """The length of every token's vector after each layer, [stop, T]: rows as −∞ leaves them, and rows set to zero.
+    """The length of every token's vector after the embedding and after each layer, [layers + 1, T].
 
-    stops: the layer, None for the embedding.
+    layers: None for the embedding. lengths_softmax: if the softmax of fully masked rows is kept (NaN for the fill −∞).
+    lengths_zero: if their weights are set to zero.
     """
 
     stops: tuple[int | None, ...]
@@ -325,7 +330,7 @@ class NaNSpread:
 
 
 def spread(model: Transformer, batch: Batch, side: Side, item: int, seed: int = 0) -> NaNSpread:
-    """How NaN from padded queries spreads through a stack: side "source" (encoder) or "target" (decoder)."""
+    """Return how NaN from padded queries spreads through a stack. side: "source" (encoder) or "target" (decoder)."""
     config, stack = with_padded_queries_masked(model.config), STACKS[side]
     end = "norm_ffn.out" if config.norm == "post" else "resid_post"
     names: dict[int | None, str] = {None: f"{stack}.norm_embed.out" if config.norm_embedding else f"{stack}.embed"}
@@ -342,11 +347,11 @@ def spread(model: Transformer, batch: Batch, side: Side, item: int, seed: int = 
 
 @dataclass(frozen=True, slots=True)
 class Unsqueezed:
-    """A (T, T) look-ahead mask, True = blocked, after unsqueeze(1): torch's error, or the weights that result.
+    """The result of a (T, T) look-ahead mask, True = blocked, after unsqueeze(1).
 
-    `answer` is torch's error message, or "". Without an error, `weights` [H, T, T] are those of one sentence, and
-    `future` [H] is the mean share of a row's weight on later tokens, over the rows that have later tokens. `meant` holds
-    the weights under the intended mask.
+    mask_shape, scores_shape: the shapes of the mask and of the scores. error: torch's error message, or "". Without an error,
+    weights [H, T, T] are those of one sentence, and future_share [H] is the mean share of a row's weight on later tokens, over the
+    rows that have later tokens. intended_weights: the weights under the intended mask.
     """
 
     mask: tuple[int, ...]
@@ -359,7 +364,10 @@ class Unsqueezed:
 
 @torch.inference_mode()
 def unsqueezed(model: Transformer, batch: Batch, item: int, length: int | None = None, seed: int = 0) -> Unsqueezed:
-    """The attention of Chapter 3 (004) in the first layer of the stack that a causal mask acts on, for `length` tokens."""
+    """Compute the attention of Chapter 3 (004) in the first layer of the stack that a causal mask acts on.
+
+    length: the number of tokens to use; None for all.
+    """
     side = read_side(model.config)
     path = f"{STACKS[side]}.layers.0.self_attn"
     widths: dict[str, int | None] = {name: length if name == side else None for name in model.config.sides}

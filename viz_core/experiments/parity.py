@@ -1,12 +1,12 @@
-"""Parity: a run compared with torch's own layers, which hold the same weights and read the same ids.
+"""Parity: a run compared with torch's own layers with the same weights and the same ids.
 
-Where `torch.nn.TransformerEncoder` and `TransformerDecoder` can express the run, they compute it from the recorded
-embedding on, each layer from what the one before returned, up to the logits. Elsewhere torch computes every step by
-itself, from that step's own recorded inputs: attention by `scaled_dot_product_attention`, linear layers, LayerNorms.
+If `torch.nn.TransformerEncoder` and `TransformerDecoder` can express the run, they compute it from the recorded embedding to the
+logits, each layer from the output of the one before. Otherwise each step is computed by a torch function from that step's own
+recorded inputs: attention by `scaled_dot_product_attention`, linear layers, LayerNorms.
 
-torch's layers have a fast path in evaluation that zeroes padded rows, and its switch belongs to the whole process, not
-to a thread. It is not touched here: torch leaves that path by itself where a layer has forward hooks, which do the
-comparing, and where attention masks are floats, which all of these are.
+In evaluation mode torch's layers have a fast path that zeroes padded rows. The setting that disables it is global to the process,
+so it is not used here: torch does not take the fast path for layers with forward hooks, which do the comparison, or for float
+attention masks, which are used throughout.
 """
 
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ from viz_core.run import Batch
 
 FUSED, ENCODER_ALONE = "scaled_dot_product_attention", ("torch.nn.TransformerEncoder",)
 # What torch's layers cannot express: queries of another width than d_model, RoPE, scores without ÷ √d_k, layers without a
-# residual connection or a norm, a stack without layers, a query that may attend to no key, a fill that leaves masked cells weight.
+# residual connection or a norm, a stack without layers, a fully masked row, a finite fill that gives masked cells some weight.
 Inexpressible = Literal["qk_width", "rotated", "unscaled", "no_residual", "no_norm", "no_layer", "empty_row", "weak_fill"]
-# The largest rounding error of float32 for another order of summing, relative to a stage's largest number. Ordinary stages
-# stay below 2e-6; scores in the hundreds (Chapter 3 (004) begins with some) are rounded by more, and softmax and norms pass
-# that on.
+# A bound of the float32 rounding error for another order of summation, relative to a stage's largest number. Usual stages
+# stay below 2e-6; scores in the hundreds (Chapter 3 (004) starts with some) have larger errors, which softmax and norms
+# propagate.
 ROUNDING = 1e-3
-# A layer's parts: torch's module, ours with the same weights, and the stage that it computes.
+# The modules of a layer: torch's, the model's with the same weights, and the stage that it computes.
 Part = tuple[str, str, str]
 ENCODER_PARTS: tuple[Part, ...] = (
     ("self_attn", "self_attn", "self_attn.out"), ("norm1", "norm_self_attn", "norm_self_attn.out"),
@@ -46,10 +46,11 @@ DECODER_PARTS: tuple[Part, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One stage against torch, over the real positions.
+    """One stage compared with torch, without padding.
 
-    by: the part of torch that computed it. difference: the largest absolute one, infinite where only one side is NaN.
-    size: the stage's largest finite absolute value. both_nan: numbers that are NaN on both sides, which counts as equal.
+    by: the torch function or module that computed it. difference: the largest absolute one, infinite where only one side is NaN.
+    size: the stage's largest finite absolute value. numbers: how many were compared. both_nan: how many are NaN on both sides,
+    which counts as equal.
     """
 
     stage: str
@@ -69,8 +70,8 @@ class Check:
 class Parity:
     """All checks of one run, in execution order.
 
-    against: what computed it in torch, by torch's names. why_not: why torch's layers cannot express the run of this config;
-    () if they can.
+    torch_modules: what computed it in torch, by torch's names. torch_limitations: why torch's layers cannot express the run; () if
+    they can.
     """
 
     config: TransformerConfig
@@ -80,7 +81,7 @@ class Parity:
 
     @property
     def difference(self) -> float:
-        """The largest absolute difference of all."""
+        """The largest absolute difference over all stages."""
         return max((c.difference for c in self.checks), default=0.0)
 
     @property
@@ -90,25 +91,27 @@ class Parity:
 
     @property
     def first(self) -> str:
-        """The first stage whose difference is more than rounding; "" where there is none."""
+        """The first stage whose difference is more than rounding; "" if there is none."""
         return next((c.stage for c in self.checks if not c.agrees), "")
 
     @property
     def where(self) -> str:
-        """The stage with the largest difference; "" where there is none."""
+        """The stage with the largest difference; "" if there is none."""
         return max(self.checks, key=lambda c: c.difference).stage if self.difference else ""
 
     @property
     def size(self) -> float:
-        """The largest finite absolute value that was compared."""
+        """The largest finite absolute value over all stages."""
         return max((c.size for c in self.checks), default=0.0)
 
     @property
     def numbers(self) -> int:
+        """The number of values that were compared."""
         return sum(c.numbers for c in self.checks)
 
     @property
     def both_nan(self) -> int:
+        """The number of values that are NaN on both sides."""
         return sum(c.both_nan for c in self.checks)
 
 
@@ -116,8 +119,8 @@ class Parity:
 def check_parity(model: Transformer, batch: Batch, capture: Capture) -> Parity:
     """Compare a recorded run with torch.
 
-    model and batch are those that the capture was made from, all stages recorded; none of them is changed. Padded
-    positions are left out. Nothing is kept but the numbers of each `Check`, and parameters are shared, not copied.
+    model, batch: those of the capture, which has all stages; they are not changed, and parameters are shared, not copied. Padded
+    positions are left out.
     """
     run = _Comparison(model, batch, capture)
     if why_not := _why_not(run):
@@ -130,7 +133,7 @@ def check_parity(model: Transformer, batch: Batch, capture: Capture) -> Parity:
 
 
 class _Comparison:
-    """A run, and the checks that have been made of it so far."""
+    """A run and its checks so far."""
 
     def __init__(self, model: Transformer, batch: Batch, capture: Capture) -> None:
         self.model, self.capture, self.config = model, capture, capture.config
@@ -140,11 +143,11 @@ class _Comparison:
         self.words: dict[Side, np.ndarray] = {side: known[side] for side in self.config.sides}  # [B, T] each
 
     def tensor(self, name: str) -> Tensor:
-        """A recorded stage, on the model's device."""
+        """Return a recorded stage as a tensor on the model's device."""
         return torch.tensor(self.capture[name], device=self.device)  # a copy: captures are read-only
 
     def __call__(self, name: str, theirs: Tensor, by: str) -> Tensor:
-        """Compare a stage with torch's at the positions of words; returns torch's."""
+        """Compare a stage with torch's result, without padding, and return torch's."""
         ours, other = self._real(name, self.capture[name]), self._real(name, theirs.cpu().numpy())
         both_nan = np.isnan(ours) & np.isnan(other)
         with np.errstate(invalid="ignore"):  # ∞ - ∞
@@ -155,18 +158,18 @@ class _Comparison:
         return theirs
 
     def _real(self, name: str, x: np.ndarray) -> np.ndarray:
-        """The values of a stage at words: [B, …, T, …] -> [words, …]. A stage that all sentences share is taken whole."""
+        """Return a stage without padding, [B, …, T, …] -> [tokens, …]. A stage without batch axis is returned unchanged."""
         stage = self.capture.stage(name)
         if stage.axes[0] != "B":
             return x
         ((axis, side),) = stage.sides.items()
         keep = self.words[side]  # [B, T]
-        if stage.leaf == "z":  # torch does not define the result of a query that may attend to no key
+        if stage.leaf == "z":  # torch does not define the result of a fully masked row
             keep = keep & self.capture[self.mask_of(stage.prefix)][:, 0].any(axis=-1)  # [B, T]
         return np.moveaxis(x, stage.axes.index(axis), 1)[keep]
 
     def mask_of(self, attention: str) -> str:
-        """The name of the mask that an attention uses."""
+        """Return the name of the mask that an attention uses."""
         mask = self.capture.stage(f"{attention}.weights").mask
         assert mask is not None
         return mask
@@ -176,24 +179,24 @@ class _Comparison:
 
 
 def _layers(run: _Comparison) -> None:
-    """Embedding, then torch's stacks from the recorded embedding on, then the head on what they return."""
+    """Compare the embedding, torch's stacks applied to the recorded embedding, and the output head applied to their result."""
     c = run.config
     memory: Tensor | None = None
     for side in c.sides:
         name = STACKS[side]
-        theirs, x = _twin(run, name), _embed(run, name)  # x [B, T, D]
+        torch_stack, x = _twin(run, name), _embed(run, name)  # x [B, T, D]
         mask = _mask(run, side, side, x.dtype)  # [B · H, T, T]
         if memory is None:
-            memory = theirs(x, mask, is_causal=False)  # [B, T, D]
+            memory = torch_stack(x, mask, is_causal=False)  # [B, T, D]
         else:
-            memory = theirs(x, memory, mask, _mask(run, side, "source", x.dtype), tgt_is_causal=False)  # [B, T, D]
+            memory = torch_stack(x, memory, mask, _mask(run, side, "source", x.dtype), tgt_is_causal=False)  # [B, T, D]
     if run.model.head is not None:
         assert memory is not None
         run("logits", F.linear(memory, run.model.head.weight, run.model.head.bias), "F.linear")
 
 
 def _embed(run: _Comparison, name: str) -> Tensor:
-    """The input of a stack: the recorded embedding, its looked-up terms and its LayerNorm compared."""
+    """Compare the embedding lookups and the embedding's LayerNorm, and return the input of the stack."""
     for leaf in ("tok_embed", "pos_embed", "segment_embed"):
         if f"{name}.{leaf}" in run.capture:
             _step(run, f"{name}.{leaf}")
@@ -202,7 +205,7 @@ def _embed(run: _Comparison, name: str) -> Tensor:
 
 
 def _twin(run: _Comparison, name: str) -> Any:
-    """torch's stack over our parameters, shared and not copied; its hooks compare each part as it is computed."""
+    """Return torch's stack with the model's parameters, shared and not copied; its hooks compare each result."""
     c = run.config
     ours: Any = run.model.get_submodule(name)
     cross = name == "decoder" and c.has_encoder
@@ -211,20 +214,20 @@ def _twin(run: _Comparison, name: str) -> Any:
         norm_first=c.norm == "pre", device="meta",
     )
     norm = nn.LayerNorm(c.d_model, eps=c.norm_eps, device="meta") if c.has_final_norm else None
-    theirs: Any = (
+    torch_stack: Any = (
         nn.TransformerDecoder(layer, len(ours.layers), norm) if cross  # type: ignore[arg-type]
         else nn.TransformerEncoder(layer, len(ours.layers), norm, enable_nested_tensor=False)  # type: ignore[arg-type]
     )
     parts = DECODER_PARTS if cross else ENCODER_PARTS
-    theirs.load_state_dict(_state(ours, parts), assign=True)
-    for i, twin in enumerate(theirs.layers):
+    torch_stack.load_state_dict(_state(ours, parts), assign=True)
+    for i, torch_layer in enumerate(torch_stack.layers):
         for part, _, stage in parts:
-            _hook(run, twin.get_submodule(part), f"{name}.layers.{i}.{stage}")
-        if c.norm == "pre":  # a Post-LN layer returns what its last norm does
-            _hook(run, twin, f"{name}.layers.{i}.resid_post")
+            _hook(run, torch_layer.get_submodule(part), f"{name}.layers.{i}.{stage}")
+        if c.norm == "pre":  # a Post-LN layer returns the output of its last norm
+            _hook(run, torch_layer, f"{name}.layers.{i}.resid_post")
     if norm is not None:
-        _hook(run, theirs.norm, f"{name}.final_norm.out")
-    return theirs.eval()
+        _hook(run, torch_stack.norm, f"{name}.final_norm.out")
+    return torch_stack.eval()
 
 
 def _hook(run: _Comparison, module: nn.Module, stage: str) -> None:
@@ -235,12 +238,12 @@ def _hook(run: _Comparison, module: nn.Module, stage: str) -> None:
 
 
 def _state(ours: Any, parts: tuple[Part, ...]) -> dict[str, Tensor]:
-    """Our parameters under torch's names. A bias that is switched off is zero there."""
+    """Return the model's parameters under torch's names. A bias that the model lacks is zero."""
     state = {}
     for i, layer in enumerate(ours.layers):
         for theirs, name, _ in parts:
             path, module = f"layers.{i}.{theirs}", layer.get_submodule(name)
-            if isinstance(module, Attention):  # torch packs three matrices in one
+            if isinstance(module, Attention):  # torch packs the three input projections in one
                 packed, path = [module.w_q, module.w_k, module.w_v], f"{path}.out_proj"
                 state[f"layers.{i}.{theirs}.in_proj_weight"] = torch.cat([m.weight for m in packed])  # [3 · D, D]
                 state[f"layers.{i}.{theirs}.in_proj_bias"] = torch.cat([_bias(m) for m in packed])  # [3 · D]
@@ -257,10 +260,10 @@ def _bias(module: Any) -> Tensor:
 
 
 def _mask(run: _Comparison, queries: Side, keys: Side, dtype: torch.dtype) -> Tensor:
-    """The mask that torch adds to the scores, [B · H, T, S]: -∞ at padded and at later keys, the position bias, else 0.
+    """Return the mask that torch adds to the scores, [B · H, T, S]: -∞ at padded and later keys, the position bias, else 0.
 
-    Made from what is known of the sentences, not from the recorded masks. All in this one mask: torch's check of a
-    `key_padding_mask` would import its compiler.
+    Made from the token masks of the batch, not from the recorded attention masks. Padding is in this mask too, since torch's check
+    of a `key_padding_mask` would import its compiler.
     """
     c, own = run.config, queries == keys
     padded = torch.from_numpy(~run.words[keys] & c.masks_padding(keys)).to(run.device)  # [B, S]
@@ -274,9 +277,9 @@ def _mask(run: _Comparison, queries: Side, keys: Side, dtype: torch.dtype) -> Te
     return mask.flatten(0, 1)  # [B · H, T, S]
 
 
-# ---------------------------------------------------------------- one step by itself
+# ---------------------------------------------------------------- single steps
 
-# The linear layer that computes a stage, by the module's kind and the stage's leaf.
+# The linear layer that computes a stage, by the class of the module and the stage's local name.
 LINEAR = {
     (Attention, "q"): "w_q", (Attention, "k"): "w_k", (Attention, "v"): "w_v", (Attention, "out"): "w_o",
     (FeedForward, "pre_act"): "w_in", (FeedForward, "out"): "w_out", (Transformer, "logits"): "head",
@@ -285,7 +288,7 @@ TABLES = {"tok_embed": "tok_embedding", "pos_embed": "pos_embedding", "segment_e
 
 
 def _step(run: _Comparison, name: str) -> Tensor | None:
-    """Compute a stage by a function of torch from its recorded inputs, and compare. None where no weights take part."""
+    """Compute a stage by a torch function from its recorded inputs and compare. None for a stage computed without parameters."""
     stage = run.capture.stage(name)
     if stage.kind in ("ids", "mask"):
         return None
@@ -310,12 +313,12 @@ def _step(run: _Comparison, name: str) -> Tensor | None:
 
 
 def _fused(run: _Comparison, path: str) -> Tensor:
-    """z of one attention from its recorded q, k, v, [B, H, T, V]."""
+    """Return z of one attention from its recorded q, k, v, [B, H, T, V]."""
     c = run.config
     q, k = ("q_rot", "k_rot") if f"{path}.q_rot" in run.capture else ("q", "k")
     scores, sees = run.tensor(f"{path}.scores"), run.tensor(run.mask_of(path))  # [B, H, T, S], [B, 1, T, S]
     penalty = run.tensor(f"{path}.bias") if f"{path}.bias" in run.capture else torch.zeros_like(scores)  # [1 or B, H, T, S]
-    # torch adds its mask to the scores, while ours overwrites them: the sum in a masked cell is the fill.
+    # torch adds its mask to the scores, the model overwrites them: the sum in a masked cell has to be the fill.
     added = torch.where(sees, penalty, c.fill - scores)  # [B, H, T, S]
     return F.scaled_dot_product_attention(
         run.tensor(f"{path}.{q}"), run.tensor(f"{path}.{k}"), run.tensor(f"{path}.v"), added,
@@ -323,11 +326,11 @@ def _fused(run: _Comparison, path: str) -> Tensor:
     )
 
 
-# ---------------------------------------------------------------- runs that torch's layers cannot express
+# ---------------------------------------------------------------- limitations of torch's layers
 
 
 def _why_not(run: _Comparison) -> tuple[Inexpressible, ...]:
-    """Why torch's layers cannot compute this run; () where they can."""
+    """Return the reasons why torch's layers cannot compute this run; () if they can."""
     c = run.config
     depths = [c.n_encoder_layers] * c.has_encoder + [c.n_decoder_layers] * c.has_decoder
     reasons: dict[Inexpressible, bool] = {
@@ -344,10 +347,10 @@ def _why_not(run: _Comparison) -> tuple[Inexpressible, ...]:
 
 
 def _blind(run: _Comparison) -> bool:
-    """Whether torch's layers would meet a query that may attend to no key, or ours computed NaN for one.
+    """Return whether torch's layers would have a fully masked row, or the model computed NaN for one.
 
-    They get the causal mask and padded keys. `mask_padded_queries` also masks the whole rows of padded queries, to
-    which no word attends: that makes no difference, unless their weights are NaN, since 0 · NaN is NaN.
+    torch's layers get the causal mask and padded keys. `mask_padded_queries` also masks the rows of padded queries, to which no
+    other token attends; that makes no difference unless their weights are NaN, since 0 · NaN is NaN.
     """
     c = run.config
     for side, words in run.words.items():
@@ -360,7 +363,7 @@ def _blind(run: _Comparison) -> bool:
 
 
 def _leaks(run: _Comparison) -> bool:
-    """Whether a finite fill leaves masked cells some weight, in rows that have at least one allowed key."""
+    """Return whether a finite fill gives masked cells some weight, in rows with at least one allowed key."""
     if run.config.mask_fill == "-inf":
         return False
     for name in run.capture:

@@ -1,17 +1,17 @@
-"""Activation patching: put a value of one run into another run of the same model, and see how far the answer follows.
+"""Activation patching: replace an activation of one run by that of another run of the same model, and measure the effect.
 
-Two sentences, a clean and a changed one, and a question: this word against that word, at this place of the target. Putting a
-clean value into the changed run (denoising) shows what is sufficient for the clean answer; putting a changed value into the
-clean run (noising) shows what is necessary for it (Zhang & Nanda 2023, "Towards Best Practices of Activation Patching",
-arXiv 2309.16042).
+There are two sentences, a clean and a corrupted one, and a question: the logit difference of two words at one position of the
+output side. Patching a clean activation into the corrupted run (denoising) shows what is sufficient for the clean answer; patching
+a corrupted activation into the clean run (noising) shows what is necessary for it (Zhang & Nanda 2023, "Towards Best Practices of
+Activation Patching", arXiv 2309.16042).
 
-    contrast = contrast_runs(model, clean_ids, changed_ids, Question(word, other, at), target_ids)
-    grid = patch_grid(contrast)
+    runs = run_clean_and_corrupted(model, clean_ids, corrupted_ids, Question(word, other, position), target_ids)
+    grid = run_patch_grid(runs)
     grid.table("encoder", "residual")        # effects [layers and embedding, tokens]
-    trace(model, batch, tap=edit(contrast, grid.cells[0], "denoise"))  # one of these runs, recorded
+    trace(model, batch, tap=patching_tap(runs, grid.cells[0], "denoise"))  # one of these runs, recorded
 
-Patched runs go through the model together, as rows of one batch, each from the layer on that it is patched in: what lies
-before is the recorded run's.
+Patched runs are computed together, as rows of one batch, starting at the layer of the patch; earlier values are those of the
+recorded run.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,16 +36,16 @@ from viz_core.tracing import Edit
 Part = Literal["residual", "self_attn", "cross_attn", "ffn"]
 Direction = Literal["denoise", "noise"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
-EMBEDDING = -1  # the layer whose output is the embedding
-ROUNDING = 8  # units in the last place of the largest logit, which sums in another order reach
-MOST_NUMBERS = 2**19  # of one activation over all rows of a batch: more no longer fits a processor's cache
+EMBEDDING = -1  # the layer number of the embedding
+ROUNDING = 8  # units in the last place of the largest logit, a bound for sums in another order
+MOST_NUMBERS = 2**19  # elements of one activation over all rows of a batch, so that it fits the processor's cache
 
 
-# ---------------------------------------------------------------- what is asked, and what is patched
+# ---------------------------------------------------------------- patches
 
 
 class Site(NamedTuple):
-    """One activation of the model. layer: EMBEDDING in the residual stream alone. head: None for attention's whole output."""
+    """One activation of the model. layer: EMBEDDING_LAYER only in the residual stream. head: None for the sub-layer's output."""
 
     stack: StackName
     part: Part
@@ -53,7 +53,7 @@ class Site(NamedTuple):
     head: int | None = None
 
     def stage(self, config: TransformerConfig) -> str:
-        """The stage that holds it: what flows on along the residual stream, what a sub-layer adds, or a head's z."""
+        """Return the stage of the activation: the residual stream after a layer, a sub-layer's output, or z of the heads."""
         if self.layer == EMBEDDING:
             return f"{self.stack}.norm_embed.out" if config.norm_embedding else f"{self.stack}.embed"
         layer = f"{self.stack}.layers.{self.layer}"
@@ -62,18 +62,18 @@ class Site(NamedTuple):
         return f"{layer}.{self.part}.{'out' if self.head is None else 'z'}"
 
     def runs_from(self) -> tuple[int, int]:
-        """The stack's place and the first layer that a run with this patch has to compute."""
+        """Return the index of the stack and the first layer that a run with this patch has to compute."""
         return list(STACKS.values()).index(self.stack), self.layer + (self.part == "residual")
 
 
 class Patch(NamedTuple):
-    """One site at some tokens. tokens: positions of the clean run, each with a partner in the changed one."""
+    """One site at some tokens. tokens: positions of the clean run, each with a partner in the corrupted one."""
 
     site: Site
     tokens: tuple[int, ...]
 
 
-Cell = tuple[Patch, ...]  # what one patched run changes, all at once
+Cell = tuple[Patch, ...]  # the patches of one run
 
 
 # ---------------------------------------------------------------- the two runs
@@ -81,7 +81,7 @@ Cell = tuple[Patch, ...]  # what one patched run changes, all at once
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recorded:
-    """One run of one sentence: ids [1, T] of each side, the stages that can be patched, and the logits [W] at `at`."""
+    """One run of one sentence: ids [1, T] of each side, the stages that can be patched, and the logits [W] at `position`."""
 
     ids: Mapping[Side, Tensor]
     stages: Mapping[str, Tensor]
@@ -92,9 +92,9 @@ class Recorded:
 
 @dataclass(frozen=True, eq=False)
 class Contrast:
-    """A clean and a changed run of one model, and which of their tokens are partners.
+    """A clean and a corrupted run of one model, with aligned tokens.
 
-    pairs: of each side, positions of the clean and of the changed run in reading order, None where there is no partner.
+    pairs: of each side, positions of the clean and of the corrupted run in reading order, None where there is no partner.
     """
 
     model: Transformer
@@ -104,32 +104,32 @@ class Contrast:
     pairs: Mapping[Side, tuple[tuple[int | None, int | None], ...]]
 
     def answer(self, logits: Tensor) -> Tensor:
-        """The logit difference that the question asks for, [..., W] -> [...]."""
+        """Return the logit difference of the question, [..., W] -> [...]."""
         return logits[..., self.question.word] - logits[..., self.question.other]
 
     @cached_property
     def answers(self) -> tuple[float, float]:
-        """The logit difference of the clean and of the changed run."""
+        """The logit difference of the clean and of the corrupted run."""
         return float(self.answer(self.clean.logits)), float(self.answer(self.changed.logits))
 
     @cached_property
     def partner(self) -> Mapping[Side, Mapping[int, int]]:
-        """The position in the changed run of each token of the clean one that has a partner."""
+        """Of each side: position in the clean run → position of its partner in the corrupted run."""
         return {side: {i: j for i, j in found if i is not None and j is not None} for side, found in self.pairs.items()}
 
     @cached_property
     def rounding(self) -> float:
-        """The size of an effect below which rounding alone may have made it."""
+        """The absolute effect below which it may be due to rounding."""
         largest = max(float(run.logits.abs().max()) for run in (self.clean, self.changed))
         return ROUNDING * torch.finfo(self.clean.logits.dtype).eps * largest / abs(self.answers[0] - self.answers[1])
 
     @property
     def gaps(self) -> int:
-        """How many tokens of both runs have no partner and cannot be patched."""
+        """The number of tokens of both runs without a partner, which cannot be patched."""
         return sum(None in pair for found in self.pairs.values() for pair in found)
 
     def ends(self, direction: Direction) -> tuple[Recorded, Recorded]:
-        """The run that is patched, and the one that the values come from."""
+        """Return the run that is patched, and the donor of the values."""
         return (self.changed, self.clean) if direction == "denoise" else (self.clean, self.changed)
 
 
@@ -137,10 +137,10 @@ class Contrast:
 def contrast_runs(
     model: Transformer, clean: Sequence[int], changed: Sequence[int], question: Question, target: Sequence[int] | None = None
 ) -> Contrast:
-    """Run both sentences on the model's device. `Problem`, a `ValueError`, where there is nothing to compare.
+    """Run both sentences on the model's device. `UserError`, a `ValueError`, if they cannot be compared.
 
-    clean, changed: ids for the first stack. target: what the decoder of an encoder-decoder reads in both runs, <bos> first.
-    Dropout has to be off. Of a causal decoder only the tokens up to the asked place are read: later ones change nothing.
+    clean, corrupted: ids for the first stack. target: ids for the decoder of an encoder-decoder in both runs, <bos> first.
+    Dropout has to be off. A causal decoder reads only the tokens up to the question's position, since later ones have no effect.
     """
     config = model.config
     _check(config, clean, changed, question)
@@ -153,7 +153,7 @@ def contrast_runs(
     found = {side: pairs(list(a), list(b)) for side, (a, b) in read.items()}
     other_at = next((j for i, j in found[config.output_side] if i == question.at), None)
     if other_at is None:
-        raise Problem(f"at={question.at} is not a place that both runs have; choose another one.", "patch_place",
+        raise Problem(f"position {question.at} has no counterpart in the other run; choose another one.", "patch_place",
                       at=question.at + 1)
     if all(None in pair for pair in found[config.input_side]):
         raise Problem("no token of one sentence has a partner in the other; change fewer words.", "patch_no_pairs")
@@ -167,13 +167,13 @@ def contrast_runs(
         raise Problem("the logits are infinite or NaN, so nothing can be compared; choose another norm or scale.", "not_finite")
     a, b = contrast.answers
     if answer_alike(a, b):
-        raise Problem(f"both runs answer alike ({a:.4f} and {b:.4f}), so there is no difference to explain; choose another word.",
+        raise Problem(f"both runs have nearly the same logit difference ({a:.4f} and {b:.4f}); choose another word.",
                       "patch_alike", clean=f"{a:.3f}", changed=f"{b:.3f}")
     return contrast
 
 
 def contrast_of(model: Transformer, clean: Capture, changed: Capture, question: Question, item: int = 0) -> Contrast:
-    """`contrast_runs` of one sentence of two captures, by itself and without padding, both with the target of the clean one."""
+    """Call `run_clean_and_corrupted` for one sentence of two captures, without padding, with the target of the clean one."""
     config = model.config
     side, target = config.input_side, clean.ids("target", item) if config.has_cross_attention else None
     return contrast_runs(model, clean.ids(side, item), changed.ids(side, item), question, target)
@@ -181,7 +181,7 @@ def contrast_of(model: Transformer, clean: Capture, changed: Capture, question: 
 
 def _check(config: TransformerConfig, clean: Sequence[int], changed: Sequence[int], question: Question) -> None:
     if not config.has_head:
-        raise Problem("head=False leaves the model without logits, so it has no answer; use head=True.", "patch_no_head")
+        raise Problem("head=False leaves the model without logits, so there is nothing to compare; use head=True.", "patch_no_head")
     if not len(clean) or not len(changed):
         raise Problem("a sentence is empty; give both at least one token.", "no_tokens", side=config.input_side, number=1)
     if list(clean) == list(changed):
@@ -196,7 +196,7 @@ def _check(config: TransformerConfig, clean: Sequence[int], changed: Sequence[in
 
 
 class _Watch:
-    """A tap that shows each stage, under its full name, to a function."""
+    """A tap that calls a function with the full name of each stage."""
 
     __slots__ = ("_prefix", "_see")
 
@@ -227,7 +227,7 @@ def _record(model: Transformer, sides: Mapping[Side, Sequence[int]], at: int) ->
 
 
 def sites(config: TransformerConfig) -> tuple[Site, ...]:
-    """Every site of a model: the residual stream from the embedding on, each sub-layer's output, and each head of attention."""
+    """Return every site of a model: the residual stream with the embedding, each sub-layer's output, and each attention head."""
     found = []
     for side in config.sides:
         stack, layers = STACKS[side], range(config.n_layers(side))
@@ -244,12 +244,12 @@ def sites(config: TransformerConfig) -> tuple[Site, ...]:
 
 
 def edit(contrast: Contrast, cell: Cell, direction: Direction) -> Edit:
-    """The tap of one patched run, for `viz_core.run.trace` on the sentence that is patched (the changed one for "denoise")."""
+    """Return the tap of one patched run, for `viz_core.run.trace` on the patched sentence (the corrupted one for "denoise")."""
     return _edit(contrast, [cell], direction)
 
 
 def _edit(contrast: Contrast, cells: Sequence[Cell], direction: Direction) -> Edit:
-    """A tap that gives row n of a batch the values of cell n, and leaves everything else as it is."""
+    """Return a tap that patches row n of a batch with the values of cell n, and leaves everything else unchanged."""
     base, donor = contrast.ends(direction)
     at: dict[str, list[tuple[int, int | None, int, int]]] = {}  # stage: row, head, token of the base, token of the donor
     for row, cell in enumerate(cells):
@@ -257,7 +257,7 @@ def _edit(contrast: Contrast, cells: Sequence[Cell], direction: Direction) -> Ed
             partner = contrast.partner[side_of(site.stack)]
             for token in tokens:
                 if token not in partner:
-                    raise ValueError(f"token {token} of the {side_of(site.stack)} has no partner in the changed run.")
+                    raise ValueError(f"token {token} of the {side_of(site.stack)} has no partner in the corrupted run.")
                 places = (partner[token], token) if base is contrast.changed else (token, partner[token])
                 at.setdefault(site.stage(contrast.model.config), []).append((row, site.head, *places))
 
@@ -277,9 +277,9 @@ def _edit(contrast: Contrast, cells: Sequence[Cell], direction: Direction) -> Ed
 
 @torch.no_grad()
 def patched_logits(contrast: Contrast, cells: Sequence[Cell], direction: Direction) -> Iterator[tuple[list[int], Tensor]]:
-    """Numbers of cells, and the logits [n, W] of their runs at the asked place, in batches of runs that begin in one layer.
+    """Yield indices of cells and the logits [n, W] of their runs at the question's position, in batches that start at one layer.
 
-    A cell without patches is the run as it was.
+    A cell without patches gives the logits of the recorded run.
     """
     firsts = [min((patch.site.runs_from() for patch in cell), default=(len(STACKS), 0)) for cell in cells]
     base, __ = contrast.ends(direction)
@@ -290,9 +290,10 @@ def patched_logits(contrast: Contrast, cells: Sequence[Cell], direction: Directi
 def edited_logits(
     model: Transformer, run: Recorded, firsts: Sequence[tuple[int, int]], tap_of: Callable[[list[int]], Edit]
 ) -> Iterator[tuple[list[int], Tensor]]:
-    """Copies of a recorded run, each edited from a stack and layer on (`Site.runs_from`), as batches that begin in one layer.
+    """Compute edited copies of a recorded run, in batches that start at the same layer.
 
-    tap_of: the tap of a batch, given the numbers of its copies. Yields these and their logits [n, W] at the asked place.
+    start_layers: of each copy, as from `Site.first_stack_and_layer`. tap_of: returns the tap of a batch, given the indices of its
+    copies. Yields these indices and their logits [n, W] at the question's position.
     """
     starts: dict[tuple[int, int], list[int]] = {}
     for number, first in enumerate(firsts):
@@ -301,18 +302,18 @@ def edited_logits(
     for first, numbers in sorted(starts.items()):
         for i in range(0, len(numbers), most):
             rows = numbers[i : i + most]
-            as_it_was = first[0] == len(STACKS)
-            yield rows, run.logits.expand(len(rows), -1) if as_it_was else _go_on(model, run, first, len(rows), tap_of(rows))
+            unedited = first[0] == len(STACKS)
+            yield rows, run.logits.expand(len(rows), -1) if unedited else _go_on(model, run, first, len(rows), tap_of(rows))
 
 
 def _numbers_of_a_row(config: TransformerConfig, run: Recorded) -> int:
-    """The largest activation of one run: the feed-forward's hidden units, or the weights of all heads."""
+    """Return the number of elements of the largest activation of a run: the hidden units, or the weights of all heads."""
     longest = max(ids.shape[1] for ids in run.ids.values())
     return longest * max(config.ff_width, config.d_model, config.n_heads * longest)
 
 
 def _go_on(model: Transformer, run: Recorded, first: tuple[int, int], n: int, tap: Edit) -> Tensor:
-    """n copies of a run, computed from this stack and layer on under an editing tap: their logits [n, W] at the asked place."""
+    """Compute n copies of a run from a stack and layer on with an editing tap. Return their logits [n, W] at the position."""
     memory = None if "source" not in run.ids else _memory(model, run).expand(n, -1, -1)  # [n, S, D]
     x = None
     for place, (side, stack) in enumerate(STACKS.items()):
@@ -327,19 +328,19 @@ def _go_on(model: Transformer, run: Recorded, first: tuple[int, int], n: int, ta
 
 
 def _memory(model: Transformer, run: Recorded) -> Tensor:
-    """What the encoder of a recorded run gives to the decoder, [1, S, D]."""
+    """Return the encoder output of a recorded run, [1, S, D]."""
     x = run.stages[_enters("encoder", model.config.n_encoder_layers, model.config)]
     memory: Tensor = model.stack("source").final_norm(x) if model.config.has_final_norm else x
     return memory
 
 
 def _enters(stack: StackName, layer: int, config: TransformerConfig) -> str:
-    """The stage that a layer of a stack reads; behind the last layer, what the final norm or the head reads."""
+    """Return the input stage of a layer; for layer = number of layers, the input of the final norm or of the output head."""
     return Site(stack, "residual", layer - 1).stage(config)
 
 
 def _stack_from(stack: Stack, name: StackName, run: Recorded, start: int, n: int, memory: Tensor | None, tap: Edit) -> Tensor:
-    """The output [n, T, D] of n runs through one stack, from a layer on: `Stack.forward` with the beginning taken as recorded."""
+    """Return the output [n, T, D] of n runs of one stack: `Stack.forward` from layer `start` on, applied to the recorded input."""
     entering = _enters(name, start, stack.config)
     recorded = run.stages[entering]  # [1, T, D]
     own, cross = (run.masks.source, None) if name == "encoder" else (run.masks.target, run.masks.cross)
@@ -354,9 +355,9 @@ def _stack_from(stack: Stack, name: StackName, run: Recorded, start: int, n: int
 
 
 def effects(contrast: Contrast, cells: Sequence[Cell], direction: Direction = "denoise") -> np.ndarray:
-    """How far each cell's run follows the run that its values come from, [N]: 0 not at all, 1 altogether.
+    """Return the effect of each cell, [N]: 0 if the logit difference does not change, 1 if it becomes that of the donor run.
 
-    (patched − changed) / (clean − changed) of the logit difference for "denoise"; with the runs' roles exchanged for "noise".
+    (patched − corrupted) / (clean − corrupted) of the logit difference for "denoise"; with the runs exchanged for "noise".
     """
     found = np.empty(len(cells))
     for numbers, logits in patched_logits(contrast, cells, direction):
@@ -372,7 +373,7 @@ def _effect(contrast: Contrast, logits: Tensor, direction: Direction) -> np.ndar
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PatchGrid:
-    """Every cell of the grid with its effects [N] and the likeliest word [N] of its run, in each direction."""
+    """All cells of the grid with their effects [N] and the likeliest words [N] of their runs, in each direction."""
 
     contrast: Contrast
     cells: tuple[Cell, ...]
@@ -380,9 +381,9 @@ class PatchGrid:
     words: Mapping[Direction, np.ndarray]
 
     def table(self, stack: StackName, part: Part, direction: Direction = "denoise", *, heads: bool = False) -> np.ndarray:
-        """Effects [layers, tokens of the clean run] of a part, NaN at tokens without a partner; or with `heads` [layers, H].
+        """Return the effects of a part, [layers, tokens of the clean run], or with `heads` those of its heads, [layers, H].
 
-        The residual stream has one more row, the embedding's, as its first.
+        NaN at tokens without a partner. For the residual stream the first row is the embedding.
         """
         config, side = self.contrast.model.config, side_of(stack)
         first = EMBEDDING if part == "residual" else 0
@@ -394,7 +395,7 @@ class PatchGrid:
         return found
 
     def rows(self) -> list[dict[str, object]]:
-        """One record a cell and direction, for a DataFrame; token is None where a head is patched at all tokens."""
+        """Return one record per cell and direction, for a DataFrame; token is None where a head is patched at all tokens."""
         return [
             {"direction": direction, "stack": site.stack, "part": site.part, "layer": site.layer, "head": site.head,
              "token": tokens[0] if site.head is None else None, "effect": float(self.effects[direction][i]),
@@ -404,7 +405,7 @@ class PatchGrid:
 
 
 def grid_cells(contrast: Contrast) -> tuple[Cell, ...]:
-    """One run for each site and token that has a partner; a head is patched at all of them at once."""
+    """Return one cell for each site and token that has a partner; a head is patched at all of these tokens at once."""
     found: list[Cell] = []
     for site in sites(contrast.model.config):
         tokens = tuple(contrast.partner[side_of(site.stack)])
@@ -416,7 +417,7 @@ def grid_cells(contrast: Contrast) -> tuple[Cell, ...]:
 def patch_grid(
     contrast: Contrast, directions: Sequence[Direction] = DIRECTIONS, progress: Callable[[float], object] | None = None
 ) -> PatchGrid:
-    """Every cell as a run of its own. progress: is told the share of the runs that are done, up to 1."""
+    """Run every cell of the grid. progress: called with the share of finished runs, up to 1."""
     cells, done = grid_cells(contrast), 0
     measured = {direction: np.empty(len(cells)) for direction in directions}
     words = {direction: np.empty(len(cells), dtype=np.int64) for direction in directions}

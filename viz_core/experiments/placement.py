@@ -1,7 +1,8 @@
-"""The same weights with different placements of the LayerNorm: runs, gradients, and the setting of Xiong et al. 2020.
+"""Runs and gradients of the same weights with different placements of the LayerNorm, and the setting of Xiong et al. 2020.
 
-A comparison uses one untrained stack (the encoder, or the decoder of a decoder-only model). It is drawn once, as Pre-LN;
-the other placements share its parameters, which `viz_core.model.init` draws by name, so no setting changes them.
+A comparison uses one untrained stack (the encoder, or the decoder of a decoder-only model). It is initialised once, as Pre-LN,
+and the other placements share its parameters: `viz_core.model.init` seeds each parameter by its name, so they do not depend on
+other settings.
 """
 
 import copy
@@ -35,19 +36,19 @@ PLACEMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({
     "plain": {"norm": "none", "residual": False},
 })
 KEPT = ("ids.*", "*.embed", "*.resid_*", "*.norm_*.out", "*.final_norm.out", "*.self_attn.weights", "*.ffn.pre_act")
-MOST_TOKENS = 64  # tokens of one sentence that the comparisons read
-MOST_CELLS = 128  # tokens of all sentences together
-MOST_JOINT = 512  # tokens of the batches that one backward pass takes together
+MOST_TOKENS = 64  # of one sentence in a comparison
+MOST_CELLS = 128  # of all sentences in a comparison
+MOST_JOINT = 512  # of the batches joined in one backward pass
 
 
 # ---------------------------------------------------------------- one stack, several placements
 
 
 def comparable(config: TransformerConfig, depth: int, width: int, init: Init) -> TransformerConfig:
-    """The untrained Pre-LN stack that the comparisons share: a config's first stack with other sizes, norms, biases and init.
+    """Return the config of the untrained Pre-LN stack of a comparison: a config's first stack with other sizes, norms and init.
 
-    d_ff = 4 · d_model, no biases (they could keep a vanishing stream alive). The head count is the largest that
-    splits the width into even heads and divides the config's.
+    d_ff = 4 · d_model, and no biases, which could hide a vanishing residual stream. The number of heads is the largest that divides
+    the config's and gives heads of even width.
     """
     decoder = not config.has_encoder
     return replace(
@@ -61,14 +62,14 @@ def comparable(config: TransformerConfig, depth: int, width: int, init: Init) ->
 
 
 def placed_config(config: TransformerConfig, name: str) -> TransformerConfig:
-    """The config with one of the PLACEMENTS."""
+    """Return the config with one of the PLACEMENTS."""
     return replace(config, **{"final_norm": None, "residual": True, **PLACEMENTS[name]})
 
 
 def placed(model: Transformer, name: str, depth: int | None = None) -> Transformer:
-    """A model with a Pre-LN model's parameters, shared, in another placement and with only the first `depth` layers.
+    """Return a model with another placement and only the first `depth` layers that shares the parameters of a Pre-LN model.
 
-    Neither model may be changed. They share the blocks, because building a new stack takes longer than running it.
+    Neither model may be modified, since they share modules; building a new stack would take longer than running it.
     """
     config = deep(placed_config(model.config, name), depth or len(stack_of(model).layers))
     if config == model.config:
@@ -81,17 +82,17 @@ def placed(model: Transformer, name: str, depth: int | None = None) -> Transform
 
 
 def deep(config: TransformerConfig, depth: int) -> TransformerConfig:
-    """The same config with that many layers."""
+    """Return the config with `depth` layers."""
     return replace(config, n_encoder_layers=depth, n_decoder_layers=depth)
 
 
 def config_depth(config: TransformerConfig) -> int:
-    """How many layers a comparison's one stack has."""
+    """Return the number of layers of a comparison's only stack."""
     return config.n_layers(config.output_side)
 
 
 def _like(module: M, config: TransformerConfig, instead: Mapping[str, nn.Module] | None = None, without: Sequence[str] = ()) -> M:
-    """A module with the same parameters and parts, except for its config and some of the parts."""
+    """Return a shallow copy of a module with another config, and with some submodules replaced or left out."""
     other = copy.copy(module)
     other.config = config  # type: ignore[assignment]
     other._modules = {n: part for n, part in (module._modules | dict(instead or {})).items() if n not in without}
@@ -99,10 +100,10 @@ def _like(module: M, config: TransformerConfig, instead: Mapping[str, nn.Module]
 
 
 def first_layers(capture: Capture, model: Transformer, depth: int) -> Capture:
-    """The record of a run with only the first `depth` layers, bit for bit.
+    """Return the capture of a run with only the first `depth` layers, bit for bit.
 
-    A layer does not depend on later ones, and parameters are drawn by name: only the final norm is computed again.
-    model: any placement of the run's parameters.
+    A layer does not depend on later ones, and each parameter is seeded by its name, so only the final norm is computed again.
+    model: a model with the run's parameters, in any placement.
     """
     config = deep(capture.config, depth)
     side = STACKS[config.output_side]
@@ -122,19 +123,19 @@ def first_layers(capture: Capture, model: Transformer, depth: int) -> Capture:
 
 
 def placement(model: Transformer, batch: Batch, name: str, seed: int = 0, tap: Edit | None = None) -> Capture:
-    """One run of one placement, with the stages that the metrics read (KEPT)."""
+    """Run a batch with one placement and record PLACEMENT_STAGES, which the metrics need."""
     return trace(placed(model, name), batch, seed=seed, keep=KEPT, tap=tap)
 
 
 def placements(
     model: Transformer, batch: Batch, names: Iterable[str], seed: int = 0, tap: Edit | None = None
 ) -> dict[str, Capture]:
-    """Placement → its run of the same batch with the same parameters."""
+    """Return placement → its run of the same batch with the same parameters."""
     return {name: placement(model, batch, name, seed, tap) for name in names}
 
 
 def reading(capture: Capture) -> Batch:
-    """The input of a run's first stack, cut to MOST_CELLS tokens in all, with each position's next token as the label."""
+    """Return the input of a run's first stack, cut to MAX_TOTAL_TOKENS in all, with each position's next token as its label."""
     config, side = capture.config, capture.config.input_side
     tokens = min(capture[f"ids.{side}"].shape[1], MOST_TOKENS)
     rows = max(1, min(capture.n_sentences, MOST_CELLS // tokens))
@@ -151,7 +152,7 @@ def reading(capture: Capture) -> Batch:
 
 
 def _shifted(x: np.ndarray, last: int) -> np.ndarray:
-    """What stands at each position's own next token, [B, T]; the last position has none, and gets `last`."""
+    """Return the value of each position's next token, [B, T]; `last` at the last position."""
     return np.concatenate([x[:, 1:], np.full_like(x[:, :1], last)], axis=1)
 
 
@@ -160,7 +161,7 @@ def _shifted(x: np.ndarray, last: int) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class LayerGradients:
-    """‖∂L/∂W‖ of each layer, over all matrices of attention and over all of the feed-forward network: [L] each."""
+    """‖∂L/∂W‖ of each layer, over all matrices of the attention and over all of the feed-forward network: [L] each."""
 
     attention: np.ndarray
     ffn: np.ndarray
@@ -169,9 +170,9 @@ class LayerGradients:
 
 
 def layer_gradients(model: Transformer, batches: Sequence[Batch]) -> LayerGradients:
-    """The Frobenius norm of the gradient, after averaging it over the batches, as Xiong et al. 2020 do.
+    """Return the Frobenius norm of the gradient averaged over the batches, as in Xiong et al. 2020, by layer.
 
-    batches: of one shape and one padding. Leaves every parameter's `.grad` alone. `ValueError` if there is no label.
+    batches: all of one shape and padding. `.grad` of the parameters is not changed. `ValueError` if there is no label.
     """
     layers = stack_of(model).layers
     parts = [[_matrices(getattr(layer, part)) for layer in layers] for part in ("self_attn", "ffn")]
@@ -184,21 +185,21 @@ def layer_gradients(model: Transformer, batches: Sequence[Batch]) -> LayerGradie
 def gradients(
     model: Transformer, wanted: Sequence[nn.Parameter], batches: Sequence[Batch], edit: Edit | None = None
 ) -> tuple[list[Tensor], float]:
-    """∂L/∂W of some parameters, and the loss L: the mean over all answers of the batches. edit: an editing tap."""
+    """Return ∂L/∂W of some parameters, and the loss L, the mean over all labels of the batches."""
     keep_freed_pages()
     device = next(model.parameters()).device
-    known = [batch.token_mask(model.config) for batch in batches]
-    answers = [int(each["labels"].sum()) for each in known]
-    if not all(answers):
+    masks = [batch.token_mask(model.config) for batch in batches]
+    n_labels = [int(each["labels"].sum()) for each in masks]
+    if not all(n_labels):
         raise Problem("The text has no next token to predict; type a sentence of at least two words.", "no_next_token")
     tap = NO_TAP if edit is None else Tracer(keep=(), edit=edit)
     sums: list[Tensor] = []
     mean = 0.0
-    for batch, there, n in zip(batches, known, answers, strict=True):
+    for batch, mask, n in zip(batches, masks, n_labels, strict=True):
         ids = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}
-        is_token = {side: torch.tensor(x, device=device) for side, x in there.items()}
+        is_token = {side: torch.tensor(x, device=device) for side, x in mask.items()}
         with torch.enable_grad():
-            loss = model(ids.get("source"), ids.get("target"), ids["labels"], tap, is_token).loss * (n / sum(answers))
+            loss = model(ids.get("source"), ids.get("target"), ids["labels"], tap, is_token).loss * (n / sum(n_labels))
             found = torch.autograd.grad(loss, wanted)
         sums = [a.add_(b) for a, b in zip(sums, found, strict=True)] if sums else list(found)
         mean += float(loss.detach())
@@ -206,33 +207,33 @@ def gradients(
 
 
 def _joined(batches: Sequence[Batch]) -> list[Batch]:
-    """Batches of one shape joined into as few as MOST_JOINT allows: a large batch costs less than many small ones."""
+    """Join batches of one shape into as few as MAX_JOINED_TOKENS allows, since one large batch is faster than many small ones."""
     at_once = max(1, MOST_JOINT // batches[0].ids["labels"].size)
-    some = [batches[i : i + at_once] for i in range(0, len(batches), at_once)]
+    groups = [batches[i : i + at_once] for i in range(0, len(batches), at_once)]
     return [Batch({side: np.concatenate([b.ids[side] for b in few]) for side in few[0].ids}, few[0].tokens,
-                  is_token={side: np.concatenate([b.is_token[side] for b in few]) for side in few[0].is_token}) for few in some]
+                  is_token={side: np.concatenate([b.is_token[side] for b in few]) for side in few[0].is_token}) for few in groups]
 
 
 def with_random_batches(batch: Batch, config: TransformerConfig, n: int, seed: int) -> list[Batch]:
-    """The batch, and n − 1 of the same shape and padding whose words are drawn evenly from the vocabulary."""
+    """Return the batch, and n − 1 of the same shape and padding with words drawn uniformly from the vocabulary."""
     (side,) = config.sides
     pad, size = config.pad_id(side), config.vocab_size(side)
-    made, known = [batch], batch.token_mask(config)
+    batches, known = [batch], batch.token_mask(config)
     for i in range(1, n):
         g = generator(seed, f"random batch {i}")
         ids = {}
-        for name, held in batch.ids.items():
-            drawn = torch.randint(size - 1, held.shape, generator=g).numpy()
+        for name, given in batch.ids.items():
+            drawn = torch.randint(size - 1, given.shape, generator=g).numpy()
             drawn = drawn + (drawn >= pad)  # any id but padding
-            ids[name] = np.where(known[name], drawn, held)
+            ids[name] = np.where(known[name], drawn, given)
         if side == "source":
             ids["labels"] = _shifted(ids["source"], pad)
-        made.append(Batch(ids, batch.tokens, is_token=known))
-    return made
+        batches.append(Batch(ids, batch.tokens, is_token=known))
+    return batches
 
 
 def stack_of(model: Transformer) -> Stack:
-    """The one stack of a comparison's model."""
+    """Return the only stack of a comparison's model."""
     return model.stack(model.config.output_side)
 
 
@@ -246,7 +247,7 @@ def _frozen(values: Sequence[float]) -> np.ndarray:
     return x
 
 
-# ---------------------------------------------------------------- the setting of the paper
+# ---------------------------------------------------------------- the setting of Xiong et al. 2020
 
 ASSUMPTIONS = ("gaussian", "uniform", "unbiased", "single", "square", "normal")
 VOCABULARY = 1000
@@ -255,11 +256,11 @@ SENTENCES, TOKENS = 8, 16  # of the Gaussian input
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """Sizes, and which assumptions of Xiong et al. 2020 (section 3.1) are broken, out of ASSUMPTIONS.
+    """Sizes, and the assumptions of Xiong et al. 2020 (section 3.1) that are broken, out of ASSUMPTIONS.
 
     gaussian: the input is iid N(0, 1). uniform: W_Q = W_K = 0. unbiased: all biases are 0. single: one head. square:
-    d_ff = d. normal: every matrix is N(0, 1/d). A broken assumption becomes: the embeddings of typed words, drawn matrices,
-    drawn biases, four heads, d_ff = 4 d, and torch's own U(±1/√fan_in).
+    d_ff = d. normal: every matrix is N(0, 1/d). If broken, they are replaced by: the embeddings of typed words, random W_Q and W_K,
+    random biases, four heads, d_ff = 4 d, and torch's default U(±1/√fan_in).
     """
 
     depth: int
@@ -269,7 +270,7 @@ class Setting:
 
     @property
     def config(self) -> TransformerConfig:
-        """An encoder whose matrices are drawn with variance 2/(fan_in + fan_out): 1/d for all of them where d_ff = d."""
+        """An encoder whose matrices have the variance 2/(fan_in + fan_out), which is 1/d for all of them if d_ff = d."""
         biases = "unbiased" in self.broken
         return TransformerConfig(
             architecture="encoder-only", d_model=self.width, n_heads=4 if "single" in self.broken else 1,
@@ -280,7 +281,7 @@ class Setting:
 
 
 def paper_model(setting: Setting) -> Transformer:
-    """The Pre-LN model of a setting, with its weights drawn and then set to the assumptions."""
+    """Return the Pre-LN model of a setting, with W_Q = W_K = 0 unless "uniform" is broken."""
     model = build(setting.config, setting.seed, "cpu")
     if "uniform" not in setting.broken:
         with torch.no_grad():
@@ -291,14 +292,14 @@ def paper_model(setting: Setting) -> Transformer:
 
 
 def paper_batch(setting: Setting, batches: int = 1) -> Batch:
-    """batches · SENTENCES of TOKENS random words: only the labels matter, because a Gaussian replaces the embeddings."""
+    """Return batches · PAPER_SENTENCES of PAPER_TOKENS random words. Only the labels are used, as a Gaussian replaces the input."""
     ids = torch.randint(1, VOCABULARY, (batches * SENTENCES, TOKENS), generator=generator(setting.seed, "words")).numpy()
     names = [[str(x) for x in row] for row in ids]
     return Batch({"source": ids, "labels": _shifted(ids, 0)}, {"source": names, "labels": [[*row[1:], "<pad>"] for row in names]})
 
 
 def input_edit(setting: Setting, embedded: np.ndarray | None = None, batches: int = 1) -> Edit:
-    """A hook that replaces the embedding with an input [B, T, D]: iid N(0, 1), or the embeddings of the typed words."""
+    """Return a tap that replaces the embedding by an input [B, T, D]: iid N(0, 1), or the embeddings of the typed words."""
     if embedded is None:
         x = torch.randn(batches * SENTENCES, TOKENS, setting.width, generator=generator(setting.seed, "input"))
     else:
@@ -307,9 +308,9 @@ def input_edit(setting: Setting, embedded: np.ndarray | None = None, batches: in
 
 
 def paper_runs(setting: Setting, typed: Capture | None = None) -> dict[str, Capture]:
-    """Post-LN and Pre-LN in a setting. typed: a run of the typed words, whose embedding is the input where "gaussian" is broken.
+    """Run Post-LN and Pre-LN in a setting. typed: a run of the typed words, whose embedding is the input if "gaussian" is broken.
 
-    `ValueError` if it is broken and nothing was typed.
+    `ValueError` if "gaussian" is broken and `typed` is None.
     """
     model = paper_model(setting)
     if "gaussian" not in setting.broken:
@@ -317,14 +318,14 @@ def paper_runs(setting: Setting, typed: Capture | None = None) -> dict[str, Capt
     if typed is None:
         raise ValueError("There are no typed words to embed; type a sentence, or use the Gaussian input.")
     side = typed.config.input_side
-    words = typed.is_token(side).astype(np.int64)  # 1 marks the words, 0 is the padding; their content is in the embedding
+    words = typed.is_token(side).astype(np.int64)  # 1 for words, 0 for padding; the embedding is replaced
     batch = Batch({"source": words}, {"source": typed.tokens(side)})
     return placements(model, batch, ("post", "pre"), setting.seed, input_edit(setting, typed[f"{STACKS[side]}.embed"]))
 
 
 @torch.no_grad()
 def measured_jacobian_norm(x: np.ndarray, eps: float) -> float:
-    """The largest singular value of the Jacobian that autograd finds for this model's LayerNorm at one token x [d]."""
+    """Return the largest singular value of the Jacobian of the model's LayerNorm at one token x [d], by autograd."""
     norm = LayerNorm(len(x), eps).double()
     norm.weight.fill_(1.0)
     norm.bias.zero_()
@@ -336,9 +337,9 @@ DEPTHS = (2, 4, 8, 16, 32)
 
 
 def last_layer_gradients(width: int, depths: Sequence[int] = DEPTHS, batches: int = 4, seed: int = 0) -> dict[str, np.ndarray]:
-    """‖∂L/∂W²‖ of the last feed-forward network against depth, [len(depths)] for Post-LN and for Pre-LN (Theorem 1).
+    """Return ‖∂L/∂W²‖ of the last feed-forward network against depth, [len(depths)] for Post-LN and for Pre-LN (Theorem 1).
 
-    In the paper's setting: Gaussian inputs, random answers, the gradient averaged over the batches.
+    In the paper's setting: Gaussian inputs, random labels, and the gradient averaged over the batches.
     """
     found: dict[str, list[float]] = {"post": [], "pre": []}
     model = paper_model(Setting(depth=max(depths), width=width, seed=seed))

@@ -1,6 +1,6 @@
-"""What is asked of two runs of one model: this word against that word, at this place of the output side.
+"""The question of a comparison of two runs of one model: two words at one position of the output side.
 
-Nothing here needs torch: the question is proposed from two captures.
+Nothing here needs torch: a question is proposed from two captures.
 """
 
 from typing import NamedTuple
@@ -11,11 +11,11 @@ from viz_core.capture import Capture
 from viz_core.problems import Problem
 from viz_core.text.pairing import pairs
 
-ALIKE = 1e-3  # of the larger logit difference, at least 1: below it the rounding of float32 would show in the effects
+ALIKE = 1e-3  # of the larger logit difference, at least 1: below this, float32 rounding would be visible in the effects
 
 
 class Question(NamedTuple):
-    """The logit of `word` minus that of `other`, both ids, at the position `at` of the clean run's output side."""
+    """The logit of `word` minus that of `other`, both ids, at `position` of the clean run's output side."""
 
     word: int
     other: int
@@ -23,23 +23,23 @@ class Question(NamedTuple):
 
 
 def answer_alike(clean: float, changed: float) -> bool:
-    """Whether the logit differences of two runs are too close to tell how far a patched run goes from one to the other."""
+    """Return whether the logit differences of two runs are too close to define the effect of a patch relative to them."""
     return abs(clean - changed) < ALIKE * max(1.0, abs(clean), abs(changed))
 
 
 def proposed_question(
     clean: Capture, changed: Capture, item: int = 0, changed_item: int = 0, at: int | None = None
 ) -> Question | None:
-    """The question that the two runs differ in, or None where they answer alike everywhere.
+    """Return a question in which two runs differ, or None if their logit differences are nearly equal everywhere.
 
-    The first place where the likeliest next word differs: the clean run's against the changed run's. If it differs nowhere: the
-    place where the lead of the clean run's word over the changed run's runner-up changes most. Both runs have to read the same
-    target, if the model has one besides its source; places without a partner in the other run are left out. at: the only place
-    that is asked about. `Problem` for a model without logits.
+    It compares the likeliest next words of the clean and of the corrupted run at the first position where they differ. If they
+    differ nowhere, it compares the likeliest word with the corrupted run's second, where their logit difference changes most. Both
+    runs have to read the same target, if the model has one besides its source; positions without a partner in the other run are
+    left out. position: the only position to consider. `UserError` for a model without logits.
     """
     config = clean.config
     if not config.has_head:
-        raise Problem("head=False leaves the model without logits, so it has no answer; use head=True.", "patch_no_head")
+        raise Problem("head=False leaves the model without logits, so there is nothing to compare; use head=True.", "patch_no_head")
     best, largest = None, 0.0
     for place, other_at in _partners(clean, changed, item, changed_item):
         if at not in (None, place):
@@ -62,10 +62,10 @@ def proposed_question(
 
 
 def first_difference(clean: Capture, changed: Capture, item: int = 0, changed_item: int = 0) -> tuple[int, int, int] | None:
-    """The first place of the clean run's output side where the likeliest next words differ, and the word of each run, ids.
+    """Return the first position of the clean run's output side where the likeliest next words differ, and their ids in each run.
 
-    None where both runs write the same word at every place that both have. Both have to read the same target, as for
-    `proposed_question`, which asks about this place.
+    None if the likeliest words are the same at every aligned position. Both runs have to read the same target, as for
+    `propose_question`, which uses this position.
     """
     found = proposed_question(clean, changed, item, changed_item)
     if found is None:
@@ -75,7 +75,7 @@ def first_difference(clean: Capture, changed: Capture, item: int = 0, changed_it
 
 
 def likeliest_words(clean: Capture, changed: Capture, at: int, item: int = 0, changed_item: int = 0) -> tuple[int, int]:
-    """The id of the likeliest next word of each run at a place that both have; at: as the clean run counts it."""
+    """Return the id of the likeliest next word of each run at an aligned position. position: in the clean run."""
     there = dict(_partners(clean, changed, item, changed_item))[at]
     return int(_logits(clean, item, at).argmax()), int(_logits(changed, changed_item, there).argmax())
 
@@ -85,7 +85,7 @@ def _logits(run: Capture, item: int, place: int) -> np.ndarray:
 
 
 def _partners(clean: Capture, changed: Capture, item: int, changed_item: int) -> list[tuple[int, int]]:
-    """Places of the output side that both runs have, in reading order, padding left out."""
+    """Return the aligned positions of the output side of both runs, in reading order, without padding."""
     side = clean.config.output_side
     rows = (run[f"ids.{side}"][i, : run.length(side, i)].tolist() for run, i in ((clean, item), (changed, changed_item)))
     return [(i, j) for i, j in pairs(*rows) if i is not None and j is not None]

@@ -1,10 +1,10 @@
-"""Ranks, and how far two rankings agree."""
+"""Ranks and rank correlation."""
 
 import numpy as np
 
 
 def ranks(values: np.ndarray) -> np.ndarray:
-    """1 for the largest, [N]; equal values share the mean of their ranks."""
+    """Return ranks, [N], 1 for the largest value; equal values get the mean of their ranks."""
     values = np.asarray(values, np.float64)
     above = (values[None, :] > values[:, None]).sum(axis=1)  # [N]
     alike = (values[None, :] == values[:, None]).sum(axis=1)  # [N], itself included
@@ -13,7 +13,7 @@ def ranks(values: np.ndarray) -> np.ndarray:
 
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """Spearman's ρ: Pearson's correlation of the ranks, from −1 to 1; NaN where all values of one are equal (or there are none).
+    """Return Spearman's ρ, Pearson's correlation of the ranks, from −1 to 1; NaN if all values of one are equal or there are none.
 
     Spearman 1904, "The Proof and Measurement of Association between Two Things".
     """

@@ -1,4 +1,4 @@
-"""A whole run with one value of another run of the same model in it: one cell of a patch grid, recorded."""
+"""A recorded run with one activation patched from another run of the same model."""
 
 import torch
 from torch import Tensor
@@ -16,31 +16,32 @@ def transplanted(
     model: Transformer, batch: Batch, donor: Capture, site: Site, token: int | None, item: int = 0, donor_item: int = 0,
     seed: int = 0,
 ) -> Capture:
-    """The whole run of a batch, recorded, with one value of another run of the same model put into one of its sentences.
+    """Run a batch with one activation of one sentence replaced by that of a donor run of the same model, and record all stages.
 
-    token: the donor's; None for all that have a partner. `Problem` where the model has no such place, or the token no partner.
+    token: a position of the donor; None for all that have a partner. `UserError` if the model does not have the site, or the token
+    has no partner.
     """
     side, config = side_of(site.stack), model.config
     if donor.config != config or site not in sites(config):
-        raise Problem(f"the model has no {site}; choose another place.", "patch_no_site")
-    given = donor[f"ids.{side}"][donor_item, : donor.length(side, donor_item)]
-    both = pairs(given.tolist(), batch.ids[side][item, : batch.length(config, side, item)].tolist())
-    partner = {i: j for i, j in both if i is not None and j is not None}
-    moved = list(partner) if token is None else [token]
-    if not moved or not partner.keys() >= set(moved):
+        raise Problem(f"the model has no {site}; choose another site.", "patch_no_site")
+    donor_ids = donor[f"ids.{side}"][donor_item, : donor.length(side, donor_item)]
+    aligned = pairs(donor_ids.tolist(), batch.ids[side][item, : batch.length(config, side, item)].tolist())
+    partner = {i: j for i, j in aligned if i is not None and j is not None}
+    tokens = list(partner) if token is None else [token]
+    if not tokens or not partner.keys() >= set(tokens):
         raise Problem(f"token {token} of the {side} has no partner in the other run; choose another one.", "patch_no_partner",
                       token=0 if token is None else token + 1)
     value = torch.from_numpy(donor[site.stage(config)][donor_item].copy())  # [(H,) T, D]
-    to, stage = [partner[i] for i in moved], site.stage(config)
+    to, stage = [partner[i] for i in tokens], site.stage(config)
 
     def tap(name: str, x: Tensor) -> Tensor:
         if name != stage:
             return x
         patched, there = x.clone(), value.to(x)  # [B, (H,) T, D]
         if site.head is None:
-            patched[item, to] = there[moved]
+            patched[item, to] = there[tokens]
         else:
-            patched[item, site.head, to] = there[site.head, moved]
+            patched[item, site.head, to] = there[site.head, tokens]
         return patched
 
     return trace(model, batch, seed=seed, tap=tap)

@@ -1,7 +1,7 @@
-"""Does the model notice word order? It reads one sentence in two orders under every position scheme; all else stays fixed.
+"""Experiments with position schemes: reordered words, words put in front, and sentences longer than the position table.
 
-The experiments read one sentence with the model's first stack (the encoder, or the decoder of a decoder-only model).
-Only the scheme changes: the weights are the model's own, and what a scheme has to learn and it lacks is drawn from the seed.
+Each experiment runs one sentence through the model's first stack (the encoder, or the decoder of a decoder-only model) with every
+position scheme. All other weights are the model's own; position parameters that it lacks are initialised from the seed.
 """
 
 import math
@@ -23,8 +23,8 @@ from viz_core.text import AnyTokenizer, visible
 from viz_core.tracing import Tracer
 
 ROUNDING = 1e-5  # the error of float32 sums in another order, relative to the largest number
-ENOUGH = 257  # tokens that are enough to show that a scheme has no limit
-MOST_WORDS = 48  # words of a sentence that the model reads under every scheme
+ENOUGH = 257  # tokens with which a scheme without a length limit is tested
+MOST_WORDS = 48  # of a sentence in these experiments
 NOT_NUMBERS = Problem("Some outputs are infinite or NaN, so they cannot be compared; choose another norm or scale.", "not_finite")
 
 
@@ -33,20 +33,20 @@ NOT_NUMBERS = Problem("Some outputs are infinite or NaN, so they cannot be compa
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """One sentence as the experiments read it: tokens as shown, without <pad> and <bos>, and their ids."""
+    """One sentence of an experiment: tokens as displayed, without <pad> and <bos>, and their ids."""
 
     tokens: tuple[str, ...]
     ids: tuple[int, ...]
-    left_out: int = 0  # tokens after the first MOST_WORDS
+    left_out: int = 0  # the number of tokens after the first MAX_WORDS
 
 
 def as_words(tokens: Sequence[str], ids: Sequence[int]) -> Words:
-    """The first MOST_WORDS of some tokens."""
+    """Return the first MAX_WORDS of some tokens."""
     return Words(tuple(map(visible, tokens[:MOST_WORDS])), tuple(ids[:MOST_WORDS]), max(0, len(ids) - MOST_WORDS))
 
 
 def words_of(config: TransformerConfig, batch: Batch, item: int = 0) -> Words:
-    """A sentence of the side that the model's first stack reads."""
+    """Return a sentence of the side that the model's first stack reads."""
     side = config.input_side
     known = batch.token_mask(config)[side][item]
     triples = zip(batch.tokens[side][item], batch.ids[side][item].tolist(), known, strict=True)
@@ -55,20 +55,20 @@ def words_of(config: TransformerConfig, batch: Batch, item: int = 0) -> Words:
 
 
 def words_in_front(tokenizer: AnyTokenizer, text: str) -> Words:
-    """The words of a text that can stand before others: without what the tokenizer puts around a sentence, such as [CLS]."""
+    """Return the tokens of a text without those that the tokenizer adds around a sentence, such as [CLS]."""
     own = set(tokenizer.read("")[1])
     read = [(t, i) for t, i in zip(*tokenizer.read(text), strict=True) if i not in own]
     return as_words([t for t, __ in read], [i for __, i in read])
 
 
-# ---------------------------------------------------------------- one model, another scheme
+# ---------------------------------------------------------------- a model with another scheme
 
 
 def with_scheme(model: Transformer, position: Position, seed: int = 0) -> Transformer:
-    """The model with the same parameters, shared, under another position scheme.
+    """Return a model with another position scheme that shares the parameters.
 
-    What the scheme has to learn, and the model lacks, is drawn from the seed, as `build` would draw it. `ValueError` where
-    the scheme does not fit (RoPE rotates pairs, so heads must have an even width).
+    Position parameters that the model lacks are initialised from the seed, as by `build`. `ValueError` if the scheme is not
+    possible (RoPE rotates pairs, so heads must have an even width).
     """
     config = replace(model.config, position=position)
     device = next(model.parameters()).device
@@ -82,14 +82,14 @@ def with_scheme(model: Transformer, position: Position, seed: int = 0) -> Transf
 
 
 def position_table(config: TransformerConfig, seed: int, side: str) -> Tensor:
-    """What an untrained stack's scheme has to learn: [max_len, D] for learned positions, [T5_BUCKETS, H] for T5's bias."""
+    """Return the initial position table of an untrained stack: [max_len, D] for learned positions, [T5_NUM_BUCKETS, H] for T5."""
     table = position_parameter(config)
     assert table is not None
     return _drawn(config, seed, side, config.scheme.parameter, *table.weight.shape)
 
 
 def learned_table(model: Transformer, position: Position, seed: int = 0) -> np.ndarray:
-    """What the first stack has learned for a scheme, or what is drawn from the seed in its place, read-only."""
+    """Return the first stack's table of a scheme, read-only: the trained one, or if there is none, the initial one of the seed."""
     stack = STACKS[model.config.input_side]
     if model.config.position == position:
         table = model.get_parameter(f"{stack}.{SCHEMES[position].parameter}.weight").detach().cpu()
@@ -99,20 +99,20 @@ def learned_table(model: Transformer, position: Position, seed: int = 0) -> np.n
 
 
 def _drawn(config: TransformerConfig, seed: int, side: str, leaf: str, rows: int, columns: int) -> Tensor:
-    """A table [rows, columns] exactly as an untrained model of this config and seed has it under `side.leaf`."""
+    """Return a table [rows, columns] as an untrained model of this config and seed has it in `side.leaf`."""
     holder = nn.ModuleDict({side: nn.ModuleDict({leaf: Embedding(rows, columns)})})
     draw_parameters(holder, config, seed)
     return holder.get_parameter(f"{side}.{leaf}.weight").detach()
 
 
 def embedding_rows(config: TransformerConfig, seed: int, side: Side, ids: Sequence[int]) -> np.ndarray:
-    """Rows of the untrained token embedding of a side ("source" or "target") for these ids, [T, D]."""
+    """Return rows of the untrained token embedding of a side ("source" or "target") for some ids, [T, D]."""
     table = _drawn(config, seed, STACKS[side], "tok_embedding", config.vocab_size(side), config.d_model)
     return table[torch.tensor(list(ids))].numpy()
 
 
 def first_stack(model: Transformer) -> tuple[str, Stack]:
-    """The stack that the experiments read with, and its side: ("source", encoder) or ("target", decoder)."""
+    """Return the side and the stack that the experiments use: ("source", encoder) or ("target", decoder)."""
     if model.encoder is not None:
         return "source", model.encoder
     assert model.decoder is not None
@@ -120,21 +120,21 @@ def first_stack(model: Transformer) -> tuple[str, Stack]:
 
 
 def sees_only_back(config: TransformerConfig) -> bool:
-    """Whether the first stack of this model has a causal mask."""
+    """Return whether the first stack of a model has a causal mask."""
     return config.is_causal and not config.has_cross_attention
 
 
 def blocked(config: TransformerConfig, n: int) -> np.ndarray | None:
-    """True where the causal mask of the first stack blocks, [T, T] for n tokens; None where it has no such mask."""
+    """Return bool [T, T] for n tokens, True where the first stack's causal mask blocks; None if it has no causal mask."""
     return np.triu(np.ones((n, n), dtype=bool), 1) if sees_only_back(config) else None
 
 
 def read(
     model: Transformer, ids: Sequence[int], causal: bool, keep: Iterable[str] = ()
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """One sentence through the first stack: its last hidden states [T, D], and the stages named in keep.
+    """Run one sentence through the first stack; return its last hidden states [T, D] and the stages named in `keep`.
 
-    The only mask is the causal one, if requested. Stage names are local: "layers.0.self_attn.weights".
+    The only mask is the causal one, if requested. Stage names are relative to the stack: "layers.0.self_attn.weights".
     """
     _, stack = first_stack(model)
     device = next(model.parameters()).device
@@ -151,9 +151,9 @@ def read(
 
 @dataclass(frozen=True, slots=True)
 class SchemeOnSentence:
-    """What one scheme adds to a sentence, and layer 0's attention. An array is None where the scheme has no such thing.
+    """The stages of one scheme on one sentence: position encoding and layer 0's attention. None for stages that it does not have.
 
-    `problem` is why the scheme does not fit this model; then all arrays are None.
+    problem: why the scheme is not possible for this model; then all arrays are None.
     """
 
     position: Position
@@ -168,7 +168,7 @@ class SchemeOnSentence:
 
 
 def schemes(model: Transformer, ids: Sequence[int], seed: int = 0) -> tuple[SchemeOnSentence, ...]:
-    """All of them on one sentence, weights and seed held fixed, under the mask that the model's first stack has."""
+    """Run one sentence with every scheme, with the same weights and seed and the mask of the model's first stack."""
     return tuple(_scheme(model, position, ids, seed) for position in SCHEMES)
 
 
@@ -196,11 +196,11 @@ def _frozen(x: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class Reordered:
-    """f(Πx) compared with Πf(x): the difference after the outputs are put back into the original order.
+    """f(Πx) compared with Πf(x): the outputs of the permuted sentence, put back into the original order.
 
-    `free` is the largest difference without a mask, `causal` the one under a causal mask alone; `size` is the largest
-    output, a scale for rounding. `moved` [T] and `moved_causal` [T] hold, for each word of the
-    original order, the change of its output vector relative to its length.
+    difference, causal_difference: the largest difference without a mask and with a causal mask only. output_scale: the largest
+    absolute output, to which rounding is relative. token_changes, causal_token_changes [T]: the change of each word's output vector
+    relative to its length, in the original order.
     """
 
     position: Position
@@ -213,49 +213,49 @@ class Reordered:
 
     @property
     def equivariant(self) -> bool:
-        """Whether the outputs without a mask are the same vectors in the new order, to rounding."""
+        """Whether without a mask the outputs are the same vectors in the new order, up to rounding."""
         return self.free <= ROUNDING * self.size
 
     @property
     def causal_equivariant(self) -> bool:
-        """The same under a causal mask."""
+        """Whether this holds with a causal mask."""
         return self.causal <= ROUNDING * self.size
 
 
 @dataclass(frozen=True, slots=True)
 class Reordering:
-    """One permutation under every scheme. order[i] is the original position of the word that is now at i."""
+    """The effect of one permutation with every scheme. order[i]: the original position of the word at position i."""
 
     order: tuple[int, ...]
     rows: tuple[Reordered, ...]
 
     @property
     def moved(self) -> list[tuple[str, np.ndarray, np.ndarray]]:
-        """(scheme, change of each word without a mask, under a causal one); what is no more than rounding is 0."""
+        """(scheme, change of each word without a mask, change with a causal mask); changes within rounding are 0."""
         return [(SCHEMES[r.position].title, _above_rounding(r.moved), _above_rounding(r.moved_causal))
                 for r in self.rows if r.moved is not None and r.moved_causal is not None]
 
 
 def _above_rounding(changes: np.ndarray) -> np.ndarray:
-    """Changes [T], with 0 for those that are no more than rounding."""
+    """Return changes [T], with those within rounding set to 0."""
     return np.where(changes > ROUNDING, changes, 0.0)
 
 
 def swap(length: int, a: int, b: int) -> tuple[int, ...]:
-    """The order in which two words are swapped."""
+    """Return the order in which two words are swapped."""
     order = list(range(length))
     order[a], order[b] = order[b], order[a]
     return tuple(order)
 
 
 def shuffle(length: int, seed: int) -> tuple[int, ...]:
-    """An order drawn from the seed; it differs from the original one if another order exists."""
-    drawn = np.random.default_rng(seed).permutation(length).tolist()
-    return tuple(drawn[1:] + drawn[:1] if drawn == sorted(drawn) else drawn)
+    """Return a random order for the seed; it differs from the original one if another order exists."""
+    order = np.random.default_rng(seed).permutation(length).tolist()
+    return tuple(order[1:] + order[:1] if order == sorted(order) else order)
 
 
 def reorder(model: Transformer, ids: Sequence[int], order: Sequence[int], seed: int = 0) -> Reordering:
-    """Read the sentence in both orders under each scheme. `ValueError` where both are the same sentence."""
+    """Run the sentence in both orders with each scheme. `ValueError` if both give the same ids."""
     if sorted(order) != list(range(len(ids))):
         raise ValueError(f"order={tuple(order)} is not an order of {len(ids)} words; name each position from 0 once.")
     if len(ids) < 2:
@@ -269,38 +269,38 @@ def reorder(model: Transformer, ids: Sequence[int], order: Sequence[int], seed: 
 def _reordered(model: Transformer, position: Position, ids: Sequence[int], order: Sequence[int], seed: int) -> Reordered:
     try:
         other = with_scheme(model, position, seed)
-        there = [ids[i] for i in order]
+        reordered_ids = [ids[i] for i in order]
         differences, moved, size = {}, {}, math.nan
         for causal in (False, True):
-            before, after = read(other, ids, causal)[0], read(other, there, causal)[0]  # [T, D] each
+            before, after = read(other, ids, causal)[0], read(other, reordered_ids, causal)[0]  # [T, D] each
             if not (np.isfinite(before).all() and np.isfinite(after).all()):
                 return Reordered(position, NOT_NUMBERS)
             size = size if causal else float(np.abs(before).max())
-            back = np.empty_like(after)
-            back[list(order)] = after  # each word's output, where the word stood before
-            differences[causal] = float(np.abs(back - before).max())
-            moved[causal] = _frozen(_share(back - before, before))
+            restored = np.empty_like(after)
+            restored[list(order)] = after  # each word's output at its original position
+            differences[causal] = float(np.abs(restored - before).max())
+            moved[causal] = _frozen(_share(restored - before, before))
     except Problem as error:
         return Reordered(position, error.kept())
     return Reordered(position, None, differences[False], differences[True], size, moved[False], moved[True])
 
 
 def _share(change: np.ndarray, of: np.ndarray) -> np.ndarray:
-    """‖change‖ / ‖of‖ of each row; 0 where both are 0."""
+    """Return ‖change‖ / ‖of‖ of each row; 0 where both are 0."""
     changed, whole = np.linalg.norm(change, axis=1), np.linalg.norm(of, axis=1)
     share: np.ndarray = np.divide(changed, whole, out=np.zeros_like(changed), where=changed > 0)
     return share
 
 
-# ---------------------------------------------------------------- a word in front
+# ---------------------------------------------------------------- words in front
 
 
 @dataclass(frozen=True, slots=True)
 class Prepended:
-    """How much the scores of the same pairs of words changed when words were put in front, layer by layer.
+    """The change of the scores between the words of a sentence when other words are put in front, by layer.
 
-    Scores are taken with the position bias and before the mask. `changes` holds the largest difference of each layer as a
-    share of that layer's largest score.
+    changes: the largest difference of each layer relative to that layer's largest score. Scores include the position bias and are
+    taken before the mask.
     """
 
     position: Position
@@ -309,25 +309,25 @@ class Prepended:
 
     @property
     def unchanged(self) -> bool:
-        """Whether layer 0's scores are the same up to rounding: they depend at most on the distance."""
+        """Whether layer 0's scores are the same up to rounding, so that they depend on positions only through the distance."""
         return bool(self.changes) and self.changes[0] <= ROUNDING
 
 
 @dataclass(frozen=True, slots=True)
 class Prepending:
-    """The same sentence behind other words, under every scheme."""
+    """The effect of words in front of a sentence with every scheme."""
 
     tokens: int  # number of tokens put in front
     rows: tuple[Prepended, ...]
 
     @property
     def changes(self) -> list[tuple[Position, tuple[float, ...]]]:
-        """(scheme, change in each layer) of the schemes that fit."""
+        """(scheme, change in each layer) of the schemes that are possible."""
         return [(r.position, r.changes) for r in self.rows if r.changes]
 
 
 def prepend(model: Transformer, ids: Sequence[int], front: Sequence[int], seed: int = 0) -> Prepending:
-    """Read the sentence alone and behind `front`, under each scheme and the first stack's own mask."""
+    """Run the sentence alone and after the words `front`, with each scheme and the first stack's own mask."""
     if not front:
         raise Problem("Type at least one word to put in front.", "nothing_in_front")
     rows = tuple(_prepended(model, position, ids, front, seed) for position in SCHEMES)
@@ -345,13 +345,13 @@ def _prepended(model: Transformer, position: Position, ids: Sequence[int], front
 
 
 def _move(after: np.ndarray, before: np.ndarray) -> float:
-    """The largest |after − before| as a share of the largest |before|."""
+    """Return the largest |after − before| relative to the largest |before|."""
     change, size = float(np.abs(after - before).max()), float(np.abs(before).max())
     return change / size if size else change
 
 
 def _scores(model: Transformer, ids: Sequence[int], causal: bool) -> list[np.ndarray]:
-    """Scores with bias, before the mask, of every layer."""
+    """Return the scores of every layer with the position bias, before the mask."""
     _, stages = read(model, ids, causal, ("*.self_attn.scores", "*.self_attn.bias"))
     found = []
     for i in range(len(first_stack(model)[1].layers)):
@@ -361,12 +361,12 @@ def _scores(model: Transformer, ids: Sequence[int], causal: bool) -> list[np.nda
     return found
 
 
-# ---------------------------------------------------------------- past the table
+# ---------------------------------------------------------------- beyond max_len
 
 
 @dataclass(frozen=True, slots=True)
 class PastMaxLen:
-    """A scheme's result on a sentence longer than the table. problem: why it refuses the sentence; None if it reads it."""
+    """A scheme's result on a sentence longer than max_len. problem: the error, None if it can read the sentence."""
 
     position: Position
     tokens: int
@@ -376,16 +376,16 @@ class PastMaxLen:
 
 @dataclass(frozen=True, slots=True)
 class MaxLenResult:
-    """A sentence one token longer than the table, under every scheme."""
+    """The results of every scheme on a sentence one token longer than max_len."""
 
     max_len: int
     rows: tuple[PastMaxLen, ...]
 
 
 def past_the_table(model: Transformer, ids: Sequence[int], seed: int = 0) -> MaxLenResult:
-    """Repeat the sentence until it is one token longer than max_len.
+    """Repeat the sentence until it is one token longer than max_len, and run it with every scheme.
 
-    A scheme without a table reads at most ENOUGH tokens, because it has no limit.
+    For a scheme without a table, which has no length limit, at most UNLIMITED_TEST_LENGTH tokens are used.
     """
     n = model.config.max_len + 1
     rows = tuple(_beyond(model, position, ids, n, seed) for position in SCHEMES)
@@ -394,9 +394,9 @@ def past_the_table(model: Transformer, ids: Sequence[int], seed: int = 0) -> Max
 
 def _beyond(model: Transformer, position: Position, ids: Sequence[int], n: int, seed: int) -> PastMaxLen:
     n = n if SCHEMES[position].has_table else min(n, max(ENOUGH, len(ids)))
-    long = [ids[i % len(ids)] for i in range(n)]
+    repeated_ids = [ids[i % len(ids)] for i in range(n)]
     try:
-        hidden, _ = read(with_scheme(model, position, seed), long, sees_only_back(model.config))
+        hidden, _ = read(with_scheme(model, position, seed), repeated_ids, sees_only_back(model.config))
     except Problem as error:
         return PastMaxLen(position, n, error.kept())
     return PastMaxLen(position, n, None, bool(np.isfinite(hidden).all()))

@@ -1,7 +1,7 @@
-"""The arithmetic behind a cell: a few kinds of parts, each with its own numbers and the result they give.
+"""The operations that compute one cell of a stage, each with its operands and its result.
 
-Every number says its role and where it comes from. A part computes in float64 from its own numbers alone. For each cell,
-`viz_core.analysis.terms` makes a short chain of parts; the `result` of the last one is the cell.
+Every operand has a role and the stage or parameter it comes from. An operation computes in float64 from its own operands.
+`viz_core.analysis.cell_explanation` lists the operations of a cell in order; the `result` of the last one is the cell's value.
 """
 
 from viz_core.analysis.arithmetic.cell import TOLERANCE, Arithmetic, Part

@@ -1,4 +1,4 @@
-"""One cell with the chain of parts that leads to it."""
+"""One cell of a stage with the operations that compute it."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,10 @@ Part = (
 
 @dataclass(frozen=True, eq=False)
 class Arithmetic:
-    """How one cell was computed. `value` is the recorded cell; `parts` lead to it, and the result of the last is the cell."""
+    """The operations that compute one cell.
+
+    value: the recorded value. operations: in order; the result of the last one is the cell's value again.
+    """
 
     stage: Stage
     index: tuple[int, ...]
@@ -26,19 +29,19 @@ class Arithmetic:
 
     @property
     def rebuilt(self) -> float:
-        """The cell again, in float64."""
+        """The value that the operations give, in float64."""
         return self.parts[-1].result
 
     @property
     def formula(self) -> str:
-        """The last step in words and signs."""
+        """The formula of the last operation."""
         return self.parts[-1].formula
 
     @property
     def agrees(self) -> bool:
-        """Whether the terms rebuild the cell to 1e-5, relative to the largest number involved: float32 rounds that one.
+        """Whether the operations give the recorded value within TOLERANCE of the largest number involved, which float32 rounds.
 
-        They do not if an editing tap has replaced the cell.
+        False where an editing tap has replaced the cell.
         """
         if math.isnan(self.value) or math.isinf(self.value):
             return repr(self.value) == repr(self.rebuilt)

@@ -1,4 +1,4 @@
-"""The numbers behind a cell: one number or a row of numbers, each with its role and the stage or parameter it comes from."""
+"""Operands of the operations: a number or a vector, each with its role and the stage or parameter it comes from."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,10 @@ Index = tuple[int | None, ...]  # None stands for the whole axis
 
 @dataclass(frozen=True, eq=False)
 class Number:
-    """One number. `source` and `index` name its cell in a stage or parameter; both are empty for a constant."""
+    """One number.
+
+    source, index: its cell in a stage or parameter; both are empty for a constant.
+    """
 
     role: str
     value: float
@@ -20,9 +23,10 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Vector:
-    """A row of numbers [n], float64, read-only: `source` at `index`, where None marks the axis that it runs over.
+    """A vector [n], float64, read-only.
 
-    letter: that axis in the stage table ("K", "S", …).
+    source, index: the stage or parameter it is taken from, with None for the axis that it runs along. letter: that axis in the
+    stage table ("K", "S", …).
     """
 
     role: str

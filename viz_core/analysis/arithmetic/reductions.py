@@ -1,4 +1,7 @@
-"""The parts of a cell's arithmetic that combine many numbers: products, sums, softmax, LayerNorm and means."""
+"""Operations on many numbers: dot products, sums, softmax, LayerNorm and means.
+
+`max_abs` is the largest absolute value involved, to which the tolerance of a comparison is relative.
+"""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +15,7 @@ from viz_core.language import translate as _
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """Two vectors multiplied entry by entry and added up, plus an optional bias: a · b + bias."""
+    """The dot product of two vectors plus an optional bias: a · b + bias."""
 
     a: Vector
     b: Vector
@@ -26,7 +29,7 @@ class Product:
 
     @cached_property
     def total(self) -> float:
-        """Their sum, before the bias."""
+        """The sum of the products, before the bias."""
         return float(self.products.sum())
 
     @property
@@ -44,7 +47,7 @@ class Product:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """A few named numbers added up."""
+    """The sum of a few named numbers."""
 
     terms: tuple[Number, ...]
 
@@ -63,10 +66,10 @@ class Sum:
 
 @dataclass(frozen=True, eq=False)
 class Softmax:
-    """One entry of the softmax of a row of scores: exp(score − max) over the sum of all of them.
+    """One entry of the softmax of a row of scores: exp(score − max) / Σ exp(score − max).
 
-    allowed: bool [n], the entries that a mask allows; None if there is no mask. empty: the mask allows no entry, and the
-    result is defined as 0.
+    allowed: bool [n], the entries that a mask allows; None without a mask. is_empty_row: the mask allows no entry, and the result
+    is defined as 0.
     """
 
     scores: Vector
@@ -76,7 +79,7 @@ class Softmax:
 
     @cached_property
     def top(self) -> float:
-        """The largest score, subtracted before exp so that nothing overflows; it cancels out."""
+        """The largest score, subtracted before exp to avoid overflow; it cancels out."""
         return float(self.scores.values.max())
 
     @cached_property
@@ -91,7 +94,7 @@ class Softmax:
 
     @cached_property
     def shares(self) -> Array:
-        """The whole row of the softmax, [n]."""
+        """The softmax of the whole row, [n]."""
         return np.zeros_like(self.numerators) if self.empty else self.numerators / self.denominator
 
     @property
@@ -108,9 +111,9 @@ class Softmax:
 
 @dataclass(frozen=True, eq=False)
 class Norm:
-    """One feature in a LayerNorm: (x − mean) ÷ √(variance + ε), then × γ + β.
+    """One feature of a LayerNorm: (x − mean) ÷ √(variance + ε), then × γ + β.
 
-    normalized: the recorded value between the two halves. For the cell of `normalized` itself it is None, and so are γ and β.
+    normalized: the recorded value before γ and β. None, as are γ and β, for a cell of the stage `normalized` itself.
     """
 
     x: Number
@@ -154,10 +157,10 @@ class Norm:
 
 @dataclass(frozen=True, eq=False)
 class Mean:
-    """The mean of the last column; the columns before it show how each entry was computed. NaN if no entry counts.
+    """The mean of the last column; the columns before it show how each entry was computed. NaN if there is no entry.
 
-    places: index [n, axes] of each entry if the entries are not contiguous. skipped: entries that do not count.
-    about: the mean that a variance measures from.
+    indices: index [n, axes] of each entry if the entries are not contiguous. n_skipped: the number of entries left out.
+    center: the mean that a variance is measured from.
     """
 
     columns: tuple[Vector, ...]

@@ -1,4 +1,4 @@
-"""The parts of a cell's arithmetic that take one or two numbers: lookups, masks, activations, positions, scaling and copies."""
+"""Operations on one or two numbers: lookups, masks, activations, position encodings, scaling and copies."""
 
 import math
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from viz_core.language import translate as _
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """One entry of a table: the row that a key names, and a column of it."""
+    """One entry of an embedding table: `key` is the row's number, `entry` the value in one column of it."""
 
     key: Number
     entry: Number
-    rows: int  # how many the table has
+    rows: int  # of the table
 
     @property
     def result(self) -> float:
@@ -33,9 +33,9 @@ class Lookup:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """`left relation right`, and whether it holds. mask: the recorded mask cell that decides; None to compare the numbers.
+    """A condition `left relation right` of a mask, and whether it holds.
 
-    about: the token that the condition is about.
+    mask: the recorded mask cell that decides; None to compare the numbers. token: which token is tested, the key or the query.
     """
 
     left: Number
@@ -56,7 +56,7 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Logic:
-    """Conditions joined by "and": 1 if all hold. Without conditions, nothing is masked."""
+    """The logical AND of some conditions: 1 if all hold. Without conditions it is 1: nothing is masked."""
 
     factors: tuple[Comparison, ...]
 
@@ -73,7 +73,7 @@ class Logic:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Two branches; a condition selects one."""
+    """One of two numbers, selected by a condition, as `torch.where` does."""
 
     condition: Number  # 1 or 0
     when_true: Number
@@ -99,14 +99,14 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """An activation function of one number."""
+    """An activation function applied to one number."""
 
     of: Activation
     x: Number
 
     @property
     def gate(self) -> float:
-        """The share of x that passes."""
+        """The factor by which the activation multiplies x."""
         return self.of.gate(self.x.value)
 
     @property
@@ -124,7 +124,10 @@ class Function:
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """RoPE: the pair (a, b) of neighbouring features rotated by position × speed; `odd` selects the second of the two."""
+    """RoPE: one of two neighbouring features (a, b) after a rotation by position × frequency.
+
+    is_second: whether it is the second of the two.
+    """
 
     a: Number
     b: Number
@@ -138,7 +141,7 @@ class Rotation:
 
     @property
     def turned(self) -> tuple[float, float]:
-        """The whole pair after the rotation."""
+        """Both features after the rotation."""
         cos, sin = math.cos(self.angle), math.sin(self.angle)
         return self.a.value * cos - self.b.value * sin, self.a.value * sin + self.b.value * cos
 
@@ -157,7 +160,7 @@ class Rotation:
 
 @dataclass(frozen=True, eq=False)
 class Wave:
-    """A sinusoidal position: the sine or cosine of position ÷ base^(2i/d_model)."""
+    """One entry of the sinusoidal encoding: the sine or cosine of position ÷ base^(2i/d_model)."""
 
     position: int
     base: float
@@ -173,7 +176,7 @@ class Wave:
         return self.position / self.divisor
 
     def at(self, position: float) -> float:
-        """The same wave at any position."""
+        """Return the same feature at any position."""
         return (math.cos if self.cosine else math.sin)(position / self.divisor)
 
     @property
@@ -189,7 +192,7 @@ class Wave:
 
 @dataclass(frozen=True, eq=False)
 class Distance:
-    """ALiBi: minus the head's slope times how far the key is from the query."""
+    """ALiBi's bias: minus the head's slope times the distance between query and key."""
 
     slope: float
     query: int
@@ -212,7 +215,7 @@ class Distance:
 
 @dataclass(frozen=True, eq=False)
 class Bucket:
-    """T5: the bucket of the distance between query and key, a row of the learned table."""
+    """T5's bucket of the distance between query and key, which is a row of the learned table."""
 
     query: int
     key: int
@@ -232,7 +235,7 @@ class Bucket:
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """A number times a constant, or divided by it."""
+    """A number multiplied by a constant, or divided by it."""
 
     x: Number
     by: Number
@@ -253,7 +256,7 @@ class Scale:
 
 @dataclass(frozen=True, eq=False)
 class Copy:
-    """The same number, copied from another stage."""
+    """A number copied from another stage."""
 
     of: Number
 
@@ -272,7 +275,7 @@ class Copy:
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """An id that was not computed: the tokenizer's number of a typed word, <bos>, or padding."""
+    """An input id: the tokenizer's id of a typed word, of <bos> or of padding."""
 
     token: str
     id: int
