@@ -34,15 +34,15 @@ def alternative(figure: Mapping[str, Any]) -> str:
     text has at most `MAX_CHARS` characters, unless the title, the axes and the first series need more.
     """
     layout = figure.get("layout", {})
-    said = [part for part in (_sentence(title_of(layout)), _axes(layout)) if part]
+    sentences = [part for part in (_sentence(title_of(layout)), _axes(layout)) if part]
     traces = [trace for trace in figure.get("data", ()) if trace.get("hoverinfo") != "skip"]
     for i, trace in enumerate(traces):
         part = _series(trace, layout)
         rest = plural("And one more series.", "And {n} more series.", len(traces) - i)
-        if len(" ".join([*said, part, rest])) > MOST and i:
-            return " ".join([*said, rest])
-        said.append(part)
-    return " ".join(said)
+        if len(" ".join([*sentences, part, rest])) > MOST and i:
+            return " ".join([*sentences, rest])
+        sentences.append(part)
+    return " ".join(sentences)
 
 
 def _series(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> str:

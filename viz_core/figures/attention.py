@@ -274,8 +274,8 @@ def token(text: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:
     whole = visible(text)
     short = shorten(whole)
     title = f' title="{html.escape(whole)}"' if short != whole else ""
-    said = gloss(whole, glosses)
-    return f"<bdi{title}>{html.escape(short)}</bdi>" + (f" ({html.escape(said)})" if said else "")
+    meaning = gloss(whole, glosses)
+    return f"<bdi{title}>{html.escape(short)}</bdi>" + (f" ({html.escape(meaning)})" if meaning else "")
 
 
 def quoted_html(text: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:

@@ -43,16 +43,16 @@ def block(pre: bool, cross: bool = False) -> tuple[list[Drawn], list[str], float
         norm, out = f"norm_{name}.out", f"{name}.out"
         split, down = y + 14, y + 14
         inner = [(norm, "LayerNorm"), (out, label)] if pre else [(out, label)]
-        way: tuple[tuple[float, float], ...] = ((SPINE, split), (BRANCH, split))
-        for stage, says in inner:
+        path: tuple[tuple[float, float], ...] = ((SPINE, split), (BRANCH, split))
+        for stage, text in inner:
             middle = down + STEP - 8
-            pieces.append(Drawn("line", (*way, (BRANCH, middle - TALL / 2)), stage))
-            pieces.append(Drawn("box", ((BRANCH, middle),), stage, False, says))
+            pieces.append(Drawn("line", (*path, (BRANCH, middle - TALL / 2)), stage))
+            pieces.append(Drawn("box", ((BRANCH, middle),), stage, False, text))
             order.append(stage)
-            way, down = ((BRANCH, middle + TALL / 2),), middle
+            path, down = ((BRANCH, middle + TALL / 2),), middle
         total = down + STEP - 10
         pieces += [
-            Drawn("line", (*way, (BRANCH, total), (SPINE + SUM, total)), resid),
+            Drawn("line", (*path, (BRANCH, total), (SPINE + SUM, total)), resid),
             Drawn("line", ((SPINE, y), (SPINE, total - SUM)), resid, True),
             Drawn("sum", ((SPINE, total),), resid, True, resid),
         ]

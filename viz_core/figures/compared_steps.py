@@ -45,7 +45,7 @@ def difference_panels(both: Together, name: str, head: int, tokenizers: Sequence
     Ids and masks cannot be subtracted: for them the third matrix is 1 where they differ.
     """
     a, b = (run_panels(both, name, run, head, tokenizers)[-1] for run in (0, 1))
-    named, absent = title(both.b.stage(name), head, name), np.zeros(a.values.shape, np.uint8)
+    stage_name, absent = title(both.b.stage(name), head, name), np.zeros(a.values.shape, np.uint8)
     for shown in (a, b):
         absent = absent if shown.absent is None else np.maximum(absent, shown.absent)
     if a.masked is not None and b.masked is not None:
@@ -55,17 +55,17 @@ def difference_panels(both: Together, name: str, head: int, tokenizers: Sequence
             absent = np.where((absent == 0) & b.masked, np.uint8(6), absent)
     if a.kind in ("ids", "mask"):
         differs = (a.values != b.values).astype(np.uint8)
-        found = panel(_("A ≠ B: {title}", title=named), differs, a.rows, a.cols, row_axis=b.row_axis, col_axis=b.col_axis,
+        found = panel(_("A ≠ B: {title}", title=stage_name), differs, a.rows, a.cols, row_axis=b.row_axis, col_axis=b.col_axis,
                       kind="mask", row_letter=b.row_letter, col_letter=b.col_letter, remark=_("1: A ≠ B"))
     else:
         change, bound = difference(*(np.where(absent > 0, np.float32(np.nan), x.values) for x in (b, a)))
         remarks = (_("orange: A > B"), rounding_remark(bound))
-        found = panel(_("A − B: {title}", title=named), change, a.rows, a.cols, row_axis=b.row_axis, col_axis=b.col_axis,
+        found = panel(_("A − B: {title}", title=stage_name), change, a.rows, a.cols, row_axis=b.row_axis, col_axis=b.col_axis,
                       kind="signed", row_letter=b.row_letter, col_letter=b.col_letter, remark=" · ".join(filter(None, remarks)))
     signs = ("≠", "=") if a.kind in ("ids", "mask") else ("−", "=")
     return [
-        replace(a, title=f"A: {named}", role="input", sign="", heads=None),
-        replace(b, title=f"B: {named}", role="input", sign=signs[0], heads=None),
+        replace(a, title=f"A: {stage_name}", role="input", sign="", heads=None),
+        replace(b, title=f"B: {stage_name}", role="input", sign=signs[0], heads=None),
         replace(found, absent=absent if absent.any() else None, absent_names=(*LACKS, *MASKED), sign=signs[1]),
     ]
 

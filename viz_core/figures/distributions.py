@@ -71,10 +71,10 @@ def _ridges(
         start, end = int(held[0]), int(held[-1]) + 1
         spans.append((layer, float(edges[start]), float(edges[end])))
         up = np.concatenate([[0.0], np.repeat(shares[start:end], 2), [0.0]]) * high
-        says = [_("layer {layer}, {bin}: {share:.2%}", layer=layer, bin=bins[i], share=shares[i]) for i in range(start, end)]
+        labels = [_("layer {layer}, {bin}: {share:.2%}", layer=layer, bin=bins[i], share=shares[i]) for i in range(start, end)]
         xs += [np.repeat(x[start : end + 1], 2), np.array([np.nan])]
         ys += [layer - up, np.array([np.nan])]
-        hover += [says[0], *(h for h in says for __ in range(2)), says[-1], ""]
+        hover += [labels[0], *(h for h in labels for __ in range(2)), labels[-1], ""]
     fill = ",".join(str(int(colour[k : k + 2], 16)) for k in (1, 3, 5))
     return {
         "type": "scatter", "x": np.concatenate(xs).astype(np.float32), "y": np.concatenate(ys).astype(np.float32),
@@ -86,9 +86,9 @@ def _ridges(
 
 def _span_words(spans: Sequence[tuple[int, float, float]]) -> str:
     """Return the value ranges of the first and the last layer as text; spans: (layer, lowest edge, highest edge)."""
-    said = [_("in layer {layer} from {low} to {high}", layer=layer, low=rounded(low, 3), high=rounded(high, 3))
+    ranges = [_("in layer {layer} from {low} to {high}", layer=layer, low=rounded(low, 3), high=rounded(high, 3))
             for layer, low, high in dict.fromkeys([*spans[:1], *spans[-1:]])]
-    return ", ".join(said) or _("no values")
+    return ", ".join(ranges) or _("no values")
 
 
 def _ticks(found: Spreads) -> dict[str, Any]:

@@ -27,13 +27,13 @@ def gloss(label: str, glosses: Mapping[str, str]) -> str:
 
 def glosses_of(labels: Iterable[str], glosses: Mapping[str, str]) -> dict[str, str]:
     """Return label → gloss for the labels that have one."""
-    return {label: said for label in labels if (said := gloss(label, glosses))} if glosses else {}
+    return {label: meaning for label in labels if (meaning := gloss(label, glosses))} if glosses else {}
 
 
 def with_gloss(label: str, glosses: Mapping[str, str]) -> str:
     """Return the label followed by its gloss, "动物 (animal)"; a label without a gloss is unchanged."""
-    said = gloss(label, glosses)
-    return f"{isolated(label)} ({said})" if said else label
+    meaning = gloss(label, glosses)
+    return f"{isolated(label)} ({meaning})" if meaning else label
 
 
 def quoted(token: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:

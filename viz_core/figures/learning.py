@@ -65,12 +65,12 @@ def accuracy_curves(training: Points, held_out: Points, n_steps: int, at: int) -
 
 
 def _two(training: Points, held_out: Points, at: int, said: str, least: float) -> tuple[Series, ...]:
-    drawn = [_series(_("training batch"), training, TRAINING, "line", said, least),
+    series = [_series(_("training batch"), training, TRAINING, "line", said, least),
              _series(_("held-out rows"), held_out, HELD_OUT, "disc", said, least)]
     if len(held_out.steps) and np.isfinite(held_out.at(at)[1]):
         x, y = held_out.at(at)
-        drawn.append(Series(_("this moment"), np.array([x]), np.array([max(y, least)]), HERE, "circle", said))
-    return tuple(drawn)
+        series.append(Series(_("this step"), np.array([x]), np.array([max(y, least)]), HERE, "circle", said))
+    return tuple(series)
 
 
 def _series(name: str, points: Points, colour: str, mark: Mark, said: str, least: float) -> Series:
@@ -164,12 +164,12 @@ def _band(arm: BandOf, colour: str, what: str) -> list[dict[str, object]]:
     mean, low, high = (np.maximum(y, least) for y in (arm.mean, arm.low, arm.high))
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "legendgroup": arm.name}
-    said = _("{arm}<br>step %{{x:,}}: %{{y:.4g}}", arm=_escaped(arm.name)) + "<extra></extra>"
+    tooltip = _("{arm}<br>step %{{x:,}}: %{{y:.4g}}", arm=_escaped(arm.name)) + "<extra></extra>"
     return [
         {"x": arm.steps.tolist(), "y": low.tolist()} | edge,
         {"x": arm.steps.tolist(), "y": high.tolist(), "fill": "tonexty", "fillcolor": f"rgba({red},{green},{blue},{FILL})"} | edge,
         {"x": arm.steps.tolist(), "y": mean.tolist(), "mode": "lines", "line": {"color": colour, "width": 3},
-         "name": _escaped(arm.name), "legendgroup": arm.name, "hovertemplate": said},
+         "name": _escaped(arm.name), "legendgroup": arm.name, "hovertemplate": tooltip},
     ]
 
 

@@ -29,13 +29,13 @@ def losses_figure(
     divergence: the step at which the two texts diverge. uniform_loss: the loss of a uniform guess, drawn as a line. glosses:
     word → dictionary words. The y axis is logarithmic, and titled so, if a linear one would hide some of the bars.
     """
-    places, roomy = list(range(len(labels))), len(labels) <= MOST_MEANT
+    places, has_space = list(range(len(labels))), len(labels) <= MOST_MEANT
     named = [_named(i, label, gloss(label, glosses)) for i, label in enumerate(labels, 1)]
-    ticks = [_named(i, label, gloss(label, glosses).split(", ")[0] if roomy else "") for i, label in enumerate(labels, 1)]
-    said = _("%{text}: loss %{y:.4f} nats")
+    ticks = [_named(i, label, gloss(label, glosses).split(", ")[0] if has_space else "") for i, label in enumerate(labels, 1)]
+    tooltip = _("%{text}: loss %{y:.4f} nats")
     traces = [
         {"type": "bar", "name": name, "x": places[: len(y)], "y": y.tolist(), "marker": {"color": colour},
-         "text": named[: len(y)], "textposition": "none", "hovertemplate": said + "<extra></extra>"}
+         "text": named[: len(y)], "textposition": "none", "hovertemplate": tooltip + "<extra></extra>"}
         for name, y, colour in ((_("reads the true words"), forced, FORCED), (_("reads its own words"), free, FREE))
     ]
     losses = np.concatenate([forced, free, [uniform]])
@@ -74,10 +74,11 @@ def _named(number: int, label: str, said: str) -> str:
 def step_curves(cached: np.ndarray, anew: np.ndarray, title: str, unit: str, at: int) -> Curves:
     """Return a chart of the cost of each step [t] with and without the cache; `step` is marked."""
     x = np.arange(1.0, len(cached) + 1)
-    said = _("token {x}: {y}")
+    tooltip = _("token {x}: {y}")
     series = (
-        Series(_("without the cache"), x, anew, FREE, "line", said), Series(_("with the cache"), x, cached, FORCED, "line", said),
-        Series(_("this step"), x[[at, at]], np.array([anew[at], cached[at]]), FREE, "circle", said),
+        Series(_("without the cache"), x, anew, FREE, "line", tooltip),
+        Series(_("with the cache"), x, cached, FORCED, "line", tooltip),
+        Series(_("this step"), x[[at, at]], np.array([anew[at], cached[at]]), FREE, "circle", tooltip),
     )
     most = float(max(cached.max(), anew.max())) or 1.0
     return Curves(title, _("tokens read"), unit, series, (0.0, 1.05 * most))

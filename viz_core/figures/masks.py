@@ -76,16 +76,16 @@ def building_panels(capture: Capture, kind: AttentionKind, item: int) -> list[Pa
     shown = []
     for name, side, column in ((used.keys, key_side, False), (used.queries, query_side, True)):
         if name:
-            words, tokens = capture[name][item, 0], labels(capture, side, item)  # [1, S]
+            values, tokens = capture[name][item, 0], labels(capture, side, item)  # [1, S]
             title = (_("ne: {side} id ≠ {pad_id}", side=SIDE_NAMES[side], pad_id=capture.config.pad_id(side))
                      if capture.config.padding_from == "ids" else
                      _("arange: {side} position < {length}", side=SIDE_NAMES[side], length=capture.length(side, item)))
             shown.append(
-                panel(_("{title}, transposed", title=title), words.T, tokens, ("",), row_axis=axes["row_axis"], col_axis="",
+                panel(_("{title}, transposed", title=title), values.T, tokens, ("",), row_axis=axes["row_axis"], col_axis="",
                       kind="mask",
                       row_letter="T", role="input")
                 if column else
-                panel(title, words, ("",), tokens, row_axis="", col_axis=axes["col_axis"], kind="mask", col_letter="S",
+                panel(title, values, ("",), tokens, row_axis="", col_axis=axes["col_axis"], kind="mask", col_letter="S",
                       role="input")
             )
     if used.causal:

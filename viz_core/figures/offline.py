@@ -39,14 +39,14 @@ def attention_page(
     focus: the head that is shown first. note: a sentence below the title, such as a link. progress: called with the completed
     share, from 0 to 1. Raises ValueError if the model has no attention.
     """
-    found = kinds(capture.config)
-    if not found:
+    all_kinds = kinds(capture.config)
+    if not all_kinds:
         raise ValueError(_("This model has no layers, so it computes no attention."))
     page = {
-        "kinds": [_kind(capture, kind, item, glosses, partial(_part_of, progress, i, len(found)))
-                  for i, kind in enumerate(found)],
+        "kinds": [_kind(capture, kind, item, glosses, partial(_part_of, progress, i, len(all_kinds)))
+                  for i, kind in enumerate(all_kinds)],
         "steps": STEPS,
-        "focus": focus or (found[-1], n_layers(capture.config, found[-1]) - 1, 0),
+        "focus": focus or (all_kinds[-1], n_layers(capture.config, all_kinds[-1]) - 1, 0),
         "parts": {place: {part: assets.component(name)[part] for part in ("html", "css")}
                   for place, name in ATTENTION.items()},
     }

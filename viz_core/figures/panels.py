@@ -140,15 +140,15 @@ def panel(
             f"panel {title!r} has {n_rows}x{n_cols} values but {len(row_labels)} row labels and "
             f"{len(col_labels)} column labels; pass one label a row and one a column"
         )
-    hidden = None if masked is None else _read_only(np.ascontiguousarray(masked, dtype=bool))
-    if hidden is not None and hidden.shape != numbers.shape:
-        raise ValueError(f"panel {title!r} has values {numbers.shape} but masked {hidden.shape}; pass equal shapes")
+    mask = None if masked is None else _read_only(np.ascontiguousarray(masked, dtype=bool))
+    if mask is not None and mask.shape != numbers.shape:
+        raise ValueError(f"panel {title!r} has values {numbers.shape} but masked {mask.shape}; pass equal shapes")
 
-    gone = None if absent is None or not np.any(absent) else _read_only(np.ascontiguousarray(absent, dtype=np.uint8))
-    if gone is not None and (gone.shape != numbers.shape or int(gone.max()) > len(absent_names)):
+    absent_codes = None if absent is None or not np.any(absent) else _read_only(np.ascontiguousarray(absent, dtype=np.uint8))
+    if absent_codes is not None and (absent_codes.shape != numbers.shape or int(absent_codes.max()) > len(absent_names)):
         raise ValueError(
-            f"panel {title!r} has values {numbers.shape}, absent {gone.shape} up to {int(gone.max())} and {len(absent_names)} "
-            "names; pass equal shapes and a name for each number"
+            f"panel {title!r} has values {numbers.shape}, absent {absent_codes.shape} up to {int(absent_codes.max())} and "
+            f"{len(absent_names)} names; pass equal shapes and a name for each number"
         )
     if words and len(words) != numbers.size:
         raise ValueError(f"panel {title!r} has {numbers.size} cells but {len(words)} words; pass one for each cell")
@@ -159,10 +159,10 @@ def panel(
     if share is not None and len(share) != n_rows:
         raise ValueError(f"panel {title!r} has {n_rows} rows but {len(share)} shares; pass one for each row")
 
-    least, most = (0.0, 0.0) if low is not None and high is not None else _range(numbers, hidden, kind)
-    least, most = least if low is None else float(low), most if high is None else float(high)
-    if not (math.isfinite(least) and math.isfinite(most) and least < most):
-        raise ValueError(f"panel {title!r} has the colour range {least} to {most}; pass a finite low below high")
+    range_low, range_high = (0.0, 0.0) if low is not None and high is not None else _range(numbers, mask, kind)
+    range_low, range_high = range_low if low is None else float(low), range_high if high is None else float(high)
+    if not (math.isfinite(range_low) and math.isfinite(range_high) and range_low < range_high):
+        raise ValueError(f"panel {title!r} has the colour range {range_low} to {range_high}; pass a finite low below high")
     return Panel(
         title=title,
         values=numbers,
@@ -171,16 +171,16 @@ def panel(
         row_axis=row_axis,
         col_axis=col_axis,
         kind=kind,
-        low=least,
-        high=most,
-        masked=hidden,
+        low=range_low,
+        high=range_high,
+        masked=mask,
         row_letter=row_letter,
         col_letter=col_letter,
         role=role,
         names=tuple(names),
         remark=remark,
         masked_name=masked_name,
-        absent=gone,
+        absent=absent_codes,
         absent_names=tuple(absent_names),
         words=tuple(words),
         written=written,

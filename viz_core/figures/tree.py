@@ -58,11 +58,11 @@ def tree(paths: Sequence[Path], glosses: Mapping[str, str] = NO_GLOSSES) -> tupl
             here = path.ids[: depth + 1]
             if here not in at:
                 row, rows = (rows, rows + 1) if row < 0 else (row, rows)
-                said = _("{word}: ln {p} = {logprob}; with all tokens before it {total}", word=quoted(word, glosses),
+                tooltip = _("{word}: ln {p} = {logprob}; with all tokens before it {total}", word=quoted(word, glosses),
                          p=percent(float(np.exp(logprob))), logprob=rounded(logprob, 4), total=rounded(total, 4))
                 at[here] = len(nodes)
                 nodes.append({"depth": depth, "row": row, "parent": parent, "label": visible(word), "total": short_sum(total),
-                              "said": said, "path": number})
+                              "said": tooltip, "path": number})
             parent = at[here]
         if parent >= 0:
             ends = [str(name)] if (name := nodes[parent].get("name")) else []

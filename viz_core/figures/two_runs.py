@@ -66,13 +66,14 @@ def on_places(p: Panel, rows: Places | None, cols: Places | None, which: int) ->
     """
     of_rows, of_cols = (list(range(n)) if places is None else [place[which] for place in places]
                         for n, places in zip(p.values.shape, (rows, cols), strict=True))
-    gone = np.array([i is None for i in of_rows])[:, None] | np.array([j is None for j in of_cols])[None]  # [R, C]
-    taken = np.ix_([i or 0 for i in of_rows], [j or 0 for j in of_cols])
-    absent = gone * np.uint8((A_LACKS, B_LACKS)[which])
+    missing = np.array([i is None for i in of_rows])[:, None] | np.array([j is None for j in of_cols])[None]  # [R, C]
+    index = np.ix_([i or 0 for i in of_rows], [j or 0 for j in of_cols])
+    absent = missing * np.uint8((A_LACKS, B_LACKS)[which])
     return replace(
-        p, values=np.where(gone, np.float32(np.nan), p.values[taken]), masked=None if p.masked is None else p.masked[taken] & ~gone,
+        p, values=np.where(missing, np.float32(np.nan), p.values[index]),
+        masked=None if p.masked is None else p.masked[index] & ~missing,
         rows=tuple(GAP if i is None else p.rows[i] for i in of_rows), cols=tuple(GAP if j is None else p.cols[j] for j in of_cols),
-        absent=absent if gone.any() else None, absent_names=LACKS,
+        absent=absent if missing.any() else None, absent_names=LACKS,
     )
 
 

@@ -183,10 +183,10 @@ def likeliest(found: Drawn, name: Name, token: int | None = None, glosses: Mappi
     rows = []
     for i in shown:
         word = visible(name(i))
-        said = with_gloss(word, glosses)
+        glossed = with_gloss(word, glosses)
         rows.append(Row(word, "chosen" if i == token else "", (
-            _bar(found.logits[i], low, high, _logit_words(found, i, said)),
-            _share(found.probs[i], float(found.probs.max()), _softmax_words(said, found.logits, i)),
+            _bar(found.logits[i], low, high, _logit_words(found, i, glossed)),
+            _share(found.probs[i], float(found.probs.max()), _softmax_words(glossed, found.logits, i)),
         )))
     rest = _rest(found.probs, shown)
     others = _others(n - len(shown), (None, _share(rest, float(found.probs.max()), _left_words(rest))))
@@ -197,19 +197,19 @@ def drawn(found: Drawn, sampling: Filters, name: Name, glosses: Mapping[str, str
     """Return the table of a sampling step, from the logits to the sampled word."""
     shown, n = candidate_ids(found, found.token), len(found.order)
     before = _softmax(found.scaled)  # [W], after temperature and before filters
-    (low, high), (least, most) = _reach(found.logits[list(shown)]), _reach(found.scaled[list(shown)])
+    (low, high), (scaled_low, scaled_high) = _reach(found.logits[list(shown)]), _reach(found.scaled[list(shown)])
     ends = np.zeros(n)
     ends[found.order[: len(found.cumulative)]] = found.cumulative  # [W]: end of each word's interval
     kept_sum = float(found.after_top_k[found.kept].sum())
     rows = []
     for i in shown:
         word, kept = visible(name(i)), bool(found.kept[i])
-        said = with_gloss(word, glosses)
+        glossed = with_gloss(word, glosses)
         rows.append(Row(word, "chosen" if i == found.token else "" if kept else "cut", (
-            _bar(found.logits[i], low, high, _logit_words(found, i, said)),
-            _bar(found.scaled[i], least, most, _("{logit} ÷ {temperature} = {scaled}", logit=_number(found.logits[i]),
+            _bar(found.logits[i], low, high, _logit_words(found, i, glossed)),
+            _bar(found.scaled[i], scaled_low, scaled_high, _("{logit} ÷ {temperature} = {scaled}", logit=_number(found.logits[i]),
                                                  temperature=f"{sampling.temperature:g}", scaled=_number(found.scaled[i]))),
-            _share(before[i], float(before.max()), _softmax_words(said, found.scaled, i)),
+            _share(before[i], float(before.max()), _softmax_words(glossed, found.scaled, i)),
             _share(found.probs[i], float(found.probs.max()), _kept_words(found, i, kept_sum)),
             _part(ends[i] - found.probs[i], ends[i], found, i) if kept else None,
         )))
@@ -261,8 +261,8 @@ def _kept_words(found: Drawn, i: int, kept_sum: float) -> str:
 def _part(start: float, end: float, found: Drawn, i: int) -> Bar:
     start = max(float(start), 0.0)
     here = _(": it is drawn") if i == found.token else ""
-    said = _("from {start} to {end}{here}; u = {u}", start=f"{start:.4f}", end=f"{end:.4f}", here=here, u=f"{found.u:.4f}")
-    return Bar(f"{end:.3f}", start, min(float(end), 1.0), said, float(end))
+    tooltip = _("from {start} to {end}{here}; u = {u}", start=f"{start:.4f}", end=f"{end:.4f}", here=here, u=f"{found.u:.4f}")
+    return Bar(f"{end:.3f}", start, min(float(end), 1.0), tooltip, float(end))
 
 
 # ---------------------------------------------------------------- beam search
@@ -279,9 +279,9 @@ def searched(steps: Sequence[Search], at: int, beam: Widths, chosen: Sequence[in
     rows = []
     for c in beam_step.candidates:
         text = (*beam_step.beams[c.parent], c.token)
-        mine = text == tuple(chosen[: len(text)])
+        is_chosen = text == tuple(chosen[: len(text)])
         before = c.total - c.logprob
-        rows.append(Row(_beam_label(text, name), "chosen" if mine else "cut" if c.fate == "cut" else "", (
+        rows.append(Row(_beam_label(text, name), "chosen" if is_chosen else "cut" if c.fate == "cut" else "", (
             _plain(c.logprob, _("ln {p} = {logprob}", p=f"{np.exp(c.logprob):.4g}", logprob=_number(c.logprob))),
             _plain(c.total, _("{before} + {logprob} = {total}", before=_number(before), logprob=_number(c.logprob),
                               total=_number(c.total))),

@@ -63,8 +63,8 @@ def _glosses(labels: Iterable[str]) -> dict[str, str]:
     """Return label → gloss; a label of several words, as in beam search, is glossed word by word."""
     known, found = shown_glosses(), dict[str, str]()
     for label in labels:
-        if said := gloss(label, known):
-            found[label] = said
+        if meaning := gloss(label, known):
+            found[label] = meaning
         elif any(word in known for word in label.split(" ")):
             found[label] = " ".join(known.get(word, word).split(", ")[0] for word in label.split(" "))
     return found

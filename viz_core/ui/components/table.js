@@ -38,7 +38,7 @@ function writeSplit(node, { whole, heads, each, letter, joined }) {
   const one = [size(whole, "D"), bar(1, "D")], many = [size(heads, "H"), "×", size(each, letter), bar(Math.min(heads, 16), "H")];
   mark.append(...(joined ? [...many, "→", ...one] : [...one, "→", ...many]));
   mark.title = joined
-    ? _("{heads} heads of {each} features stand beside each other as {whole}", { whole, heads, each })
+    ? _("{heads} heads of {each} features are concatenated to {whole}", { whole, heads, each })
     : _("{whole} features are split into {heads} heads of {each}", { whole, heads, each });
 }
 

@@ -44,8 +44,8 @@ def tree_of(
             on_open(node)
 
     # Sent as text, because Streamlit imports pandas to check whether a list is a table.
-    said = glosses_of((node.label for node in nodes), shown_glosses())
-    data = json.dumps({"nodes": [asdict(node) for node in nodes], "current": current, "glosses": said}, ensure_ascii=False)
+    meanings = glosses_of((node.label for node in nodes), shown_glosses())
+    data = json.dumps({"nodes": [asdict(node) for node in nodes], "current": current, "glosses": meanings}, ensure_ascii=False)
     _COMPONENT(key=key, data={"tree": data}, on_open_change=opened)
     if numbers is not None:
         offer(key, "frame", (), code, n_nodes, numbers)
