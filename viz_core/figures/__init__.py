@@ -1,1 +1,1 @@
-"""Pictures as data: arrays in, Plotly figures, canvas panels or HTML out. Nothing here draws on a page."""
+"""Functions that turn arrays and captures into Plotly figures, canvas panels or HTML. They do not draw on a page."""

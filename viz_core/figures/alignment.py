@@ -1,4 +1,4 @@
-"""Cross-attention compared with the true alignment, as measured in training: a table of heads."""
+"""A table of heads: how well cross-attention agrees with the true word alignment, as measured in training."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 from viz_core.figures.tables import Cell, table_html
 from viz_core.language import translate as _
 
-ROW = "predicts"  # the decoder's row that predicts a word belongs to it
+ROW = "predicts"  # a target word is aligned with the decoder row that predicts it
 
 
 def alignment_table(measures: Mapping[str, Any]) -> str:
-    """HTML: for each layer and head, how well cross-attention agrees with the alignment, and pronouns with their referents.
+    """Return HTML: for each layer and head, the agreement of cross-attention with the alignment and with pronoun referents.
 
-    measures: those of a card; the result is "" if it has no measured alignment. Agreement is 1 − the error
-    rate, so that a better head has a larger number and a longer bar.
+    measures: the measures of a card; the result is "" if they have no alignment. Agreement is 1 − alignment error rate, so that
+    a better head has a larger number and a longer bar.
     """
     if "aer" not in measures:
         return ""
@@ -32,7 +32,7 @@ def alignment_table(measures: Mapping[str, Any]) -> str:
 
 
 def _grid(title: str, values: Sequence[Sequence[float]], shares: Sequence[Sequence[float]], form: str) -> str:
-    """A table [layer, head]; a bar under each number is as long as its share of the best possible."""
+    """Return a table of values [layer, head] with a bar below each; shares: the lengths of the bars, from 0 to 1."""
     rows: list[list[str | Cell]] = [
         [_("layer {layer}", layer=layer), *(Cell(form.format(v), bar=s) for v, s in zip(row, good, strict=True))]
         for layer, (row, good) in enumerate(zip(values, shares, strict=True))

@@ -1,6 +1,6 @@
-"""What a Plotly figure shows, in words: its text alternative, computed from the numbers that it draws.
+"""Alt text of Plotly figures, computed from their numbers.
 
-    alternative(figure.to_dict())
+    alt_text(figure.to_dict())
     # "Power of the residual stream, ‖x‖²/d. Horizontal: layers passed; vertical: ‖x‖² / d. Post-LN: 8 at 0, 8 at 12, …"
 """
 
@@ -16,11 +16,11 @@ from viz_core.formats import long
 from viz_core.language import plural
 from viz_core.language import translate as _
 
-MOST = 500  # characters; series that no longer fit are counted
+MOST = 500  # characters; series that do not fit are counted
 
 
 class _Drawn(NamedTuple):
-    """What one trace draws. values [N]: along the axis of amounts, NaN where nothing stands; places [N]: on the other axis."""
+    """The points of one trace. values [N]: on the value axis, NaN for gaps; tick_labels [N]: on the other axis."""
 
     values: np.ndarray
     places: Sequence[str]
@@ -28,21 +28,21 @@ class _Drawn(NamedTuple):
 
 
 def alternative(figure: Mapping[str, Any]) -> str:
-    """Title, axes, and of each series its first and last, smallest and largest value with their places; of bars the largest.
+    """Return the title, the axes, and the first, last, smallest and largest value of each series (of bars the largest).
 
-    figure: as `to_dict` writes it. A trace that has its own summary carries it in `meta`. Traces that the pointer skips are
-    decoration. At most `MOST` characters, if the title and the axes leave that much.
+    figure: the result of `to_dict`. A trace can have its own summary in `meta`; traces with hoverinfo "skip" are ignored. The
+    text has at most `MAX_CHARS` characters, unless the title, the axes and the first series need more.
     """
     layout = figure.get("layout", {})
-    said = [part for part in (_sentence(title_of(layout)), _axes(layout)) if part]
+    sentences = [part for part in (_sentence(title_of(layout)), _axes(layout)) if part]
     traces = [trace for trace in figure.get("data", ()) if trace.get("hoverinfo") != "skip"]
     for i, trace in enumerate(traces):
         part = _series(trace, layout)
         rest = plural("And one more series.", "And {n} more series.", len(traces) - i)
-        if len(" ".join([*said, part, rest])) > MOST and i:
-            return " ".join([*said, rest])
-        said.append(part)
-    return " ".join(said)
+        if len(" ".join([*sentences, part, rest])) > MOST and i:
+            return " ".join([*sentences, rest])
+        sentences.append(part)
+    return " ".join(sentences)
 
 
 def _series(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> str:
@@ -57,7 +57,7 @@ def _named(name: str, said: str) -> str:
 
 
 def _extremes(drawn: _Drawn) -> str:
-    """The ends and the extremes of a series. Each value stands once, although a rising line begins at its smallest one."""
+    """Return the ends and the extremes of a series; a value that is both is written once."""
     held = np.flatnonzero(np.isfinite(drawn.values))
     if not held.size:
         return _("no values")
@@ -85,7 +85,7 @@ def _extremes(drawn: _Drawn) -> str:
 
 
 def _drawn(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> _Drawn:
-    """Amounts lie along y, or along x where bars lie on their side or y holds names."""
+    """Return the points of a trace; values are on y, or on x for horizontal bars and if y holds names."""
     x, y = (_array(trace.get(axis)) for axis in "xy")
     if x is None and y is not None:
         x = trace.get("x0", 0) + trace.get("dx", 1) * np.arange(len(y))
@@ -97,7 +97,7 @@ def _drawn(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> _Drawn:
 
 
 class _Places(Sequence[str]):
-    """What the axis calls each place; only the few that are asked for are put into words."""
+    """The axis labels of the points, formatted on access because few are needed."""
 
     def __init__(self, at: np.ndarray, axis: Mapping[str, Any]) -> None:
         self._at, ticks, texts = at, _array(axis.get("tickvals")), axis.get("ticktext")
@@ -112,7 +112,7 @@ class _Places(Sequence[str]):
 
 
 def _array(values: Any) -> np.ndarray | None:
-    """A Plotly array, in base64 or as a list; None where there is none. Numbers that are missing are NaN."""
+    """Decode a Plotly array, base64 or list, with NaN for missing numbers; None stays None."""
     if values is None:
         return None
     if isinstance(values, Mapping):
@@ -124,13 +124,13 @@ def _array(values: Any) -> np.ndarray | None:
 
 
 def plain(text: str) -> str:
-    """Plotly's markup as plain text: "10<sup>2</sup><br>" → "10^2"."""
+    """Convert Plotly markup to plain text: "10<sup>2</sup><br>" → "10^2"."""
     text = re.sub(r"<sup>(.*?)</sup>", r"^\1", text)
     return " ".join(html.unescape(re.sub(r"<[^<>]*>", " ", text)).split()).strip(" :,")
 
 
 def title_of(part: Mapping[str, Any]) -> str:
-    """The title of a layout or of an axis."""
+    """Return the title of a layout or an axis as plain text."""
     title = part.get("title") or ""
     return plain(title if isinstance(title, str) else title.get("text") or "")
 
@@ -143,5 +143,5 @@ def _axes(layout: Mapping[str, Any]) -> str:
 
 
 def _sentence(said: str) -> str:
-    """With its full stop, where it does not end a sentence already."""
+    """Return a text with a full stop, unless it ends with punctuation."""
     return said if not said or said[-1] in ".?!…" else f"{said}."

@@ -1,10 +1,10 @@
-"""The architecture as a drawing: boxes and arrows read from the stage table, with the shapes of the run.
+"""The architecture diagram: boxes and arrows derived from the stage table, with the shapes of the run.
 
-    drawing = architecture(plan(config, batch=2, source_len=7, target_len=5), "encoder.layers.1.self_attn.weights")
+    drawing = architecture_diagram(stage_shapes(config, batch=2, source_len=7, target_len=5), "encoder.layers.1.self_attn.weights")
 
-Each stack is a column that flows downwards. One of its layers is drawn in full; the others are thin slabs before and
-after it. Inputs from the side (position, mask, answers) are drawn to the right of the box that reads them. The boxes, their
-order and their arrows follow from the names and inputs of the stages alone, not from the config.
+Each stack is a column from top to bottom. One of its layers is expanded; the others are collapsed to thin boxes above and below
+it. Side inputs (position, mask, labels) are to the right of the box that reads them. Boxes, order and arrows follow from the
+names and inputs of the stages alone, not from the config.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,22 +20,22 @@ ArrowKind = Literal["flow", "residual", "side", "memory"]
 FrameKind = Literal["stack", "layer"]
 Point = tuple[float, float]
 
-# The grid, in units that the browser scales; text is 13 units or larger.
-LINE, TALL, SLAB = 25.0, 43.0, 17.0  # heights: one line of text, two lines, a layer that is not drawn in full
-GAP, SLAB_GAP = 11.0, 3.0  # between boxes that follow each other
-MARGIN = 6.0  # around everything, for the glow of the lit box
+# The layout, in units that the browser scales; text has 13 units or more.
+LINE, TALL, SLAB = 25.0, 43.0, 17.0  # heights: one line of text, two lines, a collapsed layer
+GAP, SLAB_GAP = 11.0, 3.0  # between consecutive boxes
+MARGIN = 6.0  # around the diagram, for the glow of the current box
 PAD, HEADING = 9.0, 23.0  # between a frame and its contents; the frame's first line
-LANE, MAIN, SIDE = 20.0, 224.0, 102.0  # widths: the residual line's lane, the boxes, the boxes beside them
-SIDE_GAP, GUTTER = 24.0, 24.0  # between boxes and those beside them; between the columns
+LANE, MAIN, SIDE = 20.0, 224.0, 102.0  # widths: the lane of the residual line, boxes, side boxes
+SIDE_GAP, GUTTER = 24.0, 24.0  # between boxes and side boxes; between columns
 COLUMN = PAD + LANE + MAIN + SIDE_GAP + SIDE + PAD
-MOST_SLABS = 6  # above each other; further layers share a row
+MOST_SLABS = 6  # rows of collapsed layers; deeper models have several layers per row
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A part of the model: one module, one sum, one layer that is not drawn in full, …
+    """A part of the model, such as a module, a sum or a collapsed layer.
 
-    `stage` is the stage to open when it is clicked. The shape is that of `stage`, or of the current stage where the
-    box is lit; `axes` are its letters, in the order of the parts of `shape_text` ("B 2 · T 7 · D 32").
+    `stage` is the stage that a click opens. The shape is that of `stage`, in the current box that of the current stage; `axes`
+    are its letters, in the order of the parts of `shape_text` ("B 2 · T 7 · D 32").
     """
 
     id: str
@@ -51,7 +51,7 @@ class Box:
     kind: BoxKind
     current: bool
     column: str  # "encoder" or "decoder"
-    hint: str  # the box, its layer and the meaning of its stage: one line for tooltips and screen readers
+    hint: str  # one line for tooltips and screen readers: box, layer and meaning of the stage
 
     @property
     def right(self) -> float:
@@ -68,7 +68,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """A path of straight pieces from the edge of the box `source` to the edge of the box `target`."""
+    """A polyline from the edge of the box `source` to the edge of the box `target`."""
 
     source: str
     target: str
@@ -79,7 +79,7 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A titled background: a stack, or the layer in it that is drawn in full, `path` being its module's name."""
+    """A titled background of a stack or of its expanded layer; `path` is the module name of the layer."""
 
     label: str
     path: str
@@ -92,7 +92,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """Everything to draw, frames first; x grows to the right and y downwards, from 0 to `width` and `height`."""
+    """The diagram: frames are drawn first; x grows to the right and y downwards, from 0 to `width` and `height`."""
 
     width: float
     height: float
@@ -104,11 +104,11 @@ class Diagram:
 
 
 def architecture(stages: Sequence[Stage], current: str | None = None) -> Diagram:
-    """The drawing of a stage table, with the box of the stage `current` lit.
+    """Return the diagram of a stage table, with the box of the stage `current` highlighted.
 
-    Stages from `plan` or from a `Capture` bring the shapes along; without them the axis letters stand alone. A stack
-    shows the layer that the walk has last entered by `current`, and its first layer before that.
-    Raises ValueError where `current` is not in the table.
+    Stages from `stage_shapes` or a `Capture` have shapes; without them only the axis letters are written. The expanded layer of
+    a stack is the last one that execution has entered at `current`, or its first. Raises ValueError if `current` is not in the
+    table.
     """
     if current is not None and current not in {s.name for s in stages}:
         raise ValueError(f"stage {current!r} is not in the table; pass the name of one of its {len(stages)} stages.")
@@ -132,7 +132,7 @@ def architecture(stages: Sequence[Stage], current: str | None = None) -> Diagram
 
 
 def _describe(parts: Parts, boxes: Sequence[Box]) -> str:
-    """A description of the drawing for people who cannot see it."""
+    """Return a description of the diagram for screen readers."""
     stacks = []
     for column in parts.columns:
         layers = parts.layers.get(column, [])
@@ -146,7 +146,7 @@ def _describe(parts: Parts, boxes: Sequence[Box]) -> str:
 
 
 def zone_of(parts: Parts, column: str, box: str) -> str:
-    """The run of boxes of a column that one is in: inputs, start, before, layer, after, end, output."""
+    """Return the zone of a box in its column: inputs, start, before, layer, after, end or output."""
     first, __, module = box.partition(".")
     if first not in STACKS:
         return "inputs" if first in ("ids", "masks") else "output"
@@ -156,7 +156,7 @@ def zone_of(parts: Parts, column: str, box: str) -> str:
 
 
 def _rows(parts: Parts, column: str, zone: str, boxes: list[str]) -> list[list[str]]:
-    """The rows of boxes: the boxes after the logits share one, and so do the slabs of a deep model."""
+    """Return boxes in rows: the boxes after the logits share one, and so do collapsed layers of a deep model."""
     if zone in ("before", "after"):
         rows = _slab_rows(boxes[::-1] if zone == "before" else boxes, len(parts.layers[column]))
         return [row[::-1] for row in rows[::-1]] if zone == "before" else rows
@@ -166,13 +166,13 @@ def _rows(parts: Parts, column: str, zone: str, boxes: list[str]) -> list[list[s
 
 
 def _slab_rows(slabs: list[str], layers: int) -> list[list[str]]:
-    """The neighbour of the layer in full has a row to itself; those further away share rows if the model is deep."""
+    """Return collapsed layers in rows: the neighbour of the expanded layer has its own; others share rows in a deep model."""
     many = -(-(layers - 1) // MOST_SLABS)
     return [slabs[:1], *(slabs[i : i + many] for i in range(1, len(slabs), many))]
 
 
 def _spare(parts: Parts, column: str) -> float:
-    """The space to leave below the layers, so that the drawing has the same height for every layer in full."""
+    """Return the space below the layers that keeps the height of the diagram independent of the expanded layer."""
     layers = [str(index) for index in parts.layers.get(column, [])]
 
     def height(shown: int) -> float:
@@ -191,7 +191,7 @@ def height_of(kind: BoxKind, row: Sequence[str]) -> float:
 
 
 def _lay_out(parts: Parts, column: str, left: float, boxes: list[Box], frames: list[Frame]) -> None:
-    """Add the boxes and frames of one column, from the top down."""
+    """Append the boxes and frames of one column, from top to bottom."""
     mine = [b for b in parts.members if parts.column_of[b] == column and b not in parts.host]
     beside = {host: [b for b, h in parts.host.items() if h == host] for host in mine}
     zones = [(zone, list(run)) for zone, run in groupby(mine, lambda box: zone_of(parts, column, box))]
@@ -233,7 +233,7 @@ def _lay_out(parts: Parts, column: str, left: float, boxes: list[Box], frames: l
 
 
 def box_of(parts: Parts, box: str, x: float, y: float, w: float, h: float, short: bool = False) -> Box:
-    """A box at its place. short: without the name of its stage, and without its shape where it has only one line."""
+    """Return a box at a position; compact: without the stage name, and without the shape if the box has one line."""
     bare = short and h <= LINE
     kind, seen = parts.kind[box], parts.seen[box]
     many = kind == "layer" and w < MAIN / 3
@@ -259,13 +259,13 @@ def box_of(parts: Parts, box: str, x: float, y: float, w: float, h: float, short
 
 
 def _arrows(parts: Parts, boxes: dict[str, Box], frames: Sequence[Frame]) -> Iterator[Arrow]:
-    """An arrow for each input that comes from another box.
+    """Yield an arrow for each input from another box.
 
-    Arrows that would cross the whole drawing are left out: from ids to the masks and positions made from them, and from the
-    encoder's output to decoder layers that are not drawn in full.
+    Arrows across the whole diagram are left out: from ids to masks and positions, and from the encoder's output to collapsed
+    decoder layers.
     """
     inputs = ((box, name) for box, members in parts.members.items() for stage in members for name in stage.inputs)
-    feeds = {(parts.box_of[name], box): None for box, name in inputs if name in parts.box_of}  # in the order of the walk
+    feeds = {(parts.box_of[name], box): None for box, name in inputs if name in parts.box_of}  # in execution order
     steps: set[tuple[str, str]] = set()  # neighbours in a column
     for column in parts.columns:
         rows = _standing(parts, boxes, column)
@@ -290,13 +290,13 @@ def _arrows(parts: Parts, boxes: dict[str, Box], frames: Sequence[Frame]) -> Ite
 
 
 def _standing(parts: Parts, boxes: dict[str, Box], column: str) -> list[list[Box]]:
-    """The boxes of a column from the top down, those at one height together, those beside it left out."""
+    """Return the boxes of a column in rows from top to bottom, without side boxes."""
     standing = [b for b in boxes.values() if b.column == column and b.id not in parts.host]
     return [list(row) for __, row in groupby(sorted(standing, key=lambda b: b.y), key=lambda b: b.y)]
 
 
 def _across(a: Box, b: Box) -> tuple[Point, ...]:
-    """From a box to one beside it, as a straight line if they are level."""
+    """Return the path from a box to one beside it, straight if they are level."""
     start, end = (a.x, b.right) if a.x > b.x else (a.right, b.x)
     y = a.middle[1]
     level = min(max(y, b.y + 7), b.bottom - 7)
@@ -307,13 +307,13 @@ def _across(a: Box, b: Box) -> tuple[Point, ...]:
 
 
 def _around(a: Box, b: Box) -> tuple[Point, ...]:
-    """Down the right margin of the drawing, from the labels to the loss."""
+    """Return the path from the labels to the loss along the right margin."""
     margin, top, bottom = a.right + PAD + 8, a.middle[1], b.middle[1]
     return (a.right, top), (margin, top), (margin, bottom), (b.right, bottom)
 
 
 def _memory(a: Box, b: Box, below: float) -> tuple[Point, ...]:
-    """From the encoder's last box out below its frame, through the gutter into the decoder's cross-attention."""
+    """Return the path from the encoder's last box, below its frame and between the columns, to cross-attention."""
     x = a.middle[0]
     gutter = b.x - LANE - PAD - GUTTER / 2
     return (x, a.bottom), (x, below), (gutter, below), (gutter, b.middle[1]), (b.x, b.middle[1])

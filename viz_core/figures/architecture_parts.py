@@ -1,4 +1,4 @@
-"""Which boxes the architecture drawing has: the stages that share a box, what each box is, and which box it stands beside."""
+"""The boxes of the architecture diagram: their stages, their kinds, and the box that each side box belongs to."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -20,17 +20,17 @@ KINDS: dict[str, BoxKind] = {
     "resid_pre": "stream", "self_attn": "attention", "cross_attn": "attention", "ffn": "ffn",
 }
 STACKS = {"encoder": _("Encoder"), "decoder": _("Decoder")}
-SIDES = {"source": "encoder", "target": "decoder"}  # side -> the stack that reads it
+SIDES = {"source": "encoder", "target": "decoder"}  # side → the stack that reads it
 
 
 class Parts:
-    """The stages of each box, its kind, and the box that it stands beside."""
+    """The boxes of a stage table: their stages, kinds, columns, and the host of each side box."""
 
     def __init__(self, stages: Sequence[Stage], current: str | None) -> None:
         self.table = {s.name: s for s in stages}
         self.current = current
-        self.layers: dict[str, list[int]] = {}  # stack -> its layers
-        self.shown: dict[str, int] = {}  # stack -> the layer that is drawn in full
+        self.layers: dict[str, list[int]] = {}  # stack → its layers
+        self.shown: dict[str, int] = {}  # stack → its expanded layer
         passed = current is None
         for name in self.table:
             stack, __, path = name.partition(".layers.")
@@ -42,18 +42,19 @@ class Parts:
                     self.shown[stack] = index
             passed = passed or name == current
 
-        # A part of a mask (padding, causal) belongs to the first mask that it goes into.
+        # A part of a mask (padding, causal) belongs to the first mask computed from it.
         masks = [s for s in stages if s.prefix == "masks"]
         mask_of = {part: mask.name for mask in reversed(masks) for part in mask.inputs if part.startswith("masks.")}
         self.box_of = {s.name: mask_of.get(s.name) or self._box_of(s) for s in stages}
-        self.members: dict[str, list[Stage]] = {}  # box -> its stages, both in the order of the walk
+        self.members: dict[str, list[Stage]] = {}  # box → its stages, both in execution order
         for stage in stages:
             self.members.setdefault(self.box_of[stage.name], []).append(stage)
 
         self.kind = {box: _kind(box) for box in self.members}
-        self.stage = {box: self._stage(box) for box in self.members}  # to open
+        self.stage = {box: self._stage(box) for box in self.members}  # the stage that a click opens
         self.lit = None if current is None else self.box_of[current]
-        self.seen = self.stage | ({} if current is None else {self.box_of[current]: self.table[current]})  # its shape is shown
+        # The stage whose shape is shown.
+        self.seen = self.stage | ({} if current is None else {self.box_of[current]: self.table[current]})
         stacks = {self._stack_of(box): None for box in self.members}
         self.columns = [column for column in STACKS if column in stacks] or ["decoder"]
         self.column_of = {box: self._stack_of(box) or self.columns[-1] for box in self.members}
@@ -71,7 +72,7 @@ class Parts:
         return stage.prefix if stage.prefix.rpartition(".")[2] in SUBLAYERS else stage.name
 
     def _stage(self, box: str) -> Stage:
-        """The stage that a click opens: the output or the most informative stage; in another layer, the same stage there."""
+        """Return the stage that a click opens: the weights or the output; in a collapsed layer that of the current stage."""
         members = self.members[box]
         if self.kind[box] == "layer":
             stack = box.partition(".")[0]
@@ -81,13 +82,13 @@ class Parts:
         return next((s for s in members if s.leaf in ("weights", "post_act")), members[-1])
 
     def _stack_of(self, box: str) -> str:
-        """The stack that it belongs to by name or by its query tokens; "" if it has neither (the loss)."""
+        """Return the stack of a box by its name or its query tokens; "" if it has neither (the loss)."""
         first = box.partition(".")[0]
         side = self.stage[box].sides.get("T")
         return first if first in STACKS else "" if side is None else SIDES[side]
 
     def _host(self, box: str) -> str | None:
-        """The box that this one stands beside, or None if it stands in the column itself."""
+        """Return the box that a side box belongs to, or None for a box in the column itself."""
         column = self.column_of[box]
         ids = next(f"ids.{side}" for side, stack in SIDES.items() if stack == column)
         hosts: list[str] = []
@@ -102,7 +103,7 @@ class Parts:
         return next((host for host in hosts if host in self.members), None)
 
     def place(self, column: str, index: int) -> str:
-        """ "layer 1 (of 6)": counted from zero, as the names of the stages are."""
+        """Return a label such as "layer 1 (of 6)", counted from 0 as in stage names."""
         return _("layer {index} (of {n_layer})", index=index, n_layer=len(self.layers[column]))
 
     def label(self, box: str) -> str:
@@ -118,7 +119,7 @@ class Parts:
         return LABELS.get(box) or LABELS.get(leaf) or ("LayerNorm" if kind == "norm" else leaf)
 
     def sub(self, box: str) -> str:
-        """The short name of the stage whose shape is shown, unless the label says it already."""
+        """Return the short name of the stage whose shape is shown, unless the label contains it."""
         stage = self.seen[box]
         if stage.name == box or stage.leaf == "out":
             return ""
@@ -149,7 +150,7 @@ def _kind(box: str) -> BoxKind:
 
 
 def shape_text(stage: Stage) -> str:
-    """ "B 2 · T 7 · D 32"; "B · T · D" where the table has no shapes; a broadcast axis is "1" alone."""
+    """Return a shape as text, "B 2 · T 7 · D 32"; without shapes "B · T · D"; a broadcast axis is "1"."""
     sizes: Sequence[int | str] = stage.shape if stage.shape is not None else [""] * len(stage.axes)
     parts = ["1" if a == "1" else f"{a} {n}".strip() for a, n in zip(stage.axes, sizes, strict=True)]
     return " · ".join(parts) or _("one number")

@@ -1,9 +1,9 @@
-"""The neighbourhood of one stage as a narrow strip: the stack that it is in, from the top down, one box below the other.
+"""A narrow version of the architecture diagram: the stack of one stage in a single column.
 
-    drawing = strip(plan(config, batch=2, source_len=7, target_len=5), "encoder.layers.1.self_attn.weights")
+    drawing = architecture_strip(stage_shapes(config, batch=2, source_len=7, target_len=5), "encoder.layers.1.self_attn.weights")
 
-What stands beside a box in the whole drawing (position, mask, answers) stands above it here, set in. The other stack is one box,
-and of the layers that are not drawn in full only the nearest are there.
+Side boxes (position, mask, labels) are above the box that reads them, indented. The other stack is one box, and only the nearest
+collapsed layers are drawn.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,13 +30,13 @@ from viz_core.language import translate as _
 from viz_core.stages import STACK_NAMES, Stage
 
 WIDTH = 150.0
-MAIN, INSET = WIDTH - LANE - MARGIN, 26.0  # the boxes; how far those are set in that stand beside another in the whole drawing
-NEAREST = 2  # layers that are not drawn in full, before and after the one that is
-ACROSS = "across."  # begins the name of the box that stands for the other stack
+MAIN, INSET = WIDTH - LANE - MARGIN, 26.0  # width of boxes; indentation of side boxes
+NEAREST = 2  # collapsed layers above and below the expanded one
+ACROSS = "across."  # prefix of the id of the box for the other stack
 
 
 def strip(stages: Sequence[Stage], current: str) -> Diagram:
-    """The strip of a stage table, with the box of the stage `current` lit. Raises ValueError where it is not in the table."""
+    """Return the strip of a stage table, with the box of `current` highlighted. Raises ValueError if it is not in the table."""
     if current not in {s.name for s in stages}:
         raise ValueError(f"stage {current!r} is not in the table; pass the name of one of its {len(stages)} stages.")
     parts = Parts(stages, current)
@@ -52,7 +52,7 @@ def strip(stages: Sequence[Stage], current: str) -> Diagram:
 
 
 def _stand(parts: Parts, column: str) -> tuple[list[Box], tuple[Frame, ...], float]:
-    """The boxes below each other, the frame of the layer in full, and where they end."""
+    """Return the boxes of a column, the frame of the expanded layer, and the lower end."""
     boxes: list[Box] = []
     y, layer_top, layer_bottom = MARGIN, 0.0, 0.0
     others = [other for other in parts.columns if other != column]
@@ -79,7 +79,7 @@ def _stand(parts: Parts, column: str) -> tuple[list[Box], tuple[Frame, ...], flo
 
 
 def _order(parts: Parts, column: str) -> Iterator[tuple[str, bool]]:
-    """The boxes of a column from the top down, and whether each is set in; far layers are left out."""
+    """Yield (box, is indented) from top to bottom, without distant layers."""
     shown = parts.shown.get(column, 0)
     for box in parts.members:
         if parts.column_of[box] != column or box in parts.host:
@@ -91,7 +91,7 @@ def _order(parts: Parts, column: str) -> Iterator[tuple[str, bool]]:
 
 
 def _other(parts: Parts, column: str, y: float) -> Box:
-    """The box that stands for the other stack; a click opens its end that is nearer."""
+    """Return the box for the other stack; a click opens its nearer end."""
     stages = [s for box, members in parts.members.items() if parts.column_of[box] == column for s in members]
     stage = stages[0] if column == "decoder" else stages[-1]
     hint = _("Opens {name}.", name=stage.name)
@@ -102,7 +102,7 @@ def _other(parts: Parts, column: str, y: float) -> Box:
 
 
 def _arrows(parts: Parts, boxes: Sequence[Box]) -> Iterator[Arrow]:
-    """From box to box downwards, from a set-in box into the one below, and the residual lines at the left."""
+    """Yield arrows between consecutive boxes, from indented boxes to the ones below, and the residual lines at the left."""
     by_id = {box.id: box for box in boxes}
     through = LANE + INSET / 2
     for a, b in pairwise([box for box in boxes if box.id not in parts.host]):

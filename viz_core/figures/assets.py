@@ -1,6 +1,6 @@
-"""The components' markup, scripts and styles, as files of the package: read without `viz_core.ui`, and so without Streamlit.
+"""The components' HTML, scripts and styles, read as package files and so without importing Streamlit.
 
-    Path("waves.html").write_text(document("canvas", pack([values_panel(waves, "Waves")]), "Waves"))
+    Path("mask.html").write_text(component_page("canvas", pack_panels([mask_panel]), "Mask"))
 """
 
 import base64
@@ -18,8 +18,8 @@ from viz_core.language.collect import from_script
 from viz_core.stages import AXES
 
 FOLDER = files("viz_core") / "ui" / "components"
-# Each component that draws a picture: the class of the element in which it lives, and the scripts that it is written in. One
-# that shows its numbers as a table on request has `values_table`, and the table's style with it.
+# Each component that draws a picture: the CSS class of its root element, and its scripts. A component that can show its
+# numbers as a table has the script `values_table`, and that table's style.
 PICTURES = {
     "canvas": (
         "lab", ("canvas", "canvas_labels", "canvas_sign", "canvas_figure", "canvas_legend", "canvas_lookup", "hatching",
@@ -32,7 +32,7 @@ PICTURES = {
 
 
 class Component(TypedDict):
-    """What a browser needs of a component."""
+    """The HTML, style and script of a component."""
 
     html: str
     css: str
@@ -40,14 +40,16 @@ class Component(TypedDict):
 
 
 def style(name: str) -> str:
-    """A component's style sheet."""
+    """Return the style sheet of a component."""
     return (FOLDER / f"{name}.css").read_text("utf-8")
 
 
 @lru_cache(maxsize=16)
 def script(*names: str, folder: Traversable = FOLDER) -> str:
-    """A component's JavaScript module, of one or several files in a folder; the theme's colours, the axis letters in words,
-    the translations of its messages and what all components share are in front.
+    """Return the JavaScript module of a component, joined from files of a folder.
+
+    It starts with the colours of the theme, the meanings of the axis letters, the translations of the messages, and the code
+    that all components share.
     """
     parts = [(FOLDER / "common.js").read_text("utf-8"), *((folder / f"{name}.js").read_text("utf-8") for name in names)]
     messages = [entry.message for part in parts for entry in from_script(part, "").entries]
@@ -62,24 +64,24 @@ def script(*names: str, folder: Traversable = FOLDER) -> str:
 
 
 def component(name: str) -> Component:
-    """The `html`, `css` and `js` of one of `PICTURES`."""
+    """Return the `html`, `css` and `js` of one of `PICTURES`."""
     root, scripts = PICTURES[name]
     looks = [style(part) for part in (name, "canvas_lookup", "values_table") if part in scripts]
     return {"html": f'<div class="{root}">\n</div>', "css": "\n".join(looks), "js": script(*scripts)}
 
 
 def plain(name: str) -> str:
-    """A component's script where there are no modules: it defines `component`."""
+    """Return a component's script without its export: it defines the function `component`."""
     return component(name)["js"].replace("export default function", "const component = function", 1)
 
 
 def source(name: str) -> str:
-    """A script of this folder as it was written."""
+    """Return the source of one script file."""
     return (FOLDER / f"{name}.js").read_text("utf-8")
 
 
 def colours() -> str:
-    """The style of a page of its own: the app's colours, light or dark as its reader's system is."""
+    """Return the style of a standalone page: the app's colours, light or dark by the reader's system setting."""
     light, dark = (
         "".join(f"--st-{name.replace('_', '-')}:{colour};" for name, colour in theme.page(dark).items()) for dark in (False, True)
     )
@@ -89,7 +91,7 @@ body {{ color: var(--st-text-color); background: var(--st-background-color) }}""
 
 
 def html_page(shown: str, title: str) -> str:
-    """A whole HTML page with a picture that is HTML, on light paper."""
+    """Return a standalone light HTML page with a picture that is HTML."""
     look = theme.page(False)
     return f"""<!doctype html>
 <html lang="{language()}"><meta charset="utf-8"><title>{html.escape(title)}</title>
@@ -103,10 +105,10 @@ body {{ margin: 1rem; font: {theme.FONT_SIZE}px {theme.FONT}; color: {look["text
 
 
 def document(name: str, data: bytes | Mapping[str, Any], title: str) -> str:
-    """A whole HTML page with one picture, which needs no server: for a notebook, or a file to open in a browser.
+    """Return a standalone HTML page with one picture, for a notebook or a file.
 
-    name: one of `PICTURES`. data: what that component draws, as `pack`, `pack_grids`, `pack_lines` or `pack_curves` wrote
-    it, or a plain mapping. The page is light or dark as its reader's system is.
+    name: one of `PICTURES`. data: the data of that component, from `pack_panels`, `pack_grids`, `pack_lines` or `pack_curves`,
+    or a plain mapping. The page is light or dark by the reader's system setting.
     """
     parts, packed = component(name), isinstance(data, bytes)
     sent = base64.b64encode(data).decode() if isinstance(data, bytes) else data

@@ -1,6 +1,6 @@
-"""Attention as pictures: all heads as tiles, one head as a matrix and as lines, one weight step by step.
+"""Figures of attention: all heads as tiles, one head as a matrix and as lines, one weight step by step.
 
-Nothing is computed here: the numbers are those of `viz_core.analysis.attention`.
+The numbers come from `viz_core.analysis.attention`.
 """
 
 import html
@@ -46,9 +46,9 @@ STEP_TITLES: dict[Step, str] = {
     "raw": _("raw scores"), "scaled": _("scaled scores"), "biased": _("scores with bias"), "masked": _("masked scores"),
     "weights": _("weights"),
 }
-SHADES = 254  # a tile's byte: 0 … 254 from low to high, 255 for NaN
-MAX_TILE = 64  # cells of a tile along each side
-QUIET = "opacity:.75;font-size:.9em"  # the style of notes
+SHADES = 254  # a byte of a tile: 0 … 254 from low to high, 255 for NaN
+MAX_TILE = 64  # cells along each side of a tile
+QUIET = "opacity:.75;font-size:.9em"  # style of notes
 MAX_LINES = 20_000  # lines sent to the browser, over all heads and queries
 
 
@@ -57,7 +57,7 @@ MAX_LINES = 20_000  # lines sent to the browser, over all heads and queries
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """All heads of a kind as bytes: shades [L, H, r, c] from low to high, blocked [r, c]."""
+    """All heads of a kind of attention as bytes: shades [L, H, r, c] from low to high, blocked cells [r, c]."""
 
     kind: AttentionKind
     title: str
@@ -68,17 +68,18 @@ class Grid:
     high: float
     diverging: bool
     tokens: tuple[int, int]  # queries and keys before pooling
-    hidden_name: str = ""  # what the look of blocked cells means here; "" is "masked"
-    fade: np.ndarray | None = None  # [L, H, r] bytes: how strong a row is drawn, 0 … 255
+    hidden_name: str = ""  # legend text of blocked cells; "" is "masked"
+    fade: np.ndarray | None = None  # [L, H, r] bytes: opacity of each row, 0 … 255
 
 
 def grid(
     kind: AttentionKind, pooled: Tiles, colour: Colour, tokens: tuple[int, int], name: str = "",
     span: tuple[float, float] | None = None, hidden_name: str = "",
 ) -> Grid:
-    """Tiles in 255 shades. colour: from 0 to the kind's largest weight, to 1, or around uniform (pooled: relative weights).
+    """Return pooled heads in 255 shades.
 
-    name: of the run, where there are several; span: their common colour range.
+    colour: "largest" is from 0 to the largest weight of the kind, "one" from 0 to 1, "uniform" around 1 (for weights relative to
+    uniform). run_name: the run, if there are several. value_range: a colour range that several grids share.
     """
     low, high = span or colour_range(pooled.values, colour)
     with np.errstate(invalid="ignore"):
@@ -90,7 +91,7 @@ def grid(
 
 
 def strength(share: np.ndarray) -> np.ndarray:
-    """How strong to draw a row that keeps this share of its weight, 0 … 1. The root, so that a row that keeps little is seen."""
+    """Return the opacity of a row that keeps a share of its weight: the square root, so that a small share is visible."""
     strong: np.ndarray = np.sqrt(np.clip(np.nan_to_num(share, nan=1.0), 0.0, 1.0))
     return strong
 
@@ -99,8 +100,11 @@ def head_grid(
     capture: Capture, kind: AttentionKind, item: int = 0, colour: Colour = "largest", words: WordPair | None = None,
     name: str = "", span: tuple[float, float] | None = None, kept: Kept | None = None,
 ) -> Grid:
-    """All heads of a kind for one sentence. words: to show them in place of tokens; name, span: of `grid`; kept: of `tiles`, rows
-    faded by what they keep."""
+    """Return all heads of a kind of attention for one sentence.
+
+    words: query and key words to show instead of tokens. run_name, value_range: as in `grid_of_tiles`. kept: the positions to
+    show; rows fade with the share of their weight that is kept.
+    """
     pooled = head_tiles(capture, kind, item, colour, words, kept)
     n_queries, n_keys = map(len, kept or labels(capture, kind, item, words))
     return grid(kind, pooled, colour, (n_queries, n_keys), name, span)
@@ -110,12 +114,12 @@ def head_tiles(
     capture: Capture, kind: AttentionKind, item: int = 0, colour: Colour = "largest", words: WordPair | None = None,
     kept: Kept | None = None,
 ) -> Tiles:
-    """The weights in the tiles of `head_grid`, or weight × number of visible keys, pooled to as many cells as a tile has."""
+    """Return the pooled weights of `head_grid`, or weight × number of visible keys for the colour mode "uniform"."""
     return tiles(capture, kind, item, MAX_TILE, colour == "uniform", (words[0].of, words[1].of) if words else None, kept)
 
 
 def colour_range(values: np.ndarray, colour: Colour) -> tuple[float, float]:
-    """From 0 to the largest weight or to 1; or as far below 1 as above, so that the middle colour is a uniform row."""
+    """Return the colour range: from 0 to the largest weight or to 1, or symmetric around 1, the value of a uniform row."""
     numbers = values[np.isfinite(values)]
     if colour == "one":
         return 0.0, 1.0
@@ -129,11 +133,12 @@ def pack_grids(
     grids: Sequence[Grid], focus: tuple[AttentionKind, int, int] | None, echo: int, fill: bool = False,
     picked: np.ndarray | None = None,
 ) -> bytes:
-    """One buffer for the browser: uint32 length of the header, the header in JSON, then the bytes of each grid: its
-    shades, its blocked cells, and how strong each row is where rows fade.
+    """Return grids as one buffer for the browser, in the format of `with_header`.
 
-    echo: the number of the reader's last click that the server knows of. fill: whether tiles grow to the size of their box.
-    picked [L, H]: what each head of the kind in focus gives to the picked pair of tokens.
+    The payload has the bytes of each grid: its shades, its blocked cells, and the row opacities if rows fade.
+
+    echo: the number of the user's last click that the server has received. fill: whether tiles grow to the size of their
+    container. picked [L, H]: the weights of the picked pair of tokens in each head of the kind in focus.
     """
     payload, entries = bytearray(), []
     for g in grids:
@@ -160,12 +165,14 @@ def head_panel(
     capture: Capture, kind: AttentionKind, layer: int, head: int, item: int, step: Step = "weights", colour: Colour = "largest",
     words: WordPair | None = None, kept: Kept | None = None,
 ) -> Panel:
-    """One head at one of its steps as a matrix, tokens on both axes. colour: of the weights; the other steps are signed.
-    A decoder's rows say what they read and what they write.
+    """Return a panel of one head at one step of attention, with tokens on both axes.
 
-    Blocked cells are hatched in the masked scores and the weights. words: the query words and key words to show on
-    the axes of the weights instead of tokens. kept: the queries and keys of the weights to show; each row is divided by what it
-    keeps, and faded by it.
+    Blocked cells are hatched in the masked scores and the weights. Row labels of a decoder contain the token that is read and
+    the next one.
+
+    colour: the colour mode of the weights; other steps are signed. words: query and key words to show on the axes of the
+    weights instead of tokens. kept: the query and key positions of the weights to show; each row is divided by the share of its
+    weight that is kept, and faded by it.
     """
     values, seen = at_step(capture, kind, layer, head, item, step), allowed(capture, kind, item)
     named = STEP_TITLES[step]
@@ -206,12 +213,12 @@ def _tokens_panel(
 
 
 def token_panel(capture: Capture, kind: AttentionKind, item: int, title: str, values: np.ndarray, amount: bool = True) -> Panel:
-    """Any [T, S] array on a kind's tokens: amounts from 0, or signed numbers around 0."""
+    """Return a panel of any [T, S] array on the tokens of a kind of attention: non-negative, or signed and zero-centred."""
     return _tokens_panel(capture, kind, item, title, values, "probability" if amount else "signed")
 
 
 def rollout_panels(capture: Capture, kind: AttentionKind, item: int, after: int) -> list[Panel]:
-    """Attention rollout after a layer, and the mean weights of that layer's heads."""
+    """Return panels of attention rollout after a layer and of the mean weights over the heads of that layer."""
     rolled = rollout_of(capture, kind, item)[after]
     mean = mean_over_heads(capture[f"{module(kind, after)}.weights"][item])
     return [
@@ -229,14 +236,16 @@ def pack_lines(
     names: tuple[str, str] = (_("queries"), _("keys")), reports: bool = True, glosses: Mapping[str, str] = NO_GLOSSES,
     share: np.ndarray | None = None, places: Kept | None = None,
 ) -> bytes:
-    """The lines of one layer for the browser: weights [H, T, S] as the strongest keys of each query and head.
+    """Return the lines of one layer for the browser: the largest weights of each query and head out of weights [H, T, S].
 
-    All keys are sent if MAX_LINES allows it, otherwise the strongest ones of each query; the header says how many.
-    queries, keys: their labels as they are shown. heads: those shown first; locked: ("query" or "key", its position);
-    identity: changes when other heads are shown; echo: how many locks and choices of heads Python knows of; fill: whether rows
-    grow to the height of their box; names: of the two columns; reports: whether Python hears of locks and of heads, or the
-    browser keeps them; glosses: word → dictionary words, for the labels that have some; share [H, T]: how much of its weight a row
-    keeps, if keys are left out, which fades its lines; places: the numbers of queries and keys, where some are left out.
+    All keys are sent if there are at most `MAX_LINES` lines, otherwise the largest ones of each query; the header has the count.
+
+    queries, keys: display labels. heads: the heads shown at first. locked: ("query" or "key", position). selection_id: changes
+    when the selection of heads is to be reset. echo: the numbers of the last lock and head selection that Python has received.
+    fill: whether rows grow to the height of their container. names: the titles of the two columns. reports_state: whether locks
+    and head selections are reported to Python or kept in the browser. glosses: word → dictionary words. kept_share [H, T]: the
+    share of its weight that a row keeps if keys are left out; it fades the lines. indices: the original positions of queries and
+    keys, if some are left out.
     """
     n_heads, n_queries, n_keys = weights.shape
     count = max(1, min(n_keys, max(8, MAX_LINES // (n_heads * n_queries))))
@@ -258,28 +267,30 @@ def pack_lines(
 
 
 def token(text: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:
-    """A token as HTML: escaped, with its own reading direction, shortened; hovering shows the whole token. What it means, if
-    `glosses` (word → dictionary words) say it, stands behind it."""
+    """Return a token as HTML: escaped, isolated in its reading direction, shortened with the whole token as tooltip.
+
+    glosses: word → dictionary words; the gloss follows the token in parentheses.
+    """
     whole = visible(text)
     short = shorten(whole)
     title = f' title="{html.escape(whole)}"' if short != whole else ""
-    said = gloss(whole, glosses)
-    return f"<bdi{title}>{html.escape(short)}</bdi>" + (f" ({html.escape(said)})" if said else "")
+    meaning = gloss(whole, glosses)
+    return f"<bdi{title}>{html.escape(short)}</bdi>" + (f" ({html.escape(meaning)})" if meaning else "")
 
 
 def quoted_html(text: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:
-    """A token in a sentence as HTML: that of `token` in quotes."""
+    """Return the HTML of `token_html` in quotes, for use in a sentence."""
     return in_quotes(token(text, glosses))
 
 
 def product_bars(c: Chain) -> str:
-    """HTML: the products q_i · k_i as bars around zero; their sum is the score."""
+    """Return HTML: the products q_i · k_i, whose sum is the score, as bars around zero."""
     return _signed_bars(c.products, _("q × k, feature by feature: the {n_products} bars add up to {raw}",
                                       n_products=len(c.products), raw=rounded(c.raw)), "q·k")
 
 
 def _signed_bars(x: np.ndarray, title: str, symbol: str) -> str:
-    """One bar for each feature, orange above zero and blue below. Hovering shows a bar's value."""
+    """Return HTML: one bar per feature, orange above zero and blue below, with its value as tooltip."""
     most = float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) or 1.0
     bars = []
     for i, p in enumerate(map(float, x)):
@@ -303,7 +314,7 @@ def _signed_bars(x: np.ndarray, title: str, symbol: str) -> str:
 
 
 def chain_steps(c: Chain) -> list[tuple[str, str, str]]:
-    """(operation, value, explanation) of each step from the sum to the weight."""
+    """Return (operation, value, explanation) of each step from the dot product to the weight."""
     steps = [("Σ", rounded(c.raw), "q · k")]
     steps.append((f"÷ {rounded(c.root)}", rounded(c.scaled), _("scaled by √d_k") if c.root != 1 else _("not scaled")))
     if c.bias is not None:
@@ -318,7 +329,7 @@ def chain_steps(c: Chain) -> list[tuple[str, str, str]]:
 
 
 def chain_html(c: Chain) -> str:
-    """HTML: the steps as boxes, the weight last, and below them the weight that the model recorded."""
+    """Return HTML: the steps to the weight as boxes, and below them the recorded weight."""
     boxes = [
         '<div style="display:flex;align-items:center;gap:8px">'
         f'<span style="opacity:.8;white-space:nowrap">{html.escape(op)} →</span>'
@@ -333,7 +344,7 @@ def chain_html(c: Chain) -> str:
 
 
 def value_bars(v: np.ndarray, weight: float) -> str:
-    """HTML: weight × value, feature by feature, as bars around zero."""
+    """Return HTML: weight × value of each feature as bars around zero."""
     numbers = weighted(v, weight)
     length = float(np.linalg.norm(numbers))
     title = _("weight × value: the {n_v} numbers that this key contributes to the query (length {length})",
@@ -342,17 +353,17 @@ def value_bars(v: np.ndarray, weight: float) -> str:
 
 
 def weighted(v: np.ndarray, weight: float) -> np.ndarray:
-    """What a key contributes to the query [V]: its value times the weight."""
+    """Return the contribution [V] of a key to the query: weight × value."""
     numbers: np.ndarray = v.astype(np.float64) * weight
     return numbers
 
 
 def contribution_bars(keys: Sequence[str], weights: np.ndarray, lengths: np.ndarray, focus: int, most: int = 12,
                       glosses: Mapping[str, str] = NO_GLOSSES) -> str:
-    """HTML: for one query, each key's weight beside the length of its contribution to the output, ‖α v W_O‖.
+    """Return HTML: for one query, the weight of each key and the norm of its contribution to the output, ‖α v W_O‖.
 
-    It shows the `most` largest of either and the focused key. glosses: word → dictionary words, for the keys that have some.
-    Bars are relative to the largest of their column.
+    The rows are the `max_keys` largest of either and the key in focus. Bars are relative to the largest of their column.
+    glosses: word → dictionary words.
     """
     rank = np.maximum(*(np.nan_to_num(x / (np.nanmax(x, initial=0.0) or 1.0), nan=2.0) for x in (weights, lengths)))
     chosen = sorted({focus, *map(int, np.argsort(-rank, kind="stable")[:most])})
@@ -395,7 +406,7 @@ COLUMNS = {
 
 
 def profile_columns(lines: Sequence[AttentionProfile]) -> dict[str, list[Any]]:
-    """The table of head statistics as lists, one for each column, without columns that are NaN for every head."""
+    """Return the head statistics as title → column, without columns that are NaN for every head."""
     columns: dict[str, list[Any]] = {
         _("attention"): [KIND_NAMES[p.kind] for p in lines],
         _("layer"): [p.layer for p in lines],

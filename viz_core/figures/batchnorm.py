@@ -1,4 +1,4 @@
-"""Which cells of a batch share a mean in LayerNorm, BatchNorm and InstanceNorm, and what each norm gives."""
+"""Figures of the cells that share a mean in LayerNorm, BatchNorm and InstanceNorm, and of the results of each norm."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from viz_core.text import visible
 
 ABOVE = theme.HEAD_COLOURS[4]  # the picked cell
 NAMES: dict[Norm, str] = {"layer": "LayerNorm", "batch": "BatchNorm", "instance": "InstanceNorm"}
-MOST_SENTENCES, MOST_TOKENS, MOST_FEATURES = 3, 8, 10  # drawn as cells; the numbers are from the whole tensor
-HIGHEST = 64  # pixels of a cell
+MOST_SENTENCES, MOST_TOKENS, MOST_FEATURES = 3, 8, 10  # drawn at most; the numbers are those of the whole tensor
+HIGHEST = 64  # pixels of a cell at most
 
-# The picture takes the size of its place; on a narrow screen the norms stand below each other. `--lab-type` is the size of its
-# type (viz_core/ui/shell/frame.css).
+# The picture takes the size of its container; on a narrow screen the norms are stacked. `--lab-type` is the font size
+# (frame.css).
 STYLE = """<style>
 .lab-html:has(> .lab-norms) { position: absolute; inset: 0; }
 .lab-norms { position: absolute; inset: 0; overflow: auto; display: flex; flex-direction: column; gap: 6px; line-height: 1.25;
@@ -38,7 +38,7 @@ STYLE = """<style>
 @media (max-width: 640px) {
   .lab-html:has(> .lab-norms) { position: relative; inset: auto; }
   .lab-norms { position: static; }
-  /* As high as the three below each other, whatever a picture is elsewhere. */
+  /* The height of the three stacked norms, in place of the usual height of a picture. */
   [data-testid="stElementContainer"]:has(.lab-norms) { flex: none !important; height: auto !important; }
   .lab-norms .pictures { flex-direction: column; }
   .lab-norms figure { flex: none; }
@@ -49,7 +49,7 @@ STYLE = """<style>
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """One norm's picture: the cells [B, T, D] that share the picked cell's mean, and a line of HTML above it."""
+    """One norm: the cells [B, T, D] that share the mean of the picked cell, and a caption as HTML."""
 
     norm: Norm
     cells: np.ndarray
@@ -57,10 +57,10 @@ class Members:
 
 
 def cells_html(found: Sequence[Members], words: np.ndarray, tokens: Sequence[Sequence[str]], at: Cell, dark: bool = False) -> str:
-    """HTML: for each norm the tensor B × T × D as cells, one block per sentence; cells that share the mean are filled.
+    """Return HTML: for each norm the tensor [B, T, D] as cells, one block per sentence; cells that share the mean are filled.
 
-    words [B, T] bool: False is padding, which is hatched. Of a large tensor only the part around the picked cell is drawn.
-    The picture fills the nearest positioned element around it.
+    token_mask [B, T] bool: False is padding, which is hatched. Only the part of a large tensor around the picked cell is drawn.
+    The picture fills the nearest positioned ancestor.
     """
     shape = found[0].cells.shape
     spans = [_window(n, i, most) for n, i, most in zip(shape, at, (MOST_SENTENCES, MOST_TOKENS, MOST_FEATURES), strict=True)]
@@ -70,29 +70,29 @@ def cells_html(found: Sequence[Members], words: np.ndarray, tokens: Sequence[Seq
         for m in found
     )
     drawn = f'<div class="pictures lab-drawn">{pictures}</div>{_key(shape, spans, dark)}'
-    return f'{STYLE}<div class="lab-norms" tabindex="0">{drawn}</div>'  # keys scroll it
+    return f'{STYLE}<div class="lab-norms" tabindex="0">{drawn}</div>'  # so that keys can scroll it
 
 
 def in_short(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
-    """How many cells share the mean, and what one norm makes of the picked cell: HTML."""
+    """Return HTML: the number of cells that share the mean, and the picked cell before and after one norm."""
     found = share(x, norm, at, eps, np.ones(x.shape[:2], bool))
     return _("mean of {cells} · {x} → <b>{value}</b>", cells=cells(found.cells), x=rounded(float(x[at]), 4),
              value=rounded(found.value, 4))
 
 
 def cells(n: int) -> str:
-    """ "1,024 cells" """
+    """Return a number of cells as text, "1,024 cells"."""
     return _("1 cell") if n == 1 else _("{n:,} cells", n=n)
 
 
 def _window(n: int, at: int, most: int) -> range:
-    """At most `most` neighbours out of n, `at` among them."""
+    """Return at most `max_size` consecutive indices out of n, including `at`."""
     start = max(0, min(at - most // 2, n - most))
     return range(start, min(n, start + most))
 
 
 def _block(m: Members, b: int, words: np.ndarray, tokens: Sequence[str], spans: Sequence[range], at: Cell, dark: bool) -> str:
-    """One sentence: one row per token, one column per feature."""
+    """Return HTML of one sentence: one row per token, one column per feature."""
     rows = []
     for t in spans[1]:
         cells = "".join(
@@ -109,7 +109,7 @@ def _block(m: Members, b: int, words: np.ndarray, tokens: Sequence[str], spans: 
 
 
 def _look(member: bool, word: bool, picked: bool, dark: bool) -> str:
-    """A cell: filled if it shares the mean, hatched if it is padding, orange if it is the picked one."""
+    """Return the style of a cell: filled if it shares the mean, hatched if it is padding, orange if it is picked."""
     fill = ABOVE if picked else (theme.MASK_DARK if dark else theme.MASK)[member]
     if word:
         return f"background:{fill}"
@@ -118,7 +118,7 @@ def _look(member: bool, word: bool, picked: bool, dark: bool) -> str:
 
 
 def _key(shape: tuple[int, ...], spans: Sequence[range], dark: bool) -> str:
-    """A legend, and the part of the tensor that is drawn."""
+    """Return HTML of the legend, with the drawn part of the tensor."""
     looks: list[tuple[str, bool, bool, bool]] = [
         (_("the picked cell"), True, True, True), (_("shares its mean"), True, True, False),
         (_("does not share it"), False, True, False),
@@ -135,9 +135,9 @@ def _key(shape: tuple[int, ...], spans: Sequence[range], dark: bool) -> str:
 
 
 def result_panels(stage: str, x: np.ndarray, results: Mapping[Norm, np.ndarray], tokens: Sequence[str]) -> list[Panel]:
-    """One sentence of a stage, x [T, D], and each norm's result; these share one colour range.
+    """Return panels of one sentence of a stage, x [T, D], and of the result of each norm, which share one colour range.
 
-    Padding is shown, because it counts.
+    Padding is shown, because it is part of the statistics.
     """
     most = max((float(np.abs(y[np.isfinite(y)]).max(initial=0.0)) for y in results.values()), default=0.0) or 1.0
     parts = [(_("Input: {stage}", stage=stage), x), *((_("After {names}", names=NAMES[norm]), y) for norm, y in results.items())]

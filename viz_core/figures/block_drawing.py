@@ -1,4 +1,4 @@
-"""One layer of Post-LN and of Pre-LN as a drawing, with the path to a stage highlighted."""
+"""Drawings of one Post-LN and one Pre-LN layer, with the path to a stage highlighted."""
 
 import html
 from dataclasses import dataclass
@@ -7,22 +7,22 @@ from urllib.parse import quote
 from viz_core.figures import theme
 from viz_core.language import translate as _
 
-ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # of zero, as wherever bars stand around it
+ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # positive and negative values, as in all bar charts
 
 
-QUIET = "opacity:.75;font-size:.9em"  # explanations
+QUIET = "opacity:.75;font-size:.9em"  # style of notes
 SUBLAYERS = {
     "self_attn": (_("Self-attention"), "resid_mid"),
     "cross_attn": (_("Cross-attention"), "resid_cross"),
     "ffn": (_("Feed-forward"), "resid_post"),
 }
-SPINE, BRANCH, WIDTH = 84, 238, 316  # the residual stream, the sub-layers, the drawing's width
-BOX, TALL, SUM, STEP = 132, 34, 13, 52  # a box's width and height; the radius of a sum; the vertical distance between pieces
+SPINE, BRANCH, WIDTH = 84, 238, 316  # x of the residual stream and of the sub-layers; width of the drawing
+BOX, TALL, SUM, STEP = 132, 34, 13, 52  # width and height of a box; radius of a sum; vertical distance between pieces
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """One piece of a block. stage: the stage it leads to; residual: whether it is part of the residual stream."""
+    """One piece of the drawing of a layer. stage: the stage it leads to; on_residual_stream: whether it is part of the stream."""
 
     kind: str  # "line", "box", "sum", "text"
     points: tuple[tuple[float, float], ...]
@@ -32,7 +32,7 @@ class Drawn:
 
 
 def block(pre: bool, cross: bool = False) -> tuple[list[Drawn], list[str], float]:
-    """The pieces of one layer, its stages in the order of computation, and the drawing's height.
+    """Return the pieces of one layer, its stages in the order of computation, and the height of the drawing.
 
     The residual stream runs straight down. In Post-LN the LayerNorms are on it, in Pre-LN beside it.
     """
@@ -43,16 +43,16 @@ def block(pre: bool, cross: bool = False) -> tuple[list[Drawn], list[str], float
         norm, out = f"norm_{name}.out", f"{name}.out"
         split, down = y + 14, y + 14
         inner = [(norm, "LayerNorm"), (out, label)] if pre else [(out, label)]
-        way: tuple[tuple[float, float], ...] = ((SPINE, split), (BRANCH, split))
-        for stage, says in inner:
+        path: tuple[tuple[float, float], ...] = ((SPINE, split), (BRANCH, split))
+        for stage, text in inner:
             middle = down + STEP - 8
-            pieces.append(Drawn("line", (*way, (BRANCH, middle - TALL / 2)), stage))
-            pieces.append(Drawn("box", ((BRANCH, middle),), stage, False, says))
+            pieces.append(Drawn("line", (*path, (BRANCH, middle - TALL / 2)), stage))
+            pieces.append(Drawn("box", ((BRANCH, middle),), stage, False, text))
             order.append(stage)
-            way, down = ((BRANCH, middle + TALL / 2),), middle
+            path, down = ((BRANCH, middle + TALL / 2),), middle
         total = down + STEP - 10
         pieces += [
-            Drawn("line", (*way, (BRANCH, total), (SPINE + SUM, total)), resid),
+            Drawn("line", (*path, (BRANCH, total), (SPINE + SUM, total)), resid),
             Drawn("line", ((SPINE, y), (SPINE, total - SUM)), resid, True),
             Drawn("sum", ((SPINE, total),), resid, True, resid),
         ]
@@ -70,10 +70,13 @@ def block(pre: bool, cross: bool = False) -> tuple[list[Drawn], list[str], float
 
 
 def block_svg(pre: bool, lit: str = "", cross: bool = False, dark: bool = False) -> str:
-    """One layer as SVG. lit: "post" or "pre" highlights that block's residual stream, a stage's suffix the path to it."""
+    """Return one layer as SVG.
+
+    highlighted: "post" or "pre" for the residual stream of that block, or a stage within the layer for the path to it.
+    """
     pieces, __, height = block(pre, cross)
     shown = [(piece, is_lit(piece, pre, lit, cross)) for piece in pieces]
-    shown.sort(key=lambda one: (one[0].kind != "line", one[1]))  # boxes over lines, lit lines over others
+    shown.sort(key=lambda one: (one[0].kind != "line", one[1]))  # boxes over lines, highlighted lines over others
     body = "".join(_piece(piece, light, dark) for piece, light in shown)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" viewBox="0 0 {WIDTH} {height:.0f}" '
@@ -82,7 +85,7 @@ def block_svg(pre: bool, lit: str = "", cross: bool = False, dark: bool = False)
 
 
 def is_lit(piece: Drawn, pre: bool, lit: str, cross: bool = False) -> bool:
-    """Whether a piece of `block` is highlighted; lit as in `block_svg`."""
+    """Return whether a piece of `block_pieces` is highlighted; `highlighted` is that of `block_svg`."""
     order, stage = block(pre, cross)[1], _drawn_stage(lit)
     reached = order.index(stage) if stage in order else -1
     return order.index(piece.stage) <= reached or (piece.residual and lit == ("pre" if pre else "post"))
@@ -117,7 +120,7 @@ def _piece(p: Drawn, lit: bool, dark: bool) -> str:
 
 
 def _tip(before: tuple[float, float], end: tuple[float, float], size: float, colour: str) -> str:
-    """The arrowhead of a line that runs down or to the left."""
+    """Return the arrowhead of a line that ends downwards or to the left."""
     x, y = end
     across = [(x + size, y - size * 0.7), (x + size, y + size * 0.7)]
     down = [(x - size * 0.7, y - size), (x + size * 0.7, y - size)]
@@ -126,12 +129,12 @@ def _tip(before: tuple[float, float], end: tuple[float, float], size: float, col
 
 
 def path_colours(dark: bool) -> tuple[str, str]:
-    """The colours of the residual stream and of the highlighted path."""
+    """Return the colours of the residual stream and of the highlighted path."""
     return (theme.DIVERGING_DARK[0], theme.DIVERGING_DARK[-1]) if dark else (theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[4])
 
 
 def blocks_html(lit: str = "", cross: bool = False, dark: bool = False) -> str:
-    """HTML: both blocks side by side, or below each other on a narrow page."""
+    """Return HTML: both blocks side by side, or stacked on a narrow page."""
     sides = (
         (False, "Post-LN", _("Every LayerNorm is on the residual stream: all later norms rescale each layer's contribution.")),
         (True, "Pre-LN", _("The residual stream has only additions, from the embedding to the last layer; the norms are beside "
@@ -161,6 +164,6 @@ def blocks_html(lit: str = "", cross: bool = False, dark: bool = False) -> str:
 
 
 def _drawn_stage(lit: str) -> str:
-    """The drawn stage for a stage: a stage inside a box belongs to the box's output."""
+    """Return the stage of the box that contains a stage: a stage inside a sub-layer belongs to its output."""
     module, __, leaf = lit.rpartition(".")
     return f"{module}.out" if module else leaf

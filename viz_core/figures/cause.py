@@ -1,6 +1,6 @@
-"""Pictures of cause and effect: maps of patched runs, the logit lens, the parts of a logit, and attention beside effect.
+"""Figures of causal analysis: activation patching maps, the logit lens, logit attribution, and attention against effect.
 
-Numbers come from `viz_core.experiments` and `viz_core.analysis`; here they are only drawn.
+The numbers come from `viz_core.experiments` and `viz_core.analysis`.
 """
 
 import html
@@ -38,8 +38,8 @@ NO_PARTNER = Reason(_("no partner"), _("no partner in the other sentence"))
 
 
 class MapOf(NamedTuple):
-    """One map to draw: where it is, effects [layers, columns], the word that each run would write, and the columns' labels, which
-    are ready to be shown."""
+    """The data of one patching map: its stack and part, effects [layers, columns], the predicted word of each patched run, and the
+    column labels."""
 
     stack: str
     part: str
@@ -51,7 +51,7 @@ class MapOf(NamedTuple):
 
 
 class Effects(Protocol):
-    """What is read of a `viz_core.experiments.effect_maps.EffectMap`."""
+    """The attributes used of `viz_core.experiments.effect_maps.EffectMap`."""
 
     @property
     def stack(self) -> StackName: ...
@@ -76,9 +76,9 @@ def maps_of(
     maps: Sequence[Effects], pairs: Mapping[Side, Places], runs: tuple[Capture, Capture], word_of: Callable[[int], str],
     item: int = 0,
 ) -> list[MapOf]:
-    """What is drawn of maps of effects. pairs: of each side, the partners in the clean and the changed run, which are `runs`.
+    """Return the data to draw of effect maps.
 
-    word_of: the name of an id of the output side.
+    pairs: side → pairs of positions in the clean and the corrupted run. runs: these two runs. word_of: the word of an output id.
     """
     labels = {side: _place_names(runs, side, places, item) for side, places in pairs.items()}
     heads = [str(head) for head in range(runs[0].config.n_heads)]
@@ -88,14 +88,14 @@ def maps_of(
 
 
 def _place_names(runs: tuple[Capture, Capture], side: Side, places: Places, item: int) -> list[str]:
-    """A name for each place of both sentences: "tired | wide" where they differ, "–" for a token that one of them lacks."""
+    """Return a label for each position pair: "tired | wide" if the tokens differ, "–" for a token that one sentence lacks."""
     tokens = [list(map(visible, run.tokens(side)[item])) for run in runs]
     named = [[GAP if at is None else own[at] for own, at in zip(tokens, place, strict=True)] for place in places]
     return [a if a == b else f"{a}{EITHER}{b}" for a, b in named]
 
 
 def effect_panels(maps: Sequence[MapOf]) -> list[Panel]:
-    """The maps on one scale with 0 in its middle, which reaches at least to 1. What has no partner is hatched."""
+    """Return panels of the maps with one zero-centred colour range of at least ±1. Positions without a counterpart are hatched."""
     sizes = [float(np.nanmax(np.abs(each.effects), initial=0.0)) for each in maps]
     most = max(1.0, *sizes) if sizes else 1.0
     return [_effect_panel(each, most) for each in maps]
@@ -120,9 +120,9 @@ def _capital(text: str) -> str:
 
 # --- The logit lens ---------------------------------------------------------------------------------------------------
 def lens_panel(found: LogitLens, tokens: Sequence[str], word_of: Callable[[int], str], rank: bool) -> Panel:
-    """A row for each stage that the lens reads, a column for each token; each cell has the word that is likeliest there.
+    """Return a panel of the logit lens: a row per stage, a column per token, in each cell the most likely word.
 
-    The colour is the probability of the word that the model writes in the end, or that word's rank as a power of ten.
+    The colour is the probability of the model's final prediction, or the base-10 logarithm of its rank.
     """
     rows = [_("embedding"), *(str(layer) for layer in range(len(found.stages) - 1))]
     words = [visible(word_of(int(id))) for id in found.words[:, :, 0].ravel()]
@@ -138,7 +138,7 @@ def lens_panel(found: LogitLens, tokens: Sequence[str], word_of: Callable[[int],
 
 # --- Attribution ------------------------------------------------------------------------------------------------------
 def share_name(share: Share) -> str:
-    """A part of a logit in words: "cross-attention, layer 2, head 3"."""
+    """Return the name of a contribution to a logit: "cross-attention, layer 2, head 3"."""
     if share.kind == "head" and share.layer is not None and share.head is not None:
         return _("{what}, layer {layer}, head {head}", layer=share.layer, head=share.head,
                  what=_("cross-attention") if ".cross_attn." in share.name else _("self-attention"))
@@ -148,7 +148,7 @@ def share_name(share: Share) -> str:
 
 
 def shares_figure(found: Attribution, title: str, dark: bool = False) -> theme.Figure:
-    """A bar for each part in the order of computation, one colour a kind, and the running sum, which ends at the logit."""
+    """Return a figure with a bar for each contribution in the order of computation, and the cumulative sum up to the logit."""
     names = [html.escape(share_name(share)) for share in found.parts]
     total = np.cumsum([share.value for share in found.parts])
     bars = [_bars(found, kind, names) for kind in KIND_NAMES]
@@ -175,9 +175,9 @@ def _bars(found: Attribution, kind: str, names: Sequence[str]) -> dict[str, Any]
     }
 
 
-# --- Attention beside effect ------------------------------------------------------------------------------------------
+# --- Attention against effect -----------------------------------------------------------------------------------------
 class Heads(NamedTuple):
-    """The heads of one kind of attention: weight and effect [layers, H]."""
+    """The heads of one kind of attention: weight and effect, [layers, H] each."""
 
     name: str
     weight: np.ndarray
@@ -185,7 +185,7 @@ class Heads(NamedTuple):
 
 
 def heads_figure(heads: Heads, x: str, y: str, title: str, dark: bool = False) -> theme.Figure:
-    """A point for each head: how much it attends against what it does. A colour for each head, a number for its layer."""
+    """Return a scatter figure of effect over weight: a point for each head, coloured by head and labelled with its layer."""
     layers, n_heads = heads.weight.shape
     traces: list[Mapping[str, Any]] = []
     for head in range(n_heads):

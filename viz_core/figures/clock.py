@@ -1,7 +1,7 @@
-"""Hands on circles that turn with the position, for the clock component (`viz_core.ui.components.clock`).
+"""Clocks whose hands turn with the position, for the clock component (`viz_core.ui.components.clock`).
 
-A clock is a plane with one speed in radians per position. The hand of a phase φ and a shift s points at φ + speed · (p + s)
-at position p, counterclockwise from the right; its tip is length · (cos, sin) of that.
+A clock is a plane with one angular speed in radians per position. A hand with phase φ and shift s has the angle φ + speed · (p + s)
+at position p, counterclockwise from the right; its tip is length · (cos, sin) of that angle.
 """
 
 import math
@@ -16,7 +16,7 @@ from viz_core.formats import long
 from viz_core.language import translate as _
 from viz_core.text import in_quotes, shorten
 
-MOST = 10  # clocks: two rows on a laptop
+MOST = 10  # clocks at most: two rows on a laptop
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Hand:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """One plane: its title and a line below it, its speed, and one or two hands. `scale` turns a length into a number."""
+    """One plane: title, a line below it, speed, and one or two hands. `scale` converts a product of lengths to the real value."""
 
     title: str
     note: str
@@ -41,11 +41,10 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """Clocks of one kind, for positions first..last. "wave": the hand's height is sin, its width cos. "plane": two hands,
-    and their dot product.
+    """Clocks of one kind for positions first..last.
 
-    `names` of the hands, in which {p} is the position and {s} the shifted one. `left_out` is a sentence if there
-    are more planes than clocks.
+    kind: "wave" shows sin and cos of each hand, "plane" two hands and their dot product. names: the labels of the hands, with {p}
+    for the position and {s} for the shifted position. omitted_note: a sentence if there are more planes than clocks.
     """
 
     kind: Literal["wave", "plane"]
@@ -56,7 +55,7 @@ class Clocks:
     left_out: str = ""
 
     def as_data(self) -> dict[str, Any]:
-        """What the component's script reads of it. Tuples: Streamlit imports pandas to see whether a list is a table."""
+        """Return the data for the script. It holds tuples because Streamlit imports pandas to check whether a list is a table."""
         faces = tuple(
             {"title": f.title, "note": f.note, "speed": f.speed, "scale": f.scale,
              "hands": tuple((hand.phase, hand.length, hand.shift) for hand in f.hands)}
@@ -67,12 +66,12 @@ class Clocks:
 
 
 def chosen_pairs(n_pairs: int, most: int = MOST) -> list[int]:
-    """At most `most` pairs, evenly spread, the first and the last among them."""
+    """Return at most `max_pairs` evenly spaced pairs, including the first and the last."""
     return np.unique(np.linspace(0, n_pairs - 1, min(n_pairs, most)).round().astype(int)).tolist() if n_pairs else []
 
 
 def wave_clocks(positions: int, d_model: int, base: float, k: int) -> Clocks:
-    """The (sin, cos) pairs of the position table, and the same pairs k positions later."""
+    """Return clocks of the (sin, cos) pairs of the sinusoidal table, and of the same pairs `shift` positions later."""
     omega, length = frequencies(d_model, base), wavelengths(d_model, base)
     n_pairs = d_model // 2
     clocks = tuple(
@@ -85,7 +84,7 @@ def wave_clocks(positions: int, d_model: int, base: float, k: int) -> Clocks:
 
 
 def plane_clocks(q: np.ndarray, k: np.ndarray, distance: int, positions: int, base: float, names: Sequence[str]) -> Clocks:
-    """RoPE's planes: a query at position p and a key `distance` positions before it. q, k: [K] before the rotation."""
+    """Return clocks of RoPE's planes: a query at position p and a key `distance` positions earlier. q, k: [K] before rotation."""
     omega, length = frequencies(len(q), base), wavelengths(len(q), base)
     clocks = []
     for i in chosen_pairs(len(q) // 2):
@@ -100,7 +99,7 @@ def plane_clocks(q: np.ndarray, k: np.ndarray, distance: int, positions: int, ba
 
 
 def plane_names(query: str, key: str) -> tuple[str, str]:
-    """The names of RoPE's hands: which word's query and which word's key they are."""
+    """Return the labels of RoPE's hands, with the word of the query and the word of the key."""
     own, other = (in_quotes(shorten(word)) for word in (query, key))
     return _("query of {shorten} at {{p}}", shorten=own), _("key of {shorten} at {{s}}", shorten=other)
 

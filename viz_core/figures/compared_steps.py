@@ -1,4 +1,4 @@
-"""Two runs as matrices on the same places: one stage of A, of B and of A − B, and how far apart they are along the run."""
+"""Panels of two runs on aligned positions: one stage of A, B and A − B, and the distance between the runs at each stage."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,18 +20,18 @@ MASKED = (
     Reason(_("masked"), _("masked in A and in B"), "masked"), Reason(_("masked in A"), _("masked in A"), "masked"),
     Reason(_("masked in B"), _("masked in B"), "masked"),
 )
-# After which part of its layer a sum of the residual stream stands, and its other stages by their own names.
+# Row labels: the sub-layer before each sum of the residual stream, and the other stages.
 SUMS = {"resid_mid": _("self-attention"), "resid_cross": _("cross-attention"), "resid_post": _("feed-forward")}
 PLACES = {"tok_embed": _("token embedding"), "embed": _("embedding"), "out": _("final norm"), "logits": _("logits")}
-DECADES = 3  # of the logarithmic colours at most, so that one tiny distance does not take them all
+DECADES = 3  # powers of ten that the colours cover at most, so that one tiny distance does not stretch the scale
 
 
 def run_panels(
     both: Together, name: str, which: int, head: int, tokenizers: Sequence[Tokenizers] = ({}, {})
 ) -> list[Panel]:
-    """The inputs of a stage and the stage, as `stage_panels` draws them for A (which = 0) or B (1), on the places of both.
+    """Return `stage_panels` of a stage and its inputs for A (run_index 0) or B (1), on the aligned positions.
 
-    A token that this run lacks is hatched. Colours range over A and B together where both have the stage in one width.
+    A token that this run lacks is hatched. The colour range covers A and B if both have the stage with the same width.
     tokenizers: of A and of B.
     """
     own, other = (_by_stage(both, name, run, head, tokenizers[run]) for run in (which, 1 - which))
@@ -40,52 +40,52 @@ def run_panels(
 
 
 def difference_panels(both: Together, name: str, head: int, tokenizers: Sequence[Tokenizers] = ({}, {})) -> list[Panel]:
-    """One stage of A, of B, and A − B: zero-centred, and 0 where float32 cannot tell it from 0.
+    """Return panels of one stage of A, of B, and of A − B: zero-centred, and 0 below the rounding error of float32.
 
-    Ids and masks are not numbers to subtract: the third matrix is 1 where they differ.
+    Ids and masks cannot be subtracted: for them the third matrix is 1 where they differ.
     """
     a, b = (run_panels(both, name, run, head, tokenizers)[-1] for run in (0, 1))
-    named, absent = title(both.b.stage(name), head, name), np.zeros(a.values.shape, np.uint8)
+    stage_name, absent = title(both.b.stage(name), head, name), np.zeros(a.values.shape, np.uint8)
     for shown in (a, b):
         absent = absent if shown.absent is None else np.maximum(absent, shown.absent)
     if a.masked is not None and b.masked is not None:
         absent = np.where((absent == 0) & a.masked & b.masked, np.uint8(4), absent)
-        if a.kind == "signed":  # a score that one mask overwrote is no number of the model; a weight of 0 is
+        if a.kind == "signed":  # a masked score is not a value of the model, a weight of 0 is
             absent = np.where((absent == 0) & a.masked, np.uint8(5), absent)
             absent = np.where((absent == 0) & b.masked, np.uint8(6), absent)
     if a.kind in ("ids", "mask"):
         differs = (a.values != b.values).astype(np.uint8)
-        found = panel(_("A ≠ B: {title}", title=named), differs, a.rows, a.cols, row_axis=b.row_axis, col_axis=b.col_axis,
+        found = panel(_("A ≠ B: {title}", title=stage_name), differs, a.rows, a.cols, row_axis=b.row_axis, col_axis=b.col_axis,
                       kind="mask", row_letter=b.row_letter, col_letter=b.col_letter, remark=_("1: A ≠ B"))
     else:
         change, bound = difference(*(np.where(absent > 0, np.float32(np.nan), x.values) for x in (b, a)))
         remarks = (_("orange: A > B"), rounding_remark(bound))
-        found = panel(_("A − B: {title}", title=named), change, a.rows, a.cols, row_axis=b.row_axis, col_axis=b.col_axis,
+        found = panel(_("A − B: {title}", title=stage_name), change, a.rows, a.cols, row_axis=b.row_axis, col_axis=b.col_axis,
                       kind="signed", row_letter=b.row_letter, col_letter=b.col_letter, remark=" · ".join(filter(None, remarks)))
     signs = ("≠", "=") if a.kind in ("ids", "mask") else ("−", "=")
     return [
-        replace(a, title=f"A: {named}", role="input", sign="", heads=None),
-        replace(b, title=f"B: {named}", role="input", sign=signs[0], heads=None),
+        replace(a, title=f"A: {stage_name}", role="input", sign="", heads=None),
+        replace(b, title=f"B: {stage_name}", role="input", sign=signs[0], heads=None),
         replace(found, absent=absent if absent.any() else None, absent_names=(*LACKS, *MASKED), sign=signs[1]),
     ]
 
 
 def cell_of(both: Together, name: str, shown: Panel, row: int, col: int, which: int) -> tuple[int, int] | None:
-    """Row and column of a run's own panel for a cell on the places of both; None where this run lacks the token."""
+    """Return row and column in a run's own panel for a cell of an aligned panel; None if the run lacks the token."""
     found = [at if places is None else places[at][which]
              for at, places in ((row, both.places_of(name, shown.row_letter)), (col, both.places_of(name, shown.col_letter)))]
     return None if None in found else (found[0], found[1])  # type: ignore[return-value]
 
 
 def place_of(both: Together, name: str, shown: Panel, row: int, col: int, which: int) -> tuple[int, int]:
-    """The other way: the cell on the places of both for one of a run's own panel."""
+    """Return row and column in an aligned panel for a cell of a run's own panel."""
     row, col = (at if places is None else next(n for n, place in enumerate(places) if place[which] == at)
                 for at, places in ((row, both.places_of(name, shown.row_letter)), (col, both.places_of(name, shown.col_letter))))
     return row, col
 
 
 def _by_stage(both: Together, name: str, which: int, head: int, tokenizers: Tokenizers) -> dict[str, Panel]:
-    """The panels of a run's stage and of the stages that it is computed from, each by the name of its stage."""
+    """Return stage name → panel for a stage of one run and the stages that it is computed from."""
     capture, item = (both.a, both.item_a) if which == 0 else (both.b, both.item_b)
     names = [*(i for i in capture.stage(name).inputs if i in capture), name]
     drawn = stage_panels(capture, name, item, min(head, capture.config.n_heads - 1), tokenizers)
@@ -93,7 +93,7 @@ def _by_stage(both: Together, name: str, which: int, head: int, tokenizers: Toke
 
 
 def _placed(both: Together, name: str, own: Panel, other: Panel | None, which: int) -> Panel:
-    """A run's panel on the places of both runs, with the labels of both, and the colours of both."""
+    """Return a run's panel on the aligned positions, with the labels and the colour range of both runs."""
     if other is not None and own.row_letter != other.row_letter and own.row_letter == other.col_letter:
         other = upright(other)
     places = [both.places_of(name, letter) for letter in (own.row_letter, own.col_letter)]
@@ -105,11 +105,11 @@ def _placed(both: Together, name: str, own: Panel, other: Panel | None, which: i
 
 
 def _labels(mine: tuple[str, ...], theirs: tuple[str, ...] | None, places: Places | None, which: int) -> tuple[str, ...]:
-    """The label of each place: that of both runs, or of each where they differ: "tired | wide"."""
+    """Return a label for each aligned position: that of both runs, or "tired | wide" if they differ."""
     theirs = mine if theirs is None and places is None else theirs
     if places is None:
         return mine if theirs is None or mine == theirs or len(mine) != len(theirs) else tuple(map(_either, mine, theirs))
-    if theirs is None:  # the other run has no such stage in this width: its tokens are not asked for
+    if theirs is None:  # the other run has no such stage of this width
         return tuple(GAP if place[which] is None else mine[place[which]] for place in places)  # type: ignore[index]
     own = [GAP if place[which] is None else mine[place[which]] for place in places]  # type: ignore[index]
     others = [GAP if place[1 - which] is None else theirs[place[1 - which]] for place in places]  # type: ignore[index]
@@ -117,7 +117,7 @@ def _labels(mine: tuple[str, ...], theirs: tuple[str, ...] | None, places: Place
 
 
 def place_names(both: Together, side: str) -> tuple[str, ...]:
-    """`Together.labels` as they are shown."""
+    """Return the display labels of the aligned positions of a side."""
     a, b = (tuple(map(visible, run.tokens(side)[item])) for run, item in ((both.a, both.item_a), (both.b, both.item_b)))
     return _labels(a, b, both.places[side], 0)
 
@@ -126,14 +126,13 @@ def _either(a: str, b: str) -> str:
     return a if a == b else f"{a}{EITHER}{b}"
 
 
-# ---------------------------------------------------------------- where do they part?
+# ---------------------------------------------------------------- divergence along the run
 
 
 def parting_panels(both: Together, rows: Sequence[Parting]) -> tuple[list[Panel], list[list[str]]]:
-    """Stages × tokens, coloured by ‖A − B‖ / ‖A‖: a matrix for each side; and the stages of its rows, top to bottom.
+    """Return a panel of ‖A − B‖ / ‖A‖, stages × tokens, for each side, and the stage names of its rows.
 
-    Colours are even steps of the logarithm, so that what differs a little stands out from what does not differ; both matrices
-    have the same ones.
+    Both panels have the same logarithmic colour scale, so that small differences are distinguishable from none.
     """
     sides = [side for side in SIDE_NAMES if any(row.side == side for row in rows)]
     shares = np.concatenate([row.share for row in rows if row.side in sides]) if sides else np.zeros(1)
@@ -155,7 +154,7 @@ def parting_panels(both: Together, rows: Sequence[Parting]) -> tuple[list[Panel]
 
 
 def row_label(stage: Stage, side: str) -> str:
-    """A stage as the label of a row: "0 self-attention"; of all stages "0 self_attn.q", and of the other stack with its name."""
+    """Return a row label for a stage, such as "0 self-attention" or "0 self_attn.q"; with the stack if it is the other one."""
     stack, *rest = stage.name.split(".")
     layer = rest[1] if rest[:1] == ["layers"] else ""
     if stage.leaf in SUMS:
@@ -167,7 +166,7 @@ def row_label(stage: Stage, side: str) -> str:
 
 
 def log_range(shares: np.ndarray) -> tuple[float, float]:
-    """From a third of the smallest distance, which so has a colour, to the largest; at most `DECADES` powers of ten."""
+    """Return the colour range: from a third of the smallest distance to the largest, at most `MAX_DECADES` powers of ten."""
     apart = shares[np.isfinite(shares) & (shares > LEAVES_AT)]
     if not len(apart):
         return 0.1, 1.0

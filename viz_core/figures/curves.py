@@ -1,7 +1,7 @@
-"""Points and lines over two axes, drawn by the curves component (`viz_core.ui.components.curves`).
+"""Charts of points and lines over two axes, drawn by the curves component (`viz_core.ui.components.curves`).
 
-Plotly needs some 60 ms in a browser to draw a chart again, a noticeable wait where a chart changes together with matrices;
-these charts are faster.
+They redraw faster than Plotly, which needs some 60 ms in a browser: a noticeable delay where a chart changes together with
+matrices.
 """
 
 import json
@@ -20,9 +20,9 @@ Mark = Literal["line", "band", "circle", "square", "cross", "disc", "diamond"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
-    """Points x, y [N] under one name in the legend; "line" and "band" (a broad line) join them, other marks stand on each.
+    """Points x, y [N] with one legend entry; the markers "line" and "band" (a broad line) connect them, others mark each point.
 
-    said: the text for a point, with {x} and {y} in it; "" for points without a text.
+    tooltip: the text for a point, with {x} and {y} in it; "" for points without a text.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A horizontal line over the whole plot at y, with a label at one end, above or below."""
+    """A horizontal line over the whole plot at y, with a label at one end, above or below the line."""
 
     y: float
     label: str
@@ -47,9 +47,10 @@ class Level:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """A chart. Later series lie on top of earlier ones. reach: the ends of the y axis, which may be logarithmic.
+    """A chart; later series are drawn over earlier ones.
 
-    span: the ends of the x axis, where they are not those of the points. here: an upright line at this x.
+    y_range: the ends of the y axis. is_log: whether the y axis is logarithmic. x_range: the ends of the x axis, if they are not
+    those of the points. x_marker: the x of a vertical line.
     """
 
     title: str
@@ -64,7 +65,7 @@ class Curves:
 
 
 def padded(values: Sequence[np.ndarray], by: float = 0.05) -> tuple[float, float]:
-    """Ends of an axis with some room around all the values, of which there is at least one."""
+    """Return the ends of an axis with a margin around all values; values: at least one."""
     every = np.concatenate(values)
     low, high = float(every.min()), float(every.max())
     room = by * (high - low) or 1.0
@@ -72,9 +73,12 @@ def padded(values: Sequence[np.ndarray], by: float = 0.05) -> tuple[float, float
 
 
 def pack_curves(c: Curves, fill: bool = False, of: str = "") -> bytes:
-    """The chart for the browser, as `with_header` writes it: x and y of each series as little-endian float64. `drawn` in
-    the header changes with the content. fill: whether the chart takes the height of its box. of: what it shows beside what its
-    titles say, such as the sentence; a zoom does not outlast another one, nor other titles or series (see `about`)."""
+    """Return the chart as bytes for the browser, in the format of `with_header`: x and y of each series as little-endian float64.
+
+    fill: whether the chart takes the height of its container. subject: what the chart shows apart from its titles, such as the
+    sentence; a zoom is reset when the subject, the titles or the series change (see `about`). `drawn` in the header is a
+    checksum of the content.
+    """
     body = b"".join(np.asarray(a, "<f8").tobytes() for s in c.series for a in (s.x, s.y))
     header = {
         "title": c.title, "xTitle": c.x_title, "yTitle": c.y_title, "reach": c.reach, "log": c.log, "fill": fill,
@@ -82,7 +86,7 @@ def pack_curves(c: Curves, fill: bool = False, of: str = "") -> bytes:
         "levels": [asdict(level) for level in c.levels],
         "series": [{"name": s.name, "n": len(s.x), "colour": s.colour, "mark": s.mark, "said": s.said} for s in c.series],
     }
-    # A series of one point marks a moment, which comes and goes: it is not news.
+    # A series of one point marks a step; a zoom is kept when it appears or disappears.
     named = about(of, c.title, c.x_title, c.y_title, [s.name for s in c.series if len(s.x) > 1])
     header["drawn"] = f"{zlib.crc32(body, zlib.crc32(json.dumps(header).encode())):08x}"
     return with_header(header | {"about": named}, body)

@@ -1,4 +1,4 @@
-"""Histograms of a stage, layer by layer, as ridges."""
+"""Ridge plots: histograms of a stage's values in each layer."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -14,26 +14,25 @@ from viz_core.figures.shapes import LEGEND
 from viz_core.formats import minus, rounded
 from viz_core.language import translate as _
 
-ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # of zero, as wherever bars stand around it
+ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # positive and negative values, as in all bar charts
 
 
-RIDGE = 26  # pixels of a layer's row
-OVERLAP = 1.7  # rows that the highest ridge covers
-MOST_ROWS, FEWER = 24, 16  # layers that are all drawn; of more, that many, since each needs some height to be a ridge
+RIDGE = 26  # pixels of a row
+OVERLAP = 1.7  # height of the highest ridge in rows
+MOST_ROWS, FEWER = 24, 16  # up to 24 layers all are drawn, of more only 16, so that ridges keep some height
 
 
 def ridges_figure(found: Spreads, colours: Mapping[str, str], dark: bool = False) -> go.Figure:
-    """The layers' histograms as ridges, the first layer at the top; all placements share the same bins.
+    """Return a ridge plot with one ridge per layer, the first layer at the top; all placements share the same bins.
 
-    The height of a ridge is the share of its layer's numbers in a bin; the highest one overlaps the rows above. Of a deep
-    stack only the layers of `drawn_layers` are drawn.
-    colours: one for each placement.
+    The height of a ridge is the share of the layer's values in a bin; the highest one overlaps the rows above. Only the layers
+    of `drawn_layers` are drawn. colours: one for each placement.
     """
     edges = found.place(found.edges)
     highest = max((float(s.shares.max(initial=0.0)) for s in found.by.values()), default=0.0) or 1.0
     layers = max((len(s.layers) for s in found.by.values()), default=0)
     drawn = drawn_layers(sorted({layer for s in found.by.values() for layer in s.layers}))
-    step = (layers - 1) / (len(drawn) - 1) if len(drawn) > 1 else 1.0  # layers from one ridge to the next
+    step = (layers - 1) / (len(drawn) - 1) if len(drawn) > 1 else 1.0  # layers between ridges
     traces = [_ridges(name, s, found.edges, edges, OVERLAP * step / highest, colours[name], drawn) for name, s in found.by.items()]
     reach = float(edges[-1])
     away = " " + _("(logarithmic on both sides of 0)") if found.scale == "log" else ""
@@ -51,7 +50,7 @@ def ridges_figure(found: Spreads, colours: Mapping[str, str], dark: bool = False
 
 
 def drawn_layers(layers: Sequence[int]) -> list[int]:
-    """Those that are drawn: all, or of many some at even steps, with the first and the last."""
+    """Return the layers to draw: all, or in a deep stack evenly spaced ones with the first and the last."""
     places = range(len(layers)) if len(layers) <= MOST_ROWS else np.linspace(0, len(layers) - 1, FEWER).round().astype(int)
     return [layers[i] for i in places]
 
@@ -59,9 +58,9 @@ def drawn_layers(layers: Sequence[int]) -> list[int]:
 def _ridges(
     name: str, s: Spread, edges: np.ndarray, x: np.ndarray, high: float, colour: str, drawn: Sequence[int]
 ) -> dict[str, Any]:
-    """The drawn layers of one placement as one line with gaps, each layer filled down to its row.
+    """Return the ridges of one placement as one trace with gaps, each filled down to its row.
 
-    x: the places of the edges. high: the height of a share of 1, in layers. A ridge ends where its layer has no more numbers.
+    x: axis positions of the bin edges. high: the height of a share of 1, in layers. A ridge covers only non-empty bins.
     """
     xs, ys, hover, spans = [np.empty(0)], [np.empty(0)], list[str](), list[tuple[int, float, float]]()
     bins = [_("{a} to {b}", a=rounded(a, 3), b=rounded(b, 3)) for a, b in zip(edges.tolist(), edges[1:].tolist(), strict=False)]
@@ -72,10 +71,10 @@ def _ridges(
         start, end = int(held[0]), int(held[-1]) + 1
         spans.append((layer, float(edges[start]), float(edges[end])))
         up = np.concatenate([[0.0], np.repeat(shares[start:end], 2), [0.0]]) * high
-        says = [_("layer {layer}, {bin}: {share:.2%}", layer=layer, bin=bins[i], share=shares[i]) for i in range(start, end)]
+        labels = [_("layer {layer}, {bin}: {share:.2%}", layer=layer, bin=bins[i], share=shares[i]) for i in range(start, end)]
         xs += [np.repeat(x[start : end + 1], 2), np.array([np.nan])]
         ys += [layer - up, np.array([np.nan])]
-        hover += [says[0], *(h for h in says for __ in range(2)), says[-1], ""]
+        hover += [labels[0], *(h for h in labels for __ in range(2)), labels[-1], ""]
     fill = ",".join(str(int(colour[k : k + 2], 16)) for k in (1, 3, 5))
     return {
         "type": "scatter", "x": np.concatenate(xs).astype(np.float32), "y": np.concatenate(ys).astype(np.float32),
@@ -86,14 +85,14 @@ def _ridges(
 
 
 def _span_words(spans: Sequence[tuple[int, float, float]]) -> str:
-    """From where to where the first and the last layer reach; spans: (layer, lowest edge, highest edge)."""
-    said = [_("in layer {layer} from {low} to {high}", layer=layer, low=rounded(low, 3), high=rounded(high, 3))
+    """Return the value ranges of the first and the last layer as text; spans: (layer, lowest edge, highest edge)."""
+    ranges = [_("in layer {layer} from {low} to {high}", layer=layer, low=rounded(low, 3), high=rounded(high, 3))
             for layer, low, high in dict.fromkeys([*spans[:1], *spans[-1:]])]
-    return ", ".join(said) or _("no values")
+    return ", ".join(ranges) or _("no values")
 
 
 def _ticks(found: Spreads) -> dict[str, Any]:
-    """Round numbers along the axis; powers of ten on the logarithmic scale, few enough to be legible."""
+    """Return ticks at round numbers, or at powers of ten on the logarithmic scale, few enough to be legible."""
     reach = float(found.edges[-1])
     if found.scale == "linear":
         decade = 10.0 ** np.floor(np.log10(reach))
@@ -101,7 +100,7 @@ def _ticks(found: Spreads) -> dict[str, Any]:
         ticks = step * np.arange(-int(reach / step), int(reach / step) + 1)
         return {"tickvals": ticks.tolist(), "ticktext": [rounded(t, 3) for t in ticks.tolist()]}
     far = float(found.place(found.edges)[-1])
-    powers, room = list[int](), 0.0  # from the middle outwards, a sixth of the axis apart
+    powers, room = list[int](), 0.0  # outwards from the middle, a sixth of the axis apart
     for power in range(int(np.ceil(np.log10(found.unit))), int(np.floor(np.log10(reach))) + 1):
         at = float(found.place(np.array(10.0**power)))
         if at >= room + far / 3:

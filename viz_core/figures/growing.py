@@ -1,4 +1,4 @@
-"""What a decoder has at one step of writing: the rows of its cache, the mask so far, and where the newest token looks."""
+"""Panels of one generation step: the rows of the key-value cache, the mask, and the attention of the newest token."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,9 +14,10 @@ from viz_core.text import visible
 def rows_panels(
     keys: np.ndarray, values: np.ndarray, number: int, last: int, words: Sequence[str]
 ) -> list[Panel]:
-    """K [t, K] and V [t, V] of a head of keys [L, H, t, K] and values [L, H, t, V], counted through the layers.
+    """Return panels of the cached K [t, K] and V [t, V] of one head.
 
-    Rows behind `last` are not there yet. The colours are those of the whole text at every step, as the rows stay what they are.
+    keys: [L, H, t, K]; values: [L, H, t, V]; head_index: the head, counted through all layers. Rows after `last_pos` are masked
+    as not yet computed. The colour range is that of the whole text, the same at every step.
     """
     layer, head = divmod(number, keys.shape[1])
     shown = []
@@ -34,7 +35,10 @@ def rows_panels(
 def attended_panels(
     run: Capture, layer: int, length: int, glosses: Mapping[str, str] = NO_GLOSSES
 ) -> list[Panel]:
-    """The mask [length, length], and the weights of its last row [H, length] and [H, S]. glosses: word → dictionary words."""
+    """Return panels of the mask [length, length] and of the attention weights of the last token.
+
+    The weights are [H, length] in self-attention and [H, S] in cross-attention. glosses: word → dictionary words.
+    """
     words = [visible(w) for w in run.tokens("target")[0][:length]]
     newest = quoted(run.tokens("target")[0][length - 1], glosses)
     heads = [_("head {head}", head=h) for h in range(run.config.n_heads)]

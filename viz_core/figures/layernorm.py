@@ -1,6 +1,6 @@
-"""One token through LayerNorm, step by step, as bars and as a formula.
+"""Figures of one token in LayerNorm, step by step, as bars and as a formula.
 
-Numbers come from `viz_core.analysis.layernorm`; here they are only drawn.
+The numbers come from `viz_core.analysis.layernorm`.
 """
 
 from collections.abc import Sequence
@@ -14,22 +14,22 @@ from viz_core.figures import theme
 from viz_core.formats import latex, rounded
 from viz_core.language import translate as _
 
-ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # above and below zero, as in all bar charts
+ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # positive and negative values, as in all bar charts
 GUIDE = "#888888"  # lines that are not data
-ROW, FRAME = 104, 96  # pixels of one step's bars with its heading, and of the axis below all
+ROW, FRAME = 104, 96  # pixels: one step with its heading; the axis below
 
 
 def steps_figure(steps: Steps, feature: int, dark: bool = False) -> go.Figure:
-    """One token's values as bars: one row per step of LayerNorm, one bar per feature; `feature` is marked in every row.
+    """Return a figure of one token's values: one row per step of LayerNorm, one bar per feature; `feature` is marked in each.
 
-    x and x - μ share one scale, so that the shift is visible; the other rows share another.
+    x and x − μ share one scale, so that the shift is visible; the other rows share another.
     """
     rows = step_rows(steps)
     before, after = (_reach([values for __, values in part]) for part in (rows[:2], rows[2:]))
     n, d = len(rows), len(steps.x)
     height = FRAME + ROW * n
-    plot, gap = height - FRAME, 0.3  # of a row: room for its heading
-    half = max(0.5, d / 300)  # of the marked column, which stays wide enough to see
+    plot, gap = height - FRAME, 0.3  # of a row: space for its heading
+    half = max(0.5, d / 300)  # half the width of the marked column, which stays visible
     layout: dict[str, Any] = {
         "height": height, "showlegend": False, "bargap": 0.12,
         "title": {"text": _("One token’s {d} features, step by step", d=d) if d > 1
@@ -61,7 +61,7 @@ def steps_figure(steps: Steps, feature: int, dark: bool = False) -> go.Figure:
 
 
 def step_rows(steps: Steps) -> list[tuple[str, np.ndarray]]:
-    """(heading with its numbers, values [D]) of each step, from the input to the output."""
+    """Return (heading with its numbers, values [D]) of each step, from the input to the output."""
     gamma, beta = (_span(x) for x in (steps.gamma, steps.beta))
     return [
         (_("x: mean μ = {mean} (dashed), variance σ² = {var}", mean=rounded(steps.mean, 4), var=rounded(steps.var, 4)), steps.x),
@@ -80,7 +80,7 @@ def _span(x: np.ndarray) -> str:
 
 
 def _reach(values: Sequence[np.ndarray]) -> tuple[float, float]:
-    """An axis over all finite values and 0, with a little room."""
+    """Return an axis range over all finite values and 0, with a margin."""
     every = np.concatenate([v[np.isfinite(v)] for v in values])
     low, high = float(every.min(initial=0.0)), float(every.max(initial=0.0))
     room = 0.06 * (high - low) or 1.0
@@ -88,7 +88,7 @@ def _reach(values: Sequence[np.ndarray]) -> tuple[float, float]:
 
 
 def feature_formula(steps: Steps, feature: int) -> str:
-    """LaTeX: the formula of Transformer_code (002), and below it the marked feature with its numbers."""
+    """Return LaTeX: the formula of Transformer_code (002), and below it the same with the numbers of the marked feature."""
     d = feature
     x, centred, normalized, scaled, out = (
         float(a[d]) for a in (steps.x, steps.centred, steps.normalized, steps.scaled, steps.out)

@@ -1,6 +1,6 @@
-"""Pictures of training: the loss and the accuracy of one run, the gradient of each part of its model, and several runs compared.
+"""Figures of training: loss and accuracy of a run, the gradient of each part of its model, and comparisons of runs.
 
-Numbers come from `viz_core.learning`; here they are only drawn.
+The numbers come from `viz_core.training.interactive`.
 """
 
 import html
@@ -22,30 +22,29 @@ from viz_core.language import translate as _
 from viz_core.text import visible
 
 TRAINING, HELD_OUT, HERE = theme.HEAD_COLOURS[5], theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[4]
-LEAST_LOSS = 1e-3  # a logarithmic axis ends here: what lies below it is learned
-USUAL_LOSS = 0.09  # it reaches at least as low as this, so that it does not move under the eyes of those who watch
-MOST_COLUMNS = 60  # steps of the map of gradients: more would be narrower than a finger
-FILL = 0.18  # opacity of a band, so that three of them on top of each other are told apart
+LEAST_LOSS = 1e-3  # nats: the lower limit of the logarithmic axis
+USUAL_LOSS = 0.09  # nats: the axis always reaches this, so that it rarely changes during training
+MOST_COLUMNS = 60  # columns of the gradient panel at most: narrower ones cannot be touched
+FILL = 0.18  # opacity of a band: three overlapping ones are distinguishable
 
 
 class Points(NamedTuple):
-    """Numbers along the steps of a run: steps [N] and as many values, NaN where one is unknown or not finite."""
+    """Values at steps of a run: steps [N] and values [N], NaN where unknown or not finite."""
 
     steps: np.ndarray
     values: np.ndarray
 
     def at(self, step: int) -> tuple[float, float]:
-        """(step, value) of the last point that is not behind a step; of the first one if all are."""
+        """Return (step, value) of the last point at or before a step; of the first point if there is none."""
         i = max(0, int(np.searchsorted(self.steps, step, side="right")) - 1)
         return float(self.steps[i]), float(self.values[i])
 
 
 # --- One run ----------------------------------------------------------------------------------------------------------
 def loss_curves(training: Points, held_out: Points, n_steps: int, at: int, chance: float, floor: float | None) -> Curves:
-    """The loss of each batch and of the held-out rows. at: the step that is looked at. chance: the loss of a uniform guess.
+    """Return a chart of the loss of each batch and of the held-out rows, on a logarithmic axis.
 
-    floor: the best reachable loss, where it is known. The axis of the loss is logarithmic, since the last tenth of a loss is
-    as much learning as the first.
+    step: the displayed step. uniform_loss: the loss of a uniform guess. best_loss: the best reachable loss, if known.
     """
     levels = [Level(chance, _("a uniform guess"), GUIDE, "right", True)]
     if floor is not None and floor > LEAST_LOSS:
@@ -59,32 +58,32 @@ def loss_curves(training: Points, held_out: Points, n_steps: int, at: int, chanc
 
 
 def accuracy_curves(training: Points, held_out: Points, n_steps: int, at: int) -> Curves:
-    """The share of positions whose likeliest answer is the right one, of each batch and of the held-out rows."""
+    """Return a chart of the share of positions whose most likely answer is correct, of each batch and of the held-out rows."""
     series = _two(training, held_out, at, _("step {x}: accuracy {y}"), 0.0)
     return Curves(_("Accuracy"), _("steps"), _("share of right answers"), series, (-0.03, 1.03), span=(0.0, float(n_steps)),
                   here=float(at))
 
 
 def _two(training: Points, held_out: Points, at: int, said: str, least: float) -> tuple[Series, ...]:
-    drawn = [_series(_("training batch"), training, TRAINING, "line", said, least),
+    series = [_series(_("training batch"), training, TRAINING, "line", said, least),
              _series(_("held-out rows"), held_out, HELD_OUT, "disc", said, least)]
     if len(held_out.steps) and np.isfinite(held_out.at(at)[1]):
         x, y = held_out.at(at)
-        drawn.append(Series(_("this moment"), np.array([x]), np.array([max(y, least)]), HERE, "circle", said))
-    return tuple(drawn)
+        series.append(Series(_("this step"), np.array([x]), np.array([max(y, least)]), HERE, "circle", said))
+    return tuple(series)
 
 
 def _series(name: str, points: Points, colour: str, mark: Mark, said: str, least: float) -> Series:
-    """The points whose value is known; those below `least` are drawn there."""
+    """Return a series of the known values, clipped to at least `least`."""
     known = np.isfinite(points.values)
     return Series(name, points.steps[known].astype(float), np.maximum(points.values[known], least), colour, mark, said)
 
 
 def gradient_panel(steps: np.ndarray, norms: np.ndarray, parts: Sequence[str]) -> Panel:
-    """The norm of the gradient of each part of the model [N, P], as a map: a row for each part, a column for each of N steps.
+    """Return a panel of the gradient norms [N, P]: one row per part of the model, one column per step.
 
-    The colour is the logarithm to the base 10, so that a part whose gradient is a thousandth of another's is seen. Of many steps
-    every so manieth is shown.
+    The values are base-10 logarithms, so that a gradient a thousand times smaller than another is visible. Of many steps every
+    n-th is shown.
     """
     every = max(1, -(-len(steps) // MOST_COLUMNS))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -96,8 +95,10 @@ def gradient_panel(steps: np.ndarray, norms: np.ndarray, parts: Sequence[str]) -
 
 
 def attention_panels(seen: Capture, stage: str, at: int, rows_of: Callable[[Side], Sequence[Row]]) -> list[Panel]:
-    """The weights of every head of one attention after so many steps. stage: its weights; rows_of: what the positions of a side
-    read and write."""
+    """Return panels of the weights of every head of one attention module at a training step.
+
+    stage: the stage of its weights. rows_of: side → token rows.
+    """
     weights = seen[stage][0]  # [H, T, S]
     side: Side = "target" if stage.startswith("decoder") else "source"
     keys: Side = "source" if "cross" in stage else side
@@ -110,10 +111,10 @@ def attention_panels(seen: Capture, stage: str, at: int, rows_of: Callable[[Side
 
 
 def answers_panel(on: Sequence[str], right: Sequence[str], words: Sequence[str], probabilities: np.ndarray, at: int) -> Panel:
-    """The probabilities of the answers at N positions, [N, C + 1], after so many steps.
+    """Return a panel of the probabilities of the answers at N positions, [N, C + 1], at a training step.
 
-    A row is named by its right answer, or, where nobody knows it ("" in right [N]), by the token in on [N] that the model stands
-    on. words [C]: the answers; the last column is that of all others.
+    A row is labelled with its correct answer, or with the input token if there is none ("" in `correct`). tokens [N]: the input
+    tokens. answers [C]: the labels of the columns; the last column is all others together.
     """
     rows = [visible(answer) if answer else _("after {token}", token=quoted(token))
             for answer, token in zip(right, on, strict=True)]
@@ -126,7 +127,7 @@ def answers_panel(on: Sequence[str], right: Sequence[str], words: Sequence[str],
 
 # --- Several runs -----------------------------------------------------------------------------------------------------
 class BandOf(NamedTuple):
-    """One arm of an experiment: its name, and at each of N steps the mean, lowest and highest number of its seeds' runs."""
+    """One condition of an experiment: its name, and the mean, minimum and maximum over its seeds at each of N steps."""
 
     name: str
     steps: np.ndarray
@@ -139,7 +140,10 @@ def bands_figure(
     arms: Sequence[BandOf], what: Literal["loss", "accuracy"], n_steps: int, chance: float | None, floor: float | None,
     dark: bool = False,
 ) -> go.Figure:
-    """Each arm's mean as a line in the band of its seeds. chance, floor: losses of a guess and the best reachable, as lines."""
+    """Return a figure of each condition's mean as a line within the range of its seeds.
+
+    uniform_loss, best_loss: the loss of a uniform guess and the best reachable loss, drawn as lines.
+    """
     traces = [trace for i, arm in enumerate(arms) for trace in _band(arm, theme.head_colour(i), what)]
     loss = what == "loss"
     levels = [(y, name) for y, name in ((chance, _("a uniform guess")), (floor, _("the best reachable loss"))) if y and loss]
@@ -155,30 +159,30 @@ def bands_figure(
 
 
 def _band(arm: BandOf, colour: str, what: str) -> list[dict[str, object]]:
-    """The range of the seeds as an area without an entry in the legend, and the mean over it."""
+    """Return the range of the seeds as an area without a legend entry, and the mean as a line."""
     least = LEAST_LOSS if what == "loss" else 0.0
     mean, low, high = (np.maximum(y, least) for y in (arm.mean, arm.low, arm.high))
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "legendgroup": arm.name}
-    said = _("{arm}<br>step %{{x:,}}: %{{y:.4g}}", arm=_escaped(arm.name)) + "<extra></extra>"
+    tooltip = _("{arm}<br>step %{{x:,}}: %{{y:.4g}}", arm=_escaped(arm.name)) + "<extra></extra>"
     return [
         {"x": arm.steps.tolist(), "y": low.tolist()} | edge,
         {"x": arm.steps.tolist(), "y": high.tolist(), "fill": "tonexty", "fillcolor": f"rgba({red},{green},{blue},{FILL})"} | edge,
         {"x": arm.steps.tolist(), "y": mean.tolist(), "mode": "lines", "line": {"color": colour, "width": 3},
-         "name": _escaped(arm.name), "legendgroup": arm.name, "hovertemplate": said},
+         "name": _escaped(arm.name), "legendgroup": arm.name, "hovertemplate": tooltip},
     ]
 
 
 def _escaped(text: str) -> str:
-    """A name in which Plotly reads no markup."""
+    """Escape a name for Plotly, which reads markup."""
     return html.escape(text)
 
 
-# --- Trained models, looked at ----------------------------------------------------------------------------------------
+# --- Trained models ---------------------------------------------------------------------------------------------------
 def length_panel(names: Sequence[str], lengths: Sequence[int], accuracy: np.ndarray, trained: int) -> Panel:
-    """The accuracy of each model at each test length [M, L]; a model that cannot read so long a row has a masked cell there.
+    """Return a panel of the accuracy of each model at each test length [M, L]; a length beyond a model's maximum is masked.
 
-    trained: the longest rows of the training, which the title states.
+    max_trained_length: the length of the longest training rows, for the title.
     """
     return panel(
         _("Accuracy at other lengths; the longest rows of the training have {trained} symbols", trained=trained),
@@ -189,7 +193,7 @@ def length_panel(names: Sequence[str], lengths: Sequence[int], accuracy: np.ndar
 
 
 def induction_panel(scores: np.ndarray, of: str) -> Panel:
-    """The induction score of each head [layer, head]: the attention to the token behind the previous occurrence of its own."""
+    """Return a panel of the induction score of each head: its attention to the token after the previous occurrence of its own."""
     layers, heads = scores.shape
     return panel(
         _("Induction score of each head, {of}", of=of), scores, [str(i) for i in range(layers)], [str(i) for i in range(heads)],

@@ -1,4 +1,4 @@
-"""What a token id is: the number of the word's row in a table, the vocabulary (and so of its row in the embedding table)."""
+"""Token ids as rows of the vocabulary, and so of the embedding table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from viz_core.text import AnyTokenizer, Tokenizer, Vocabulary, visible
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the vocabulary, and the words that stand in it, as shown.
+    """A row of the vocabulary and its words, as displayed.
 
-    The rows of an untrained model that are hash buckets have no names. There the words are those of the sentence that have this
-    id, in order of first appearance: several where words collide. A slot is named with the word that it carries: slot 1: John.
+    A row of an untrained model that is a hash bucket has no name: its words are the sentence's words with this id, in order of
+    first appearance, several if words collide. A copy slot is labelled with the word that it holds: "slot 1: John".
     """
 
     id: int
@@ -25,10 +25,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """One sentence's ids at a stage, and the rows of the vocabulary that they number.
+    """The ids of one sentence at a stage, and the vocabulary rows that they index.
 
-    ids: of each panel of `stage_panels`, one a token. rows: those that the last panel's ids number, by id. size: how many rows
-    the vocabulary has. moved: where the last panel is the one before it shifted, the places (from, to) of each word that moved.
+    ids: for each panel of `stage_panels`, one id per token. rows: the vocabulary rows of the last panel's ids, sorted by id.
+    size: the number of rows of the vocabulary. moved: if the last panel is a shifted copy of the one before, the (from, to)
+    positions of the shifted tokens.
     """
 
     ids: tuple[tuple[int, ...], ...]
@@ -38,16 +39,16 @@ class Lookup:
 
 
 def lookup(capture: Capture, name: str, item: int, tokenizers: Mapping[str, AnyTokenizer]) -> Lookup | None:
-    """The ids of one sentence at a stage as rows of the vocabulary; None for a stage that does not hold ids.
+    """Return the ids of one sentence at a stage as vocabulary rows, or None if the stage does not hold ids.
 
-    tokenizers: those that name this sentence's slots.
+    tokenizers: side → tokenizer with the slot words of this sentence.
     """
     stage = capture.stage(name)
     if stage.kind != "ids":
         return None
     ids = [capture[each][item] for each in (*stage.inputs, name) if each in capture]
     side = stage.sides["T"]
-    step = 1 if name == "ids.target" else -1  # an encoder's answers are its own words, one place earlier
+    step = 1 if name == "ids.target" else -1  # an encoder has its own tokens as labels, shifted by one
     moved = _moved(ids[0], ids[1], step, capture.length("source" if step < 0 else "labels", item)) if len(ids) == 2 else ()
     rows = _rows(capture, stage, item, tokenizers[side])
     return Lookup(tuple(tuple(map(int, x)) for x in ids), rows, tokenizers[side].vocab_size, moved)
@@ -62,7 +63,7 @@ def _rows(capture: Capture, stage: Stage, item: int, tokenizer: AnyTokenizer) ->
 
 
 def _as_slot(tokenizer: AnyTokenizer, id: int, word: str) -> str:
-    """The name of a row: of a slot its number and the word that it carries in this sentence, if any."""
+    """Return the label of a row: for a copy slot its number and the word that it holds in this sentence, if any."""
     number = tokenizer.slot(id) if isinstance(tokenizer, Vocabulary) else 0
     if not number:
         return word
@@ -71,6 +72,6 @@ def _as_slot(tokenizer: AnyTokenizer, id: int, word: str) -> str:
 
 
 def _moved(before: np.ndarray, after: np.ndarray, step: int, words: int) -> tuple[tuple[int, int], ...]:
-    """Which of the first `words` tokens of `before` stands `step` places later in `after`. An ending may stay behind."""
+    """Return (from, to) for each of the first `n_tokens` tokens of `before` that is `step` positions later in `after`."""
     pairs = ((t, t + step) for t in range(words))
     return tuple((t, to) for t, to in pairs if 0 <= to < len(after) and before[t] == after[to])

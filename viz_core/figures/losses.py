@@ -1,4 +1,4 @@
-"""The loss of each token under teacher forcing and free running, as bars; and time and work a step with the key-value cache."""
+"""Charts of the loss of each token under teacher forcing and free running, and of the cost per step with a key-value cache."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -14,9 +14,9 @@ from viz_core.figures.shapes import LEGEND
 from viz_core.language import translate as _
 from viz_core.text import isolated
 
-SEEN = 0.02  # of the highest bar: on a linear axis, a lower one cannot be told from none
-LEAST = 1e-5  # nats: where a logarithmic axis begins at the latest; a lower loss has no bar
-MOST_MEANT = 12  # places below which there is room for what their tokens mean
+SEEN = 0.02  # of the highest bar: a lower bar is invisible on a linear axis
+LEAST = 1e-5  # nats: the lowest start of a logarithmic axis; a lower loss has no bar
+MOST_MEANT = 12  # ticks: up to this many, there is room for the glosses
 FORCED, FREE = theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[1]
 
 
@@ -24,18 +24,18 @@ def losses_figure(
     forced: np.ndarray, free: np.ndarray, labels: Sequence[str], parts_at: int | None, uniform: float, dark: bool = False,
     glosses: Mapping[str, str] = NO_GLOSSES,
 ) -> go.Figure:
-    """Two bars for each label: forced [N], and free [M] of the first M labels. parts_at: where the two texts part; uniform: the
-    loss of a uniform guess, as a line. glosses: word → dictionary words, for the labels that have some.
+    """Return a figure with two bars for each label: teacher_forced [N], and free_running [M] for the first M labels.
 
-    The axis is logarithmic where a linear one would hide some of the bars, and its title says so.
+    divergence: the step at which the two texts diverge. uniform_loss: the loss of a uniform guess, drawn as a line. glosses:
+    word → dictionary words. The y axis is logarithmic, and titled so, if a linear one would hide some of the bars.
     """
-    places, roomy = list(range(len(labels))), len(labels) <= MOST_MEANT
+    places, has_space = list(range(len(labels))), len(labels) <= MOST_MEANT
     named = [_named(i, label, gloss(label, glosses)) for i, label in enumerate(labels, 1)]
-    ticks = [_named(i, label, gloss(label, glosses).split(", ")[0] if roomy else "") for i, label in enumerate(labels, 1)]
-    said = _("%{text}: loss %{y:.4f} nats")
+    ticks = [_named(i, label, gloss(label, glosses).split(", ")[0] if has_space else "") for i, label in enumerate(labels, 1)]
+    tooltip = _("%{text}: loss %{y:.4f} nats")
     traces = [
         {"type": "bar", "name": name, "x": places[: len(y)], "y": y.tolist(), "marker": {"color": colour},
-         "text": named[: len(y)], "textposition": "none", "hovertemplate": said + "<extra></extra>"}
+         "text": named[: len(y)], "textposition": "none", "hovertemplate": tooltip + "<extra></extra>"}
         for name, y, colour in ((_("reads the true words"), forced, FORCED), (_("reads its own words"), free, FREE))
     ]
     losses = np.concatenate([forced, free, [uniform]])
@@ -43,7 +43,7 @@ def losses_figure(
     top, lowest = float(losses.max()), float(losses.min())
     logarithmic = lowest < SEEN * top
     low = max(LEAST, 10.0 ** floor(log10(lowest)))
-    ends = (log10(low), log10(10 * top)) if logarithmic else (0, 1.15 * top)  # above the highest bar, room for a note
+    ends = (log10(low), log10(10 * top)) if logarithmic else (0, 1.15 * top)  # with space for a note above the highest bar
     shapes = [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": uniform, "y1": uniform,
                "line": {"dash": "dot", "width": 1}}]
     notes = [{"xref": "paper", "x": 0, "y": log10(uniform) if logarithmic else uniform, "xanchor": "left", "yanchor": "bottom",
@@ -57,7 +57,7 @@ def losses_figure(
         "height": 380, "title": {"text": _("Loss of each true token, −ln p")}, "barmode": "group", "shapes": shapes,
         "annotations": notes,
         "xaxis": {"title": {"text": _("true token")}, "tickvals": places, "ticktext": ticks,
-                  "ticklabeloverflow": "allow",  # the margin makes room for the last label, which is not to be hidden
+                  "ticklabeloverflow": "allow",  # so that the last label is not hidden
                   "range": [-0.5, len(labels) - 0.5]},
         "yaxis": {"title": {"text": _("loss in nats (log scale)") if logarithmic else _("loss in nats")}, "range": list(ends)}
         | ({"type": "log", "dtick": 1, "exponentformat": "power"} if logarithmic else {}),
@@ -67,17 +67,18 @@ def losses_figure(
 
 
 def _named(number: int, label: str, said: str) -> str:
-    """The name of a place as Plotly's markup: its number and its token, and in a second line what that means."""
+    """Return a tick label as Plotly markup: the number and the token, and the gloss in a second line."""
     return f"{number}. {html.escape(isolated(label))}" + (f"<br>({html.escape(said)})" if said else "")
 
 
 def step_curves(cached: np.ndarray, anew: np.ndarray, title: str, unit: str, at: int) -> Curves:
-    """What each step costs [t] with the cache and without; the step `at` is marked."""
+    """Return a chart of the cost of each step [t] with and without the cache; `step` is marked."""
     x = np.arange(1.0, len(cached) + 1)
-    said = _("token {x}: {y}")
+    tooltip = _("token {x}: {y}")
     series = (
-        Series(_("without the cache"), x, anew, FREE, "line", said), Series(_("with the cache"), x, cached, FORCED, "line", said),
-        Series(_("this step"), x[[at, at]], np.array([anew[at], cached[at]]), FREE, "circle", said),
+        Series(_("without the cache"), x, anew, FREE, "line", tooltip),
+        Series(_("with the cache"), x, cached, FORCED, "line", tooltip),
+        Series(_("this step"), x[[at, at]], np.array([anew[at], cached[at]]), FREE, "circle", tooltip),
     )
     most = float(max(cached.max(), anew.max())) or 1.0
     return Curves(title, _("tokens read"), unit, series, (0.0, 1.05 * most))

@@ -1,6 +1,6 @@
-"""Masks as pictures: why each cell is allowed or blocked, one mask in three conventions, and results of experiments.
+"""Panels of masks: why each cell is allowed or blocked, one mask in three conventions, and results of experiments.
 
-Nothing is computed here: the numbers come from `viz_core.analysis.masks` and `viz_core.experiments.masks`.
+The numbers come from `viz_core.analysis.masks` and `viz_core.experiments.masks`.
 """
 
 from collections.abc import Sequence
@@ -25,12 +25,12 @@ CONVENTION_TITLES: dict[Convention, str] = {
 WHY_TITLES = dict(zip(WHY, (_("may attend"), _("blocked: padding"), _("blocked: future"), _("blocked: padding and future")),
                       strict=True))
 AGREEMENT_TITLES = (_("may attend in both"), _("may attend only in A"), _("may attend only in B"), _("blocked in both"))
-CHANGE = _("largest change of a feature")  # what a leak is measured by
+CHANGE = _("largest change of a feature")  # the measure of a leak
 PAIRS: dict[str, str] = {"row_letter": "T", "col_letter": "S"}
 
 
 def labels(capture: Capture, side: str, item: int) -> tuple[str, ...]:
-    """The tokens of one sentence as an axis shows them."""
+    """Return the tokens of one sentence as axis labels."""
     return tuple(map(visible, capture.tokens(side)[item]))
 
 
@@ -44,13 +44,13 @@ def _axes(capture: Capture, kind: AttentionKind, item: int) -> dict[str, Any]:
 
 
 def provenance_panel(capture: Capture, kind: AttentionKind, item: int, title: str) -> Panel:
-    """[T, S]: each cell allowed, or blocked as padding, as future, or as both."""
+    """Return a panel [T, S] of the reason of each cell: allowed, or blocked as padding, as future, or as both."""
     return panel(title, provenance(capture, kind, item), **_axes(capture, kind, item), kind="classes",
                  names=tuple(WHY_TITLES.values()))
 
 
 def agreement_panel(a: Panel, b: Panel, cells: np.ndarray) -> Panel:
-    """[T, S]: which of two masks allows each cell. a, b: the reasons of both runs on the same places; cells: of `agreement`."""
+    """Return a panel [T, S] of which masks allow a cell. a, b: aligned reason panels; cells: from `compare_masks`."""
     return panel(
         _("A − B: which cells differ"), cells, both_labels(a.rows, b.rows), both_labels(a.cols, b.cols), row_axis=b.row_axis,
         col_axis=b.col_axis, kind="classes", names=tuple(AGREEMENT_TITLES), masked=cells == NEITHER,
@@ -60,7 +60,7 @@ def agreement_panel(a: Panel, b: Panel, cells: np.ndarray) -> Panel:
 
 
 def both_reasons_panel(both: Together, kind: AttentionKind, cells: np.ndarray, shown: Shown) -> Panel:
-    """The reasons of A, of B, or which of the two masks allows each cell. cells: of `agreement`, on the places of both."""
+    """Return the reasons of A, of B, or which masks allow each cell, as `view` says. cells: from `compare_masks`, aligned."""
     rows, cols = (both.places[side] for side in sides(kind))
     named = KIND_TITLES[kind].lower()
     titles = [_("{run}: {kind_titles}, the mask of every layer and head", run=run, kind_titles=named) for run in ("A", "B")]
@@ -70,22 +70,22 @@ def both_reasons_panel(both: Together, kind: AttentionKind, cells: np.ndarray, s
 
 
 def building_panels(capture: Capture, kind: AttentionKind, item: int) -> list[Panel]:
-    """The parts of a mask in their own shapes, then their AND."""
+    """Return panels of the parts of a mask in their own shapes, then of their AND."""
     query_side, key_side = sides(kind)
     axes, used = _axes(capture, kind, item), parts(capture.config, kind)
     shown = []
     for name, side, column in ((used.keys, key_side, False), (used.queries, query_side, True)):
         if name:
-            words, tokens = capture[name][item, 0], labels(capture, side, item)  # [1, S]
+            values, tokens = capture[name][item, 0], labels(capture, side, item)  # [1, S]
             title = (_("ne: {side} id ≠ {pad_id}", side=SIDE_NAMES[side], pad_id=capture.config.pad_id(side))
                      if capture.config.padding_from == "ids" else
                      _("arange: {side} position < {length}", side=SIDE_NAMES[side], length=capture.length(side, item)))
             shown.append(
-                panel(_("{title}, transposed", title=title), words.T, tokens, ("",), row_axis=axes["row_axis"], col_axis="",
+                panel(_("{title}, transposed", title=title), values.T, tokens, ("",), row_axis=axes["row_axis"], col_axis="",
                       kind="mask",
                       row_letter="T", role="input")
                 if column else
-                panel(title, words, ("",), tokens, row_axis="", col_axis=axes["col_axis"], kind="mask", col_letter="S",
+                panel(title, values, ("",), tokens, row_axis="", col_axis=axes["col_axis"], kind="mask", col_letter="S",
                       role="input")
             )
     if used.causal:
@@ -95,7 +95,7 @@ def building_panels(capture: Capture, kind: AttentionKind, item: int) -> list[Pa
 
 
 def convention_panels(capture: Capture, kind: AttentionKind, item: int) -> list[Panel]:
-    """One mask in three conventions."""
+    """Return panels of one mask in three conventions."""
     may, axes = capture[MASK[kind]][item, 0], _axes(capture, kind, item)
     return [
         panel(CONVENTION_TITLES[c], written(may, c), **axes, kind="signed" if c == "additive" else "mask") for c in CONVENTIONS
@@ -106,7 +106,7 @@ def convention_panels(capture: Capture, kind: AttentionKind, item: int) -> list[
 
 
 def leak_panel(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str], changed: str) -> Panel:
-    """How much each output changed when one token was replaced, with the causal mask on and off: [T] each."""
+    """Return a panel of the change of each output [T] when one token is replaced, with the causal mask on and off."""
     rows = (_("causal mask on"), _("causal mask off"))
     return panel(_("Change of each output when {changed} is replaced", changed=changed), np.stack([moved, moved_free]), rows,
                  tokens, row_axis="",
@@ -114,7 +114,7 @@ def leak_panel(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str],
 
 
 def reach_panels(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str]) -> list[Panel]:
-    """Every token replaced in turn: [place, T] each, on one scale."""
+    """Return panels of the changes [replaced token, T] for each token in turn, with the causal mask on and off, on one scale."""
     finite = [x[np.isfinite(x)] for x in (moved, moved_free)]
     high = max(float(x.max(initial=0.0)) for x in finite) or 1.0
     return [
@@ -128,16 +128,17 @@ def reach_panels(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str
 def head_panels(
     capture: Capture, kind: AttentionKind, item: int, drawn: Sequence[tuple[str, np.ndarray]], masked: np.ndarray | None = None
 ) -> list[Panel]:
-    """Weights [T, S] of one head from several implementations, on one scale from 0 to 1."""
+    """Return panels of the weights [T, S] of one head from several implementations, on a scale from 0 to 1."""
     axes, n = _axes(capture, kind, item), drawn[0][1].shape
     axes |= {"rows": axes["rows"][: n[0]], "cols": axes["cols"][: n[1]]}
     return [panel(title, x, **axes, kind="probability", low=0, high=1, masked=masked) for title, x in drawn]
 
 
 def spread_panels(stops: Sequence[int | None], filled: np.ndarray, zero: np.ndarray, tokens: Sequence[str]) -> list[Panel]:
-    """The length of each token's vector after each layer, [stop, T], on one scale; NaN has its own colour.
+    """Return panels of the norm of each token's vector after each layer, [layer, T], on one scale; NaN has its own colour.
 
-    stops: layers, None for the embedding. filled: with rows as a softmax over −∞ leaves them; zero: with rows of zeros.
+    layers: None is the embedding. softmax_norms: with empty rows as a softmax over −∞ yields them; zero_row_norms: with empty
+    rows of zeros.
     """
     high = max(float(x[np.isfinite(x)].max(initial=0.0)) for x in (filled, zero)) or 1.0
     return [
@@ -148,10 +149,10 @@ def spread_panels(stops: Sequence[int | None], filled: np.ndarray, zero: np.ndar
 
 
 def stop_words(layer: int | None) -> str:
-    """Where a vector's length was taken: the embedding, or after a layer."""
+    """Return the label of a row: the embedding, or after a layer."""
     return _("embedding") if layer is None else _("after layer {layer}", layer=layer)
 
 
 def share_panel(future: np.ndarray, title: str) -> Panel:
-    """The share of each head's weight on later tokens, [H], as one row."""
+    """Return a panel of one row with the share of each head's weight on later tokens, [H]."""
     return panel(title, future[None], ("",), row_axis="", col_axis=_("H · head"), kind="probability", low=0, high=1, col_letter="H")

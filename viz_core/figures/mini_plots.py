@@ -1,6 +1,6 @@
-"""Small line drawings beside a number, as SVG text: a curve with a dot on it, and the rotation of a pair of features.
+"""Small SVG drawings: a curve with a marked point, and the rotation of a pair of features.
 
-They contain no text: the page writes it. Their colours have medium brightness, for the light and the dark theme.
+They contain no text. Their colours have medium brightness, for the light and the dark theme.
 """
 
 import math
@@ -14,7 +14,7 @@ ARC_STEPS = 24
 
 
 def curve(points: Sequence[tuple[float, float]], dot: tuple[float, float]) -> str:
-    """The curve through points (x, y), and a dot with a line down to y = 0. The view covers them and y = 0; all are finite."""
+    """Return a curve through finite points (x, y), and a dot with a dashed line to y = 0. The view includes y = 0."""
     xs, ys = [x for x, _ in (*points, dot)], [y for _, y in (*points, dot)]
     across = _scale(min(xs), max(xs), MARGIN, WIDTH - MARGIN)
     up = _scale(min(0.0, *ys), max(0.0, *ys), HEIGHT - MARGIN, MARGIN)
@@ -31,13 +31,13 @@ def curve(points: Sequence[tuple[float, float]], dot: tuple[float, float]) -> st
 
 
 def turn(before: tuple[float, float], after: tuple[float, float], angle: float) -> str:
-    """A pair of numbers as a clock hand, before and after a rotation by `angle` radians, counter-clockwise."""
+    """Draw a vector of two numbers before and after a counter-clockwise rotation by `angle` radians."""
     length, middle = math.hypot(*before) or 1.0, HEIGHT / 2
 
     def at(x: float, y: float, reach: float = middle - MARGIN) -> tuple[float, float]:
         return middle + reach * x / length, middle - reach * y / length
 
-    start, swept = math.atan2(before[1], before[0]), math.remainder(angle, 2 * math.pi)  # whole turns are invisible
+    start, swept = math.atan2(before[1], before[0]), math.remainder(angle, 2 * math.pi)  # without whole turns
     steps = [start + swept * i / ARC_STEPS for i in range(ARC_STEPS + 1)]
     arc = [at(length * math.cos(s), length * math.sin(s), 0.4 * middle) for s in steps]
     (x0, y0), (x1, y1) = at(*before), at(*after)
@@ -57,6 +57,6 @@ def _svg(width: int, body: str) -> str:
 
 
 def _scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
-    """From values between low and high to pixels between start and end."""
+    """Return a function that maps values between low and high to pixels between start and end."""
     slope = (end - start) / ((high - low) or 1.0)
     return lambda x: start + (x - low) * slope

@@ -1,8 +1,8 @@
-"""The attention of one sentence as one HTML file: all heads, one as a matrix and as lines, with hover and click, and no server.
+"""The attention of one sentence as a standalone HTML file: all heads as tiles, one head as a matrix and as lines.
 
     Path("attention.html").write_text(attention_page(capture, title="My sentence"))
 
-The file asks nothing of anybody: scripts and numbers are in it. What draws is the app's own components.
+The file contains all scripts and numbers and loads nothing. It draws with the app's components.
 """
 
 import base64
@@ -24,29 +24,29 @@ from viz_core.figures.panels import described
 from viz_core.language import language
 from viz_core.language import translate as _
 
-STEPS = 2000  # of the root of a weight: a stored weight is within 1 / STEPS of the recorded one, a small weight closer
-PART = 2**20  # bytes that are deflated at a time
-MISSING = 2**16 - 1  # stands for NaN
-ATTENTION = {"heads": "heads", "matrix": "canvas", "lines": "lines"}  # the parts of the page, and what draws them
+STEPS = 2000  # levels of √weight: a stored weight differs from the recorded one by at most 1 / STEPS, a small one by less
+PART = 2**20  # bytes compressed at a time
+MISSING = 2**16 - 1  # the code of NaN
+ATTENTION = {"heads": "heads", "matrix": "canvas", "lines": "lines"}  # element of the page → component
 
 
 def attention_page(
     capture: Capture, item: int = 0, focus: tuple[AttentionKind, int, int] | None = None, title: str = "", note: str = "",
     glosses: Mapping[str, str] = NO_GLOSSES, progress: Callable[[float], object] = lambda share: None,
 ) -> str:
-    """Every head of every kind of attention for one sentence. `ValueError` where the model has no attention.
+    """Return a page with all heads of each kind of attention for one sentence.
 
-    focus: the head that is shown first. note: a sentence below the title, such as the link of the state. progress: called with
-    the share of the weights that is written.
+    focus: the head that is shown first. note: a sentence below the title, such as a link. progress: called with the completed
+    share, from 0 to 1. Raises ValueError if the model has no attention.
     """
-    found = kinds(capture.config)
-    if not found:
+    all_kinds = kinds(capture.config)
+    if not all_kinds:
         raise ValueError(_("This model has no layers, so it computes no attention."))
     page = {
-        "kinds": [_kind(capture, kind, item, glosses, partial(_part_of, progress, i, len(found)))
-                  for i, kind in enumerate(found)],
+        "kinds": [_kind(capture, kind, item, glosses, partial(_part_of, progress, i, len(all_kinds)))
+                  for i, kind in enumerate(all_kinds)],
         "steps": STEPS,
-        "focus": focus or (found[-1], n_layers(capture.config, found[-1]) - 1, 0),
+        "focus": focus or (all_kinds[-1], n_layers(capture.config, all_kinds[-1]) - 1, 0),
         "parts": {place: {part: assets.component(name)[part] for part in ("html", "css")}
                   for place, name in ATTENTION.items()},
     }
@@ -80,7 +80,7 @@ const PAGE = {said};
 
 
 def most_bytes(capture: Capture) -> int:
-    """The most that the file can take: two bytes a weight that deflate does not shorten, in base64, and the scripts."""
+    """Return an upper bound of the file's size: two bytes per weight, uncompressed and in base64, and the scripts."""
     weights = sum(capture[f"{module(kind, layer)}.weights"][0].size
                   for kind in kinds(capture.config) for layer in range(n_layers(capture.config, kind)))
     return 3 * weights + 2**19
@@ -89,7 +89,7 @@ def most_bytes(capture: Capture) -> int:
 def _kind(
     capture: Capture, kind: AttentionKind, item: int, glosses: Mapping[str, str], progress: Callable[[float], object],
 ) -> dict[str, Any]:
-    """One kind of attention: what its three pictures are told, and the weights [L, H, T, S] and blocked cells [T, S]."""
+    """Return the data of one kind of attention: the headers of its three pictures, weights [L, H, T, S], masked cells [T, S]."""
     layers, n_heads = n_layers(capture.config, kind), capture.config.n_heads
     weights = np.stack([capture[f"{module(kind, layer)}.weights"][item] for layer in range(layers)])
     panel = head_panel(capture, kind, 0, 0, item)
@@ -107,21 +107,21 @@ def _kind(
 
 
 def _part_of(progress: Callable[[float], object], i: int, n: int, share: float) -> None:
-    """Tell of the share of part i of n what that is of the whole."""
+    """Report the completed share of part i of n as a share of the whole."""
     progress((i + share) / n)
 
 
 def _lines(weights: np.ndarray, queries: tuple[str, ...], keys: tuple[str, ...], glosses: Mapping[str, str]) -> dict[str, Any]:
-    """What the lines of any layer of a kind are told, without their numbers."""
+    """Return the header of the lines of any layer of a kind, without the weights."""
     data = pack_lines(weights, queries, keys, [0], None, "", "", (0, 0), True, reports=False, glosses=glosses)
     header: dict[str, Any] = json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
     return header
 
 
 def _stored(weights: np.ndarray, progress: Callable[[float], object]) -> str:
-    """The roots of the weights in whole steps of 1 / STEPS: all low bytes, then all high bytes, deflated, in base64.
+    """Return the square roots of the weights in steps of 1 / `QUANTIZATION_STEPS`, compressed.
 
-    Where many keys share a row, weights are small, and of the root they keep more digits than of the weight itself.
+    All low bytes come before all high bytes. The root keeps more digits of the small weights of rows with many keys.
     """
     steps = np.where(np.isnan(weights), MISSING, np.rint(np.sqrt(np.nan_to_num(weights, nan=0.0)) * STEPS)).astype("<u2")
     planes = np.stack([steps & 255, steps >> 8]).astype(np.uint8)
@@ -129,7 +129,7 @@ def _stored(weights: np.ndarray, progress: Callable[[float], object]) -> str:
 
 
 def _deflated(x: np.ndarray, progress: Callable[[float], object] = lambda share: None) -> str:
-    """x [...] of bytes; a part at a time, so that there is something to say of a long one."""
+    """Return an array of bytes compressed with zlib, in base64; compressed in chunks to report progress."""
     squeeze, flat, parts = zlib.compressobj(9), np.ascontiguousarray(x).tobytes(), []
     for start in range(0, len(flat), PART):
         parts.append(squeeze.compress(flat[start : start + PART]))

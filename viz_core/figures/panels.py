@@ -1,7 +1,7 @@
-"""Matrices ready for the canvas: what to draw, in which colour range, packed into one buffer of bytes.
+"""Panels: matrices with labels and a colour range for the canvas component, and their serialization.
 
-A panel keeps every value. `pack` sends at most MAX_ROWS x MAX_COLS cells of each: a larger matrix is pooled in
-blocks, each block shown by its value of largest size, with the place that value came from.
+A panel keeps every value. `pack_panels` sends at most `MAX_ROWS` × `MAX_COLS` cells of each: a larger matrix is pooled in blocks,
+and each block is represented by its value of largest absolute value, with the position of that value.
 """
 
 import hashlib
@@ -22,14 +22,14 @@ from viz_core.language import translate as _
 PanelKind = Literal["probability", "signed", "mask", "ids", "classes"]
 Role = Literal["input", "output"]
 
-# The most cells of one panel that travel to the browser: 768 KiB of float32, and more columns than the pixels
-# of a laptop's page can show apart. A sentence of 256 tokens and a d_model of 768 still go unpooled.
+# Limits of one panel in the browser: 768 KiB of float32, and more columns than a laptop's page can resolve. A sentence of 256
+# tokens with d_model 768 is not pooled.
 MAX_ROWS = 256
 MAX_COLS = 768
 
 
 class Heads(NamedTuple):
-    """Where features are split into heads, or heads are joined: how many there are, which one is shown, and the sizes."""
+    """A split of features into heads, or the reverse: the number of heads, the one that is shown, and the sizes."""
 
     n: int
     shown: int
@@ -37,7 +37,7 @@ class Heads(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Why cells have no value: as the legend says it, as one cell does, and how they look."""
+    """Why cells have no value: the text of the legend, the text of a cell, and the style of the cell."""
 
     legend: str
     cell: str
@@ -46,38 +46,38 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One matrix for the canvas. Build it with `panel`, which checks it and chooses the colour range."""
+    """One matrix for the canvas; `panel` builds a checked one and chooses the colour range."""
 
-    title: str  # what it shows, plain text
+    title: str  # plain text
     values: np.ndarray  # [R, C] float32, read-only
-    rows: tuple[str, ...]  # row labels (tokens as shown), len R
+    rows: tuple[str, ...]  # row labels (tokens as displayed), len R
     cols: tuple[str, ...]  # column labels (tokens or feature numbers), len C
     row_axis: str  # axis title, e.g. "T · query token"
     col_axis: str  # axis title, e.g. "D · feature"
     kind: PanelKind
     low: float  # colour range, stated in the legend
     high: float
-    masked: np.ndarray | None = None  # [R, C] bool, True = drawn with the masked look
+    masked: np.ndarray | None = None  # [R, C] bool, True = hatched as masked
     row_letter: str = ""  # axis letters, for their colours
     col_letter: str = ""
     role: Role = "output"
-    names: tuple[str, ...] = ()  # of the values 0, 1, 2 … where the kind is "classes"
-    sign: str = ""  # what stands before it in an equation of matrices; X^Y is X with a raised Y
-    heads: Heads | None = None  # drawn with the sign
-    remark: str = ""  # what the legend also says, plain text
-    masked_name: str = ""  # what the masked look means here; "" is "masked"
-    absent: np.ndarray | None = None  # [R, C] uint8: 0 where a cell is there, else n, whose reason is absent_names[n - 1]
+    names: tuple[str, ...] = ()  # names of the values 0, 1, 2, … for the kind "classes"
+    sign: str = ""  # operator before the panel in an equation of matrices; X^Y is X with a superscript Y
+    heads: Heads | None = None  # drawn with the operator
+    remark: str = ""  # additional text of the legend, plain text
+    masked_name: str = ""  # legend text of masked cells; "" is "masked"
+    absent: np.ndarray | None = None  # [R, C] uint8: 0 for a value, n for absence_reasons[n - 1]
     absent_names: tuple[Reason, ...] = ()
-    log: bool = False  # whether colours are even steps of the logarithm, from `low` on
-    overview: bool = False  # whether cells may become as small as it takes for all of them to be seen
-    words: tuple[str, ...] = ()  # what the readout says behind the value of each cell, row by row; "" for nothing
-    written: bool = False  # whether the cells show their words and not their values
-    places: tuple[tuple[int, ...], tuple[int, ...]] | None = None  # numbers of rows and columns, where some are left out
-    share: np.ndarray | None = None  # [R] how much of its sum a row keeps, where columns are left out: it is drawn as faint
+    log: bool = False  # whether the colour scale is logarithmic, from `low` on
+    overview: bool = False  # whether cells may shrink until all are visible
+    words: tuple[str, ...] = ()  # text after the value of each cell in the readout, row by row; "" for none
+    written: bool = False  # whether cells show their words instead of values
+    places: tuple[tuple[int, ...], tuple[int, ...]] | None = None  # original indices of rows and columns, if some are left out
+    share: np.ndarray | None = None  # [R] share of its sum that a row keeps if columns are left out; it fades the row
 
     @property
     def hidden(self) -> np.ndarray | None:
-        """[R, C] uint8: 0 where a colour is drawn, 1 where a cell is masked, 1 more than `absent` where it is not there."""
+        """Return [R, C] uint8: 0 for a coloured cell, 1 for a masked one, `absent` + 1 for an absent one; None if all are 0."""
         if self.absent is None:
             return None if self.masked is None else self.masked.astype(np.uint8)
         masked = 0 if self.masked is None else self.masked
@@ -85,13 +85,13 @@ class Panel:
 
     @property
     def note(self) -> str:
-        """How the panel will be pooled when it is sent, or an empty string."""
+        """Return how the panel is pooled for the browser, or ""."""
         rows, cols = _block(self.values.shape, MAX_ROWS, MAX_COLS)
         return "" if rows == cols == 1 else _("pooled {rows}×{cols}", rows=rows, cols=cols)
 
 
 class Pooled(NamedTuple):
-    """A matrix in blocks of `block` cells, and for each block the original (row, column) of its kept value."""
+    """A matrix pooled in blocks of `block` cells; `positions` is the original (row, column) of each value."""
 
     values: np.ndarray  # [r, c] float32
     kept: np.ndarray  # [r, c, 2] int32
@@ -123,14 +123,14 @@ def panel(
     share: np.ndarray | None = None,
     places: tuple[tuple[int, ...], tuple[int, ...]] | None = None,
 ) -> Panel:
-    """A checked Panel; labels left out become numbers from 0. names: what the values 0, 1, 2 … of "classes" are.
-    absent: the cells that stand for nothing, and which of absent_names says why, counted from 1. words: one for each cell, row
-    by row. share: one for each row. places: the numbers of the rows and of the columns where they do not count from 0.
+    """Return a checked `Panel`; the arguments are its fields.
 
-    The colour range covers the finite cells that are not masked, unless `low` or `high` is given:
-    a probability reaches from 0 to the largest one in view, signed values from -m to m with m the largest
-    size, a mask from 0 to 1, ids from 0 to the largest, classes over all looks of the theme.
-    Raises ValueError naming the panel where shapes do not fit or an integer does not fit float32.
+    rows, cols: labels; None is numbers from 0. absent: 0, or the number of a reason in `absence_reasons`, counted from 1.
+    cell_words: one for each cell, row by row. kept_share: one for each row.
+
+    Unless `low` or `high` is given, the colour range covers the finite unmasked cells: probabilities from 0 to the largest,
+    signed values from −m to m with m the largest absolute value, a mask from 0 to 1, ids from 0 to the largest, classes all
+    styles of the theme. Raises ValueError naming the panel if shapes do not fit or an integer is not exact in float32.
     """
     numbers = _float32(title, values)
     n_rows, n_cols = numbers.shape
@@ -140,15 +140,15 @@ def panel(
             f"panel {title!r} has {n_rows}x{n_cols} values but {len(row_labels)} row labels and "
             f"{len(col_labels)} column labels; pass one label a row and one a column"
         )
-    hidden = None if masked is None else _read_only(np.ascontiguousarray(masked, dtype=bool))
-    if hidden is not None and hidden.shape != numbers.shape:
-        raise ValueError(f"panel {title!r} has values {numbers.shape} but masked {hidden.shape}; pass equal shapes")
+    mask = None if masked is None else _read_only(np.ascontiguousarray(masked, dtype=bool))
+    if mask is not None and mask.shape != numbers.shape:
+        raise ValueError(f"panel {title!r} has values {numbers.shape} but masked {mask.shape}; pass equal shapes")
 
-    gone = None if absent is None or not np.any(absent) else _read_only(np.ascontiguousarray(absent, dtype=np.uint8))
-    if gone is not None and (gone.shape != numbers.shape or int(gone.max()) > len(absent_names)):
+    absent_codes = None if absent is None or not np.any(absent) else _read_only(np.ascontiguousarray(absent, dtype=np.uint8))
+    if absent_codes is not None and (absent_codes.shape != numbers.shape or int(absent_codes.max()) > len(absent_names)):
         raise ValueError(
-            f"panel {title!r} has values {numbers.shape}, absent {gone.shape} up to {int(gone.max())} and {len(absent_names)} "
-            "names; pass equal shapes and a name for each number"
+            f"panel {title!r} has values {numbers.shape}, absent {absent_codes.shape} up to {int(absent_codes.max())} and "
+            f"{len(absent_names)} names; pass equal shapes and a name for each number"
         )
     if words and len(words) != numbers.size:
         raise ValueError(f"panel {title!r} has {numbers.size} cells but {len(words)} words; pass one for each cell")
@@ -159,10 +159,10 @@ def panel(
     if share is not None and len(share) != n_rows:
         raise ValueError(f"panel {title!r} has {n_rows} rows but {len(share)} shares; pass one for each row")
 
-    least, most = (0.0, 0.0) if low is not None and high is not None else _range(numbers, hidden, kind)
-    least, most = least if low is None else float(low), most if high is None else float(high)
-    if not (math.isfinite(least) and math.isfinite(most) and least < most):
-        raise ValueError(f"panel {title!r} has the colour range {least} to {most}; pass a finite low below high")
+    range_low, range_high = (0.0, 0.0) if low is not None and high is not None else _range(numbers, mask, kind)
+    range_low, range_high = range_low if low is None else float(low), range_high if high is None else float(high)
+    if not (math.isfinite(range_low) and math.isfinite(range_high) and range_low < range_high):
+        raise ValueError(f"panel {title!r} has the colour range {range_low} to {range_high}; pass a finite low below high")
     return Panel(
         title=title,
         values=numbers,
@@ -171,16 +171,16 @@ def panel(
         row_axis=row_axis,
         col_axis=col_axis,
         kind=kind,
-        low=least,
-        high=most,
-        masked=hidden,
+        low=range_low,
+        high=range_high,
+        masked=mask,
         row_letter=row_letter,
         col_letter=col_letter,
         role=role,
         names=tuple(names),
         remark=remark,
         masked_name=masked_name,
-        absent=gone,
+        absent=absent_codes,
         absent_names=tuple(absent_names),
         words=tuple(words),
         written=written,
@@ -190,18 +190,18 @@ def panel(
 
 
 def pool(values: np.ndarray, max_rows: int, max_cols: int, masked: np.ndarray | None = None) -> Pooled:
-    """Show a [R, C] matrix in at most max_rows x max_cols cells by the value of largest size of each block.
+    """Pool an [R, C] matrix to at most max_rows × max_cols cells by the value of largest absolute value of each block.
 
-    The sign stays. A NaN outranks an infinity and both outrank every number, so that an overview never hides
-    them; a masked cell is kept only where its whole block is masked. Of equals the first in reading order wins.
+    The sign is kept. NaN outranks infinity, and both outrank numbers, so that an overview never hides them. A masked cell is
+    selected only if its whole block is masked. Of equal values the first in reading order is selected.
     """
     values = np.asarray(values, dtype=np.float32)
     n_rows, n_cols = values.shape
     high, wide = _block(values.shape, max_rows, max_cols)
 
-    # Without its sign bit a float32 orders as its bits do, an infinity above every number and a NaN above that.
+    # The bits of a float32 without the sign sort as its absolute values, infinity after all numbers and NaN after that.
     rank = (np.abs(values).view(np.uint32) & 0x7FFFFFFF) + 2
-    rank[np.isnan(values)] = 0xFFFFFFFF  # one NaN is like another
+    rank[np.isnan(values)] = 0xFFFFFFFF  # all NaNs rank equally
     if masked is not None:
         rank[masked] = 1
     padded = np.zeros((-(-n_rows // high) * high, -(-n_cols // wide) * wide), dtype=np.uint32)
@@ -219,16 +219,16 @@ def pack(
     reveal: bool = False, lookup: Lookup | None = None, glosses: Mapping[str, str] = NO_GLOSSES, opens: bool = False,
     name: str = "",
 ) -> bytes:
-    """One little-endian buffer for the browser.
+    """Return panels as one little-endian buffer for the browser, in the format of `with_header`.
 
-    As `with_header` writes it: for each panel its float32 values, where it is pooled the uint16 place of each kept
-    cell in its block (row by row), and its uint8 `hidden` where it has one. Each part begins at a multiple of 4, counted
-    in the header from the header's end.
-    `selected` is the picked (panel, row, column) in original indices; `echo` the number of the reader's last
-    pick that the server knows of. fill: whether the panels grow to the size of their box. reveal: whether a page that
-    opens with the selected cell scrolls to it. lookup: panels of ids are drawn as the rows of the vocabulary that they number.
-    glosses: word → dictionary words, for the labels that have some. opens: a pick leads elsewhere, so keys move without picking.
-    name: what the panels show together, where their titles do not say it; files are called by it.
+    The payload has for each panel its float32 values, if pooled the uint16 index of each selected cell in its block (row by
+    row), and its uint8 `cell_status` if it has one. Each part begins at a multiple of 4; the header has its offset from the
+    header's end.
+
+    picked: the picked (panel, row, column) in original indices. echo: the number of the user's last pick that the server has
+    received. fill: whether the panels grow to the size of their container. scroll_to_pick: whether a page that opens with a
+    picked cell scrolls to it. lookup: draw panels of ids as vocabulary rows. glosses: word → dictionary words. pick_navigates:
+    a pick opens something else, so arrow keys move without picking. name: a common name of the panels, used in file names.
     """
     payload = bytearray()
     entries = [_entry(each, payload, glosses) for each in panels]
@@ -238,20 +238,22 @@ def pack(
 
 
 def with_header(header: dict[str, Any], payload: bytes) -> bytes:
-    """What every component of this app is sent: uint32 length of the header, the header as JSON padded with spaces so that
-    the payload begins at a multiple of 8, the payload."""
-    text = json.dumps(header, allow_nan=False).encode()  # ASCII only, so that no half of a surrogate pair can break it
+    """Return the message format of all components: uint32 length of the header, the header, the payload.
+
+    The header is JSON padded with spaces, so that the payload begins at a multiple of 8.
+    """
+    text = json.dumps(header, allow_nan=False).encode()  # ASCII, so that unpaired surrogates are valid
     text += b" " * (-(4 + len(text)) % 8)
     return struct.pack("<I", len(text)) + text + payload
 
 
 def described(item: Panel, glosses: Mapping[str, str] = NO_GLOSSES) -> dict[str, Any]:
-    """What the header says of a panel, for a script that has the numbers of many."""
+    """Return the header entry of a panel, for a script that has its values from elsewhere."""
     return _entry(item, bytearray(), glosses)
 
 
 def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[str, Any]:
-    """Append a panel's arrays to the payload and say in JSON what they are and where they lie."""
+    """Append a panel's arrays to the payload and return its header entry with their offsets."""
 
     def append(array: np.ndarray, dtype: str) -> int:
         offset = len(payload)
@@ -303,13 +305,13 @@ def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[
 
 
 def _row_shares(share: np.ndarray, high: int) -> list[float]:
-    """The largest share of each block of rows, with the digits that a percentage of two decimals needs."""
+    """Return the largest share of each block of rows, rounded to six digits."""
     full = np.pad(np.nan_to_num(share, nan=1.0), (0, -len(share) % high))
     return [float(f"{x:.6g}") for x in full.reshape(-1, high).max(axis=1)]
 
 
 def _place_in_block(kept: np.ndarray, block: tuple[int, int]) -> np.ndarray:
-    """[r, c, 2] original (row, column) -> [r, c] place in the block, row by row: a quarter of the bytes."""
+    """Convert original positions [r, c, 2] to indices within the block [r, c], row by row, which need a quarter of the bytes."""
     high, wide = block
     if high * wide > 2**16:
         raise ValueError(f"a block of {high} × {wide} cells is larger than a place of two bytes; show fewer cells at once")
@@ -318,7 +320,7 @@ def _place_in_block(kept: np.ndarray, block: tuple[int, int]) -> np.ndarray:
 
 
 def _float32(title: str, values: Any) -> np.ndarray:
-    """A read-only float32 view or copy in which every integer is exact."""
+    """Return a read-only float32 view or copy; raises ValueError if an integer is not exact in it."""
     array = np.asarray(values)
     if array.ndim != 2:
         raise ValueError(f"panel {title!r} needs a matrix, got shape {array.shape}; select one batch entry and head")
@@ -329,7 +331,7 @@ def _float32(title: str, values: Any) -> np.ndarray:
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:
-    """The same data seen through a view that cannot be written; the caller's own array is left as it is."""
+    """Return a read-only view; the caller's array stays writeable."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -340,12 +342,12 @@ def _labels(labels: Sequence[str] | None, count: int) -> tuple[str, ...]:
 
 
 def _block(shape: tuple[int, ...], max_rows: int, max_cols: int) -> tuple[int, int]:
-    """The smallest block whose grid fits the limits."""
+    """Return the smallest block shape that satisfies the limits."""
     return max(1, -(-shape[0] // max_rows)), max(1, -(-shape[1] // max_cols))
 
 
 def _range(values: np.ndarray, masked: np.ndarray | None, kind: PanelKind) -> tuple[float, float]:
-    """The colour range of the finite cells in view; never empty, so that a matrix of zeros has one too."""
+    """Return the colour range of the finite unmasked cells; it is not empty even for zeros."""
     if kind == "mask":
         return 0.0, 1.0
     if kind == "classes":

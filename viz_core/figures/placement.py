@@ -1,6 +1,6 @@
-"""Charts of the placement of the LayerNorm: the stream along depth, theory and measurement, gradients.
+"""Figures of the placement of LayerNorm: the residual stream over depth, theory and measurement, gradients.
 
-Numbers come from `viz_core.analysis.placement` and `viz_core.experiments.placement`; here they are only drawn.
+The numbers come from `viz_core.analysis.norm_placement` and `viz_core.experiments.norm_placement`.
 """
 
 import math
@@ -22,7 +22,7 @@ TITLES = {
 }
 PART_NAMES = {"attention": _("attention"), "feed-forward": _("feed-forward")}
 COLOURS = {name: theme.head_colour(i) for i, name in enumerate(TITLES)}
-METRIC_TITLES: dict[Metric, tuple[str, str]] = {  # the figure's title, the axis
+METRIC_TITLES: dict[Metric, tuple[str, str]] = {  # title of the figure, title of the axis
     "power": (_("Power of the residual stream, ‖x‖²/d"), "‖x‖² / d"),
     "mean": (_("Mean of the residual stream's features"), _("mean")),
     "std": (_("Standard deviation of the residual stream's features"), _("standard deviation")),
@@ -36,7 +36,7 @@ METRIC_NAMES: dict[Metric, str] = {
     "inactive": _("inactive units"),
     "entropy": _("entropy"),
 }
-KIND_LOOK: dict[CurveKind, tuple[str, dict[str, Any]]] = {  # suffix of the placement's name in the legend, and the style
+KIND_LOOK: dict[CurveKind, tuple[str, dict[str, Any]]] = {  # suffix of the legend entry, style
     "stream": ("", {"mode": "lines+markers", "line": {"width": 3}}),
     "sum": (_("before the norm"), {"mode": "lines+markers", "line": {"width": 3}}),
     "after": (_("after the norm"), {"mode": "lines", "line": {"width": 3, "dash": "dot"}}),
@@ -46,13 +46,13 @@ KIND_LOOK: dict[CurveKind, tuple[str, dict[str, Any]]] = {  # suffix of the plac
     "attention": ("", {"mode": "lines+markers", "line": {"width": 3}}),
 }
 AMOUNTS: tuple[Metric, ...] = ("power", "std", "largest")  # never negative, so a log axis is possible
-FAR = 1000.0  # ratio of the largest to the smallest value above which an axis is logarithmic
-MOST_MARKS = 60  # more marks than this look like a line, and a line is drawn faster
-HEIGHT, ENTRY = 440, 24  # pixels of a figure with a short legend, and of each further entry where the page is narrow
+FAR = 1000.0  # an axis is logarithmic above this ratio of largest to smallest value
+MOST_MARKS = 60  # more markers look like a line, which is drawn faster
+HEIGHT, ENTRY = 440, 24  # pixels: a figure with a short legend; each further legend entry
 
 
 def _figure(traces: Sequence[dict[str, Any]], title: str, x: dict[str, Any], y: dict[str, Any], dark: bool) -> go.Figure:
-    """A scatter chart with its legend along the lower edge, as high as its entries need. x, y: the axes, "title" as text."""
+    """Return a scatter figure with its legend at the lower edge, as high as its entries need. x, y: axes, with "title" as text."""
     xaxis, yaxis = ({k: v for k, v in axis.items() if k != "title"} for axis in (x, y))
     return scatter_figure(
         traces, title, x["title"], y["title"], dark, HEIGHT + ENTRY * max(0, len(traces) - 4), xaxis=xaxis, yaxis=yaxis,
@@ -61,7 +61,7 @@ def _figure(traces: Sequence[dict[str, Any]], title: str, x: dict[str, Any], y: 
 
 
 def _log(values: Sequence[np.ndarray], far: float = FAR) -> dict[str, Any]:
-    """A log axis if the finite values are positive and their ratio exceeds `far`; else nothing."""
+    """Return a log axis if the ratio of the finite positive values is at least `min_ratio`, else {}."""
     finite = np.concatenate([v[np.isfinite(v)] for v in values]) if values else np.empty(0)
     positive = finite[finite > 0]
     if not positive.size or positive.max() < far * positive.min():
@@ -69,13 +69,13 @@ def _log(values: Sequence[np.ndarray], far: float = FAR) -> dict[str, Any]:
     return {"type": "log", "exponentformat": "power", "nticks": 8}
 
 
-# ---------------------------------------------------------------- along depth
+# ---------------------------------------------------------------- over depth
 
 
 def depth_figure(found: Mapping[str, Sequence[Curve]], metric: Metric, dark: bool = False) -> go.Figure:
-    """One metric along depth: placement → its curves. The pointer reads stage, layer and value.
+    """Return a figure of one metric over depth; found: placement → curves.
 
-    Values that are not finite leave a gap.
+    Tooltips have stage, layer and value. Non-finite values are gaps.
     """
     traces = []
     for name, curves in found.items():
@@ -83,7 +83,7 @@ def depth_figure(found: Mapping[str, Sequence[Curve]], metric: Metric, dark: boo
             suffix, look = KIND_LOOK[curve.kind]
             if len(curve.depth) > MOST_MARKS and look["mode"] == "lines+markers":
                 look = look | {"mode": "lines"}
-            # Its stream equals Pre-LN's: drawn dashed on top.
+            # Its residual stream equals that of Pre-LN, so it is drawn dashed over it.
             same = name == "pre_no_final" and "pre" in found and curve.kind != "final"
             traces.append({
                 "x": curve.depth, "y": np.where(np.isfinite(curve.values), curve.values, np.nan),
@@ -105,7 +105,10 @@ def depth_figure(found: Mapping[str, Sequence[Curve]], metric: Metric, dark: boo
 
 
 def post_figure(measured: Curve, line: float, general: float, field: MeanField, dark: bool = False) -> go.Figure:
-    """Post-LN's sums before each norm, with Lemma 2's line and the mean field; general: the line for the run's own d_ff."""
+    """Return a figure of Post-LN's sums before each norm, with the line of Lemma 2 and the mean-field prediction.
+
+    lemma_power: the line of Lemma 2. general_power: the same for the d_ff of the run.
+    """
     depth, second = layer_ends(measured)
     middle, first = layer_middles(measured)
     whole = field.depth % 1 == 0
@@ -124,11 +127,11 @@ def post_figure(measured: Curve, line: float, general: float, field: MeanField, 
 
 
 def pre_figure(measured: Curve, low: np.ndarray, high: np.ndarray, field: MeanField, dark: bool = False) -> go.Figure:
-    """Pre-LN's stream after each layer in Lemma 2's band from low to high [L + 1], and the mean field as a line."""
+    """Return a figure of Pre-LN's stream after each layer, with Lemma 2's band from low to high [L + 1] and the mean field."""
     depth, values = layer_ends(measured)
     whole, layers = field.depth % 1 == 0, np.arange(len(low))
     ink = (theme.PAGE_DARK if dark else theme.PAGE)["text_color"]
-    over = {"line": {"color": ink, "width": 2.5, "dash": "dash"}}  # over the points, which it follows closely
+    over = {"line": {"color": ink, "width": 2.5, "dash": "dash"}}  # drawn over the points, which it follows closely
     filled = {"fill": "tonexty", "fillcolor": "rgba(230,159,0,0.16)"}
     traces = [
         _line(layers, high, _("band's upper edge: (1 + 3l/2) d"), "pre", "dot"),
@@ -155,7 +158,7 @@ def _points(x: Any, y: Any, name: str, colour: str, symbol: str) -> dict[str, An
 
 
 def gradients_figure(found: Mapping[str, Mapping[str, np.ndarray]], batches: int, dark: bool = False) -> go.Figure:
-    """‖∂L/∂W‖ of every layer; found: placement → "attention" and "feed-forward" → [L]."""
+    """Return a figure of ‖∂L/∂W‖ of every layer; found: placement → "attention" or "feed-forward" → [L]."""
     traces: list[dict[str, Any]] = [
         {
             "x": np.arange(len(norms)), "y": np.where(np.isfinite(norms), norms, np.nan),
@@ -178,7 +181,7 @@ def gradients_figure(found: Mapping[str, Mapping[str, np.ndarray]], batches: int
 def last_layer_figure(
     depths: Sequence[int], found: Mapping[str, np.ndarray], laws: Mapping[str, np.ndarray], dark: bool = False
 ) -> go.Figure:
-    """The last layer's ‖∂L/∂W²‖ against the model's depth, both axes logarithmic; found, laws: placement → [len(depths)]."""
+    """Return a log-log figure of the last layer's ‖∂L/∂W²‖ over the depth of the model; found, laws: placement → [len(depths)]."""
     scaling = {"post": _("flat"), "pre": "∝ 1/√L"}
     traces: list[dict[str, Any]] = []
     for name, norms in found.items():

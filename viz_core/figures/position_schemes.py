@@ -1,6 +1,6 @@
-"""A sentence with its positions, and every position scheme.
+"""Figures of a sentence with its position encodings, and of each position scheme.
 
-Numbers come from `viz_core.analysis.positions` and `viz_core.experiments.word_order`; here they are only drawn.
+The numbers come from `viz_core.analysis.positions` and `viz_core.experiments.position_experiments`.
 """
 
 import math
@@ -22,11 +22,11 @@ from viz_core.figures.two_runs import Shown, chosen
 from viz_core.formats import long
 from viz_core.language import translate as _
 
-MOST_COMPARED = 200  # rows of a learned table that are compared
+MOST_COMPARED = 200  # rows of a learned table in the cosine matrix
 
 
 def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], most: float) -> list[Panel]:
-    """The rows of the typed tokens, one matrix per part (title, [T, D]), with one cell size and one colour range up to most."""
+    """Return one panel for each part (title, [T, D]) of the typed tokens, with a common colour range from −max_abs to max_abs."""
     return [
         panel(title, x, tokens, row_axis=_("T · token"), col_axis=_("D · feature"), row_letter="T",
               col_letter="D",
@@ -36,9 +36,10 @@ def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[st
 
 
 def input_panels(x: StackInput, with_added: bool | None = None, most: float | None = None) -> tuple[list[Panel], Reach]:
-    """The parts of what enters a stack in one colour range, and that range.
+    """Return panels of the parts of a stack's input with a common colour range, and that range.
 
-    with_added: whether what the scheme adds has a matrix; None where it adds something. most: where the colours end.
+    show_added: whether the encoding that the scheme adds has a panel; None: only if it adds one. max_abs: the end of the colour
+    range.
     """
     shown = _titled(x, x.added is not None if with_added is None else with_added)
     ends = reach(*(part for __, part in shown))
@@ -46,7 +47,7 @@ def input_panels(x: StackInput, with_added: bool | None = None, most: float | No
 
 
 def _titled(x: StackInput, with_added: bool) -> list[tuple[str, np.ndarray]]:
-    """Each part with its title; what is not added as zeros, if it is asked for."""
+    """Return (title, values) of each part; an encoding that is not added is all zeros."""
     shown = [(_("Embedding × √d_model") if x.scaled else _("Token embedding"), x.content)]
     if with_added:
         shown.append((_("+ position · {position}", position=x.config.scheme.name), x.position))
@@ -55,7 +56,7 @@ def _titled(x: StackInput, with_added: bool) -> list[tuple[str, np.ndarray]]:
 
 
 def two_inputs_panels(a: StackInput, b: StackInput, rows: Places, shown: Shown) -> tuple[list[Panel], Reach]:
-    """The parts of A, of B or A − B on the places of both, in one colour range, and that range; A and B have the same one."""
+    """Return panels of the input parts of A, B or A − B on the aligned positions, and their colour range, the same for A and B."""
     with_added = a.added is not None or b.added is not None
     ends = reach(*(part for x in (a, b) for __, part in _titled(x, with_added)))
     of_a, of_b = (input_panels(x, with_added, ends.most)[0] for x in (a, b))
@@ -67,7 +68,7 @@ def two_inputs_panels(a: StackInput, b: StackInput, rows: Places, shown: Shown) 
 
 
 def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int, dark: bool = False) -> go.Figure:
-    """Lengths of the embedding rows, as drawn and times √d_model, on a log axis; the position rows' length as a line."""
+    """Return a figure of the norms of embedding rows, plain and times √d_model, on a log axis; position: norm of a position row."""
     series = (
         (_("embedding"), [m.plain for m in found], "circle-open", "bottom"),
         (_("embedding × √{d_model}", d_model=d_model), [m.scaled for m in found], "circle", "top"),
@@ -76,7 +77,7 @@ def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int,
     traces: list[dict[str, Any]] = [
         {
             "x": lengths, "y": names, "mode": "markers+text", "name": name, "text": [long(x) for x in lengths],
-            "textposition": [f"{place} {'left' if x < position else 'right'}" for x in lengths],  # off the line
+            "textposition": [f"{place} {'left' if x < position else 'right'}" for x in lengths],  # away from the line
             "marker": {"color": theme.HEAD_COLOURS[0], "symbol": symbol, "size": 14, "line": {"width": 2.5}},
             "hovertemplate": f"%{{y}}<br>{name}: %{{x:.6g}}<extra></extra>",
         }
@@ -86,7 +87,7 @@ def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int,
              "yanchor": "bottom",
              "showarrow": False}
     drawn = [x for x in (position, *(x for __, lengths, *__rest in series for x in lengths)) if x > 0]
-    # A row's name stands above its marks, so that the marks can use the full width.
+    # A row's name is above its marks, so that the marks can use the full width.
     above_row = {"x": 0, "xref": "paper", "yshift": 38, "xanchor": "left", "showarrow": False}
     rows = [above_row | {"text": name, "y": name} for name in names]
     return scatter_figure(
@@ -99,11 +100,11 @@ def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int,
     )
 
 
-NARROW, DIGIT, MARK = 290, 10, 20  # pixels: the plot's width on a phone, a digit of a number, a mark and the gap beside it
+NARROW, DIGIT, MARK = 290, 10, 20  # pixels: plot width on a phone, a digit, a mark with its gap
 
 
 def _with_room(drawn: Sequence[float], traces: Sequence[Mapping[str, Any]]) -> list[float]:
-    """A log axis over these lengths, with enough room at each end that no number is cut off, even on a phone."""
+    """Return the range of a log axis, with enough space at both ends that no number is cut off, even on a phone."""
     beside = [pair for t in traces for pair in zip(t["textposition"], t["text"], strict=True)]
     left, right = (
         (MARK + DIGIT * max((len(text) for place, text in beside if place.endswith(side)), default=5)) / NARROW
@@ -118,7 +119,7 @@ def _with_room(drawn: Sequence[float], traces: Sequence[Mapping[str, Any]]) -> l
 
 
 def attention_panels(weights: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], masked: np.ndarray | None) -> list[Panel]:
-    """One head's weights [T, T] under several schemes (name, weights), in one colour range."""
+    """Return panels of one head's weights (scheme name, [T, T]) under several schemes, with a common colour range."""
     most = max((float(w.max(initial=0.0)) for __, w in weights), default=1.0) or 1.0
     return [
         panel(_("{name}: weights", name=name), w, tokens, tokens, row_axis=_("T · query"), col_axis=_("S · key"), row_letter="T",
@@ -129,14 +130,14 @@ def attention_panels(weights: Sequence[tuple[str, np.ndarray]], tokens: Sequence
 
 
 def added_panel(name: str, rows: np.ndarray, tokens: Sequence[str], most: float) -> Panel:
-    """The position rows [T, D] that a scheme adds to the words, in colours up to most."""
+    """Return a panel of the position rows [T, D] that a scheme adds to the embeddings."""
     return panel(_("{name}: rows added", name=name), rows, tokens, row_axis=_("T · token"), col_axis=_("D · feature"),
                  row_letter="T", col_letter="D",
                  low=-most, high=most)
 
 
 def rotation_panel(name: str, angle: np.ndarray, tokens: Sequence[str]) -> Panel:
-    """RoPE: the rotation of the pairs of each token's query and key, [T, P] in radians, whole turns included."""
+    """Return a panel of RoPE's rotation of each feature pair of a token's query and key, [T, P] in radians, not modulo 2π."""
     pairs = [f"{2 * i}, {2 * i + 1}" for i in range(angle.shape[1])]
     return panel(_("{name}: rotation in radians", name=name), angle, tokens, pairs, row_axis=_("T · token"),
                  col_axis=_("K · pair of features"),
@@ -144,13 +145,13 @@ def rotation_panel(name: str, angle: np.ndarray, tokens: Sequence[str]) -> Panel
 
 
 def bias_panel(bias: np.ndarray, tokens: Sequence[str], title: str, masked: np.ndarray | None) -> Panel:
-    """What a scheme adds to the scores of one head, [T, T]."""
+    """Return a panel of the bias [T, T] that a scheme adds to the scores of one head."""
     return panel(title, bias, tokens, tokens, row_axis=_("T · query"), col_axis=_("S · key"), row_letter="T",
                  col_letter="S", masked=masked)
 
 
 def slopes_figure(slopes: np.ndarray, head: int, dark: bool = False) -> go.Figure:
-    """ALiBi's slope of each head on a log axis; the selected head is filled."""
+    """Return a figure of ALiBi's slope of each head on a log axis; the marker of the selected head is filled."""
     heads, few = range(len(slopes)), len(slopes) <= 8
     trace = {
         "x": list(heads), "y": slopes, "mode": "markers+text", "textposition": "top center",
@@ -166,9 +167,9 @@ def slopes_figure(slopes: np.ndarray, head: int, dark: bool = False) -> go.Figur
 
 
 def decay_figure(decays: Sequence[np.ndarray], head: int, dark: bool = False) -> go.Figure:
-    """Weight over distance for every head if all q·k are equal; the selected head is drawn thick.
+    """Return a figure of weight over distance for each head if all q·k are equal; the selected head is drawn thick.
 
-    There is no legend: the colours are those of `slopes_figure`, which stands beside it.
+    It has no legend, because its colours are those of `slopes_figure` next to it.
     """
     traces = [
         {
@@ -185,9 +186,9 @@ def decay_figure(decays: Sequence[np.ndarray], head: int, dark: bool = False) ->
 
 
 def distance_bias_figure(distance: np.ndarray, numbers: np.ndarray, head: int, shown: int, dark: bool = False) -> go.Figure:
-    """T5: what each head adds to a score at each distance, numbers [N, H]; the selected head is drawn thick.
+    """Return a figure of the T5 biases [N, H] that each head adds at each distance; the selected head is drawn thick.
 
-    Distances that share a row of the table are one step of the line. shown: the farthest distance in view at first.
+    Distances in one bucket are one step of the line. max_distance: the largest distance in the initial view.
     """
     traces = [
         {
@@ -203,7 +204,7 @@ def distance_bias_figure(distance: np.ndarray, numbers: np.ndarray, head: int, s
 
 
 TableName = Literal["own", "untrained", "trained"]
-TABLE_TITLES: dict[TableName, str] = {  # of a learned table: this model's, as it was drawn, and after training
+TABLE_TITLES: dict[TableName, str] = {  # titles of a learned table: of this model, untrained, and trained
     "own": _("The table: {n_rows:,} rows × {shape} features"),
     "untrained": _("The untrained table: {n_rows:,} rows × {shape} features"),
     "trained": _("The trained table: {n_rows:,} rows × {shape} features"),
@@ -211,7 +212,7 @@ TABLE_TITLES: dict[TableName, str] = {  # of a learned table: this model's, as i
 
 
 def learned_panels(rows: np.ndarray, alike: np.ndarray, most: float, which: TableName = "own") -> list[Panel]:
-    """A learned table [N, D], in colours up to most, beside the cosines of its first rows, [n, n]."""
+    """Return panels of a learned position table [N, D] and of the cosines [n, n] of its first rows."""
     n = len(alike)
     title = _("Cosine of row p and row q, the first {n} rows", n=n) if n < len(rows) else _("Cosine of row p and row q")
     table_title = TABLE_TITLES[which].format(n_rows=len(rows), shape=rows.shape[1])
@@ -219,7 +220,7 @@ def learned_panels(rows: np.ndarray, alike: np.ndarray, most: float, which: Tabl
 
 
 def rope_panel(scores: np.ndarray) -> Panel:
-    """The score of one query and one key at every pair of positions: each diagonal holds one number."""
+    """Return a panel of the RoPE score of one query and one key at each pair of positions; it is constant along diagonals."""
     return panel(_("The score ⟨Rₘ q, Rₙ k⟩"), scores, row_axis=_("T · position m of the query"),
                  col_axis=_("S · position n of the key"),
                  row_letter="T", col_letter="S")

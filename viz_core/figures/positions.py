@@ -1,6 +1,6 @@
-"""Pictures of positions: waves, the table, wavelengths and similarity.
+"""Figures of sinusoidal position encodings: waves, the table, wavelengths and similarity.
 
-Numbers come from `viz_core.analysis.positions`; here they are only drawn.
+The numbers come from `viz_core.analysis.positions`.
 """
 
 import math
@@ -19,24 +19,24 @@ from viz_core.formats import latex
 from viz_core.language import plural
 from viz_core.language import translate as _
 
-WINDOW = (24, 10)  # rows and columns of a window in which every number is written
+WINDOW = (24, 10)  # rows and columns of the window in which each number is written
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-MOST_MARKS = 100  # more marks than this look like a line, and a line is drawn faster
-FEW_POINTS, MOST_POINTS = 100, 40  # a curve shows all of up to 100 measured points, and at most 40 of more
-MEASURED: tuple[Mark, ...] = ("circle", "cross", "square")  # marks of the measured curves, distinct where they coincide
+MOST_MARKS = 100  # more markers look like a line, which is drawn faster
+FEW_POINTS, MOST_POINTS = 100, 40  # up to 100 measured points are all drawn, of more at most 40
+MEASURED: tuple[Mark, ...] = ("circle", "cross", "square")  # markers of the measured curves, distinguishable where they coincide
 ROOM = 10**0.5  # factor by which a log axis extends beyond its data
-MOST_LINE = 1000  # points of a line: about one per pixel
-MOST_TURNS = 100  # turns of a curve that a dashed line can show; more look like a block of colour
+MOST_LINE = 1000  # points of a line at most: about one per pixel
+MOST_TURNS = 100  # turns of a curve at most that a dashed line can show
 
 
 def pair_colour(dims: Sequence[int], dim: int) -> str:
-    """The colour of a dimension. A pair shares one; sine and cosine differ in their dash."""
+    """Return the colour of a dimension; a sine-cosine pair shares one and differs in the dash."""
     pairs = list(dict.fromkeys(d // 2 for d in dims))
     return theme.head_colour(pairs.index(dim // 2))
 
 
 def waves_figure(curves: np.ndarray, dims: Sequence[int], terms: Sequence[Term], dark: bool = False) -> go.Figure:
-    """PE(pos, dim) over position, one curve per dimension. terms: the cells to mark. curves: [N, dims]."""
+    """Return a figure of PE(pos, dim) over position. curves: [N, dims], one per dimension; terms: the cells to mark."""
     every = -(-len(curves) // MOST_LINE)
     traces: list[dict[str, Any]] = [
         {
@@ -61,7 +61,7 @@ def waves_figure(curves: np.ndarray, dims: Sequence[int], terms: Sequence[Term],
 
 
 def _places(curve: np.ndarray, every: int) -> dict[str, Any]:
-    """A curve [N] for Plotly, reduced to its extremes if it is long."""
+    """Return a curve [N] as Plotly coordinates, reduced to its extremes if it is long."""
     if every <= 1:
         return {"x0": 0, "dx": 1, "y": curve.astype(np.float32)}
     x = _extremes(curve, every)
@@ -69,7 +69,7 @@ def _places(curve: np.ndarray, every: int) -> dict[str, Any]:
 
 
 def _extremes(curve: np.ndarray, every: int) -> np.ndarray:
-    """Where a curve [N] has the smallest and the largest value of each 2 · every points, so that a thinned line keeps its range."""
+    """Return the indices of the smallest and largest value of each 2 · every points, so that a thinned line keeps its range."""
     if every <= 1:
         return np.arange(len(curve))
     blocks = np.pad(curve, (0, -len(curve) % (2 * every)), mode="edge").reshape(-1, 2 * every)
@@ -79,16 +79,16 @@ def _extremes(curve: np.ndarray, every: int) -> np.ndarray:
 
 
 def _stroke(dim: int, curve: np.ndarray) -> dict[str, Any]:
-    """Dashes for a cosine; a thin line if the curve turns too often to follow."""
+    """Return a dashed line for a cosine, or a thin line if the curve has too many turns."""
     if np.count_nonzero(np.diff(np.signbit(curve))) > 2 * MOST_TURNS:
         return {"dash": "solid", "width": 1}
     return {"dash": "dash" if dim % 2 else "solid", "width": 2.5}
 
 
 def term_formula(terms: Sequence[Term], d_model: int, base: float) -> str:
-    """The formula of the document, and below it each marked cell with its pos and i filled in, in LaTeX.
+    """Return LaTeX: the formula of the document, and below it each marked cell with its pos and i.
 
-    A pair's angle φᵢ stands once above its two cells. The lines are short: they fit beside the picture, and on a phone.
+    The angle φᵢ of a pair is written once, above its two cells. Lines are short enough for a phone.
     """
     shown = latex(base, 4)
     lines = [
@@ -101,7 +101,7 @@ def term_formula(terms: Sequence[Term], d_model: int, base: float) -> str:
         lines.append(rf"\varphi_{{{i}}} = {angle}")
         lines += [rf"\text{{PE}}({t.position},{t.dim}) = \{t.function}\varphi_{{{i}}} = {latex(t.value, 4)}" for t in own]
     spaced = [line + (r" \\[9pt]" if "dfrac" in line else r" \\[3pt]") for line in lines]
-    # The rule has a height and no width: without it the browser cuts the first fraction's top off.
+    # The rule of zero width prevents the browser from cutting off the top of the first fraction.
     return r"\small \begin{aligned} \rule{0pt}{2.2em} " + " ".join(f"& {line}" for line in spaced) + r" \end{aligned}"
 
 
@@ -111,9 +111,9 @@ def term_formula(terms: Sequence[Term], d_model: int, base: float) -> str:
 def table_panel(
     table: np.ndarray, wavelength: Sequence[float] | None = None, title: str = "", role: Role = "output", most: float = 1.0
 ) -> Panel:
-    """A position table [N, D]: one row per position, one column per dimension, named with its wavelength if given.
+    """Return a panel of a position table [N, D]: one row per position, one column per dimension, labelled with its wavelength.
 
-    most: the end of the colour range.
+    wavelength: of each dimension, None for no labels. max_abs: the end of the colour range.
     """
     n, d = table.shape
     whole = _("The whole table: {positions} × {dimensions}",
@@ -126,7 +126,7 @@ def table_panel(
 
 
 def window_panel(table: np.ndarray, row: int, col: int, wavelength: Sequence[float]) -> Panel:
-    """WINDOW cells of the table from (row, col) on, each with its number. table: only those cells."""
+    """Return a panel of a window of the table that starts at (row, col). table: the cells of the window."""
     rows, cols = table.shape
     title = _("Full precision: positions {row:,} to {row_2:,}, dimensions {col} to {col_2}",
               row=row, row_2=row + rows - 1, col=col, col_2=col + cols - 1)
@@ -138,17 +138,17 @@ def window_panel(table: np.ndarray, row: int, col: int, wavelength: Sequence[flo
 
 
 def _dimension_names(dims: Sequence[int], wavelength: Sequence[float] | None) -> list[str] | None:
-    """ "4 · λ 39.6": what stands on the axis, and what the pointer reads. wavelength: of every dimension from 0 on."""
+    """Return column labels such as "4 · λ 39.6". wavelength: of each dimension, from 0 on."""
     return None if wavelength is None else [f"{dim} · λ {_short(wavelength[dim])}" for dim in dims]
 
 
 def _short(x: float) -> str:
-    """Three significant digits, so that the name fits on an axis."""
+    """Format a number with three significant digits, short enough for an axis."""
     return f"{x:.3g}" if x < 1000 else f"{x / 1000:.3g}k" if x < 1e6 else f"{x / 1e6:.3g}M"
 
 
 def wavelengths_curves(wavelength: np.ndarray, base: float, span: int, of: str) -> Curves:
-    """Wavelength over dimension on a log axis; dimensions that turn more than once within `span` steps are marked."""
+    """Return a chart of wavelength over dimension on a log axis; dimensions that turn more than once in `n_steps` are marked."""
     x = np.arange(len(wavelength))
     fast, many = wavelength < span, len(wavelength) > MOST_MARKS
     found: tuple[tuple[np.ndarray, str, str, Mark], ...] = (
@@ -168,7 +168,7 @@ def wavelengths_curves(wavelength: np.ndarray, base: float, span: int, of: str) 
         steps = plural("{n:,} step", "{n:,} steps", span)
         levels.append(Level(span, f"{of}: {steps}", theme.HEAD_COLOURS[4], above=not crowded, dotted=False))
     reach = min(least, span or least) / ROOM, max(most, span) * ROOM
-    n = int(fast.sum())  # wavelengths grow with the dimension: the fast ones come first
+    n = int(fast.sum())  # the fast dimensions come first, since wavelengths grow with the dimension
     which = "" if n == 0 else " (0)" if n == 1 else " " + _("(0 to {n})", n=n - 1)
     return Curves(_("{n} of {n_wavelength} dimensions{which} turn more than once within {of}",
                     n=n, n_wavelength=len(wavelength), which=which, of=of), _("dimension"),
@@ -176,14 +176,14 @@ def wavelengths_curves(wavelength: np.ndarray, base: float, span: int, of: str) 
 
 
 def matrix_panel(title: str, matrix: np.ndarray, first: int = 0) -> Panel:
-    """A matrix of positions by positions, such as a similarity, starting at position `first`."""
+    """Return a panel of a matrix [positions, positions], such as a similarity, that starts at `first_position`."""
     names = None if first == 0 else [str(first + i) for i in range(len(matrix))]
     return panel(title, matrix, names, names, row_axis=_("T · position p"), col_axis=_("S · position q"), row_letter="T",
                  col_letter="S")
 
 
 def shift_panel(matrix: np.ndarray, k: int, d_model: int) -> Panel:
-    """M_k, or its first rows and columns if it is large."""
+    """Return a panel of the shift matrix M_k, or of its first rows and columns if it is large."""
     n = min(len(matrix), WINDOW[1])
     title = "M" + str(k).translate(SUBSCRIPTS) + (_(", its first {n} of {n_matrix} dimensions", n=n, n_matrix=len(matrix))
                                                   if n < len(matrix) else "")
@@ -195,7 +195,7 @@ def shift_panel(matrix: np.ndarray, k: int, d_model: int) -> Panel:
 
 
 def profile_curves(profiles: Sequence[SimilarityProfile], d_model: int) -> Curves:
-    """Measured ⟨PE_p, PE_q⟩ of a few rows p over q − p, with the closed form as a line."""
+    """Return a chart of measured ⟨PE_p, PE_q⟩ over q − p for a few rows p, with the closed form as a line."""
     distance, at = np.unique(np.concatenate([p.distance for p in profiles]), return_index=True)
     expected = np.concatenate([p.expected for p in profiles])[at]
     drawn = np.isin(np.arange(len(distance)), _extremes(expected, -(-len(distance) // MOST_LINE)))

@@ -1,6 +1,6 @@
-"""The most likely next words, as bars.
+"""The most likely next words as bars.
 
-Plain HTML: the first page would otherwise wait seconds for the browser to read Plotly's script, for eight bars.
+Plain HTML, because the browser needs seconds to load Plotly's script, which would delay the first page.
 """
 
 import html
@@ -15,17 +15,17 @@ from viz_core.formats import percent
 from viz_core.language import translate as _
 from viz_core.text import isolated, visible
 
-ROOM = "5em"  # right of the longest bar, for its number
-QUIET = "opacity:.7;font-size:.9em"  # the style of explanations
+ROOM = "5em"  # space for the number at the right of the longest bar
+QUIET = "opacity:.7;font-size:.9em"  # style of notes
 
 
 def next_words(prediction: Prediction, words: Sequence[str], vocab_size: int, after: str,
                glosses: Mapping[str, str] = NO_GLOSSES, in_place: bool = False) -> str:
-    """HTML: the probability of the most likely next words, best on top, and the line of a uniform guess.
+    """Return HTML: the most likely next words with their probabilities as bars, sorted, and the line of a uniform guess.
 
-    words: the names of prediction.ids; after: the token that they follow; glosses: word → dictionary words. All are drawn as
-    data: escaped, isolated from the reading direction around them, never merged. The bars start at 0; the longest fills the
-    width. in_place: the words are the model's answers at the token itself, as behind a mask.
+    words: the words of `prediction.ids`; after: the token that they follow; glosses: word → dictionary words. Text is escaped
+    and isolated from the surrounding reading direction; equal words are not merged. Bars start at 0, and the longest fills the
+    width. at_same_position: whether the words are predicted at the token itself, as for a [MASK] token.
     """
     guess = 1 / vocab_size
     longest = max([guess, *(p for p in prediction.probabilities if math.isfinite(p))])
@@ -47,8 +47,8 @@ def next_words(prediction: Prediction, words: Sequence[str], vocab_size: int, af
 
 
 def _row(token_id: int, word: str, p: float, share: float, line: int, glosses: Mapping[str, str]) -> str:
-    """A word, its bar and its number, in one line of the grid; id and exact value on hover."""
-    exact = f"{p:.9g}" if math.isfinite(p) else "NaN"  # nine digits tell any two float32 apart
+    """Return one row of the grid: a word, its bar and its number, with the id and the exact value as tooltip."""
+    exact = f"{p:.9g}" if math.isfinite(p) else "NaN"  # nine digits distinguish any two float32 values
     named = html.escape(isolated(with_gloss(visible(word), glosses)))
     width = share if math.isfinite(share) else 0
     return (
@@ -64,8 +64,8 @@ def _row(token_id: int, word: str, p: float, share: float, line: int, glosses: M
 
 
 def _guess(share: float, vocab_size: int, n_rows: int) -> str:
-    """The dotted line through all bars at the probability of a uniform guess, and its label; it ignores the pointer."""
-    # The space before the words gives way where the line is too far right for them.
+    """Return the dotted line at the probability of a uniform guess, and its label; it ignores the pointer."""
+    # The space before the label shrinks if the line is too far right for it.
     return (
         f'<div style="grid-area:2/2/{n_rows + 2}/2;pointer-events:none;padding-right:{ROOM}">'
          + f'<div style="height:calc(100% + 6px);margin-left:{share:.2%};border-left:2px dotted"></div></div>'

@@ -1,4 +1,4 @@
-"""Scatter charts: titles, axes, a legend, guide lines and labels."""
+"""Scatter charts: titles, axes, legend, guide lines and annotations."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,9 +7,9 @@ import plotly.graph_objects as go
 
 from viz_core.figures import theme
 
-GUIDE = "#888888"  # lines that are no data
+GUIDE = "#888888"  # lines that are not data
 HEIGHT = 400
-UNDER, ENTRY = 62, 22  # pixels of a horizontal axis with its title, and of a line of the legend
+UNDER, ENTRY = 62, 22  # pixels: the x axis with its title; a legend line
 
 
 def scatter_figure(
@@ -18,11 +18,11 @@ def scatter_figure(
     annotations: Sequence[dict[str, Any]] = (), showlegend: bool = True, legend_columns: int = 0,
     legend: dict[str, Any] | None = None, above: int = 0,
 ) -> go.Figure:
-    """Scatter traces with titles, in one piece: Plotly checks it once, which takes a tenth of the time of many updates.
+    """Return a scatter figure, built in one call because Plotly then validates it once (a tenth of the time of many updates).
 
-    legend: where it is, if not below the horizontal axis. legend_columns: the legend's, with margins known beforehand;
-    without them Plotly lays a figure out several times to find what it needs, which takes a third of the time to draw it.
-    above: pixels between the title and the plot, for an annotation.
+    legend: the position of the legend, below the x axis by default. legend_columns: the number of legend columns; the margins
+    are then fixed, because Plotly otherwise lays the figure out several times, which takes a third of the drawing time.
+    space_above: pixels between the title and the plot, for an annotation.
     """
     layout: dict[str, Any] = {
         "title": {"text": title, "pad": {"b": theme.ABOVE_PLOT + above}}, "height": height, "showlegend": showlegend,
@@ -36,7 +36,7 @@ def scatter_figure(
         room, axes = ENTRY * -(-entries // legend_columns), {"automargin": False}
         layout["height"] = height + room
         layout["margin"] = {"t": layout["margin"]["t"], "l": 72, "r": 12, "b": UNDER + room, "autoexpand": False}
-        layout["legend"] |= {"y": 0, "yref": "container", "yanchor": "bottom",  # at the foot, however high the figure becomes
+        layout["legend"] |= {"y": 0, "yref": "container", "yanchor": "bottom",  # at the lower edge for any height of the figure
                              "entrywidth": 1 / legend_columns - 0.01, "entrywidthmode": "fraction"}
         layout["xaxis"] |= axes
         layout["yaxis"] |= axes
@@ -44,17 +44,17 @@ def scatter_figure(
 
 
 def guide_line(across: str, at: float, colour: str = GUIDE, dash: str = "dot", width: float = 1.5) -> dict[str, Any]:
-    """A line over the whole plot: across "x" it stands upright at x = at, across "y" it lies at y = at."""
+    """Return a line over the whole plot: vertical at x = value for the axis "x", horizontal at y = value for "y"."""
     other = "y" if across == "x" else "x"
     ends = {f"{across}0": at, f"{across}1": at, f"{other}ref": "paper", f"{other}0": 0, f"{other}1": 1}
     return {"type": "line", "line": {"color": colour, "dash": dash, "width": width}} | ends
 
 
 def label(text: str, y: float, x: float, xanchor: str, yanchor: str) -> dict[str, Any]:
-    """Words beside a horizontal line; x from 0 to 1 of the plot's width, y as the axis counts (a log axis: the logarithm)."""
+    """Return a text annotation; x: from 0 to 1 of the plot's width; y: in axis units, on a log axis the logarithm."""
     return {"text": text, "x": x, "xref": "paper", "y": y, "xanchor": xanchor, "yanchor": yanchor, "showarrow": False}
 
 
 def log_axis(reach: Sequence[float]) -> dict[str, Any]:
-    """A log axis with a number at each power of ten; reach: the logarithms of its ends."""
+    """Return a log axis with a tick at each power of ten; log10_range: the base-10 logarithms of its ends."""
     return {"type": "log", "range": list(reach), "dtick": 1, "exponentformat": "power"}

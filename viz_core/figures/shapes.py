@@ -1,4 +1,4 @@
-"""Charts of a model's cost: by block, and against the number of tokens."""
+"""Figures of a model's cost: by block, and over the number of tokens."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,20 +11,20 @@ from viz_core.figures import theme
 from viz_core.language import translate as _
 from viz_core.stages import block_title
 
-PART_TITLES: dict[str, str] = {  # Part, and PAIRS
+PART_TITLES: dict[str, str] = {  # the parts of the cost, and `PAIRS`
     "embedding": _("embedding"), "attention": _("attention"), PAIRS: _("pairs of tokens"), "feed_forward": _("feed-forward"),
     "layer_norm": "LayerNorm", "residual_stream": _("residual stream"), "output": _("output"), "input": _("input"),
                                "mask": _("mask"),
 }
-ROW, FRAME = 36, 190  # pixels of a bar, and of the space around the bars
-LEGEND = {"orientation": "h", "x": 0, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}  # below everything
+ROW, FRAME = 36, 190  # pixels: a bar; the space around the bars
+LEGEND = {"orientation": "h", "x": 0, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}  # below the axis
 PAIRS_COLOUR, SINGLE_COLOUR, RNN_COLOUR = theme.PART_COLOURS[PAIRS], theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[2]
 
 
 def block_chart(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str, dark: bool = False) -> go.Figure:
-    """Horizontal bars, one per block in the model's order from the top, stacked by part, with the block's total at the end.
+    """Return horizontal bars, one per block in the order of the model, stacked by part and labelled with the share of the total.
 
-    blocks: block → part → amount, as from `viz_core.analysis.shapes.by_block`.
+    blocks: block → part → amount, as from `viz_core.analysis.stage_costs`.
     """
     names = [block_title(b) for b in blocks]
     totals = [sum(parts.values()) for parts in blocks.values()]
@@ -34,7 +34,7 @@ def block_chart(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str
     bars = [
         {
             "type": "bar", "name": PART_TITLES[part], "orientation": "h", "y": list(range(len(names))), "x": amounts[part],
-            "marker": {"color": theme.PART_COLOURS[part]}, "text": names, "textposition": "none",  # for the CSV
+            "marker": {"color": theme.PART_COLOURS[part]}, "text": names, "textposition": "none",  # for the CSV export
             "customdata": [[name, n / everything] for name, n in zip(names, amounts[part], strict=True)],
             "hovertemplate": (
                 _("%{{customdata[0]}} · {part_titles}<br>%{{x:,}} {unit} (%{{customdata[1]:.1%}} of the total)<extra></extra>",
@@ -61,9 +61,9 @@ def block_chart(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str
 
 
 def growth_chart(g: Growth, heading: str, unit: str, here: int | None = None, dark: bool = False) -> go.Figure:
-    """Both parts of the cost against the number of tokens, and the cost of an RNN, on logarithmic axes.
+    """Return a log-log figure of both parts of the cost over the number of tokens, and of the cost of an RNN.
 
-    The point where the two parts are equal is marked, and so is `here`, the length of this run.
+    The point at which the two parts are equal is marked, and `current_length`, the length of this run.
     """
     curves = (
         (_("pairs of tokens: grows with N²"), g.pairs, PAIRS_COLOUR, "solid"),
@@ -79,7 +79,7 @@ def growth_chart(g: Growth, heading: str, unit: str, here: int | None = None, da
     ]
 
     def past_the_middle(n: float) -> bool:
-        """Whether a label must go to the left, because the right half of the axis has no room for it."""
+        """Return whether a label is in the right half of the axis, where it must be placed to the left of its point."""
         return bool(n**2 > g.lengths[0] * g.lengths[-1])
 
     bottom, top = (f(np.concatenate([g.pairs, g.single, g.rnn])) for f in (np.min, np.max))
@@ -90,7 +90,7 @@ def growth_chart(g: Growth, heading: str, unit: str, here: int | None = None, da
             "marker": {"size": 12, "color": PAIRS_COLOUR, "symbol": "circle-open", "line": {"width": 3}},
             "showlegend": False, "hovertemplate": _("both parts are equal at %{x:,.1f} tokens<extra></extra>"),
         })
-        traces.append({  # its label stands at the foot, below all curves, since beside the circle one of them would cross it
+        traces.append({  # labelled at the bottom, because a curve would cross a label next to the circle
             "name": _("equal"), "x": [equal, equal], "y": [cost, bottom], "mode": "lines+text",
             "text": ["", " " + _("equal at N = {equal:,.0f}", equal=equal) + " "],
             "textposition": "top left" if past_the_middle(equal) else "top right",

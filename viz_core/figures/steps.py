@@ -1,4 +1,4 @@
-"""One stage as matrices: its inputs and its output, with tokens on the axes."""
+"""Panels of one stage: its inputs and its output as matrices, with tokens on the axes."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,21 +19,21 @@ from viz_core.text import AnyTokenizer, visible
 def stage_panels(
     capture: Capture, name: str, item: int = 0, head: int = 0, tokenizers: Mapping[str, AnyTokenizer] | None = None
 ) -> list[Panel]:
-    """The recorded inputs of a stage, then the stage itself, for one sentence and one head, with the signs between them.
+    """Return panels of the recorded inputs of a stage and of the stage, for one sentence and one head, with operators between.
 
-    tokenizers: of the side whose vocabulary the logits range over, to put words on the axis W.
+    tokenizers: side → tokenizer; that of the output side gives the words of the axis W.
     """
     stage = capture.stage(name)
     inputs = [(i, sign) for i, sign in zip(stage.inputs, stage.joins, strict=True) if i in capture]
     shown = [replace(stage_panel(capture, i, item, head, tokenizers, role="input", near=name), sign=sign) for i, sign in inputs]
-    if not stage.axes:  # the loss: each label beside the row of logits that it is compared with
+    if not stage.axes:  # the loss: each label is next to its row of logits
         shown = [upright(p) if p.values.shape[0] == 1 else p for p in shown]
     output = stage_panel(capture, name, item, head, tokenizers, near=name)
     return [*shown, replace(output, sign=stage.operation, heads=heads_of(capture, stage, head)) if inputs else output]
 
 
 def heads_of(capture: Capture, stage: Stage, head: int) -> Heads | None:
-    """The heads into which a stage splits its input's features, or which it joins; None where it does neither."""
+    """Return the heads into which a stage splits features or from which it joins them; None if it does neither."""
     before = next((capture.stage(i) for i in stage.inputs if i in capture), None)
     if before is None:
         return None
@@ -49,15 +49,15 @@ def stage_panel(
     capture: Capture, name: str, item: int = 0, head: int = 0, tokenizers: Mapping[str, AnyTokenizer] | None = None,
     role: Role = "output", near: str = "",
 ) -> Panel:
-    """One stage as a matrix: its last two axes for one sentence and one head; a row for a vector, a cell for a number.
+    """Return a panel of a stage's last two axes for one sentence and one head; a vector is one row, a number one cell.
 
-    near: the present stage of the walk; a stage of the same layer is titled without the layer's path. Where attention or the
-    prediction is the output, a decoder's rows say what they read and what they write.
+    current_stage: the displayed stage; a stage of the same layer is titled without the path of the layer. If attention or the
+    predictions are the output, the row labels of a decoder contain the token that is read and the next one.
     """
     stage = capture.stage(name)
     values, axes = slice_of(capture[name], stage.axes, item, head)
     named, kind, most = title(stage, head, near), stage.kind, None
-    if not stage.axes:  # the loss: from 0 to that of a uniform guess, or to its own if that is more
+    if not stage.axes:  # the loss: from 0 to that of a uniform guess, or to a larger loss
         named, kind = _("{name} = {value}", name=named, value=brief(float(values[0, 0]))), "probability"
         most = max(uniform_loss(capture), *map(float, values[np.isfinite(values)]))
     row_letter, col_letter = axes
@@ -75,20 +75,20 @@ def stage_panel(
 
 
 def uniform_loss(capture: Capture) -> float:
-    """ln of the number of words that the logits range over: the loss if all have the same probability."""
+    """Return the loss of uniform predictions, ln(output vocabulary size)."""
     return math.log(capture.config.output_vocab_size)
 
 
 def upright(row: Panel) -> Panel:
-    """A panel of one row as one of one column."""
+    """Transpose a panel of one row to a panel of one column."""
     return replace(row, values=row.values.T, rows=row.cols, cols=row.rows, row_axis=row.col_axis, col_axis=row.row_axis,
                    row_letter=row.col_letter, col_letter=row.row_letter)
 
 
 def slice_of(x: np.ndarray, axes: Sequence[str], item: int, head: int) -> tuple[np.ndarray, tuple[str, str]]:
-    """The matrix of one sentence and one head, and the letters of its rows and columns ("1" for a missing axis).
+    """Return the matrix of one sentence and one head, and the letters of its rows and columns ("1" for a missing axis).
 
-    A size-1 axis is taken as it is, for any sentence: it is the same for all.
+    An axis of size 1 is the same for all sentences and heads.
     """
     rest = list(axes)
     if rest and rest[0] in ("B", "1"):
@@ -102,19 +102,19 @@ def slice_of(x: np.ndarray, axes: Sequence[str], item: int, head: int) -> tuple[
 
 
 def original_index(stage: Stage, row: int, col: int, item: int, head: int) -> tuple[int, ...]:
-    """The full index into the array of a stage for a cell of its panel."""
+    """Return the full index into the array of a stage for a cell of its panel."""
     lead = {"B": item, "H": head}
     n = len(stage.axes)
     tail = (row, col)[2 - min(n, 2) :]
-    if n == 2 and stage.axes[0] == "B":  # [B, T] is drawn as one row, or as one column: one of the two is 0
+    if n == 2 and stage.axes[0] == "B":  # [B, T] is drawn as one row or one column: row or col is 0
         return (item, row + col)
     return tuple(lead.get(a, 0) for a in stage.axes[: n - len(tail)]) + tail
 
 
 def strongest(shown: Panel, token: int, *, signed: bool = False) -> tuple[int, int]:
-    """Row and column of the cell of largest size (signed: of largest value) that a token has in a panel.
+    """Return row and column of a token's cell with the largest absolute value (signed: the largest value) in a panel.
 
-    A panel of a single row has one token per column.
+    A panel of one row has one token per column.
     """
     if shown.values.shape[0] == 1:
         return 0, token
@@ -124,15 +124,18 @@ def strongest(shown: Panel, token: int, *, signed: bool = False) -> tuple[int, i
 
 
 def title(stage: Stage, head: int, near: str = "") -> str:
-    """The stage's name and the selected head. If `near` is in the same layer, without the layer's path; if it is in the same
-    part of that layer, without that either, since a narrow picture has little room for a title."""
+    """Return the name of a stage and the selected head as a panel title.
+
+    The path of the layer is left out if `current_stage` is in the same layer, and the module too if it is in the same module,
+    because a narrow panel has little space for a title.
+    """
     layer, part = ".".join(near.split(".")[:3]) + ".", near.rpartition(".")[0] + "."
     name = stage.name.removeprefix(part).removeprefix(layer) if ".layers." in layer else stage.name
     return _("{name} · head {head}", name=name, head=head) if "H" in stage.axes else name
 
 
 def axis_title(stage: Stage, letter: str) -> str:
-    """ "S · key: source token": the title of an axis. What stands before the colon is shown where there is no room for all."""
+    """Return an axis title, "S · key: source token"; the part before the colon is the short form for narrow panels."""
     if letter == "1":
         return ""
     if letter not in stage.sides:
@@ -156,5 +159,5 @@ def _labels(
 
 @lru_cache(maxsize=4)
 def vocabulary(tokenizer: AnyTokenizer) -> tuple[str, ...]:
-    """The names of all ids, as shown on screen."""
+    """Return the display text of each id of the vocabulary."""
     return tuple(visible(tokenizer.decode(i)) for i in range(tokenizer.vocab_size))

@@ -1,9 +1,8 @@
-"""A table as HTML, for rows of words that are only read: one way for every page.
+"""HTML tables for text that is only read.
 
-Rows of one kind with numbers are data: `data_table` of `viz_core/ui/controls` shows their DataFrame. Four more tables are not
-drawn here, since they do something else: `ui/components/table` filters, sorts and marks hundreds of stages;
-`ui/components/profiles` sorts and opens Attention's heads; the cells of the Documents page unfold; and the rows of the cell
-inspector are terms of a sum, with bars and a part that unfolds.
+Tables of numbers are shown as DataFrames by `data_table`. Four other tables have code of their own: `ui/components/table`
+filters, sorts and marks hundreds of stages; `ui/components/profiles` sorts attention heads and opens them; the cells of the
+Documents page expand; and the cell inspector lists the terms of a sum, with bars and an expandable part.
 """
 
 import html
@@ -13,15 +12,18 @@ from dataclasses import dataclass
 from viz_core.figures import theme
 
 PADDED = "padding:6px 14px 6px 0;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.35)"
-BREAKS = "max-width:20em;overflow-wrap:break-word"  # a long word breaks, and leaves the other columns their room
+BREAKS = "max-width:20em;overflow-wrap:break-word"  # a long word breaks, so that the other columns keep their width
 FILLED = "overflow:auto;position:absolute;inset:0;font-size:max(1rem, var(--lab-type))"
 STAYS = "position:sticky;top:0;background:var(--st-background-color)"  # while the rows scroll
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Text with a look. code: a name in code, which may break after a dot; strong: bold; bar: a bar below, as long as this
-    share of 1."""
+    """The text and style of a table cell.
+
+    code: the text is an identifier, which may break after a dot. strong: the text is bold. bar: the length of a bar below the
+    text, from 0 to 1.
+    """
 
     text: str
     code: bool = False
@@ -33,10 +35,10 @@ def table_html(
     headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], *,
     caption: str = "", right: Collection[int] = (), height: int = 0, fill: bool = False,
 ) -> str:
-    """A table that scrolls in its own box where the page is narrow, or, with a height in pixels, where it is longer than that.
+    """Return an HTML table that scrolls inside its own box.
 
-    right: the columns that are aligned on the right, as numbers are. fill: whether it is a main picture, as large as its
-    container. Text is escaped; a line break in it stays one.
+    height: the maximum height in pixels; 0 limits only the width. right_aligned: the columns that are aligned on the right,
+    such as numbers. fill: whether the table takes the size of its container. Text is escaped; its line breaks are kept.
     """
     stays = f";{STAYS}" if height else ""
     styles = [f"{PADDED};{BREAKS};text-align:{'right' if i in right else 'left'}" for i in range(len(headings))]
@@ -53,7 +55,7 @@ def table_html(
 
 
 def _heading(text: str, style: str) -> str:
-    """The head of a column; over a column of names it is empty, and then it heads nothing."""
+    """Return a column heading; an empty one is an ordinary cell, because it is no heading for screen readers."""
     return f'<th scope="col" style="{style}">{html.escape(text)}</th>' if text else f'<td style="{style}"></td>'
 
 

@@ -1,8 +1,8 @@
-"""The one visual language: every colour and font that any figure or canvas uses.
+"""Colours, fonts and the Plotly template of all figures and components.
 
-Zero looks like the page: on a light page palettes start (or are centred) near white, on a dark page near
-black, so that what stands out is what is large. Palettes with a `_DARK` twin are chosen by the page's
-theme; the others are of middling brightness and serve both.
+Zero has the colour of the page: palettes start (or are centred) near white on a light page and near black on a dark one,
+so that large values stand out. A palette with a `_DARK` twin is chosen by the page's theme; the others have medium
+brightness and are used in both themes.
 """
 
 from collections.abc import Sequence
@@ -15,20 +15,19 @@ from plotly.basedatatypes import BaseFigure
 
 from viz_core.language import translate as _
 
-# Twelve heads at most are told apart; colours repeat after that. The first six are from Okabe and Ito; the
-# others keep as much distance from them, and from each other, under simulated protanopia, deuteranopia and
-# tritanopia as those six keep among themselves.
+# Twelve colours for heads, repeated after that. The first six are from Okabe and Ito; the others are as far from them and
+# from each other, under simulated protanopia, deuteranopia and tritanopia, as those six are among themselves.
 HEAD_COLOURS = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9",
     "#613DC4", "#BCA793", "#025372", "#826CDF", "#786C81", "#634902",
 )
 
-# One colour per axis letter. White text on each has a contrast of 5:1 or more. The letter is always written
-# beside its colour, as ten hues of one brightness cannot all be told apart by the colour-blind.
+# One colour per axis letter, each with a contrast of 5:1 or more to white text. The letter is always written beside its
+# colour, because colour-blind readers cannot distinguish ten hues of one brightness.
 AXIS_COLOURS = {
     "B": "#7A5C00",  # batch
-    "T": "#0067A5",  # position that asks (query)
-    "S": "#B0460A",  # position that is asked (key, value)
+    "T": "#0067A5",  # query position
+    "S": "#B0460A",  # key and value position
     "H": "#7B3F9E",  # head
     "D": "#00755E",  # model feature
     "K": "#A8326F",  # query and key feature of one head
@@ -38,7 +37,7 @@ AXIS_COLOURS = {
     "1": "#666A70",  # broadcast
 }
 
-# One colour per part of the model, in the hues that the architecture drawing gives them. Names stand beside them.
+# One colour per part of the model, in the hues of the architecture diagram; the names are written beside the colours.
 PART_COLOURS = {
     "embedding": "#613DC4",
     "attention": "#E69F00",
@@ -51,7 +50,7 @@ PART_COLOURS = {
     "mask": "#BCA793",
 }
 
-# Probabilities: even steps of lightness in OKLCH from the page's own brightness, through green and blue.
+# Probabilities: equal steps of OKLCH lightness from the brightness of the page, through green and blue.
 SEQUENTIAL = (
     "#EDF6F0", "#BBE6D2", "#85D4C0", "#4AC0B5", "#04A8AB",
     "#038D9B", "#077289", "#155973", "#254153", "#262B30",
@@ -61,7 +60,7 @@ SEQUENTIAL_DARK = (
     "#08A293", "#46BC90", "#92CD97", "#C8DEB0", "#EFF1DA",
 )
 
-# Activations and scores: blue below zero, orange above, the page's own brightness at zero.
+# Activations and scores: blue below zero, orange above, the brightness of the page at zero.
 DIVERGING = (
     "#014E8E", "#316EAD", "#618EC1", "#8FAFD4", "#BFD0E5", "#F2F2F2",
     "#EBD0BC", "#E0B08E", "#D48F61", "#C56D34", "#AF4E03",
@@ -71,7 +70,7 @@ DIVERGING_DARK = (
     "#533D2C", "#805636", "#AE6F42", "#DE8A51", "#FFAF7E",
 )
 
-# Two flat looks for 0 and 1 of a mask, and the ground behind written ids.
+# Colours of 0 and 1 in a mask, and the background of token ids.
 MASK = ("#E3E5E9", "#077289")
 MASK_DARK = ("#30343D", "#46BC90")
 GROUND = "#EEF1F4"
@@ -81,11 +80,11 @@ GROUND_DARK = "#262B36"
 MASKED = {"fill": "#E9E9EC", "line": "#A3A6AD"}
 MASKED_DARK = {"fill": "#1B1E25", "line": "#5A606C"}
 
-# A cell that is not there, as one of two runs has no such token: crossed lines in the colours of a masked cell.
+# A cell without a value, because one of two runs lacks the token: crossed lines in the colours of a masked cell.
 MISSING, MISSING_DARK = MASKED | {"mark": "cross"}, MASKED_DARK | {"mark": "cross"}
 
-# Four classes of cells: one open (as 1 of a mask) and three closed. The closed ones differ by what is drawn on them, too:
-# dots, lines, crossed lines. `line` is drawn on `fill`.
+# Four classes of mask cells: allowed (the colour of 1 in a mask) and three kinds of blocked, which also differ in their
+# pattern: dots, lines, crossed lines. The pattern is drawn in `line` on `fill`.
 CLASSES = (
     {"fill": "#077289", "line": "", "mark": ""},
     {"fill": "#FBEBC8", "line": "#8A6100", "mark": "dots"},
@@ -99,10 +98,10 @@ CLASSES_DARK = (
     {"fill": "#3E1E32", "line": "#E29CC6", "mark": "cross"},
 )
 
-# Values that are no number on the scale. None of these colours occurs in a palette above.
+# Colours of non-finite values. None of them occurs in a palette above.
 SPECIAL = {"NaN": "#D81B9A", "+∞": "#F2DC1B", "−∞": "#8E44E0"}
 
-# The page around a picture, as `.streamlit/config.toml` has it.
+# Colours of the page, equal to those in `.streamlit/config.toml`.
 PAGE = {
     "primary_color": "#1f6aa5", "background_color": "#ffffff", "secondary_background_color": "#f3f5f7",
     "text_color": "#0d141c", "border_color": "#d5dbe1",
@@ -114,37 +113,37 @@ PAGE_DARK = {
 
 FONT = _("Source Sans, Source Sans Pro, Noto Sans, Noto Sans CJK SC, DejaVu Sans, sans-serif")
 FONT_SIZE = 15
-PRESENTED = 20  # read from the back row
-ABOVE, ABOVE_PLOT = 50, 8  # pixels above a chart's plot: for the toolbar and a line of title; and from the title to the plot
+PRESENTED = 20  # font size in presenter's mode
+ABOVE, ABOVE_PLOT = 50, 8  # pixels above the plot for the toolbar and one title line; pixels between title and plot
 
 
 def head_colour(head: int) -> str:
-    """The colour of a head, the same on every page."""
+    """Return the colour of a head, the same on every page."""
     return HEAD_COLOURS[head % len(HEAD_COLOURS)]
 
 
 def sequential(dark: bool = False) -> tuple[str, ...]:
-    """The palette for probabilities and other amounts."""
+    """Return the palette for probabilities and other non-negative values."""
     return SEQUENTIAL_DARK if dark else SEQUENTIAL
 
 
 def diverging(dark: bool = False) -> tuple[str, ...]:
-    """The palette for signed values; its middle stands for zero."""
+    """Return the palette for signed values; its middle colour is zero."""
     return DIVERGING_DARK if dark else DIVERGING
 
 
 def masked(dark: bool = False) -> dict[str, str]:
-    """The `fill` and `line` colours of the masked look."""
+    """Return the `fill` and `line` colours of a masked cell."""
     return MASKED_DARK if dark else MASKED
 
 
 def page(dark: bool = False) -> dict[str, str]:
-    """The colours of the page around a picture, by Streamlit's names for them."""
+    """Return the colours of the page by their Streamlit names."""
     return PAGE_DARK if dark else PAGE
 
 
 def palette() -> dict[str, Any]:
-    """All colours that the components' scripts draw with."""
+    """Return all colours that the components' scripts use, as JSON-serialisable data."""
     looks = {
         "sequential": (SEQUENTIAL, SEQUENTIAL_DARK), "diverging": (DIVERGING, DIVERGING_DARK), "mask": (MASK, MASK_DARK),
         "ground": (GROUND, GROUND_DARK), "masked": (MASKED, MASKED_DARK), "missing": (MISSING, MISSING_DARK),
@@ -155,13 +154,13 @@ def palette() -> dict[str, Any]:
 
 
 def colorscale(palette: Sequence[str]) -> list[list[float | str]]:
-    """A palette as Plotly wants it: [[0.0, colour], ..., [1.0, colour]]."""
+    """Return a palette as a Plotly colour scale: [[0.0, colour], ..., [1.0, colour]]."""
     return [[float(at), colour] for at, colour in zip(np.linspace(0, 1, len(palette)), palette, strict=True)]
 
 
 @cache
 def template(dark: bool = False, size: int = FONT_SIZE) -> go.layout.Template:
-    """The Plotly template of every figure: fonts of this size, the page as background, quiet grid lines."""
+    """Return the Plotly template of every figure: fonts of this size, the background of the page, light grid lines."""
     text, line, quiet = ("#FAFAFA", "#454B57", "#A9B0BB") if dark else ("#31333F", "#D5D8DE", "#656B76")
     axis = {
         "automargin": True,
@@ -174,11 +173,11 @@ def template(dark: bool = False, size: int = FONT_SIZE) -> go.layout.Template:
     return go.layout.Template(
         layout={
             "font": {"family": FONT, "size": size, "color": text},
-            # A title stands directly above the plot, so that the toolbar has the room above it.
+            # The title is directly above the plot, which leaves the space above it to the toolbar.
             "title": {"font": {"size": size + 3}, "x": 0, "xanchor": "left", "yref": "paper", "y": 1, "yanchor": "bottom",
                       "pad": {"b": ABOVE_PLOT}},
             "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": quiet, "activecolor": text},
-            "paper_bgcolor": page(dark)["background_color"],  # a downloaded picture has the ground that its ink is made for
+            "paper_bgcolor": page(dark)["background_color"],  # so that a downloaded picture is legible
             "plot_bgcolor": "rgba(0,0,0,0)",
             "colorway": list(HEAD_COLOURS),
             "colorscale": {
@@ -198,9 +197,9 @@ def template(dark: bool = False, size: int = FONT_SIZE) -> go.layout.Template:
 
 
 class Figure(go.Figure):
-    """A figure with this app's template, which is put in where the figure is written out.
+    """A Plotly figure with this app's template, which is added only on serialization.
 
-    Plotly copies and checks a template at each assignment, which takes longer than all the rest of a figure.
+    Plotly copies and validates a template at each assignment, which takes longer than building the rest of the figure.
     """
 
     def __init__(self, data: Any = None, layout: Any = None, *, dark: bool = False, size: int = FONT_SIZE) -> None:
@@ -213,7 +212,7 @@ class Figure(go.Figure):
         return found
 
     def presented(self) -> "Figure":
-        """The same figure with type, and fixed margins, for the back row."""
+        """Return the figure with the font size of presenter's mode, and fixed margins scaled with it."""
         layout = self.layout.to_plotly_json()
         margin = layout.get("margin", {})
         if margin.get("autoexpand") is False:
@@ -222,9 +221,9 @@ class Figure(go.Figure):
 
 
 class Written(BaseFigure):
-    """A figure as `to_dict` wrote it, which copies all of it each time that it is asked."""
+    """A figure that holds the result of `to_dict`, because `to_dict` copies the whole figure at each call."""
 
-    def __init__(self, written: dict[str, Any]) -> None:  # not Plotly's, which would check it once more
+    def __init__(self, written: dict[str, Any]) -> None:  # does not call Plotly's, which would validate the data again
         self._figure = written
 
     def to_dict(self) -> dict[str, Any]:
@@ -233,13 +232,13 @@ class Written(BaseFigure):
 
 @cache
 def _written(dark: bool, size: int) -> dict[str, Any]:
-    """The template as it travels."""
+    """Return the serialized template."""
     written: dict[str, Any] = template(dark, size).to_plotly_json()
     return written
 
 
 def every_part() -> go.Figure:
-    """One of each kind of trace and part that the app's figures have. Plotly imports each when it is first made."""
+    """Return a figure with one of each trace and layout part that the app uses, so that Plotly imports their modules."""
     x = np.ones(1)
     figure = go.Figure([go.Bar(x=x, y=x, marker_line_width=1), go.Scatter(x=x, y=x, line_width=1)])
     figure.update_layout(template=template(), title_font_size=1, xaxis_title_font_size=1, yaxis_title_font_size=1)

@@ -1,5 +1,4 @@
-"""Small pictures of a run for the cards of the home page: a matrix, a line, bars. Each is a piece of HTML with a text
-alternative, and has no axes: the page behind the card has them."""
+"""Small pictures for the cards of the home page: matrices, a line, bars. Each is an HTML image with alt text and no axes."""
 
 import base64
 import html
@@ -11,12 +10,12 @@ from PIL import Image
 
 from viz_core.figures import theme
 
-WIDE, HIGH = 168, 84  # pixels of the page
-MOST_CELLS = 128  # along each side: more are not told apart at this size
+WIDE, HIGH = 168, 84  # pixels
+MOST_CELLS = 128  # along each side: more cannot be distinguished at this size
 
 
 def matrix(values: np.ndarray, alt: str, *, signed: bool = False, dark: bool = False) -> str:
-    """Values [rows, cols] as colours: zero-centred if signed, else from 0 to the largest. NaN has its own colour."""
+    """Return an image of values [rows, cols]: colours are zero-centred if signed, else from 0 to the largest; NaN has its own."""
     values = np.asarray(values, float)
     values = values[_even(len(values)), :][:, _even(values.shape[1])]
     finite = np.isfinite(values)
@@ -31,20 +30,20 @@ def matrix(values: np.ndarray, alt: str, *, signed: bool = False, dark: bool = F
 
 
 def mosaic(tiles: np.ndarray, alt: str, *, dark: bool = False) -> str:
-    """Matrices [layers, heads, rows, cols] of weights as tiles with a gap between them, layers below each other."""
+    """Return an image of weights [layers, heads, rows, cols]: one tile per head, one row of tiles per layer."""
     framed = np.pad(tiles, ((0, 0), (0, 0), (0, 1), (0, 1)))
     layers, heads, rows, cols = framed.shape
     return matrix(framed.transpose(0, 2, 1, 3).reshape(layers * rows, heads * cols), alt, dark=dark)
 
 
 def classes(values: np.ndarray, alt: str, *, dark: bool = False) -> str:
-    """Class numbers [rows, cols] in the colours that the masks have on every page."""
+    """Return an image of class numbers [rows, cols] in the colours of the masks."""
     looks = np.array([_channels(look["fill"]) for look in (theme.CLASSES_DARK if dark else theme.CLASSES)])
     return _image(looks[np.asarray(values)].astype(np.uint8), alt)
 
 
 def line(values: Sequence[float], alt: str) -> str:
-    """Values as a line from left to right, from 0 at the foot; numbers that are not finite are left out."""
+    """Return an image of values as a line, with 0 at the lower edge; non-finite values are left out."""
     numbers = np.asarray(values, float)
     most = float(numbers[np.isfinite(numbers)].max(initial=0.0)) or 1.0
     x = np.linspace(6, WIDE - 6, len(numbers))
@@ -54,7 +53,7 @@ def line(values: Sequence[float], alt: str) -> str:
 
 
 def bars(values: Sequence[float], alt: str) -> str:
-    """Values as bars from left to right."""
+    """Return an image of values as vertical bars."""
     most, step = max([*values, 0]) or 1.0, (WIDE - 12) / max(1, len(values))
     drawn = "".join(
         f'<rect x="{6 + i * step:.1f}" y="{HIGH - 6 - v / most * (HIGH - 12):.1f}" width="{max(1.0, step * 0.8):.1f}" '
@@ -65,7 +64,7 @@ def bars(values: Sequence[float], alt: str) -> str:
 
 
 def _even(count: int) -> np.ndarray:
-    """Up to MOST_CELLS of `count` places, evenly spread."""
+    """Return at most `MAX_CELLS` of `count` indices, evenly spaced."""
     return np.unique(np.linspace(0, count - 1, min(count, MOST_CELLS)).round().astype(int))
 
 

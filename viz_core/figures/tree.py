@@ -1,4 +1,4 @@
-"""Several continuations of one beginning as a tree: what they share stands once, and each goes on in a row of its own."""
+"""Several continuations of one prompt as a prefix tree: tokens that they share are drawn once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +13,10 @@ from viz_core.text import visible
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """One continuation. name: what it is called in the tree. words, ids and logprobs [N]: of its tokens. score: how its score
-    comes about, where it has one; "" elsewhere."""
+    """One continuation: its label in the tree, and the ids, words and log-probabilities [N] of its tokens.
+
+    score: the arithmetic of its score, "" where it has none.
+    """
 
     name: str
     ids: tuple[int, ...]
@@ -25,9 +27,12 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One token of the tree. depth: its step, from 0. row: in which it stands. parent: the number of the node before it, −1 at
-    the beginning. total: the running log-probability. said: on hover. path: the first that passes through it, by its number.
-    name: of the paths that end here, and score: the first that one of them has; "" elsewhere."""
+    """One token of the tree.
+
+    depth: its step, from 0. row: the row in which it is drawn. parent: the index of the previous node, −1 for a root.
+    total: the cumulative log-probability. tooltip: the text on hover. path: the index of the first path through the node.
+    name: the names of the paths that end here, and score: the first score among them; both are "" elsewhere.
+    """
 
     depth: int
     row: int
@@ -41,8 +46,10 @@ class Node:
 
 
 def tree(paths: Sequence[Path], glosses: Mapping[str, str] = NO_GLOSSES) -> tuple[Node, ...]:
-    """The nodes of all paths: those of a path after its parents, and the first path in the first row. glosses: word → dictionary
-    words, which are said on hover."""
+    """Return the nodes of all paths, each after its parent, with the first path in the first row.
+
+    glosses: word → dictionary words, which are part of the tooltips.
+    """
     nodes, at, rows = list[dict[str, object]](), dict[tuple[int, ...], int](), 0
     for number, path in enumerate(paths):
         parent, total, row = -1, 0.0, -1
@@ -51,11 +58,11 @@ def tree(paths: Sequence[Path], glosses: Mapping[str, str] = NO_GLOSSES) -> tupl
             here = path.ids[: depth + 1]
             if here not in at:
                 row, rows = (rows, rows + 1) if row < 0 else (row, rows)
-                said = _("{word}: ln {p} = {logprob}; with all tokens before it {total}", word=quoted(word, glosses),
+                tooltip = _("{word}: ln {p} = {logprob}; with all tokens before it {total}", word=quoted(word, glosses),
                          p=percent(float(np.exp(logprob))), logprob=rounded(logprob, 4), total=rounded(total, 4))
                 at[here] = len(nodes)
                 nodes.append({"depth": depth, "row": row, "parent": parent, "label": visible(word), "total": short_sum(total),
-                              "said": said, "path": number})
+                              "said": tooltip, "path": number})
             parent = at[here]
         if parent >= 0:
             ends = [str(name)] if (name := nodes[parent].get("name")) else []
@@ -65,14 +72,14 @@ def tree(paths: Sequence[Path], glosses: Mapping[str, str] = NO_GLOSSES) -> tupl
 
 
 def short_sum(total: float) -> str:
-    """A sum of log-probabilities in little room: three decimals, one from −10 on; what they round to nothing is said so."""
+    """Format a sum of log-probabilities with three decimals, or one below −10; a sum that rounds to 0 is written "> −0.001"."""
     if -0.0005 < total < 0:
         return _("> −0.001")
     return minus(f"{total:.1f}" if total <= -10 else f"{total:.3f}")
 
 
 def parting(one: Path, other: Path) -> int | None:
-    """The first step at which two paths have different tokens, or one of them has ended; None where they are the same."""
+    """Return the first step at which two paths have different tokens or one has ended; None if they are equal."""
     if one.ids == other.ids:
         return None
     return next((i for i, (a, b) in enumerate(zip(one.ids, other.ids, strict=False)) if a != b), min(len(one.ids), len(other.ids)))

@@ -1,11 +1,11 @@
-"""The attention of two runs: one head as A, B and A − B, and all heads of one of these; and a run beside an ablated one.
+"""Attention of two runs: one head of A, B and A − B, all heads of one of these, and a run next to an ablated one.
 
-    both = together(a, b)
-    head_of_two(both, "cross", 1, 0)             # three panels on the places of both
-    grid_of_two(both, "cross", "difference")     # all heads of A − B
-    ablated_head(capture, ablated, "cross", 1, 0, 0)
+    both = align_runs(a, b)
+    two_run_head_panels(both, "cross", 1, 0)     # three panels with the same rows and columns
+    two_run_grid(both, "cross", "difference")    # all heads of A − B
+    ablation_panels(capture, ablated, "cross", 1, 0, 0)
 
-Where words are shown in place of tokens, `words` has those of A and those of B.
+`words` holds the words of A and of B if words are shown instead of tokens.
 """
 
 from dataclasses import replace
@@ -29,14 +29,14 @@ from viz_core.stages import SIDE_NAMES
 
 
 def tiles_shown(both: Together, kind: AttentionKind, shown: Shown) -> Shown:
-    """Which run the tiles of a kind show: the chosen one, but B where A has no such heads, or not as many to subtract."""
+    """Return the view that the tiles of a kind can show: `view`, or "b" if A has no such heads or a different number of them."""
     if kind not in kinds(both.a.config) or (shown == "difference" and not same_heads(both.a, both.b, kind)):
         return "b"
     return shown
 
 
 def grid_of_two(both: Together, kind: AttentionKind, shown: Shown, colour: Colour = "largest", words: BothWords = TOKENS) -> Grid:
-    """All heads of A or of B in one colour range, or of A − B around zero; of B where A has no such heads."""
+    """Return all heads of A or B in a common colour range, or of A − B around zero; those of B if A has no such heads."""
     shown, has_both = tiles_shown(both, kind, shown), kind in kinds(both.a.config)
     if shown == "difference":
         apart = weights_of_two(both, kind, shown, colour, words)
@@ -55,7 +55,7 @@ def grid_of_two(both: Together, kind: AttentionKind, shown: Shown, colour: Colou
 def weights_of_two(
     both: Together, kind: AttentionKind, shown: Shown, colour: Colour = "largest", words: BothWords = TOKENS
 ) -> EveryHead:
-    """Every weight behind `grid_of_two`, before tiles are pooled."""
+    """Return the weights of `two_run_grid` before they are pooled into tiles."""
     shown = tiles_shown(both, kind, shown)
     a, b = ((both.a, kind, both.item_a, words[0], colour == "uniform"), (both.b, kind, both.item_b, words[1], colour == "uniform"))
     if shown == "difference":
@@ -71,9 +71,10 @@ def head_of_two(
     both: Together, kind: AttentionKind, layer: int, head: int, step: Step = "weights", colour: Colour = "largest",
     about: tuple[str, str] = ("", ""), words: BothWords = TOKENS,
 ) -> list[Panel]:
-    """One head in A and in B on one scale, and A − B, on the places of both. Only weights are shown between words.
+    """Return panels of one head in A and in B with a common colour range, and of A − B, on the aligned positions.
 
-    about: what tells A and B apart, for the titles. Where A does not compute this step, the weights.
+    subtitles: what distinguishes A and B, for the titles. Words replace tokens only for the weights. If A does not compute the
+    step, the weights are shown.
     """
     step, words = step if step in steps(both.a.config, kind) else "weights", words if step == "weights" else TOKENS
     rows, cols = places_between(both, kind, words)
@@ -88,7 +89,7 @@ def head_of_two(
 def ablated_head(
     capture: Capture, ablated: Capture | None, kind: AttentionKind, layer: int, head: int, item: int, colour: Colour = "largest"
 ) -> list[Panel]:
-    """The weights of one head in the intact and in the ablated run, and their difference; one panel where there is none."""
+    """Return the weights of one head in the intact and the ablated run, and their difference; one panel if they are equal."""
     both, intact = (_("Intact"), _("Ablated")), head_panel(capture, kind, layer, head, item, "weights", colour)
     if ablated is None:
         return [replace(intact, title=f"{both[0]}: {intact.title}")]
@@ -99,7 +100,7 @@ def ablated_head(
 
 
 def ablated_hidden(capture: Capture, ablated: Capture, item: int) -> Panel:
-    """Ablated − intact of the last hidden states, around zero."""
+    """Return a panel of ablated − intact of the last hidden states [T, D], around zero."""
     side, name = capture.config.output_side, hidden_stage(capture.config)
     change, bound = difference(capture[name][item], ablated[name][item])
     return panel(

@@ -1,7 +1,4 @@
-"""Experiments with word order and with longer texts.
-
-Numbers come from `viz_core.experiments`; here they are only drawn.
-"""
+"""Figures of experiments with word order and with longer texts; the numbers come from `viz_core.experiments`."""
 
 import math
 from collections.abc import Sequence
@@ -16,13 +13,13 @@ from viz_core.figures.scatter import GUIDE, guide_line, label, log_axis, scatter
 from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES, Position
 
-PLACES = tuple(SCHEMES)  # a scheme has the colour of its place in the table of schemes
+PLACES = tuple(SCHEMES)  # the index of a scheme selects its colour
 
 
 def moved_panels(moved: Sequence[tuple[str, np.ndarray, np.ndarray]], tokens: Sequence[str]) -> list[Panel]:
-    """The change of each word's output relative to its length, one column per scheme: without a mask, and under a causal one.
+    """Return panels of the relative change of each word's output, one column per scheme: without a mask, and with a causal one.
 
-    moved: (scheme, [T] without a mask, [T] causal).
+    changes: (scheme, [T] without a mask, [T] causal).
     """
     names = [name for name, __, ___ in moved]
     most = max((float(max(a.max(), b.max())) for __, a, b in moved), default=0.0) or 1.0
@@ -34,10 +31,10 @@ def moved_panels(moved: Sequence[tuple[str, np.ndarray, np.ndarray]], tokens: Se
 
 
 def layers_figure(changes: Sequence[tuple[Position, Sequence[float]]], least: float, dark: bool = False) -> go.Figure:
-    """The largest change of a score in each layer, relative to its largest score: one line per scheme, on a log axis.
+    """Return a figure of the largest change of a score in each layer relative to the largest score, one line per scheme.
 
-    changes: (scheme, change in each layer). least: the limit of rounding; values far below it are
-    drawn on the lower edge, and the pointer reads them.
+    changes: (scheme, change in each layer). rounding_limit: the size of rounding errors; values far below it are drawn at the
+    lower edge of the log axis, with their value in the tooltip.
     """
     floor = least / 100
     traces = [
@@ -62,7 +59,7 @@ def layers_figure(changes: Sequence[tuple[Position, Sequence[float]]], least: fl
 
 
 def scheme_line(position: Position) -> dict[str, Any]:
-    """The name, line and marks of one scheme, the same in every chart."""
+    """Return the name, line and marker of a scheme, the same in every chart."""
     scheme = SCHEMES[position]
     return {
         "name": scheme.title, "line": {"color": theme.head_colour(PLACES.index(position)), "width": 2.5, "dash": scheme.dash},
@@ -73,10 +70,9 @@ def scheme_line(position: Position) -> dict[str, Any]:
 def longer_figure(
     curves: Sequence[tuple[Position, Sequence[int], Sequence[float | None]]], trained: int, x: str, chosen: int, dark: bool = False,
 ) -> go.Figure:
-    """Next-word accuracy beyond the training: one line per checkpoint, which ends where the checkpoint refuses the text.
+    """Return a figure of next-word accuracy beyond the training length, one line per checkpoint up to its maximum length.
 
-    curves: (scheme, values on the axis, share). trained: the longest training text;
-    chosen: the value on the axis that the text beside the chart describes.
+    curves: (scheme, x values, accuracies). max_trained: the length of the longest training text. chosen: the selected x value.
     """
     traces = [
         {

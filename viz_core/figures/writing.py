@@ -1,11 +1,11 @@
-"""How the next word is chosen, as data for the choice component: the text as tokens, the candidates as rows of bars.
+"""Tables of the candidates of one decoding step, for sampling, greedy decoding and beam search.
 
-    choice = drawn(found, sampling, name)       # logits → ÷ temperature → top-k, then top-p → renormalised → the drawn number
-    choice = likeliest(found, name)             # logits → probability → the largest
-    choice = searched(steps, at, beam, ids, name, eos)  # ln p → sum → score → kept, finished or cut
+    sampling_table(sample, sampling, name)           # logit, ÷ temperature, probability, renormalised after filters, cumulative
+    greedy_table(sample, name)                       # logit, probability
+    beam_table(steps, step, beam, ids, name, eos)    # ln p, sum, score, and whether it is kept, finished or dropped
 
-What is given is read only as the protocols below say. name(id): the word of an id; glosses: word → dictionary words, which the
-arithmetic on hover says behind each word that has some.
+name(id): the word of an id. glosses: word → dictionary words, for the tooltips. The arguments need only the attributes of the
+protocols below.
 """
 
 import math
@@ -21,16 +21,16 @@ from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.text import in_quotes, visible
 
-MOST_ROWS = 10  # candidates that are drawn; the others are one row together
-DIGITS = range(4, 13)  # of the numbers of a quotient
-SHORTEST = 0.05  # of the column: the bar of the worst candidate of a beam step
-MOST_KEPT = 3  # words of a beam's text in front of its candidate
+MOST_ROWS = 10  # candidates with a row; all others share one row
+DIGITS = range(4, 13)  # numbers of significant digits of a quotient
+SHORTEST = 0.05  # of the column's width: the bar of the worst candidate of a beam step
+MOST_KEPT = 3  # tokens in the label of a beam's candidate
 Name = Callable[[int], str]
 Look = Literal["", "cut", "chosen", "others"]
 
 
 class Drawn(Protocol):
-    """What is read of a `viz_core.generation.draw.Draw`."""
+    """The attributes used of a sampling step of `viz_core.generate.sampling`."""
 
     @property
     def logits(self) -> np.ndarray: ...
@@ -64,7 +64,7 @@ class Drawn(Protocol):
 
 
 class Filters(Protocol):
-    """What is read of a `viz_core.generation.strategy.Sampling`."""
+    """The attributes used of `viz_core.generate.strategy.Sampling`."""
 
     @property
     def temperature(self) -> float: ...
@@ -77,7 +77,7 @@ class Filters(Protocol):
 
 
 class Candidate(Protocol):
-    """What is read of a `viz_core.generation.beam.Candidate`."""
+    """The attributes used of a candidate of `viz_core.generate.beam`."""
 
     @property
     def parent(self) -> int: ...
@@ -99,7 +99,7 @@ class Candidate(Protocol):
 
 
 class Search(Protocol):
-    """What is read of a `viz_core.generation.beam.BeamStep`."""
+    """The attributes used of a step of `viz_core.generate.beam`."""
 
     @property
     def beams(self) -> tuple[tuple[int, ...], ...]: ...
@@ -109,7 +109,7 @@ class Search(Protocol):
 
 
 class Widths(Protocol):
-    """What is read of a `viz_core.generation.strategy.Beam`."""
+    """The attributes used of `viz_core.generate.strategy.Beam`."""
 
     @property
     def num_beams(self) -> int: ...
@@ -120,9 +120,9 @@ class Widths(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One cell: its number as written, the part of the column that its bar covers (0 to 1), and its arithmetic on hover.
+    """One cell: its text, the start and end of its bar (0 to 1 of the column), and its arithmetic as tooltip.
 
-    value: the number itself; NaN where the cell says a word.
+    value: the number; NaN if the cell contains a word.
     """
 
     text: str
@@ -134,7 +134,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One candidate: its label, the look of its row, and a cell for each column; None leaves a cell empty."""
+    """One candidate: its label, the style of its row, and a cell for each column; None is an empty cell."""
 
     label: str
     look: Look
@@ -143,7 +143,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A line below row `row` across column `column` and those behind it, with its label."""
+    """A labelled line below row `row`, from column `column` to the last."""
 
     row: int
     column: int
@@ -152,7 +152,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The candidates of one step. columns: a heading and a smaller line below it, each. at: a line through the last column."""
+    """The candidates of one step. columns: (heading, subheading) of each; at: the position of a line in the last column."""
 
     columns: tuple[tuple[str, str], ...]
     rows: tuple[Row, ...]
@@ -161,7 +161,7 @@ class Choice:
 
 
 def as_data(choice: Choice) -> dict[str, object]:
-    """The choice as plain data, which the browser reads; the numbers themselves stay here, since JSON has no infinity."""
+    """Return the table as plain data for the browser, without the numbers, because JSON has no infinity."""
     data = asdict(choice)
     for row in data["rows"]:
         for cell in filter(None, row["cells"]):
@@ -173,18 +173,20 @@ def as_data(choice: Choice) -> dict[str, object]:
 
 
 def likeliest(found: Drawn, name: Name, token: int | None = None, glosses: Mapping[str, str] = NO_GLOSSES) -> Choice:
-    """Greedy: the largest logit has the largest probability, and is written. found: with temperature 1 and no filter. token: the
-    word that is marked as written, where it is another one."""
+    """Return the table of a greedy step, in which the token with the largest logit is chosen.
+
+    sample: with temperature 1 and no filter. token: the id to mark as chosen, if it is another one.
+    """
     token = int(found.order[0]) if token is None else token
     shown, n = candidate_ids(found, token), len(found.order)
     low, high = _reach(found.logits[list(shown)])
     rows = []
     for i in shown:
         word = visible(name(i))
-        said = with_gloss(word, glosses)
+        glossed = with_gloss(word, glosses)
         rows.append(Row(word, "chosen" if i == token else "", (
-            _bar(found.logits[i], low, high, _logit_words(found, i, said)),
-            _share(found.probs[i], float(found.probs.max()), _softmax_words(said, found.logits, i)),
+            _bar(found.logits[i], low, high, _logit_words(found, i, glossed)),
+            _share(found.probs[i], float(found.probs.max()), _softmax_words(glossed, found.logits, i)),
         )))
     rest = _rest(found.probs, shown)
     others = _others(n - len(shown), (None, _share(rest, float(found.probs.max()), _left_words(rest))))
@@ -192,22 +194,22 @@ def likeliest(found: Drawn, name: Name, token: int | None = None, glosses: Mappi
 
 
 def drawn(found: Drawn, sampling: Filters, name: Name, glosses: Mapping[str, str] = NO_GLOSSES) -> Choice:
-    """Sampling: the whole way from the logits to the drawn word."""
+    """Return the table of a sampling step, from the logits to the sampled word."""
     shown, n = candidate_ids(found, found.token), len(found.order)
-    before = _softmax(found.scaled)  # [W], with the temperature and before the filters
-    (low, high), (least, most) = _reach(found.logits[list(shown)]), _reach(found.scaled[list(shown)])
+    before = _softmax(found.scaled)  # [W], after temperature and before filters
+    (low, high), (scaled_low, scaled_high) = _reach(found.logits[list(shown)]), _reach(found.scaled[list(shown)])
     ends = np.zeros(n)
-    ends[found.order[: len(found.cumulative)]] = found.cumulative  # [W]: where each word's part of the line ends
+    ends[found.order[: len(found.cumulative)]] = found.cumulative  # [W]: end of each word's interval
     kept_sum = float(found.after_top_k[found.kept].sum())
     rows = []
     for i in shown:
         word, kept = visible(name(i)), bool(found.kept[i])
-        said = with_gloss(word, glosses)
+        glossed = with_gloss(word, glosses)
         rows.append(Row(word, "chosen" if i == found.token else "" if kept else "cut", (
-            _bar(found.logits[i], low, high, _logit_words(found, i, said)),
-            _bar(found.scaled[i], least, most, _("{logit} ÷ {temperature} = {scaled}", logit=_number(found.logits[i]),
+            _bar(found.logits[i], low, high, _logit_words(found, i, glossed)),
+            _bar(found.scaled[i], scaled_low, scaled_high, _("{logit} ÷ {temperature} = {scaled}", logit=_number(found.logits[i]),
                                                  temperature=f"{sampling.temperature:g}", scaled=_number(found.scaled[i]))),
-            _share(before[i], float(before.max()), _softmax_words(said, found.scaled, i)),
+            _share(before[i], float(before.max()), _softmax_words(glossed, found.scaled, i)),
             _share(found.probs[i], float(found.probs.max()), _kept_words(found, i, kept_sum)),
             _part(ends[i] - found.probs[i], ends[i], found, i) if kept else None,
         )))
@@ -225,13 +227,13 @@ def drawn(found: Drawn, sampling: Filters, name: Name, glosses: Mapping[str, str
 
 
 def candidate_ids(found: Drawn, token: int) -> tuple[int, ...]:
-    """The ids of the rows: the likeliest words, with the chosen one, in the order of their probability."""
+    """Return the ids of the rows: the most likely words, including the chosen one, by decreasing probability."""
     first = tuple(int(i) for i in found.order[:MOST_ROWS])
     return first if token in first else (*first[:-1], token)
 
 
 def _cuts(found: Drawn, sampling: Filters, shown: int) -> tuple[Cut, ...]:
-    """The lines below the last word that top-k leaves, and that top-p leaves of it; a line outside of the rows is not drawn."""
+    """Return the lines below the last words that top-k and top-p keep, if they are within the rows."""
     in_k, kept = int(found.in_top_k.sum()), int(found.kept.sum())
     cuts = []
     if in_k < len(found.order) and in_k <= shown:
@@ -259,27 +261,27 @@ def _kept_words(found: Drawn, i: int, kept_sum: float) -> str:
 def _part(start: float, end: float, found: Drawn, i: int) -> Bar:
     start = max(float(start), 0.0)
     here = _(": it is drawn") if i == found.token else ""
-    said = _("from {start} to {end}{here}; u = {u}", start=f"{start:.4f}", end=f"{end:.4f}", here=here, u=f"{found.u:.4f}")
-    return Bar(f"{end:.3f}", start, min(float(end), 1.0), said, float(end))
+    tooltip = _("from {start} to {end}{here}; u = {u}", start=f"{start:.4f}", end=f"{end:.4f}", here=here, u=f"{found.u:.4f}")
+    return Bar(f"{end:.3f}", start, min(float(end), 1.0), tooltip, float(end))
 
 
 # ---------------------------------------------------------------- beam search
 
 
 def searched(steps: Sequence[Search], at: int, beam: Widths, chosen: Sequence[int], name: Name, eos_id: int) -> Choice:
-    """Step `at` of a beam search, from 0: every candidate that was looked at. chosen: the ids of the text that the search chose
-    in the end, whose candidate is marked.
+    """Return the table of all candidates of one step of a beam search; step: counted from 0.
 
-    Only the score has bars: it orders the candidates, the best one has the longest bar.
+    chosen: the ids of the final text; its candidate is marked. Only the score has bars, because it orders the candidates: the
+    best one has the longest bar.
     """
-    step, length, last = steps[at], at + 1, at == len(steps) - 1
-    scores = np.array([c.score for c in step.candidates])
+    beam_step, length, last = steps[at], at + 1, at == len(steps) - 1
+    scores = np.array([c.score for c in beam_step.candidates])
     rows = []
-    for c in step.candidates:
-        text = (*step.beams[c.parent], c.token)
-        mine = text == tuple(chosen[: len(text)])
+    for c in beam_step.candidates:
+        text = (*beam_step.beams[c.parent], c.token)
+        is_chosen = text == tuple(chosen[: len(text)])
         before = c.total - c.logprob
-        rows.append(Row(_beam_label(text, name), "chosen" if mine else "cut" if c.fate == "cut" else "", (
+        rows.append(Row(_beam_label(text, name), "chosen" if is_chosen else "cut" if c.fate == "cut" else "", (
             _plain(c.logprob, _("ln {p} = {logprob}", p=f"{np.exp(c.logprob):.4g}", logprob=_number(c.logprob))),
             _plain(c.total, _("{before} + {logprob} = {total}", before=_number(before), logprob=_number(c.logprob),
                               total=_number(c.total))),
@@ -290,7 +292,7 @@ def searched(steps: Sequence[Search], at: int, beam: Widths, chosen: Sequence[in
     columns = (
         (_("ln p"), _("of the last word")), (_("sum"), _("of the whole text")),
         (_("score"), _("sum ÷ words ^ {penalty}", penalty=minus(f"{beam.length_penalty:g}"))),
-        (_("what follows"), plural("{n} text is kept", "{n} texts are kept", sum(c.fate == "kept" for c in step.candidates))),
+        (_("what follows"), plural("{n} text is kept", "{n} texts are kept", sum(c.fate == "kept" for c in beam_step.candidates))),
     )
     return Choice(columns, tuple(rows))
 
@@ -324,7 +326,7 @@ def _others(n: int, cells: tuple[Bar | None, ...]) -> tuple[Row, ...]:
 
 
 def _reach(values: np.ndarray) -> tuple[float, float]:
-    """The ends of a column of bars, 0 among them."""
+    """Return the range of a column of bars, which includes 0."""
     finite = values[np.isfinite(values)]
     return min(0.0, float(finite.min(initial=0.0))), max(0.0, float(finite.max(initial=0.0)))
 
@@ -336,13 +338,15 @@ def _bar(value: float, low: float, high: float, said: str) -> Bar:
 
 
 def _plain(value: float, said: str) -> Bar:
-    """A number without a bar."""
+    """Return a cell with a number and no bar."""
     return Bar(_number(value), 0.0, 0.0, said, float(value))
 
 
 def _ranked(value: float, values: np.ndarray, said: str) -> Bar:
-    """A number whose bar is the longer the larger it is: from SHORTEST for the smallest of `values` to the whole column for the
-    largest; none for −∞."""
+    """Return a cell whose bar grows with the number, from `MIN_BAR` for the smallest of `values` to 1 for the largest.
+
+    There is no bar for −∞.
+    """
     finite = values[np.isfinite(values)]
     low, high = float(finite.min()), float(finite.max())
     part = 1.0 if high == low else (value - low) / (high - low)
@@ -362,7 +366,7 @@ def _left_words(p: float) -> str:
 
 
 def _rest(probs: np.ndarray, shown: Sequence[int]) -> float:
-    """What the words that have no row of their own have together; 1 minus the others would lose it where it is small."""
+    """Return the total probability of the words without a row; 1 − the others would lose small totals to rounding."""
     return float(np.delete(probs, list(shown)).sum())
 
 
@@ -377,7 +381,7 @@ def _logit_words(found: Drawn, i: int, word: str) -> str:
 
 
 def _softmax_words(word: str, values: np.ndarray, i: int) -> str:
-    """The largest is taken off first, which changes no probability, so that the powers stay in range."""
+    """Return the softmax of one word as text; the largest logit is subtracted first, as for numerical stability."""
     top, total = float(values.max()), float(np.exp(values - values.max()).sum())
     by, p = _quotient(float(np.exp(values[i] - top)), total)
     return _("{word}: e^({value} − {top}) ÷ {total} = {p}", word=in_quotes(word), value=_number(values[i]), top=_number(top),
@@ -385,8 +389,10 @@ def _softmax_words(word: str, values: np.ndarray, i: int) -> str:
 
 
 def _quotient(power: float, total: float) -> tuple[str, str]:
-    """total, and power ÷ total, with as many digits as it takes for the second to follow from the first as it is written; what is
-    less than 1 is not written as 1."""
+    """Format total and power ÷ total with enough digits that the quotient follows from the written total.
+
+    A quotient below 1 is not written as 1.
+    """
     p = next(n for n in DIGITS if n == DIGITS[-1] or power == total or f"{power / total:.{n}g}" != "1")
     exact = f"{power / total:.{p}g}"
     by = next(n for n in DIGITS if n == DIGITS[-1] or f"{power / float(f'{total:.{n}g}'):.{p}g}" == exact)

@@ -1,1 +1,1 @@
-"""What a page draws with: each component's Python, script and style side by side. Nothing here knows of setups, links or runs."""
+"""Streamlit components: the Python, script and style of each. They are independent of setups, links and runs."""

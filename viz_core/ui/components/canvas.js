@@ -1,17 +1,17 @@
-/* Draws the panels that `pack` in viz_core/figures/panels.py wrote. Each panel is one <figure> with one <canvas>.
- * Typed text reaches the page by textContent and fillText only. */
+/* Draws the panels of `pack_panels` (viz_core/figures/panels.py). Each panel is one <figure> with one <canvas>.
+ * User text is inserted by textContent and fillText only. */
 
-const MIN_CELL = 2, MAX_CELL = 34, WRITTEN = 48, MAX_HEIGHT = 480; // pixels of the page
-const FINE = 0.25, CRISP = 8; // steps of a cell's size, up to the size from which cells begin at whole pixels
-const LARGEST = 200, LEAST_NAMED = 7, ONE_FOOT = 500, NARROW = 560; // where a box is filled: cells at most and, named, at least; a foot of one line
+const MIN_CELL = 2, MAX_CELL = 34, WRITTEN = 48, MAX_HEIGHT = 480; // CSS pixels
+const FINE = 0.25, CRISP = 8; // step of the cell size; from CRISP on, cells have whole pixels
+const LARGEST = 200, LEAST_NAMED = 7, ONE_FOOT = 500, NARROW = 560; // when filling a box: largest cell, smallest labelled cell, width for a foot of one line
 const LABEL_FONT = 14, LABEL_STEP = 17, GAP = 24, GAP_ROWS = 10, SIGN_GAP = 8, SIGN_HIGH = 72, ARROW = 72, MIN_FIGURE = 190, SHADES = 511;
-const AXIS_MARK = 58, CLASS_MARK = 34; // pixels of an arrow, a letter and the gap behind an axis; of a class, its colour and its gaps
-const OVERVIEW_FOOT = 260; // pixels by which the foot of an overview is longer
-const READOUT = 100; // pixels of a readout beside its names and its value: letters, quotation marks, gaps
-const IDS_HIGH = 14; // a row of ids: times its width
-const CUT_OFF = 0.001; // what an arrangement that is cut off counts beside one that is not
+const AXIS_MARK = 58, CLASS_MARK = 34; // pixels beside the text of an axis title, and of a legend entry of a class
+const OVERVIEW_FOOT = 260; // additional width of the foot of an overview
+const READOUT = 100; // pixels of a readout besides names and value: letters, quotation marks, gaps
+const IDS_HIGH = 14; // maximum height of a cell in a row of ids, as a multiple of its width
+const CUT_OFF = 0.001; // weight of an arrangement that is cut off
 const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-const views = new WeakMap(); // the View that lives in an element, kept across reruns
+const views = new WeakMap(); // element → View, kept across reruns
 
 export default function ({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".lab");
@@ -36,7 +36,7 @@ function precise(x, digits = 6) {
   return special(x) || String(Number(x.toPrecision(digits)));
 }
 
-/* A share as viz_core/formats.py writes it: two decimals, and on which side of nothing or all it lies. */
+/* Format a share like `percent` in Python: two decimals, "< 0.01%" and "> 99.99%" at the ends. */
 function percent(x) {
   if (x > 0 && x < 5e-5) return "< 0.01%";
   return x >= 0.99995 && x < 1 ? "> 99.99%" : `${(100 * x).toFixed(2)}%`;
@@ -44,7 +44,7 @@ function percent(x) {
 
 const whole = (size) => (size < CRISP ? Math.floor(size / FINE) * FINE : Math.floor(size));
 
-/* At most four digits, for a cell: "0", "0.125", "12.5", "1235", "4e-4". */
+/* Format a number with at most four digits for a cell: "0", "0.125", "12.5", "1235", "4e-4". */
 function brief(x) {
   const size = Math.abs(x);
   if (size !== 0 && (size < 1e-3 || size >= 1e4)) return x.toExponential(0);
@@ -76,15 +76,15 @@ class View {
   constructor(root) {
     this.root = root;
     this.figures = [];
-    this.number = 0; // counts the reader's picks, so that an answer to an older one is not mistaken for news
+    this.number = 0; // counts the user's picks, to ignore replies to older ones
     this.inputs = root.appendChild(make("div", "side"));
     this.arrow = root.appendChild(make("div", "arrow"));
     this.outputs = root.appendChild(make("div", "side"));
     this.arrow.setAttribute("aria-hidden", "true");
     this.ruler = make("canvas").getContext("2d");
-    this.widths = new Map(); // a label, bold or not → its width
+    this.widths = new Map(); // bold and text of a label → its width
     this.redraw = () => { this.drawn = ""; this.widths.clear(); this.layout(); };
-    this.resize = new ResizeObserver(() => { // here the width is known; to ask for it while a page is built costs a layout
+    this.resize = new ResizeObserver(() => { // reading the size here costs no additional layout
       const { clientWidth, clientHeight } = root;
       if (clientWidth === this.width && (!this.fill || clientHeight === this.height)) return;
       [this.width, this.height] = [clientWidth, clientHeight];
@@ -104,18 +104,18 @@ class View {
 
   show(data) {
     const { panels: sent, pick, echo, fill, reveal, lookup, opens, name } = decode(data), first = !this.panels;
-    this.root.dataset.name = name; // for the names of files
-    const panels = lookup ? [] : sent; // ids are drawn as rows of a vocabulary, by `Lookup` alone
+    this.root.dataset.name = name; // for file names
+    const panels = lookup ? [] : sent; // panels of ids are drawn by `Lookup`
     Object.assign(this, { panels, boxed: fill, opens });
-    this.lookUp(sent, lookup);
+    this.updateLookup(sent, lookup);
     while (this.figures.length > panels.length) this.figures.pop().node.remove();
     while (this.figures.length < panels.length) this.figures.push(new Figure(this, this.figures.length));
     panels.forEach((panel, i) => {
       const side = panel.role === "input" ? this.inputs : this.outputs;
       if (this.figures[i].node.parentNode !== side) side.append(this.figures[i].node);
-      this.figures[i].take(panel);
+      this.figures[i].update(panel);
     });
-    for (const side of [this.inputs, this.outputs]) { // the order of the panels, whatever moved between the sides
+    for (const side of [this.inputs, this.outputs]) { // in the order of the panels
       const nodes = this.figures.filter((f) => f.node.parentNode === side).flatMap((f) => (fill && f.sign.shown ? [f.sign.node, f.node] : [f.node]));
       nodes.forEach((node, i) => side.children[i] !== node && side.insertBefore(node, side.children[i] ?? null));
       while (side.children.length > nodes.length) side.lastChild.remove();
@@ -125,35 +125,35 @@ class View {
     if (first && reveal) document.dispatchEvent(new CustomEvent("lab-picked", { detail: () => this.reveal() }));
   }
 
-  lookUp(panels, lookup) {
+  updateLookup(panels, lookup) {
     if (lookup) this.lookup ??= new Lookup(this);
     else if (this.lookup) this.lookup = void this.lookup.node.remove();
-    this.lookup?.take(panels, lookup);
+    this.lookup?.update(panels, lookup);
   }
 
-  /* Scroll this box to the picked cell; returns where on the screen it is then, for the frame around the page. */
+  /* Scroll to the picked cell and return its rectangle on the screen, for the page frame. */
   reveal() {
     if (this.lookup) return this.lookup.reveal();
-    const place = () => this.figures.find((f) => f.picked() !== null)?.placeOfPick();
+    const place = () => this.figures.find((f) => f.picked() !== null)?.pickedRect();
     const box = this.root.getBoundingClientRect(), cell = place();
     if (cell && this.fill && (cell.bottom > box.bottom || cell.right > box.right || cell.top < box.top))
       this.root.scrollBy(cell.left - box.left - box.width / 2, cell.top - box.top - box.height / 2);
     return place();
   }
 
-  /* Panels stand side by side if every panel keeps legible cells, otherwise inputs above outputs. */
+  /* Place panels side by side if all cells are legible, else inputs above outputs. */
   layout() {
     this.width ||= this.root.clientWidth;
-    if (!this.width || !this.panels) return void (this.drawn = ""); // in a closed tab: drawn when it opens
+    if (!this.width || !this.panels) return void (this.drawn = ""); // hidden: drawn when it becomes visible
     this.readTheme();
-    if (this.lookup) { // its height is observed too: the matrices of the next stage fill the same box
+    if (this.lookup) { // observe the height, too: the next stage may fill the same box with matrices
       this.fill = true;
       return void (this.root.classList.add("fill"), this.lookup.later());
     }
     const below = matchMedia("(max-width: 640px)").matches && !document.documentElement.dataset.labType && this.panels.length > 2;
-    this.fill = this.boxed && !below; // many figures on a phone stand below each other, and the page scrolls
+    this.fill = this.boxed && !below; // on a phone many figures are stacked, and the page scrolls
     this.root.classList.toggle("fill", this.fill);
-    if (this.fill && !this.height) return void (this.drawn = ""); // the box's height comes with its first observation
+    if (this.fill && !this.height) return void (this.drawn = ""); // the height is set by the first observation
     const picture = [this.width, this.fill && this.height, devicePixelRatio, this.theme, ...this.panels.map((panel) => panel.digest)].join();
     if (picture === this.drawn) return this.figures.forEach((f) => f.paint());
     this.drawn = picture;
@@ -163,16 +163,16 @@ class View {
     this.figures.forEach((f) => (f.labels.bare = false));
     this.equation = this.fill && split && Boolean(outputs[0].panel.sign);
     this.root.classList.toggle("equation", this.equation);
-    if (!this.fill || this.equation) this.shareLine(false);
+    if (!this.fill || this.equation) this.shareLegend(false);
     const together = this.fill ? this.fillBox(inputs, outputs, split) : this.fitAll(inputs, outputs, split);
     this.root.classList.toggle("stacked", !together);
-    this.root.classList.toggle("wide", Boolean(this.fill && this.tooWide)); // it scrolls: nothing shrinks below what it draws
+    this.root.classList.toggle("wide", Boolean(this.fill && this.tooWide)); // scrolls horizontally
     this.arrow.hidden = !split || this.equation;
     this.arrow.textContent = together ? "→" : "↓";
     this.figures.forEach((f) => f.draw());
   }
 
-  /* One row, or inputs above outputs; returns whether it is one row. */
+  /* Lay out in one row, or inputs above outputs; returns whether it is one row. */
   fitAll(inputs, outputs, split) {
     if (this.fit(this.figures, this.width - (split ? ARROW - GAP : 0))) return true;
     for (const side of [inputs, outputs])
@@ -180,7 +180,7 @@ class View {
     return false;
   }
 
-  /* Fill the box: in one row, or in two where that draws larger cells; returns whether it is one row. */
+  /* Fill the box in one row, or in two if that gives larger cells; returns whether it is one row. */
   fillBox(inputs, outputs, split) {
     if (this.equation) return this.fillEquation();
     const room = this.height - 2;
@@ -189,7 +189,7 @@ class View {
       this.fillGrid(this.figures, room);
       return true;
     }
-    this.shareLine(false);
+    this.shareLegend(false);
     const one = () => this.fillRow(this.figures, this.width - ARROW + GAP, room);
     const beside = this.width < NARROW ? 0 : one(), stacked = this.fillRows([inputs, outputs]);
     if (stacked > beside * 1.15) return false;
@@ -197,15 +197,15 @@ class View {
     return true;
   }
 
-  /* Inputs, operation and output beside each other with their signs; on a phone one below the other. */
+  /* Place inputs, operators and output in one row, or stacked on a phone. */
   fillEquation() {
     const { figures, width, height } = this, beside = width >= NARROW, signs = figures.filter((f) => f.sign.shown);
-    const grid = ({ panel: { rows, cols, shape } }) => JSON.stringify([rows, cols, shape]); // alike: their rows stand at one height
+    const grid = ({ panel: { rows, cols, shape } }) => JSON.stringify([rows, cols, shape]); // equal if the rows are the same
     figures.forEach((f, i) => (f.labels.bare = beside && i > 0 && f.panel.role === "input" && grid(f) === grid(figures[0])));
     const wide = signs.reduce((sum, { sign }) => sum + sign.measure() + SIGN_GAP, 0);
     this.headLines = 1;
     if (beside) this.fillRow(figures, width - wide, height - 2, SIGN_GAP);
-    if (beside && figures.some((f) => f.crowded)) { // all of them, so that their rows stand at one height
+    if (beside && figures.some((f) => f.crowded)) { // in all figures, so that their rows are level
       this.headLines = 2;
       this.fillRow(figures, width - wide, height - 2, SIGN_GAP);
     }
@@ -214,8 +214,8 @@ class View {
     return beside;
   }
 
-  /* Figures of one side stand in as many rows as draw the largest cells; in one, if that is hardly worse. Several rows of
-   * figures with the same axes and colours have one line in common that says them. */
+  /* Place the figures in the number of rows that gives the largest cells; one row is preferred if it is almost as good. Several
+   * rows of figures with the same axes and colours share one line for both. */
   fillGrid(figures, height) {
     const alike = new Set(figures.map(({ panel: p }) => [p.kind, p.rowAxis, p.colAxis, p.low, p.high].join())).size === 1;
     const rowsOf = (n) => {
@@ -223,9 +223,9 @@ class View {
       return Array.from({ length: n }, (_, i) => figures.slice(i * columns, (i + 1) * columns)).filter((row) => row.length);
     };
     const covered = (n) => {
-      this.shareLine(alike && n > 1);
+      this.shareLegend(alike && n > 1);
       const room = (height - (this.shared ? this.type + 12 : 0) - GAP_ROWS * (n - 1)) / n;
-      const rows = rowsOf(n), wide = (count) => ((this.width + GAP) / rows[0].length) * count - GAP; // a short last row keeps the columns
+      const rows = rowsOf(n), wide = (count) => ((this.width + GAP) / rows[0].length) * count - GAP; // also in a shorter last row
       let area = 0, high = 0, cutOff = false;
       for (const row of rows) {
         area += this.fillRow(row, wide(row.length), room);
@@ -241,8 +241,8 @@ class View {
     if (best > 1) side.style.gridTemplateColumns = `repeat(${rowsOf(best)[0].length}, max-content)`;
   }
 
-  /* The axes and the colours of the first figure stand above all of them, or in that figure. */
-  shareLine(shared) {
+  /* Show the axes and the legend of the first figure above all figures, or in that figure. */
+  shareLegend(shared) {
     if (shared === Boolean(this.shared)) return;
     const [{ head, axes, legend, foot }] = this.figures;
     this.shared?.remove();
@@ -264,12 +264,12 @@ class View {
     return sides.reduce((area, side) => area + this.fillRow(side, this.width, (room * heavy(side)) / all), 0);
   }
 
-  /* Figures in one row of this size with the largest common width of a cell; returns the pixels that their cells cover. */
+  /* Fit figures in one row of this size with the largest common cell width; returns the area of their cells. */
   fillRow(figures, width, height, gap = GAP) {
     const room = width - gap * (figures.length - 1);
     const largest = (...spare) => {
       const used = (cell) => figures.reduce((sum, f) => (f.fillIn(width, height, cell, ...spare), sum + f.width), 0);
-      let [low, high] = [MIN_CELL / FINE, LARGEST / FINE]; // in parts of a pixel, which count where there are many columns
+      let [low, high] = [MIN_CELL / FINE, LARGEST / FINE]; // in fractions of a pixel, which matter with many columns
       while (low < high) {
         const middle = Math.ceil((low + high) / 2);
         if (used(middle * FINE) <= room) low = middle;
@@ -278,10 +278,10 @@ class View {
       return used(low * FINE) <= room;
     };
     let fits = largest(true, true);
-    // A larger cell may make room for dictionary words whose width then does not fit: without them, it fits.
-    const said = [figures.every(({ labels }) => labels.spare), figures.some(({ labels }) => labels.colGlosses)];
+    // Larger cells can make space for glosses that are too wide then: try again without them.
+    const said = [figures.every(({ labels }) => labels.showRowGlosses), figures.some(({ labels }) => labels.colGlosses)];
     if (!said.every(Boolean)) fits = largest(...said);
-    if (!fits) { // each by itself, the one with more columns in more room
+    if (!fits) { // each with a share of the width that grows with its columns
       const most = Math.max(...figures.map((f) => f.panel.shape[1]));
       const share = (f) => Math.sqrt(Math.max(f.panel.shape[1], most / 12)), all = figures.reduce((sum, f) => sum + share(f), 0);
       figures.forEach((f) => f.fillIn((room * share(f)) / all, height, LARGEST));
@@ -290,7 +290,7 @@ class View {
     return figures.reduce((sum, f) => sum + f.cols * f.w * f.panel.shape[0] * f.h, 0);
   }
 
-  /* Arrange figures in one row with the largest common cell; false where cells would get too small. */
+  /* Arrange figures in one row with the largest common cell; returns false if cells would be too small. */
   fit(figures, width) {
     const room = width - GAP * (figures.length - 1);
     for (let cell = MAX_CELL; cell >= 4; cell--) {
@@ -301,8 +301,8 @@ class View {
     return figures.length === 0;
   }
 
-  /* Streamlit writes its theme into classes around the component: while they stay, the style need not be asked for, which
-   * would cost the whole page's style once more while it is being built. */
+  /* Read the colours of the theme. Streamlit encodes its theme in classes around the component; while they are unchanged, the
+   * computed style is not read, because that costs a style recalculation of the page. */
   readTheme() {
     const { host } = this.root.getRootNode(), classes = `${host?.className} ${host?.parentNode?.className} ${typeSize()}`;
     if (classes === this.classes) return;
@@ -322,7 +322,7 @@ class View {
     this.colours = this.dark ? THEME.dark : THEME.light;
   }
 
-  /* The width of a label in pixels; walking from stage to stage the same ones come again and again. */
+  /* Return the width of a label in pixels, cached because labels repeat from stage to stage. */
   widthOf(text, bold) {
     const key = `${bold} ${text}`;
     let wide = this.widths.get(key);
@@ -335,15 +335,15 @@ class View {
     return wide;
   }
 
-  /* The width of a dictionary word, which has the smaller type. */
+  /* Return the width of a gloss, which has the smaller font. */
   widthOfSmall(text) { return (this.widthOf(text) * this.small) / this.type; }
 
-  /* Draw a pick at once and tell Python: while a key is held down, only once it pauses. */
+  /* Draw a pick at once and report it to Python, after a pause while a key is held down. */
   choose(pick, wait) {
     this.pick = pick;
     this.number += 1;
     this.figures.forEach((f) => f.paint());
     this.lookup?.draw();
-    laterNumbered(this, wait ? 120 : 0, { number: this.number, cell: pick });
+    reportLater(this, wait ? 120 : 0, { number: this.number, cell: pick });
   }
 }

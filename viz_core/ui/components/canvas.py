@@ -1,9 +1,9 @@
-"""The canvas: all matrices of a step in one component that redraws quickly, with hover, click and arrow keys.
+"""The canvas component: several matrices that redraw quickly, with hover, click and arrow keys.
 
     chosen = matrices([tokens, weights, output], key="step", pick=Pick(1, 0, 3))
 
-The pages pass panels (`viz_core.figures.panels`). The browser receives one buffer of bytes and keeps its nodes when
-the panels change.
+It draws panels (`viz_core.figures.panels`), which are sent as one buffer of bytes. The browser keeps its DOM nodes when the panels
+change.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from viz_core.ui.components.saving import offer
 
 
 class Pick(NamedTuple):
-    """A picked cell: which panel of those passed in, and its row and column in the panel's own values."""
+    """A picked cell: the index of the panel, and row and column in the values of the panel."""
 
     panel: int
     row: int
@@ -27,10 +27,10 @@ class Pick(NamedTuple):
 
 
 class _Memory(NamedTuple):
-    """The state of the last run, which tells whether the page or the reader has picked since."""
+    """The state of the last run, which shows whether the page or the user has picked since."""
 
-    argument: Pick | None  # the page's `pick`
-    echo: int  # the number of the reader's last pick
+    argument: Pick | None  # the argument `pick`
+    echo: int  # the number of the user's last pick
     shown: Pick | None
 
 
@@ -50,22 +50,21 @@ def matrices(
     code: Callable[[], str] | None = None,
     name: str = "",
 ) -> Pick | None:
-    """Draw the panels, inputs left of outputs (above them where the page is narrow), and return the picked cell.
+    """Draw the panels, inputs left of outputs (above them on a narrow page), and return the picked cell.
 
-    fill: cells grow to the height of the container that this is in, and scroll in it where they would become too small.
-    reveal: a page that opens with this pick scrolls to it. lookup: of panels of ids, which are then drawn as words that lead to
-    the rows of a vocabulary; to pick a word there is to pick its cell. opens: a pick leads elsewhere, so arrow keys move from cell
-    to cell without picking, and Enter picks. code: the lines that make `panels` in a notebook. name:
-    what the panels show together, where their titles do not say it.
+    fill: whether cells grow to the height of the container, and scroll in it if they would become too small. scroll_to_pick:
+    whether a page that opens with this pick scrolls to it. lookup: draw panels of ids as words with lines to vocabulary rows;
+    picking a word picks its cell. pick_navigates: a pick opens something else, so arrow keys move without picking and Enter
+    picks. code: returns the notebook code that creates `panels`. name: a common name of the panels.
 
-    The later of two picks counts: the reader's last one, or `pick` from the run in which it last changed. So a page
-    can leave `pick` out and use the returned one, or keep the pick itself (in a link, or with a select box) and pass
-    it in each run. `on_pick` is called before the run that follows a click or key, with the new pick, or None if it
-    was cleared. A pick outside the panels is not drawn, and the function returns None.
+    The later of two picks is used: the user's last one, or `pick` from the run in which it last changed. A page can omit `pick`
+    and use the returned one, or keep the pick itself (in a link or a select box) and pass it in each run. `on_pick` is called
+    before the rerun after a click or key, with the new pick, or None if it was cleared. A pick outside the panels is not drawn,
+    and None is returned.
     """
     memory_key, sizes = f"{key}/memory", [p.values.shape for p in panels]
 
-    def report() -> None:  # a session keeps `report`, so it must not hold a panel, which would keep its run
+    def report() -> None:  # the session keeps `report`, so it must not reference a panel and its run
         if on_pick is not None:
             on_pick(_read(st.session_state.get(key), sizes)[1])
 
@@ -87,7 +86,7 @@ def matrices(
 
 
 def _read(state: Any, sizes: Sequence[tuple[int, ...]]) -> tuple[int, Pick | None]:
-    """The number of the reader's last pick and the pick that the browser sent, or (0, None)."""
+    """Return the number of the user's last pick and the pick sent by the browser, or (0, None)."""
     sent = state.get("pick") if isinstance(state, Mapping) else None
     number, cell = (sent.get("number"), sent.get("cell")) if isinstance(sent, Mapping) else (None, None)
     if not isinstance(number, int):
@@ -99,7 +98,7 @@ def _read(state: Any, sizes: Sequence[tuple[int, ...]]) -> tuple[int, Pick | Non
 
 
 def holds(sizes: Sequence[tuple[int, ...]], pick: Pick | None) -> bool:
-    """Whether panels of these sizes, each (rows, columns), have this cell."""
+    """Return whether a pick is a cell of panels with these sizes, (rows, columns) each."""
     if pick is None or not 0 <= pick.panel < len(sizes):
         return False
     rows, cols = sizes[pick.panel]

@@ -1,8 +1,8 @@
 /* One panel of the canvas.
  *
- * Three kinds of index: a cell of the panel's own values (`full`, what Python calls a pick); a sent cell (`shape`),
- * which is a block of those where Python pooled; a drawn cell, which is `group` sent columns where the page is
- * too narrow to give each two pixels. A block shows its value of largest size, and says where that came from. */
+ * There are three kinds of index: a cell of the original values (`full`, as in a pick); a sent cell (`shape`), which is a block of
+ * those if Python pooled; and a drawn cell, which is `group` sent columns if the page is too narrow for two pixels each. A block
+ * shows its value of largest absolute value, with the position of that value. */
 
 class Figure {
   constructor(view, index) {
@@ -20,41 +20,41 @@ class Figure {
     set(this.canvas, { role: "application", "aria-keyshortcuts": [...Object.keys(KEYS), "Home", "End", "Escape"].join(" ") });
     Object.assign(this.canvas, { tabIndex: 0, replay: (pen) => this.replay(pen) });
     this.front = this.canvas.getContext("2d");
-    this.base = make("canvas"); // the cells alone, so that moving the pointer costs little
-    this.sheet = make("canvas"); // all of it: text on a canvas of the page would cost the page's layout while it is built
+    this.base = make("canvas"); // the cells only, so that hovering redraws little
+    this.sheet = make("canvas"); // the whole picture, drawn off-screen, because text on an attached canvas costs a layout of the page
     this.pen = this.sheet.getContext("2d");
-    this.canvas.onpointermove = (event) => this.point(this.cellAt(event));
-    this.canvas.onpointerleave = () => this.point(null);
+    this.canvas.onpointermove = (event) => this.setHover(this.cellAt(event));
+    this.canvas.onpointerleave = () => this.setHover(null);
     this.canvas.onclick = (event) => {
       const cell = this.cellAt(event);
       if (cell !== null) view.choose([index, ...this.origin(cell)], false);
     };
-    this.canvas.onkeydown = (event) => this.press(event);
+    this.canvas.onkeydown = (event) => this.handleKey(event);
   }
 
-  take(panel) {
+  update(panel) {
     if (this.panel?.digest !== panel.digest) this.hover = null;
     Object.assign(this, { panel, gaps: panel.masked?.some((code) => code > 1) });
-    this.sign.take(panel);
+    this.sign.update(panel);
     this.title.textContent = this.title.title = panel.title;
     this.canvas.dataset.title = panel.title;
     [this.canvas.dataset.rows, this.canvas.dataset.cols] = panel.full;
   }
 
-  /* The number of a row (0) or a column (1) in the run, which counts also what the picture leaves out. */
+  /* Return the original index of a row (axis 0) or column (axis 1). */
   place(axis, at) { return this.panel.places?.[axis][at] ?? at; }
   rowName(row) { return this.panel.rows?.[row] ?? String(row); }
   colName(col) { return this.panel.cols?.[col] ?? String(col); }
-  /* The names of a row and a column with their dictionary words. */
-  rowSaid(row) { return glossed(this.panel.glosses, this.rowName(row)); }
-  colSaid(col) { return glossed(this.panel.glosses, this.colName(col)); }
+  /* The names of a row and a column with their glosses. */
+  glossedRow(row) { return glossed(this.panel.glosses, this.rowName(row)); }
+  glossedCol(col) { return glossed(this.panel.glosses, this.colName(col)); }
 
   masked(cell) { return Boolean(this.panel.masked?.[cell]); }
   get maskedName() { return this.panel.maskedName || _("masked"); }
-  /* Why a sent cell has no colour: as the legend says it, as a cell does, and its look. */
+  /* Return why a sent cell has no colour: the texts for legend and cell, and the style. */
   reason(code) { return code > 1 ? this.panel.absentNames[code - 2] : { legend: this.maskedName, look: "masked" }; }
 
-  /* The value of a sent cell in words. */
+  /* Return the value of a sent cell as text. */
   valueOf(cell) {
     const { kind, names, values, masked, words } = this.panel;
     if (masked?.[cell] > 1) return this.reason(masked[cell]).cell; // there is no number
@@ -66,32 +66,32 @@ class Figure {
     return words?.[cell] ? `${said} → ${glossed(this.panel.glosses, words[cell])}` : said;
   }
 
-  /* A sent cell → the row and column of its value in the panel's own values. */
+  /* A sent cell → row and column of its value in the original values. */
   origin(cell) {
     const { kept, shape, block: [high, wide] } = this.panel, row = Math.floor(cell / shape[1]), col = cell % shape[1];
     return kept ? [row * high + Math.floor(kept[cell] / wide), col * wide + (kept[cell] % wide)] : [row, col];
   }
 
-  /* The sent cell that holds a row and column of the panel's own values. */
+  /* Row and column of the original values → the sent cell. */
   sent(row, col) {
     const { block, shape } = this.panel;
     return Math.floor(row / block[0]) * shape[1] + Math.floor(col / block[1]);
   }
 
-  /* The sent cell of the view's pick, or null where it lies in another panel. */
+  /* Return the sent cell of the pick, or null if it is in another panel. */
   picked() {
     const [panel, row, col] = this.view.pick ?? [];
     return panel === this.index ? this.sent(row, col) : null;
   }
 
-  /* Where on the screen the picked cell is. */
-  placeOfPick() {
+  /* Return the rectangle of the picked cell on the screen. */
+  pickedRect() {
     const { left, top } = this.canvas.getBoundingClientRect(), cell = this.picked(), { w, h, group, panel: { shape } } = this;
     const [r, k] = [Math.floor(cell / shape[1]), Math.floor((cell % shape[1]) / group)];
     return new DOMRect(left + this.left + k * w, top + this.top + r * h, w, h);
   }
 
-  /* Pixels that a value written into a cell takes. */
+  /* The width in pixels of a value written into a cell. */
   get valueRoom() {
     const { panel, view } = this;
     return panel.kind === "ids" ? view.widthOf(String(panel.high), true) + 12 : (WRITTEN * view.type) / 14;
@@ -101,12 +101,12 @@ class Figure {
   arrange(width, cap) { this.withGlosses(() => this.sizes(width, cap)); }
   fillIn(width, height, cap, rows, cols) { this.withGlosses(() => this.sizesIn(width, height, cap), rows, cols); }
 
-  /* Leave room for the rows' dictionary words; without them, where the rows are then too low for two lines. */
+  /* Arrange with space for the glosses of rows, or without them if the rows are too low for two lines. */
   withGlosses(arrange, rows = true, cols = true) {
-    Object.assign(this.labels, { spare: rows, spareCols: cols });
+    Object.assign(this.labels, { showRowGlosses: rows, showColGlosses: cols });
     arrange();
     if (!this.labels.rowGlosses || this.labels.twoLines(this.h)) return;
-    this.labels.spare = false;
+    this.labels.showRowGlosses = false;
     arrange();
   }
 
@@ -114,37 +114,37 @@ class Figure {
     const { panel, labels } = this, [rows, cols] = panel.shape;
     labels.height = Infinity;
     labels.measure(panel, width, this.view.drawn + width);
-    const room = width - labels.left - labels.stand(cap).beyond - 1, written = this.valueRoom;
+    const room = width - labels.left - labels.placeColumns(cap).beyond - 1, written = this.valueRoom;
     const most = cap >= MAX_CELL && cols * written <= room ? written : Math.min(cap, MAX_CELL);
     this.group = Math.max(1, Math.ceil((cols * MIN_CELL) / room));
     this.cols = Math.ceil(cols / this.group);
     this.w = clamp(Math.floor(room / this.cols), MIN_CELL, most);
-    this.upright = panel.kind === "ids" && this.w < written && this.w >= LABEL_FONT; // ids turned to fit
+    this.upright = panel.kind === "ids" && this.w < written && this.w >= LABEL_FONT; // ids are rotated to fit
     const tall = this.upright ? written : clamp(this.w, labels.step + 1, MAX_CELL);
     this.h = clamp(Math.floor(MAX_HEIGHT / rows), MIN_CELL, tall);
     this.measureWhole(width);
   }
 
-  /* Choose cells as large as `width` × `height` pixels allow, at most `cap` wide. Cells between tokens are at most twice as
-   * wide as high, or twice as high as wide; with many tokens they keep a size that can be told apart, and the view pans. */
+  /* Choose the largest cells for `width` × `height` pixels, at most `cap` wide. Token-by-token cells have an aspect ratio of at
+   * most 2; with many tokens they keep a legible size, and the view scrolls. */
   sizesIn(width, height, cap) {
     const { panel, labels } = this, [rows, cols] = panel.shape, tokens = (names, letter) => names && !panel.overview && "TS".includes(letter);
     const floor = (names, letter) => (tokens(names, letter) && !this.view.equation ? LEAST_NAMED : MIN_CELL);
     labels.height = height;
     labels.measure(panel, width, this.view.drawn + width);
-    const guess = Math.min(cap, (width - labels.left) / cols), room = width - labels.left - labels.stand(guess).beyond - 1;
+    const guess = Math.min(cap, (width - labels.left) / cols), room = width - labels.left - labels.placeColumns(guess).beyond - 1;
     this.group = tokens(panel.cols, panel.colLetter) && !this.view.equation ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
     this.cols = Math.ceil(cols / this.group);
     const wide = clamp(whole(room / this.cols), floor(panel.cols, panel.colLetter), whole(cap));
     const named = panel.rows && panel.cols && panel.colLetter, square = named && rows > 1 && cols > 1 && wide >= LEAST_NAMED;
     const free = square ? 0 : labels.step * 3;
-    const thick = cols === 1 ? Math.max(wide, 2 * labels.step) : wide, ids = panel.kind === "ids"; // a column by itself is no line
-    const tall = ids && rows === 1 ? IDS_HIGH : this.view.equation ? 3 : 2; // times its width: a sentence's ids are one row
+    const thick = cols === 1 ? Math.max(wide, 2 * labels.step) : wide, ids = panel.kind === "ids"; // a single column is not a thin line
+    const tall = ids && rows === 1 ? IDS_HIGH : this.view.equation ? 3 : 2; // maximum height as a multiple of the width; ids are one row
     this.upright = ids && wide < this.valueRoom && wide >= LABEL_FONT;
-    // Above and below the cells: one line each; below, two where it is narrow, or in an equation or with gaps three; above, as
-    // many as the titles of an equation take.
+    // Lines above and below the cells: one each; below, two in a narrow figure, three in an equation or with gaps; above, as many
+    // as the titles of an equation need.
     for (const lines of this.view.shared ? [2] : [2, this.view.equation ? 3 + this.view.headLines : this.gaps ? 4 : 3]) {
-      const room = height - (this.view.type + 7) * lines - 6 - labels.stand(wide).top - 2;
+      const room = height - (this.view.type + 7) * lines - 6 - labels.placeColumns(wide).top - 2;
       const high = Math.max(floor(panel.rows, panel.rowLetter), whole(room / rows));
       this.w = Math.min(thick, Math.max(2 * high, free, ids ? this.valueRoom : 0));
       this.h = Math.min(high, Math.max(tall * wide, free, this.upright ? this.valueRoom : 0));
@@ -153,10 +153,10 @@ class Figure {
     }
   }
 
-  /* Whether a figure of this width has its title and axes on one line, and its legend and readout on another. */
+  /* Whether title and axes fit on one line, and legend and readout on another. */
   oneFoot(width) { return width >= (ONE_FOOT * this.view.type) / 14 + this.classesRoom(); }
 
-  /* Pixels of the legend's entries where it is long: where cells are of several classes, or in an overview. */
+  /* Return additional pixels for a long legend: of three or more classes, or in an overview. */
   classesRoom() {
     if (this.panel.overview) return OVERVIEW_FOOT; // a long legend, and a readout of two long names
     const { kind, names, values } = this.panel, found = kind === "classes" ? names.filter((_name, i) => values.includes(i)) : [];
@@ -164,7 +164,7 @@ class Figure {
   }
 
   measureWhole(width) {
-    const { top, beyond } = this.labels.stand(this.w);
+    const { top, beyond } = this.labels.placeColumns(this.w);
     [this.left, this.top] = [this.labels.left, top];
     this.wide = this.left + this.cols * this.w + beyond + 1;
     this.high = this.top + this.panel.shape[0] * this.h + 2;
@@ -172,10 +172,10 @@ class Figure {
     this.width = Math.min(width, Math.max(this.wide, least));
   }
 
-  /* Whether the title and the axes, in short, are wider together than the figure. */
+  /* Whether the title and the short axes are wider than the figure. */
   get crowded() {
-    const { panel, view } = this, { wide, inShort } = this.sides();
-    return view.widthOf(panel.title, true) + GAP + (panel.role === "input" ? wide(() => "") : wide(inShort)) > this.width;
+    const { panel, view } = this, { wide, shortTitle } = this.sides();
+    return view.widthOf(panel.title, true) + GAP + (panel.role === "input" ? wide(() => "") : wide(shortTitle)) > this.width;
   }
 
   /* Draw the cells into `base`, then show them. */
@@ -183,7 +183,7 @@ class Figure {
     const { canvas, base, sheet, view } = this;
     this.scale = window.devicePixelRatio || 1;
     const [width, height] = [this.wide, this.high].map((side) => Math.round(side * this.scale));
-    for (const each of [canvas, base, sheet]) // a canvas that is given its size anew is emptied and made anew, which takes time
+    for (const each of [canvas, base, sheet]) // setting the size recreates a canvas, which takes time
       if (each.width !== width || each.height !== height) Object.assign(each, { width, height });
     Object.assign(canvas.style, { width: `${this.wide}px`, height: `${this.high}px` });
     this.node.style.width = `${this.view.fill ? Math.max(this.width, this.wide) : this.width}px`;
@@ -196,21 +196,21 @@ class Figure {
     this.describe();
     this.paint();
     canvas.dataset.theme = view.dark ? "dark" : "light";
-    canvas.dataset.grid = [this.left, this.top, this.w, this.h]; // where the cells lie, in pixels of the page
+    canvas.dataset.grid = [this.left, this.top, this.w, this.h]; // the position of the cells in CSS pixels
     canvas.dataset.drawn = this.panel.digest;
-    canvas.dataset.type = Math.min(view.type - 1, this.labels.below || this.labels.dense ? view.small : Infinity); // the smallest type written into it
-    canvas.dataset.glosses = this.labels.below; // the axes whose labels have dictionary words
+    canvas.dataset.type = Math.min(view.type - 1, this.labels.below || this.labels.dense ? view.small : Infinity); // the smallest font size in it
+    canvas.dataset.glosses = this.labels.below; // the axes whose labels have glosses
   }
 
-  /* One pixel for each cell, scaled up without smoothing. Masked cells stay transparent, over hatching. */
+  /* Draw one pixel for each cell and scale up without smoothing. Masked cells are transparent over hatching. */
   drawCells(pen) {
     const { panel, view, group, cols, w, h, left, top } = this, [rows, sent] = panel.shape;
     const table = this.table(), [low, high] = panel.log ? [Math.log(panel.low), Math.log(panel.high)] : [panel.low, panel.high];
     const shade = (x) => clamp(Math.round((((panel.log ? Math.log(x) : x) - low) * (SHADES - 1)) / (high - low)), 0, SHADES - 1);
     this.shown = new Int32Array(rows * cols); // drawn cell → the sent cell whose value it shows
-    [this.found, this.hatched] = [new Set(), new Set()]; // the looks that the legend has to explain; what hatching means
+    [this.found, this.hatched] = [new Set(), new Set()]; // styles for the legend; codes of hatched cells
     if (!this.shown.length) return;
-    const paper = panel.share && rgbOf(view.paper), faded = (word, row) => (paper && word ? mixed(word, Math.sqrt(panel.share[row]), paper) : word);
+    const paper = panel.share && rgbOf(view.paper), faded = (word, row) => (paper && word ? blend(word, Math.sqrt(panel.share[row]), paper) : word);
     const pixels = (this.pixels = new ImageData(cols, rows)), words = new Uint32Array(pixels.data.buffer);
     for (let i = 0; i < words.length; i++) {
       const row = Math.floor(i / cols), end = (row + 1) * sent;
@@ -233,7 +233,7 @@ class Figure {
     pen.imageSmoothingEnabled = false;
     pen.drawImage(picture, left, top, cols * w, rows * h);
     if (panel.kind === "classes" || this.found.has("missing")) this.drawMarks(pen);
-    if (w >= 8 && h >= 8) { // thin lines of the page's colour keep cells apart
+    if (w >= 8 && h >= 8) { // thin lines in the colour of the page separate cells
       pen.fillStyle = view.paper;
       for (let c = 1; c < cols; c++) pen.fillRect(left + c * w - 0.5, top, 1, rows * h);
       for (let r = 1; r < rows; r++) pen.fillRect(left, top + r * h - 0.5, cols * w, 1);
@@ -242,7 +242,7 @@ class Figure {
     pen.strokeRect(left - 0.5, top - 0.5, cols * w + 1, rows * h + 1);
   }
 
-  /* The colour of each shade from low to high, and of each special look, as a pixel's 32-bit word. */
+  /* Return the colour of each shade from low to high, and of each special value, as a pixel's 32-bit word. */
   table() {
     const { sequential, diverging, mask, ground, classes } = this.view.colours, fills = classes.map((look) => look.fill);
     const palette = { probability: sequential, signed: diverging, mask, ids: [ground, ground], classes: fills }[this.panel.kind];
@@ -255,13 +255,13 @@ class Figure {
     return Object.assign(table, { masked: 0, missing: 0 }); // transparent
   }
 
-  /* As `pool` in panels.py: NaN, then infinities, then numbers by size, then masked cells. */
+  /* Rank cells like `pool` in panels.py: NaN, then infinities, then numbers by absolute value, then masked cells. */
   rank(cell) {
     const x = this.panel.values[cell];
     return this.masked(cell) ? -1 : Number.isNaN(x) ? Infinity : Math.min(Math.abs(x), Number.MAX_VALUE);
   }
 
-  /* Patterns that distinguish classes without colour, and cells that are missing. */
+  /* Draw the patterns of classes, which distinguish them without colour, and of missing cells. */
   drawMarks(pen) {
     const { panel, view, cols, w, h, left, top } = this, missing = pattern(pen, this.scale, view.colours.missing);
     const marks = panel.kind === "classes" ? view.colours.classes.map((look) => look.mark && pattern(pen, this.scale, look)) : [];
@@ -275,7 +275,7 @@ class Figure {
 
   writeValues(pen) {
     const { panel, cols, w, h, left, top, upright } = this;
-    const all = panel.kind === "ids" || (w >= ((panel.written ? 26 : 40) * this.view.type) / 14 && panel.kind !== "classes"); // a class has its look and its name
+    const all = panel.kind === "ids" || (w >= ((panel.written ? 26 : 40) * this.view.type) / 14 && panel.kind !== "classes"); // classes have a colour and a pattern
     if (h < LABEL_FONT || w < LABEL_FONT || !(all || this.found.size)) return;
     const size = panel.kind === "ids" ? clamp(Math.floor(Math.min(w / 2.6, h / 3)), this.view.type - 1, 2 * this.view.type) : this.view.type - 1;
     Object.assign(pen, { font: this.view.font.replace(/^\d+/, size), textAlign: "center", textBaseline: "middle" });
@@ -292,7 +292,7 @@ class Figure {
     });
   }
 
-  /* The word of a sent cell, shortened to so many pixels; the readout says the whole. */
+  /* Return the word of a sent cell, shortened to a width in pixels; the readout has the whole word. */
   wordIn(cell, room) {
     const letters = graphemes(this.panel.words[cell]), all = letters.length, said = () => letters.join("") + (letters.length < all ? "…" : "");
     while (letters.length && this.view.widthOf(said()) > room) letters.pop();
@@ -308,19 +308,19 @@ class Figure {
     return k >= 0 && r >= 0 && k < this.cols && r < rows ? this.shown[r * this.cols + k] : null;
   }
 
-  point(cell) {
+  setHover(cell) {
     if (cell === this.hover) return;
     this.hover = cell;
     this.paint();
   }
 
-  press(event) {
+  handleKey(event) {
     const { full, block } = this.panel, step = KEYS[event.key], end = { Home: 0, End: full[1] - 1 }[event.key];
     const known = step || end !== undefined || event.key === "Escape" || (this.view.opens && event.key === "Enter");
     if (!known || event.ctrlKey || event.metaKey || event.altKey || !this.shown.length) return;
     event.preventDefault();
-    event.stopPropagation(); // the page has shortcuts of its own
-    if (this.view.opens) return this.travel(event.key, step, end);
+    event.stopPropagation(); // the page has the same shortcuts
+    if (this.view.opens) return this.moveHover(event.key, step, end);
     if (event.key === "Escape") return this.view.choose(null, false);
     let cell = this.hover ?? 0; // the first key picks the hovered cell
     if (this.picked() !== null) {
@@ -331,17 +331,17 @@ class Figure {
     this.view.choose([this.index, ...this.origin(cell)], event.repeat);
   }
 
-  /* Where a pick leads elsewhere: keys move from cell to cell, and Enter picks. */
-  travel(key, step, end) {
+  /* If a pick opens something else: keys move between cells, and Enter picks. */
+  moveHover(key, step, end) {
     const { full, block } = this.panel, move = (from, by, count) => clamp(from + by, 0, count - 1);
-    if (key === "Escape") return this.point(null);
-    if (this.hover === null) return this.point(0);
+    if (key === "Escape") return this.setHover(null);
+    if (this.hover === null) return this.setHover(0);
     const [row, col] = this.origin(this.hover), [down, right] = step ?? [0, 0];
     if (key === "Enter") return this.view.choose([this.index, row, col], false);
-    this.point(this.sent(move(row, down * block[0], full[0]), end ?? move(col, right * block[1], full[1])));
+    this.setHover(this.sent(move(row, down * block[0], full[0]), end ?? move(col, right * block[1], full[1])));
   }
 
-  /* Copy `base`, then draw the hovered cell and the picked cell. */
+  /* Copy `base`, then draw labels, hovered cell and picked cell. */
   paint() {
     const { canvas, pen } = this;
     if (!this.shown) return;
@@ -352,10 +352,10 @@ class Figure {
     this.drawAround(pen, this.hover);
     this.front.globalCompositeOperation = "copy";
     this.front.drawImage(this.sheet, 0, 0);
-    this.say();
+    this.updateReadout();
   }
 
-  /* The labels, the hovered cell and the picked cell. */
+  /* Draw the labels, the hovered cell and the picked cell. */
   drawAround(pen, hover) {
     const { view, panel, w, h, left, top } = this, picked = this.picked();
     const place = (cell) => [Math.floor(cell / panel.shape[1]), Math.floor((cell % panel.shape[1]) / this.group)];
@@ -375,14 +375,14 @@ class Figure {
     this.labels.draw(pen, this, ...(picked === null ? [] : place(picked)));
     if (picked !== null) {
       const [r, k] = place(picked), [, row, col] = view.pick;
-      box([r, k], 2.5, view.paper, 2); // a halo, so that the outline stands out from cells of its own colour
-      box([r, k], 0.5, view.accent, view.type > 14 ? 6 : 3); // in presenter's mode it is seen from the back
+      box([r, k], 2.5, view.paper, 2); // a halo separates the outline from cells of the same colour
+      box([r, k], 0.5, view.accent, view.type > 14 ? 6 : 3); // thicker in presenter's mode
       this.labels.row(pen, this, r, this.rowName(row), view.accent);
       this.labels.column(pen, this, k, this.colName(col), view.accent);
     }
   }
 
-  /* What `replay` in common.js asks for. */
+  /* See `replay` in common.js. */
   replay(pen) {
     if (!this.shown) return;
     this.drawCells(pen);
@@ -390,16 +390,16 @@ class Figure {
     this.drawAround(pen, null);
   }
 
-  /* Row and column as the readout says them: with their dictionary words, or where its line is too short for that, without those
-   * that stand at the labels. */
+  /* Return the names of row and column for the readout: with glosses, or, if the line is too short, without those that are shown
+   * at the labels. */
   namesFor(row, col, value) {
-    const { view, labels } = this, names = [this.rowSaid(row), this.colSaid(col)];
+    const { view, labels } = this, names = [this.glossedRow(row), this.glossedCol(col)];
     if (!view.fill || view.widthOf(`${names} (${this.place(0, row)}) (${this.place(1, col)}) ${value}`, true) + READOUT < this.width) return names;
     return [labels.rowGlosses ? this.rowName(row) : names[0], labels.colGlosses ? this.colName(col) : names[1]];
   }
 
-  /* The readout, the accessible name and the data-* attributes: for the hovered cell, or else for the picked one. */
-  say() {
+  /* Update the readout, the accessible name and the data-* attributes for the hovered or else the picked cell. */
+  updateReadout() {
     const { panel, canvas, hover, readout } = this, picked = this.picked(), cell = hover ?? picked;
     const value = (of) => this.valueOf(of);
     const named = (letter, axis, title, name, number, labels) => {
@@ -413,7 +413,7 @@ class Figure {
       const [row, col] = this.origin(cell);
       const [rowName, colName] = this.namesFor(row, col, value(cell));
       if (rowName) readout.append(named(panel.rowLetter, _("row"), panel.rowAxis, rowName, this.place(0, row), panel.rows), " ");
-      readout.classList.toggle("said", colName !== this.colName(col)); // where the line is short, what is not at a label is kept
+      readout.classList.toggle("said", colName !== this.colName(col)); // on a short line, glosses that are not at a label are kept
       readout.append(
         named(panel.colLetter, _("column"), panel.colAxis, colName, this.place(1, col), panel.cols), " ", make("b", "", value(cell)));
     }
@@ -423,31 +423,31 @@ class Figure {
     let said = _("{title}, {rows} rows by {columns} columns, no cell is picked", about);
     if (picked !== null) {
       const [row, col] = this.origin(picked);
-      Object.assign(about, { row: this.rowSaid(row) || row, column: this.colSaid(col), value: value(picked) });
+      Object.assign(about, { row: this.glossedRow(row) || row, column: this.glossedCol(col), value: value(picked) });
       said = _("{title}, {rows} rows by {columns} columns, picked row {row}, column {column}: {value}", about);
     }
     canvas.setAttribute("aria-label", said);
     this.asTable.show(`${panel.digest} ${picked}`);
   }
 
-  /* The axes, and how their titles are said: whole, or in short. */
+  /* Return the axes, and functions for their full and short titles. */
   sides() {
     const { panel, view } = this;
     const words = (letter, title) => (letter && title.startsWith(letter) ? title.slice(letter.length).replace(/^\s*·\s*/, "") : title);
     const sides = [["↓", panel.rowLetter, panel.rowAxis, 0], ["→", panel.colLetter, panel.colAxis, 1]].filter(([, letter, title]) => letter || title);
-    const inShort = (letter, title, n) => (title.includes(":") ? words(letter, title).split(":")[0] : String(panel.full[n])); // "query", or 12
+    const shortTitle = (letter, title, n) => (title.includes(":") ? words(letter, title).split(":")[0] : String(panel.full[n])); // "query", or 12
     const wide = (say) => sides.reduce((sum, [, ...side]) => sum + view.widthOf(say(...side)) + AXIS_MARK, 0);
-    return { sides, words, inShort, wide };
+    return { sides, words, shortTitle, wide };
   }
 
-  /* The axis titles above the canvas and the legend below it. */
+  /* Update the axis titles above the canvas and the legend below it. */
   describe() {
-    const { panel, view } = this, { sides, words, inShort, wide } = this.sides();
+    const { panel, view } = this, { sides, words, shortTitle, wide } = this.sides();
     const room = view.equation && view.headLines > 1 ? this.width : this.width - view.widthOf(panel.title, true) - GAP;
-    const short = view.fill && wide(words) > room, bare = short && panel.role === "input" && wide(inShort) > room; // the words on hover
+    const short = view.fill && wide(words) > room, bare = short && panel.role === "input" && wide(shortTitle) > room; // letters only; the title is in the tooltip
     this.axes.replaceChildren(...sides.map(([arrow, letter, title, n]) => {
       const part = Object.assign(make("span", "", `${arrow} `), { title });
-      part.append(letter ? chip(letter) : "", letter && bare ? "" : letter && short ? inShort(letter, title, n) : words(letter, title));
+      part.append(letter ? chip(letter) : "", letter && bare ? "" : letter && short ? shortTitle(letter, title, n) : words(letter, title));
       return part;
     }));
     drawLegend(this);

@@ -1,35 +1,34 @@
 /* The labels of a panel of the canvas: rows on the left, columns above the cells.
  *
- * Column labels stay upright where they fit. Where they do not, Chinese, Japanese and Korean ones stand one character above
- * the other, and all others slant; where one would slant across such a label, they are turned. Labels that would lie on each other
- * are turned and smaller. What is still too long is shortened; the readout says the whole.
+ * Column labels are horizontal if they fit. Otherwise Chinese, Japanese and Korean labels are stacked, one character per line,
+ * and others are slanted by 45°, or rotated by 90° if a slanted one would cross a stacked one. Labels that would overlap are
+ * rotated and smaller. Labels that are still too long are shortened; the readout has the whole label.
  *
- * Dictionary words stand below the labels of an axis in smaller type if there is room for all of them, in one line or, of columns,
- * in two; else behind slanted labels, if there is room for that. */
+ * Glosses are below the labels of an axis in a smaller font if all fit, or after slanted labels. */
 
 const SLANT = Math.SQRT1_2; // 45 degrees: the sine, and the cosine
 const STACKED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー\u3001-\u303f\uff01-\uff1f]{1,6}$/u;
-const stacked = (name) => (STACKED.test(name) ? [...name].length : 0); // characters that stand above each other
-const AMONG = 0.8, BEHIND = 6; // how strong dictionary words are; pixels between them and a label that slants
-const LINES = 25; // of dictionary words above each other: the least height of a figure whose columns have some
-const MOST_SAID = 200; // labels of an axis that can have dictionary words: more would not be legible
-const ROW_ROOM = 110, COL_ROOM = 84; // pixels of a label at the usual type
+const stacked = (name) => (STACKED.test(name) ? [...name].length : 0); // number of stacked characters, 0 for other labels
+const GLOSS_OPACITY = 0.8, GLOSS_GAP = 6; // opacity of glosses; pixels between a slanted label and its gloss
+const LINES = 25; // minimum height of a figure with glosses at its columns, in lines
+const MAX_GLOSSED = 200; // labels of an axis with glosses at most: more would not be legible
+const ROW_LABEL_WIDTH = 110, COL_LABEL_WIDTH = 84; // pixels of a label at the default font size
 
 class Labels {
-  constructor(view) { Object.assign(this, { view, spare: true, spareCols: true }); }
+  constructor(view) { Object.assign(this, { view, showRowGlosses: true, showColGlosses: true }); }
 
-  /* Measure the names of a panel in a figure of this width; once, not for every cell size that is tried. */
+  /* Measure the labels of a panel for a figure of this width; cached, because several cell sizes are tried. */
   measure(panel, width, key) {
-    key += `${this.bare} ${this.spare}`;
+    key += `${this.bare} ${this.showRowGlosses}`;
     if (this.key === key) return;
     Object.assign(this, { key, panel });
     const { view } = this, grow = view.type / 14;
     const lengths = (names, room) => names.map((name) => Math.min(view.widthOf(name, true), room));
     const number = (n) => [String(panel.full[n] - 1)];
-    this.rowRoom = clamp(width * (view.fill ? 0.3 : 0.22), 56, ROW_ROOM * grow);
-    this.colRoom = COL_ROOM * grow;
+    this.rowRoom = clamp(width * (view.fill ? 0.3 : 0.22), 56, ROW_LABEL_WIDTH * grow);
+    this.colRoom = COL_LABEL_WIDTH * grow;
     this.rowText = this.bare ? 0 : Math.ceil(Math.max(0, ...lengths(panel.rows ?? number(0), this.rowRoom)));
-    this.rowGlosses = this.bare || !this.spare ? null : this.fitting(panel.rows, (say) => view.widthOfSmall(say) <= this.rowRoom);
+    this.rowGlosses = this.bare || !this.showRowGlosses ? null : this.fitting(panel.rows, (say) => view.widthOfSmall(say) <= this.rowRoom);
     for (const said of this.rowGlosses?.values() ?? []) this.rowText = Math.max(this.rowText, Math.ceil(view.widthOfSmall(said)));
     this.cols = lengths(panel.cols ?? number(1), this.colRoom);
     this.colText = Math.ceil(Math.max(0, ...this.cols));
@@ -37,35 +36,35 @@ class Labels {
     this.turned = Boolean(this.stacks?.some((high, k) => high && k && !this.stacks[k - 1]));
   }
 
-  /* Label → its dictionary words, all meanings or only the first, if they fit at every label; null if not, or if there are none. */
-  fitting(names, fits, ways = this.view.equation ? [firstMeaning] : [glossOf, firstMeaning]) {
-    if (!names || names.length > MOST_SAID) return null;
+  /* Return label → gloss (all meanings, or only the first) if the glosses of all labels fit, else null; null if there are none. */
+  fitting(names, fits, ways = this.view.equation ? [shortGloss] : [glossOf, shortGloss]) {
+    if (!names || names.length > MAX_GLOSSED) return null;
     const { glosses } = this.panel, own = names.filter((name) => glossOf(glosses, name));
     if (!own.length) return null;
     const say = ways.find((each) => own.every((name) => fits(each(glosses, name), name)));
     return say ? new Map(own.map((name) => [name, say(glosses, name)])) : null;
   }
 
-  /* Whether a row of this height has room for a label and what it means. */
+  /* Whether a row of this height has space for a label and its gloss. */
   twoLines(h) { return h >= this.step + this.view.small + 3; }
 
-  /* The axes whose labels have dictionary words: "rows", "cols", "rows cols" or "". */
+  /* The axes with glosses: "rows", "cols", "rows cols" or "". */
   get below() { return [this.rowGlosses && "rows", this.colGlosses && "cols"].filter(Boolean).join(" "); }
 
   get left() { return this.rowText + 8; }
   get step() { return this.view.type + 2; } // pixels from one line of text to the next
 
-  /* How the columns' labels stand over cells `w` pixels wide: pixels above the cells, and beyond the last one. */
-  stand(w) {
+  /* Choose the style of column labels for cells `w` pixels wide; returns the pixels above the cells and beyond the last one. */
+  placeColumns(w) {
     const { panel, view, cols, stacks, colText } = this;
     this.upright = !panel.cols || colText + 6 <= w;
-    const low = this.height < LINES * (view.small + 3); // a low figure needs its height for its cells
-    const names = low || !this.spareCols ? null : panel.cols;
+    const low = this.height < LINES * (view.small + 3); // a low figure has no space for glosses
+    const names = low || !this.showColGlosses ? null : panel.cols;
     this.colGlosses = this.upright ? this.fitting(names, (said) => view.widthOfSmall(said) + 4 <= w) : null;
     if (this.colGlosses) return { top: view.type + view.small + 11, beyond: 1 };
-    this.colGlosses = w >= this.slant ? this.fitting(names, (said, name) => this.whole(name, said) <= 1.2 * this.colRoom, [firstMeaning]) : null;
+    this.colGlosses = w >= this.slant ? this.fitting(names, (said, name) => this.whole(name, said) <= 1.2 * this.colRoom, [shortGloss]) : null;
     if (this.colGlosses) return this.slanted(w);
-    this.dense = !this.upright && w < this.apart;
+    this.dense = !this.upright && w < this.columnDistance;
     if (this.upright) return { top: view.type + 8, beyond: panel.cols ? 1 : Math.ceil(colText / 2) };
     let top = 0, beyond = 1;
     if (this.dense) {
@@ -80,7 +79,7 @@ class Labels {
     return { top: Math.ceil(top) + 8, beyond: Math.ceil(beyond) };
   }
 
-  /* The same where every label slants, with its dictionary words behind it. */
+  /* The same for slanted labels with their glosses after them. */
   slanted(w) {
     const { panel, view, colGlosses, cols } = this;
     this.upright = this.dense = false;
@@ -92,23 +91,23 @@ class Labels {
     return { top: Math.ceil(long + view.type / 3) + 8, beyond: Math.ceil(beyond) };
   }
 
-  /* Pixels of a label with its dictionary words behind it. */
-  whole(name, said) { return Math.min(this.view.widthOf(name, true), this.colRoom) + (said ? this.view.widthOfSmall(said) + BEHIND : 0); }
+  /* Return the width of a label followed by its gloss. */
+  whole(name, said) { return Math.min(this.view.widthOf(name, true), this.colRoom) + (said ? this.view.widthOfSmall(said) + GLOSS_GAP : 0); }
 
-  /* Pixels from one label to the next so that columns do not lie on each other. */
-  get apart() {
+  /* The distance in pixels at which column labels do not overlap. */
+  get columnDistance() {
     if (this.upright) return this.colText + (this.panel.cols ? 0 : 10);
     return !this.colGlosses && (this.turned || this.stacks?.every(Boolean)) ? this.step - 2 : this.slant;
   }
 
-  get slant() { return this.step / SLANT - 2; } // pixels from one slanted label to the next
+  get slant() { return this.step / SLANT - 2; } // distance of slanted labels in pixels
 
-  /* Labels that do not fit are left out at even steps. The labels of a pick replace those beside them. */
+  /* Draw every n-th label if not all fit; the labels of a pick replace their neighbours. */
   draw(pen, figure, pickedRow, pickedCol) {
     const { panel, cols, w, h, group } = figure, { block, shape } = panel;
     const every = (space, size) =>
       [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200].find((n) => n * size >= space) ?? Math.ceil(space / size);
-    const tall = this.step, wide = this.apart, free = (at, picked, size, space) => picked === undefined || Math.abs(at - picked) * size >= space;
+    const tall = this.step, wide = this.columnDistance, free = (at, picked, size, space) => picked === undefined || Math.abs(at - picked) * size >= space;
     for (let r = 0, by = every(panel.rows ? tall : 2 * tall, h); r < shape[0]; r += by)
       if (free(r, pickedRow, h, tall)) this.row(pen, figure, r, figure.rowName(r * block[0]));
     for (let k = 0, by = every(this.dense ? this.view.small + 1 : wide, w); k < cols; k += by)
@@ -116,7 +115,7 @@ class Labels {
   }
 
   row(pen, { left, top, h }, r, name, back) {
-    if (this.bare) return; // the rows are those of the panel before it, at the same height
+    if (this.bare) return; // the rows have the labels of the previous panel
     const said = this.rowGlosses?.get(name), middle = top + (r + 0.5) * h, apart = said ? this.view.small / 2 + 1 : 0;
     this.write(pen, name, this.rowText, left - 5, middle - apart, "right", back);
     if (said) this.small(pen, said, left - 5, middle - apart + this.step / 2 + this.view.small / 2 + 1, "right");
@@ -133,19 +132,19 @@ class Labels {
     pen.translate(x, top - 5);
     pen.rotate(-Math.PI / ((this.turned || this.dense) && !this.colGlosses ? 2 : 4));
     this.write(pen, name, this.colText, 0, 0, "left", back, size);
-    if (said) this.small(pen, said, this.whole(name, "") + BEHIND, 1, "left");
+    if (said) this.small(pen, said, this.whole(name, "") + GLOSS_GAP, 1, "left");
     pen.restore();
   }
 
-  /* What a label means, in smaller type. */
+  /* Draw a gloss in the smaller font. */
   small(pen, said, x, y, align) {
     const { view } = this;
-    Object.assign(pen, { font: view.font.replace(/^\d+/, view.small), textAlign: align, textBaseline: "middle", fillStyle: view.ink, globalAlpha: AMONG });
+    Object.assign(pen, { font: view.font.replace(/^\d+/, view.small), textAlign: align, textBaseline: "middle", fillStyle: view.ink, globalAlpha: GLOSS_OPACITY });
     pen.fillText(said, x, y);
     pen.globalAlpha = 1;
   }
 
-  /* One character above the other, the last one at `bottom`. */
+  /* Draw a stacked label whose last character ends at `bottom`. */
   stack(pen, name, x, bottom, back, size) {
     const { view } = this, step = size + 2, parts = [...name], font = view.font.replace(/^\d+/, size);
     Object.assign(pen, { font: back ? `bold ${font}` : font, textAlign: "center", textBaseline: "middle" });
@@ -157,9 +156,9 @@ class Labels {
     parts.forEach((part, i) => pen.fillText(part, x, bottom - (parts.length - i - 0.5) * step));
   }
 
-  /* A label cut to what takes `room` pixels in the usual type; with a colour behind it, it is a picked one. */
+  /* Draw a label shortened to `room` pixels; with a background colour if it is picked. */
   write(pen, name, room, x, y, align, back, size = this.view.type) {
-    if (!name) return; // a single row, such as a sentence's ids, has no name
+    if (!name) return; // a single row, such as ids, has no label
     const { view } = this, { ink, paper } = view, bold = Boolean(back), font = view.font.replace(/^\d+/, size);
     Object.assign(pen, { font: bold ? `bold ${font}` : font, textAlign: align, textBaseline: "middle" });
     const fits = (text) => view.widthOf(text, bold) <= room + 1;
@@ -175,6 +174,6 @@ class Labels {
       pen.fillRect({ right: x - wide + 3, left: x - 3, center: x - wide / 2 }[align], y - high / 2 - 0.5, wide, high);
     }
     pen.fillStyle = back ? paper : ink;
-    pen.fillText(inOrder(text), x, y);
+    pen.fillText(isolateParts(text), x, y);
   }
 }

@@ -1,4 +1,4 @@
-/* The legend of a panel of the canvas: its colours with their ends, the looks that occur in it, and what else is to be said. */
+/* The legend of a panel of the canvas: its colour range, the cell styles that occur in it, and remarks. */
 
 function drawLegend(figure) {
   const { panel, view, found } = figure, [rows, cols] = panel.block, pooled = [rows, cols * figure.group];

@@ -1,10 +1,10 @@
-/* Ids as what they are: each word of a sentence is joined to its row of the vocabulary, whose number is the id. Where one row of ids
- * is another one shifted, both stand beside each other, and arrows say where each word went. `viz_core/figures/lookup.py` says
- * what is drawn. A column that is longer than its box scrolls by itself. */
+/* Panels of ids: a line connects each word of a sentence with its row of the vocabulary, whose index is the id. If one panel is the
+ * other one shifted, both are side by side, with arrows between equal tokens. The data is that of viz_core/figures/lookup.py. Each
+ * column scrolls by itself. */
 
-const SPACE = 10, GAP_SPACE = 2; // pixels beside a line of type, and beside "⋮"
-const TALLEST = 4, LARGER = 1.4; // rows and their type at most, times the usual type
-const TIP = 6, FAINT = 0.25, PLAIN = 0.6; // pixels of an arrow's tip; how strong the other lines are, and all where none is chosen
+const SPACE = 10, GAP_SPACE = 2; // pixels around a line of text, and around "⋮"
+const TALLEST = 4, LARGER = 1.4; // maximum height and font size of rows, as multiples of the default font size
+const TIP = 6, FAINT = 0.25, PLAIN = 0.6; // pixels of an arrowhead; opacity of the other lines, and of all lines if none is picked
 const TURNS = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1 };
 
 class Lookup {
@@ -17,19 +17,19 @@ class Lookup {
     this.readout = foot.appendChild(make("div", "readout"));
     this.asTable = new ValuesTable(foot, this.node, () => this.table());
     this.readout.setAttribute("aria-live", "polite");
-    this.canvas.setAttribute("aria-hidden", "true"); // each button says where it leads
+    this.canvas.setAttribute("aria-hidden", "true"); // the buttons have the same information
     this.node.setAttribute("role", "group");
     this.hover = null;
-    new ResizeObserver(() => this.later()).observe(this.lanes); // its table takes room from it, too
+    new ResizeObserver(() => this.later()).observe(this.lanes); // also when the table opens
   }
 
-  take(panels, lookup) {
+  update(panels, lookup) {
     const digest = JSON.stringify([panels.map((panel) => panel.digest), lookup]);
     if (digest === this.digest) return;
-    Object.assign(this, { digest, panels, hover: null, sayingFor: "", ...lookup, last: panels.length - 1 });
+    Object.assign(this, { digest, panels, hover: null, fittedSize: "", ...lookup, last: panels.length - 1 });
     this.place = new Map(this.rows.map((row, i) => [row.id, i]));
     this.words = panels.map((panel, p) => this.column(`words ${p ? "second" : "first"}`, panel.title, this.ids[p].map((id, t) =>
-      this.button(`${t}: ${this.said(p, t)} → ${id}`, [this.cell(p, this.word(p, t)), make("b", "", id)], [p, t]))));
+      this.button(`${t}: ${this.glossedWord(p, t)} → ${id}`, [this.cell(p, this.word(p, t)), make("b", "", id)], [p, t]))));
     const entries = this.rows.flatMap(({ id, words }, i) => [
       ...this.gap(this.rows[i - 1]?.id ?? -1, id),
       this.button(`${id}: ${this.wordsOf({ words })}`, [make("b", "", id), this.cell(this.last, words.join(", "))], [this.last + 1, i]),
@@ -40,7 +40,7 @@ class Lookup {
     const between = this.last ? [heads[0], make("div", "sign", panels[1].sign), heads[1]] : heads;
     this.lanes.classList.toggle("shifted", this.last > 0);
     this.lanes.replaceChildren(this.canvas, ...between, make("div"), this.head(size, _("The embedding table has the same rows.")), ...this.words, this.entries);
-    for (const column of this.words) column.onscroll = () => { // both rows of ids scroll together
+    for (const column of this.words) column.onscroll = () => { // both columns of ids scroll together
       for (const other of this.words) if (other !== column) other.scrollTop = column.scrollTop;
       this.later();
     };
@@ -49,17 +49,17 @@ class Lookup {
 
   word(p, t) { return this.panels[p].cols?.[t] ?? String(t); }
 
-  /* A word of a panel with its dictionary words. */
-  said(p, t) { return glossed(this.panels[p].glosses, this.word(p, t)); }
+  /* A word of a panel with its gloss. */
+  glossedWord(p, t) { return glossed(this.panels[p].glosses, this.word(p, t)); }
 
-  /* Text in its cell, with what it means. */
+  /* Return a cell with a text and its gloss. */
   cell(p, text) {
     const cell = make("bdi", "", text);
-    cell.append(...meanings(this.panels[p].glosses, text));
+    cell.append(...glossNodes(this.panels[p].glosses, text));
     return cell;
   }
 
-  /* The words of a row of the vocabulary. */
+  /* Return the words of a vocabulary row as text. */
   wordsOf({ words }) { return words.map((word) => glossed(this.panels[this.last].glosses, word)).join(", "); }
 
   head(text, title, more = []) {
@@ -75,7 +75,7 @@ class Lookup {
     return button;
   }
 
-  /* The rows that this sentence does not use, between two ids. */
+  /* Return the placeholder for unused rows between two ids. */
   gap(after, before) {
     const n = before - after - 1;
     if (!n) return [];
@@ -87,33 +87,33 @@ class Lookup {
     return [gap];
   }
 
-  /* One column of buttons; one of them is reached with Tab, the others with the arrow keys. */
+  /* Return a column of buttons with a roving tabindex. */
   column(name, title, children) {
     const column = set(make("div", name), { role: "group", "aria-label": title });
     const at = (event) => event.target.closest?.("button")?.dataset.at.split(",").map(Number) ?? null;
     column.append(...children);
     column.buttons = [...column.querySelectorAll("button")];
-    column.onpointerover = column.onfocusin = (event) => this.point(at(event));
-    column.onpointerleave = column.onfocusout = () => this.point(null);
+    column.onpointerover = column.onfocusin = (event) => this.setHover(at(event));
+    column.onpointerleave = column.onfocusout = () => this.setHover(null);
     column.onclick = (event) => at(event) && this.choose(at(event), false);
-    column.onkeydown = (event) => this.press(event, column, at(event));
+    column.onkeydown = (event) => this.handleKey(event, column, at(event));
     return column;
   }
 
-  press(event, column, [side, here]) {
+  handleKey(event, column, [side, here]) {
     const step = TURNS[event.key], n = column.buttons.length, end = { Home: 0, End: n - 1 }[event.key];
     const known = step || end !== undefined || event.key === "Escape";
     if (!known || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    event.stopPropagation(); // the page has shortcuts of its own
+    event.stopPropagation(); // the page has the same shortcuts
     if (event.key === "Escape") return this.view.choose(null, false);
-    const picked = this.marks(this.view.pick)[side]; // the first key picks the word in focus
+    const picked = this.marks(this.view.pick)[side]; // without a pick, the first key picks the focused word
     const next = end ?? (picked === undefined ? here : clamp(picked + step, 0, n - 1));
     column.buttons[next].focus();
     this.choose([side, next], event.repeat);
   }
 
-  /* A word is picked; of a row of the vocabulary its first word, or the one after the word that is picked. */
+  /* Pick a word; a vocabulary row picks its first occurrence, or the next one after the current pick. */
   choose([side, at], wait) {
     const { id } = this.rows[at] ?? {}, [panel, , now] = this.view.pick ?? [], own = this.ids[this.last];
     const next = panel === this.last && own[now] === id ? own.indexOf(id, now + 1) : -1;
@@ -121,7 +121,7 @@ class Lookup {
     this.reveal();
   }
 
-  /* Whatever belongs to a word: the places in each column, the vocabulary last; undefined where there is none. */
+  /* Return the indices that belong to a pick in each column, the vocabulary last; undefined if there is none. */
   marks(pick) {
     if (!pick) return [];
     const [panel, , at] = pick, [from, to] = this.moved.find((pair) => pair[panel] === at) ?? [];
@@ -129,14 +129,14 @@ class Lookup {
     return [...words, this.place.get(this.ids[this.last][words[this.last]])];
   }
 
-  point(at) {
+  setHover(at) {
     this.hover = at;
     this.later();
   }
 
   later() { this.frame ??= requestAnimationFrame(() => { this.frame = null; if (this.node.isConnected) this.draw(); }); }
 
-  /* Rows fill the height of the box, and scroll where they would be smaller than their type. */
+  /* Set the row heights: rows fill the box, and scroll if they would be lower than their text. */
   measure() {
     const { node, entries, words, view, rows } = this, room = entries.clientHeight, least = view.type + SPACE;
     const gaps = entries.children.length - rows.length, gap = view.type + GAP_SPACE, most = Math.floor(view.type * TALLEST);
@@ -149,7 +149,7 @@ class Lookup {
     node.style.setProperty("--digits", Math.max(2, String(this.size - 1).length));
     for (const [name, high] of Object.entries({ row: this.row, entry: this.entry, gap: this.gapHigh, type }))
       node.style.setProperty(`--${name}`, `${high}px`);
-    this.say(type, `${view.width} ${room} ${type}`);
+    this.fitColumns(type, `${view.width} ${room} ${type}`);
     let top = 0;
     this.middles = [...entries.children].flatMap((child) => {
       const high = child.className === "gap" ? this.gapHigh : this.entry;
@@ -158,13 +158,13 @@ class Lookup {
     });
   }
 
-  /* Dictionary words below the words whose rows are high enough, and behind those of the vocabulary; asked anew for another size. */
-  say(type, size) {
-    if (size === this.sayingFor) return;
-    this.sayingFor = size;
+  /* Show glosses below words if the rows are high enough, and after words of the vocabulary; again for each new size. */
+  fitColumns(type, size) {
+    if (size === this.fittedSize) return;
+    this.fittedSize = size;
     this.node.style.setProperty("--small", `${smallType()}px`);
     const lines = 1.2 * (type + smallType()) + 6;
-    for (const column of [...this.words, this.entries]) sayWith(column, column === this.entries || this.row >= lines);
+    for (const column of [...this.words, this.entries]) fitGlosses(column, column === this.entries || this.row >= lines);
   }
 
   draw() {
@@ -173,21 +173,21 @@ class Lookup {
     const { width, height } = canvas.getBoundingClientRect();
     Object.assign(canvas, { width: Math.round(width * scale), height: Math.round(height * scale) });
     pen.scale(scale, scale);
-    const held = this.marks(view.pick), row = hover?.[0] === last + 1 ? hover[1] : undefined; // a row that is pointed at
+    const held = this.marks(view.pick), row = hover?.[0] === last + 1 ? hover[1] : undefined; // a hovered vocabulary row
     const shown = row !== undefined ? [...Array(last + 1), row] : hover ? this.marks([hover[0], 0, hover[1]]) : held;
     this.drawLines(pen, shown, row);
     this.mark(held, shown);
-    this.tell(hover ?? [view.pick?.[0], view.pick?.[2]]);
+    this.updateReadout(hover ?? [view.pick?.[0], view.pick?.[2]]);
     Object.assign(canvas.dataset, { title: this.panels[last].title, drawn: this.panels.map((panel) => panel.digest).join() });
   }
 
-  /* shown: the places of each column that stand out; row: that of the vocabulary which is pointed at, if there is one. */
+  /* Draw the lines. shown: the highlighted index of each column; row: the hovered vocabulary row, if any. */
   drawLines(pen, shown, row) {
     const { view, words, entries, last } = this, { left, height } = this.canvas.getBoundingClientRect();
     Object.assign(pen, { strokeStyle: view.accent, fillStyle: view.accent });
     const middle = (t) => (t + 0.5) * this.row - words[0].scrollTop;
     const line = ([x, to], t, v, strong) => middle(t) > 0 && middle(t) < height && this.line(pen, [x, middle(t)], [to, v],
-      [strong ? 3 : 1.5, strong ? 1 : shown.length ? FAINT : PLAIN]); // none from a word that is out of sight
+      [strong ? 3 : 1.5, strong ? 1 : shown.length ? FAINT : PLAIN]); // only for visible words
     const between = (a, b) => [a.getBoundingClientRect().right - left, b.getBoundingClientRect().left - left];
     const across = between(words[last], entries), aside = between(words[0], words[last]);
     this.ids[last].forEach((id, t) => {
@@ -197,7 +197,7 @@ class Lookup {
     for (const [from, to] of this.moved) line(aside, from, middle(to), row === undefined && shown[0] === from);
   }
 
-  /* An arrow from one point to another. */
+  /* Draw an arrow between two points. */
   line(pen, [x, y], [to, v], [wide, strength]) {
     const bend = (to - x) * 0.45;
     Object.assign(pen, { globalAlpha: strength, lineWidth: (wide * this.view.type) / 14 });
@@ -210,7 +210,7 @@ class Lookup {
     pen.fill();
   }
 
-  /* The picked word, what is pointed at and what belongs to it; and which button of a column Tab reaches. */
+  /* Mark the picked and the highlighted buttons, and the button of each column that Tab reaches. */
   mark(held, shown) {
     const { pick } = this.view;
     for (const button of this.marked ?? []) {
@@ -223,17 +223,17 @@ class Lookup {
       for (const button of [buttons[held[side]], buttons[shown[side]]]) if (button) this.marked.add(Object.assign(button, { className: "shown" }));
       if (!stop) return;
       this.marked.add(Object.assign(stop, { tabIndex: 0 }));
-      if (pick) stop.dataset.pick = pick; // so that presenter's mode leaves Esc to it
+      if (pick) stop.dataset.pick = pick; // presenter's mode checks this to leave Escape to the component
       if (picked) Object.assign(stop, { className: "picked", ariaPressed: "true" });
     });
   }
 
-  /* The line of words below the picture, the accessible name and the table; about a word of a panel, or a row. */
-  tell([side, at]) {
+  /* Update the readout, the accessible name and the table for a word or a vocabulary row. */
+  updateReadout([side, at]) {
     const { panels, ids, rows, last } = this, bdi = (text) => make("bdi", "", `“${text}”`);
     let said = [_("Each word leads to its row of the vocabulary. The number of that row is the word’s id.")];
     if (side <= last) {
-      const about = { word: bdi(this.said(side, at)), id: String(ids[side][at]) };
+      const about = { word: bdi(this.glossedWord(side, at)), id: String(ids[side][at]) };
       said = nodes(_("{word} has the id {id}: row {id} of the vocabulary."), about);
     } else if (side) said = nodes(_("Row {id} of the vocabulary: {words}"), { id: String(rows[at].id), words: bdi(this.wordsOf(rows[at])) });
     this.readout.replaceChildren(...said);
@@ -242,7 +242,7 @@ class Lookup {
     this.asTable.show(`${this.digest} ${this.view.pick}`);
   }
 
-  /* Bring the picked word and its row into sight; returns where on the screen the word is. */
+  /* Scroll to the picked word and its row; returns the rectangle of the word on the screen. */
   reveal() {
     const held = this.marks(this.view.pick);
     [...this.words, this.entries].forEach((column, side) => {
@@ -257,7 +257,7 @@ class Lookup {
     return {
       title: panels[last].title, rows: ids[last].length, cols: last + 2, note: "", at: at === undefined ? null : [at, panel],
       rowName: String, colName: (col) => panels[col]?.title ?? _("row of the vocabulary"),
-      value: (t, col) => (col <= last ? `${this.said(col, t)} · ${ids[col][t]}` : this.wordsOf(rows[place.get(ids[last][t])])),
+      value: (t, col) => (col <= last ? `${this.glossedWord(col, t)} · ${ids[col][t]}` : this.wordsOf(rows[place.get(ids[last][t])])),
     };
   }
 }

@@ -1,6 +1,6 @@
-/* What stands before a panel in an equation of matrices: a sign or an operation, and how features are split into heads. */
+/* The operator before a panel in an equation of matrices, and the split of features into heads. */
 
-const SIGN_WIDE = 86, SHORT_SIGN = 3; // pixels at the usual type before words go to another line; characters of a sign drawn large
+const SIGN_WIDE = 86, SHORT_SIGN = 3; // pixels before words wrap; characters of an operator in large type
 
 class Sign {
   constructor(view) {
@@ -10,18 +10,18 @@ class Sign {
     this.node.append(this.text, this.split);
   }
 
-  get shown() { return Boolean(this.said); }
+  get shown() { return Boolean(this.operator); }
 
-  take({ sign, heads }) {
+  update({ sign, heads }) {
     const key = JSON.stringify([sign, heads]);
     if (key === this.key) return;
-    Object.assign(this, { key, said: sign, heads });
+    Object.assign(this, { key, operator: sign, heads });
     this.text.replaceChildren(...sign.split(/\^(\S+)/).map((part, i) => (i % 2 ? make("sup", "", part) : part)));
     this.split.hidden = !heads;
     this.split.replaceChildren(...(heads ? this.pieces(heads) : []));
   }
 
-  /* One bar, and the same bar cut into heads; the head that is shown stands out. Where heads are joined, the other way round. */
+  /* Return a bar, and the same bar split into heads with the shown head highlighted; reversed if heads are joined. */
   pieces({ n, shown, sizes }) {
     const whole = make("div", "features"), cut = make("div", "features"), joined = sizes.indexOf("×") < sizes.indexOf("→");
     whole.append(make("i"));
@@ -32,9 +32,9 @@ class Sign {
     return [make("small", "", sizes), ...(joined ? [cut, whole] : [whole, cut])];
   }
 
-  /* Set the size of the text, and return the pixels that it takes beside a panel. */
+  /* Set the size of the text and return its width in pixels. */
   measure() {
-    const { view, said, heads } = this, plain = said.replaceAll("^", "").trim(), large = plain.length <= SHORT_SIGN;
+    const { view, operator, heads } = this, plain = operator.replaceAll("^", "").trim(), large = plain.length <= SHORT_SIGN;
     const size = Math.round(view.type * (large ? 1.8 : 1.05)), wide = (text) => Math.ceil((view.widthOf(text, true) * size) / view.type) + 6;
     const most = (SIGN_WIDE * view.type) / 14, words = plain.split(/\s+/).map(wide);
     this.width = large ? wide(plain) : Math.max(...words, Math.min(wide(plain), most), heads ? most : 0);

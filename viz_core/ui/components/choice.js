@@ -1,9 +1,9 @@
-/* The text as a row of tokens, and the candidates of one step as a table of bars (choice.py). A line below the table says how the
- * number of a bar comes about: of the one that is pointed at, tapped, or reached with the arrow keys; at rest of the chosen one. */
+/* The text as a row of tokens, and the candidates of one step as a table of bars (choice.py). A line below the table shows the
+ * arithmetic of the hovered, tapped or focused bar, or else of the chosen candidate. */
 
-const views = new WeakMap(); // the element → what it shows, kept across reruns
+const views = new WeakMap(); // element → its data, kept across reruns
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }; // rows, columns
-const WORD = { 2: "24%", 4: "36%", 5: "18%" }; // the width of the candidates: beside four columns stand whole texts
+const WORD = { 2: "24%", 4: "36%", 5: "18%" }; // width of the first column by the number of columns; with four columns it has whole texts
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".choice");
@@ -33,7 +33,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (at) at.parentElement.scrollLeft = at.offsetLeft - at.parentElement.clientWidth / 2;
 }
 
-/* The arithmetic of a bar; without one, that of the chosen candidate in the last column. */
+/* Show the arithmetic of a cell, or else of the chosen candidate in the last column. */
 function read(root, cell) {
   const shown = cell?.title ? cell : atRest(root), line = root.querySelector(".said");
   if (line.textContent !== (shown?.title ?? "")) line.textContent = shown?.title ?? "";
@@ -43,12 +43,12 @@ const atRest = (root) => [...root.querySelectorAll("tr.chosen td[title]")].at(-1
 const placeOf = (cell) => [cell.parentNode.sectionRowIndex, cell.cellIndex];
 const cellAt = (root, row, column) => root.querySelector("tbody").rows[row]?.cells[column];
 
-/* The next bar with a number in the direction of an arrow key. */
+/* Move the focus to the next cell with a number in the direction of an arrow key. */
 function move(root, event) {
   const from = event.target.closest("td"), [down, right] = MOVES[event.key] ?? [0, 0];
   if (!from || (!down && !right)) return;
   event.preventDefault();
-  event.stopPropagation(); // the page has shortcuts of its own
+  event.stopPropagation(); // the page has the same shortcuts
   let [row, column] = placeOf(from), to;
   do to = cellAt(root, (row += down), (column += right)); while (to && !to.title);
   if (!to?.matches("td")) return;
@@ -57,16 +57,16 @@ function move(root, event) {
   to.focus();
 }
 
-/* What was read before, and what was written: each written token leads to its step. */
+/* Return the prompt and the generated tokens; each generated token is a button for its step. */
 function line({ text, title, glosses }) {
   const line = make("div", "text");
   line.setAttribute("role", "group");
   line.setAttribute("aria-label", title);
-  for (const word of text.start) line.appendChild(make("span", "given", word)).append(...oneMeaning(glosses, word));
+  for (const word of text.start) line.appendChild(make("span", "given", word)).append(...shortGlossNodes(glosses, word));
   text.written.forEach((word, step) => {
     const late = step > text.at ? " late" : "", button = line.appendChild(make("button", `token${late}`, word));
     button.dataset.step = step;
-    button.append(...oneMeaning(glosses, word));
+    button.append(...shortGlossNodes(glosses, word));
     button.title = _("{word}: go to the step that wrote this token", { word: glossed(glosses, word) });
     if (step === text.at) button.setAttribute("aria-current", "step");
   });
@@ -95,7 +95,7 @@ function candidate(row, number, shown) {
   head.title = glossed(shown.glosses, row.label);
   if (word !== head) word.title = _("{word}: go on from this candidate", { word: head.title });
   if (word !== head) word.dataset.row = number;
-  word.append(...oneMeaning(shown.glosses, row.label), make("bdi", "", row.label));
+  word.append(...shortGlossNodes(shown.glosses, row.label), make("bdi", "", row.label));
   if (row.look === "chosen") word.prepend(make("span", "mark", "► "));
   row.cells.forEach((cell, column) => line.append(bar(cell, number, column, shown)));
   return line;

@@ -1,9 +1,9 @@
-"""How the next word is chosen: the text as a row of tokens, and the candidates of one step as a table of bars.
+"""The candidates of one decoding step: the text as a row of tokens, and a table of candidates with bars.
 
-    choice(Text(("<bos>",), ("a", "b"), 1), candidates, "Step 2 of 2", key="write_choice", on_step=go_to)
+    candidate_table(TextTokens(("<bos>",), ("a", "b"), 1), candidates, "Step 2 of 2", key="write_choice", on_step=go_to)
 
-A click on a written token goes to the step that wrote it; candidates in the rows `picks` can be clicked as well. Every bar says
-its arithmetic on hover, and its number stands beside it, so the table reads as well without the picture.
+A click on a generated token goes to its step; candidates in `pickable_rows` can be clicked as well. Each bar has its number next to
+it, and its arithmetic as tooltip.
 """
 
 import json
@@ -26,7 +26,7 @@ _COMPONENT = st.components.v2.component(
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The tokens that were read before, those that were written, and the step (from 0) whose candidates are shown."""
+    """The prompt tokens, the generated tokens, and the step (from 0) whose candidates are shown."""
 
     start: tuple[str, ...]
     written: tuple[str, ...]
@@ -37,9 +37,12 @@ def choice(
     text: Text, candidates: Choice, title: str, *, key: str, on_step: Callable[[int], None],
     on_pick: Callable[[int], None] | None = None, picks: Sequence[int] = (), code: Callable[[], str] | None = None,
 ) -> None:
-    """Draw it. `on_step(step)` is called before the run that follows a click on a token, `on_pick(row)` on a candidate
-    in one of the rows `picks`. code: the lines that make `candidates` in a notebook."""
-    steps, rows = len(text.written), len(candidates.rows)  # sessions keep the callbacks, so they hold no table
+    """Draw the tokens and the candidates.
+
+    `on_step(step)` is called before the rerun after a click on a token, `on_pick(row)` after a click on a candidate in one of
+    `pickable_rows`. code: returns the notebook code that creates `candidates`.
+    """
+    steps, rows = len(text.written), len(candidates.rows)  # the session keeps the callbacks, so they must not reference the table
 
     def stepped() -> None:
         if (step := _sent(key, "step", steps)) is not None:
@@ -51,24 +54,24 @@ def choice(
 
     data = {"title": title, "text": asdict(text), "picks": list(picks)} | as_data(candidates)
     data["glosses"] = _glosses((*text.start, *text.written, *(row.label for row in candidates.rows)))
-    # As text: Streamlit imports pandas to see whether a list is a table.
+    # Sent as text, because Streamlit imports pandas to check whether a list is a table.
     _COMPONENT(key=key, data={"choice": json.dumps(data, ensure_ascii=False)}, on_step_change=stepped, on_pick_change=picked)
     offer(key, "choice", (candidates,), code)
 
 
 def _glosses(labels: Iterable[str]) -> dict[str, str]:
-    """What the labels mean; one of several words, as of a beam search, word by word."""
+    """Return label → gloss; a label of several words, as in beam search, is glossed word by word."""
     known, found = shown_glosses(), dict[str, str]()
     for label in labels:
-        if said := gloss(label, known):
-            found[label] = said
+        if meaning := gloss(label, known):
+            found[label] = meaning
         elif any(word in known for word in label.split(" ")):
             found[label] = " ".join(known.get(word, word).split(", ")[0] for word in label.split(" "))
     return found
 
 
 def _sent(key: str, what: str, most: int) -> int | None:
-    """The number that the browser sent, if it is one of `most`."""
+    """Return the index that the browser sent, if it is in range(n)."""
     state: Any = st.session_state.get(key)
     number = state.get(what) if isinstance(state, Mapping) else None
     return number if type(number) is int and 0 <= number < most else None

@@ -1,10 +1,10 @@
-/* Draws the Clocks of viz_core/figures/clock.py: a slider and a circle for each plane, whose hands follow the slider in
- * the browser alone. Python receives only the position at which the hands stop. */
+/* Draws the clocks of viz_core/figures/clock.py: a slider, and a circle for each plane whose hands follow the slider.
+ * Python receives only the position at which the slider stops. */
 
-const REST = 400; // ms without a move before the position is sent
+const REPORT_DELAY = 400; // ms without a move before the position is sent
 const SPEED = 3, LONGEST = 40; // positions per second while playing; maximum seconds for all positions
 const HANDS = [THEME.heads[0], THEME.heads[4]]; // the colours of the first hand and of the second
-const views = new WeakMap(); // the View that lives in an element, kept across reruns
+const views = new WeakMap(); // element → View, kept across reruns
 
 export default function ({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".clocks");
@@ -24,7 +24,7 @@ const typeset = (x, digits = 4) => minus(x.toFixed(digits)).replace(/^−(0\.?0*
 
 class View {
   constructor(root) {
-    Object.assign(this, { root, faces: [], number: 0, playing: false, time: 0 }); // time: a position, whole but in flight
+    Object.assign(this, { root, faces: [], number: 0, playing: false, time: 0 }); // time: the position, an integer at rest
     const bar = root.appendChild(make("div", "bar"));
     this.play = bar.appendChild(make("button", "play", _("Play")));
     this.label = bar.appendChild(make("label"));
@@ -39,11 +39,11 @@ class View {
     this.slider.oninput = () => { // during a drag and at each arrow key
       this.running(false);
       this.time = Number(this.slider.value);
-      this.rest(REST);
+      this.rest(REPORT_DELAY);
       this.wake();
     };
-    // The page itself handles these keys, and takes Home and End from the slider.
-    this.slider.onkeydown = (event) => { // returns nothing: a false would keep Tab and every other key from its work
+    // The page handles these keys, too.
+    this.slider.onkeydown = (event) => { // no return value: false would disable all other keys
       if (/^(Arrow|Page|Home|End)/.test(event.key)) event.stopPropagation();
     };
     this.frame = (now) => this.step(now);
@@ -60,7 +60,7 @@ class View {
       this.drawn = same;
       this.build();
     }
-    if (data.echo >= this.number && !this.timer && !this.playing) { // otherwise the visitor has moved on meanwhile
+    if (data.echo >= this.number && !this.timer && !this.playing) { // else the user has moved the slider since
       this.number = data.echo;
       this.time = data.position;
     }
@@ -70,11 +70,11 @@ class View {
 
   stop() {
     this.resize.disconnect();
-    cancelAnimationFrame(this.asked);
-    this.asked = null;
+    cancelAnimationFrame(this.request);
+    this.request = null;
   }
 
-  /* As many clocks in a row as make the largest faces in this box. */
+  /* Choose the number of columns that gives the largest clocks. */
   fit() {
     const { grid, faces, root } = this, n = faces.length;
     if (!this.data?.fill || !n || !grid.clientHeight) return;
@@ -85,7 +85,7 @@ class View {
     root.style.setProperty("--face", `${Math.max(64, Math.floor(size(columns)))}px`);
   }
 
-  /* Circles, ticks and empty hands; `paint` moves them. */
+  /* Create circles, legend and hands; `paint` turns the hands. */
   build() {
     const { faces, kind, names, leftOut } = this.data;
     this.faces = faces.map((face) => new Face(face, kind));
@@ -127,19 +127,19 @@ class View {
   }
 
   wake() {
-    this.asked ??= requestAnimationFrame(this.frame);
+    this.request ??= requestAnimationFrame(this.frame);
   }
 
-  /* One frame. While playing the hands glide; with reduced motion they step. */
+  /* Draw one frame. While playing, the hands move continuously, with reduced motion in steps. */
   step(now) {
-    this.asked = null;
+    this.request = null;
     if (this.playing) {
       const { first, last } = this.data, speed = Math.max(SPEED, (last - first) / LONGEST);
       this.last ??= now;
-      const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-      const wait = calm ? 1000 : 0, passed = now - this.last;
+      const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      const wait = reducedMotion ? 1000 : 0, passed = now - this.last;
       if (passed >= wait) {
-        this.time = Math.min(last, calm ? Math.round(this.time) + Math.ceil(speed / SPEED) : this.time + (speed * passed) / 1000);
+        this.time = Math.min(last, reducedMotion ? Math.round(this.time) + Math.ceil(speed / SPEED) : this.time + (speed * passed) / 1000);
         this.last = now;
       }
       if (this.time >= last) this.pause();
@@ -148,7 +148,7 @@ class View {
     this.paint();
   }
 
-  /* Send the position after the hands have been still for a while. */
+  /* Report the position after a pause. */
   rest(wait) {
     later(this, wait, () => {
       this.number += 1;
@@ -160,14 +160,14 @@ class View {
     const at = Math.round(this.time);
     this.faces.forEach((face) => face.turn(this.time));
     if (at === this.shown) return;
-    this.shown = at; // numbers are those of whole positions
+    this.shown = at; // numbers are shown for integer positions
     this.slider.value = at;
     this.label.textContent = _("position {at}", { at });
     this.slider.setAttribute("aria-valuetext", this.label.textContent);
     const shift = this.data.faces[0]?.hands[1]?.[2] ?? 0;
     this.names.forEach((entry, i) =>
       (entry.lastChild.textContent = this.data.names[i].replace("{p}", at).replace("{s}", at + shift)));
-    const sum = this.faces.reduce((total, face) => total + face.say(at), 0);
+    const sum = this.faces.reduce((total, face) => total + face.write(at), 0);
     this.total.textContent = _("Sum over the planes: {sum}", { sum: typeset(sum) });
     this.root.dataset.position = at;
   }
@@ -185,7 +185,7 @@ class Face {
     draw(svg, "path", { d: "M-1 0H1M0 -1V1", class: "cross" });
     if (kind === "wave") this.drop = draw(svg, "path", { class: "drop" });
     this.hands = face.hands.map(() => null);
-    for (let i = this.hands.length - 1; i >= 0; i--) // the first hand lies on top
+    for (let i = this.hands.length - 1; i >= 0; i--) // the first hand is on top
       this.hands[i] = {
         hand: draw(svg, "line", { class: i ? "hand dashed" : "hand", stroke: HANDS[i] }),
         tip: draw(svg, "circle", { r: 0.075, fill: HANDS[i] }),
@@ -200,15 +200,15 @@ class Face {
   turn(time) {
     this.hands.forEach(({ hand, tip }, i) => {
       const angle = this.angle(i, time), length = this.face.hands[i][1];
-      const x = length * Math.cos(angle), y = -length * Math.sin(angle); // a screen counts downwards
+      const x = length * Math.cos(angle), y = -length * Math.sin(angle); // y grows downwards
       set(hand, { x2: x, y2: y });
       set(tip, { cx: x, cy: y });
       if (i === 0 && this.drop) this.drop.setAttribute("d", `M${x} ${y}V0M${x} ${y}H0`);
     });
   }
 
-  /* Write the numbers of a whole position; returns the plane's part of the score. */
-  say(at) {
+  /* Write the numbers of an integer position; returns the contribution of the plane to the score. */
+  write(at) {
     const first = this.angle(0, at);
     if (this.kind === "wave") {
       const [sin, cos] = [Math.sin(first), Math.cos(first)];

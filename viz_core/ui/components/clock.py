@@ -1,8 +1,8 @@
-"""Clock hands that turn with the position. A slider inside the component moves them without a request to the server.
+"""Clocks whose hands turn with the position, moved by a slider inside the component.
 
-    clock(wave_clocks(100, 20, 10000.0, k=3), at, key="hands", on_move=remember)
+    clock(sinusoidal_clocks(100, 20, 10000.0, shift=3), position, key="hands", on_move=remember)
 
-The browser draws every step itself; Python receives only the position at which the hands stop.
+The browser draws each position without a rerun; Python receives only the position at which the slider stops.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,9 +19,9 @@ _COMPONENT = st.components.v2.component("attention_lab_clock", **assets.componen
 
 def clock(clocks: Clocks, position: int, *, key: str, on_move: Callable[[int], None], fill: bool = False,
           code: Callable[[], str] | None = None) -> None:
-    """Draw the clocks at a position; `on_move(position)` is called before the run that follows after the hands stop.
+    """Draw the clocks at a position; `on_move(position)` is called before the rerun after the slider stops.
 
-    fill: as large as the container that they are in. code: the lines that make `clocks` and `position`.
+    fill: whether they take the size of the container. code: returns the notebook code that creates `clocks` and `position`.
     """
 
     def report() -> None:
@@ -35,7 +35,7 @@ def clock(clocks: Clocks, position: int, *, key: str, on_move: Callable[[int], N
 
 
 def _read(state: Any) -> tuple[int, int | None]:
-    """The number of the reader's last move and the position it came to, from what the browser sent: (0, None) if nothing."""
+    """Return the number of the user's last move and its position from the browser's state, or (0, None)."""
     sent = state.get("rest") if isinstance(state, Mapping) else None
     number, position = (sent.get("number"), sent.get("position")) if isinstance(sent, Mapping) else (None, None)
     if not (isinstance(number, int) and isinstance(position, int)):

@@ -1,9 +1,9 @@
-/* What several components use; put in front of each script by viz_core/figures/assets.py, behind THEME. */
+/* Functions that the components share; viz_core/figures/assets.py puts them in front of each script, after THEME. */
 
-/* An element of HTML, not yet anywhere. */
+/* Return a new HTML element. */
 const make = (tag, className = "", text = "") => Object.assign(document.createElement(tag), { className, textContent: text });
 
-/* An element of SVG, the last child of its parent. */
+/* Append a new SVG element to a parent and return it. */
 function draw(parent, tag, attributes = {}, text = "") {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
   if (text) node.textContent = text;
@@ -18,41 +18,41 @@ function set(node, attributes) {
 /* The size of labels in pixels: larger in presenter's mode (viz_core/ui/shell/frame.js). */
 const typeSize = () => Number(document.documentElement.dataset.labType ?? 14);
 
-const smallType = () => (typeSize() > 14 ? Math.max(16, Math.round(typeSize() * 0.8)) : 11); // of the dictionary words below labels
+const smallType = () => (typeSize() > 14 ? Math.max(16, Math.round(typeSize() * 0.8)) : 11); // of glosses below labels
 
-/* What a label means, from the `glosses` of what Python sent; "" where it has no dictionary words. A label may be any text, also
- * the name of something that every object has. And of each part of it only the first meaning, for a place with less room. */
+/* Return the gloss of a label, "" if it has none. A label can be any text, such as the name of a property of Object. */
 const glossOf = (glosses, label) => (Object.hasOwn(glosses, label) ? glosses[label] : "");
-const firstMeaning = (glosses, label) => glossOf(glosses, label).split(/( → | \| )/).map((part) => part.split(", ")[0]).join("");
+/* Return only the first meaning of each part of a label, for narrow places. */
+const shortGloss = (glosses, label) => glossOf(glosses, label).split(/( → | \| )/).map((part) => part.split(", ")[0]).join("");
 const glossed = (glosses, label) => (glossOf(glosses, label) ? `${label} (${glosses[label]})` : label);
 
-/* A label as it is drawn: the right-to-left words of "a → b" or "a | b" each between two marks, or they would change places, and so
- * would the quotation marks around one; a word by itself is left as it was typed. And the node of a label, which has a direction of
- * its own, but of several words that of the arrow. */
+/* Labels in reading order: right-to-left words of "a → b" or "a | b" are isolated, or they would change places, and so would
+ * quotation marks around them; a single word is unchanged. `labelNode` returns an element with its own direction, left-to-right
+ * for several words. */
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const SEVERAL = / → | \| /;
 const isolated = (part) => (RIGHT_TO_LEFT.test(part) ? `\u2068${part}\u2069` : part);
-const inOrder = (label) => (SEVERAL.test(label) ? label.split(/( → | \| )/).map(isolated).join("") : label);
+const isolateParts = (label) => (SEVERAL.test(label) ? label.split(/( → | \| )/).map(isolated).join("") : label);
 const labelNode = (label, before = "", behind = "") =>
-  Object.assign(make("bdi", "", before + (before && !SEVERAL.test(label) ? isolated(label) : inOrder(label)) + behind),
+  Object.assign(make("bdi", "", before + (before && !SEVERAL.test(label) ? isolated(label) : isolateParts(label)) + behind),
                 SEVERAL.test(label) ? { dir: "ltr" } : {});
 
-/* What a label means as nodes of a button, to be shown with its label where `sayWith` finds room for those of all its column's buttons:
- * all meanings, or only the first of each. */
-const meanings = (glosses, label) => {
-  const texts = [glossOf(glosses, label), firstMeaning(glosses, label)];
+/* Return the gloss of a label as child nodes of its button. `fitGlosses` shows the glosses of a column if all fit: with all
+ * meanings, or only the first ones. */
+const glossNodes = (glosses, label) => {
+  const texts = [glossOf(glosses, label), shortGloss(glosses, label)];
   return texts[0] ? [Object.assign(make("small", "", texts[0]), { texts })] : [];
 };
 
-/* The first meaning alone, to be shown below or behind a label wherever it stands. */
-const oneMeaning = (glosses, label) => {
-  const said = firstMeaning(glosses, label);
+/* Return the first meaning of a label as child nodes, which are always shown. */
+const shortGlossNodes = (glosses, label) => {
+  const said = shortGloss(glosses, label);
   return said ? [make("small", "gloss", said)] : [];
 };
 
-function sayWith(column, highEnough) {
+function fitGlosses(column, hasSpace) {
   const small = [...column.querySelectorAll("small")];
-  column.classList.toggle("said", small.length > 0 && highEnough);
+  column.classList.toggle("said", small.length > 0 && hasSpace);
   for (const i of column.classList.contains("said") ? [0, 1] : []) {
     for (const node of small) node.textContent = node.texts[i];
     if (small.every(({ parentNode: { scrollWidth, clientWidth } }) => scrollWidth <= clientWidth)) return;
@@ -60,65 +60,64 @@ function sayWith(column, highEnough) {
   column.classList.remove("said");
 }
 
-/* What ends one call of a component. Streamlit may end a call only after the next one has begun, when the script was still on
- * its way to both; then `end` must not undo what the next call did. view: what all calls for one element have in common. */
+/* Return the cleanup function of one call of a component. Streamlit can run it after the next call has begun; `end` is then
+ * skipped, so that it does not undo that call. view: the state that all calls for one element share. */
 const ending = (view, end) => {
   const call = (view.call = {});
   return () => { if (view.call === call) end(); };
 };
 
-/* Tell Python something after a pause, unless there is newer news by then, or the reader has gone back to another link, which
- * it would change; then `untold` is called. view: what has at most one such piece of news. */
-function later(view, pause, tell, untold) {
+/* Call `tell` after a pause, unless `later` is called again for this view, or the user navigates to another link, which the report
+ * would change; then `dropped` is called. view: has at most one pending call. */
+function later(view, pause, tell, dropped) {
   view.forget?.();
   const drop = () => {
     clearTimeout(view.timer);
     removeEventListener("popstate", left);
     view.timer = view.forget = null;
   };
-  const left = () => { drop(); untold?.(); };
+  const left = () => { drop(); dropped?.(); };
   view.forget = drop;
   view.timer = setTimeout(() => { drop(); tell(); }, pause);
   addEventListener("popstate", left);
 }
 
-/* The same for numbered news: numbers that Python never hears of are given again. */
-const laterNumbered = (view, pause, news) =>
-  later(view, pause, () => view.report((view.told = news)), () => (view.number = view.told?.number ?? 0));
+/* The same for numbered reports; the number of a dropped report is used again. */
+const reportLater = (view, pause, message) =>
+  later(view, pause, () => view.report((view.reported = message)), () => (view.number = view.reported?.number ?? 0));
 
-/* A canvas of a picture has a function `replay(pen)`, with which the Save menu makes it a drawing of lines and texts
- * (viz_core/ui/shell/save_pen.js): it draws all that the canvas shows now, without what only the pointer shows, in pixels of the
- * page from the canvas's corner, into a pen that has those methods of a 2D context that it uses. Such a pen has `hatch(look)`,
- * which returns what to fill with for a pattern of hatching.js. */
+/* Each canvas has a function `replay(pen)`, which the Save menu calls to export it as SVG (svg_pen.js). It draws the current
+ * content without the hover state, in CSS pixels from the canvas's corner, into a pen with the methods of a 2D context that it
+ * uses. Such a pen has `hatch(look)`, which returns the fill for a pattern of hatching.js. */
 
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const channels = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)); // "#rrggbb" → red, green, blue
-/* Any colour of CSS → red, green, blue; and a pixel's 32-bit word, so strong beside such a colour. */
+/* Any CSS colour → red, green, blue; and a pixel's 32-bit word blended with such a colour by an opacity. */
 const rgbOf = (css) => {
   const pen = new OffscreenCanvas(1, 1).getContext("2d");
   pen.fillStyle = css;
   pen.fillRect(0, 0, 1, 1);
   return pen.getImageData(0, 0, 1, 1).data;
 };
-const mixed = (word, strong, under) => [0, 8, 16].reduce(
-  (found, shift, i) => (found | (Math.round(strong * ((word >> shift) & 255) + (1 - strong) * under[i]) << shift)) >>> 0, 255 << 24);
-/* A literal message in the language of the page, its fields filled in; without values, braces are text. Its English stands in
- * the script, from which `viz_core.language` collects it; WORDS, which assets.py puts in front, has the translations. */
-const _ = (message, values) => filled(WORDS.forms[message]?.[0] ?? message, values);
-const plural = (one, many, n, values) => filled(WORDS.forms[one]?.[WORDS.form(n)] ?? (n === 1 ? one : many), { n, ...values });
-const filled = (text, values) => (values ? text.replace(/\{(\w+)\}/g, (field, name) => values[name] ?? field) : text);
+const blend = (word, opacity, under) => [0, 8, 16].reduce(
+  (found, shift, i) => (found | (Math.round(opacity * ((word >> shift) & 255) + (1 - opacity) * under[i]) << shift)) >>> 0, 255 << 24);
+/* Translate a literal message and fill in its fields; without values, braces are text. The messages are collected from the scripts;
+ * WORDS, which assets.py puts in front, has the translations. */
+const _ = (message, values) => fillFields(WORDS.forms[message]?.[0] ?? message, values);
+const plural = (one, many, n, values) => fillFields(WORDS.forms[one]?.[WORDS.form(n)] ?? (n === 1 ? one : many), { n, ...values });
+const fillFields = (text, values) => (values ? text.replace(/\{(\w+)\}/g, (field, name) => values[name] ?? field) : text);
 
-/* A message whose fields are nodes, or lists of nodes and texts: what to append to a line. */
+/* Fill a message with nodes, or lists of nodes and texts; returns the list to append to an element. */
 const nodes = (message, values) => message.split(/(\{\w+\})/).flatMap((part) => values[part.match(/^\{(\w+)\}$/)?.[1]] ?? part);
 
-/* Whether an axis shows about as much as before, so that a zoom into it may stay: nothing new lies far beyond it. */
+/* Whether two ranges of an axis are similar enough to keep a zoom. */
 const sameReach = ([a, b], [c, d]) => Math.max(Math.abs(a - c), Math.abs(b - d)) <= 0.25 * Math.abs(b - a);
 
 const minus = (number) => number.replaceAll("-", "−");
 
-/* What Python packed: a header, and the buffer in which numbers begin at `start`. */
+/* Unpack a message of `with_header` (panels.py): the header, and the buffer whose payload begins at `start`. */
 function unpack(bytes) {
-  const buffer = bytes.slice().buffer; // a copy of its own begins at a multiple of 4
+  const buffer = bytes.slice().buffer; // a copy, which is aligned to 4 bytes
   const start = 4 + new DataView(buffer).getUint32(0, true);
   return [JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, start - 4))), buffer, start];
 }

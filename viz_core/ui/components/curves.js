@@ -1,9 +1,9 @@
-/* Draws the Curves of viz_core/figures/curves.py as an SVG as wide as its column. The pointer reads the nearest point;
- * the arrow keys move from point to point (up and down: from series to series). curves_zoom.js shows a part of it, larger. */
+/* Draws a chart of viz_core/figures/curves.py as an SVG at the width of its column. The pointer reads the nearest point;
+ * the arrow keys move between points (up and down: between series). curves_zoom.js adds zooming. */
 
 const HEIGHT = 310, TOP = 10, RIGHT = 14; // pixels
-const NEAR = 60; // maximum pixels from the pointer to the point that it reads
-const views = new WeakMap(); // the View that lives in an element, kept across reruns
+const MAX_DISTANCE = 60; // maximum distance in pixels from the pointer to the point that it reads
+const views = new WeakMap(); // element → View, kept across reruns
 
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".curves");
@@ -27,7 +27,7 @@ function decode(bytes) {
   return chart;
 }
 
-/* About `count` round numbers from low to high, at least `least` apart. */
+/* Return about `count` round ticks from low to high, at least `least` apart. */
 function ticks(low, high, count, least = 0) {
   const raw = (high - low) / Math.max(1, count), size = 10 ** Math.floor(Math.log10(raw));
   const step = Math.max(least, size * [1, 2, 5, 10].find((m) => m * size >= raw * 0.999));
@@ -38,8 +38,8 @@ function ticks(low, high, count, least = 0) {
   return found;
 }
 
-/* Numbers along a logarithmic axis, as [place, label]: powers of ten, of which 1, 2 and 5 times where there are few, and round
- * numbers where a zoom shows less than that. */
+/* Return ticks of a logarithmic axis as [log10, label]: powers of ten; also 2 and 5 times these if there are few; round numbers
+ * if the axis shows less than that. */
 function powersOfTen(low, high, count) {
   const powers = ticks(Math.ceil(low), Math.floor(high), 6, 1).map(([n]) => [n, power(n)]);
   if (powers.length > 2) return powers;
@@ -50,7 +50,7 @@ function powersOfTen(low, high, count) {
   return seen.length > 2 ? seen : ticks(10 ** low, 10 ** high, count).map(([value, label]) => [Math.log10(value), label]);
 }
 
-/* The outline of a mark around (0, 0), which is moved to each point. */
+/* The outline of each marker around (0, 0), its radius, and whether it is filled. */
 const MARKS = {
   circle: [(r) => `m${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`, 4.5, false],
   square: [(r) => `m${-r} ${-r}h${2 * r}v${2 * r}h${-2 * r}z`, 3.5, false],
@@ -86,16 +86,16 @@ class View {
       if (changed && this.chart) this.draw();
     });
     this.zoom = new Zoom(this);
-    this.svg.onpointerleave = () => this.point(null);
-    this.svg.onblur = () => this.point(null);
-    this.svg.onkeydown = (event) => this.zoom.key(event) || this.walk(event);
+    this.svg.onpointerleave = () => this.setCurrent(null);
+    this.svg.onblur = () => this.setCurrent(null);
+    this.svg.onkeydown = (event) => this.zoom.key(event) || this.moveCurrent(event);
   }
 
   show(bytes) {
     const chart = decode(bytes);
     if (chart.drawn === this.chart?.drawn && this.wide === this.root.clientWidth) return;
     this.chart = chart;
-    this.zoom.follow(chart.about, this.whole());
+    this.zoom.follow(chart.about, this.fullRange());
     this.title.textContent = chart.title;
     this.root.classList.toggle("fill", chart.fill);
     this.legend.replaceChildren(...chart.series.filter((s) => s.n).map((s) => {
@@ -114,13 +114,13 @@ class View {
                                        series: JSON.stringify(chart.series.map((s) => [s.name, s.n])) });
   }
 
-  /* The ends of both axes that show everything, [[x, x], [y, y]]; on a logarithmic axis, those of the logarithm. */
-  whole() {
-    const { chart } = this, [first, last] = this.far(), room = 0.02 * (last - first) || 1;
+  /* Return the full range of both axes, [[x, x], [y, y]]; of a logarithmic axis that of the logarithm. */
+  fullRange() {
+    const { chart } = this, [first, last] = this.xRange(), room = 0.02 * (last - first) || 1;
     return [[first - room, last + room], chart.reach.map((y) => (chart.log ? Math.log10(y) : y))];
   }
 
-  far() {
+  xRange() {
     const every = this.chart.span ?? this.chart.series.flatMap((s) => (s.n ? [Math.min(...s.x), Math.max(...s.x)] : []));
     return [Math.min(...every), Math.max(...every)];
   }
@@ -128,13 +128,13 @@ class View {
   draw() {
     const { chart, svg } = this, type = typeSize();
     [this.wide, this.tall] = [this.root.clientWidth, this.root.clientHeight];
-    if (!this.wide || (chart.fill && !this.tall)) return; // hidden; drawn when it has a size
+    if (!this.wide || (chart.fill && !this.tall)) return; // hidden: drawn when it has a size
     const height = chart.fill ? Math.max(160, this.tall - this.title.offsetHeight - this.legend.offsetHeight - this.readout.offsetHeight - this.foot.offsetHeight - 18) : HEIGHT;
     Object.assign(svg.style, { height: `${height}px` });
     svg.setAttribute("width", this.wide);
     svg.replaceChildren();
-    const bottom = height - 3 * type - 10, [first, last] = this.far();
-    const [[start, end], [low, high]] = this.zoom.ends(this.whole()), zoomed = Boolean(this.zoom.seen);
+    const bottom = height - 3 * type - 10, [first, last] = this.xRange();
+    const [[start, end], [low, high]] = this.zoom.ends(this.fullRange()), zoomed = Boolean(this.zoom.seen);
     const rows = (chart.log ? powersOfTen : ticks)(low, high, (bottom - TOP) / 44);
     const left = 20 + type + 0.59 * type * Math.max(0, ...rows.map(([, label]) => label.length));
     const right = this.wide - Math.max(RIGHT, 0.3 * type * Math.round(last).toLocaleString("en").length); // half of the last label
@@ -154,7 +154,7 @@ class View {
 
     const body = zoomed ? draw(svg, "g", { "clip-path": "url(#seen)" }) : svg;
     if (zoomed) draw(draw(svg, "clipPath", { id: "seen" }), "rect", { x: left, y: TOP, width: right - left, height: bottom - TOP });
-    const levels = chart.levels.filter(({ y }) => this.sees(this.up(y)));
+    const levels = chart.levels.filter(({ y }) => this.isVisible(this.up(y)));
     for (const { y, colour, dotted } of levels)
       draw(svg, "path", { d: `M${left} ${this.up(y)}H${right}`, stroke: colour, "stroke-width": 1.5, "stroke-dasharray": dotted ? "2 4" : "none" });
     if (chart.here !== null) draw(body, "path", { class: "here", d: `M${this.across(chart.here)} ${TOP}V${bottom}` });
@@ -165,11 +165,11 @@ class View {
                           "text-anchor": side === "left" ? "start" : "end" }, label);
     this.ring = draw(svg, "circle", { r: 8, class: "ring", visibility: "hidden" });
     this.root.dataset.seen = zoomed ? JSON.stringify(this.zoom.seen) : "";
-    this.point(this.at);
+    this.setCurrent(this.at);
   }
 
-  /* Whether a height of the drawing, or a point in it, is shown: all are where nobody has zoomed. */
-  sees(y, x = this.plot.left) {
+  /* Whether a y, or a point, is within the zoomed part; always true without a zoom. */
+  isVisible(y, x = this.plot.left) {
     const { left, right, top, bottom } = this.plot;
     return !this.zoom.seen || (x > left - 1 && x < right + 1 && y > top - 1 && y < bottom + 1);
   }
@@ -183,22 +183,22 @@ class View {
 
   nearest(event) {
     const [x, y] = this.pixel(event);
-    let found = null, least = NEAR;
+    let found = null, least = MAX_DISTANCE;
     this.points?.forEach((points, i) => this.chart.series[i].said && points.forEach((p, j) => {
       const far = Math.hypot(p[0] - x, p[1] - y);
-      if (far < least && this.sees(p[1], p[0])) [found, least] = [[i, j], far];
+      if (far < least && this.isVisible(p[1], p[0])) [found, least] = [[i, j], far];
     }));
     return found;
   }
 
-  walk(event) {
+  moveCurrent(event) {
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
     if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    event.stopPropagation(); // the page handles these keys, too
+    event.stopPropagation(); // the page has the same shortcuts
     const { series } = this.chart, read = [...series.keys()].filter((i) => series[i].said && series[i].n);
     if (!read.length) return;
-    if (!this.at) return this.go(read.map((i) => [i, this.points[i].findIndex(([x, y]) => this.sees(y, x))]).find(([, j]) => j >= 0) ?? [read[0], 0]);
+    if (!this.at) return this.go(read.map((i) => [i, this.points[i].findIndex(([x, y]) => this.isVisible(y, x))]).find(([, j]) => j >= 0) ?? [read[0], 0]);
     const [i, j] = this.at, to = read[read.indexOf(i) + step[0]] ?? i;
     if (to === i) return this.go([i, Math.max(0, Math.min(series[i].n - 1, j + step[1]))]);
     const far = Array.from(series[to].x, (x) => Math.abs(x - series[i].x[j])); // the nearest point of the other series
@@ -208,16 +208,16 @@ class View {
   go(at) {
     this.at = at;
     this.zoom.reveal(this.place());
-    this.point(at);
+    this.setCurrent(at);
   }
 
-  /* Where on the axes the point is that is being read; null where none is. */
+  /* Return the axis coordinates of the current point; null if there is none. */
   place() {
     const { chart, at } = this, y = at && chart.series[at[0]].y[at[1]];
     return at && [chart.series[at[0]].x[at[1]], chart.log ? Math.log10(y) : y];
   }
 
-  point(at) {
+  setCurrent(at) {
     this.at = at;
     const series = at && this.chart.series[at[0]];
     this.ring?.setAttribute("visibility", at ? "visible" : "hidden");
@@ -226,7 +226,7 @@ class View {
     const [x, y] = this.points[at[0]][at[1]];
     this.ring.setAttribute("cx", x);
     this.ring.setAttribute("cy", y);
-    const told = { x: exact(series.x[at[1]]), y: exact(series.y[at[1]]) };
-    this.readout.textContent = series.said.replace(/\{(x|y)\}/g, (field, name) => told[name]);
+    const fields = { x: exact(series.x[at[1]]), y: exact(series.y[at[1]]) };
+    this.readout.textContent = series.said.replace(/\{(x|y)\}/g, (field, name) => fields[name]);
   }
 }

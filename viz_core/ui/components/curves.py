@@ -1,4 +1,4 @@
-"""A chart of `viz_core.figures.curves` on the page; the pointer or the arrow keys read its points without the server."""
+"""The component that draws a chart of `viz_core.figures.curves`; pointer and arrow keys read its points without a rerun."""
 
 from collections.abc import Callable
 
@@ -12,9 +12,10 @@ _COMPONENT = st.components.v2.component("attention_lab_curves", **assets.compone
 
 
 def curves(chart: Curves, key: str, fill: bool = False, code: Callable[[], str] | None = None, of: str = "") -> None:
-    """Draw the chart at the width of its column. fill: at the height of its container, too. code: the lines that make `chart`.
+    """Draw the chart at the width of its column.
 
-    of: what it shows beside what its titles say, such as the sentence, so that a zoom does not outlast another one.
+    fill: whether it takes the height of the container, too. code: returns the notebook code that creates `chart`. subject: what
+    the chart shows apart from its titles, such as the sentence; a zoom is reset when it changes.
     """
     _COMPONENT(key=key, data=pack_curves(chart, fill, of))
     offer(key, "curves", (chart,), code, sum(len(s.x) for s in chart.series))

@@ -1,4 +1,4 @@
-/* What the table of a chart says: a row for each place on the horizontal axis, a column for each series. */
+/* Return the content of the values table of a chart: a row per x value, a column per series. */
 
 function curvesTable({ chart }) {
   const read = chart.series.filter((s) => s.n), every = [...new Set(read.flatMap((s) => [...s.x]))].sort((a, b) => a - b);

@@ -1,7 +1,7 @@
-/* Zooming into the Curves: a rectangle that the pointer draws, a toolbar, and the keys + − 0. A wheel scrolls the page. */
+/* Zooming of a chart: by dragging a rectangle, a toolbar, and the keys + − 0. The wheel scrolls the page. */
 
-const CLICK = 6, SPAN = 14; // pixels that a pointer moves in a click; a lower or narrower rectangle is a span of one axis alone
-const LEAST_X = 2, LEAST_Y = 1e-4; // what is shown at least: whole numbers along x, and a part of the whole along y
+const CLICK = 6, SPAN = 14; // maximum movement of a click in pixels; a rectangle smaller than SPAN zooms one axis only
+const LEAST_X = 2, LEAST_Y = 1e-4; // smallest visible range: integers on x, a share of the full range on y
 const TOOLS = [
   ["png", _("Download as PNG"), "M2 5h3l1-2h4l1 2h3v8H2zM8 7a2 2 0 1 0 0 4a2 2 0 1 0 0-4"],
   ["in", _("Zoom in"), "M2 2h12v12H2zM8 5v6M5 8h6"], ["out", _("Zoom out"), "M2 2h12v12H2zM5 8h6"],
@@ -9,13 +9,13 @@ const TOOLS = [
 ];
 
 class Zoom {
-  /* view: has its `root`, its `svg`, where it last drew its `plot` { left, right, top, bottom }, and the point `at` that is read. */
+  /* view: has `root`, `svg`, the last `plot` { left, right, top, bottom }, and the current point `at`. */
   constructor(view) {
     Object.assign(this, { view, seen: null, whole: null, from: null, box: null });
-    const tools = make("div", "tools no-save"); // it is no part of a saved picture
+    const tools = make("div", "tools no-save"); // not part of an exported picture
     tools.setAttribute("role", "toolbar");
     for (const [what, said, path] of TOOLS) {
-      if (what === "png" && !(view.root.getRootNode() instanceof ShadowRoot)) continue; // a file has no Save menu that makes it
+      if (what === "png" && !(view.root.getRootNode() instanceof ShadowRoot)) continue; // a standalone page has no Save menu
       const button = tools.appendChild(Object.assign(make("button"), { type: "button", name: what, title: said }));
       button.setAttribute("aria-label", said);
       draw(draw(button, "svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }), "path", { d: path });
@@ -23,19 +23,19 @@ class Zoom {
     }
     view.root.prepend(tools);
     view.svg.onpointerdown = (event) => this.begin(event);
-    view.svg.onpointermove = (event) => { if (!this.draws(event)) view.point(view.nearest(event)); };
+    view.svg.onpointermove = (event) => { if (!this.draws(event)) view.setCurrent(view.nearest(event)); };
     view.svg.onpointerup = () => this.end(true);
     view.svg.onpointercancel = () => this.end(false);
     view.svg.ondblclick = () => this.press("reset");
   }
 
-  /* The ends of both axes, [[x, x], [y, y]], as they are shown; whole: those that show everything. */
+  /* Return the visible range of both axes, [[x, x], [y, y]]. whole: the full range. */
   ends(whole) {
     this.whole = whole;
-    return (this.seen &&= this.within(this.seen)) ?? whole;
+    return (this.seen &&= this.clamped(this.seen)) ?? whole;
   }
 
-  /* Another chart: its zoom stays where it is about the same thing, and shows about as much. */
+  /* Called for a new chart: keep the zoom if it has the same subject and a similar range. */
   follow(about, whole) {
     if (about !== this.about || !this.whole?.every((ends, i) => sameReach(ends, whole[i]))) this.seen = null;
     this.about = about;
@@ -47,7 +47,7 @@ class Zoom {
     this.show(what === "reset" ? null : this.scaled(what === "in" ? 0.5 : 2));
   }
 
-  /* Whether a key zooms; it then does. */
+  /* Handle a key; returns whether it zooms. */
   key(event) {
     const what = { "+": "in", "=": "in", "-": "out", "−": "out", 0: "reset" }[event.key];
     if (!what || event.ctrlKey || event.metaKey || event.altKey) return false;
@@ -58,11 +58,11 @@ class Zoom {
   }
 
   show(seen) {
-    this.seen = seen && this.within(seen);
+    this.seen = seen && this.clamped(seen);
     this.view.draw();
   }
 
-  /* Nearer to the middle, or to the point that is being read, or farther away. */
+  /* Return the range scaled around the current point when zooming in, or around the middle. */
   scaled(by) {
     const at = this.view.place();
     return (this.seen ?? this.whole).map(([low, high], i) => {
@@ -71,8 +71,8 @@ class Zoom {
     });
   }
 
-  /* The same inside the whole, and not too small; null where that is everything. */
-  within(seen) {
+  /* Return the range clamped to the full range and the minimum size; null if it is the full range. */
+  clamped(seen) {
     const held = seen.map(([low, high], i) => {
       const [first, last] = this.whole[i], most = last - first;
       const wide = clamp(high - low, Math.min(most, i ? LEAST_Y * most : LEAST_X), most);
@@ -82,7 +82,7 @@ class Zoom {
     return held.every(([low, high], i) => high - low > 0.999 * (this.whole[i][1] - this.whole[i][0])) ? null : held;
   }
 
-  /* Move just far enough that a place [x, y] is seen, as one does who walks to it with the arrow keys. */
+  /* Pan just far enough that a point [x, y] is visible. */
   reveal(place) {
     if (!this.seen || !place) return;
     const moved = this.seen.map(([low, high], i) => {
@@ -92,11 +92,11 @@ class Zoom {
     if (moved.some(([low], i) => low !== this.seen[i][0])) this.show(moved);
   }
 
-  /* ---- the rectangle; from and to: pixels in the drawing ---- */
+  /* ---- the rectangle; from and to are in pixels of the SVG ---- */
 
   begin(event) {
     const { view } = this, [x, y] = view.pixel(event), { left, right, top, bottom } = view.plot ?? {};
-    view.point(view.nearest(event));
+    view.setCurrent(view.nearest(event));
     this.from = event.button === 0 && x >= left && x <= right && y >= top && y <= bottom ? [x, y] : null;
   }
 
@@ -105,14 +105,14 @@ class Zoom {
     const { svg, plot } = this.view, to = this.view.pixel(event);
     if (!this.box?.isConnected) {
       if (Math.hypot(to[0] - this.from[0], to[1] - this.from[1]) < CLICK) return false;
-      svg.setPointerCapture(event.pointerId); // the rectangle may be drawn beyond the chart
-      this.view.point(null);
+      svg.setPointerCapture(event.pointerId); // also outside of the chart
+      this.view.setCurrent(null);
       this.box = draw(svg, "rect", { class: "chosen" });
     }
     const sides = [[plot.left, plot.right], [plot.top, plot.bottom]];
     this.chosen = sides.map(([first, last], i) => {
       const ends = [this.from[i], clamp(to[i], first, last)].sort((a, b) => a - b);
-      const finger = i === 1 && event.pointerType === "touch"; // one that moves up or down scrolls the page
+      const finger = i === 1 && event.pointerType === "touch"; // vertical touch moves scroll the page
       return finger || ends[1] - ends[0] < SPAN ? [first, last] : ends;
     });
     const [[x, right], [y, bottom]] = this.chosen;

@@ -1,8 +1,8 @@
-/* Draws the Diagram of viz_core/figures/architecture.py as SVG: frames, then arrows, then boxes.
- * Nodes are kept from run to run, and a box is touched only where it has changed. */
+/* Draws the diagram of viz_core/figures/architecture.py as SVG: frames, then arrows, then boxes.
+ * Nodes are kept across reruns, and only changed boxes are updated. */
 
-const ROUND = 6, HEAD = 6, MARGIN = 10, STRIP = 200; // corners of arrows, their heads, text in a box; narrower drawings are strips
-const views = new WeakMap(); // the View that lives in an element, kept across reruns
+const ROUND = 6, HEAD = 6, MARGIN = 10, STRIP = 200; // radius of corners, size of arrowheads, margin of text; a narrower drawing is a strip
+const views = new WeakMap(); // element → View, kept across reruns
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".drawing");
@@ -17,7 +17,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
 /* ---- small helpers ---- */
 
-/* A path through the points with rounded corners, which ends where its head begins. */
+/* Return a path through the points with rounded corners, which ends at the arrowhead. */
 function line(points) {
   const towards = ([x, y], [u, v], distance) => {
     const length = Math.hypot(u - x, v - y), part = Math.min(distance, length / 2) / length;
@@ -45,11 +45,11 @@ class View {
     this.button.onclick = () => this.turn();
     this.svg = draw(root, "svg", { role: "group" });
     [this.frames, this.arrows, this.boxes] = ["frames", "arrows", "boxes"].map((name) => draw(this.svg, "g", { class: name }));
-    this.drawn = {}; // what each part was last drawn from
+    this.drawn = {}; // part → the data it was drawn from
     this.nodes = new Map(); // id of a box → its node
-    this.unfitted = new Map(); // node → box, redrawn since texts were last fitted
-    this.lengths = new Map(); // a text, in its look → its length: to measure costs a layout of the page
-    this.sizes = new Map(); // element → its size, told by the browser rather than asked for
+    this.unfitted = new Map(); // node → box, for boxes whose texts must be fitted
+    this.lengths = new Map(); // class and text → length, cached because measuring costs a layout of the page
+    this.sizes = new Map(); // element → size from the ResizeObserver, without a layout
     this.resize = new ResizeObserver((entries) => {
       for (const { target, contentRect } of entries) this.sizes.set(target, contentRect);
       this.follow(this.lit);
@@ -76,19 +76,19 @@ class View {
     this.redraw("arrows", arrows, () => this.drawArrows(arrows));
     this.drawBoxes(boxes);
     this.lit = boxes.find((box) => box.current)?.id;
-    // Before the next picture, once the page is built: to measure while it is being built costs a layout of all of it.
+    // In the next frame: measuring while the page is being built costs a layout of the whole page.
     this.frame ??= requestAnimationFrame(() => this.settle());
   }
 
   settle() {
     this.frame = null;
-    const fits = [...this.unfitted].map(([node, box]) => squeeze(node, box, this.lengths)); // all are measured before any is changed
+    const fits = [...this.unfitted].map(([node, box]) => squeeze(node, box, this.lengths)); // measure all before changing any
     this.unfitted.clear();
     fits.forEach((apply) => apply());
     this.follow(this.lit);
   }
 
-  /* Draw a part where its data has changed. */
+  /* Draw a part if its data has changed. */
   redraw(name, data, draw) {
     const text = JSON.stringify(data);
     if (this.drawn[name] === text) return;
@@ -106,7 +106,7 @@ class View {
     }
   }
 
-  /* One path for the lines of a kind and one for their heads; those that cross others have a halo. */
+  /* Draw one path for the lines of a kind and one for their heads; lines that cross others have a halo. */
   drawArrows(arrows) {
     this.arrows.replaceChildren();
     for (const kind of ["side", "flow", "residual", "memory"]) {
@@ -153,7 +153,7 @@ class View {
     node.onkeydown = (event) => {
       if (!["Enter", " "].includes(event.key) || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
-      event.stopPropagation(); // the page has shortcuts of its own
+      event.stopPropagation(); // the page has the same shortcuts
       this.open(node.dataset.stage);
     };
     return node;
@@ -161,7 +161,7 @@ class View {
 
   draw(node, box) {
     const { title, aura, paper, face, name, shape } = node.parts, { x, y, w, h } = box;
-    const two = h > 30, thin = box.kind === "layer", narrow = w < 120; // two: the shape stands below the name
+    const two = h > 30, thin = box.kind === "layer", narrow = w < 120; // two: the shape is below the name
     set(node, { class: `box ${box.kind}${narrow && !thin ? " side-box" : ""}` });
     Object.assign(node.dataset, { stage: box.stage, current: box.current, box: box.id });
     if (box.current) node.setAttribute("aria-current", "step");
@@ -188,7 +188,7 @@ class View {
     });
   }
 
-  /* Keep the lit box in sight where the drawing is scrolled inside its own box; the page itself stays. */
+  /* Scroll the drawing inside its own box to the current box; the page is not scrolled. */
   follow(id) {
     const { root } = this, node = this.nodes.get(id), [outer, inner] = [root, this.svg].map((e) => this.sizes.get(e));
     if (!node || !outer || (inner.width <= outer.width && inner.height <= outer.height) || id === this.followed) return;
@@ -199,8 +199,8 @@ class View {
   }
 }
 
-/* Measure a box's texts. The function returned makes them fit: on one line the stage's name goes first, then what is
- * still wider than its room is narrowed. */
+/* Measure the texts of a box and return a function that makes them fit: on a single line the stage name is removed first, then
+ * texts that are still too wide are condensed. */
 function squeeze(node, box, lengths) {
   const { name, shape } = node.parts, sub = name.querySelector(".sub"), one = box.h <= 30;
   const room = box.w - 2 * (box.w < 120 ? 6 : MARGIN);

@@ -1,8 +1,8 @@
-"""The architecture drawing on a page: `viz_core.figures.architecture` drawn as SVG, with boxes to click.
+"""The component that draws the architecture diagram (`viz_core.figures.architecture`) as SVG with clickable boxes.
 
-    opened = diagram(architecture(stages, current), key="architecture")
+    opened = diagram(architecture_diagram(stages, current), key="architecture")
 
-The browser keeps its nodes from run to run, so that moving the lit box costs next to nothing.
+The browser keeps its DOM nodes between runs, so that a change of the current box is cheap.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -30,20 +30,16 @@ def diagram(
     on_turn: Callable[[], None] | None = None,
     code: Callable[[], str] | None = None,
 ) -> str | None:
-    """Draw it and return the stage of the box that was clicked (or chosen by Enter or Space), once; else None.
+    """Draw the diagram and return the stage of the box that was clicked (or pressed by Enter or Space) in this run, else None.
 
-    The drawing takes the width of the page up to a quarter more than its natural size. With a `height` in pixels
-    it shrinks to fit, and scrolls inside its own box where its text would become too small. `on_open` is called with
-    the stage before the run that follows a click, so that the same run can already show it.
+    The drawing takes the width of the page, up to 1.25 times its natural size.
 
-    fill: it takes the size of the container that it is in, and scrolls in it, the lit box in sight.
-
-    turn: the text of a button above the drawing, for another view of it; `on_turn` is called when it is pressed.
-
-    stages: all that a drawing of this model may have a box for. A hurried click is on the drawing before this one, whose
-    boxes may be others.
-
-    code: the lines that make `drawing` in a notebook.
+    height: in pixels; the drawing shrinks to it, and scrolls inside its own box if the text would become too small. fill: the
+    drawing takes the size of the container and scrolls in it, with the current box visible. known_stages: all stages that a
+    diagram of this model can open, because a quick click can be on the previous diagram, which may have other boxes. on_open:
+    called with the stage before the rerun after a click, so that this rerun can show it. toggle_label: the text of a button
+    above the drawing for another view; on_toggle: called when it is pressed. code: returns the notebook code that creates
+    `drawing`.
     """
     known = frozenset((*stages, *(box.stage for box in d.boxes)))
 
@@ -63,17 +59,17 @@ def diagram(
 
 
 def _data(d: Diagram) -> dict[str, Any]:
-    """The drawing as plain data, its parts one level deep (`asdict` copies every number and takes ten times as long)."""
+    """Convert the drawing to plain data, one level deep (`asdict` copies recursively and takes ten times as long)."""
 
     def plain(part: Any) -> dict[str, Any]:
         return {f.name: getattr(part, f.name) for f in fields(part)}
 
     lists = {"boxes": d.boxes, "arrows": d.arrows, "frames": d.frames}
-    # Tuples: Streamlit imports pandas to see whether a list is a table.
+    # Tuples, because Streamlit imports pandas to check whether a list is a table.
     return plain(d) | {name: tuple(map(plain, parts)) for name, parts in lists.items()}
 
 
 def _opened(state: Any, known: Container[str]) -> str | None:
-    """The stage that the browser sent, if there is such a one."""
+    """Return the stage that the browser sent, if it is known."""
     stage = state.get("open") if isinstance(state, Mapping) else None
     return stage if isinstance(stage, str) and stage in known else None

@@ -1,7 +1,6 @@
-"""The dictionary words that every picture and sentence of a page shows beside the tokens that have one.
+"""The glosses (dictionary words) that the figures and sentences of a page show with tokens.
 
-The shell says once in a run of the page which ones they are; components and pages read them here, so no picture has to hand
-them on to the next.
+The shell sets them once in each run of a page in a context variable, and components and pages read them from it.
 """
 
 from collections.abc import Mapping
@@ -15,25 +14,25 @@ _SHOWN: ContextVar[Mapping[str, str]] = ContextVar("glosses")
 
 
 def show_glosses(glosses: Mapping[str, str]) -> None:
-    """From here on, pictures and sentences of this run show these: word → dictionary words. An empty mapping shows none."""
+    """Set the glosses of this run: word → dictionary words; an empty mapping for none."""
     _SHOWN.set(glosses)
 
 
 def shown_glosses() -> Mapping[str, str]:
-    """Those of this run."""
+    """Return the glosses of this run."""
     return _SHOWN.get({})
 
 
 def labelled(label: str) -> str:
-    """A label in a title, a list or a table, and what it means: "动物 (animal)". Plain text, not escaped."""
+    """Return a label with its gloss for titles, lists and tables: "动物 (animal)". Plain text, not escaped."""
     return with_gloss(label, shown_glosses())
 
 
 def named(token: str) -> str:
-    """The same of a token, which is made visible."""
+    """Return the display text of a token with its gloss. Plain text, not escaped."""
     return labelled(visible(token))
 
 
 def quoted(token: str) -> str:
-    """A token in a sentence, and what it means: “动物 (animal)”. Plain text, not escaped."""
+    """Return a token with its gloss in quotes, for use in a sentence: “动物 (animal)”. Plain text, not escaped."""
     return with_quotes(token, shown_glosses())

@@ -1,8 +1,8 @@
-/* Patterns that say something without colour: lines, crossed lines, or dots. `replay` in common.js says what `pen.hatch` is. */
+/* Patterns that are distinguishable without colour: lines, crossed lines, or dots. See `replay` in common.js for `pen.hatch`. */
 
-const TILE = 6; // pixels of the page
+const TILE = 6; // CSS pixels
 
-/* One tile of a pattern: lines at 45 degrees, crossed lines, or dots. */
+/* Return one tile of a pattern: lines at 45 degrees, crossed lines, or dots. */
 function tile(scale, { fill, line, mark }) {
   const tile = make("canvas"), size = Math.round(TILE * scale);
   Object.assign(tile, { width: size, height: size });
@@ -19,7 +19,7 @@ function tile(scale, { fill, line, mark }) {
   return tile;
 }
 
-/* What a pen of this many pixels to one of the page fills with. */
+/* Return the fill style of a pattern. scale: device pixels per CSS pixel. */
 function pattern(pen, scale, look) {
   if (pen.hatch) return pen.hatch(look);
   const pattern = pen.createPattern(tile(scale, look), "repeat");
@@ -27,5 +27,5 @@ function pattern(pen, scale, look) {
   return pattern;
 }
 
-/* The same as the background of a small mark in a legend. */
+/* Return the pattern as the CSS background of a legend swatch. */
 const swatchOf = (scale, look) => `url(${tile(scale, look).toDataURL()}) 0 0 / ${TILE}px`;

@@ -1,11 +1,11 @@
-/* Draws the grids that `pack_grids` in viz_core/figures/attention.py wrote: each kind of attention is one <canvas> of
- * tiles, one row for each layer and one column for each head. */
+/* Draws the grids of `pack_grids` (viz_core/figures/attention.py): each kind of attention is one <canvas> of tiles, with one row
+ * per layer and one column per head. */
 
-const GAP = 5, MIN_TILE = 22, MAX_TILE = 132, BESIDE = 40, MAX_HIGH = 840; // pixels of the page
-const LARGEST = 240, LEAST = 16, LINE = 7, BETWEEN = 14; // where a box is filled: of a tile; of a line beyond its type; between grids
-const TITLE = 0.48, LEGEND = 7.5, MASKED = 1.5; // the widths of a title's letter, of a legend and of its last word, times the type
+const GAP = 5, MIN_TILE = 22, MAX_TILE = 132, BESIDE = 40, MAX_HIGH = 840; // CSS pixels
+const LARGEST = 240, LEAST = 16, LINE = 7, BETWEEN = 14; // when filling a box: tile sizes, additional line height, gap of grids
+const TITLE = 0.48, LEGEND = 7.5, MASKED = 1.5; // widths as multiples of the font size: a letter of a title, a legend, its last word
 const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-const views = new WeakMap(); // the View that lives in an element, kept across reruns
+const views = new WeakMap(); // element → View, kept across reruns
 
 export default function ({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".heads");
@@ -30,8 +30,8 @@ function decode(bytes) {
   return header;
 }
 
-/* The pixels of all tiles below each other: of each cell that shares a pixel (`to`) the largest shade, in its colour. strong:
- * how strong each row of pixels is beside the page's colour, if rows fade. */
+/* Write the pixels of all tiles, one below the other: each pixel has the colour of the largest shade of its cells (`to`: cell →
+ * pixel). strong: the opacity of each pixel row, if rows fade. */
 function colour(shades, to, hidden, words, out, width, paper, strong) {
   const cells = to.length, shown = new Uint8Array(hidden.length);
   for (let from = 0, start = 0; from < shades.length; from += cells, start += shown.length) {
@@ -43,7 +43,7 @@ function colour(shades, to, hidden, words, out, width, paper, strong) {
     for (let i = 0; i < shown.length; i++) {
       const shade = shown[i];
       const word = hidden[i] && shade !== 255 ? words.blocked : words[shade];
-      out[start + i] = strong && word ? mixed(word, strong[Math.floor((start + i) / width)] / 255, paper) : word;
+      out[start + i] = strong && word ? blend(word, strong[Math.floor((start + i) / width)] / 255, paper) : word;
     }
   }
 }
@@ -52,10 +52,10 @@ class View {
   constructor(root) {
     this.root = root;
     this.figures = [];
-    this.shared = root.appendChild(make("div", "shared")); // one line for all grids where they fill a box
+    this.shared = root.appendChild(make("div", "shared")); // one line for all grids when filling a box
     this.readout = this.shared.appendChild(make("div", "readout"));
     this.readout.setAttribute("aria-live", "polite");
-    this.number = 0; // counts the reader's choices, so that an answer to an older one is not mistaken for news
+    this.number = 0; // counts the user's selections, to ignore replies to older ones
     this.resize = new ResizeObserver(() => {
       const { clientWidth, clientHeight } = root;
       if (clientWidth === this.width && (!this.fill || clientHeight === this.height)) return;
@@ -75,7 +75,7 @@ class View {
     this.layout();
   }
 
-  /* Grids stand beside each other if the tiles stay large enough, otherwise below each other. */
+  /* Place grids side by side if the tiles are large enough, else stacked. */
   layout() {
     this.width ||= this.root.clientWidth;
     if (!this.width || !this.grids || (this.fill && !this.height)) return;
@@ -85,7 +85,7 @@ class View {
     [this.ink, this.font] = [style.color, style.fontFamily];
     [this.accent, this.paper] = ["primary", "background"].map((name) => style.getPropertyValue(`--st-${name}-color`).trim());
     this.type = typeSize();
-    [this.left, this.top] = [Math.round(1.5 * this.type) + 13, this.type + 10]; // the room of layer and of head numbers
+    [this.left, this.top] = [Math.round(1.5 * this.type) + 13, this.type + 10]; // space for layer and head numbers
     if (this.fill) return this.fillBox();
     const all = this.grids.reduce((sum, g) => sum + g.shape[1], 0), n = this.grids.length;
     const beside = Math.floor((this.width - 28 * (n - 1) - n * (this.left + GAP)) / all) - GAP;
@@ -98,10 +98,10 @@ class View {
     }
   }
 
-  /* As many grids in a row as draw the largest tiles, which are at most twice as wide as high, or twice as high as wide. */
+  /* Choose the number of grids per row that gives the largest tiles, with an aspect ratio of at most 2. */
   fillBox() {
     const { grids, type, left, top } = this, line = type + LINE;
-    const shareOf = (beside) => Math.floor((this.width - 28 * (beside - 1)) / beside); // the width that a grid may take
+    const shareOf = (beside) => Math.floor((this.width - 28 * (beside - 1)) / beside); // the maximum width of a grid
     const titled = Math.max(...grids.map((g) => g.title.length)) * TITLE * type, spare = (beside) => shareOf(beside) - LEGEND * type;
     const tilesFor = (beside) => {
       let wide = Infinity, layers = 0, rows = 0;
@@ -118,15 +118,15 @@ class View {
     const found = grids.map((_, i) => tilesFor(i + 1)), area = ([w, h]) => w * h;
     const beside = found.reduce((best, tile, i) => (area(tile) > area(found[best]) ? i : best), 0) + 1, tile = found[beside - 1];
     Object.assign(this, { share: shareOf(beside), oneLine: spare(beside) >= titled });
-    this.says = spare(beside) - (this.oneLine ? titled : 0) > MASKED * type; // "masked", beside its look
-    this.figures.forEach((figure) => figure.draw(...tile.map((size) => Math.max(size, LEAST)))); // smaller ones scroll
+    this.hasMaskedText = spare(beside) - (this.oneLine ? titled : 0) > MASKED * type; // whether the legend has space for the word "masked"
+    this.figures.forEach((figure) => figure.draw(...tile.map((size) => Math.max(size, LEAST)))); // smaller tiles would not be legible: the box scrolls
   }
 
   choose(head, wait) {
     this.focus = head;
     this.number += 1;
     this.figures.forEach((f) => f.paint());
-    laterNumbered(this, wait ? 150 : 0, { number: this.number, head });
+    reportLater(this, wait ? 150 : 0, { number: this.number, head });
   }
 }
 
@@ -146,8 +146,8 @@ class Figure {
     set(this.canvas, { role: "application", "aria-keyshortcuts": Object.keys(KEYS).join(" ") });
     Object.assign(this.canvas, { tabIndex: 0, replay: (pen) => this.replay(pen) });
     this.base = make("canvas");
-    this.canvas.onpointermove = (event) => this.point(this.tileAt(event));
-    this.canvas.onpointerleave = () => this.point(null);
+    this.canvas.onpointermove = (event) => this.setHover(this.tileAt(event));
+    this.canvas.onpointerleave = () => this.setHover(null);
     this.canvas.onclick = (event) => {
       const at = this.tileAt(event);
       if (at) view.choose([this.grid.kind, ...at], false);
@@ -156,7 +156,7 @@ class Figure {
       const step = KEYS[event.key];
       if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
-      event.stopPropagation(); // the page has keys of its own
+      event.stopPropagation(); // the page has the same shortcuts
       const [layers, heads] = this.grid.shape, [layer, head] = this.focused() ?? [0, 0];
       const next = this.focused() ? [clamp(layer + step[0], 0, layers - 1), clamp(head + step[1], 0, heads - 1)] : [0, 0];
       view.choose([this.grid.kind, ...next], event.repeat);
@@ -180,7 +180,7 @@ class Figure {
     return layer >= 0 && head >= 0 && layer < layers && head < heads ? [layer, head] : null;
   }
 
-  point(at) {
+  setHover(at) {
     if (String(at) === String(this.hover)) return;
     this.hover = at;
     this.paint();
@@ -194,7 +194,7 @@ class Figure {
     this.scale = window.devicePixelRatio || 1;
     const [across, down] = [view.left + heads * (wide + GAP), view.top + layers * (high + GAP)];
     const [width, height] = [Math.round(across * this.scale), Math.round(down * this.scale)];
-    if (base.width !== width || base.height !== height) // to set a size, even the same, makes a canvas anew
+    if (base.width !== width || base.height !== height) // setting the size recreates a canvas
       for (const each of [canvas, base]) Object.assign(each, { width, height });
     Object.assign(canvas.style, { width: `${across}px`, height: `${down}px` });
     this.node.style.width = view.fill ? `${Math.max(across, view.share)}px` : "";
@@ -203,7 +203,7 @@ class Figure {
     if (!view.fill) this.foot.prepend(this.legend);
     this.foot.append(this.readout);
     (view.fill ? view.shared : this.foot).append(this.asTable.button);
-    // Where a tile has fewer pixels than cells, the browser pools further: the largest of each block again.
+    // If a tile has fewer pixels than cells, pool further by the largest value.
     const group = [rows / high, cols / wide].map((n) => Math.max(1, Math.ceil(n / this.scale)));
     const [r, c] = [Math.ceil(rows / group[0]), Math.ceil(cols / group[1])];
     this.block = grid.block.map((b, i) => b * group[i]);
@@ -216,7 +216,7 @@ class Figure {
       if (!grid.blocked[i]) hidden[to[i]] = 0;
     this.hidden = hidden.includes(1);
     colour(shades, to, hidden, words, out, c, grid.fade && rgbOf(view.paper), grid.fade && this.strong(group[0], r));
-    brush.putImageData(pixels, 0, 0); // all tiles below each other, once
+    brush.putImageData(pixels, 0, 0); // all tiles, one below the other
     Object.assign(this, { picture, rows: r, cols: c });
     const pen = base.getContext("2d");
     pen.setTransform(1, 0, 0, 1, 0, 0);
@@ -229,7 +229,7 @@ class Figure {
     this.paint();
   }
 
-  /* How strong each row of pixels is: as the strongest of its rows. */
+  /* Return the opacity of each pixel row: the largest of its rows. */
   strong(group, r) {
     const { fade, shape: [layers, heads, rows] } = this.grid, found = new Uint8Array(layers * heads * r);
     fade.forEach((strong, i) => {
@@ -239,7 +239,7 @@ class Figure {
     return found;
   }
 
-  digest() { // tells a test, or a benchmark, that other numbers are drawn
+  digest() { // lets tests and benchmarks detect a change of the numbers
     let hash = 2166136261;
     for (const byte of this.grid.shades) hash = Math.imul(hash ^ byte, 16777619);
     return (hash >>> 0).toString(16);
@@ -256,7 +256,7 @@ class Figure {
     return Object.assign(table, { blocked: 0 }); // transparent, over hatching
   }
 
-  /* The tiles with the numbers around them. */
+  /* Draw the tiles, and the layer and head numbers. */
   drawTiles(pen) {
     const { grid, view, wide, high, rows, cols } = this, [layers, heads] = grid.shape;
     const hatch = this.hidden && pattern(pen, this.scale, view.colours.masked);
@@ -273,7 +273,7 @@ class Figure {
     this.write(pen);
   }
 
-  /* Layer numbers on the left; above each column the head's number and its colour. */
+  /* Write layer numbers at the left, and the number and the colour of each head above its column. */
   write(pen) {
     const { grid, wide, high, view } = this, [layers, heads] = grid.shape;
     Object.assign(pen, { font: `${view.type}px ${view.font}`, fillStyle: view.ink, textAlign: "center", textBaseline: "middle" });
@@ -300,12 +300,12 @@ class Figure {
     legend.replaceChildren();
     entry("bar", `linear-gradient(90deg, ${colours.join(", ")})`, plain(grid.low), plain(grid.high));
     const { fill, line } = view.colours.masked;
-    if (this.hidden) entry("swatch", `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, "", view.fill && !view.says ? "" : grid.hidden || _("masked"), grid.hidden || _("masked"));
+    if (this.hidden) entry("swatch", `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, "", view.fill && !view.hasMaskedText ? "" : grid.hidden || _("masked"), grid.hidden || _("masked"));
     if (grid.shades.includes(255)) entry("swatch", THEME.special.NaN, "", "NaN");
     if (block[0] * block[1] > 1) legend.append(make("span", "note", _("pooled {size}: the largest of each block", { size: block.join("×") })));
   }
 
-  /* Around the tile that is pointed at, and around the one in focus. */
+  /* Draw boxes around the hovered tile and the tile in focus. */
   drawBoxes(pen, hover) {
     const { view, wide, high } = this, focus = this.focused();
     const box = (at, out, colour, line) => {
@@ -314,10 +314,10 @@ class Figure {
       pen.strokeRect(x - out, y - out, wide + 2 * out, high + 2 * out);
     };
     if (hover) box(hover, 1, view.ink, 1.5);
-    if (focus) box(focus, 1.5, view.accent, view.type > 14 ? 5 : 3); // in presenter's mode it is seen from the back
+    if (focus) box(focus, 1.5, view.accent, view.type > 14 ? 5 : 3); // thicker in presenter's mode
   }
 
-  /* What `replay` in common.js asks for. */
+  /* See `replay` in common.js. */
   replay(pen) {
     if (!this.picture) return;
     this.drawTiles(pen);
@@ -334,15 +334,15 @@ class Figure {
     const at = this.hover ?? focus;
     const place = at && { layer: at[0], head: at[1] };
     const value = this.hover && grid.picked?.[at[0]][at[1]];
-    const told = !at ? _("rows: layers, columns: heads")
+    const readout = !at ? _("rows: layers, columns: heads")
       : value ? _("layer {layer}, head {head}: {value}", { ...place, value })
       : String(at) === String(focus) ? _("layer {layer}, head {head}: in focus", place)
       : _("layer {layer}, head {head}: click to focus", place);
-    this.readout.textContent = view.fill ? "" : told;
+    this.readout.textContent = view.fill ? "" : readout;
     if (view.fill && (this.hover || !view.figures.some((f) => f.hover)))
       Object.assign(view.readout, { title: value ? _("the weight of the picked cell in this head; click to focus it") : "",
-        textContent: this.hover ? told : _("layers down, heads across") });
-    const asked = view.figures.find((f) => f.focused()) ?? view.figures[0]; // whose table the shared line offers
+        textContent: this.hover ? readout : _("layers down, heads across") });
+    const asked = view.figures.find((f) => f.focused()) ?? view.figures[0]; // the grid whose table button is visible
     this.asTable.button.classList.toggle("other", view.fill && asked !== this);
     canvas.dataset.focus = focus ? focus.join() : "";
     this.asTable.show(`${grid.title} ${canvas.dataset.shades} ${canvas.dataset.focus}`);

@@ -1,6 +1,6 @@
-"""All heads of a model as tiles, one canvas for each kind of attention. A click or the arrow keys choose a head.
+"""All attention heads of a model as tiles, one canvas for each kind of attention. A click or the arrow keys select a head.
 
-    heads([grid, ...], focus=("cross", 1, 0), key="att_heads", on_focus=choose)
+    head_grids([grid, ...], focus=("cross", 1, 0), key="att_heads", on_focus=choose)
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,11 +28,11 @@ def heads(
     picked: np.ndarray | None = None, numbers: "Callable[[], pd.DataFrame] | None" = None, rows: int = 0,
     code: Callable[[], str] | None = None,
 ) -> None:
-    """Draw the grids; `on_focus(head)` is called before the run that follows a click or an arrow key.
+    """Draw the grids; `on_focus(head)` is called before the rerun after a click or an arrow key.
 
-    fill: tiles grow to the height of the container that this is in. picked [L, H]: what each head of the kind in focus gives to
-    the picked pair of tokens; pointing at a tile says it. numbers: the weights themselves, in about so many rows, as a tile has
-    only shades. code: the lines that make `grids` and `frame`.
+    fill: whether tiles grow to the height of the container. pair_weights [L, H]: the weight of the picked pair of tokens in each
+    head of the kind in focus, shown in the tooltip of a tile. make_frame: returns the weights as a DataFrame for the export,
+    with about `n_rows` rows, because a tile has only shades. code: returns the notebook code that creates `grids` and `frame`.
     """
 
     def report() -> None:
@@ -47,7 +47,7 @@ def heads(
 
 
 def _read(state: Any, grids: Sequence[Grid]) -> tuple[int, Focus | None]:
-    """The number of the reader's last choice and the head that the browser sent, or (0, None)."""
+    """Return the number of the user's last selection and the head sent by the browser, or (0, None)."""
     sent = state.get("focus") if isinstance(state, Mapping) else None
     count, head = (sent.get("number"), sent.get("head")) if isinstance(sent, Mapping) else (None, None)
     if not isinstance(count, int):

@@ -1,4 +1,4 @@
-/* What the table of a grid of heads says: a row for each layer, a column for each head, and in a cell what its tile shows best. */
+/* Return the content of the values table of a head grid: a row per layer, a column per head, in each cell the largest weight. */
 
 function headsTable(figure) {
   const { grid } = figure, [layers, heads] = grid.shape, size = grid.blocked.length;
@@ -7,7 +7,7 @@ function headsTable(figure) {
     let most = -1;
     for (let i = 0; i < size; i++) {
       const shade = grid.shades[from + i];
-      if (!grid.blocked[i] && shade < 255 && shade > most) most = shade; // 255 is no number
+      if (!grid.blocked[i] && shade < 255 && shade > most) most = shade; // 255 is NaN
     }
     return most < 0 ? "–" : plain(grid.low + (most / 254) * (grid.high - grid.low));
   };

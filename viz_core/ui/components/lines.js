@@ -1,11 +1,10 @@
-/* Draws what `pack_lines` in viz_core/figures/attention.py wrote: queries on the left, keys on the right, and a
- * line's strength is its weight. Typed text reaches the page by textContent only. The canvas is as high as the box that
- * scrolls. */
+/* Draws the lines of `pack_lines` (viz_core/figures/attention.py): queries on the left, keys on the right; width and opacity of
+ * a line grow with its weight. User text is inserted by textContent only. The canvas has the height of the scrolling box. */
 
-const ROW = 24, MAX_ROW = 110, MAX_BOX = 500, NAMED = 5; // pixels of a token; keys named in the readout
-const WIDE = 500; // pixels of a readout that has room for two heads' sentences, a line each
-const CALM = 300; // milliseconds without a click before Python hears of the heads: a double click is one choice
-const views = new WeakMap(); // the View that lives in an element, kept across reruns
+const ROW = 24, MAX_ROW = 110, MAX_BOX = 500, NAMED = 5; // pixels of a token and of the box; keys in the readout
+const WIDE = 500; // minimum width in pixels of a readout with one line for each of two heads
+const REPORT_DELAY = 300; // ms without a click before the heads are reported, so that a double click is one report
+const views = new WeakMap(); // element → View, kept across reruns
 
 export default function ({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".view");
@@ -20,7 +19,7 @@ export default function ({ data, parentElement, setStateValue }) {
 
 const written = (x) => (Number.isNaN(x) ? "NaN" : x >= 0.9995 && x < 1 ? ">\u00a00.999" : x >= 0.0005 || x === 0 ? x.toFixed(3) : minus(x.toExponential(0)));
 const brightness = (colour) => [0.299, 0.587, 0.114].reduce((sum, part, i) => sum + part * colour.match(/[\d.]+/g)[i], 0); // of "rgb(…)"
-const alike = (some, others) => some.length === others.length && some.every((text, place) => text === others[place]);
+const equal = (some, others) => some.length === others.length && some.every((text, place) => text === others[place]);
 
 function decode(bytes) {
   const [header, buffer, start] = unpack(bytes);
@@ -33,8 +32,8 @@ function decode(bytes) {
 class View {
   constructor(root) {
     this.root = root;
-    this.number = this.choices = 0; // how many locks and choices of heads there have been
-    this.hover = this.lock = this.before = null;
+    this.number = this.headChanges = 0; // count locks and head selections
+    this.hover = this.lock = this.previousHeads = null;
     this.shown = new Set();
     const part = (name) => root.appendChild(make("div", name));
     const head = part("head");
@@ -54,8 +53,8 @@ class View {
         const button = event.target.closest?.("button");
         return button ? [side, Number(button.dataset.place)] : null;
       };
-      column.onpointerover = column.onfocusin = (event) => this.point(at(event));
-      column.onpointerleave = column.onfocusout = () => this.point(null);
+      column.onpointerover = column.onfocusin = (event) => this.setHover(at(event));
+      column.onpointerleave = column.onfocusout = () => this.setHover(null);
       column.onclick = (event) => at(event) && this.toggleLock(at(event));
       column.onkeydown = (event) => {
         const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
@@ -80,11 +79,11 @@ class View {
     const data = decode(bytes), old = this.data;
     this.data = data;
     this.sent = (this.sent ?? 0) + 1;
-    const [locks, choices] = data.echo;
+    const [locks, headChanges] = data.echo;
     if (locks >= this.number) [this.number, this.lock] = [locks, data.locked];
-    else if (!data.reports && old && !(alike(old.queries, data.queries) && alike(old.keys, data.keys))) this.lock = null;
-    if (old?.identity !== data.identity) this.before = null;
-    if (old?.identity !== data.identity || choices >= this.choices) [this.choices, this.shown] = [choices, new Set(data.heads)];
+    else if (!data.reports && old && !(equal(old.queries, data.queries) && equal(old.keys, data.keys))) this.lock = null;
+    if (old?.identity !== data.identity) this.previousHeads = null;
+    if (old?.identity !== data.identity || headChanges >= this.headChanges) [this.headChanges, this.shown] = [headChanges, new Set(data.heads)];
     this.title.textContent = data.title;
     this.names.replaceChildren(...data.names.map((name) => make("span", "", name)));
     const sameWords = old && JSON.stringify(old.glosses) === JSON.stringify(data.glosses);
@@ -95,35 +94,35 @@ class View {
     this.later();
   }
 
-  /* One button for each token, with what it means below it. */
+  /* Create one button for each token, with its gloss below it. */
   tokens(column, texts, known) {
-    if (known && alike(known, texts)) return;
+    if (known && equal(known, texts)) return;
     const { glosses } = this.data;
     column.replaceChildren(...texts.map((text, place) => {
       const button = make("button");
-      button.append(labelNode(text), ...meanings(glosses, text));
+      button.append(labelNode(text), ...glossNodes(glosses, text));
       button.dataset.place = place;
       button.title = `${place}: ${glossed(glosses, text)}`;
       return button;
     }));
-    this.said = "";
+    this.fittedSize = "";
   }
 
-  /* A token in a sentence; cut where it is long. */
+  /* Return a token with its gloss in quotes, for a sentence. */
   named(text) {
     const said = glossed(this.data.glosses, text);
     return Object.assign(labelNode(said, "“", "”"), { title: said });
   }
 
-  /* Pixels of a token's row, and of the box that scrolls. */
+  /* Set and return the heights in pixels of a row and of the scrolling box. */
   sizes() {
     const { box, data } = this, most = Math.max(data.queries.length, data.keys.length), least = Math.max(ROW, typeSize() + 8);
     const row = data.fill ? clamp(Math.floor(box.clientHeight / most), least, MAX_ROW) : least;
     this.root.style.setProperty("--row", `${row}px`);
     this.root.style.setProperty("--small", `${smallType()}px`);
     const room = `${row} ${this.root.clientWidth} ${typeSize()}`, lines = row >= 1.15 * (typeSize() + smallType()) + 2;
-    if (room !== this.said) for (const column of [this.left, this.right]) sayWith(column, lines);
-    this.said = room;
+    if (room !== this.fittedSize) for (const column of [this.left, this.right]) fitGlosses(column, lines);
+    this.fittedSize = room;
     if (!data.fill) box.style.height = `${Math.min(MAX_BOX, row * most)}px`;
     return [row, data.fill ? Math.min(box.clientHeight, row * most) : Math.min(MAX_BOX, row * most)];
   }
@@ -139,7 +138,7 @@ class View {
     }));
   }
 
-  /* Click: one head on or off. Double click: this head alone; again: what was shown before. */
+  /* A click toggles a head. A double click shows only this head, and a second one restores the others. */
   toggle(head) {
     this.shown.has(head) ? this.shown.delete(head) : this.shown.add(head);
     this.chosen();
@@ -147,16 +146,16 @@ class View {
 
   isolate(head) {
     const alone = this.shown.size === 1 && this.shown.has(head);
-    if (alone && this.before) [this.shown, this.before] = [this.before, null];
+    if (alone && this.previousHeads) [this.shown, this.previousHeads] = [this.previousHeads, null];
     else if (alone) this.shown = new Set(this.data.colours.keys());
-    else [this.before, this.shown] = [new Set(this.shown), new Set([head])];
+    else [this.previousHeads, this.shown] = [new Set(this.shown), new Set([head])];
     this.chosen();
   }
 
   chosen() {
-    this.choices += 1;
-    clearTimeout(this.calm);
-    if (this.data.reports) this.calm = setTimeout(() => this.reportHeads({ number: this.choices, shown: [...this.shown] }), CALM);
+    this.headChanges += 1;
+    clearTimeout(this.reportTimer);
+    if (this.data.reports) this.reportTimer = setTimeout(() => this.reportHeads({ number: this.headChanges, shown: [...this.shown] }), REPORT_DELAY);
     this.later();
   }
 
@@ -167,14 +166,14 @@ class View {
     if (this.data.reports) this.report({ number: this.number, at: this.lock });
   }
 
-  point(at) {
+  setHover(at) {
     this.hover = at;
     this.later();
   }
 
   later() { this.frame ??= requestAnimationFrame(() => { this.frame = null; this.data && this.draw(); }); }
 
-  /* Every line of a head: query, key, weight. */
+  /* Call a function with query, key and weight of each line of a head. */
   each(head, active, call) {
     const { queries, count, values, places } = this.data, n = queries.length;
     const [first, last] = active?.[0] === "query" ? [active[1], active[1] + 1] : [0, n];
@@ -196,13 +195,13 @@ class View {
     pen.clearRect(0, 0, wide, high);
     const { heads, largest, drawn } = this.drawLines(pen, active, wide, row, high);
     this.mark(active, heads, largest);
-    this.tell(active, heads, largest, drawn);
+    this.updateReadout(active, heads, largest, drawn);
   }
 
-  /* The lines of the active token, or all; says which heads these are, the largest weight of theirs, and how many lines. */
+  /* Draw the lines of the active token, or all; returns the heads, their largest weight, and the number of lines. */
   drawLines(pen, active, wide, row, high) {
     const { data } = this, top = this.box.scrollTop, heads = [...this.shown].sort((a, b) => a - b);
-    const dark = brightness(getComputedStyle(this.root).color) > 128; // there a faint line is hardly seen, so it is drawn stronger
+    const dark = brightness(getComputedStyle(this.root).color) > 128; // faint lines are drawn stronger on a dark page
     let largest = 0, drawn = 0;
     for (const head of heads) this.each(head, null, (t, s, w) => { if (w > largest) largest = w; });
     for (const head of heads) {
@@ -223,10 +222,10 @@ class View {
     return { heads, largest, drawn };
   }
 
-  /* What `replay` in common.js asks for. */
+  /* See `replay` in common.js. */
   replay(pen) { if (this.middle.clientWidth) this.drawLines(pen, this.lock, this.middle.clientWidth, ...this.sizes()); }
 
-  /* The other side's tokens shaded by the weight of each shown head; the locked token pressed. */
+  /* Shade the tokens of the other side by the weight of each shown head, and mark the locked token as pressed. */
   mark(active, heads, largest) {
     const { data } = this;
     for (const [column, side] of [[this.left, "query"], [this.right, "key"]]) {
@@ -258,8 +257,8 @@ class View {
       : _("Point at a token to show only its lines; click to keep them. The largest weight of head {head} is {weight}.", about);
   }
 
-  /* Of several heads, the strongest line of the active token, and what each head gives to the same pair, the largest first. */
-  tellStrongest(active, heads) {
+  /* Write the strongest line of the active token over several heads, and the weight of each head for this pair, sorted. */
+  writeStrongest(active, heads) {
     const { data, readout } = this, [own, other] = active[0] === "query" ? [data.queries, data.keys] : [data.keys, data.queries];
     const found = []; // head, the other token, weight
     for (const head of heads) this.each(head, active, (t, s, w) => found.push([head, active[0] === "query" ? s : t, w]));
@@ -274,14 +273,14 @@ class View {
     line.append(...nodes(said, { token: this.named(own[active[1]]), other: this.named(other[place]) }), ...weights);
   }
 
-  /* The strongest keys of the active query, or the strongest queries of the active key; and the data-* attributes. */
-  tell(active, heads, largest, drawn) {
+  /* Write the strongest keys of the active query or queries of the active key, and update the data-* attributes. */
+  updateReadout(active, heads, largest, drawn) {
     const { data, readout, root } = this;
     readout.replaceChildren();
     if (!heads.length) readout.append(_("No head is shown. Click a number above."));
     else if (!active) readout.append(this.hint(heads, largest));
-    const brief = active && data.fill && heads.length > (readout.clientWidth < WIDE ? 1 : 2); // more lines than there is room for
-    if (brief) this.tellStrongest(active, heads);
+    const brief = active && data.fill && heads.length > (readout.clientWidth < WIDE ? 1 : 2); // not enough space for a line per head
+    if (brief) this.writeStrongest(active, heads);
     for (const head of active && !brief ? heads.slice(0, 4) : []) {
       const found = [];
       this.each(head, active, (t, s, w) => found.push([active[0] === "query" ? s : t, w]));

@@ -1,10 +1,10 @@
 """Attention as lines from query tokens to key tokens, several heads in their own colours.
 
-    lines(pack, key="att_lines", on_lock=remember)
+    attention_lines(weights, queries, keys, [0, 1], None, "Layer 0", key="att_lines", selection_id="0", on_lock=remember)
 
-Hovering over a token shows only its lines, and a click locks it. A click on a head's swatch toggles the head; a double
-click shows only this head, and a second double click restores the others. All of this happens in the browser, which
-reports to Python the lock and, after the last click, the heads that are shown; or keeps them to itself, if nobody asks.
+Hovering over a token shows only its lines, and a click locks it. A click on a head's swatch toggles the head; a double click shows
+only this head, and a second double click restores the others. The browser reports the lock and the selected heads to Python if
+there are callbacks for them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,18 +33,19 @@ def lines(
     fill: bool = False, names: tuple[str, str] = (_("queries"), _("keys")), code: Callable[[], str] | None = None,
     share: np.ndarray | None = None, places: Kept | None = None,
 ) -> None:
-    """Draw weights [H, T, S]; `on_lock` is called before the run that follows a lock (None: unlocked), `on_heads` before
-    the run that follows another choice of heads, which may be none.
+    """Draw weights [H, T, S] as lines.
 
-    Without the two, the browser keeps its lock, until there are other tokens, and its choice of heads, and no run follows.
+    `on_lock` is called before the rerun after a lock (None: unlocked), `on_heads` before the rerun after a change of the
+    selected heads, which may be none. Without callbacks there is no rerun: the browser keeps the selected heads, and the lock
+    until the tokens change.
 
-    heads: those shown at first, and again whenever identity changes. fill: rows grow to the height of the container. names: of
-    the two columns. code: the lines that make `weights`, `queries`, `keys` and `heads`. share [H, T]: how much of its weight a row
-    keeps where keys are left out, which fades its lines; the code makes it, too, as `kept`. places: the numbers
-    of the queries and keys, where some are left out.
+    heads: the heads shown at first, and again when selection_id changes. fill: whether rows grow to the height of the container.
+    names: the titles of the two columns. code: returns the notebook code that creates `weights`, `queries`, `keys` and `heads`.
+    kept_share [H, T]: the share of its weight that a row keeps if keys are left out, which fades its lines; `code` creates it as
+    `kept`. indices: the original positions of the queries and keys, if some are left out.
     """
 
-    n_queries, n_keys, n_heads = len(queries), len(keys), len(weights)  # a session keeps `report`, so it must not hold the weights
+    n_queries, n_keys, n_heads = len(queries), len(keys), len(weights)  # sessions keep `report`, so it must not hold weights
 
     def report() -> None:
         __, lock = _read(st.session_state.get(key), n_queries, n_keys)
@@ -67,7 +68,7 @@ def lines(
 
 
 def _read(state: Any, n_queries: int, n_keys: int) -> tuple[int, Lock]:
-    """The number of the reader's last lock and the lock itself, from what the browser sent."""
+    """Return the number of the user's last lock and the lock, from the browser's state."""
     sent = state.get("lock") if isinstance(state, Mapping) else None
     count, at = (sent.get("number"), sent.get("at")) if isinstance(sent, Mapping) else (None, None)
     if not isinstance(count, int):
@@ -78,7 +79,7 @@ def _read(state: Any, n_queries: int, n_keys: int) -> tuple[int, Lock]:
 
 
 def _read_heads(state: Any, n_heads: int) -> tuple[int, tuple[int, ...] | None]:
-    """The number of the reader's last choice of heads and the heads, from what the browser sent; None if it is not valid."""
+    """Return the number of the user's last head selection and the heads, from the browser's state; None if invalid."""
     sent = state.get("heads") if isinstance(state, Mapping) else None
     count, shown = (sent.get("number"), sent.get("shown")) if isinstance(sent, Mapping) else (None, None)
     if not isinstance(count, int):

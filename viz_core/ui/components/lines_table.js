@@ -1,8 +1,8 @@
-/* What the table of the lines says: a row for each query, a column for each head that is shown, and in a cell its strongest key. */
+/* Return the content of the values table of the lines: a row per query, a column per shown head, in each cell the strongest key. */
 
 function linesTable(view) {
   const { data } = view, heads = [...view.shown].sort((a, b) => a - b), { queries, keys, count, values, places } = data;
-  const number = (axis, at) => data.numbers?.[axis][at] ?? at; // in the run, which counts also what the picture leaves out
+  const number = (axis, at) => data.numbers?.[axis][at] ?? at; // the original position
   const strongest = (query, head) => {
     const from = (head * queries.length + query) * count;
     let best = from;

@@ -1,10 +1,10 @@
-/* The attention of one sentence as a page that needs no server: all heads, the chosen one as a matrix, and its lines. `heads`,
- * `canvas` and `lines` are the app's components; this script gives them the bytes that Python gives them in the app. `PAGE` is
- * what `attention_page` in viz_core/figures/offline.py wrote. */
+/* The attention of one sentence as a standalone page: all heads, the selected one as a matrix, and its lines. `heads`, `canvas` and
+ * `lines` are the app's components; this script sends them the bytes that Python sends in the app. `PAGE` is the data of
+ * `attention_page` (viz_core/figures/offline.py). */
 
-const MISSING = 65535; // stands for NaN
+const MISSING = 65535; // the code of NaN
 
-/* What `with_header` in viz_core/figures/panels.py writes. */
+/* The same as `with_header` in viz_core/figures/panels.py. */
 function withHeader(header, ...arrays) {
   const text = new TextEncoder().encode(JSON.stringify(header));
   const start = Math.ceil((4 + text.length) / 8) * 8;
@@ -25,7 +25,7 @@ async function inflated(base64) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/* Weights as they were stored: all low bytes, then all high bytes, of their roots in whole steps. */
+/* Decode the stored weights: all low bytes, then all high bytes, of their square roots in steps. */
 async function weightsOf(kind) {
   const planes = await inflated(kind.weights), n = planes.length / 2;
   return Float32Array.from({ length: n }, (_, i) => {
@@ -34,7 +34,7 @@ async function weightsOf(kind) {
   });
 }
 
-/* The largest of each block of a matrix, NaN first, and its place in its block, row by row. */
+/* Pool a matrix by the largest value of each block, NaN first; kept: the index of the value in its block, row by row. */
 function pooled(values, [rows, cols], [high, wide]) {
   const shape = [Math.ceil(rows / high), Math.ceil(cols / wide)];
   const best = new Float32Array(shape[0] * shape[1]).fill(-Infinity), kept = new Uint16Array(best.length);
@@ -48,7 +48,7 @@ function pooled(values, [rows, cols], [high, wide]) {
   return { shape, best, kept };
 }
 
-const padded = (array) => { // to a multiple of 4 bytes, as Python does
+const padded = (array) => { // to a multiple of 4 bytes, as in Python
   const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
   const found = new Uint8Array(Math.ceil(bytes.length / 4) * 4);
   found.set(bytes);
@@ -72,7 +72,7 @@ class Attention {
     return this.all.subarray(layer * this.n_heads * this.size, (layer + 1) * this.n_heads * this.size);
   }
 
-  /* All tiles in shades, and which cells of a tile are blocked. */
+  /* Return the shades of all tiles, and the blocked cells of a tile. */
   tiles() {
     const { low, high, block } = this.grid, heads = [];
     for (let i = 0; i < this.n_layers * this.n_heads; i++) {
@@ -83,7 +83,7 @@ class Attention {
     return { cells: [...heads, Uint8Array.from(open.best, (x) => 1 - x)], shape: [this.n_layers, this.n_heads, ...open.shape] };
   }
 
-  /* One head as the canvas reads it. echo: larger than the number of any pick so far, which another matrix may not have. */
+  /* Return one head as data for the canvas. echo: larger than the number of any pick, which resets the pick of another matrix. */
   matrix(layer, head, echo) {
     const values = this.of(layer, head), parts = [], { block } = this.panel;
     const small = pooled(values, this.shape, block), whole = block[0] * block[1] === 1;
@@ -104,7 +104,7 @@ class Attention {
     return withHeader({ panels: [panel], pick: null, echo, fill: true, reveal: false, lookup: null }, ...parts);
   }
 
-  /* The strongest keys of every query and head of a layer, as the lines read them. */
+  /* Return the strongest keys of each query and head of a layer as data for the lines. */
   lines(layer, head) {
     const [rows, cols] = this.shape, weights = this.ofLayer(layer), count = this.line.count;
     const values = new Float32Array(this.n_heads * rows * count), places = new Uint16Array(values.length);
@@ -120,7 +120,7 @@ class Attention {
   }
 }
 
-/* Each component lives in a shadow root with its own style, as it does in the app. */
+/* Mount a component in a shadow root with its own style, as in the app. */
 function place(name, component) {
   const host = document.getElementById(name).attachShadow({ mode: "open" });
   host.innerHTML = `<style>${PAGE.parts[name].css}</style>${PAGE.parts[name].html}`;

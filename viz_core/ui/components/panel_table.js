@@ -1,4 +1,4 @@
-/* What the table of one panel of the canvas says. Its lines are those of the sent cells: blocks, where Python pooled. */
+/* Return the content of the values table of a panel of the canvas; its cells are sent cells, which are blocks if Python pooled. */
 
 function panelTable(figure) {
   const { panel } = figure, [high, wide] = panel.block, picked = figure.picked(), [rows, cols] = panel.shape;

@@ -1,6 +1,6 @@
-/* The table of head statistics that `as_text` in profiles.py wrote: sorted here, its rows opened by a click or a key. */
+/* The table of head statistics of `profiles_json` (profiles.py), with sorting; a click or Enter opens a row. */
 
-const views = new WeakMap(); // the View that lives in an element, kept across reruns
+const views = new WeakMap(); // element → View, kept across reruns
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".profiles");
@@ -13,7 +13,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 class View {
   constructor(root) {
     this.root = root;
-    this.order = { column: null, down: true }; // as the model has them, until a heading is clicked
+    this.order = { column: null, down: true }; // the order of the model
     root.onclick = (event) => {
       const heading = event.target.closest("thead th"), row = event.target.closest("tbody tr");
       if (heading) this.sort(Number(heading.dataset.column));
@@ -23,7 +23,7 @@ class View {
       const step = { ArrowUp: -1, ArrowDown: 1 }[event.key], row = event.target.closest("tbody tr");
       if (!step || !row || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
-      event.stopPropagation(); // the page has keys of its own
+      event.stopPropagation(); // the page has the same shortcuts
       const next = step > 0 ? row.nextElementSibling : row.previousElementSibling;
       next?.querySelector("button").focus();
     };
@@ -39,7 +39,7 @@ class View {
     this.draw();
   }
 
-  /* The largest first; again: the smallest first; again: as the model has them. */
+  /* Sort by a column: largest first, then smallest first, then the order of the model. */
   sort(column) {
     const { order } = this;
     if (order.column !== column) this.order = { column, down: this.columns[column].heat };
@@ -49,7 +49,7 @@ class View {
     this.root.querySelector(`thead th[data-column="${column}"] button`).focus();
   }
 
-  /* The rows in order; those without a number stay at the end. */
+  /* Return the rows in order; rows without a value are last. */
   sorted() {
     const rows = [...this.names.keys()], { column, down } = this.order;
     if (column === null) return rows;

@@ -1,9 +1,9 @@
 """A table with one row for each head and one column for each statistic, coloured by value.
 
-    profile_table(Profiles(columns, names, 3), focus, key="att_profiles", on_open=open_head)
+    profile_table(HeadProfiles(columns, names, 3), focus, key="att_profiles", on_open=open_head)
 
-A click on a row, or Enter on it, opens it; the arrow keys go up and down; a click on a heading sorts by its column, which
-happens in the browser. The table is as large as its container, and scrolls in it where it is longer.
+A click or Enter on a row opens it; the arrow keys move up and down; a click on a heading sorts by its column in the browser. The
+table takes the size of its container and scrolls in it.
 """
 
 import json
@@ -27,8 +27,10 @@ _COMPONENT = st.components.v2.component(
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
-    """columns: heading → one value for each row, None where there is none. names: of the rows, as a screen reader says them.
-    keys: how many of the first columns say which row it is; the others are numbers with a colour.
+    """The data of the table.
+
+    columns: heading → one value for each row, None for no value. names: the row names for screen readers. n_key_columns: the
+    number of leading columns that identify the row; the others are numbers with a colour.
     """
 
     columns: Mapping[str, Sequence[Any]]
@@ -40,9 +42,9 @@ def profile_table(
     profiles: Profiles, focus: int | None, *, key: str, on_open: Callable[[int], None],
     numbers: "Callable[[], pd.DataFrame] | None" = None, code: Callable[[], str] | None = None,
 ) -> None:
-    """Draw the table; `on_open(row)` is called before the run that follows the choice of a row. focus: the marked row.
+    """Draw the table; `on_open(row)` is called before the rerun after a row was opened. focus: the marked row.
 
-    numbers: the same as a tidy table. code: the lines that make it as `frame`.
+    make_frame: returns the table as a tidy DataFrame for the export. code: returns the notebook code that creates it as `frame`.
     """
     n_rows = len(profiles.names)
 
@@ -52,15 +54,14 @@ def profile_table(
         if type(row) is int and 0 <= row < n_rows:
             on_open(row)
 
-    # As text: Streamlit imports pandas to see whether a list is a table.
+    # Sent as text, because Streamlit imports pandas to check whether a list is a table.
     _COMPONENT(key=key, data={"table": as_text(profiles), "focus": -1 if focus is None else focus}, on_open_change=opened)
     if numbers is not None:
         offer(key, "frame", (), code, n_rows, numbers)
 
 
 def as_text(profiles: Profiles) -> str:
-    """The table as JSON for the browser: of each column its heading, its values, how they are written, and their shares of the
-    largest."""
+    """Return the table as JSON: for each column the heading, the values, their display text, and their ratio to the largest."""
     columns = []
     for place, (label, values) in enumerate(profiles.columns.items()):
         numbers = [v for v in values if v is not None]

@@ -1,7 +1,7 @@
-"""What a picture gives to take along: its numbers as CSV, what they are as JSON, and the Python that makes it.
+"""Exports of a figure: its numbers as CSV, a description of them as JSON, and the Python code that creates it.
 
-A file is made in the run after somebody asked for it, from what that run draws: a component says what it has with `offer`,
-and `offer` looks whether that was asked for. Any other run costs nothing.
+A click in a Save menu puts an `ExportRequest` into the session state. In the rerun after it, each component calls
+`register_export`, which creates the file if the request is for this component. Other runs cost nothing.
 """
 
 import json
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 What = Literal["csv", "json", "python"]
 WHATS: tuple[What, ...] = ("csv", "json", "python")
-FILE: Literal["file"] = "file"  # what was asked for where a button of a page stands for one file
-# Of the session: what was asked for, what this run has made of it, and where a bar may stand in it without moving anything.
+FILE: Literal["file"] = "file"  # the format of a request from `export_button`
+# Session-state keys: the request, its result in this run, and the container for a progress bar that does not shift the page.
 ASKED, MADE, PLACE = "lab_save_asked", "lab_save_made", "lab_save_place"
-LONG = 100_000  # rows from which a progress bar says how far a file is
+LONG = 100_000  # rows from which a progress bar is shown
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One click in a Save menu. key: of the picture; number: counts the clicks; link: of the state, as the browser has it."""
+    """One click in a Save menu. key: of the figure; number: counts clicks; link: the URL of the page."""
 
     key: str
     what: What | Literal["file"]
@@ -38,7 +38,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The file, or one sentence about why there is none. name: where it does not follow from the picture's."""
+    """The file, or an error message. name: the file name, "" to derive it from the figure."""
 
     name: str = ""
     mime: str = ""
@@ -46,7 +46,7 @@ class Made:
     problem: str = ""
 
 
-# How a snippet ends: what it has drawn as `picture`, and the picture's numbers as `frame`.
+# The last lines of a snippet: they set `picture`, the figure in a notebook, and `frame`, its numbers.
 ENDS = {
     "panels": """
 from viz_core import drawn
@@ -103,7 +103,7 @@ picture = as_page(shown)
 """,
     "frame": """
 picture = frame
-""",  # a table of data
+""",  # a DataFrame shown as a table
 }
 
 
@@ -111,25 +111,25 @@ def offer(
     key: str, end: str, drawn: Sequence[Any], code: Callable[[], str] | None = None, rows: int = 0,
     numbers: "Callable[[], pd.DataFrame] | None" = None,
 ) -> None:
-    """Make the file that was asked for, if it is of this picture.
+    """Create the requested file if the request in the session state is for this figure.
 
-    end: how its snippet ends, one of `ENDS`. drawn: what `viz_core.drawn` makes the tidy table of, by its function of that name;
-    or numbers makes it. rows: about how many it has. code: the snippet as far as its end, which needs the names that the end
-    reads.
+    ending: a key of `SNIPPET_ENDINGS`. plot_args: the arguments of the function of that name in `viz_core.tables.plot_data`,
+    which returns the tidy table; or make_frame returns it. n_rows: its approximate number of rows. code: returns the snippet
+    without its last lines; it must define the names that they use.
     """
     asked: Asked | None = st.session_state.get(ASKED)
     if asked is None or asked.key != key:
         return
 
     def table() -> "pd.DataFrame":
-        from viz_core import drawn as tables  # pandas takes half a second to import, and most visitors save nothing
+        from viz_core import drawn as tables  # imported here, because pandas takes half a second and most visitors export nothing
 
         found: pd.DataFrame = numbers() if numbers is not None else getattr(tables, end)(*drawn)
         return found
 
     try:
         st.session_state[MADE] = _made(asked, end, table, code, rows)
-    except ValueError as problem:  # one sentence
+    except ValueError as problem:
         st.session_state[MADE] = Made(problem=str(problem))
 
 
@@ -153,7 +153,7 @@ def _made(asked: Asked, end: str, numbers: "Callable[[], pd.DataFrame]", code: C
 
 
 def with_bar(text: str, make: Callable[[Callable[[float], object]], bytes]) -> bytes:
-    """What `make` makes, with a progress bar; make is given what moves it. In the run of a fragment the bar stands where it is."""
+    """Call `make` and show a progress bar; make receives a function that sets the progress, from 0 to 1."""
     bar = st.session_state.get(PLACE, st).progress(0.0, text)
     try:
         return make(lambda share: bar.progress(min(1.0, share), text))
@@ -164,9 +164,10 @@ def with_bar(text: str, make: Callable[[Callable[[float], object]], bytes]) -> b
 def file_button(
     label: str, key: str, name: str, mime: str, make: Callable[[Callable[[float], object]], bytes], **look: Any,
 ) -> None:
-    """A button for one large file, which is made in the run after a click and sent with the next: a server keeps nothing of it.
+    """Draw a button that exports one large file.
 
-    make: given what moves a progress bar. `ValueError`, one sentence, where it cannot be made.
+    The file is created in the rerun after the click and sent at the end of the next whole run; the server does not keep it.
+    make: receives a function that sets the progress, and raises ValueError with a message if the file cannot be created.
     """
     st.button(label, key=key, on_click=_ask_for, args=(key,), **look)
     asked: Asked | None = st.session_state.get(ASKED)
@@ -176,7 +177,7 @@ def file_button(
         st.session_state[MADE] = Made(name, mime, with_bar(label, make))
     except ValueError as problem:
         st.session_state[MADE] = Made(problem=str(problem))
-    st.rerun()  # only the end of a whole run sends it, and this may be a fragment
+    st.rerun()  # the file is sent at the end of a whole run, and this may be a fragment
 
 
 def _ask_for(key: str) -> None:
@@ -185,7 +186,7 @@ def _ask_for(key: str) -> None:
 
 
 def snippet(text: str) -> str:
-    """The lines of a snippet with its imports in front, those of a module in one line."""
+    """Return a snippet with its imports moved to the top and merged by module."""
     froms: dict[str, set[str]] = {}
     imports, rest = [], []
     for line in text.strip("\n").splitlines():
@@ -201,6 +202,6 @@ def snippet(text: str) -> str:
 
 
 def _single_blank(lines: list[str]) -> list[str]:
-    """The same without blank lines at the beginning, at the end and beside another one."""
+    """Return the lines without leading, trailing and repeated blank lines."""
     kept = [line for i, line in enumerate(lines) if line.strip() or (i and lines[i - 1].strip())]
     return "\n".join(kept).strip("\n").splitlines()

@@ -1,12 +1,12 @@
-/* A range input, its label above and the step's title below, and a counter of all requests for another step.
+/* A range input with a label above and the title of the step below.
  *
- * During a drag the input follows the pointer; the step is sent on release, or at each arrow key. Clicks on the
- * buttons beside it and arrow keys on the page are counted here too: Streamlit merges two clicks if they come
- * faster than the runs end, so the script sends the number of the step, not "one more". */
+ * The step is sent when a drag ends, or at each arrow key. Clicks on the two buttons next to it and arrow keys on the page are
+ * handled here, too: Streamlit merges clicks that come faster than reruns, so the script sends the number of the step, not an
+ * increment. */
 
 const KEYS = { ArrowLeft: "previous", ArrowRight: "next" };
 const TYPED = "textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=range], [type=button])";
-const views = new WeakMap(); // mounted component → its Scrubber
+const views = new WeakMap(); // element → Scrubber, kept across reruns
 
 export default function ({ data, parentElement, setStateValue }) {
   if (!views.has(parentElement)) views.set(parentElement, new Scrubber(parentElement));
@@ -20,7 +20,7 @@ export default function ({ data, parentElement, setStateValue }) {
 class Scrubber {
   constructor(root) {
     [this.label, this.input, this.title] = ["label", "input", "h2"].map((tag) => root.querySelector(tag));
-    this.number = 0; // counts what was sent: an answer to an older step moves nothing
+    this.number = 0; // counts reports, to ignore replies to older ones
     this.input.onpointerdown = () => (this.held = true);
     this.input.onpointerup = () => (this.held = false);
     this.input.oninput = () => this.name(Number(this.input.value));
@@ -28,15 +28,15 @@ class Scrubber {
       this.held = false;
       this.go(Number(this.input.value));
     };
-    this.input.onkeydown = (event) => { // returns nothing: a false would keep Tab and every other key from its work
+    this.input.onkeydown = (event) => { // no return value: false would disable all other keys
       if (event.key in KEYS) event.stopPropagation(); // the page handles these keys, too
     };
     this.click = (event) => {
-      for (const way of Object.values(KEYS)) if (event.target.closest?.(`.st-key-${this.data[way]} button`)) this.walk(way);
+      for (const direction of Object.values(KEYS)) if (event.target.closest?.(`.st-key-${this.data[direction]} button`)) this.move(direction);
     };
     this.press = (event) => {
       if (event.ctrlKey || event.altKey || event.metaKey || event.shiftKey || event.target.matches(TYPED)) return;
-      if (event.key in KEYS) this.walk(KEYS[event.key]);
+      if (event.key in KEYS) this.move(KEYS[event.key]);
     };
   }
 
@@ -53,10 +53,10 @@ class Scrubber {
   show(data) {
     this.data = data;
     this.title.textContent = data.title;
-    this.title.hidden = !data.title; // an empty heading is read out
+    this.title.hidden = !data.title; // a screen reader would read an empty heading
     this.input.max = data.most;
     this.input.hidden = data.most < 2;
-    if (data.echo < this.number) return; // the answer to an older step
+    if (data.echo < this.number) return; // the reply to an older step
     [this.number, this.at, this.here] = [data.echo, data.value, data.here];
     this.label.textContent = this.label.title = data.label;
     this.input.setAttribute("aria-valuetext", data.label);
@@ -67,9 +67,9 @@ class Scrubber {
     this.label.textContent = _("Step {step} of {steps}", { step, steps: this.data.most });
   }
 
-  /* One step back or forward; between two stops, back means the previous one. */
-  walk(way) {
-    const step = way === "next" ? this.at + 1 : this.here ? this.at - 1 : this.at;
+  /* Move one step back or forward; between two steps, back is the previous one. */
+  move(direction) {
+    const step = direction === "next" ? this.at + 1 : this.here ? this.at - 1 : this.at;
     this.go(Math.max(1, Math.min(this.data.most, step)));
   }
 

@@ -1,7 +1,8 @@
-"""The scrubber of the walk: one range input, which redraws ten times faster than a slider, and the title of the step. A
-Markdown heading would add an anchor and an icon at each step.
+"""The scrubber of the step-by-step page: a range input and the title of the step.
 
-    scrubber("Step 3 of 113 · Inputs › target", "The ids of the target", At(3, 113), key="walk_scrubber", on_move=go_to)
+    scrubber("Step 3 of 113 · Inputs › target", "The ids of the target", ScrubberState(3, 113), key="walk_scrubber", on_move=go_to)
+
+It redraws ten times faster than `st.slider`; a Markdown heading would add an anchor and an icon at each step.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ _COMPONENT = st.components.v2.component(
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """Step `value` of 1..most, or a place between it and the next one if `here` is false; and the keys of two buttons."""
+    """Step `value` of 1..most, or a point between it and the next step if `here` is false; and the keys of the two buttons."""
 
     value: int
     most: int
@@ -32,15 +33,15 @@ class At:
 
 
 def scrubber(label: str, title: str, at: At, *, key: str, on_move: Callable[[int], None]) -> None:
-    """Show a step; `on_move(step)` is called before the run that follows a move, a click on its buttons, or arrow keys.
+    """Draw the scrubber; `on_move(step)` is called before the rerun after a move, a click on the two buttons, or an arrow key.
 
-    It always reports the last requested step, however fast the requests come.
+    The last requested step is reported, even if requests come faster than reruns.
     """
 
     def report() -> None:
         sent = _sent(st.session_state.get(key))
         step, most = sent.get("step"), sent.get("most")
-        if type(step) is int and 1 <= step <= at.most and most == at.most:  # in another walk the number means another stage
+        if type(step) is int and 1 <= step <= at.most and most == at.most:  # else it is of another list of stages
             on_move(step)
 
     echo = _sent(st.session_state.get(key)).get("number")
@@ -49,7 +50,7 @@ def scrubber(label: str, title: str, at: At, *, key: str, on_move: Callable[[int
 
 
 def counts(key: str) -> bool:
-    """Whether this scrubber's script has begun to count clicks; then Python ignores clicks on its buttons."""
+    """Return whether the script handles clicks on the two buttons; Python then ignores them."""
     return bool(_sent(st.session_state.get(key)))
 
 

@@ -1,9 +1,9 @@
-/* The ledger: its rows are built once and filtered while the visitor types. */
+/* The ledger (table.py): rows are built once and filtered while the user types. */
 
-const PAUSE = 400; // ms without a key press before the filter goes into the link
-const FIRST = 4; // columns that fit side by side on any screen wider than a phone
+const PAUSE = 400; // ms without a key press before the filter is reported
+const FIRST = 4; // columns that fit on any screen wider than a phone
 const GROW = { name: 1, text: 2 }; // how columns share the remaining width
-const views = new WeakMap(); // the View that lives in an element, kept across reruns
+const views = new WeakMap(); // element → View, kept across reruns
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".ledger");
@@ -22,7 +22,7 @@ function writeLetter(node, letter) {
   mark.title = LETTERS[letter];
 }
 
-/* 64 → 4 × 16: one bar, and one cut into heads; the other way round where the heads are joined. */
+/* Append "64 → 4 × 16" with a bar, and a bar split into heads; reversed if heads are joined. */
 function writeSplit(node, { whole, heads, each, letter, joined }) {
   const mark = add(node, "span", "split"), size = (n, axis) => {
     const part = make("span", "size", n.toLocaleString("en-US"));
@@ -38,11 +38,11 @@ function writeSplit(node, { whole, heads, each, letter, joined }) {
   const one = [size(whole, "D"), bar(1, "D")], many = [size(heads, "H"), "×", size(each, letter), bar(Math.min(heads, 16), "H")];
   mark.append(...(joined ? [...many, "→", ...one] : [...one, "→", ...many]));
   mark.title = joined
-    ? _("{heads} heads of {each} features stand beside each other as {whole}", { whole, heads, each })
+    ? _("{heads} heads of {each} features are concatenated to {whole}", { whole, heads, each })
     : _("{whole} features are split into {heads} heads of {each}", { whole, heads, each });
 }
 
-/* "B H T K" as coloured letters; the text after " = " stays as it is. */
+/* Append "B H T K" as coloured letters; text after " = " is unchanged. */
 function writeAxes(node, text) {
   const [letters, rest] = text.split(" = ");
   for (const letter of letters.split(" "))
@@ -51,7 +51,7 @@ function writeAxes(node, text) {
   if (rest) node.append(` = ${rest}`);
 }
 
-/* "1 × 4 × 6 × 8", each size in the colour of its axis. */
+/* Append "1 × 4 × 6 × 8" with each size in the colour of its axis. */
 function writeShape(node, text, axes) {
   text.split(" × ").forEach((size, i) => {
     if (i) node.append(" × ");
@@ -59,7 +59,7 @@ function writeShape(node, text, axes) {
   });
 }
 
-/* A stage's name, which may break after each dot. */
+/* Append a stage name that may break after each dot. */
 function writeName(node, text) {
   text.split(".").forEach((part, i, parts) => {
     node.append(i < parts.length - 1 ? `${part}.` : part);
@@ -76,10 +76,10 @@ class View {
     this.root = root;
     [this.text, this.block, this.part] = root.querySelectorAll(".find :is(input, select)");
     [this.count, this.box, this.letters] = [".count", ".box", ".letters"].map((part) => root.querySelector(part));
-    this.pending = []; // filters on their way to the page
+    this.pending = []; // reported filters without a reply
     this.text.oninput = () => this.changed(PAUSE);
     this.block.onchange = this.part.onchange = () => this.changed(0);
-    this.text.onkeydown = (event) => event.stopPropagation(); // the page handles keys, too
+    this.text.onkeydown = (event) => event.stopPropagation(); // the page has key shortcuts
     this.box.onclick = (event) => {
       const name = event.target.closest("button")?.dataset.stage;
       if (name) this.send("open", name);
@@ -90,7 +90,7 @@ class View {
     return { text: this.text.value, block: this.block.value, part: this.part.value };
   }
 
-  /* Filters the rows immediately and updates the link after a pause. */
+  /* Filter the rows at once and report the filter after a pause. */
   changed(pause) {
     this.filter();
     later(this, pause, () => {
@@ -105,7 +105,7 @@ class View {
     const told = asKey(filter), answered = this.pending.lastIndexOf(told);
     if (answered >= 0) this.pending.splice(0, answered + 1);
     else if (told !== this.known) {
-      for (const [name, value] of Object.entries(filter)) this[name].value = value; // set by the page: a link, or Back
+      for (const [name, value] of Object.entries(filter)) this[name].value = value; // set by the page, for example by Back
       this.forget?.();
     }
     [this.known, this.marked] = [told, marked];
@@ -113,10 +113,10 @@ class View {
   }
 
   draw({ columns, rows, beside }) {
-    this.beside = beside; // of two runs, A's value stands before B's
+    this.beside = beside; // whether the previous value is that of run A, shown before B's
     this.offer(this.block, _("all blocks"), rows.map((row) => row.block));
     this.offer(this.part, _("all parts"), rows.map((row) => row.part));
-    const made = document.createElement("div"); // added to the page when it is complete
+    const made = document.createElement("div"); // attached when it is complete
     const table = add(made, "div", columns.length > FIRST ? "table wide" : "table");
     table.setAttribute("role", "table");
     table.style.setProperty("--columns", columns.map((c) => `minmax(${c.width}px, ${GROW[c.kind] ?? 0}fr)`).join(" "));
@@ -139,7 +139,7 @@ class View {
     this.box.replaceChildren(...made.children);
   }
 
-  /* The options of a select box; the choice stays if it still exists. */
+  /* Set the options of a select box; the selection is kept if it still exists. */
   offer(select, all, values) {
     const chosen = select.value;
     select.replaceChildren(new Option(all, "all"), ...[...new Set(values)].map((value) => new Option(value)));
@@ -177,7 +177,8 @@ class View {
     else node.append(shown(value));
   }
 
-  /* One letter is a whole name, as q, or an axis where it is a capital letter, as H; it is the other if there is no such one. */
+  /* Whether a row contains a word. One lower-case letter is a whole name (q), a capital letter an axis (H), or the other if
+   * there is no such. */
   matches({ name, axes, text }, word) {
     if (word.length > 1 || !/[a-z]/i.test(word)) return text.includes(word.toLowerCase());
     const [low, high] = [word.toLowerCase(), word.toUpperCase()], isAxis = high in LETTERS, isName = this.names.has(low);
@@ -185,7 +186,7 @@ class View {
     return isName ? name === low : text.includes(low);
   }
 
-  /* Shows the rows of the chosen block and part that contain every word of the filter. */
+  /* Show the rows of the selected block and part that contain each word of the filter. */
   filter() {
     const { text: typed, block: inBlock, part: ofPart } = this.state;
     const words = typed.split(/\s+/).filter(Boolean);

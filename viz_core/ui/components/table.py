@@ -1,8 +1,8 @@
-"""The ledger on a page: a table with coloured axes and marks. The browser filters its rows while the visitor types.
+"""The ledger: a table of stages with coloured axis letters and marks, filtered in the browser while the user types.
 
-    ledger_table(as_text(columns, rows), Filter("scores"), key="shapes", on_filter=keep, on_open=choose)
+    ledger_table(ledger_json(columns, rows), LedgerFilter("scores"), key="shapes", on_filter=keep, on_open=choose)
 
-The rows are sent as one text; the browser builds them again only if it has changed.
+The rows are sent as one text; the browser rebuilds them only if it has changed.
 """
 
 import json
@@ -24,7 +24,7 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """One column: heading, kind of its cells, minimum width in pixels. The first four are name, axes, shape, text."""
+    """One column: heading, kind of its cells, minimum width in pixels. The first four kinds are name, axes, shape, text."""
 
     label: str
     kind: ColumnKind
@@ -33,7 +33,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """`whole` features as `heads` times `each`; letter: the axis of `each`. joined: the heads become the whole again."""
+    """A split of `whole` features into `heads` × `each`. letter: the axis of `each`; joined: whether the heads are concatenated."""
 
     whole: int
     heads: int
@@ -44,8 +44,9 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """One line: one cell per column, its block and part for the filter, its mark. was: column number → the previous cell.
-    split: drawn beside its text, where features are split into heads or joined again.
+    """One row: one cell per column, its block and part for the filter, and its mark.
+
+    previous: column index → previous cell. split: a split of features into heads, drawn next to the text.
     """
 
     cells: Sequence[Cell]
@@ -77,7 +78,7 @@ _COMPONENT = st.components.v2.component(
 
 
 def as_text(columns: Sequence[Head], rows: Sequence[LedgerRow], beside: bool = False) -> str:
-    """The table as text for the browser. beside: what a cell was is what it is in the run A, and is written beside it."""
+    """Return the table as JSON for the browser. compares_runs: previous cells are those of run A, and written next to the cells."""
     sent = {"columns": [asdict(c) for c in columns], "rows": [_plain(r) for r in rows], "beside": beside}
     return json.dumps(sent, ensure_ascii=False)
 
@@ -89,9 +90,9 @@ def _plain(row: LedgerRow) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The rows that are shown: those in the block and part ("all" for any) that contain every word of the text.
+    """A filter of rows: those of a block and part ("all" for any) that contain each word of the text.
 
-    A word of one letter is a whole short name (q), or an axis where it is a capital letter (H).
+    A word of one lower-case letter is a whole name (q), one capital letter is an axis (H).
     """
 
     text: str = ""
@@ -103,10 +104,10 @@ def ledger_table(
     table: str, filter: Filter, *, key: str, on_filter: Callable[[Filter], None], on_open: Callable[[str], None],
     only_marked: bool = False, fill: bool = False,
 ) -> None:
-    """Draw `as_text(...)`. fill: as large as the container that it is in.
+    """Draw a table from `ledger_json`. fill: whether it takes the size of the container.
 
-    After a choice or a pause in typing, `on_filter` receives the visitor's filter before the next run; the rows are
-    filtered by then. `on_open` receives the clicked name before the next run.
+    `on_filter` is called with the user's filter before the rerun after a selection or a pause in typing; the browser has filtered
+    the rows by then. `on_open` is called with the name before the rerun after a click on it.
     """
 
     def sent(what: str) -> Any:
@@ -123,6 +124,6 @@ def ledger_table(
         if isinstance(name := sent("open"), str):
             on_open(name)
 
-    # Side by side: Streamlit imports pandas to see whether a dict is a table.
+    # Flat, because Streamlit imports pandas to check whether a nested dict is a table.
     data = {"table": table, "marked": only_marked, "fill": fill} | asdict(filter)
     _COMPONENT(key=key, data=data, on_filter_change=filtered, on_open_change=opened)

@@ -1,6 +1,6 @@
-/* The tokens of a tree as buttons in a grid, the names of its paths in the first column, and the lines between them (tree.py). */
+/* A tree of tokens (tree.py): buttons in a grid, the names of the paths in the first column, and lines between tokens. */
 
-const views = new WeakMap(); // the element → what it shows, and what watches its size
+const views = new WeakMap(); // element → its data and its ResizeObserver, kept across reruns
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".tree");
@@ -10,7 +10,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   };
   const before = views.get(root);
   if (before?.shown !== data.tree) {
-    const watch = before?.watch ?? new ResizeObserver(() => join(root));
+    const watch = before?.watch ?? new ResizeObserver(() => drawLines(root));
     views.set(root, { shown: data.tree, watch });
     watch.disconnect();
     watch.observe(show(root, JSON.parse(data.tree)));
@@ -27,7 +27,7 @@ function show(root, { nodes, current, glosses }) {
     Object.assign(button.dataset, { node: number, parent: node.parent });
     Object.assign(button.style, { gridColumn: node.depth + 2, gridRow: node.row + 1 });
     button.title = node.said;
-    button.append(...oneMeaning(glosses, node.label), make("small", "", node.total));
+    button.append(...shortGlossNodes(glosses, node.label), make("small", "", node.total));
     if (number === current) button.setAttribute("aria-current", "true");
     grid.append(button);
     if (!node.name) return;
@@ -36,16 +36,16 @@ function show(root, { nodes, current, glosses }) {
     if (node.score) path.append(make("small", "", node.score));
   });
   root.replaceChildren(grid);
-  join(root);
+  drawLines(root);
   const at = root.querySelector("[aria-current]");
   if (held !== undefined) at?.focus({ preventScroll: true });
   Object.assign(root, { scrollLeft: left, scrollTop: top });
-  if (at) bring(root, at);
+  if (at) revealNode(root, at);
   return grid;
 }
 
-/* Scroll to a token that is not seen: the names of the paths stand in front of the first column. */
-function bring(root, { offsetLeft, offsetTop, offsetWidth, offsetHeight }) {
+/* Scroll to a hidden token; the sticky names of the paths cover the left side. */
+function revealNode(root, { offsetLeft, offsetTop, offsetWidth, offsetHeight }) {
   const names = root.querySelector(".path").offsetWidth;
   if (offsetLeft + offsetWidth > root.scrollLeft + root.clientWidth || offsetLeft < root.scrollLeft + names) {
     root.scrollLeft = offsetLeft - (names + root.clientWidth) / 2;
@@ -54,8 +54,8 @@ function bring(root, { offsetLeft, offsetTop, offsetWidth, offsetHeight }) {
   else if (offsetTop < root.scrollTop) root.scrollTop = offsetTop - 3;
 }
 
-/* A line from each token to those behind it; again whenever the size has changed. */
-function join(root) {
+/* Draw lines from each token to the next ones; again after each change of size. */
+function drawLines(root) {
   const grid = root.querySelector(".nodes");
   grid.querySelector("svg")?.remove();
   const lines = draw(grid, "svg", { width: grid.scrollWidth, height: grid.scrollHeight, "aria-hidden": "true" });

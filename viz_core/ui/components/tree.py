@@ -1,9 +1,9 @@
-"""A tree of continuations: each token a button, those that several paths share drawn once.
+"""A prefix tree of continuations: each token is a button, and shared tokens are drawn once.
 
-    tree_of(nodes, current, key="write_tree", on_open=go_on_from)
+    continuation_tree(nodes, current, key="write_tree", on_open=continue_from)
 
-The tokens stand in columns by step and in rows by path; lines join each token with those that follow it. It scrolls where it
-is larger than its container.
+Columns are steps and rows are paths; lines connect each token with the next ones. The tree scrolls if it is larger than its
+container.
 """
 
 import json
@@ -31,9 +31,9 @@ def tree_of(
     nodes: Sequence[Node], current: int, *, key: str, on_open: Callable[[int], None],
     numbers: "Callable[[], pd.DataFrame] | None" = None, code: Callable[[], str] | None = None,
 ) -> None:
-    """Draw the nodes; `on_open(node)` is called before the run that follows a click on one. current: the marked node.
+    """Draw the nodes; `on_open(node)` is called before the rerun after a click on one. current: the marked node.
 
-    numbers: the same as a tidy table. code: the lines that make it as `frame`.
+    make_frame: returns the tree as a tidy DataFrame for the export. code: returns the notebook code that creates it as `frame`.
     """
     n_nodes = len(nodes)
 
@@ -43,9 +43,9 @@ def tree_of(
         if type(node) is int and 0 <= node < n_nodes:
             on_open(node)
 
-    # As text: Streamlit imports pandas to see whether a list is a table.
-    said = glosses_of((node.label for node in nodes), shown_glosses())
-    data = json.dumps({"nodes": [asdict(node) for node in nodes], "current": current, "glosses": said}, ensure_ascii=False)
+    # Sent as text, because Streamlit imports pandas to check whether a list is a table.
+    meanings = glosses_of((node.label for node in nodes), shown_glosses())
+    data = json.dumps({"nodes": [asdict(node) for node in nodes], "current": current, "glosses": meanings}, ensure_ascii=False)
     _COMPONENT(key=key, data={"tree": data}, on_open_change=opened)
     if numbers is not None:
         offer(key, "frame", (), code, n_nodes, numbers)

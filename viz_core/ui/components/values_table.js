@@ -1,17 +1,17 @@
-/* "Show as a table": the numbers of a picture as a table with headings, made only when it is asked for. */
+/* "Show as a table": the numbers of a picture as a table with headings, built when it is opened. */
 
 const MOST_LINES = 40; // rows of a table, and columns
 
-/* At most MOST_LINES of n lines, around one of them: [first, end]. */
+/* Return [first, end] of at most MOST_LINES of n lines around one of them. */
 function around(n, at) {
   const first = clamp((at ?? 0) - MOST_LINES / 2, 0, Math.max(0, n - MOST_LINES));
   return [first, Math.min(n, first + MOST_LINES)];
 }
 
 class ValuesTable {
-  /* read() tells what the picture shows now: its title; the numbers of its rows and columns; the row and column `at` which the
-   * reader is, or null; functions that name a row and a column and write a cell; and a note below the table, or "".
-   * The button goes to the end of `foot`, the table to the end of `parent`. */
+  /* foot, parent: the elements to which the button and the table are appended. read: returns the current content: the title, the
+   * numbers of rows and columns, the current [row, column] `at` or null, the functions rowName, colName and value, and a note or
+   * "". */
   constructor(foot, parent, read) {
     this.read = read;
     this.button = foot.appendChild(make("button", "as-table"));
@@ -20,10 +20,10 @@ class ValuesTable {
     this.box = parent.appendChild(make("div", "numbers"));
     Object.assign(this.box, { hidden: true, tabIndex: 0 });
     this.box.setAttribute("role", "region");
-    this.box.onkeydown = (event) => event.stopPropagation(); // they scroll the table, and are no shortcuts of the page
+    this.box.onkeydown = (event) => event.stopPropagation(); // keys scroll the table and are not shortcuts of the page
   }
 
-  /* With a shorter name, where many small pictures have a button each. */
+  /* Use a shorter button text if many small pictures have a button each. */
   shorten(brief) {
     this.brief = brief;
     this.made = null;
@@ -37,7 +37,8 @@ class ValuesTable {
     this.show(this.now);
   }
 
-  /* The picture has changed, or the reader has moved in it; `now` says to what: the table is written anew where it differs. */
+  /* Update the table after a change of the picture or the current cell; `now` identifies the state, and equal states are
+   * skipped. */
   show(now) {
     this.now = now;
     const open = !this.box.hidden, named = `${open} ${now}`;
