@@ -107,8 +107,8 @@ def facts(folder: Path, **settings: Any) -> Mapping[str, Any]:
     return read_folder(folder).about
 
 
-BEGINS = "; the first token that you type is the first that is read"
-ENDS = "; what the model writes ends at the limit"
+BEGINS = "; the first typed token is the first input token"
+ENDS = "; generated text ends at the length limit"
 
 
 @pytest.mark.parametrize(("settings", "begin", "end"), [
