@@ -58,8 +58,8 @@ def test_a_roberta_whose_texts_have_its_padding_id() -> None:
 
 
 PADDING = "config.json says pad_token_id={}, but the tokenizer's padding token is 3 ('[PAD]'), which is used here"
-READ = ("config.json says pad_token_id={}, but the tokenizer reads it in texts; here the length of each sentence tells what is "
-        "padding")
+READ = ("config.json says pad_token_id={}, but the tokenizer reads it in texts; here padding is determined by the length "
+        "of each sentence")
 ENDS = {"bos_token": "<s>", "eos_token": "</s>"}
 
 
