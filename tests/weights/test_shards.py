@@ -94,7 +94,7 @@ HOSTILE: list[tuple[Spoil, str]] = [
     (text(" " * (2**20 + 1)), "index.json has 1,048,577 bytes and the limit is 1,048,576"),
     (text(POINTER), "index.json is a Git LFS pointer"),
     (lambda folder: first(folder).unlink(), r"there is no model-00001-of-\d+.safetensors, which model.*index.json names"),
-    (lambda folder: first(folder).write_bytes(first(folder).read_bytes()[:-9]), r"model-00001-of-\d+.safetensors is cut off"),
+    (lambda folder: first(folder).write_bytes(first(folder).read_bytes()[:-9]), r"model-00001-of-\d+.safetensors is truncated"),
     (lambda folder: first(folder).write_text(POINTER), r"model-00001-of-\d+.safetensors is a Git LFS pointer"),
     (lambda folder: (first(folder).unlink(), os.mkfifo(first(folder))), "is not a file"),
     (moved_out, r"model-00001-of-\d+.safetensors is a link out of the folder"),
