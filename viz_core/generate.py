@@ -1,11 +1,18 @@
-"""Writing word by word: what a decoder says next, as ids and as sentences. Every checkpoint writes here.
+"""Autoregressive generation with a decoder, from ids to ids and from sentences to sentences.
 
-    generate(model, start, source, eos_id=…, max_new_tokens=…, strategy=…)   ids in, ids out: the loop
-    next_logits(model, ids, context)                the logits of the next word, from which a strategy chooses
-    write(model, source, tokenizers, most=…)        sentences in, sentences out: a translation
-    reading(ids, source, words=…)                   what was written as the batch of a run
+    generate(model, start, source, eos_id=…, max_new_tokens=…, strategy=…)   ids in, ids out
+    next_logits(model, ids, encoded)                       the logits of the next token
+    write(model, source, tokenizers, max_new_tokens=…)     translations of sentences
+    decoder_batch(ids, source, token_names=…)              generated ids as the batch of a run
 
-What a step, a search and a cache are made of stands in `viz_core.generation`.
+    strategy         Greedy, Sampling, Beam, with the argument names of `transformers`
+    incremental      incremental decoding with a key-value cache or without
+    kv_cache         the key-value cache, and one decoding step with it
+    sampling         one sampled token: logits, temperature, top-k, top-p, random number, token
+    beam             beam search, with every candidate of every step
+    teacher_forcing  the losses of given tokens under teacher forcing and free running
+    trace            one generated text with the logits and choices of every step
+    cache_trace      one text with the cache and without: keys, values, times, differences
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,11 +38,11 @@ __all__ = [
     "reading", "room", "unwritten", "write",
 ]
 
-Choose = Callable[[Tensor, int], Tensor]  # logits [B, W] and the number of the step -> ids [B]
+Choose = Callable[[Tensor, int], Tensor]  # (logits [B, W], step index) -> ids [B]
 
 
 class Continuation(NamedTuple):
-    """What a model wrote behind one start: its ids, <eos> left out, and whether <eos> came before the limit."""
+    """The generated ids of one row without <eos>, and whether <eos> was generated before the limit."""
 
     ids: list[int]
     ended: bool
@@ -47,14 +54,14 @@ def generate(
     model: Transformer, start: Tensor, source: Tensor | None = None, *, eos_id: int, max_new_tokens: int,
     strategy: Strategy = Greedy(), use_cache: bool | None = None,  # noqa: B008, it is frozen
 ) -> list[Continuation]:
-    """Write behind each start, word by word, up to <eos> or to `max_new_tokens` words.
+    """Generate a continuation of each row of `start`, up to <eos> or to `max_new_tokens` tokens.
 
-    start [B, T]: what the decoder has read already, <bos> at least, or any text that is to go on. source [B, S] for an
-    encoder, padded on the right. strategy: how each word is chosen; see `viz_core.generation.strategy`. use_cache: whether keys
-    and values are kept from word to word; None keeps them wherever the config lets it.
-    A position table ends the text too: its last row predicts the last word. Dropout has to be off. `ValueError` for a
-    model without a decoder, for an encoder without a source, for an id outside the vocabulary, for a start or a
-    source that the position table has no room for, and for use_cache=True where the config makes a cache impossible.
+    start [B, T]: the first ids of the decoder, at least <bos>. source [B, S]: the ids of the encoder, padded on the right.
+    strategy: how each token is chosen (`viz_core.generate.strategy`). use_cache: whether to use a key-value cache; None uses it
+    if the config allows it. A position table limits the length too: its last row predicts the last token. Dropout has to be off.
+
+    Raises `ValueError` for a model without a decoder, for an encoder without a source, for an id outside the vocabulary, for a
+    start or source longer than the position table, and for use_cache=True if the config does not allow a cache.
     """
     reader = open_reader(model, start, source, use_cache=use_cache)
     if not start.shape[1]:
@@ -68,7 +75,7 @@ def generate(
 
 
 def _one_by_one(reader: Reader, start: Tensor, choose: Choose, eos_id: int, longest: int) -> list[Continuation]:
-    """One word for each row at each step, until every row has ended."""
+    """Generate one token for each row at each step, until every row has ended."""
     new, written, done = start, [], torch.zeros(len(start), dtype=torch.bool, device=start.device)  # [B, T], [], [B]
     for step in range(longest):
         logits, reader = reader.read(new)  # [B, W]
@@ -94,18 +101,18 @@ def _chooser(strategy: Greedy | Sampling, batch: int, longest: int) -> Choose:
 
 
 def _until(row: list[int], eos_id: int) -> Continuation:
-    """The ids in front of the first <eos>: a sentence that has ended goes on in its batch, and nobody reads the rest."""
+    """Return the ids before the first <eos>; the ids after it were generated because other rows had not ended."""
     return Continuation(row[: row.index(eos_id)], True) if eos_id in row else Continuation(row, False)
 
 
 # --- Sentences --------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One sentence that a model wrote.
+    """One generated sentence.
 
-    text: its words, with spaces between them; a slot is written as the word of the source that it carries. sentence: what a
-    run reads as this target; the text, or the ids and <eos> where typing the text would give other ids. ended: whether the
-    model came to <eos>.
+    text: its words, separated by spaces; slots for unknown words are filled with the copied words of the source. as_target: the
+    target of a run with this sentence: the text, or the ids and <eos> if tokenizing the text gives other ids. has_ended: whether
+    <eos> was generated.
     """
 
     text: str
@@ -114,20 +121,20 @@ class Written:
 
     @property
     def typeable(self) -> bool:
-        """Whether typing the text gives the ids that the model chose; not so with <unk>, for one."""
+        """Whether tokenizing the text gives the generated ids; False for a text with <unk>, for example."""
         return isinstance(self.sentence, str)
 
 
 def unwritten(config: TransformerConfig, source: Sequence[str], tokenizers: Mapping[str, AnyTokenizer]) -> Batch:
-    """The batch of sources before a word of their targets is written: the decoder's input is <bos> alone."""
+    """Return the batch of the sources before generation: the decoder's input is <bos>."""
     return prepare(config, source, [[tokenizers["target"].eos_id]] * len(source), tokenizers)
 
 
 def reading(text: Sequence[int], source: Sequence[int] | None = None, *, words: Mapping[str, Callable[[int], str]],
             carried: Sequence[tuple[str, ...]] = ()) -> Batch:
-    """The batch in which a decoder reads one text, all but its last id, with the next id as the label of each.
+    """Return the batch of one decoder text: all ids but the last as input, all but the first as labels.
 
-    words: the name of an id of each side. carried: as in `Batch`.
+    token_names: side -> function from an id to its token. copied_words: as in `Batch`.
     """
     rows = {"target": text[:-1], "labels": text[1:]} | ({} if source is None else {"source": source})
     names = {side: words["source" if side == "source" else "target"] for side in rows}
@@ -138,9 +145,9 @@ def reading(text: Sequence[int], source: Sequence[int] | None = None, *, words: 
 def write(
     model: Transformer, source: Sequence[str], tokenizers: Mapping[str, AnyTokenizer], *, most: int
 ) -> tuple[Written, ...]:
-    """The greedy translation of each sentence by an encoder-decoder, of at most `most` words.
+    """Return the greedy translation of each sentence by an encoder-decoder, of at most `max_new_tokens` tokens.
 
-    The text leaves room for <bos> in the position table, so that a run can read it as its target.
+    The length leaves one row of the position table for <bos>, so that the text can be the target of a run.
     """
     c, target = model.config, tokenizers["target"]
     batch, device = unwritten(c, source, tokenizers), next(model.parameters()).device

@@ -134,8 +134,8 @@ def test_a_cache_is_never_changed_so_branches_share_what_they_have_in_common() -
 
 
 @pytest.mark.parametrize(("switches", "sentence"), [
-    ({"causal": False}, "causal=False lets every word see later ones, so each new word changes all keys and values; use "),
-    ({"mask_fill": 0.5}, "mask_fill=0.5 is not low enough to hide later words"),
+    ({"causal": False}, "causal=False lets every token attend to later ones, so each new token changes all keys and values; use "),
+    ({"mask_fill": 0.5}, "mask_fill=0.5 is not low enough to mask later tokens"),
     ({"mask_fill": -5.0}, "mask_fill=-5.0 is not low enough"),
 ])
 def test_what_would_change_earlier_keys_is_refused_for_good_reason(switches: dict[str, Any], sentence: str) -> None:
@@ -159,7 +159,7 @@ def test_padding_that_sees_everything_is_refused_when_it_comes() -> None:
     c = small(empty_row="softmax", mask_fill=-1e9, architecture="decoder-only")
     model = build(c, seed=1)
     step(model, open_cache(model, 1), torch.tensor([[5, 0, 6]]))  # its padding still sees the word before it
-    with pytest.raises(Problem, match="the text has padding that may see nothing, and empty_row='softmax'"):
+    with pytest.raises(Problem, match="the text has padding whose row is fully masked, and empty_row='softmax'"):
         step(model, open_cache(model, 1), torch.tensor([[0, 5]]))
     assert obstacle(c) is None and not can_cache(c)
     assert can_cache(small(empty_row="softmax", mask_fill=-1e9, mask_target_padding=False))

@@ -19,13 +19,13 @@ from viz_core.problems import SettingError
     (Sampling, {"temperature": True}, "temperature=True is not"),
     (Sampling, {"temperature": False}, "temperature=False is not"),
     (Sampling, {"temperature": "hot"}, "temperature='hot' is not"),
-    (Sampling, {"top_k": 0}, "top_k=0 leaves no word to draw; use a whole number of at least 1, or None for all words."),
+    (Sampling, {"top_k": 0}, "top_k=0 leaves no token to sample; use a whole number of at least 1, or None for all tokens."),
     (Sampling, {"top_k": 2.0}, "top_k=2.0 leaves"),
     (Sampling, {"top_p": 0}, "top_p=0 is not a share of the probability; use a number above 0 and up to 1."),
     (Sampling, {"top_p": 1.01}, "top_p=1.01 is not"),
     (Sampling, {"seed": -1}, "seed=-1 is not a seed; use a whole number of at least 0."),
-    (Beam, {"num_beams": 0}, "num_beams=0 leaves no text to go on with; use a whole number of at least 1."),
-    (Beam, {"num_beams": True}, "num_beams=True leaves"),
+    (Beam, {"num_beams": 0}, "num_beams=0 keeps no beam; use a whole number of at least 1."),
+    (Beam, {"num_beams": True}, "num_beams=True keeps"),
     (Beam, {"length_penalty": math.inf}, "length_penalty=inf is not a power; use a number, such as 1.0."),
 ], ids=str)
 def test_a_wrong_value_is_named_with_its_remedy(kind: type, wrong: dict[str, Any], sentence: str) -> None:
@@ -40,5 +40,5 @@ def test_the_limits_themselves_are_allowed() -> None:
 
 @pytest.mark.parametrize("longest", [0, -3, 2.5, True])
 def test_a_text_has_at_least_one_word(longest: Any) -> None:
-    with pytest.raises(SettingError, match=f"max_new_tokens={longest} leaves nothing to write; use a whole number of at least 1."):
+    with pytest.raises(SettingError, match=f"max_new_tokens={longest} allows no new token; use a whole number of at least 1."):
         checked_length(longest)

@@ -119,7 +119,7 @@ def test_what_cannot_write_says_so() -> None:
         generate(encoder, torch.tensor([[BOS]]), torch.tensor([[4]]), eos_id=EOS, max_new_tokens=3)
     with pytest.raises(ValueError, match="start has no ids; begin with <bos>"):
         generate(build(small()), torch.empty(1, 0, dtype=torch.int64), torch.tensor([[4]]), eos_id=EOS, max_new_tokens=3)
-    with pytest.raises(ValueError, match="max_new_tokens=0 leaves nothing to write"):
+    with pytest.raises(ValueError, match="max_new_tokens=0 allows no new token"):
         generate(build(small()), torch.tensor([[BOS]]), torch.tensor([[4]]), eos_id=EOS, max_new_tokens=0)
     with pytest.raises(ValueError, match="source=None"):
         generate(build(small()), torch.tensor([[BOS]]), eos_id=EOS, max_new_tokens=3)

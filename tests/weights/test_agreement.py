@@ -58,8 +58,8 @@ def test_a_roberta_whose_texts_have_its_padding_id() -> None:
 
 
 PADDING = "config.json says pad_token_id={}, but the tokenizer's padding token is 3 ('[PAD]'), which is used here"
-READ = ("config.json says pad_token_id={}, but the tokenizer reads it in texts; here the length of each sentence tells what is "
-        "padding")
+READ = ("config.json says pad_token_id={}, but the tokenizer reads it in texts; here padding is determined by the length "
+        "of each sentence")
 ENDS = {"bos_token": "<s>", "eos_token": "</s>"}
 
 
@@ -107,8 +107,8 @@ def facts(folder: Path, **settings: Any) -> Mapping[str, Any]:
     return read_folder(folder).about
 
 
-BEGINS = "; the first token that you type is the first that is read"
-ENDS = "; what the model writes ends at the limit"
+BEGINS = "; the first typed token is the first input token"
+ENDS = "; generated text ends at the length limit"
 
 
 @pytest.mark.parametrize(("settings", "begin", "end"), [

@@ -108,7 +108,7 @@ def test_bytes_that_are_no_checkpoint(name: str, tmp_path: Path) -> None:
     file = tmp_path / "a.safetensors"
     save(build(CONFIG), file)
     file.write_bytes(NO_FILES[name](file.read_bytes()))
-    refused(file, "is cut off or no safetensors file")
+    refused(file, "is truncated or not a safetensors file")
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

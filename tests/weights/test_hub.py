@@ -30,7 +30,7 @@ NO_NAMES = ["", "..", "a/../b", "/etc/passwd", "a/b/c", "a b", "https://x", "a--
 @pytest.mark.parametrize("name", NO_NAMES)
 def test_what_is_no_name(name: str, nothing_else: pytest.MonkeyPatch) -> None:
     nothing_else.setenv(HUB, "1")
-    with pytest.raises(ValueError, match="this is no model's name; write it as owner/model") as error:
+    with pytest.raises(ValueError, match="this is not a model name; write it as owner/model") as error:
         hub_card(name)
     assert len(str(error.value)) < 200 and "\n" not in str(error.value)
 

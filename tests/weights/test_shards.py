@@ -94,7 +94,7 @@ HOSTILE: list[tuple[Spoil, str]] = [
     (text(" " * (2**20 + 1)), "index.json has 1,048,577 bytes and the limit is 1,048,576"),
     (text(POINTER), "index.json is a Git LFS pointer"),
     (lambda folder: first(folder).unlink(), r"there is no model-00001-of-\d+.safetensors, which model.*index.json names"),
-    (lambda folder: first(folder).write_bytes(first(folder).read_bytes()[:-9]), r"model-00001-of-\d+.safetensors is cut off"),
+    (lambda folder: first(folder).write_bytes(first(folder).read_bytes()[:-9]), r"model-00001-of-\d+.safetensors is truncated"),
     (lambda folder: first(folder).write_text(POINTER), r"model-00001-of-\d+.safetensors is a Git LFS pointer"),
     (lambda folder: (first(folder).unlink(), os.mkfifo(first(folder))), "is not a file"),
     (moved_out, r"model-00001-of-\d+.safetensors is a link out of the folder"),
@@ -115,7 +115,7 @@ def test_a_hostile_index(spoil: Spoil, reason: str, tmp_path: Path) -> None:
 def test_a_tensor_too_many_is_named_with_its_file(tmp_path: Path) -> None:
     write(tmp_path / "model", "BertModel", shard="4KB")
     rewrite(tmp_path / "model", num_hidden_layers=1)
-    with pytest.raises(ValueError, match="is no part of the model") as error:
+    with pytest.raises(ValueError, match="is not part of the model") as error:
         read_folder(tmp_path / "model")
     __, name, __, file, *__ = str(error.value).split()
     assert index(tmp_path / "model")["weight_map"][name] == file
@@ -170,7 +170,7 @@ def test_a_git_lfs_pointer_is_named(file: str, tmp_path: Path) -> None:
     """What a clone without Git LFS has in place of a file."""
     write(tmp_path / "model", "BertModel")
     (tmp_path / "model" / file).write_text(POINTER)
-    reason = f"{file} is a Git LFS pointer, which only says where the file lies; fetch the file itself with git lfs pull"
+    reason = f"{file} is a Git LFS pointer, which only says where the file is stored; fetch the file itself with git lfs pull"
     with pytest.raises(ValueError, match=reason):
         read_folder(tmp_path / "model")
 

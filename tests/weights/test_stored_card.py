@@ -34,7 +34,7 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "two keys": (lambda card: {"title": "x", "config": {}, "about": {}, "examples": []}, "lacks measures, vocabulary"),
     "another key": (lambda card: card | {"place": 3}, "has a key that no card has: place"),
     "a list": (lambda card: [1], "is not a JSON object"),
-    "a kind": (lambda card: card | {"about": "text"}, "has another kind of value than a card has in about"),
+    "a kind": (lambda card: card | {"about": "text"}, "has a value of the wrong type in about"),
     "an example": (lambda card: card | {"examples": [["one"]]}, "has an example that is not a pair of texts"),
     "a setting": (lambda card: card | {"config": {"heads": 3}}, "has a setting that no config has: heads"),
     "a value": (lambda card: card | {"config": {"n_heads": 3}}, "d_model=64 does not split into n_heads=3 equal heads"),

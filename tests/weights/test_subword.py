@@ -156,7 +156,7 @@ def test_padding_before_or_within_an_id_list_of_a_roberta_is_refused(ids: list[i
     """RoBERTa counts positions without it."""
     write(tmp_path / "model", "RobertaModel")
     card = read_folder(tmp_path / "model")
-    with pytest.raises(ValueError, match=r"^'<pad>' \(id 1\) fills up short texts in this model, which gives it no position"):
+    with pytest.raises(ValueError, match=r"^'<pad>' \(id 1\) is the padding token of this model and has no position"):
         run(card.config, source=[[0, 50, 60, 2], ids], weights=card, device="cpu")
 
 
@@ -173,7 +173,7 @@ def test_padding_that_is_typed_in_a_roberta_is_refused() -> None:
     made = word_level("<s> <pad> </s> <unk>", "<unk>", pre_tokenizers.WhitespaceSplit(), declared=False).tokenizer.to_str()
     assert Subword(made, 300, 1).read("the <pad> cat")[1][1] == 1
     assert Subword(made, 300, 1, skips_padding=True).read("the cat")[0] == ["the", "cat"]
-    with pytest.raises(ValueError, match=r"^'<pad>' \(id 1\) fills up short texts in this model"):
+    with pytest.raises(ValueError, match=r"^'<pad>' \(id 1\) is the padding token of this model"):
         Subword(made, 300, 1, skips_padding=True).read("the <pad> cat")
 
 

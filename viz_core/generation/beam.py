@@ -1,9 +1,9 @@
-"""Beam search as `transformers` defines it, with every candidate of every step.
+"""Beam search as in `transformers`, with every candidate of every step.
 
-At each step every text that is kept goes on with every word. Of these candidates the 2 · num_beams with the largest sums are
-looked at. One among the first num_beams that ends is finished; the num_beams best that do not end are kept; the rest is cut.
-The search stops at the longest text, or once num_beams texts are finished and the best kept one, scored at its present
-length, is no better than the worst of them (`early_stopping=False` there).
+At each step every beam is extended with every token. Of these extensions the 2 · num_beams with the largest sums of
+log-probabilities are the candidates. A candidate among the first num_beams that ends is finished; the best num_beams that do not
+end are kept; the others are cut. The search stops at the maximum length, or once num_beams hypotheses are finished and the best
+beam, scored at its present length, is no better than the worst of them (`early_stopping=False`).
 """
 
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ Fate = Literal["kept", "finished", "cut"]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One text of a step gone on with one word.
+    """A beam extended by one token.
 
-    parent: the number of the text in the step's `beams`. token: the word. logprob: ln of its probability behind that text.
-    total: the sum of all log-probabilities so far. score: total ÷ (words) ** length_penalty. fate: what became of it.
+    parent: the index of the beam in the step's `beams`. logprob: ln of the token's probability given the beam. total: the sum of
+    all log-probabilities. score: total / length ** length_penalty. outcome: "kept", "finished" or "cut".
     """
 
     parent: int
@@ -37,7 +37,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class BeamStep:
-    """One step: the texts that went on, as the ids behind the start, and the candidates, the largest sum first.
+    """One step: the beams, as the ids after the start, and the candidates, the largest sum first.
 
     The kept candidates, in this order, are the next step's `beams`.
     """
@@ -48,7 +48,7 @@ class BeamStep:
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A finished text: its ids, <eos> left out; whether it came to <eos> or was cut off at the longest; its sum and score."""
+    """A finished text: its ids without <eos>, whether it has <eos> or was cut off at the maximum length, its sum and score."""
 
     ids: tuple[int, ...]
     ended: bool
@@ -58,19 +58,19 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True)
 class BeamSearch:
-    """The whole search. finished: the num_beams best finished texts, the best score first."""
+    """All steps of a search. finished: the num_beams best finished hypotheses, the best score first."""
 
     steps: tuple[BeamStep, ...]
     finished: tuple[Hypothesis, ...]
 
     @property
     def chosen(self) -> Hypothesis:
-        """The finished text with the best score."""
+        """The finished hypothesis with the best score."""
         return self.finished[0]
 
 
 def beam_search(reader: Reader, start: Tensor, beam: Beam, *, eos_id: int, longest: int) -> BeamSearch:
-    """Search behind one start [1, T] for texts of at most `longest` words; the reader has read nothing of the start."""
+    """Search for continuations of one start [1, T] of at most `max_new_tokens` tokens. decoder: its state before the start."""
     steps: list[BeamStep] = []
     finished: tuple[Hypothesis, ...] = ()
     beams, totals, new = ((),), [0.0], start  # type: tuple[tuple[int, ...], ...], list[float], Tensor
@@ -91,7 +91,7 @@ def beam_search(reader: Reader, start: Tensor, beam: Beam, *, eos_id: int, longe
 def _candidates(
     logits: Tensor, totals: list[float], length: int, beam: Beam, eos_id: int, last: bool
 ) -> tuple[Candidate, ...]:
-    """The best continuations of all texts, and what becomes of each."""
+    """Return the candidates of one step, each with its outcome."""
     finite(logits.cpu().numpy())
     logprobs = logits.double().log_softmax(dim=-1)  # [beams, W]
     sums = logprobs + torch.tensor(totals, dtype=torch.float64, device=logits.device)[:, None]  # [beams, W]
@@ -113,7 +113,7 @@ def _candidates(
 def _ranked(
     finished: tuple[Hypothesis, ...], beams: tuple[tuple[int, ...], ...], candidates: tuple[Candidate, ...], eos_id: int, most: int
 ) -> tuple[Hypothesis, ...]:
-    """The finished texts and those that this step finishes, the best `most` of them, the best score first."""
+    """Return the best `max_count` of the finished hypotheses, including those of this step, the best score first."""
     new = []
     for x in candidates:
         if x.fate == "finished":
@@ -123,5 +123,5 @@ def _ranked(
 
 
 def _settled(finished: tuple[Hypothesis, ...], best_kept: float, num_beams: int) -> bool:
-    """Whether no kept text would be among the finished ones if it ended now."""
+    """Whether no beam would be among the finished hypotheses if it ended now."""
     return len(finished) == num_beams and best_kept <= finished[-1].score

@@ -1,9 +1,9 @@
-"""The key-value cache: what a decoder keeps of the words that it has read, so that each new word is computed alone.
+"""The key-value cache: a decoder stores the keys and values of past tokens, so that each step computes only new tokens.
 
-Under the causal mask a word never looks at later ones, so its key and value in each layer stay what they are. One step
-computes the query, key and value of the new words, puts keys and values behind the kept ones, and attends to all of them.
-The keys and values of the source never change: each layer computes them once. Keys are kept as attention uses them,
-turned already under RoPE. A cache is never changed: a step returns a new one, and nothing is kept on the model.
+Under the causal mask a token does not attend to later ones, so its key and value in each layer do not change. A step computes
+the query, key and value of the new tokens, appends keys and values to the cache, and attends to all of them. The keys and values
+of the source are computed once in each layer. Keys are stored as attention uses them, already rotated under RoPE. A cache is
+immutable: a step returns a new one, and nothing is stored on the model.
 """
 
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
 from viz_core.tracing import NO_TAP, Tap
 
-LOW = -1000.0  # a masked score of at most this gets a weight of exactly 0 beside any score above −896
+LOW = -1000.0  # a masked score of at most this gets a weight of exactly 0 if another score is above −896
 
 
 class KeysValues(NamedTuple):
-    """What one attention of one layer reads: keys [B, H, S, K] and values [B, H, S, V]."""
+    """The keys [B, H, S, K] and values [B, H, S, V] of one attention module."""
 
     k: Tensor
     v: Tensor
 
     def followed_by(self, k: Tensor, v: Tensor) -> "KeysValues":
-        """These rows and further ones behind them; a copy, so that what was kept stays as it is."""
+        """Return a copy with further rows appended."""
         return KeysValues(torch.cat((self.k, k), dim=2), torch.cat((self.v, v), dim=2))
 
     def rows(self, which: Tensor) -> "KeysValues":
@@ -38,11 +38,11 @@ class KeysValues(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cache:
-    """What a decoder keeps of B texts.
+    """The key-value cache of a decoder for B texts.
 
-    ids [B, t]: the words read so far. own: of each layer, the keys and values of self-attention, one row for each word.
-    source [B, S] and read: the source ids, and of each layer the keys and values of cross-attention; None and empty without
-    an encoder.
+    ids [B, t]: the past ids. self_attn: the keys and values of each layer's self-attention, one row for each past token.
+    source [B, S]: the source ids; None without an encoder. cross_attn: the keys and values of each layer's cross-attention; empty
+    without an encoder.
     """
 
     ids: Tensor
@@ -52,16 +52,16 @@ class Cache:
 
     @property
     def length(self) -> int:
-        """How many words of each text have been read, t."""
+        """The number of past tokens of each text, t."""
         return self.ids.shape[1]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all keys and values that are kept."""
+        """Bytes of all keys and values."""
         return sum(x.nbytes for kept in (*self.own, *self.read) for x in kept)
 
     def rows(self, which: Tensor) -> Self:
-        """The texts with these numbers [N], each as often as it is named: what beam search goes on with."""
+        """Return the cache of the rows with these indices [N], which may repeat."""
         source = None if self.source is None else self.source[which]
         own, read = (tuple(kept.rows(which) for kept in side) for side in (self.own, self.read))
         return type(self)(self.ids[which], own, source, read)
@@ -69,34 +69,34 @@ class Cache:
 
 # --- Where it is possible ---------------------------------------------------------------------------------------------
 def obstacle(config: TransformerConfig) -> Problem | None:
-    """Why earlier keys and values would change with each new word, whatever the text; None where they stay."""
+    """Return why a cache is impossible with this config whatever the text, as an error; None if it is possible."""
     if not config.is_causal:
         return Problem(
-            "causal=False lets every word see later ones, so each new word changes all keys and values; use causal=True, or "
-            "use_cache=False.", "cache_not_causal",
+            "causal=False lets every token attend to later ones, so each new token changes all keys and values; use causal=True, "
+            "or use_cache=False.", "cache_not_causal",
         )
     if config.fill > LOW:
         return Problem(
-            f"mask_fill={config.mask_fill!r} is not low enough to hide later words, so each new word changes earlier keys and "
+            f"mask_fill={config.mask_fill!r} is not low enough to mask later tokens, so each new token changes earlier keys and "
             "values; use mask_fill='-inf', or use_cache=False.", "cache_fill", fill=config.mask_fill,
         )
     return None
 
 
 def can_cache(config: TransformerConfig) -> bool:
-    """Whether the keys and values of every text stay what they are, padding inside it included."""
+    """Whether a cache is possible for every text, also with padding."""
     return obstacle(config) is None and not (_levels_empty_rows(config) and config.mask_target_padding)
 
 
 def _levels_empty_rows(config: TransformerConfig) -> bool:
-    """Whether a query that may see nothing weighs all keys the same, those of later words too."""
+    """Whether a fully masked row gets uniform weights on all keys, including those of later tokens."""
     return config.empty_row == "softmax" and config.mask_fill != "-inf"
 
 
 def _check_rows(config: TransformerConfig, masks: Masks) -> None:
     if masks.target is not None and _levels_empty_rows(config) and not masks.target.any(dim=-1).all():
         raise Problem(
-            "the text has padding that may see nothing, and empty_row='softmax' gives it equal weights on all words, later "
+            "the text has padding whose row is fully masked, and empty_row='softmax' gives it equal weights on all tokens, later "
             "ones too; use empty_row='zero', a text without padding, or use_cache=False.", "cache_padding",
         )
 
@@ -105,9 +105,10 @@ def _check_rows(config: TransformerConfig, masks: Masks) -> None:
 def open_cache(
     model: Transformer, batch: int, source: Tensor | None = None, memory: Tensor | None = None, tap: Tap = NO_TAP
 ) -> Cache:
-    """An empty cache for B texts; with source ids [B, S] and the encoder's output [B, S, D] it holds the source's keys and values.
+    """Return a cache of B texts without past tokens, with the source's keys and values if there is a source.
 
-    `Problem`, a `ValueError`, where the config makes a cache impossible, and `ValueError` for a model without a decoder.
+    source [B, S]: the source ids. memory [B, S, D]: the encoder's output. Raises `UserError`, a `ValueError`, if the config does
+    not allow a cache, and `ValueError` for a model without a decoder.
     """
     decoder, c = model.stack("target"), model.config
     if (problem := obstacle(c)) is not None:
@@ -122,7 +123,7 @@ def open_cache(
 
 
 def _layers(model: Transformer) -> list[Layer]:
-    return list(model.stack("target").layers)  # type: ignore[arg-type]  # a ModuleList does not say of what
+    return list(model.stack("target").layers)  # type: ignore[arg-type]  # ModuleList is not generic
 
 
 def _read_source(layer: Layer, memory: Tensor, tap: Tap) -> KeysValues:
@@ -133,9 +134,9 @@ def _read_source(layer: Layer, memory: Tensor, tap: Tap) -> KeysValues:
 
 
 def step(model: Transformer, cache: Cache, ids: Tensor, tap: Tap = NO_TAP) -> tuple[Tensor, Cache]:
-    """Read further ids [B, n]: the logits [B, W] of the word behind them, and the cache that holds them too.
+    """Append ids [B, n]; return the logits [B, W] of the next token and the extended cache.
 
-    tap sees every stage that is computed, under the name that it has in a run, with the rows of the new words alone.
+    tap: gets every computed stage under its name in a run, with the rows of the new tokens only.
     """
     decoder, new, inside = model.stack("target"), model.checked("target", ids), tap.scope("decoder")
     seen, first = torch.cat((cache.ids, new), dim=1), cache.length  # [B, t]
@@ -158,14 +159,14 @@ def step(model: Transformer, cache: Cache, ids: Tensor, tap: Tap = NO_TAP) -> tu
 def _layer_step(
     layer: Layer, x: Tensor, own: KeysValues, read: KeysValues | None, masks: Masks, bias: Tensor | None, tap: Tap, first: int
 ) -> tuple[Tensor, KeysValues]:
-    """x [B, n, D] through one layer, as `Layer.forward` has it: what leaves it, and its own keys and values with the new rows."""
+    """Apply one layer to x [B, n, D] as `Layer.forward` does; return its output and the extended keys and values."""
     own_mask, cross_mask, grown = masks.target, masks.cross, own
     assert own_mask is not None
 
     def self_attention(y: Tensor) -> Tensor:
         nonlocal grown
         here, attention = tap.scope("self_attn"), layer.self_attn
-        q, k, v = attention.project(y, y, here, first)  # rows of the new words alone
+        q, k, v = attention.project(y, y, here, first)  # rows of the new tokens only
         grown = own.followed_by(k, v)
         return attention.attend(q, grown.k, grown.v, own_mask, bias, here)  # [B, n, D]
 

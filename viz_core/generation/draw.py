@@ -1,6 +1,6 @@
-"""One word drawn, opened up: logits → ÷ temperature → top-k → top-p → renormalised → the drawn number → the word.
+"""Sampling of one token with all intermediate values: logits → ÷ temperature → top-k → top-p → renormalise → random number.
 
-The order is that of `transformers`: top-p counts the probabilities that top-k has left, after they add up to 1 again.
+The order is that of `transformers`: top-p applies to the renormalised probabilities after top-k.
 """
 
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from viz_core.problems import Problem
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draw:
-    """How one word was drawn. Arrays are read-only; those with [W] have a number for each word of the vocabulary, float64.
+    """How one token was sampled. Arrays are read-only, float64; W is the size of the vocabulary.
 
-    logits [W]: as the model gave them. scaled [W]: divided by the temperature. order [W]: all ids, the likeliest first.
-    in_top_k [W], kept [W]: what top-k leaves, and what top-p leaves of it. after_top_k [W], probs [W]: the probabilities of
-    the words that are left, adding up to 1; 0 for all others. cumulative [n]: the running sum of `probs` over the kept words
-    in `order`, which are its first n ids. u: the drawn number, 0 ≤ u < 1. token: the first word whose running sum exceeds u.
-    model_entropy, entropy: of the model's own distribution and of `probs`, in nats.
+    logits [W]: the model's logits. scaled [W]: divided by the temperature. order [W]: all ids, the most probable first. in_top_k,
+    kept [W]: which tokens top-k keeps, and which of these top-p keeps. after_top_k, probs [W]: the renormalised probabilities of
+    these tokens; 0 for all others. cumulative [n]: the cumulative sum of `probs` over the kept tokens, the first n ids of `order`.
+    u: the random number, 0 ≤ u < 1. token: the first id whose cumulative sum exceeds u. model_entropy, entropy: of the softmax of
+    `logits` and of `probs`, in nats.
     """
 
     logits: np.ndarray
@@ -39,14 +39,14 @@ class Draw:
 
 
 def draw(logits: np.ndarray, sampling: Sampling, u: float) -> Draw:
-    """Draw a word with the number u, 0 ≤ u < 1, from logits [W]. `Problem`, a `ValueError`, for logits that are NaN or +∞.
+    """Sample a token from logits [W] with the random number u, 0 ≤ u < 1.
 
-    A word whose logit is −∞ has the probability 0 and is never drawn. Of words that are equally likely the smaller id counts
-    as the likelier, except at the end of top-k, which keeps all that are as likely as its last.
+    A token whose logit is −∞ has probability 0 and is never sampled. Ties are broken by the smaller id, except that top-k keeps
+    all tokens that are as probable as its last one. Raises `UserError`, a `ValueError`, for logits that are NaN or +∞.
     """
     logits = np.array(logits, dtype=np.float64)  # [W]
     if not 0 <= u < 1:
-        raise ValueError(f"u={u!r} is no drawn number; use a number from 0 up to, not including, 1.")
+        raise ValueError(f"u={u!r} is not in [0, 1); use a number from 0 up to, not including, 1.")
     scaled = finite(logits) / sampling.temperature  # [W]
     order = np.argsort(-scaled, kind="stable")  # [W]
     in_top_k = scaled >= scaled[order[min(sampling.top_k or len(order), len(order)) - 1]]  # [W]
@@ -54,7 +54,8 @@ def draw(logits: np.ndarray, sampling: Sampling, u: float) -> Draw:
     kept = in_top_k & _in_top_p(after_top_k, order, sampling.top_p)  # [W]
     probs = softmax(np.where(kept, scaled, -np.inf))  # [W]
     cumulative = probs[order[: kept.sum()]].cumsum()  # [n]
-    token = int(order[min(np.searchsorted(cumulative, u, side="right"), np.count_nonzero(probs) - 1)])  # the sum may round below 1
+    last = np.count_nonzero(probs) - 1  # rounding may leave the sum below 1
+    token = int(order[min(np.searchsorted(cumulative, u, side="right"), last)])
     for array in (logits, scaled, order, in_top_k, after_top_k, kept, probs, cumulative):
         array.flags.writeable = False
     return Draw(logits, scaled, order, in_top_k, after_top_k, kept, probs, cumulative, u, token,
@@ -62,18 +63,18 @@ def draw(logits: np.ndarray, sampling: Sampling, u: float) -> Draw:
 
 
 def _in_top_p(probs: np.ndarray, order: np.ndarray, top_p: float) -> np.ndarray:
-    """Which words [W] begin before the running sum has reached top_p; always the likeliest."""
+    """Return which tokens [W] are kept: those before the cumulative sum reaches top_p, and always the most probable one."""
     if top_p == 1:
         return np.ones(len(probs), dtype=bool)
-    falling = probs[order]  # [W]
+    descending = probs[order]  # [W]
     kept = np.zeros(len(probs), dtype=bool)
-    kept[order] = falling.cumsum() - falling < top_p
+    kept[order] = descending.cumsum() - descending < top_p
     kept[order[0]] = True
     return kept
 
 
 def finite(logits: np.ndarray) -> np.ndarray:
-    """The logits, if a softmax of them exists: at least one number, none of them NaN or +∞."""
+    """Return the logits. Raises `UserError` if their softmax is undefined: NaN, +∞ or no finite number."""
     if not (logits < np.inf).all() or not np.isfinite(logits).any():
         raise Problem(
             "the logits have no softmax, because some are NaN or infinite; choose weights, a norm or a mask fill that keep the "
@@ -90,14 +91,14 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def entropy(probs: np.ndarray) -> float:
-    """−Σ p ln p of one distribution [W], in nats: 0 where one word is certain, ln W where all are equally likely."""
-    some = probs[probs > 0]
-    return float(-(some * np.log(some)).sum()) + 0.0  # no negative zero
+    """−Σ p ln p of one distribution [W], in nats: from 0 for a one-hot to ln W for a uniform distribution."""
+    positive = probs[probs > 0]
+    return float(-(positive * np.log(positive)).sum()) + 0.0  # no negative zero
 
 
 def drawn_numbers(seed: int, row: int, count: int) -> np.ndarray:
-    """The first `count` numbers [count], each 0 ≤ u < 1, that the text with this number in its batch draws with.
+    """Return the random numbers of the first `count` steps of one row of a batch, [count], each 0 ≤ u < 1.
 
-    Each row has a generator of its own, so a text is drawn alone as beside others, and a longer one begins as a shorter one.
+    Each row has its own generator, so the numbers depend neither on other rows nor on `count`.
     """
     return torch.rand(count, generator=generator(seed, f"row {row}"), dtype=torch.float64).numpy()

@@ -1,7 +1,7 @@
-"""The losses of given words: with the true words before each of them, and with the words that the model wrote itself.
+"""The losses of given tokens under teacher forcing and under free running.
 
-In training a decoder reads the true words whatever it predicts (teacher forcing). When it writes, it reads its own
-(free running), and a wrong word changes everything behind it.
+In training the decoder's input is the true tokens, whatever it predicts (teacher forcing). In generation its input is its own
+output (free running), and a wrong token changes all later predictions.
 """
 
 from collections.abc import Sequence
@@ -19,12 +19,12 @@ from viz_core.problems import Problem
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forcing:
-    """The loss of each label, −ln of its probability in nats, in two ways; arrays are read-only.
+    """The loss of each label, −ln of its probability in nats, under teacher forcing and free running; arrays are read-only.
 
-    forced [N]: with the true words before it. predicted: the likeliest word at each of these places. written: what the model
-    writes by itself, of at most N words; it stops behind <eos>. free [M]: the losses of the first M labels where the model
-    reads what it has written; M = len(written). parts_at: the first place where the written word is not the label, so that
-    all later losses may differ; None where there is none.
+    teacher_forced_losses [N]: given the true tokens before each label. predicted_ids: the most probable token at each of these
+    positions. generated_ids: what the model generates greedily, at most N tokens, up to and including <eos>.
+    free_running_losses [M]: the losses of the first M labels given the generated tokens, M = len(generated_ids). diverges_at:
+    the first position where the generated token is not the label, after which the losses may differ; None if there is none.
     """
 
     forced: np.ndarray
@@ -38,9 +38,9 @@ class Forcing:
 def logprobs(
     model: Transformer, start: Sequence[int], continuation: Sequence[int], source: Sequence[int] | None = None
 ) -> np.ndarray:
-    """ln of the probability of each id of the continuation [N], behind the start and those before it; their sum is the text's.
+    """Return ln of the probability of each id of the continuation given the ids before it, [N]; their sum is that of the text.
 
-    start: the ids that the decoder reads first, <bos> at least. source: the ids that an encoder reads.
+    start: the first ids of the decoder, at least <bos>. source: the ids of the encoder.
     """
     return _of(_forced(model, start, continuation, source), continuation)
 
@@ -49,21 +49,21 @@ def logprobs(
 def compare_forcing(
     model: Transformer, start: Sequence[int], labels: Sequence[int], source: Sequence[int] | None = None, *, eos_id: int
 ) -> Forcing:
-    """The loss of each label under teacher forcing and free running. Arguments as for `logprobs`."""
+    """Return the loss of each label under teacher forcing and free running. Arguments as for `logprobs`."""
     forced = _forced(model, start, labels, source)  # [N, W]
     free = _free(model, start, len(labels), source, eos_id)  # [M, W]
     written = tuple(free.argmax(dim=-1).tolist())
-    parts = next((i for i, (word, label) in enumerate(zip(written, labels, strict=False)) if word != label), None)
+    diverges_at = next((i for i, (word, label) in enumerate(zip(written, labels, strict=False)) if word != label), None)
     losses = [_frozen(-_of(x, labels[: len(x)])) for x in (forced, free)]
-    return Forcing(losses[0], tuple(forced.argmax(dim=-1).tolist()), losses[1], written, parts)
+    return Forcing(losses[0], tuple(forced.argmax(dim=-1).tolist()), losses[1], written, diverges_at)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slipped:
-    """`Forcing`, and what becomes of a model that is made to write another word at one place; arrays are read-only.
+    """A `ForcingComparison`, and a free run in which one generated token is replaced; arrays are read-only.
 
-    slip: the place where the model was made to write its second choice; None where it was not. written, free [M]: what it then
-    wrote, and the losses of the labels meanwhile. parts_at: the first other word.
+    error_at: the position where the second most probable token was forced; None if none was. generated_ids,
+    free_running_losses [M], diverges_at: as in `ForcingComparison`, for this run.
     """
 
     forcing: Forcing
@@ -77,10 +77,10 @@ def compare_with_slip(
     model: Transformer, start: Sequence[int], labels: Sequence[int], source: Sequence[int] | None = None, *, eos_id: int,
     slip: int | None = None,
 ) -> Slipped:
-    """`compare_forcing`, where the free model writes its second choice at the place `slip`, from 0.
+    """Return `compare_forcing` and a free run with the second most probable token forced at `error_at`, counted from 0.
 
-    None: where it is least sure of the label, before the last one, unless it goes wrong by itself or there are only two labels;
-    −1: nowhere.
+    None: at the label with the largest loss, the last one excluded, unless the free run diverges without it or there are at most
+    two labels. −1: nowhere.
     """
     forcing = compare_forcing(model, start, labels, source, eos_id=eos_id)
     at = slip
@@ -92,12 +92,12 @@ def compare_with_slip(
     second = int(np.argsort(-alone.logits[at], kind="stable")[1])
     trail = write_trail(model, start, source, eos_id=eos_id, max_new_tokens=len(labels), given=[*alone.ids[:at], second])
     free = np.array([_loss(row, label) for row, label in zip(trail.logits, labels, strict=False)])
-    parts = next((i for i, (a, b) in enumerate(zip(trail.ids, labels, strict=False)) if a != b), None)
-    return Slipped(forcing, at, trail.ids, _frozen(free), parts)
+    diverges_at = next((i for i, (a, b) in enumerate(zip(trail.ids, labels, strict=False)) if a != b), None)
+    return Slipped(forcing, at, trail.ids, _frozen(free), diverges_at)
 
 
 def _forced(model: Transformer, start: Sequence[int], labels: Sequence[int], source: Sequence[int] | None) -> Tensor:
-    """The logits [N, W] at the places of the labels, in one forward pass that reads the true words."""
+    """Return the logits [N, W] that predict the labels, from one forward pass with the true tokens as input."""
     _check(start, labels)
     ids = _row(model, [*start, *labels[:-1]])  # [1, T]
     context = read_source(model, _source(model, source), ids) if model.config.has_encoder else None
@@ -109,7 +109,7 @@ def _forced(model: Transformer, start: Sequence[int], labels: Sequence[int], sou
 
 
 def _free(model: Transformer, start: Sequence[int], most: int, source: Sequence[int] | None, eos_id: int) -> Tensor:
-    """The logits [M, W] behind the start and behind each word that the model then writes, up to <eos>."""
+    """Return the logits [M, W] of each greedily generated token, up to <eos>."""
     new, rows = _row(model, start), []  # [1, T]
     reader = open_reader(model, new, _source(model, source))
     for _ in range(most):
@@ -122,7 +122,7 @@ def _free(model: Transformer, start: Sequence[int], most: int, source: Sequence[
 
 
 def _of(logits: Tensor, ids: Sequence[int]) -> np.ndarray:
-    """ln of the probability of each id [N], from logits [N, W]."""
+    """Return ln of the probability of each id [N], from logits [N, W]."""
     found: np.ndarray = logits.double().log_softmax(dim=-1).cpu().numpy()[np.arange(len(ids)), list(ids)]
     return found
 

@@ -1,4 +1,4 @@
-"""One text read with the key-value cache and without: the keys and values that each step adds, the difference, and the times."""
+"""One text decoded with the key-value cache and without: the cached keys and values, the differences and the times."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -15,15 +15,15 @@ from viz_core.generation.readers import Context, next_logits, read_source
 from viz_core.model.transformer import Transformer
 
 T = TypeVar("T")
-PASSES = 9  # over the text that are measured, behind one that is not; of each step the median counts
+PASSES = 9  # timed passes over the text, after one warm-up pass; the result is the median of each step
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Growth:
-    """The cache as it was filled, one word at a time, and the same words computed anew at each step; arrays are read-only.
+    """The cache after decoding a text token by token, compared with decoding without it; arrays are read-only.
 
-    keys [L, H, t, K] and values [L, H, t, V]: the rows of self-attention after the last word; a step adds one row to each head of
-    each layer, and the earlier rows stay. differences [t]: the largest difference between the two ways' logits.
+    keys [L, H, t, K], values [L, H, t, V]: of self-attention after the last token; a step adds one row to each head of each layer
+    and leaves the earlier rows. logit_differences [t]: the largest absolute difference of the logits with and without the cache.
     """
 
     keys: np.ndarray
@@ -33,7 +33,7 @@ class Growth:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepTimes:
-    """Milliseconds of the step that reads each word [t], with the cache and without: medians of PASSES runs; read-only."""
+    """Milliseconds of each step [t] with the cache and without: medians of N_PASSES runs; read-only."""
 
     cached: np.ndarray
     anew: np.ndarray
@@ -41,10 +41,9 @@ class StepTimes:
 
 @torch.inference_mode()
 def measure_growth(model: Transformer, ids: Sequence[int], source: Sequence[int] | None = None) -> Growth:
-    """Let the decoder read `ids` [t] word by word in both ways, on the device that the model is on.
+    """Decode `ids` [t] token by token with the cache and without, on the model's device.
 
-    source: the ids that an encoder reads, once for all steps and both ways. `Problem`, a `ValueError`, where the config makes a
-    cache impossible.
+    source: the ids of the encoder, which runs once. Raises `UserError`, a `ValueError`, if the config does not allow a cache.
     """
     __, __, cache, differences = _read_twice(model, *_read(model, ids, source))
     keys, values = (torch.cat([getattr(own, name) for own in cache.own]).cpu().numpy() for name in ("k", "v"))
@@ -53,14 +52,14 @@ def measure_growth(model: Transformer, ids: Sequence[int], source: Sequence[int]
 
 @torch.inference_mode()
 def measure_times(model: Transformer, ids: Sequence[int], source: Sequence[int] | None = None) -> StepTimes:
-    """The time of each step of `measure_growth`, in both ways. The first pass over the text is not counted: it warms up."""
+    """Time each step of `trace_cache` with the cache and without; the first pass over the text is a warm-up."""
     row, context = _read(model, ids, source)
     passes = [_read_twice(model, row, context)[:2] for __ in range(PASSES + 1)][1:]
     return StepTimes(*_frozen(*np.median(passes, axis=0)))  # of [passes, 2, t]
 
 
 def _read(model: Transformer, ids: Sequence[int], source: Sequence[int] | None) -> tuple[Tensor, Context | None]:
-    """The text as a row [1, t], and what the decoder reads of the source."""
+    """Return the text as a row [1, t], and the encoded source."""
     row = _row(model, ids)
     return row, read_source(model, _row(model, source), row) if source is not None and model.config.has_encoder else None
 
@@ -72,7 +71,7 @@ def _frozen(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def _read_twice(model: Transformer, row: Tensor, context: Context | None) -> tuple[list[float], list[float], Cache, list[float]]:
-    """One pass over the text [1, t] in both ways: milliseconds with the cache and without, the full cache, the differences."""
+    """Decode the text [1, t] with the cache and without; return both lists of milliseconds, the cache and the differences."""
     cache = open_cache(model, 1, *(context or ()))
     cached, anew, differences = list[float](), list[float](), list[float]()
     for at in range(row.shape[1]):
@@ -85,7 +84,7 @@ def _read_twice(model: Transformer, row: Tensor, context: Context | None) -> tup
 
 
 def _timed(work: Callable[[], T]) -> tuple[T, float]:
-    """What the work returns, and its milliseconds."""
+    """Return the result of `work()` and its milliseconds."""
     start = time.perf_counter()
     done = work()
     if torch.cuda.is_available():

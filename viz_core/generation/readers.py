@@ -1,7 +1,7 @@
-"""A decoder that reads on: ids in, the logits of the next word out, and a reader that has read them too.
+"""Incremental decoding: each step takes new ids and returns the logits of the next token and the next decoder state.
 
-A reader is never changed, so two continuations share what they have in common. `Recomputing` reads everything from the
-start each time; `Remembering` computes the new words alone, with the keys and values that it kept (`viz_core.generation.cache`).
+A state is immutable, so several continuations can share a prefix. `UncachedDecoder` recomputes the whole text at each step;
+`CachedDecoder` computes only the new tokens, with a key-value cache (`viz_core.generate.kv_cache`).
 """
 
 from dataclasses import dataclass
@@ -16,27 +16,27 @@ from viz_core.model.transformer import Transformer
 
 
 class Context(NamedTuple):
-    """A source as the encoder has read it, once for all steps: its ids [B, S], and the encoder's output [B, S, D]."""
+    """The source ids [B, S] and the output of the encoder [B, S, D], computed once for all steps."""
 
     source: Tensor
     memory: Tensor
 
 
 class Reader(Protocol):
-    """What a decoder has read of B texts."""
+    """The state of a decoder after a prefix of B texts."""
 
     def read(self, ids: Tensor) -> tuple[Tensor, Self]:
-        """Read further ids [B, n]: the logits [B, W] of the word behind them, and the reader that has read them."""
+        """Append ids [B, n]; return the logits [B, W] of the next token and the next state."""
         ...
 
     def rows(self, which: Tensor) -> Self:
-        """The texts with these numbers [N], each as often as it is named: a reader of N texts."""
+        """Return the state of the rows with these indices [N], which may repeat."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recomputing:
-    """Keeps the ids [B, t] and computes all of them again at each step."""
+    """Stores the ids [B, t] and recomputes all of them at each step."""
 
     model: Transformer
     ids: Tensor
@@ -53,7 +53,7 @@ class Recomputing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Remembering:
-    """Keeps keys and values, and computes the new ids alone."""
+    """Stores keys and values, and computes only the new ids."""
 
     model: Transformer
     cache: Cache
@@ -69,11 +69,11 @@ class Remembering:
 def open_reader(
     model: Transformer, start: Tensor, source: Tensor | None = None, *, use_cache: bool | None = None
 ) -> Reader:
-    """A reader that has read the source ids [B, S], and nothing yet of what the decoder will say behind `start` [B, T].
+    """Return the state after encoding the source ids [B, S] and before the first decoder ids `start` [B, T].
 
-    use_cache: None takes the cache wherever the config lets it; True raises a `Problem` where it does not.
+    use_cache: None uses the cache if the config allows it; True raises `UserError` if it does not.
     """
-    model.stack("target")  # the error of a model without a decoder comes first
+    model.stack("target")  # raises first for a model without a decoder
     context = read_source(model, source, start) if model.config.has_encoder else None
     if use_cache or (use_cache is None and can_cache(model.config)):
         return Remembering(model, open_cache(model, len(start), *(context or ())))
@@ -81,7 +81,7 @@ def open_reader(
 
 
 def read_source(model: Transformer, source: Tensor | None, start: Tensor) -> Context:
-    """Let the encoder read the source ids [B, S]. start [B, T]: the decoder's first ids, which no encoder mask depends on."""
+    """Encode the source ids [B, S]. start [B, T]: the first ids of the decoder; the encoder's mask does not depend on them."""
     encoder = model.stack("source")
     source = model.checked("source", source)  # [B, S]
     mask = make_masks(model.config, source, start).source
@@ -90,7 +90,7 @@ def read_source(model: Transformer, source: Tensor | None, start: Tensor) -> Con
 
 
 def hidden_states(model: Transformer, ids: Tensor, context: Context | None = None) -> Tensor:
-    """What the decoder makes of the ids [B, T] before the head: [B, T, D]. Only the encoder does not read the source again."""
+    """Return the decoder's output for the ids [B, T] before the head, [B, T, D]; the encoder is not run."""
     decoder, ids = model.stack("target"), model.checked("target", ids)
     masks = make_masks(model.config, None if context is None else context.source, ids)
     hidden: Tensor = decoder(ids, masks.target, None if context is None else context.memory, masks.cross)  # [B, T, D]
@@ -98,9 +98,9 @@ def hidden_states(model: Transformer, ids: Tensor, context: Context | None = Non
 
 
 def next_logits(model: Transformer, ids: Tensor, context: Context | None = None) -> Tensor:
-    """The logits of the word that follows the ids [B, T], of every word of the vocabulary: [B, W].
+    """Return the logits [B, W] of the token that follows the ids [B, T].
 
-    They are those of the model's own forward pass at its last position.
+    They equal those of the model's forward pass at the last position.
     """
     hidden = hidden_states(model, ids, context)  # [B, T, D]
     assert model.head is not None  # every decoder has one
@@ -109,6 +109,6 @@ def next_logits(model: Transformer, ids: Tensor, context: Context | None = None)
 
 
 def room(model: Transformer, length: int, max_new_tokens: int) -> int:
-    """How many words can follow a start of this length: as many as asked for, or as the position table has rows for."""
+    """Return how many tokens can follow a start of this length: `max_new_tokens`, limited by the position table."""
     c = model.config
     return max(1, min(max_new_tokens, c.max_len - length + 1)) if c.has_position_table else max_new_tokens

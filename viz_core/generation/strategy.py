@@ -1,4 +1,4 @@
-"""How the next word is chosen: `Greedy`, `Sampling` or `Beam`, each with the argument names of `transformers`."""
+"""Decoding strategies: `Greedy`, `Sampling` and `Beam`, with the argument names of `transformers`."""
 
 import math
 from dataclasses import dataclass
@@ -20,18 +20,17 @@ def _is_number(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Greedy:
-    """The likeliest word, always."""
+    """Greedy decoding: always the most probable token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """A word drawn by its probability, of those that `top_k` and then `top_p` leave.
+    """Sampling from the distribution that is left after temperature, `top_k` and then `top_p`.
 
-    temperature: what the logits are divided by; below 1 the likely words become likelier. The smaller it is, the closer it
-    comes to `Greedy`, but 0 is refused: the logits cannot be divided by it, so the arithmetic that a page shows would not be
-    what is computed. top_k: how many of the likeliest words stay; None, or more than the vocabulary has, keeps all.
-    top_p: of these the likeliest stay, until their probabilities add up to top_p; 1 keeps all. seed: of the drawn numbers.
-    `SettingError`, a `ValueError`, names the field, the value and the remedy.
+    temperature: the divisor of the logits; below 1 the distribution becomes more peaked, and near 0 it approaches `Greedy`. 0
+    itself is rejected, since logits cannot be divided by it. top_k: the number of most probable tokens to keep; None, or more
+    than the vocabulary has, keeps all. top_p: of these the most probable are kept until their probabilities sum to top_p; 1 keeps
+    all. seed: of the random numbers. Raises `SettingError`, a `ValueError` that names the field, the value and the remedy.
     """
 
     temperature: float = 1.0
@@ -46,7 +45,7 @@ class Sampling:
         if not _is_number(self.temperature) or self.temperature < 0:
             raise _bad("temperature", self.temperature, "is not a temperature", "use a number above 0, such as 0.7")
         if self.top_k is not None and not _is_whole(self.top_k, 1):
-            raise _bad("top_k", self.top_k, "leaves no word to draw", "use a whole number of at least 1, or None for all words")
+            raise _bad("top_k", self.top_k, "leaves no token to sample", "use a whole number of at least 1, or None for all tokens")
         if not _is_number(self.top_p) or not 0 < self.top_p <= 1:
             raise _bad("top_p", self.top_p, "is not a share of the probability", "use a number above 0 and up to 1")
         if not _is_whole(self.seed, 0):
@@ -55,11 +54,11 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beam:
-    """Beam search: the `num_beams` likeliest texts are written side by side, and the one with the best score is chosen.
+    """Beam search: `num_beams` hypotheses are extended in parallel, and the one with the best score is chosen.
 
-    length_penalty: the score of a text is the sum of its log-probabilities divided by (its words) ** length_penalty, <eos>
-    counted. As the sums are negative, a penalty above 0 favours long texts and one below 0 short ones; 0 compares the sums.
-    `SettingError`, a `ValueError`, names the field, the value and the remedy.
+    length_penalty: the score is the sum of log-probabilities / length ** length_penalty; the length includes <eos>. As the sums
+    are negative, a penalty above 0 favours long texts and one below 0 short ones; 0 compares the sums. Raises `SettingError`, a
+    `ValueError` that names the field, the value and the remedy.
     """
 
     num_beams: int = 4
@@ -67,7 +66,7 @@ class Beam:
 
     def __post_init__(self) -> None:
         if not _is_whole(self.num_beams, 1):
-            raise _bad("num_beams", self.num_beams, "leaves no text to go on with", "use a whole number of at least 1")
+            raise _bad("num_beams", self.num_beams, "keeps no beam", "use a whole number of at least 1")
         if not _is_number(self.length_penalty):
             raise _bad("length_penalty", self.length_penalty, "is not a power", "use a number, such as 1.0")
 
@@ -76,7 +75,7 @@ Strategy = Greedy | Sampling | Beam
 
 
 def checked_length(max_new_tokens: int) -> int:
-    """The longest text that may be written. `SettingError` unless it is a whole number of at least 1."""
+    """Return `max_new_tokens`. Raises `SettingError` unless it is a whole number of at least 1."""
     if not _is_whole(max_new_tokens, 1):
-        raise _bad("max_new_tokens", max_new_tokens, "leaves nothing to write", "use a whole number of at least 1")
+        raise _bad("max_new_tokens", max_new_tokens, "allows no new token", "use a whole number of at least 1")
     return max_new_tokens

@@ -1,6 +1,6 @@
-"""One text written, with everything that was known at each step: the logits, the drawn numbers, the beams.
+"""The trace of one generated text: the logits, the random numbers and the beams of every step.
 
-`viz_core.generate.generate` gives the same words; a trail keeps how they came about.
+The ids are those of `viz_core.generate.generate`.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ from viz_core.problems import Problem
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trail:
-    """What was written behind a start, step by step; arrays are read-only.
+    """The steps of one generation; arrays are read-only.
 
-    ids: the N words, <eos> with them where the text came to it. logits [N, W]: those from which each word was chosen, float32.
-    numbers [N]: the drawn number of each step; all 0 unless the strategy is `Sampling`. logprobs [N]: ln of the model's own
-    probability of each word. search: the whole beam search, of which `ids` is the chosen text; None for other strategies.
-    ended: whether the text came to <eos>.
+    ids: the N generated ids, including <eos> if it was generated. logits [N, W]: the logits from which each token was chosen,
+    float32. random_numbers [N]: the random number of each step; 0 unless the strategy is `Sampling`. logprobs [N]: ln of the
+    model's probability of each token, without temperature or filters. search: the beam search that chose `ids`; None for other
+    strategies. has_ended: whether <eos> was generated.
     """
 
     ids: tuple[int, ...]
@@ -41,26 +41,25 @@ def write_trail(
     model: Transformer, start: Sequence[int], source: Sequence[int] | None = None, *, eos_id: int, max_new_tokens: int,
     strategy: Strategy = Greedy(), given: Sequence[int] = (),  # noqa: B008, it is frozen
 ) -> Trail:
-    """Write behind one start, as `generate` does for its first row, and keep every step.
+    """Generate one text as `generate` does for its first row, and return all steps.
 
-    start: the ids that the decoder has read, <bos> at least. source: the ids that an encoder reads. given: words that are
-    written first whatever the strategy says, as where a reader has chosen them; beam search then begins behind them.
-    `ValueError` as for `generate`.
+    start: the first ids of the decoder, at least <bos>. source: the ids of the encoder. forced_ids: the first generated ids,
+    whatever the strategy; beam search starts after them. Raises `ValueError` as `generate` does.
     """
     if not len(start):
         raise Problem("start has no ids; begin with <bos>.", "no_tokens", side="target", number=1)
-    first, read = _row(model, start), None if source is None else _row(model, source)
+    first, source_row = _row(model, start), None if source is None else _row(model, source)
     longest = room(model, len(start), checked_length(max_new_tokens))
     given, search = list(given)[:longest], None
     if isinstance(strategy, Beam) and eos_id not in given and len(given) < longest:
-        behind = torch.cat((first, _row(model, given)), dim=1) if given else first  # [1, T]
-        search = beam_search(open_reader(model, behind, read), behind, strategy, eos_id=eos_id, longest=longest - len(given))
+        prompt = torch.cat((first, _row(model, given)), dim=1) if given else first  # [1, T]
+        search = beam_search(open_reader(model, prompt, source_row), prompt, strategy, eos_id=eos_id, longest=longest - len(given))
         given = [*given, *search.chosen.ids, *([eos_id] if search.chosen.ended else [])]
         longest = len(given)
     numbers = drawn_numbers(strategy.seed, 0, longest) if isinstance(strategy, Sampling) else np.zeros(longest)
-    ids, logits = _follow(open_reader(model, first, read), first, given, numbers, strategy, eos_id, longest)
-    rows = logits.double().log_softmax(dim=-1).numpy()[np.arange(len(ids)), ids]  # [N]
-    arrays = logits.numpy(), np.array(numbers[: len(ids)]), rows
+    ids, logits = _follow(open_reader(model, first, source_row), first, given, numbers, strategy, eos_id, longest)
+    logprobs = logits.double().log_softmax(dim=-1).numpy()[np.arange(len(ids)), ids]  # [N]
+    arrays = logits.numpy(), np.array(numbers[: len(ids)]), logprobs
     for array in arrays:
         array.flags.writeable = False
     return Trail(tuple(ids), *arrays, search, eos_id in ids)
@@ -69,7 +68,7 @@ def write_trail(
 def _follow(
     reader: Reader, new: Tensor, given: Sequence[int], numbers: np.ndarray, strategy: Strategy, eos_id: int, longest: int
 ) -> tuple[list[int], Tensor]:
-    """The words [N] and the logits [N, W] behind which each was chosen, up to <eos> or to `longest` words."""
+    """Return the ids [N] and the logits [N, W] from which each was chosen, up to <eos> or `max_new_tokens` tokens."""
     ids, rows = list[int](), list[Tensor]()
     while len(ids) < longest and eos_id not in ids[-1:]:
         logits, reader = reader.read(new)  # [1, W]

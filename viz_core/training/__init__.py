@@ -1,1 +1,1 @@
-"""Tasks and the training loop that made the shipped weights."""
+"""Training: the training step and its optimizers, and how the shipped checkpoints are made."""

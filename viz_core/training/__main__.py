@@ -1,8 +1,8 @@
-"""Train the shipped checkpoints again from nothing: python -m viz_core.training [NAME ...] [--help].
+"""Train the shipped checkpoints from scratch: python -m viz_core.training [NAME ...] [--help].
 
-Each checkpoint becomes NAME.safetensors and NAME.json, its card, with measurements on held-out sentences. Only training
-with the shipped settings writes to the shipped folder. With other numbers of steps, sentences or measured sentences it is
-a trial, which writes to a folder of its own.
+Each checkpoint is written as NAME.safetensors and NAME.json, its card, with measurements on held-out sentences. Only training with
+the shipped settings writes to the shipped folder. A run with other numbers of steps, sentences or measured sentences is a trial,
+which writes to a separate folder.
 """
 
 import argparse
@@ -47,15 +47,15 @@ from viz_core.weights.catalogue import SHIPPED
 from viz_core.weights.checkpoint import load, save
 from viz_core.weights.stored_card import StoredCard
 
-TRIAL = Path("trial-weights")  # the folder of a trial, inside the current folder
-RARE = 2e-6  # words that a smaller share of the training sentences has, or only one of them, are no words of the vocabulary
-CENTRED = 1_000  # training sentences over which the mean key of each head is 0
-PRONOUNS = 5  # held-out sentences for each pronoun that is measured
-THREADS = 1  # with another number torch adds in another order, and the last digits differ; two cores train two checkpoints
+TRIAL = Path("trial-weights")  # in the current folder
+RARE = 2e-6  # words in a smaller share of the training sentences, or in only one, are left out of the vocabulary
+CENTRED = 1_000  # training sentences for centring the keys
+PRONOUNS = 5  # held-out sentences per measured pronoun
+THREADS = 1  # the order of summation depends on it, so other numbers give other last digits
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m viz_core.training", description="Train the shipped checkpoints from nothing.")
+    parser = argparse.ArgumentParser(prog="python -m viz_core.training", description="Train the shipped checkpoints from scratch.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"checkpoints to train, out of {', '.join(PLANS)}; default: all")
     parser.add_argument("--steps", type=int, help="number of training steps; any number other than the recipe's is a trial")
     parser.add_argument("--sentences", type=int, default=SENTENCES, help="number of training sentences; any number other than "
@@ -92,13 +92,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _recipe(name: str, chosen: argparse.Namespace) -> Recipe:
-    """The plan's own training, or that of a trial."""
+    """Return the plan's settings, with the number of steps of a trial."""
     recipe = PLANS[name].recipe
     return recipe if chosen.steps in (None, recipe.steps) else recipe.shortened(chosen.steps)
 
 
 def unlike_shipped(chosen: argparse.Namespace, names: Sequence[str]) -> str:
-    """The options that differ from the training and measuring of the shipped weights; "" if there are none."""
+    """Return the options that differ from those of the shipped weights; "" if there are none."""
     shipped = {"steps": {PLANS[name].recipe.steps for name in names}, "sentences": {SENTENCES}, "measured": {MEASURED}}
     given = {option: getattr(chosen, option) for option in shipped}
     return " ".join(f"--{o} {n}" for o, n in given.items() if n is not None and shipped[o] != {n})
@@ -107,7 +107,7 @@ def unlike_shipped(chosen: argparse.Namespace, names: Sequence[str]) -> str:
 def make(
     name: str, plan: Plan, recipe: Recipe, training_sentences: Sequence[Pair], bits: Bits, n_measured: int, folder: Path
 ) -> None:
-    """Train one checkpoint, write its tensors, measure what was written, and write its card."""
+    """Train one checkpoint, write its tensors, measure the written file, and write its card."""
     vocabulary = plan.vocabulary(*(words(side) for side in zip(*training_sentences, strict=True)))
     config = plan.sized(vocabulary)
     model = Transformer(config, recipe.seed)
@@ -123,7 +123,7 @@ def make(
 def describe(
     name: str, plan: Plan, recipe: Recipe, vocabulary: Mapping[str, Vocabulary], n_sentences: int, n_measured: int, folder: Path
 ) -> None:
-    """Measure weights that are written, and write their card."""
+    """Measure written weights, and write their card."""
     tensors, config = folder / f"{name}.safetensors", plan.sized(vocabulary)
     model = load(tensors, config)
     measures = measure(model, plan, vocabulary, n_measured)
@@ -142,19 +142,19 @@ def describe(
 
 
 def words(sentences: Iterable[Sequence[str]]) -> list[str]:
-    """The vocabulary of one language in alphabetical order."""
+    """Return the vocabulary of one language in alphabetical order."""
     listed = list(sentences)
     found = Counter(word for sentence in listed for word in set(sentence))
     return sorted(word for word, n in found.items() if n >= max(2, RARE * len(listed)))
 
 
 def pairs(plan: Plan, sentences: Sequence[Pair]) -> list[Pair]:
-    """(source, target) of each sentence; a language model reads the English on its own side."""
+    """Return (source, target) of each sentence; a language model has the English on its own side."""
     return [pair if plan.translates else plan.own_sides(pair[0]) for pair in sentences]
 
 
 def measure(model: Transformer, plan: Plan, vocabulary: Mapping[str, Vocabulary], n: int) -> dict[str, Any]:
-    """Measurements on held-out sentences: translations and attention, or next words; and on the everyday list."""
+    """Measure a model on held-out sentences, and a translator also on the evaluation set; return the card's `measures`."""
     held_out = list(islice(examples(HELD_OUT_SEED, held_out=True), n))
     loss, accuracy = next_word(model, encode(model.config, pairs(plan, [(e.source, e.target) for e in held_out]), vocabulary))
     measures: dict[str, Any] = {"sentences": n, "seed": HELD_OUT_SEED}
@@ -179,12 +179,12 @@ def measure(model: Transformer, plan: Plan, vocabulary: Mapping[str, Vocabulary]
 
 @cache
 def pronouns(seed: int, n: int) -> tuple[Example, ...]:
-    """Held-out sentences with a pronoun for which Chinese says its noun again."""
+    """Return held-out sentences with a pronoun that is translated by repeating its noun."""
     return tuple(islice((e for e in examples(seed, held_out=True) if e.referent), n))
 
 
 def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: int) -> dict[str, str]:
-    """The card's facts in display order."""
+    """Return the card's facts in display order."""
     sample = f"{measures['sentences']:,} held-out sentences"
     about = {
         "task": "everyday English " + ("→ Chinese" if plan.translates else "→ the next word"),
@@ -215,7 +215,7 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
 
 
 def _lost_words(found: Mapping[str, Any]) -> str:
-    """How the app tells that a translation lost a word, and how often it is right."""
+    """Return the card's sentence about the detection of lost words and its rates."""
     (i, j), (k, m) = found["writes"], found["reads"]
     measured = (
         f"a content word counts as lost if its coverage is below {found['least']:.3f}: the weight that it gets where each word is "
@@ -230,7 +230,7 @@ def _lost_words(found: Mapping[str, Any]) -> str:
 
 
 def _taught(plan: Plan, aer: Sequence[Sequence[float]], referent: Sequence[Sequence[float]]) -> dict[str, str]:
-    """Which heads were taught where to look, and how well the best of the others found it out for themselves."""
+    """Return the card's fact about the supervised heads and the best of the other heads."""
     taught = taught_heads(plan.config)
     errors, rights = np.array(aer), np.array(referent)
     for head in taught.values():
@@ -246,13 +246,13 @@ def _taught(plan: Plan, aer: Sequence[Sequence[float]], referent: Sequence[Seque
 
 
 def _optimizer(recipe: Recipe) -> str:
-    """The optimizers with their learning rates."""
+    """Return the names of the optimizers with their learning rates."""
     adam = f"Adam, learning rate up to {recipe.peak:g}"
     return f"Muon for the matrices of the layers, learning rate up to {recipe.matrices:g}, and {adam}" if recipe.matrices else adam
 
 
 def continuations(model: Transformer, words: Vocabulary) -> str:
-    """The continuation of each start by a language model, always with the likeliest word."""
+    """Return the greedy continuation of each prompt by a language model, as one text."""
     texts = []
     for start in STARTS:
         read = words.read(start)[1]

@@ -1,9 +1,8 @@
-"""Keys with a mean of zero in every head, so that the scores of a trained model can be read.
+"""Centring of the keys of a trained model: the mean key of every head is set to 0, so that plotted scores are readable.
 
-A constant c added to all keys of a head adds q·c to all scores of a query, and the softmax of a row does not change by that. So
-no loss says what the bias of the keys should be: its gradient is nothing but rounding errors, which Adam turns into steps as
-large as any others. The bias of a head can wander far away, and then all its scores are hundreds below 0, where a picture of them
-shows no difference between one key and another.
+A constant c added to all keys of a head adds q·c to all scores of a query, which does not change the softmax of the row. So the
+loss does not determine the key bias: its gradient is only rounding error, which Adam scales to full-sized steps. The bias can
+drift until all scores of a head are hundreds below 0, and a plot shows no difference between keys.
 """
 
 from collections.abc import Mapping
@@ -17,15 +16,16 @@ from viz_core.model.attention import Attention
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
 
-PART = 250  # sentences that are run at once
+PART = 250  # sentences of one forward pass
 
 
 @torch.no_grad()
 def centre_keys(model: Transformer, ids: Mapping[Side, Tensor]) -> None:
-    """Moves the mean key of every head to 0 by the bias of the keys, in place; no attention weight changes by it.
+    """Set the mean key of every head to 0 by changing the key bias in place; attention weights do not change.
 
-    ids: sentences that the mean is taken over, source [N, S] and target [N, T], as `encode` gives them; padding does not count.
-    Where keys have no bias, or turn with their position, which makes the constant another one at each position, all stays as it is.
+    ids: the sentences for the mean, source [N, S] and target [N, T], as returned by `encode_pairs`; padding does not count.
+    Modules without a key bias are left as they are, and so are those with rotary positions, under which the bias is not a constant
+    of the scores.
     """
     found = {name: module for name, module in model.named_modules() if isinstance(module, Attention) and _is_free(module)}
     sides = {name: _side(name) for name in found}
@@ -48,5 +48,5 @@ def _is_free(attention: Attention) -> bool:
 
 
 def _side(name: str) -> Side:
-    """The side whose tokens an attention has as its keys."""
+    """Return the side whose tokens are the keys of an attention module."""
     return "source" if name.startswith("encoder.") or name.endswith("cross_attn") else "target"

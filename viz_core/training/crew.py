@@ -1,9 +1,9 @@
-"""Several processes that train one model together: each reads some rows of every batch, and they add their gradients.
+"""Data-parallel training in several processes: each computes some rows of every batch, and the gradients are summed.
 
-What costs much for each matrix, they share as well: each changes some of the matrices, and they exchange them.
+An optimizer that is expensive for each matrix is shared too: each process updates some of the matrices, and they exchange them.
 
-On two cores that is nearly twice as fast as one process, while one process with two threads gains a sixth: most operations of a
-small model are too short to be shared.
+On two cores this is nearly twice as fast as one process, while a second thread in one process gains only a sixth: most operations
+of a small model are too short to be split.
 """
 
 import sys
@@ -17,31 +17,31 @@ import torch
 from torch import Tensor, nn
 from torch import multiprocessing as mp
 
-PATIENCE = 120.0  # seconds after which a process that hears nothing of the others gives up
+PATIENCE = 120.0  # seconds that a process waits for the others at a barrier
 R = Any
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class Crew:
-    """The processes of one training, as one of them sees them. rank: its own number, from 0."""
+    """One process in a group that trains a model together. rank: its index in the group."""
 
     rank: int = 0
     size: int = 1
-    shared: Tensor | None = None  # [2, size, P + 2]: what each process adds, in turns, so that nobody writes what another reads
+    shared: Tensor | None = None  # [2, world_size, P + 2]; two halves in turns, so that none is written while it is read
     barrier: Any = None
     turn: int = field(default=0, init=False)
 
     def rows(self, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The rows of a batch that this process reads."""
+        """Return the rows of a batch that this process computes."""
         return {name: x[self.rank :: self.size] for name, x in batch.items()}
 
     def own(self, things: Sequence[T]) -> Sequence[T]:
-        """Those of some things that this process looks after: every size-th one."""
+        """Return the items assigned to this process: every `world_size`-th one."""
         return things[self.rank :: self.size]
 
     def add(self, model: nn.Module, losses: Tensor) -> Tensor:
-        """Sums the gradients, and the losses [2], over all processes; all in the same order, so they stay alike bit for bit."""
+        """Sum the gradients and the losses [2] over all processes, in the same order in each, so that models stay identical."""
         if self.shared is None:
             return losses
         parameters = list(model.parameters())
@@ -56,18 +56,18 @@ class Crew:
 
     @torch.no_grad()
     def exchange(self, parameters: Sequence[Tensor]) -> None:
-        """Each process has changed its `own` of these parameters; afterwards all have the changes of all."""
+        """Copy the updates that each process made to its `own_items` of these parameters to all processes."""
         if self.shared is None:
             return
-        places = [place.view_as(p) for place, p in zip(
+        slots = [slot.view_as(p) for slot, p in zip(
             self.shared[self.turn, 0, : sum(p.numel() for p in parameters)].split([p.numel() for p in parameters]), parameters,
             strict=True,
         )]
-        for place, p in zip(self.own(places), self.own(parameters), strict=True):
-            place.copy_(p)
+        for slot, p in zip(self.own(slots), self.own(parameters), strict=True):
+            slot.copy_(p)
         self.barrier.wait(PATIENCE)
-        for place, p in zip(places, parameters, strict=True):
-            p.copy_(place)
+        for slot, p in zip(slots, parameters, strict=True):
+            p.copy_(slot)
         self.turn = 1 - self.turn
 
 
@@ -75,25 +75,26 @@ ALONE = Crew()
 
 
 def together(size: int, work: Callable[..., R], model: nn.Module, *rest: Any, here: Mapping[str, Any]) -> R:
-    """work(crew, model, *rest) in this process and in size - 1 others; what it returns here, where it also has the options `here`.
+    """Run work(workers, model, *rest) in this process and in `n_processes` - 1 others, and return the result of this process.
 
-    Each of the others has a copy of the model. `RuntimeError` (of the barrier) if one of them ends before its time. The barrier is
-    broken only by a process that fails: where this one comes to its end, another may not yet have left their last wait.
+    Each other process has a copy of the model; `main_options` are keyword arguments in this process only. Raises `RuntimeError` (of
+    the barrier) if another process fails. Only a failing process aborts the barrier: when this one returns, another may still be
+    leaving its last wait.
     """
     if size == 1:
         return work(ALONE, model, *rest, **here)
-    start = mp.get_context("spawn")
+    context = mp.get_context("spawn")
     n_parameters = sum(p.numel() for p in model.parameters())
-    shared, barrier = torch.zeros(2, size, n_parameters + 2).share_memory_(), start.Barrier(size)
-    others = [start.Process(target=_other, args=(Crew(rank, size, shared, barrier), work, deepcopy(model), *rest), daemon=True)
+    shared, barrier = torch.zeros(2, size, n_parameters + 2).share_memory_(), context.Barrier(size)
+    others = [context.Process(target=_other, args=(Crew(rank, size, shared, barrier), work, deepcopy(model), *rest), daemon=True)
               for rank in range(1, size)]
     for process in others:
         process.start()
     try:
-        barrier.wait(PATIENCE)  # they have read what they need
+        barrier.wait(PATIENCE)  # all have started
         return work(Crew(0, size, shared, barrier), model, *rest, **here)
     except BaseException:
-        barrier.abort()  # the others wait no longer
+        barrier.abort()  # release the others
         raise
     finally:
         for process in others:
@@ -106,7 +107,7 @@ def _other(crew: Crew, work: Callable[..., R], model: nn.Module, *rest: Any) -> 
         crew.barrier.wait(PATIENCE)
         work(crew, model, *rest)
     except BrokenBarrierError:
-        sys.exit(1)  # another process failed, and says why
+        sys.exit(1)  # another process failed and prints its error
     except BaseException:
-        crew.barrier.abort()  # the others wait no longer
+        crew.barrier.abort()  # release the others
         raise

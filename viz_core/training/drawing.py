@@ -1,4 +1,4 @@
-"""The training sentences, drawn by as many processes as the machine has cores."""
+"""Sampling of the training sentences from the grammar, in one process for each core."""
 
 import multiprocessing as mp
 import os
@@ -14,17 +14,17 @@ from viz_core.training.bilingual.split import examples
 from viz_core.training.guide import Links, as_bits
 
 PART = 125_000
-"""Sentences that are drawn one after another; each part has a seed of its own, so they do not depend on the number of cores."""
-APART = 1000  # from the seed of one part to that of the next
+"""Sentences of one part; each part has its own seed, so the result does not depend on the number of cores."""
+APART = 1000  # difference between the seeds of consecutive parts
 Pair = tuple[Sequence[str], Sequence[str]]
 Bits = tuple[np.ndarray, np.ndarray]
 Drawn = tuple[list[Pair], Bits]
 
 
 def sentences(seed: int, n: int, without: Collection[str] = ()) -> Drawn:
-    """The training sentences as words of both languages, with their alignment and their referents as bits (`as_bits`).
+    """Return n training sentences as words of both languages, with alignments and referents as bit masks (`to_bitmasks`).
 
-    without: English sentences that none of them may be.
+    exclude: English sentences that are never sampled.
     """
     sizes = [min(PART, n - start) for start in range(0, n, PART)]
     seeds = [seed + APART * i for i in range(len(sizes))]
@@ -39,7 +39,7 @@ def sentences(seed: int, n: int, without: Collection[str] = ()) -> Drawn:
 
 
 def part(seed: int, n: int, without: Collection[str] = ()) -> Drawn:
-    """Sentences of one seed. Words are one object each: there are millions of them."""
+    """Return n sentences of one seed. Words are interned, as there are millions of tokens."""
     found: list[Pair] = []
 
     def links() -> Iterator[Links]:
@@ -52,6 +52,6 @@ def part(seed: int, n: int, without: Collection[str] = ()) -> Drawn:
 
 
 def _stacked(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Tables of different widths below each other, filled with 0: [N, T]."""
+    """Concatenate tables of different widths, padded with 0: [N, T]."""
     width = max(each.shape[1] for each in parts)
     return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in parts])

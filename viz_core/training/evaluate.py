@@ -1,7 +1,7 @@
-"""Evaluation of a checkpoint: its translations, and its attention compared with the alignment that the grammar knows.
+"""Evaluation of a shipped checkpoint: translations, next tokens, and attention compared with the grammar's word alignment.
 
-Which row of a decoder belongs to a target word? Input position j reads word j - 1 (behind <bos>) and predicts word j.
-So each word has two rows: one predicts it, and the next one reads it. Every measure names its row.
+Each target word has two rows of a decoder: position j has word j - 1 as input (after <bos>) and predicts word j, so one row
+predicts a word and the next one reads it. Every measure is computed for a given kind of row.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,13 +27,13 @@ from viz_core.training.loop import encode
 T = TypeVar("T")
 Row = Literal["predicts", "reads"]
 ROWS: tuple[Row, ...] = ("predicts", "reads")
-LONGEST = 30  # words after which a translation is cut off
-CHOSEN_FALSE_ALARMS = 0.02  # of the sentences that the limit of coverage is chosen on; elsewhere there may be some more
+LONGEST = 30  # of a translation
+CHOSEN_FALSE_ALARMS = 0.02  # on the sentences on which the coverage threshold is chosen; on others the rate may be higher
 
 
 # --- Attention compared with the alignment: numbers only --------------------------------------------------------------
 def most_attended(weights: np.ndarray, row: Row = "predicts") -> np.ndarray:
-    """weights [B, H, T, S] -> for each target word's row the key with the largest weight, [B, H, T] (T - 1 if it reads)."""
+    """weights [B, H, T, S] -> the key with the largest weight in each target word's row, [B, H, T] (T - 1 for "reads")."""
     largest: np.ndarray = weights.argmax(axis=-1)  # [B, H, T]
     return largest if row == "predicts" else largest[:, :, 1:]
 
@@ -41,11 +41,11 @@ def most_attended(weights: np.ndarray, row: Row = "predicts") -> np.ndarray:
 def alignment_error_rate(
     weights: np.ndarray, alignments: Sequence[Sequence[tuple[int, ...]]], row: Row = "predicts"
 ) -> np.ndarray:
-    """AER of each head, [H]: 0 if its largest weights are the true alignment, 1 if none of them is (Och & Ney 2003).
+    """Return the alignment error rate of each head, [H]: 0 if all its largest weights are aligned, 1 if none is (Och & Ney 2003).
 
     1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|). A: each target word linked to the source word with its row's largest weight.
-    P: the true links. S, the sure ones: those of target words that come from exactly one source word; for "did not" ->
-    没有 either word is right. Target words without a source word (的) are left out: a softmax cannot point at nothing.
+    P: the true links. S: the sure links, of target words with exactly one source word; for "did not" -> 没有 either word is
+    right. Target words without a source word (的) are left out, as every softmax row has a largest weight.
     """
     chosen = most_attended(weights, row)  # [B, H, T]
     links = [(b, j, truth) for b, words in enumerate(alignments) for j, truth in enumerate(words) if truth]
@@ -55,7 +55,7 @@ def alignment_error_rate(
 
 
 def referent_accuracy(weights: np.ndarray, referents: Sequence[tuple[int, int] | None], row: Row = "predicts") -> np.ndarray:
-    """How often a head's largest weight in the row of a resolved noun is on the noun that the pronoun stands for, [H].
+    """Return how often a head's largest weight in the row of a resolved pronoun is on the noun that it refers to, [H].
 
     A head that always attends to the first noun is right about half of the time.
     """
@@ -66,7 +66,7 @@ def referent_accuracy(weights: np.ndarray, referents: Sequence[tuple[int, int] |
 
 # --- A checkpoint on sentences ----------------------------------------------------------------------------------------
 def translations(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]) -> list[list[str]]:
-    """The greedy translation of each example's source."""
+    """Return the greedy translation of each example's source."""
     target = vocabulary["target"]
     done: list[list[str]] = []
     for part in _parts(examples):
@@ -78,33 +78,33 @@ def translations(model: Transformer, examples: Sequence[Example], vocabulary: Ma
 
 
 def exact_match(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]) -> float:
-    """Share of the examples whose greedy translation is correct in every word."""
+    """Return the share of the examples whose greedy translation equals the target."""
     translated = translations(model, examples, vocabulary)
     return float(np.mean([words == e.target for words, e in zip(translated, examples, strict=True)]))
 
 
 @dataclass(frozen=True, slots=True)
 class EverydayScore:
-    """How a translator does on the everyday list. misses: each sentence that was translated otherwise, and what was written."""
+    """The results of a translator on the evaluation set. misses: (English, translation) of each one not accepted."""
 
     sentences: int
-    known: float  # the share of words in its vocabulary; names not counted, which are carried over
+    known: float  # share of words in its vocabulary, without names, which are copied
     misses: tuple[tuple[str, str], ...]
-    misses_later: tuple[tuple[str, str], ...]  # those that are not among the translations accepted later either
+    misses_later: tuple[tuple[str, str], ...]  # misses that are not among the translations accepted later either
 
     @property
     def translated(self) -> float:
-        """The share of sentences whose greedy translation is an accepted one."""
+        """The share of sentences whose greedy translation is accepted."""
         return 1 - len(self.misses) / self.sentences
 
     @property
     def translated_later(self) -> float:
-        """The same with the translations that were accepted later."""
+        """The same, including translations that were accepted later."""
         return 1 - len(self.misses_later) / self.sentences
 
 
 def everyday_score(model: Transformer, vocabulary: Mapping[str, Vocabulary]) -> EverydayScore:
-    """The everyday sentences, read and written as a visitor's are."""
+    """Translate the evaluation set as the app translates typed text, and return the results."""
     listed = everyday.sentences()
     written = [
         one.text
@@ -112,27 +112,27 @@ def everyday_score(model: Transformer, vocabulary: Mapping[str, Vocabulary]) -> 
         for one in write(model, [each.english for each in part], vocabulary, most=LONGEST)
     ]
     pairs = list(zip(listed, written, strict=True))
-    misses, after = (tuple((e.english, text) for e, text in pairs if not e.accepts(text, later)) for later in (False, True))
-    return EverydayScore(len(listed), known_share(vocabulary["source"]), misses, after)
+    misses, misses_later = (tuple((e.english, text) for e, text in pairs if not e.accepts(text, later)) for later in (False, True))
+    return EverydayScore(len(listed), known_share(vocabulary["source"]), misses, misses_later)
 
 
 def known_share(vocabulary: Vocabulary) -> float:
-    """The share of the words of the everyday list that a vocabulary knows, names not counted."""
+    """Return the share of the words of the evaluation set that are in a vocabulary, without names."""
     unknown = total = 0
     for each in everyday.sentences():
         words = [word for word in vocabulary.tokenize(each.english) if word not in each.names]
-        strangers = {word for word, __ in vocabulary.unknown(each.english)}
+        unknown_words = {word for word, __ in vocabulary.unknown(each.english)}
         total += len(words)
-        unknown += sum(word in strangers for word in words)
+        unknown += sum(word in unknown_words for word in words)
     return 1 - unknown / total
 
 
 def attention_measures(
     model: Transformer, examples: Sequence[Example], pronouns: Sequence[Example], vocabulary: Mapping[str, Vocabulary]
 ) -> dict[str, dict[str, list[list[float]]]]:
-    """For each row convention, layer and head of cross-attention: AER and referent accuracy, with the true target as input.
+    """Return AER and referent accuracy of each cross-attention head for both kinds of rows, under teacher forcing.
 
-    The error rate is measured on `examples`, the accuracy on `pronouns`: examples that have a referent.
+    The error rate is measured on `examples`, the accuracy on `pronouns`, examples with a referent.
     {"aer": {"predicts": [layer][head], "reads": ...}, "referent": the same}.
     """
     alignments, referents = [e.alignment for e in examples], [e.referent for e in pronouns]
@@ -146,7 +146,7 @@ def _of_heads(
     model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary],
     measure: Callable[[np.ndarray, Row], np.ndarray],
 ) -> dict[str, list[list[float]]]:
-    """measure(weights [N, H, T, S], row) -> [H], of each layer of cross-attention and each row convention."""
+    """Return measure(weights [N, H, T, S], row) -> [H] for each cross-attention layer and each kind of row."""
     parts = [(part, _capture(model, part, vocabulary)) for part in _parts(examples)]
     names = [f"decoder.layers.{layer}.cross_attn.weights" for layer in range(model.config.n_decoder_layers)]
     weights = [_stacked([capture[name] for _, capture in parts]) for name in names]  # [N, H, T, S] of each layer
@@ -156,11 +156,11 @@ def _of_heads(
 # --- Translations that lost a word ------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class LostWords:
-    """How well coverage tells that a content word was lost, on other sentences than those that its limit was chosen on.
+    """How well coverage detects a lost content word, on other sentences than those on which the threshold was chosen.
 
-    writes, reads, least: the two heads and the limit, see `coverage`. right: the greedy translations without an error.
-    false_alarms: the share of them with a content word below the limit. removed: those with the translation of one content word
-    taken out. alarms: the share of them in which this very word is below the limit.
+    writes, reads, least: the two heads and the threshold (see `coverage`). right: the number of greedy translations without an
+    error. false_alarms: the share of them with a content word below the threshold. removed: the number of examples from which the
+    translation of one content word was removed. alarms: the share of them in which this word is below the threshold.
     """
 
     writes: Head
@@ -176,7 +176,7 @@ def lost_words(
     model: Transformer, vocabulary: Mapping[str, Vocabulary], writes: Head, reads: Head, chosen_on: Sequence[Example],
     examples: Sequence[Example], seed: int,
 ) -> LostWords:
-    """Choose the limit on right translations of some examples, and measure it on those of others. seed: of what is taken out."""
+    """Choose the threshold on `threshold_examples` and measure it on `examples`, both correctly translated. seed: for removal."""
     lowest = sorted(
         min((c[s] for s, word in enumerate(e.source) if is_content_word(word)), default=np.inf)
         for e, c in _covered(model, _right(model, chosen_on, vocabulary), vocabulary, writes, reads)
@@ -191,9 +191,9 @@ def lost_words(
 
 
 def without_a_word(example: Example, rng: Random) -> tuple[Example, int] | None:
-    """The example with the translation of one content word taken out, and the source position of this word.
+    """Return the example without the translation of one content word, and the source position of this word.
 
-    A word is not taken if other content words share its translation, as in a set phrase. None if there is no word to take.
+    A word that shares its translation with other content words, as in a set phrase, is not chosen. None if there is no candidate.
     """
     content = [s for s, word in enumerate(example.source) if is_content_word(word)]
     alone = [s for s in content if any(s in words for words in example.alignment)
@@ -208,14 +208,14 @@ def without_a_word(example: Example, rng: Random) -> tuple[Example, int] | None:
 
 
 def _right(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]) -> list[Example]:
-    """The examples whose greedy translation has no error."""
+    """Return the examples whose greedy translation equals the target."""
     return [e for e, words in zip(examples, translations(model, examples, vocabulary), strict=True) if words == e.target]
 
 
 def _covered(
     model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary], writes: Head, reads: Head
 ) -> Iterator[tuple[Example, np.ndarray]]:
-    """Each example with the coverage of its source by its target."""
+    """Yield each example with the coverage of its source by its target."""
     for part in _parts(examples):
         capture = _capture(model, part, vocabulary, "probs", "ids.labels")
         for item, example in enumerate(part):
@@ -226,9 +226,9 @@ def _share(cases: Sequence[bool]) -> float:
     return round(float(np.mean(cases)), 4) if cases else 0.0
 
 
-# --- Next words, and what all of these need ---------------------------------------------------------------------------
+# --- Next tokens, and helpers -----------------------------------------------------------------------------------------
 def next_word(model: Transformer, data: Mapping[str, Tensor]) -> tuple[float, float]:
-    """Mean loss per token in nats, and the share of tokens whose true next token is the likeliest."""
+    """Return the mean loss per token in nats, and the share of tokens whose true next token is the most probable."""
     with torch.inference_mode():
         out = model(data.get("source"), data.get("target"), data["labels"])
     assert out.logits is not None and out.loss is not None
@@ -237,7 +237,7 @@ def next_word(model: Transformer, data: Mapping[str, Tensor]) -> tuple[float, fl
 
 
 def best_head(table: Sequence[Sequence[float]], largest: bool = True) -> tuple[int, int]:
-    """(layer, head) with the largest or smallest number of a [layer][head] table."""
+    """Return the (layer, head) with the largest or smallest value of a [layer][head] table."""
     numbers = np.array(table)
     layer, head = np.unravel_index(numbers.argmax() if largest else numbers.argmin(), numbers.shape)
     return int(layer), int(head)
@@ -248,13 +248,13 @@ def _parts(items: Sequence[T], size: int = 250) -> list[Sequence[T]]:
 
 
 def _capture(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary], *more: str) -> Capture:
-    """A run with the true target: the weights of cross-attention, and more stages."""
+    """Run the examples under teacher forcing, recording cross-attention weights and `extra_stages`."""
     ids: dict[str, Any] = encode(model.config, [(e.source, e.target) for e in examples], vocabulary)
     batch = Batch({side: x.numpy() for side, x in ids.items()}, {})
     return trace(model, batch, keep=["decoder.layers.*.cross_attn.weights", *more])
 
 
 def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """[B, H, T, S] of several batches -> one [N, H, T, S], padded with weights of 0."""
+    """Concatenate arrays [B, H, T, S] of several batches, padded with 0: [N, H, T, S]."""
     length, width = (max(x.shape[axis] for x in arrays) for axis in (2, 3))
     return np.concatenate([np.pad(x, ((0, 0), (0, 0), (0, length - x.shape[2]), (0, width - x.shape[3]))) for x in arrays])

@@ -1,6 +1,6 @@
-"""Everyday sentences as people type them, each with the translations that are accepted: what a translator is measured on.
+"""The evaluation set of the translators: everyday English sentences with their accepted translations.
 
-Nothing is trained on them: the grammar only leaves them out.
+They are never used for training; the grammar excludes them.
 """
 
 import re
@@ -18,19 +18,19 @@ _LATIN = re.compile("[A-Za-z]+")
 
 @dataclass(frozen=True, slots=True)
 class Everyday:
-    """A sentence and its accepted translations."""
+    """A sentence of the evaluation set and its accepted translations."""
 
     english: str
     chinese: tuple[str, ...]
-    later: tuple[str, ...] = ()  # right ones that were accepted after a model wrote them, and so count apart
+    later: tuple[str, ...] = ()  # accepted after a model generated them, and counted separately
 
     def accepts(self, text: str, later: bool = False) -> bool:
-        """Whether a translation is an accepted one, or one accepted later. Spaces and the final mark are ignored, nothing else."""
+        """Whether a translation is accepted. Only spaces and the final mark are ignored in the comparison."""
         return _bare(text) in map(_bare, (*self.chinese, *self.later) if later else self.chinese)
 
     @property
     def names(self) -> frozenset[str]:
-        """The names in it: the words that stand in a translation as they were typed."""
+        """The names in the sentence: the Latin words that are the same in a translation."""
         return frozenset(word for word in _LATIN.findall(self.english) if any(word in _LATIN.findall(t) for t in self.chinese))
 
 
@@ -40,19 +40,19 @@ def _bare(text: str) -> str:
 
 @cache
 def sentences() -> tuple[Everyday, ...]:
-    """The sentences of the list, in its order."""
+    """Return the sentences of the evaluation set, in the order of the file."""
     later = dict(_rows(LATER))
     return tuple(Everyday(english, chinese, later.get(english, ())) for english, chinese in _rows(LIST))
 
 
 def _rows(path: Path) -> list[tuple[str, tuple[str, ...]]]:
-    """(English, its translations) of each line of a file."""
+    """Return (English, translations) of each line of a file."""
     lines = [line for line in path.read_text("utf-8").splitlines() if line.strip() and not line.startswith("#")]
     return [(english, tuple(chinese)) for english, *chinese in (line.split("\t") for line in lines)]
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of a sentence as the app reads them, in small letters and without the mark at its end.
+    """Return the words of a sentence as the app tokenizes it, in lower case and without the final mark.
 
     >>> words("Our teacher's dog isn't here.")
     ('our', "teacher's", 'dog', "isn't", 'here')
@@ -63,5 +63,5 @@ def words(text: str) -> tuple[str, ...]:
 
 @cache
 def known() -> frozenset[tuple[str, ...]]:
-    """The English sentences of the list as words."""
+    """Return the English sentences of the evaluation set as words."""
     return frozenset(words(sentence.english) for sentence in sentences())

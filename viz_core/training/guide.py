@@ -1,8 +1,9 @@
-"""Two heads of one cross-attention that are taught where to look, by the alignment that the grammar knows.
+"""Alignment supervision of two cross-attention heads, with the word alignment of the grammar.
 
-The first learns for each target word the source words that it comes from. The second learns the same, but for a noun that a
-pronoun became it learns the noun that the pronoun stands for. All other heads find out for themselves what to attend to (Garg et
-al. 2019, "Jointly Learning to Align and Translate with Transformer Models"; there, too, one head of the last layer but one).
+The first head is trained to attend from each target word to the source words that it translates. The second is trained on the
+same, except that a target noun that translates a pronoun attends to the noun that the pronoun refers to. The other heads are not
+supervised (Garg et al. 2019, "Jointly Learning to Align and Translate with Transformer Models", who also supervise a head of the
+last layer but one).
 """
 
 from array import array
@@ -15,28 +16,28 @@ from torch.nn import functional as F
 
 from viz_core.config import TransformerConfig
 
-ALIGNS, REFERS = 0, 1  # heads
-PRONOUNS = 3.0  # the weight of a pronoun in the second head against that of another word: they are few
-SMALLEST = 1e-6  # weight that counts as this much at least, so that no loss is infinite
+ALIGNS, REFERS = 0, 1  # indices of the two heads
+PRONOUNS = 3.0  # weight of a pronoun in the loss of the second head, as pronouns are rare; other words have 1
+SMALLEST = 1e-6  # lower bound of an attention weight in the loss, so that it is finite
 Links = tuple[Sequence[tuple[int, ...]], tuple[int, int] | None]
 """The alignment and the referent of an `Example`."""
 
 
 def guided_layer(config: TransformerConfig) -> int:
-    """The decoder layer with the two heads: the last but one, if there are two."""
+    """Return the decoder layer with the supervised heads: the last but one, if there are two."""
     return max(0, config.n_decoder_layers - 2)
 
 
 def taught_heads(config: TransformerConfig) -> dict[str, tuple[int, int]]:
-    """What each of the two heads is taught, with its (layer, head) of cross-attention."""
+    """Return the (layer, head) of cross-attention of each kind of link."""
     layer = guided_layer(config)
     return {"alignment": (layer, ALIGNS), "referent": (layer, REFERS)}
 
 
 def as_bits(links: Iterable[Links]) -> tuple[np.ndarray, np.ndarray]:
-    """(alignment [N, T], referents [N, T]): bit s of a number says that the target word comes from source word s, or refers to it.
+    """Return (alignment [N, T], referents [N, T]): bit s is set if the target word translates source word s, or refers to it.
 
-    T is the number of words of the longest target. `ValueError` for a source word behind the 31st.
+    T is the number of words of the longest target. Raises `ValueError` for a link to a source word after the 31st.
     """
     rows: list[array[int]] = []
     nouns: list[array[int]] = []
@@ -61,23 +62,22 @@ def _padded(rows: Sequence[Sequence[int]], width: int) -> np.ndarray:
 
 
 def guided_loss(weights: Tensor, alignment: Tensor, referents: Tensor) -> Tensor:
-    """How far the two heads are from where they should look, summed over the words, [].
+    """Return the loss of the two heads, summed over the target words, [].
 
-    weights [B, H, T, S] of the cross-attention; alignment and referents [B, T'] as bits; rows behind those have none.
-    A word's loss is -log of the weight on all its source words together. Words without any are left out: a softmax cannot point at
-    nothing.
+    weights: cross-attention weights [B, H, T, S]. alignment_bits, referent_bits: bit masks [B, T']; later rows have no links. The
+    loss of a word is -log of the total weight on its source words. Words without source words are left out, as every row sums to 1.
     """
     length = weights.shape[2]
-    alignment, referents = (F.pad(bits, (0, length - bits.shape[1])) for bits in (alignment, referents))  # [B, T]; cut or filled
+    alignment, referents = (F.pad(bits, (0, length - bits.shape[1])) for bits in (alignment, referents))  # [B, T]; cut or padded
     resolved = torch.where(referents != 0, referents, alignment)  # [B, T]
     times = torch.where(referents != 0, PRONOUNS, 1.0)  # [B, T]
     return (_missed(weights[:, ALIGNS], alignment) + times * _missed(weights[:, REFERS], resolved)).sum()  # []
 
 
 def _missed(weights: Tensor, bits: Tensor) -> Tensor:
-    """weights [B, T, S], bits [B, T] -> [B, T]: -log of the weight that is where the bits are, 0 where there are none."""
+    """weights [B, T, S], bits [B, T] -> [B, T]: -log of the total weight at the set bits, 0 where none is set."""
     width = weights.shape[-1]
-    weights = weights.to(torch.promote_types(weights.dtype, torch.float32))  # sums in half precision are too coarse
+    weights = weights.to(torch.promote_types(weights.dtype, torch.float32))  # half precision is too coarse for the sum
     right = (bits[..., None] >> torch.arange(width, device=bits.device)) & 1  # [B, T, S]
     found = (weights * right).sum(dim=-1).clamp_min(SMALLEST)  # [B, T]
     return torch.where(bits != 0, -found.log(), 0.0)  # [B, T]

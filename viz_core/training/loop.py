@@ -1,4 +1,4 @@
-"""The training loop, with one step for each batch of sentences: of Adam, or of Muon and Adam."""
+"""The training loop of the shipped checkpoints, with Adam or with Muon and Adam."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -19,10 +19,10 @@ from viz_core.training.step import adam, repeatable, train_step, without_denorma
 def encode(
     config: TransformerConfig, pairs: Sequence[tuple[Sequence[str], Sequence[str]]], vocabulary: Mapping[str, Vocabulary]
 ) -> dict[str, Tensor]:
-    """Tokens of (source, target) -> padded ids: source [N, S], the decoder's input target [N, T], and labels [N, T].
+    """Encode (source, target) tokens as padded ids: source [N, S], target [N, T] (the decoder's input) and labels [N, T].
 
-    labels = target + <eos>; the decoder reads the same shifted right behind <bos>. Without a decoder, the label of each
-    source word is the next one, and that of the last is <eos>. A side that the architecture lacks is left out.
+    labels = target + <eos>, and the decoder's input = <bos> + target. Without a decoder, the label of each source token is the next
+    one, and that of the last is <eos>. A side that the architecture lacks is left out.
     """
     rows: dict[str, list[list[int]]] = {}
     if config.has_encoder:
@@ -39,14 +39,14 @@ def encode(
 
 
 def pad_ids(config: TransformerConfig) -> dict[str, int]:
-    """The id that fills shorter rows of each side and of the labels."""
+    """Return the padding id of each side and of the labels."""
     return {**{side: config.pad_id(side) for side in config.sides}, "labels": config.pad_id(config.output_side)}
 
 
 def batches(data: Mapping[str, Tensor], pads: Mapping[str, int], size: int, seed: int) -> Iterator[dict[str, Tensor]]:
-    """An endless sequence of batches, with every sentence once per epoch; similar lengths together, to save padding.
+    """Yield batches without end, each sentence once per epoch, with similar lengths together to save padding.
 
-    pads: the id of padding in each of the data. Others are padded with 0 and do not count as length.
+    pad_values: the padding id of each tensor of `data`. Other tensors are padded with 0 and do not count for the length.
     """
     rng = np.random.default_rng(seed)
     lengths = sum((x != pads[name]).sum(dim=1) for name, x in data.items() if name in pads).numpy()  # type: ignore[union-attr]  # [N]
@@ -60,7 +60,7 @@ def batches(data: Mapping[str, Tensor], pads: Mapping[str, int], size: int, seed
 
 
 def trimmed(ids: Tensor, pad_id: int) -> Tensor:
-    """[B, T] without the columns at the end that are padding in every row."""
+    """Return ids [B, T] without the last columns that are padding in every row."""
     used = (ids != pad_id).any(dim=0)  # [T]
     return ids[:, : int((used * torch.arange(1, len(used) + 1)).max())]
 
@@ -69,10 +69,11 @@ def trimmed(ids: Tensor, pad_id: int) -> Tensor:
 def train(
     model: Transformer, data: Mapping[str, Tensor], recipe: Recipe, report: Callable[[int, float], None] = lambda step, loss: None
 ) -> list[float]:
-    """Fit the model to its data in place; the loss of every step. The model comes back with dropout off.
+    """Train the model in place, leave it in eval mode, and return the loss of every step.
 
-    Same model, data, recipe, machine, torch and number of threads: the same weights, bit for bit. Elsewhere sums are
-    rounded in another order, and the weights differ while the accuracy stays. `FloatingPointError` for a loss that is not finite.
+    With the same model, data, settings, machine, torch version and number of threads the weights are bit-for-bit the same.
+    Elsewhere rounding differs, and so do the weights, but not the accuracy. Raises `FloatingPointError` for a loss that is not
+    finite.
     """
     return together(recipe.processes, _fit, model, data, recipe, here={"report": report})
 

@@ -1,8 +1,7 @@
-"""The loss of a model with a large vocabulary, some rows of logits at a time.
+"""Cross-entropy of a model with a large vocabulary, computed in chunks of rows.
 
-The logits of a whole batch, their softmax and their gradients are some 600 × 5,000 numbers each: more than the processor's
-cache holds, so a step would often wait for memory. Some rows at a time stay in the cache (as in Wijmans et al. 2024, "Cut Your
-Losses in Large-Vocabulary Language Models").
+The logits of a whole batch, their softmax and their gradients are about 600 × 5,000 numbers each, more than the processor's cache
+holds. Chunks stay in the cache (as in Wijmans et al. 2024, "Cut Your Losses in Large-Vocabulary Language Models").
 """
 
 from typing import Any
@@ -21,10 +20,10 @@ ROWS = 128  # times 5,000 words in single precision: 2.6 MB
 def loss_in_rows(
     model: Transformer, source: Tensor | None, target: Tensor | None, labels: Tensor, tap: Tap = NO_TAP
 ) -> Tensor:
-    """The mean cross-entropy [] that `model(source, target, labels).loss` is, with the same gradients.
+    """Return the mean cross-entropy [], equal to `model(source, target, labels).loss`, with the same gradients.
 
-    The logits of all rows are never there at once. A probability too small for its number format counts as the smallest one, so
-    the loss of a label is at most 87 in single precision.
+    The logits of all rows are never in memory at once. Probabilities are clamped to the smallest normal number of their dtype, so
+    the loss of a label is at most 87 in float32.
     """
     assert model.head is not None
     hidden = model.hidden(source, target, make_masks(model.config, source, target), tap).flatten(0, 1)  # [B·T, D]
@@ -37,7 +36,7 @@ def loss_in_rows(
 
 
 class _CrossEntropy(torch.autograd.Function):
-    """The mean cross-entropy of softmax(x Wᵀ + b), whose gradient is computed along with it.
+    """The mean cross-entropy of softmax(x Wᵀ + b); the gradient is computed in the forward pass.
 
     ∂loss / ∂logits = (probs − one-hot label) / N, with N the number of labels.
     """
@@ -46,7 +45,7 @@ class _CrossEntropy(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, labels: Tensor) -> Tensor:
         """x [N, D], weight [W, D], bias [W], labels [N] -> [].
 
-        Matrix products are computed in the number format of x; the softmax and all sums over rows have that of the weights.
+        Matrix products have the dtype of x; the softmax and sums over rows have the dtype of the weights.
         """
         n, w, b = len(x), weight.to(x.dtype), None if bias is None else bias.to(x.dtype)
         loss, d_x, d_weight = weight.new_zeros(()), torch.empty_like(x), torch.zeros_like(weight)  # [], [N, D], [W, D]

@@ -1,4 +1,4 @@
-"""The shipped checkpoints: one plan each, with everything that their training and their measurement depend on."""
+"""The plans of the shipped checkpoints: everything that their training and evaluation depend on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,15 +13,15 @@ from viz_core.text import Vocabulary
 
 T = TypeVar("T", str, Sequence[str])
 
-SENTENCES, MEASURED = 2_000_000, 1_000  # sentences of the training, and held-out ones of the measurement
+SENTENCES, MEASURED = 2_000_000, 1_000  # training sentences, and held-out sentences for the evaluation
 DATA_SEED, HELD_OUT_SEED = 0, 1
 CHOSEN_SEED = 2
-"""Of the held-out sentences on which a limit is chosen before it is measured on those of `HELD_OUT_SEED`."""
+"""Seed of the held-out sentences on which the coverage threshold is chosen; it is evaluated on those of `HELD_OUT_SEED`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """The training settings. The learning rate rises to `peak` during `warmup` steps, then falls linearly to 0."""
+    """The training settings. The learning rate rises linearly to `peak_rate` in `warmup_steps` steps, then falls linearly to 0."""
 
     steps: int = 4000
     batch: int = 64
@@ -31,26 +31,26 @@ class Recipe:
     clip: float = 1.0  # maximum gradient norm
     seed: int = 0
     half: bool = False  # matrix products in bfloat16
-    processes: int = 1  # that share each batch
-    matrices: float = 0.0  # Muon's learning rate for the matrices of the layers at the peak; 0: Adam for all parameters
-    guide: float = 0.0  # the weight of the loss of two heads of cross-attention that are taught where to look
+    processes: int = 1  # processes that share each batch
+    matrices: float = 0.0  # Muon's peak learning rate for the matrices of the layers; 0: Adam for all parameters
+    guide: float = 0.0  # weight of the alignment loss of two cross-attention heads; 0: no supervision
 
     def rate(self, step: int) -> float:
-        """The learning rate of a step, counted from 0."""
+        """Return the learning rate of a step, counted from 0."""
         return self.peak * min((step + 1) / self.warmup, (self.steps - step) / max(1, self.steps - self.warmup))
 
     def shortened(self, steps: int) -> "Recipe":
-        """The same with fewer steps, a tenth of them for the warm-up."""
+        """Return the settings with another number of steps, a tenth of them warm-up."""
         return replace(self, steps=steps, warmup=max(1, steps // 10))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 @translating
 class Plan:
-    """One checkpoint: its config, its training, and a note about it.
+    """The plan of one checkpoint: its config, its training settings, and a note about it.
 
-    The seed stands in its recipe, so a new plan changes no other one, wherever it is inserted. Its vocabulary is what the
-    training sentences say, so the config has the sizes of no vocabulary yet: `sized` has them.
+    Each plan has its own seed, so it does not depend on other plans. The vocabulary follows from the training sentences, so
+    `config` has no vocabulary sizes; `config_with_vocabulary` adds them.
     """
 
     title: Message
@@ -60,32 +60,32 @@ class Plan:
 
     @property
     def translates(self) -> bool:
-        """Whether it reads English and writes Chinese; otherwise it predicts the next word of English."""
+        """Whether it translates English into Chinese; otherwise it is an English language model."""
         return self.config.has_cross_attention
 
     def vocabulary(self, english: Sequence[str], chinese: Sequence[str]) -> dict[str, Vocabulary]:
-        """The words of each side that the architecture has, out of those of the training sentences."""
+        """Return the vocabulary of each side of the architecture, from the words of the training sentences."""
         if self.translates:
             return {"source": Vocabulary(tuple(english)), "target": Vocabulary(tuple(chinese))}
         return {self.config.output_side: Vocabulary(tuple(english))}
 
     def sized(self, vocabulary: Mapping[str, Vocabulary]) -> TransformerConfig:
-        """The config with a row for each word."""
+        """Return the config with the vocabulary sizes."""
         sizes = {f"{side}_vocab_size": words.vocab_size for side, words in vocabulary.items()}
         return replace(self.config, **sizes)  # type: ignore[arg-type]
 
     @property
     def examples(self) -> tuple[tuple[str, str], ...]:
-        """The sentences of SHOWN as (source, target); a side that the architecture lacks is ""."""
+        """The example sentences as (source, target); a side that the architecture lacks is ""."""
         return SHOWN if self.translates else tuple(self.own_sides(source) for source, __ in SHOWN)
 
     def own_sides(self, english: T) -> tuple[T, T]:
-        """(source, target) of a language model: the English on the side that it has, nothing on the other."""
+        """Return (source, target) of a language model: the English on its own side, an empty text on the other."""
         nothing: T = english[:0]
         return (english, nothing) if self.config.has_encoder else (nothing, english)
 
 
-# Dropout only on the attention weights makes the attention maps sharper; the translator, whose heads are taught, has none.
+# Dropout on the attention weights only makes attention sharper; the translator, with supervised heads, has no dropout.
 _TRANSLATOR = TransformerConfig(
     d_model=128, n_heads=8, d_ff=512, n_encoder_layers=3, n_decoder_layers=3, dropout=0.0, dropout_sites=("weights",)
 )
@@ -141,7 +141,7 @@ PLANS: Mapping[str, Plan] = MappingProxyType({
         recipe=_SHORT,
     ),
 })
-"""By name, in the order in which the app offers them; it opens with the first."""
+"""By name, in the order of the list in the app; the first is the default."""
 
 SHOWN = (
     ("The animal didn't cross the street because it was too tired.", "动物 没有 穿过 街道 因为 动物 太 累 了 。"),

@@ -1,1 +1,1 @@
-"""Weights that mean something: shipped checkpoints, and published ones read into this project's model."""
+"""Pretrained weights: shipped checkpoints, and published checkpoints loaded into this project's model."""

@@ -1,7 +1,7 @@
-"""Where a published tokenizer and its config.json disagree about special tokens: which of them is used, and what the card says.
+"""Special tokens on which a published tokenizer and its config.json disagree: which id is used, and what the card says.
 
-A tokenizer decides which ids a text has. config.json often keeps the default of its model type, such as BERT's
-pad_token_id=0, whatever the tokenizer has there.
+The tokenizer decides which ids a text has. config.json often keeps the default of its model type, such as BERT's
+pad_token_id=0, even if the tokenizer has another token at that id.
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ from viz_core.weights.special_tokens import SpecialTokens, name_of, names_paddin
 
 
 class Agreement(NamedTuple):
-    """What is used: the config with the padding of the tokenizer, and the ids of <bos> and <eos> that a text may lack.
+    """The config with the tokenizer's padding id, and the ids of <bos> and <eos> (None where the model has none).
 
-    facts: for the card, one sentence about each special token on which the files disagree.
+    facts: one sentence for the card about each special token on which the files disagree.
     """
 
     config: TransformerConfig
@@ -27,9 +27,10 @@ class Agreement(NamedTuple):
 
 
 def agree(layout: Layout, config: TransformerConfig, raw: Settings, parsed: Settings, tokens: SpecialTokens) -> Agreement:
-    """raw: config.json. parsed: tokenizer.json. tokens: the special tokens of the tokenizer.
+    """Return the config and the special token ids to use.
 
-    `ValueError`: one sentence, for a RoBERTa whose texts have the id by which it counts positions.
+    raw: config.json. tokenizer_json: the parsed tokenizer.json. tokens: the special tokens of the tokenizer.
+    Raises `ValueError`, one sentence, for a RoBERTa whose texts can contain the padding id from which it counts positions.
     """
     _check_positions(layout, config, parsed, tokens)
     size, (bos, eos) = config.vocab_size(layout.side), layout.ends(raw) or (None, None)
@@ -40,10 +41,10 @@ def agree(layout: Layout, config: TransformerConfig, raw: Settings, parsed: Sett
         facts["end of text"] = _end_fact("eos_token", raw, eos, tokens.back[-1:], end, parsed)
     ends = None if layout.ends(raw) is None else (begin if bos is None else bos, end if eos is None else eos)
     if ends is not None and ends[0] is None and not tokens.front:
-        facts["beginning of text"] = _("no token, since {stated}; the first token that you type is the first that is read",
+        facts["beginning of text"] = _("no token, since {stated}; the first typed token is the first input token",
                                        stated=_stated("bos_token_id", raw, size))
     if ends is not None and ends[1] is None and not tokens.back:
-        facts["end of text"] = _("no token, since {stated}; what the model writes ends at the limit",
+        facts["end of text"] = _("no token, since {stated}; generated text ends at the length limit",
                                  stated=_stated("eos_token_id", raw, size))
     elif isinstance(several := raw.get("eos_token_id"), list) and len(several) > 1 and eos is not None and not tokens.back:
         facts["end of text"] = _("{stated}; the first of them that the vocabulary has, {eos}, is used here",
@@ -52,18 +53,18 @@ def agree(layout: Layout, config: TransformerConfig, raw: Settings, parsed: Sett
 
 
 def _with_padding(layout: Layout, config: TransformerConfig, tokens: SpecialTokens, ends: Ends | None) -> TransformerConfig:
-    """The config whose padding is the tokenizer's.
+    """Return the config with the tokenizer's padding id.
 
-    Where the tokenizer has no token for padding alone, the length of each sentence tells what is padding.
+    Where the tokenizer has no token that is used for padding only, padding is determined by the length of each sentence.
     """
     known = tokens.padding is not None and tokens.padding < config.vocab_size(layout.side)
-    told = known and tokens.pads and tokens.padding not in (ends or ())
+    by_id = known and tokens.pads and tokens.padding not in (ends or ())
     pad_id: Any = tokens.padding if known else config.pad_id(layout.side)
-    return replace(config, padding_from="ids" if told else "lengths", **{f"{layout.side}_pad_id": pad_id})
+    return replace(config, padding_from="ids" if by_id else "lengths", **{f"{layout.side}_pad_id": pad_id})
 
 
 def _check_positions(layout: Layout, config: TransformerConfig, parsed: Settings, tokens: SpecialTokens) -> None:
-    """RoBERTa gives no position to a token with the padding id of config.json, which our model cannot do."""
+    """Raise `ValueError` if a text can contain the padding id: RoBERTa gives that id no position, which our model cannot do."""
     id = config.pad_id(layout.side)
     if layout.skips_padding and _is_read(id, parsed, tokens):
         raise ValueError(_("{config} says pad_token_id={id}, but the tokenizer reads it in texts; a {title} gives such a token no "
@@ -72,7 +73,7 @@ def _check_positions(layout: Layout, config: TransformerConfig, parsed: Settings
 
 
 def _is_read(id: int, parsed: Settings, tokens: SpecialTokens) -> bool:
-    """Whether a text may have this id. A token that is named [PAD] or so is padding, also where it is not declared as special."""
+    """Whether a text may contain this id. A token with a name such as [PAD] is padding even if it is not declared as special."""
     if id in (tokens.unknown, *tokens.front, *tokens.back):
         return True
     name = name_of(id, parsed)
@@ -80,7 +81,7 @@ def _is_read(id: int, parsed: Settings, tokens: SpecialTokens) -> bool:
 
 
 def _padding_fact(raw: Settings, parsed: Settings, tokens: SpecialTokens) -> str:
-    """What the card says of padding; "" where the files agree."""
+    """Return the card's sentence about padding; "" where the files agree."""
     stated = raw.get("pad_token_id")
     if not is_whole(stated):
         return ""
@@ -88,18 +89,18 @@ def _padding_fact(raw: Settings, parsed: Settings, tokens: SpecialTokens) -> str
         return _("{config} says pad_token_id={stated}, but the tokenizer's padding token is {ours}, which is used here",
                  config=CONFIG, stated=_named(stated, parsed), ours=_named(tokens.padding, parsed))
     if tokens.padding is None and stated not in (*tokens.front, *tokens.back) and _is_read(stated, parsed, tokens):
-        return _("{config} says pad_token_id={stated}, but the tokenizer reads it in texts; here the length of each "
-                 "sentence tells what is padding", config=CONFIG, stated=_named(stated, parsed))
+        return _("{config} says pad_token_id={stated}, but the tokenizer reads it in texts; here padding "
+                 "is determined by the length of each sentence", config=CONFIG, stated=_named(stated, parsed))
     return ""
 
 
 def _end_fact(
     field: str, raw: Settings, used: int | None, adds: tuple[int, ...], calls: int | None, parsed: Settings
 ) -> str:
-    """What the card says of bos_token or eos_token; "" where the files agree.
+    """Return the card's sentence about bos_token or eos_token (`field`); "" where the files agree.
 
-    used: the id that config.json gives, None where that is no token of the model. adds: what the tokenizer adds to a text itself.
-    calls: the id of the token that it calls so.
+    config_id: the id in config.json, None where that is not a token of the model. added_ids: the ids that the tokenizer adds to
+    every text. tokenizer_id: the id of the token with this role in the tokenizer.
     """
     stated = raw.get(f"{field}_id")
     said = _named(stated, parsed) if is_whole(stated) else ""
@@ -118,7 +119,7 @@ def _end_fact(
 
 
 def _stated(field: str, raw: Settings, words: int | None = None) -> str:
-    """What config.json says of a special token. words: the size of a vocabulary that lacks its id."""
+    """Return a clause with the value of a special token in config.json. vocab_size: given if the vocabulary lacks this id."""
     if field not in raw:
         return _("{config} has no {field}", config=CONFIG, field=field)
     said = _("{config} says {field}={value}", config=CONFIG, field=field, value=as_written(raw[field]))
@@ -127,6 +128,6 @@ def _stated(field: str, raw: Settings, words: int | None = None) -> str:
 
 
 def _named(id: int, parsed: Settings) -> str:
-    """ "3 ('[PAD]')" """
+    """Return the id with its token, such as "3 ('[PAD]')"."""
     name = name_of(id, parsed)
     return _("{id} (no token)", id=id) if name is None else f"{id} ({name!r})"

@@ -1,4 +1,4 @@
-"""The card of one choice of weights: everything that is known before a tensor is loaded."""
+"""The card of a model: its config and metadata, available before a tensor is loaded."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,16 +14,17 @@ if TYPE_CHECKING:
     from viz_core.text import AnyTokenizer
 
 UNTRAINED = "untrained"
-NEXT_WORD = ("next-word", "sentence", "induction")  # tasks in which each position is asked for what follows
+NEXT_WORD = ("next-word", "sentence", "induction")  # tasks in which each position predicts the next token
 MOST_FALSE_ALARMS, LEAST_ALARMS = 0.03, 0.6
-"""Of right translations, and of those that lost a content word: with worse rates nothing is said of lost words."""
+"""The false alarm rate and the detection rate that are required before pages report lost words."""
 
 
 class LostWords(NamedTuple):
-    """What tells that a translation lost a word, by `viz_core.analysis.coverage`: two heads, a limit, and how well it does.
+    """The detector of source words that a translation lost (`viz_core.analysis.coverage`): two heads, a threshold and its rates.
 
-    writes, reads: (layer, head) of cross-attention. least: the coverage below which a content word counts as lost. false_alarms:
-    the share of right translations with such a word; alarms: the share of removed words that were found.
+    writes, reads: (layer, head) of cross-attention whose rows predict a word and read it. threshold: a content word with a
+    lower coverage counts as lost. false_alarms: the share of right translations with such a word. alarms: the share of removed
+    words that were detected.
     """
 
     writes: tuple[int, int]
@@ -34,19 +35,20 @@ class LostWords(NamedTuple):
 
 
 def says_lost_words(measured: Mapping[str, Any]) -> bool:
-    """Whether the measured rates are good enough to say of a translation that it lost a word."""
+    """Whether the measured rates are good enough to report lost words."""
     return bool(measured["false_alarms"] <= MOST_FALSE_ALARMS and measured["alarms"] >= LEAST_ALARMS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """One choice of weights: its config, its tokenizers, how to load it, and the facts about its training.
+    """A model that can be selected: its config, its tokenizers, how to load its weights, and facts about its training.
 
-    `about` are facts to show (task, data, steps, seed, accuracy …), in order; `examples` are (source, target) sentences
-    of its own language; `measures` are the measurements of its training, if there are any; `glosses` say in English what the
-    words of its other language mean; `recipe` is what a link says to train the same weights again, where the app can do
-    that; `task` is what they were trained for, a name of `viz_core.learning.tasks`, or "" where nobody stated it.
-    `tokenizers` and `load` are called when the weights are used. `load` gives the model on the CPU, dropout off, checked
+    about: facts to display (task, data, steps, seed, accuracy …), in order. examples: (source, target) sentences; "" for a side
+    that the model lacks. measures: measurements of the trained model, if there are any. glosses: the English meaning of each
+    target word. recipe: the link value with which the app trains the same weights again, or "". task: what the weights were
+    trained for, a name of `viz_core.training.interactive.tasks`, or "" if unknown.
+
+    `tokenizers` and `load` are called when the weights are used. `load` returns the model on the CPU in eval mode, checked
     against the config; it raises `ValueError`, one sentence, for a file that does not fit the card.
     """
 
@@ -64,27 +66,27 @@ class Card:
 
     @property
     def answers_in_place(self) -> bool:
-        """Whether an encoder answers at each position for that very position, as behind a mask, and not with the next word."""
+        """Whether each position of an encoder predicts its own token, as in masked language modelling, not the next one."""
         return self.config.architecture == "encoder-only" and self.task not in NEXT_WORD
 
     @property
     def referent_head(self) -> tuple[int, int] | None:
-        """The layer and head of cross-attention that best resolve pronouns, if training measured that for all heads."""
+        """The (layer, head) of cross-attention that resolves pronouns best; None if it was not measured for all heads."""
         return self._best_head("referent", 1)
 
     @property
     def alignment_head(self) -> tuple[int, int] | None:
-        """The layer and head of cross-attention with the smallest alignment error, if training measured that for all heads."""
+        """The (layer, head) of cross-attention with the lowest alignment error; None if it was not measured for all heads."""
         return self._best_head("aer", -1)
 
     def taught(self, what: str) -> tuple[int, int] | None:
-        """The layer and head of cross-attention that training taught the "alignment" or the "referent", if it taught one."""
+        """Return the (layer, head) of cross-attention trained with "alignment" or "referent" supervision; None if there is none."""
         found = self.measures.get("taught", {}).get(what)
         return (int(found[0]), int(found[1])) if found else None
 
     @property
     def lost_words(self) -> LostWords | None:
-        """What tells that a translation lost a word; None where training did not measure that, or with rates that are too bad."""
+        """The detector of lost words; None if it was not measured or is not reliable."""
         found = self.measures.get("lost_words")
         if not found or not says_lost_words(found):
             return None
@@ -92,7 +94,7 @@ class Card:
         return LostWords((int(i), int(j)), (int(k), int(m)), *(float(found[name]) for name in ("least", "false_alarms", "alarms")))
 
     def _best_head(self, measure: str, sign: int) -> tuple[int, int] | None:
-        """The head with the largest measure (sign 1) or the smallest one (-1), in the row that predicts the word."""
+        """Return the head with the largest (sign 1) or smallest (-1) measurement, in the rows that predict a word."""
         measured = np.array(self.measures.get(measure, {}).get("predicts", ()))  # [layer, head]
         if measured.shape != (self.config.n_decoder_layers, self.config.n_heads) or not measured.size:
             return None
@@ -100,5 +102,5 @@ class Card:
         return int(layer), int(head)
 
     def __repr__(self) -> str:
-        """ "Card(translator: Translator, English → Chinese; encoder-decoder)" """
+        """Return a string such as "Card(translator: Translator, English → Chinese; encoder-decoder)"."""
         return f"Card({self.name}: {self.title}; {self.config.architecture})"

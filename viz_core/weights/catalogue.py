@@ -1,4 +1,4 @@
-"""The available weights. This module reads only cards: it loads neither torch nor a tensor."""
+"""The available models by name. Only cards are read: neither torch nor a tensor is loaded."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -20,50 +20,50 @@ SHIPPED = Path(__file__).with_name("shipped")
 
 
 def catalogue() -> Mapping[str, Card]:
-    """Every choice except the untrained one, by name: `lasting()`, then what visitors brought."""
+    """Return the cards of all available models by name: `server_models()`, then weights of visitors."""
     brought = guests().cards()
     return MappingProxyType({**lasting(), **brought}) if brought else lasting()
 
 
 @lru_cache(maxsize=1)
 def lasting() -> Mapping[str, Card]:
-    """The choices that everybody is offered: shipped checkpoints first, then the models on this machine.
+    """Return the cards available to all visitors: shipped checkpoints, then the models on this machine.
 
-    It is read once; call `lasting.cache_clear()` after fetching a model.
+    Cached; call `server_models.cache_clear()` after a model was downloaded.
     """
     return MappingProxyType({card.name: card for card in (*shipped().values(), *local_models.cards())})
 
 
 def first_with(**fields: Any) -> Card | None:
-    """The first choice whose config has these values, such as position="learned"; None if there is none."""
+    """Return the first card whose config has these values, such as position="learned"; None if there is none."""
     return next((card for card in lasting().values() if all(getattr(card.config, k) == v for k, v in fields.items())), None)
 
 
 def problems() -> list[str]:
-    """One sentence for each choice that cannot be used."""
+    """Return one sentence for each model that cannot be used."""
     return [*(found for found in _found() if isinstance(found, str)), *local_models.problems()]
 
 
 @lru_cache(maxsize=1)
 def unreadable() -> tuple[str, ...]:
-    """`problems()`, read once, as `lasting()` is."""
+    """Return `load_errors()`, cached like `server_models()`."""
     return tuple(problems())
 
 
 def reason(name: str) -> str:
-    """Why the weights of this name cannot be used, without their name and the full stop; "" for all others."""
+    """Return why the model of this name cannot be used, without its name and the full stop; "" if there is no error."""
     found = (sentence.removeprefix(f"{name}: ") for sentence in unreadable() if sentence.startswith(f"{name}: "))
     return next(found, "").rstrip(".")
 
 
 def shipped() -> Mapping[str, Card]:
-    """The shipped checkpoints by name, in the order of their plans."""
+    """Return the cards of the shipped checkpoints by name, in the order of their plans."""
     return MappingProxyType({found.name: found for found in _found() if isinstance(found, Card)})
 
 
 @lru_cache(maxsize=1)
 def _found() -> tuple[Card | str, ...]:
-    """The card of each shipped checkpoint, or the problem with it."""
+    """Return the card of each shipped checkpoint, or its error message."""
     place = {name: i for i, name in enumerate(PLANS)}
     return tuple(map(_card_or_problem, sorted(SHIPPED.glob("*.json"), key=lambda path: (place.get(path.stem, len(place)), path))))
 
@@ -76,7 +76,7 @@ def _card_or_problem(path: Path) -> Card | str:
 
 
 def _card(path: Path, stored: StoredCard) -> Card:
-    """The card of a shipped checkpoint, NAME.json, with its tensors in NAME.safetensors."""
+    """Return the card of a shipped checkpoint: NAME.json, with its tensors in NAME.safetensors."""
 
     @lru_cache(maxsize=1)
     def tokenizers() -> Mapping[str, AnyTokenizer]:
@@ -88,7 +88,7 @@ def _card(path: Path, stored: StoredCard) -> Card:
         return load(path.with_suffix(".safetensors"), stored.config)
 
     plan, about = PLANS.get(path.stem), dict(stored.about)
-    if plan is not None:  # the same texts, in the chosen language
+    if plan is not None:  # the same texts in the language of the messages
         about["note"] = plan.note
     return Card(
         name=path.stem, title=stored.title if plan is None else plan.title, config=stored.config, tokenizers=tokenizers, load=load,

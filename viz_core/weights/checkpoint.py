@@ -1,4 +1,4 @@
-"""Saves and loads a model's parameters, only as safetensors, which holds numbers and no code."""
+"""Save and load a model's parameters as safetensors, a format without code."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,15 +17,15 @@ TYPES = (torch.float32, torch.float16)
 
 
 def save(model: Transformer, path: Path, dtype: torch.dtype = torch.float32) -> None:
-    """Write every parameter under its torch name, as float32 or in half the bytes; a tied matrix is written once."""
+    """Write every parameter under its torch name as float32 or float16; a tied matrix is written once."""
     tensors = {name: parameter.detach().to("cpu", dtype).contiguous() for name, parameter in model.named_parameters()}
     path.write_bytes(to_bytes(tensors))
 
 
 def load(path: Path, config: TransformerConfig) -> Transformer:
-    """The model of this config with the file's parameters, as float32 on the CPU, dropout off.
+    """Return the model of this config with the file's parameters, float32 on the CPU, in eval mode.
 
-    `ValueError` with one sentence if the file is missing, cut off or not a safetensors file, if its tensors differ from
+    Raises `ValueError`, one sentence, if the file is missing, truncated or not a safetensors file, if its tensors differ from
     the config in name, shape or type, or if some numbers are not finite.
     """
     model = Transformer(config, seed=None).eval()
@@ -46,7 +46,7 @@ def _read(path: Path) -> dict[str, Tensor]:
                            name=path.name, strerror=error.strerror)) from None
     except SafetensorError as error:
         reason = str(error).splitlines()[0]
-        raise ValueError(_("{name} is cut off or no safetensors file ({reason}); train or fetch it again.",
+        raise ValueError(_("{name} is truncated or not a safetensors file ({reason}); train or fetch it again.",
                            name=path.name, reason=reason)) from None
 
 

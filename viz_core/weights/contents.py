@@ -1,7 +1,7 @@
-"""What the files of a model in the Hugging Face layout hold, without a tensor being read.
+"""Matching the files of a published checkpoint to our parameters, without reading a tensor.
 
-config.json gives the layout and our config; the tables of contents of the safetensors files give the part of a file that each
-of our parameters is read from.
+config.json gives the layout and our config; the headers of the safetensors files give the slice from which each of our
+parameters is read.
 """
 
 import re
@@ -18,16 +18,16 @@ from viz_core.weights.layouts import LAYOUTS, Layout, Settings, TensorPart, as_w
 from viz_core.weights.shards import Shards, Stored, contents
 
 FLOATS = ("F64", "F32", "F16", "BF16")
-# Modules that torch puts around a model or a part of it (compile, DataParallel, FSDP, checkpointing); names of weights have theirs.
+# Wrapper modules of torch (compile, DataParallel, FSDP, checkpointing), which appear in the names of the weights.
 WRAPPERS = ("_orig_mod", "module", "_fsdp_wrapped_module", "_checkpoint_wrapped_module")
-MAX_SHOWN = 60  # characters of a tensor's name that a sentence repeats
+MAX_SHOWN = 60  # characters of a tensor's name that an error message quotes
 
 
 class Contents(NamedTuple):
-    """What a folder holds.
+    """The contents of a checkpoint folder.
 
-    parts: of each of our parameters, by its torch name, where it lies. again: the second copy of a tied head, if there is one.
-    unused: the other tensors, by first name.
+    raw: the contents of config.json. slices: torch name of each of our parameters -> where it is stored. tied_head_copy: the
+    second copy of a tied head, if there is one. unused_names: the top-level modules of the other tensors.
     """
 
     layout: Layout
@@ -40,7 +40,7 @@ class Contents(NamedTuple):
 
 @lru_cache(maxsize=2 * MAX_FOLDERS)
 def inspected(config_file: File, shards: Shards) -> Contents:
-    """What the files hold. `ValueError`: one sentence, where they do not fit each other or are no model of ours."""
+    """Return the contents of the files. Raises `ValueError`, one sentence, if they do not fit each other or the model."""
     settings = json_object(config_file.path)
     layout, config = interpret(settings)
     parts, again, unused = _matched(layout, config, contents(shards), shards)
@@ -48,7 +48,7 @@ def inspected(config_file: File, shards: Shards) -> Contents:
 
 
 def interpret(settings: Settings) -> tuple[Layout, TransformerConfig]:
-    """The layout and config that config.json asks for."""
+    """Return the layout and the config that config.json describes."""
     if "model_type" not in settings:
         raise ValueError(_("{config} has no model_type; this model can be {layouts}, so add the one that it is",
                            config=CONFIG, layouts=", ".join(LAYOUTS)))
@@ -75,10 +75,10 @@ def interpret(settings: Settings) -> tuple[Layout, TransformerConfig]:
 def _matched(
     layout: Layout, config: TransformerConfig, stored: Mapping[str, Stored], shards: Shards
 ) -> tuple[dict[str, TensorPart], TensorPart | None, str]:
-    """The part of each parameter, by the name that it has in this very file; a second copy of a tied head; and the other tensors,
-    by first name."""
+    """Return the slice of each parameter, under the tensor names of these files, the second copy of a tied head, and the top-level
+    modules of the unused tensors."""
     names, files = _unwrapped(stored), shards.names
-    table = files[0] if shards.index is None else INDEX  # where every tensor's name stands
+    table = files[0] if shards.index is None else INDEX  # the file that lists all tensors
     anchor = f"{layout.embedding[0].theirs}.weight"
     prefix = layout.prefix if layout.prefix + anchor in names else ""
     if prefix + anchor not in names:
@@ -103,13 +103,13 @@ def _matched(
     others = {name: tensor for name, tensor in others.items() if not re.fullmatch(layout.buffers, name)}
     for name, tensor in others.items():
         if name.startswith(layout.body):
-            raise ValueError(_("{name} in {tensors} is no part of the model that {config} describes; save the model again",
+            raise ValueError(_("{name} in {tensors} is not part of the model that {config} describes; save the model again",
                                name=name[:MAX_SHOWN], tensors=files[tensor.file], config=CONFIG))
     return parts, again, ", ".join(sorted({name.split(".")[0][:40] for name in others})[:8])
 
 
 def _unwrapped(stored: Mapping[str, object]) -> Mapping[str, str]:
-    """The names in the file by those that they have without the modules around the model."""
+    """Return a mapping from each tensor name without wrapper modules to the name in the file."""
     names: dict[str, str] = {}
     for name in stored:
         clean = ".".join(part for part in name.split(".") if part not in WRAPPERS)
@@ -121,7 +121,7 @@ def _unwrapped(stored: Mapping[str, object]) -> Mapping[str, str]:
 
 
 def _checked(part: TensorPart, name: str, stored: Mapping[str, Stored], files: Sequence[str]) -> TensorPart:
-    """The part under the name that it has in its file, where its shape and type are those that the model needs."""
+    """Return the slice with its name in the file. Raises `ValueError` if the stored shape or dtype is not usable."""
     kind, shape, file = stored[name]
     if shape != part.shape:
         raise ValueError(_("{name} in {tensors} has the shape {shape}, and {config} asks for {shape_2}",
@@ -133,7 +133,7 @@ def _checked(part: TensorPart, name: str, stored: Mapping[str, Stored], files: S
 
 
 def _found(name: str, prefix: str, names: Mapping[str, str], file: str) -> str:
-    """A tensor's name without the modules around it. The oldest BERTs call a norm's γ and β gamma and beta."""
+    """Return the tensor's name without wrapper modules. In old BERT files a norm's parameters are named gamma and beta."""
     old = re.sub(r"(LayerNorm)\.weight$", r"\1.gamma", re.sub(r"(LayerNorm)\.bias$", r"\1.beta", name))
     for candidate in (prefix + name, prefix + old):
         if candidate in names:

@@ -1,9 +1,9 @@
-"""The files of a model in the Hugging Face layout: which may be opened, and what is wrong where one may not.
+"""Checks on the files of a model in the Hugging Face layout before they are opened, and error messages about them.
 
 A folder has config.json (sizes and switches), model.safetensors (tensors) and tokenizer.json; instead of model.safetensors it
-may have several such files, and model.safetensors.index.json, which says which tensor lies in which (`viz_core.weights.shards`).
-They are data: nothing is unpickled and no code beside them is run. Every `ValueError` is one sentence that never reveals a path
-on the machine.
+may have several such files and model.safetensors.index.json, which maps tensors to files (`viz_core.weights.shards`). The
+files are only data: nothing is unpickled and no code is run. Every `ValueError` is one sentence that never reveals a path on the
+machine.
 """
 
 import json
@@ -19,20 +19,20 @@ from viz_core.limits import MAX_PARAMETERS
 
 CONFIG, TENSORS, TOKENIZER = FILES = ("config.json", "model.safetensors", "tokenizer.json")
 INDEX = f"{TENSORS}.index.json"
-NAMED = ("tokenizer_config.json", "special_tokens_map.json")  # what a tokenizer calls its special tokens; need not be there
+NAMED = ("tokenizer_config.json", "special_tokens_map.json")  # name the special tokens of a tokenizer; optional
 MAX_BYTES = {CONFIG: 2**20, TENSORS: 8 * MAX_PARAMETERS, INDEX: 2**20, TOKENIZER: 32 * 2**20} | dict.fromkeys(NAMED, 2**22)
-MAX_FOLDERS = 64  # folders that are searched at start
-MAX_REASON = 400  # characters of a message that quotes a file
+MAX_FOLDERS = 64  # searched when the app starts
+MAX_REASON = 400  # characters of an error message, which may quote a file
 PICKLES = ("pytorch_model.bin", "*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
-OTHERS = ("*.safetensors", "*.h5", "*.msgpack", "*.gguf", "*.onnx")  # weights in files of another name or kind
-WORDS = ("vocab.json", "vocab.txt", "*.model")  # what older tokenizers are saved as
-POINTER = b"version https://git-lfs.github.com/spec/"  # how a note of Git LFS begins, which stands for a file
+OTHERS = ("*.safetensors", "*.h5", "*.msgpack", "*.gguf", "*.onnx")  # weights in files with another name or format
+WORDS = ("vocab.json", "vocab.txt", "*.model")  # files of older tokenizers
+POINTER = b"version https://git-lfs.github.com/spec/"  # first bytes of a Git LFS pointer file
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file as it was when it was looked at: what is written there later is not taken for it."""
+    """A file with its size and modification time when it was checked, so that a later change is detected."""
 
     path: Path
     size: int  # bytes
@@ -44,7 +44,7 @@ class File:
         return cls(path, stat.st_size, stat.st_mtime_ns)
 
     def still(self) -> Path:
-        """Its path. `ValueError` where the file is another one by now."""
+        """Return the path. Raises `ValueError` if the file has changed."""
         try:
             if File.seen(self.path) == self:
                 return self.path
@@ -58,12 +58,12 @@ def local_name(folder: Path) -> str:
 
 
 def regular_file(folder: Path, name: str, root: Path) -> File:
-    """A regular file of bounded size that lies inside `root`, links followed."""
+    """Return a file of a folder. Raises `ValueError` unless it is a regular file of limited size in `root`, links resolved."""
     try:
         real = (folder / name).resolve(strict=True)
         inside = real.is_relative_to(root.resolve(strict=True))
         found = File.seen(real)
-    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+    except (OSError, RuntimeError) as error:  # RuntimeError: circular links
         if (folder / name).is_symlink() and not isinstance(error, PermissionError):
             raise ValueError(_("{name} is a link to a file that is not there; put the file itself there", name=name)) from None
         raise ValueError(lacking(name, listing(folder))) from None
@@ -77,27 +77,27 @@ def regular_file(folder: Path, name: str, root: Path) -> File:
 
 
 def check_size(name: str, size: int) -> None:
-    """name: one of the files above, or a part of the tensors."""
-    most = MAX_BYTES.get(name, MAX_BYTES[TENSORS])
-    if size > most:
+    """Raise `ValueError` if the file is too large. name: one of the files above, or a shard of the tensors."""
+    max_bytes = MAX_BYTES.get(name, MAX_BYTES[TENSORS])
+    if size > max_bytes:
         raise ValueError(_("{name} has {size:,} bytes and the limit is {max_bytes:,}; choose a smaller model",
-                           name=name, size=size, max_bytes=most))
+                           name=name, size=size, max_bytes=max_bytes))
 
 
 def check_content(name: str, path: Path) -> None:
-    """A repository that was cloned without Git LFS has a note of three lines in place of each large file."""
+    """Raise `ValueError` for a Git LFS pointer: a clone without Git LFS has one in place of each large file."""
     try:
         with path.open("rb") as file:
             pointer = file.read(len(POINTER)) == POINTER
     except OSError:
         raise ValueError(_("{name} cannot be read; give the app's account the right to read it", name=name)) from None
     if pointer:
-        raise ValueError(_("{name} is a Git LFS pointer, which only says where the file lies; fetch the file itself with "
+        raise ValueError(_("{name} is a Git LFS pointer, which only says where the file is stored; fetch the file itself with "
                            "git lfs pull", name=name))
 
 
 def json_object(path: Path) -> Mapping[str, Any]:
-    """config.json or the index of the tensors, which has no NaN and is an object."""
+    """Return the JSON object in a file. Raises `ValueError` for other JSON and for NaN or infinity."""
 
     def refuse(word: str) -> float:
         raise ValueError(word)
@@ -112,7 +112,7 @@ def json_object(path: Path) -> Mapping[str, Any]:
 
 
 def listing(folder: Path) -> list[str]:
-    """The names in a folder; none where it cannot be read."""
+    """Return the names in a folder; an empty list if it cannot be read."""
     try:
         return sorted(child.name for child in folder.iterdir())
     except OSError:
@@ -120,7 +120,7 @@ def listing(folder: Path) -> list[str]:
 
 
 def lacking(file: str, there: Sequence[str]) -> str:
-    """What is wrong with a model without this file."""
+    """Return the error message for a model without this file. present: the names of the files that there are."""
     if file == TENSORS and (pickle := _first(there, PICKLES)):
         return (
             _("{pickle} may be a pickle, which runs code when it is opened, and is not read; save the model as {tensors}, with "
@@ -137,17 +137,17 @@ def lacking(file: str, there: Sequence[str]) -> str:
 
 
 def _first(there: Sequence[str], patterns: Sequence[str]) -> str:
-    """The first name that fits one of the patterns, shortened; "" if none does."""
+    """Return the first name that matches one of the patterns, shortened; "" if none does."""
     return next((name[:60] for name in there if any(Path(name).match(pattern) for pattern in patterns)), "")
 
 
 def without_surrogates(text: str) -> str:
-    r"""Half of a pair as it is escaped in JSON, \ud800: it is in no UTF-8, so that it could not be shown."""
+    r"""Return the text with lone surrogates escaped as in JSON (\ud800), since UTF-8 cannot encode them."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def sentence(name: str, error: ValueError) -> str:
-    """One bounded sentence, also where a file's own words are quoted."""
+    """Return an error as one sentence of limited length that starts with the name."""
     reason = str(error).removeprefix(f"{name}: ").rstrip(".")
     reason = reason if len(reason) <= MAX_REASON else reason[: MAX_REASON - 1] + "…"
     reason = without_surrogates(reason)

@@ -1,4 +1,4 @@
-"""A folder in the Hugging Face layout as a card: its facts at once, its tensors and its tokenizer when they are used.
+"""Read a folder in the Hugging Face layout as a card; its tensors and its tokenizer are loaded when they are used.
 
 Every `ValueError` is one sentence that starts with the card's name and never reveals a path on the machine.
 """
@@ -45,10 +45,10 @@ def read_folder(
     path: str | Path, *, name: str | None = None, title: str | None = None, about: Mapping[str, Any] | None = None,
     examples: Sequence[tuple[str, str]] = (), within: Path | None = None, sha256: str | None = None,
 ) -> Card:
-    """The card of a BERT, DistilBERT, RoBERTa or GPT-2 in a folder. Loads neither torch nor a tensor.
+    """Return the card of a BERT, DistilBERT, RoBERTa or GPT-2 in a folder. Loads neither torch nor a tensor.
 
-    within: the folder that no file may lead out of, by default `path`. sha256: of the only tensors to be accepted.
-    `ValueError`: one sentence, for files that are missing, too large, elsewhere, pickles, or that do not fit each other.
+    within: the folder in which all files have to be, links resolved; by default `path`. sha256: the required hash of the tensors
+    file. Raises `ValueError`, one sentence, for files that are missing, too large, elsewhere, pickles, or do not fit each other.
     """
     folder = Path(path)
     name = name or local_name(folder)
@@ -89,7 +89,7 @@ def read_folder(
 
 @lru_cache(maxsize=2 * MAX_FOLDERS)
 def _agreed(config_file: File, shards: Shards, tokenizer_file: File, named: tuple[File, ...]) -> Agreement:
-    """What the tokenizer says of special tokens beside what config.json says. named: the files that name them, as far as there."""
+    """Resolve the special tokens of tokenizer and config.json. name_files: the files that name them, where they exist."""
     found, parsed = inspected(config_file, shards), parsed_tokenizer(_text(tokenizer_file))
     tokens = special_tokens(parsed, *(json_object(file.path) for file in named))
     return agree(found.layout, found.config, found.settings, parsed, tokens)
@@ -99,7 +99,7 @@ def _agreed(config_file: File, shards: Shards, tokenizer_file: File, named: tupl
 
 
 def _load(shards: Shards, found: Contents, config: TransformerConfig, sha256: str | None) -> "Transformer":
-    """The model on the CPU in float32, every parameter read from its part of the files and copied."""
+    """Return the model on the CPU in float32, with every parameter copied from its slice of the files."""
     import torch
 
     from viz_core.model.transformer import Transformer
@@ -115,7 +115,7 @@ def _load(shards: Shards, found: Contents, config: TransformerConfig, sha256: st
             part = found.parts[ours]
             x = _read(opened[part.file], part, shards.names[part.file])
             parameter.copy_(x)
-            if not parameter.sum().isfinite():  # a sum is quick, and may be infinite where no number is
+            if not parameter.sum().isfinite():  # a sum is fast, but may overflow although all numbers are finite
                 _check_finite(parameter, x, part.name, shards.names[part.file])
         if (again := found.again) is not None:
             _check_tie(model, _read(opened[again.file], again, shards.names[again.file]), again.name)
@@ -123,7 +123,7 @@ def _load(shards: Shards, found: Contents, config: TransformerConfig, sha256: st
 
 
 def _opened(stack: ExitStack, file: File, name: str) -> Any:
-    """A safetensors file, open as long as the stack. name: what the folder calls it."""
+    """Open a safetensors file until the exit stack is closed. name: its name in the folder."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -133,7 +133,7 @@ def _opened(stack: ExitStack, file: File, name: str) -> Any:
 
 
 def _read(tensors: Any, part: TensorPart, file: str) -> "Tensor":
-    """A part of an opened file as our parameter has it, [out, in], in the file's own type."""
+    """Return a slice of an open file with the shape of our parameter, matrices [out, in], in the dtype of the file."""
     from safetensors import SafetensorError
 
     try:
@@ -141,14 +141,14 @@ def _read(tensors: Any, part: TensorPart, file: str) -> "Tensor":
     except (SafetensorError, OSError):
         raise ValueError(cut_off(file)) from None
     if tuple(x.shape) != part.shape:
-        raise ValueError(_("{tensors} changed since it was looked at; open the page again", tensors=file))
+        raise ValueError(_("{tensors} was changed while the app was running; reload the page", tensors=file))
     x = x[part.skipped :]
     x = x.mT if part.transposed else x  # [out, in]
     return x if part.third is None else x.chunk(3)[part.third]
 
 
 def _check_finite(parameter: "Tensor", stored: "Tensor", name: str, file: str) -> None:
-    """stored: the parameter in the file's own type, which may hold larger numbers than float32."""
+    """Raise `ValueError` if a parameter is not finite. stored: the same in the dtype of the file, which may exceed float32."""
     if not stored.isfinite().all():
         raise ValueError(_("{name} in {tensors} holds numbers that are not finite; fetch it again", name=name, tensors=file))
     if not parameter.isfinite().all():
@@ -157,7 +157,7 @@ def _check_finite(parameter: "Tensor", stored: "Tensor", name: str, file: str) -
 
 
 def _check_tie(model: "Transformer", copy: "Tensor", name: str) -> None:
-    """A file may hold a tied head a second time, but then it is the embedding."""
+    """Raise `ValueError` if the stored copy of a tied head differs from the embedding."""
     if not model.get_parameter("head.weight").equal(copy.float()):
         raise ValueError(_("{name} differs from the embedding, and {config} says tie_word_embeddings=true; save the model again",
                            name=name, config=CONFIG))
@@ -165,7 +165,7 @@ def _check_tie(model: "Transformer", copy: "Tensor", name: str) -> None:
 
 @lru_cache(maxsize=4)
 def _digest(file: File) -> str:
-    """SHA-256 in hex, computed once for a file that stays as it is."""
+    """Return the SHA-256 of a file in hex, cached while the file does not change."""
     with file.path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
@@ -174,7 +174,7 @@ def _digest(file: File) -> str:
 def _tokenizers(
     file: File, config: TransformerConfig, ends: Ends | None, named: tuple[File, ...], skips_padding: bool
 ) -> "Mapping[str, AnyTokenizer]":
-    """The tokenizer of the one side that the model reads; the same object as long as the file stays as it is."""
+    """Return the tokenizer of the model's input side; the same object while the file does not change."""
     from viz_core.weights.subword import Subword
 
     text, side = _text(file), config.input_side
@@ -190,7 +190,7 @@ def _text(file: File) -> str:
 
 
 def _named(name: str, make: Callable[[], Any]) -> Any:
-    """What `make` gives; its errors start with the card's name."""
+    """Return `make()`; its errors start with the card's name."""
     try:
         return make()
     except ValueError as error:

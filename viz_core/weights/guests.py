@@ -1,6 +1,6 @@
-"""Weights that visitors brought: trained on this server, or opened from a file. They are shared by name and bounded together.
+"""Weights that visitors trained on this server or opened from a file, shared by all sessions and limited in number and size.
 
-A name comes from the weights themselves, so that the same weights have the same name on every server.
+A name is a hash of the weights, so the same weights have the same name on every server.
 """
 
 import threading
@@ -11,11 +11,11 @@ from types import MappingProxyType
 from viz_core.limits import MAX_GUEST_BYTES, MAX_GUESTS
 from viz_core.weights.card import Card
 
-BROUGHT = "trained-"  # the beginning of their names
+BROUGHT = "trained-"  # prefix of their names
 
 
 class Guests:
-    """The cards, the one that was used last at the end. The others go, the first one first, where there are too many."""
+    """A thread-safe LRU cache of cards, limited to `max_count` cards and `max_bytes` bytes of tensors."""
 
     def __init__(self, most: int = MAX_GUESTS, most_bytes: int = MAX_GUEST_BYTES) -> None:
         self.most, self.most_bytes = most, most_bytes
@@ -23,7 +23,7 @@ class Guests:
         self._kept: dict[str, tuple[Card, int]] = {}
 
     def keep(self, card: Card, nbytes: int) -> None:
-        """One more, or one that is here already and counts as used again."""
+        """Add a card, or mark it as used if it is in the cache."""
         with self._lock:
             self._kept.pop(card.name, None)
             self._kept[card.name] = card, nbytes
@@ -31,23 +31,23 @@ class Guests:
                 del self._kept[next(iter(self._kept))]
 
     def use(self, name: str) -> None:
-        """Somebody looks at these weights; nothing where they are not here."""
+        """Mark weights as most recently used; does nothing if they are not in the cache."""
         with self._lock:
             if name in self._kept:
                 self._kept[name] = self._kept.pop(name)
 
     def cards(self) -> Mapping[str, Card]:
-        """All that are kept, by name."""
+        """Return all cards by name, the most recently used last."""
         with self._lock:
             return MappingProxyType({name: card for name, (card, __) in self._kept.items()})
 
     @property
     def nbytes(self) -> int:
-        """Bytes of their tensors."""
+        """Bytes of all tensors."""
         return sum(nbytes for __, nbytes in self._kept.values())
 
 
 @lru_cache(maxsize=1)
 def guests() -> Guests:
-    """Those of this server."""
+    """Return the cache that all sessions of this server share."""
     return Guests()

@@ -1,4 +1,4 @@
-"""Models of the Hugging Face hub by name, if the server's owner allows it: fetched, or on this machine already."""
+"""Models of the Hugging Face hub by name, downloaded or already in the cache, if the server's owner allows it."""
 
 import os
 import re
@@ -36,10 +36,10 @@ def hub_is_open() -> bool:
 
 
 def hub_card(repository: str) -> Card:
-    """A model of the Hugging Face hub by its name, "owner/model": its files, kept in the hub's own cache.
+    """Download a model of the Hugging Face hub, "owner/model", to the hub's cache, and return its card.
 
-    Only if the server's owner set ATTENTION_LAB_HUB=1. No account is used. `ValueError` if that is not set, the name is
-    invalid, the hub cannot be reached, or `read_folder` cannot read the files.
+    No account is used. Raises `ValueError` unless ATTENTION_LAB_HUB=1 is set, or if the name is invalid, the hub cannot be
+    reached, or `read_folder` cannot read the files.
     """
     name = f"hub/{repository}"
     try:
@@ -47,23 +47,24 @@ def hub_card(repository: str) -> Card:
             raise ValueError(_("the hub is switched off on this server; its owner may start it with {hub}=1", hub=HUB))
         if not REPOSITORY.fullmatch(repository) or ".." in repository or "--" in repository:
             name = f"hub/{repository[:40]}"
-            raise ValueError(_("this is no model's name; write it as owner/model, such as openai-community/gpt2"))
+            raise ValueError(_("this is not a model name; write it as owner/model, such as openai-community/gpt2"))
         return from_hub(repository, _download(repository))
     except ValueError as error:
         raise ValueError(sentence(name, error)) from None
 
 
 def from_hub(repository: str, folder: Path) -> Card:
+    """Return the card of a model whose snapshot folder is in the hub's cache."""
     title = _("{repository}, from the Hugging Face hub", repository=repository)
-    # The hub's cache keeps each file once and links to it: snapshots/COMMIT/FILE -> blobs/HASH.
+    # In the hub's cache each file is a link: snapshots/COMMIT/FILE -> blobs/HASH.
     return read_folder(folder, name=f"hub/{repository}", title=title, about={"source": _("Hugging Face hub, commit {name}",
                                                                                          name=folder.name)},
                        within=folder.parents[1])
 
 
 def _download(repository: str) -> Path:
-    """The files of a model's newest commit, looked at before the large ones are fetched."""
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # it is read on import
+    """Download the newest commit of a model and return its folder; names, sizes and config are checked before the tensors."""
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # read on import
     from huggingface_hub import HfApi, hf_hub_download
 
     listed = _asked(lambda: HfApi(token=False).model_info(repository, files_metadata=True, timeout=10))
@@ -78,7 +79,7 @@ def _download(repository: str) -> Path:
         path: str = _asked(lambda: hf_hub_download(repository, file, revision=listed.sha, token=False, etag_timeout=10))
         return Path(path)
 
-    interpret(json_object(fetch(CONFIG)))  # so that nothing large is fetched in vain
+    interpret(json_object(fetch(CONFIG)))  # raises before the large files are downloaded
     shards = shard_names(json_object(fetch(INDEX))) if split else (TENSORS,)
     for file in shards:
         if file not in sizes:
@@ -93,7 +94,7 @@ def _download(repository: str) -> Path:
 
 
 def fetched_before() -> Iterator[tuple[str, Callable[[], Card]]]:
-    """Models of the hub that are on this machine already, whole: no request is made for them."""
+    """Yield the name of each model that is complete in the hub's cache, and a function that reads its card without a request."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
     found = sorted(Path(HF_HUB_CACHE).glob("models--*--*/refs/main"))
@@ -107,12 +108,12 @@ def fetched_before() -> Iterator[tuple[str, Callable[[], Card]]]:
 
 
 def _asked(ask: Callable[[], Any]) -> Any:
-    """What the hub answers. `ValueError`: one sentence that says why it does not."""
+    """Return the result of a request to the hub. Raises `ValueError`, one sentence, if it fails."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
     try:
         return ask()
     except RepositoryNotFoundError:
         raise ValueError(_("the hub has no public model of this name; check its spelling")) from None
-    except Exception:  # no connection, a time-out, a broken answer, a full disk: each has a class of its own
+    except Exception:  # no connection, a timeout, an invalid response, a full disk: each has its own class
         raise ValueError(_("the Hugging Face hub cannot be reached from this machine; try again, or use local weights")) from None

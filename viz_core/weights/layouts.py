@@ -1,12 +1,12 @@
-"""Published architectures as switches of our one model, and where in their files each of its parameters lies.
+"""Hugging Face model types as configs of `Transformer`, and the tensor in their files for each of its parameters.
 
 BERT (Devlin et al. 2019), DistilBERT (Sanh et al. 2019), RoBERTa (Liu et al. 2019) and GPT-2 (Radford et al. 2019) compute
 what `Transformer` computes: the first three are Post-LN encoders that normalise the embedding, the last a Pre-LN decoder with a
-tied head. Only names differ; RoBERTa's table of positions has rows in front that no token uses, and GPT-2 keeps its matrices
-transposed with q, k and v in one. Nothing is loaded here.
+tied head. Names differ; RoBERTa's position table starts with rows that no token uses, and GPT-2 stores its matrices transposed,
+with q, k and v in one. No tensor is loaded here.
 
-config.json is read by the functions that are named after what a setting is (`size`, `number`, `switch`, …), so that a message
-names the setting and the value as they stand in the file.
+config.json is read by `read_size`, `read_number`, `read_bool` and so on, whose errors name the setting and its value as they
+are in the file.
 """
 
 import json
@@ -21,69 +21,69 @@ from viz_core.language import translate as _
 from viz_core.weights.files import without_surrogates
 
 Settings = Mapping[str, Any]  # the contents of config.json
-Ends = tuple[int | None, int | None]  # the ids that open and close a text; None where the model has none
+Ends = tuple[int | None, int | None]  # the ids of <bos> and <eos>; None where the model has none
 
-MAX_SIZE = 10**9  # of a setting of config.json: far more than any model has, and a number that can be multiplied and written
-MAX_EPSILON = 1000  # of a norm, where published models have 1e-12 to 1e-5
-MAX_SHOWN = 40  # characters of a value of config.json that a sentence repeats
+MAX_SIZE = 10**9  # of a size in config.json: above that of any model, and small enough to multiply and print
+MAX_EPSILON = 1000  # of a norm; published models have 1e-12 to 1e-5
+MAX_SHOWN = 40  # characters of a value of config.json that an error message quotes
 
 OUR_ACTIVATION = {theirs: ours for ours, known in ACTIVATIONS.items() for theirs in known.huggingface}
 
 
 class TensorRow(NamedTuple):
-    """One module of ours and the one it is read from; `@` is the number of the layer, the same on both sides."""
+    """A module of our model (`name`) and the published module that it is loaded from (`hf_name`); `@` is the layer index."""
 
     ours: str
     theirs: str
-    axes: str  # of our weight: W words, P positions, G segments, D = d_model, F = d_ff; a bias has the first
+    axes: str  # of our weight: W vocabulary, P positions, G segments, D = d_model, F = d_ff; a bias has the first
     bias: bool = True
     conv: bool = False  # stored as [in, out], GPT-2's Conv1D, instead of [out, in]
-    third: int | None = None  # which third of the stored matrix it is: q, k and v in one
-    skips: bool = False  # the stored rows up to that of the padding id are no positions: RoBERTa's
+    third: int | None = None  # which third of a stored matrix with q, k and v in one
+    skips: bool = False  # RoBERTa: the stored rows up to that of the padding id are not positions
 
 
 class TensorPart(NamedTuple):
-    """The tensor that holds one of our parameters: its name, shape and conversion."""
+    """Where one of our parameters is stored: the tensor's name and shape, and the part of it that the parameter is."""
 
     name: str
     shape: tuple[int, ...]
     transposed: bool
     third: int | None
-    skipped: int = 0  # rows in front that our parameter lacks
-    file: int = 0  # the number of the file that holds it
+    skipped: int = 0  # first rows of the tensor that our parameter lacks
+    file: int = 0  # index of the file that holds it
 
     @property
     def numbers(self) -> int:
-        """How many our parameter has."""
+        """The number of elements of our parameter."""
         return prod((self.shape[0] - self.skipped, *self.shape[1:])) // (1 if self.third is None else 3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """One model type of the Hugging Face layout."""
+    """One Hugging Face model type: how its config.json and its tensors map to our model."""
 
     title: str
-    side: Side  # the one text that it reads: "source" of an encoder, "target" of a decoder
+    side: Side  # its input: "source" of an encoder, "target" of a decoder
     config: Callable[[Settings], TransformerConfig]
-    plain: Settings  # settings that our model lacks, with the value at which they have no effect
-    aliases: Mapping[str, str]  # other names of sizes, which `transformers` lets win, and the names that are read here
-    prefix: str  # before the names of the body where the file also holds a head
-    body: tuple[str, ...]  # prefixes of the names of the body
-    buffers: str  # pattern of tensors of the body that are no parameters
+    plain: Settings  # settings that our model lacks, with the value that disables them
+    aliases: Mapping[str, str]  # alternative name of a size, which takes precedence in `transformers` -> name that is read here
+    prefix: str  # of the body's names if the file also has a head
+    body: tuple[str, ...]  # prefixes of the body's names
+    buffers: str  # regular expression for tensors of the body that are not parameters
     embedding: tuple[TensorRow, ...]
     layer: tuple[TensorRow, ...]
     last: tuple[TensorRow, ...] = ()
-    head: TensorRow | None = None  # outside the body; used where it is not tied to the embedding
-    ends: Callable[[Settings], Ends | None] = lambda raw: None  # ids of <bos> and <eos>; None: the tokenizer adds them
-    facts: Callable[[Settings], Mapping[str, str]] = lambda raw: {}  # what the card says of this file besides its sizes
+    head: TensorRow | None = None  # outside the body; loaded if it is not tied to the embedding
+    ends: Callable[[Settings], Ends | None] = lambda raw: None  # None: the tokenizer adds <bos> and <eos> itself
+    facts: Callable[[Settings], Mapping[str, str]] = lambda raw: {}  # facts for the card besides the sizes
 
     @property
     def skips_padding(self) -> bool:
-        """Whether a token with the padding id has no position of its own: positions count the other tokens."""
+        """Whether positions count only tokens other than padding (RoBERTa)."""
         return any(row.skips for row in self.embedding)
 
     def parts(self, config: TransformerConfig) -> Iterator[tuple[str, TensorPart]]:
-        """Each of our parameters by its torch name, and its part in their file (body names without the prefix)."""
+        """Yield the torch name of each of our parameters and its slice of the files; names of the body have no prefix."""
         c, stack = config, STACKS[self.side]
         sizes = {"W": c.vocab_size(self.side), "P": c.max_len, "G": c.n_segments, "D": c.d_model, "F": c.ff_width}
         for row in self.embedding:
@@ -100,7 +100,7 @@ class Layout:
 
 
 def _parts(row: TensorRow, sizes: Mapping[str, int], stack: str, skipped: int = 0) -> Iterator[tuple[str, TensorPart]]:
-    """skipped: the rows in front of a table whose row `skips`."""
+    """Yield the slices of one module. n_skipped_rows: applies if the module has `skips_pad_rows`."""
     first, *rest = (sizes[axis] for axis in row.axes.split())
     skipped = skipped if row.skips else 0
     stored = (first + skipped if row.third is None else 3 * first, *rest)
@@ -114,10 +114,10 @@ def _parts(row: TensorRow, sizes: Mapping[str, int], stack: str, skipped: int = 
 
 
 def as_written(value: Any) -> str:
-    """A value as it stands in config.json, shortened: "12", null, [5, 7]."""
+    """Return a value as it is written in config.json, shortened: "12", null, [5, 7]."""
     try:
         text = json.dumps(value, ensure_ascii=False)
-    except RecursionError:  # a list in a list in a list …
+    except RecursionError:  # deeply nested lists
         text = MAX_SHOWN * "["
     text = without_surrogates(text)
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
@@ -128,7 +128,7 @@ def is_whole(value: Any) -> TypeGuard[int]:
 
 
 def activation(raw: Settings, field: str, default: str) -> str:
-    """Our name of their activation. `ValueError` for one that the model lacks."""
+    """Return our name of an activation. Raises `ValueError` for one that `Transformer` lacks."""
     name = raw.get(field, default)
     if not isinstance(name, str) or name not in OUR_ACTIVATION:
         raise ValueError(_("{field}={name} is not an activation of this model; it has {our_activation}",
@@ -137,7 +137,7 @@ def activation(raw: Settings, field: str, default: str) -> str:
 
 
 def size(raw: Settings, field: str, least: int = 1, default: int | None = None) -> int:
-    """A size; config.json must state it where there is no default."""
+    """Return a size from `minimum` to MAX_SIZE. Raises `ValueError` if it is missing and has no default."""
     value = raw.get(field, default)
     if field not in raw and default is None:
         raise ValueError(_("{field} is missing; a model of this type states it", field=field))
@@ -148,7 +148,7 @@ def size(raw: Settings, field: str, least: int = 1, default: int | None = None) 
 
 
 def heads(raw: Settings, field: str, width: str) -> int:
-    """The number of heads. width: the setting whose features they share, equally."""
+    """Return the number of heads. width_field: the name of the size that it has to divide."""
     count = size(raw, field)
     if size(raw, width) % count:
         raise ValueError(_("{width}={features} does not split into {field}={count} equal heads; save the model again",
@@ -157,7 +157,7 @@ def heads(raw: Settings, field: str, width: str) -> int:
 
 
 def number(raw: Settings, field: str, default: float, below: float) -> float:
-    """A number from 0 up to, not including, `below`."""
+    """Return a number from 0 up to, not including, `upper`."""
     value = raw.get(field, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < below:
         raise ValueError(_("{field}={value} cannot be used; it is a number of at least 0 and less than {below}",
@@ -173,7 +173,7 @@ def switch(raw: Settings, field: str, default: bool) -> bool:
 
 
 def padding(raw: Settings, default: int) -> int:
-    """The id that fills shorter texts; the default where config.json says nothing or null."""
+    """Return the padding id; the default where config.json has none or null."""
     value, words = raw.get("pad_token_id"), size(raw, "vocab_size")
     value = default if value is None else value
     if not is_whole(value) or not 0 <= value < words:
@@ -183,9 +183,9 @@ def padding(raw: Settings, default: int) -> int:
 
 
 def ending(raw: Settings, field: str, default: int) -> int | None:
-    """The id of a special token that a text can lack, or the first one of a list.
+    """Return the id of an optional special token; of a list, the first id that is in the vocabulary.
 
-    None where config.json says null, or an id that the vocabulary lacks and that the model therefore never reads or writes.
+    None where config.json has null or only ids outside the vocabulary.
     """
     value = raw.get(field, default)
     ids = value if isinstance(value, list) else [] if value is None else [value]
@@ -200,7 +200,7 @@ def ending(raw: Settings, field: str, default: int) -> int | None:
 
 
 def _encoder(raw: Settings, pad_id: int, **switches: Any) -> TransformerConfig:
-    """A Post-LN encoder whose embedding is normalised. The head of the file is not used: see `bert`."""
+    """Return the config of a Post-LN encoder with a normalised embedding, without a head (see `bert_config`)."""
     return TransformerConfig(
         architecture="encoder-only", norm="post", norm_embedding=True, position="learned", scale_embedding=False, head=False,
         source_vocab_size=size(raw, "vocab_size"), source_pad_id=pad_id, dropout_sites=("embedding", "weights", "sublayer"),
@@ -209,7 +209,7 @@ def _encoder(raw: Settings, pad_id: int, **switches: Any) -> TransformerConfig:
 
 
 def bert(raw: Settings) -> TransformerConfig:
-    """BERT's masked-word head transforms the hidden state once more before it scores words; ours does not, so no head."""
+    """Return the config of a BERT, without a head: BERT's has an extra dense layer before the logits, which ours lacks."""
     return _bert(raw, padding(raw, 0), size(raw, "max_position_embeddings"))
 
 
@@ -223,7 +223,7 @@ def _bert(raw: Settings, pad_id: int, max_len: int) -> TransformerConfig:
 
 
 def distilbert(raw: Settings) -> TransformerConfig:
-    """BERT without segments; ε is not a setting there."""
+    """Return the config of a DistilBERT: a BERT without segments and with a fixed ε."""
     return _encoder(
         raw, padding(raw, 0), d_model=size(raw, "dim"), n_heads=heads(raw, "n_heads", "dim"),
         n_encoder_layers=size(raw, "n_layers", 0), d_ff=size(raw, "hidden_dim"), max_len=size(raw, "max_position_embeddings"),
@@ -232,7 +232,7 @@ def distilbert(raw: Settings) -> TransformerConfig:
 
 
 def roberta(raw: Settings) -> TransformerConfig:
-    """BERT whose first token has the position behind the padding id, so that the rows up to it are not for tokens."""
+    """Return the config of a RoBERTa: a BERT whose positions start at pad_token_id + 1; the rows before are unused."""
     pad_id, rows = padding(raw, 1), size(raw, "max_position_embeddings")
     if rows <= pad_id + 1:
         raise ValueError(_("max_position_embeddings={rows} leaves no position for a token, since the first one has number "
@@ -298,14 +298,14 @@ ROBERTA = replace(
 
 # --- GPT-2 ------------------------------------------------------------------------------------------------------------
 
-ENDOFTEXT = 50256  # <|endoftext|> of the published vocabulary, which a config.json that says nothing means
+ENDOFTEXT = 50256  # <|endoftext|> of the published vocabulary, the default of config.json
 
 
 def gpt2(raw: Settings) -> TransformerConfig:
-    """A Pre-LN decoder with a final norm and a head without bias.
+    """Return the config of a GPT-2: a Pre-LN decoder with a final norm and a head without bias.
 
-    Its one special token, <|endoftext|>, opens a text, closes it and fills shorter ones up, so that only the length of a
-    sentence tells its padding. No mask hides it: under the causal mask no token sees the padding on its right anyway.
+    Its one special token, <|endoftext|>, is <bos>, <eos> and padding, so padding is determined by the length of a sentence. There
+    is no padding mask: under the causal mask no token attends to the padding on its right.
     """
     eos = gpt2_ends(raw)[1]
     return TransformerConfig(
@@ -322,7 +322,7 @@ def gpt2(raw: Settings) -> TransformerConfig:
 
 
 def gpt2_ends(raw: Settings) -> Ends:
-    """The ids that open and close a text, both <|endoftext|> unless config.json says otherwise; one that closes it opens it too."""
+    """Return the ids of <bos> and <eos>, <|endoftext|> by default; <bos> defaults to <eos> where config.json has null."""
     bos, eos = ending(raw, "bos_token_id", ENDOFTEXT), ending(raw, "eos_token_id", ENDOFTEXT)
     return eos if bos is None else bos, eos
 

@@ -1,4 +1,4 @@
-"""The models on this machine: the MiniLM package, the folders that the owner named, and what was fetched from the hub."""
+"""The models on this machine: the MiniLM package, the folders in ATTENTION_LAB_WEIGHTS, and the Hugging Face hub's cache."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -30,12 +30,12 @@ MINILM_EXAMPLES = (
 
 
 def cards() -> list[Card]:
-    """The models on this machine: the MiniLM package if it is installed, then the folders that the owner named."""
+    """Return the cards of the usable models: MiniLM if it is installed, then the configured folders, then the hub's cache."""
     return [found for found in _found() if isinstance(found, Card)]
 
 
 def problems() -> list[str]:
-    """One sentence for each model that cannot be used."""
+    """Return one sentence for each model that cannot be used."""
     return [found for found in _found() if isinstance(found, str)]
 
 
@@ -52,8 +52,8 @@ def _found() -> Iterator[Card | str]:
 
 
 def _places() -> Iterator[tuple[str, Callable[[], Card]]]:
-    """Names, each with a function that reads the card."""
-    spec = find_spec(MINILM)  # finds the package without running it
+    """Yield the name of each model, and a function that reads its card."""
+    spec = find_spec(MINILM)  # does not import the package
     if spec is not None and spec.origin is not None:
         yield "minilm", partial(_minilm, Path(spec.origin).parent / "model")
     folders = [Path(folder) for folder in os.environ.get(FOLDERS, "").split(os.pathsep) if folder]
@@ -64,7 +64,7 @@ def _places() -> Iterator[tuple[str, Callable[[], Card]]]:
 
 
 def _models_in(folder: Path) -> Iterator[tuple[str, Callable[[], Card]]]:
-    """The folder itself if it is a model, otherwise the models in it."""
+    """Yield the folder itself if it is a model, otherwise its subfolders."""
     if any(os.path.exists(folder / file) for file in (*FILES, INDEX)):
         yield local_name(folder), partial(read_folder, folder)
         return
@@ -73,7 +73,7 @@ def _models_in(folder: Path) -> Iterator[tuple[str, Callable[[], Card]]]:
     except OSError:
         inside = []
     if not inside:
-        nothing = _("{folders} names it, and it is no folder with a model or with folders of models", folders=FOLDERS)
+        nothing = _("{folders} names it, and it is not a folder with a model or with folders of models", folders=FOLDERS)
         yield local_name(folder), partial(_refuse, nothing)
     for child in inside[:MAX_FOLDERS]:
         yield local_name(child), partial(read_folder, child, within=folder)

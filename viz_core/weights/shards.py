@@ -1,7 +1,7 @@
-"""The tensors of a model: one safetensors file, or several with an index that says which tensor lies in which.
+"""The safetensors files of a model: a single file, or several shards with an index that maps tensors to files.
 
-`transformers` splits a large model into model-00001-of-00003.safetensors and so on, beside model.safetensors.index.json. An
-index is a stranger's text: what it names is a plain file of the folder itself, or nothing is opened.
+`transformers` splits a large model into model-00001-of-00003.safetensors and so on, with model.safetensors.index.json. An
+index is untrusted: only safetensors files of the same folder are opened.
 """
 
 import re
@@ -13,15 +13,15 @@ from typing import NamedTuple
 from viz_core.language import translate as _
 from viz_core.weights.files import INDEX, NAME, TENSORS, File, check_size, json_object, listing, regular_file
 
-MAX_HEADER = 2**20  # bytes of a safetensors file's table of contents; 150 tensors take 20 KB
+MAX_HEADER = 2**20  # bytes of a safetensors header; 150 tensors take 20 KB
 MAX_SHARDS = 64
-MAX_SHOWN = 60  # characters of a name of a stranger that a sentence repeats
+MAX_SHOWN = 60  # characters of a name that an error message quotes
 SHARD = re.compile(rf"{NAME.pattern}\.safetensors")
 
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """The files that hold a model's tensors, and their names. index: which holds which tensor; None where there is one file."""
+    """The files that hold a model's tensors, and their names. index: the index file; None for a single file."""
 
     files: tuple[File, ...]
     names: tuple[str, ...] = (TENSORS,)
@@ -29,7 +29,7 @@ class Shards:
 
 
 class Stored(NamedTuple):
-    """One tensor of the files: its type, its shape, and the number of the file that holds it."""
+    """One stored tensor: its dtype ("F32"), its shape, and the index of its file."""
 
     kind: str
     shape: tuple[int, ...]
@@ -37,9 +37,10 @@ class Stored(NamedTuple):
 
 
 def find_shards(folder: Path, root: Path) -> Shards:
-    """The files of a folder, as `transformers` chooses them: model.safetensors where there is one, else those of the index.
+    """Return the files of a folder as `transformers` selects them: model.safetensors if there is one, else those of the index.
 
-    root: the folder that no file may lead out of. `ValueError`: one sentence, for an index or a file that may not be opened.
+    root: the folder in which all files have to be, links resolved. Raises `ValueError`, one sentence, for an index or a file that
+    may not be opened.
     """
     if INDEX not in (there := listing(folder)) or TENSORS in there:
         return Shards((regular_file(folder, TENSORS, root),))
@@ -51,12 +52,12 @@ def find_shards(folder: Path, root: Path) -> Shards:
 
 
 def shard_names(index: Mapping[str, object]) -> tuple[str, ...]:
-    """The names of the files in an index, each once and checked."""
+    """Return the distinct file names in an index, checked."""
     return tuple(dict.fromkeys(_places(index).values()))
 
 
 def contents(shards: Shards) -> Mapping[str, Stored]:
-    """The type, shape and place of every tensor; checks that the files hold all of them."""
+    """Return the dtype, shape and file of every tensor. Raises `ValueError` if a file lacks a tensor of the index."""
     found = [_contents(file.path, name) for file, name in zip(shards.files, shards.names, strict=True)]
     if shards.index is None:
         return {name: Stored(*tensor, 0) for name, tensor in found[0].items()}
@@ -69,10 +70,10 @@ def contents(shards: Shards) -> Mapping[str, Stored]:
 
 
 def _places(index: Mapping[str, object]) -> Mapping[str, str]:
-    """The file of each tensor. `ValueError` for a name that is no plain safetensors file of the folder, or for too many files."""
+    """Return the file name of each tensor in an index. Raises `ValueError` for invalid names and too many files."""
     places = index.get("weight_map")
     if not isinstance(places, dict) or not places:
-        raise ValueError(_("{index} has no weight_map, which says where each tensor lies; save the model again", index=INDEX))
+        raise ValueError(_("{index} has no weight_map, which maps tensors to files; save the model again", index=INDEX))
     for name in places.values():
         if not isinstance(name, str) or not SHARD.fullmatch(name):
             raise ValueError(_("{index} names {name!r}, and only safetensors files of the same folder are read; save the model "
@@ -84,7 +85,7 @@ def _places(index: Mapping[str, object]) -> Mapping[str, str]:
 
 
 def _contents(path: Path, name: str) -> Mapping[str, tuple[str, tuple[int, ...]]]:
-    """The type and shape of every tensor in one safetensors file. name: what the folder calls it."""
+    """Return the dtype and shape of every tensor in one safetensors file. name: its name in the folder."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -101,5 +102,5 @@ def _contents(path: Path, name: str) -> Mapping[str, tuple[str, tuple[int, ...]]
 
 
 def cut_off(name: str) -> str:
-    """What is wrong with a file whose tensors cannot be read."""
-    return _("{tensors} is cut off or no safetensors file; fetch it again", tensors=name)
+    """Return the error message for a file whose tensors cannot be read."""
+    return _("{tensors} is truncated or not a safetensors file; fetch it again", tensors=name)

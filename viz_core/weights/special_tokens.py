@@ -1,7 +1,7 @@
-"""The special tokens of a published tokenizer: what its tokenizer.json adds around every text, and which token pads.
+"""The special tokens of a published tokenizer: the ids that it adds to every text, its padding token and its reserved ids.
 
-tokenizer_config.json and special_tokens_map.json, where a folder has them, name the padding token by its text. Only names and
-numbers are read here: a text is read by `Subword`.
+tokenizer_config.json and special_tokens_map.json, where they exist, name the special tokens. Only the files are read here; texts
+are tokenized by `SubwordTokenizer`.
 """
 
 import base64
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from viz_core.language import translate as _
 
-# The parts of the tokenizers of BERT, GPT-2 and their like. Others can run any pattern over the typed text, or make it a
-# thousand times as long.
+# The parts of tokenizers such as those of BERT and GPT-2. Others can apply any pattern to the typed text or make it a thousand
+# times as long.
 PARTS = frozenset({
     "Sequence", "BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents", "Strip", "Nmt",
     "BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Punctuation", "Digits", "ByteLevel", "Metaspace",
@@ -21,9 +21,10 @@ PARTS = frozenset({
 })
 STEPS = ("normalizer", "pre_tokenizer", "post_processor")
 MAX_PREPENDED = 8  # characters
-MAX_REPLACEMENT = 64  # bytes; ﷺ becomes four words of 33
+MAX_REPLACEMENT = 64  # bytes; ﷺ is replaced by four words of 33 bytes
 
-# Patterns that read a text once: classes of characters, each alone or again and again; and those of published tokenizers.
+# Patterns that match in linear time: alternatives of one character class each, repeated or not; and patterns of published
+# tokenizers.
 _CLASS = r"(?: \?)?(?:\\[sSdDwWX]|\.|\\p\{\w{1,20}\}|\[[^\[\]]{1,200}\]|[^\\()\[\]{}|?*+.^$])(?:\+|\{\d{1,2}(?:,\d{0,2})?\})?"
 _CLASSES = rf"{_CLASS}(?:\|{_CLASS})*"
 SAFE = re.compile(rf"|{_CLASSES}|\((?:\?m?:)?{_CLASSES}\)")
@@ -34,18 +35,18 @@ PUBLISHED = frozenset({
 })
 T = TypeVar("T")
 
-# What a tokenizer calls the tokens that frame a text, fill it or stand for a part of it.
+# The keys of special tokens in tokenizer_config.json and special_tokens_map.json.
 ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _BRACKETED = re.compile(r"<.+>|\[.+\]|\{.+\}|\|.+\|", re.DOTALL)
 _PAD = re.compile(r"[<\[|{(]{1,2}pad(?:ding)?[>\]|})]{1,2}", re.IGNORECASE)
 
 
 class SpecialTokens(NamedTuple):
-    """What a tokenizer does beside the words of a text.
+    """The special tokens of a tokenizer.
 
-    front, back: the ids that it adds itself before and behind every text. unknown: the id of what it cannot write. padding, begin,
-    end: the ids of its padding token and of what it calls bos_token and eos_token. never_typed: the ids that no typed text has,
-    since the tokenizer keeps them for itself. Other words that are declared as special ("\\n", the letters of DNA) are text.
+    prefix_ids, suffix_ids: the ids that it adds before and after every text. unk_id, pad_id, bos_id, eos_id: None where it has no
+    such token. reserved_ids: the ids that typed text never has. Other tokens that are declared as special ("\\n", the letters of
+    DNA) are ordinary text.
     """
 
     front: tuple[int, ...]
@@ -58,12 +59,12 @@ class SpecialTokens(NamedTuple):
 
     @property
     def pads(self) -> bool:
-        """Whether padding can be told by its id: nothing else is read as this token."""
+        """Whether the padding id is used for padding only."""
         return self.padding in self.never_typed and self.padding not in (self.unknown, *self.front, *self.back)
 
 
 def parsed_tokenizer(text: str) -> dict[str, Any]:
-    """tokenizer.json as an object with only known parts. `ValueError`: one sentence."""
+    """Return the contents of tokenizer.json. Raises `ValueError`, one sentence, for invalid JSON and for unsupported parts."""
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):
@@ -80,7 +81,7 @@ def parsed_tokenizer(text: str) -> dict[str, Any]:
 
 
 def _numbered(added: Any, vocabulary: Any) -> Any:
-    """Added tokens with the ids that the library gives them, whatever the file says: that of the vocabulary, or the next one."""
+    """Return the added tokens with the ids that the library assigns: that of the vocabulary, or the next free one."""
     if not isinstance(added, list) or not isinstance(vocabulary, dict | list):
         return added
     contents = [x["content"] for x in _objects(added) if isinstance(x.get("content"), str) and x["content"]]
@@ -93,12 +94,12 @@ def _numbered(added: Any, vocabulary: Any) -> Any:
 
 
 def _is_one_of(contents: Collection[str], token: Any) -> bool:
-    """Whether this is an added token with one of these texts."""
+    """Whether `token` is an added token with one of these texts."""
     return isinstance(token, dict) and isinstance(token.get("content"), str) and token["content"] in contents
 
 
 def _ids_of(contents: Collection[str], vocabulary: Any) -> dict[str, int]:
-    """Those of the tokens that the vocabulary has, with their ids."""
+    """Return the ids of those tokens that are in the vocabulary."""
     if isinstance(vocabulary, dict):
         return {content: vocabulary[content] for content in contents if _is_id(vocabulary.get(content))}
     pieces = ((piece[0], i) for i, piece in enumerate(vocabulary) if isinstance(piece, list) and piece)
@@ -106,7 +107,7 @@ def _ids_of(contents: Collection[str], vocabulary: Any) -> dict[str, int]:
 
 
 def parts_of(step: Any) -> Iterator[dict[str, Any]]:
-    """A normalizer, pre-tokenizer or post-processor, and what a sequence of them holds."""
+    """Yield a normalizer, pre-tokenizer or post-processor and, of a sequence, its parts."""
     if not isinstance(step, dict):
         return
     yield step
@@ -115,7 +116,7 @@ def parts_of(step: Any) -> Iterator[dict[str, Any]]:
 
 
 def _is_safe(kind: str, part: Mapping[str, Any]) -> bool:
-    """Whether a part that can do anything does what ends soon and leaves a text as short as it is."""
+    """Whether a configurable part runs in linear time and does not make a text much longer."""
     if kind == "Precompiled":
         return _is_short_map(part.get("precompiled_charsmap"))
     if kind == "Prepend":
@@ -130,7 +131,7 @@ def _is_safe(kind: str, part: Mapping[str, Any]) -> bool:
 
 
 def _is_short_map(charsmap: Any) -> bool:
-    """Whether no text in SentencePiece's table of replacements is long: bytes of a trie, then texts that end in NUL."""
+    """Whether all replacements in SentencePiece's table are short. The table is a trie, then texts that end in NUL."""
     try:
         table = base64.b64decode(charsmap, validate=True)
     except (TypeError, ValueError):
@@ -143,9 +144,9 @@ def _is_short_map(charsmap: Any) -> bool:
 
 
 def special_tokens(parsed: Mapping[str, Any], *named: Mapping[str, Any]) -> SpecialTokens:
-    """The special tokens of a parsed tokenizer.json. named: tokenizer_config.json and special_tokens_map.json, as far as there are.
+    """Return the special tokens of a parsed tokenizer.json. name_files: tokenizer_config.json and special_tokens_map.json, if any.
 
-    The padding token is what they call pad_token, what tokenizer.json pads with, or else a special token named [PAD], <pad> or so.
+    The padding token is their pad_token, else that of tokenizer.json's padding, else a special token with a name such as [PAD].
     """
     added = {x["content"]: x["id"] for x in _objects(parsed.get("added_tokens"))
              if _is_id(x.get("id")) and isinstance(x.get("content"), str)}
@@ -168,27 +169,27 @@ def special_tokens(parsed: Mapping[str, Any], *named: Mapping[str, Any]) -> Spec
 
 
 def declared_special(parsed: Mapping[str, Any]) -> dict[str, int]:
-    """The tokens that tokenizer.json declares as special, with their ids."""
+    """Return the tokens that tokenizer.json declares as special, with their ids."""
     return {x["content"]: x["id"] for x in _objects(parsed.get("added_tokens"))
             if _is_id(x.get("id")) and isinstance(x.get("content"), str) and x.get("special") is True}
 
 
 def looks_special(token: str) -> bool:
-    """Whether a token is written as special ones are, so that nobody types it as a word: [SEP], <s>, <|endoftext|>."""
+    """Whether a token is written like a special token: [SEP], <s>, <|endoftext|>."""
     return bool(_BRACKETED.fullmatch(token.strip())) or names_padding(token)
 
 
 def with_text(parsed: Mapping[str, Any], never_typed: Collection[int]) -> dict[str, Any]:
-    """A tokenizer.json whose special tokens are read in a text, as `transformers` reads them, except those that are never typed."""
+    """Return the tokenizer.json with all special tokens except `reserved_ids` made ordinary, as in `transformers`."""
     ordinary = {content for content, id in declared_special(parsed).items() if id not in never_typed}
     added = [x | {"special": False} if _is_one_of(ordinary, x) else x for x in parsed.get("added_tokens") or ()]
     return {**parsed, "added_tokens": added}
 
 
 def around(post_processor: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The ids that a post-processor adds before and behind every text.
+    """Return the ids that a post-processor adds before and after every text.
 
-    `ValueError`: one sentence, for one that cannot be read or leaves the text out.
+    Raises `ValueError`, one sentence, for one that is malformed or drops the text.
     """
     front: list[int] = []
     back: list[int] = []
@@ -203,7 +204,7 @@ def around(post_processor: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _added(part: Mapping[str, Any]) -> tuple[list[int], list[int]]:
-    """What one post-processor adds; ByteLevel adds nothing."""
+    """Return the ids that one part of a post-processor adds before and after a text; ByteLevel adds none."""
     if part["type"] in ("BertProcessing", "RobertaProcessing"):
         return [part["cls"][1]], [part["sep"][1]]
     if part["type"] != "TemplateProcessing":
@@ -216,12 +217,12 @@ def _added(part: Mapping[str, Any]) -> tuple[list[int], list[int]]:
 
 
 def names_padding(token: str) -> bool:
-    """Whether a token is named as padding is: [PAD], <pad>, <|pad|>, <|padding|>."""
+    """Whether a token has the name of a padding token: [PAD], <pad>, <|pad|>, <|padding|>."""
     return bool(_PAD.fullmatch(token))
 
 
 def name_of(id: int, parsed: Mapping[str, Any]) -> str | None:
-    """The token with this id; None where tokenizer.json has none."""
+    """Return the token with this id; None if tokenizer.json has none."""
     for x in _objects(parsed.get("added_tokens")):
         if x.get("id") == id and isinstance(x.get("content"), str):
             return str(x["content"])
@@ -233,7 +234,7 @@ def name_of(id: int, parsed: Mapping[str, Any]) -> str | None:
 
 
 def _unknown(added: Mapping[str, int], model: Mapping[str, Any]) -> int | None:
-    """Unigram, whose vocabulary is a list, names the unknown token by its id, the others by its text."""
+    """Return the id of the unknown token: Unigram, whose vocabulary is a list, states the id, other models the text."""
     if isinstance(model.get("vocab"), list):
         return model["unk_id"] if _is_id(model.get("unk_id")) else None
     return _id_of(model["unk_token"], added, model) if isinstance(model.get("unk_token"), str) else None
@@ -253,7 +254,7 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _content(token: Any) -> Any:
-    """The text of a token, which older files write as an object."""
+    """Return the text of a token, which is an object in older files."""
     return token.get("content") if isinstance(token, dict) else token
 
 
@@ -262,7 +263,7 @@ def _is_id(value: Any) -> bool:
 
 
 def guarded(call: Callable[[], T], problem: str) -> T:
-    """The result of a call to the library, whose exceptions and panics on a bad file become a `ValueError`."""
+    """Return `call()`. Exceptions and panics of the library become a `ValueError`."""
     try:
         return call()
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""The card of a shipped checkpoint as its file holds it: NAME.json beside NAME.safetensors."""
+"""The file format of a shipped checkpoint's card: NAME.json beside NAME.safetensors."""
 
 import json
 from collections.abc import Mapping
@@ -12,32 +12,32 @@ from viz_core.language import translate as _
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredCard:
-    """Everything that a card's file holds; each field here is a key there, and there are no others."""
+    """The contents of a card's file; its fields are the keys of the JSON object."""
 
     title: str
-    """As the list of models shows it."""
+    """The name in the list of models."""
     config: TransformerConfig
-    """Every field that differs from its default; the command writes all of them."""
+    """At least every field that differs from its default; `python -m viz_core.training` writes all fields."""
     about: Mapping[str, str]
-    """Facts to show, in order: task, note, data, training, results, size."""
+    """Facts to display, in order: task, note, data, training, results, size."""
     examples: tuple[tuple[str, str], ...]
-    """(source, target) sentences; a side that the architecture lacks is "". The first one opens with the weights."""
+    """(source, target) sentences; a side that the architecture lacks is "". The first one is the initial text."""
     measures: Mapping[str, Any]
-    """Numbers of the measurement: sentences, seed, loss, next_word; of a translator also exact_match, aer, referent, everyday,
-    taught where heads were (what each learned, with its layer and head), and lost_words (heads, limit, and the rates of alarms)."""
+    """Measurements: sentences, seed, loss, next_word; of a translator also exact_match, aer, referent, everyday, lost_words (heads,
+    threshold and alarm rates), and taught where heads were supervised (the layer and head of each kind of link)."""
     vocabulary: Mapping[str, tuple[str, ...]]
-    """The words of each side that the architecture has, in the order of their ids, without the four special tokens."""
+    """The words of each side of the architecture, in the order of their ids, without the four special tokens."""
     glosses: Mapping[str, str]
-    """What each word of the target means in English; empty for a model that writes English."""
+    """The English meaning of each target word; empty for a model that generates English."""
 
     def write(self, path: Path) -> None:
-        """Write the file, with one value on a line."""
+        """Write the card as JSON, with one value on a line."""
         stored = {f.name: getattr(self, f.name) for f in fields(self)} | {"config": asdict(self.config)}
         path.write_text(json.dumps(stored, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The card in a file. `ValueError`, one sentence that starts with the file's name, if it is not one."""
+        """Read a card. Raises `ValueError`, one sentence that starts with the file's name, if the file is not a card."""
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
             return cls(**_checked(stored, cls))
@@ -50,7 +50,7 @@ class StoredCard:
 
 
 def _checked(stored: Any, card: type[StoredCard]) -> dict[str, Any]:
-    """The fields of a card. `ValueError` with the end of a sentence that begins with the file's name."""
+    """Return the fields of a card. Raises `ValueError` with the end of a sentence that begins with the file's name."""
     if not isinstance(stored, dict):
         raise ValueError(_("is not a JSON object"))
     names = [f.name for f in fields(card)]
@@ -60,7 +60,7 @@ def _checked(stored: Any, card: type[StoredCard]) -> dict[str, Any]:
         raise ValueError(_("has a key that no card has: {unknown}", unknown=", ".join(unknown)))
     kinds = {"title": str, "examples": list}
     if wrong := [name for name in names if not isinstance(stored[name], kinds.get(name, dict))]:
-        raise ValueError(_("has another kind of value than a card has in {wrong}", wrong=", ".join(wrong)))
+        raise ValueError(_("has a value of the wrong type in {wrong}", wrong=", ".join(wrong)))
     if not all(isinstance(pair, list) and [type(text) for text in pair] == [str, str] for pair in stored["examples"]):
         raise ValueError(_("has an example that is not a pair of texts"))
     config = _config(stored["config"])

@@ -1,7 +1,6 @@
-"""Subwords: the tokenizer of a published checkpoint, read from its tokenizer.json by the `tokenizers` library.
+"""The subword tokenizer of a published checkpoint, loaded from its tokenizer.json with the `tokenizers` library.
 
-Typed text stays text: "[SEP]" or "<|endoftext|>" in a sentence is split like any other word and never becomes the
-special token with that name.
+Special tokens in typed text are not parsed: "[SEP]" or "<|endoftext|>" in a sentence is split like any other word.
 """
 
 import json
@@ -16,19 +15,21 @@ from viz_core.language import translate as _
 from viz_core.text.tokenizer import NO_TOKEN
 from viz_core.weights.special_tokens import declared_special, guarded, parsed_tokenizer, parts_of, special_tokens, with_text
 
-_SURROGATE = regex.compile(r"[\uD800-\uDFFF]")  # half of a pair, which no text in UTF-8 has
-_ESCAPED = regex.compile(r"[\uDC80-\uDCFF]+")  # Python's code for bytes that are not a whole character
+_SURROGATE = regex.compile(r"[\uD800-\uDFFF]")  # a lone surrogate, which UTF-8 cannot encode
+_ESCAPED = regex.compile(r"[\uDC80-\uDCFF]+")  # how surrogateescape encodes bytes that are not a whole character
 _BYTES = regex.compile(r"⟨([0-9A-F]{2}(?: [0-9A-F]{2})*)⟩")
 
 
 class Subword:
-    """A published tokenizer: WordPiece (BERT), byte-level BPE (GPT-2), or another one of the library.
+    """A published tokenizer: WordPiece (BERT), byte-level BPE (GPT-2), or another model of the `tokenizers` library.
 
-    Tokens are shown as the vocabulary has them ("##ing"), bytes as the text they are (" cat", not "Ġcat"), a part of a
-    character as its bytes ("⟨E7 8C⟩"), and an unknown word as typed. ends: the ids of <bos> and <eos>, None for one that the
-    model lacks; what the tokenizer adds itself is used instead. named: tokenizer_config.json and special_tokens_map.json, as far
-    as there are. skips_padding: whether the model gives a token with the padding id no position, as RoBERTa does. `ValueError`
-    with one sentence if tokenizer.json cannot be read or does not fit.
+    Tokens are displayed as in the vocabulary ("##ing"), byte-level tokens as text (" cat", not "Ġcat"), an incomplete character
+    as its bytes ("⟨E7 8C⟩"), and an unknown word as typed.
+
+    tokenizer_json: the text of tokenizer.json. bos_eos_ids: the ids of <bos> and <eos>, None for one that the model lacks; ids
+    that the tokenizer adds itself take precedence. name_files: the contents of tokenizer_config.json and
+    special_tokens_map.json, where they exist. positions_skip_padding: whether a token with the padding id has no position, as in
+    RoBERTa. Raises `ValueError`, one sentence, if tokenizer.json cannot be read or does not fit the model.
     """
 
     def __init__(
@@ -44,9 +45,9 @@ class Subword:
         self._tokenizer = guarded(lambda: Tokenizer.from_str(text), _("tokenizer.json cannot be used"))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        self._tokenizer.encode_special_tokens = True  # typed text is text
+        self._tokenizer.encode_special_tokens = True  # typed text never becomes a special token
         if isinstance(self._tokenizer.model, models.BPE):
-            self._tokenizer.model.dropout = None  # a training's noise: the same text has the same tokens
+            self._tokenizer.model.dropout = None  # BPE dropout is for training; off, the same text always gives the same tokens
         added = (*tokens.front, *tokens.back)  # BERT's [CLS] and [SEP]
         self._check_ids(never_typed.difference(added))
         if ends is None:
@@ -58,7 +59,7 @@ class Subword:
             if not 0 <= id < vocab_size:
                 raise ValueError(_("special token id {id!r} is outside the vocabulary of {vocab_size}",
                                    id=id, vocab_size=vocab_size))
-        model = parsed["model"]  # which pieces begin a word, continue it (##ing) or end it (ing</w>), as far as they say it
+        model = parsed["model"]  # how pieces mark the start (▁), middle (##) or end (</w>) of a word
         self._space = next(filter(None, map(_space, parts_of(parsed.get("normalizer")))), "") or next(
             filter(None, map(_space, parts_of(parsed.get("pre_tokenizer")))), "")
         self._prefix, self._suffix = (_string(model.get(x)) for x in ("continuing_subword_prefix", "end_of_word_suffix"))
@@ -73,7 +74,7 @@ class Subword:
         self._specials = frozenset(id for id in specials if 0 <= id < vocab_size)
 
     def _check_ids(self, unused: frozenset[int]) -> None:
-        """Every id that a text can have has a row in the model. unused: special tokens that no text has."""
+        """Raise `ValueError` if an id of the tokenizer exceeds the vocabulary. unused_ids: special tokens that no text has."""
         ids = set(self._tokenizer.get_vocab(with_added_tokens=True).values())
         highest = max(ids - unused or ids, default=-1)
         if not 0 <= highest < self.vocab_size:
@@ -81,7 +82,7 @@ class Subword:
                                "belong together", highest=highest, vocab_size=self.vocab_size))
 
     def read(self, sentence: str) -> tuple[list[str], list[int]]:
-        """The tokens as shown and their ids, with [CLS] and [SEP] if the tokenizer adds them."""
+        """Return the tokens as displayed and their ids, with [CLS] and [SEP] if the tokenizer adds them."""
         tokens, ids = [], []
         for token, id, __ in self._pieces(sentence):
             tokens.append(token)
@@ -91,19 +92,19 @@ class Subword:
         return tokens, ids
 
     def check_ids(self, ids: Sequence[int]) -> None:
-        """`ValueError`, one sentence, where padding stands before other ids and the model gives it no position.
+        """Raise `ValueError`, one sentence, if padding precedes other ids and the model gives padding no position.
 
-        The later tokens would have other positions than in the published model.
+        The tokens after it would have other positions than in the published model.
         """
         if self._skips_padding and any(a == self.pad_id != b for a, b in pairwise(ids)):
             raise ValueError(self._misplaced())
 
     def _misplaced(self) -> str:
-        return _("{token!r} (id {id}) fills up short texts in this model, which gives it no position of its own, so it may stand "
-                 "only behind a text; leave it out", token=self.decode(self.pad_id), id=self.pad_id)
+        return _("{token!r} (id {id}) is the padding token of this model and has no position of its own, so it may only follow a "
+                 "text; leave it out", token=self.decode(self.pad_id), id=self.pad_id)
 
     def decode(self, id: int) -> str:
-        """The token with this id as it is shown, or "⟨#123⟩" for an embedding row without a token."""
+        """Return the token with this id as displayed, or "⟨#123⟩" for an embedding row without a token."""
         if not 0 <= id < self.vocab_size:
             raise ValueError(_("token id {id} is outside the vocabulary of {vocab_size}; use 0 to {vocab_size_2}.",
                                id=id, vocab_size=self.vocab_size, vocab_size_2=self.vocab_size - 1))
@@ -111,13 +112,13 @@ class Subword:
         return f"⟨#{id}⟩" if token is None else self._shown(token, id)
 
     def collisions(self, tokens: Iterable[str]) -> list[tuple[str, ...]]:
-        """None: tokens are shown as the vocabulary has them, so different ones have different ids."""
+        """Return an empty list: different tokens always have different ids."""
         return []
 
     def unknown(self, sentence: str) -> list[tuple[str, list[str]]]:
-        """Each typed word without pieces in the vocabulary, once. There are no suggestions: single letters are pieces.
+        """Return each typed word without pieces in the vocabulary once, with an empty list of suggestions.
 
-        Where the tokenizer has no token for what it does not know (`unk_id` is NO_TOKEN), the parts of the text that no token has.
+        If the tokenizer has no unknown token (`unk_id` is NO_TOKEN), return the parts of the text that no token covers.
         """
         if self._unknown is None:
             return [(part, []) for part in dict.fromkeys(self._left_out(sentence))]
@@ -125,9 +126,9 @@ class Subword:
         return [(token, []) for token in dict.fromkeys(typed)]
 
     def _left_out(self, sentence: str) -> list[str]:
-        """The parts of the text whose characters the vocabulary of a BPE lacks; none where all bytes are in it.
+        """Return the parts of the text whose characters a BPE vocabulary lacks; none for byte-level BPE.
 
-        The other models cannot read such a text.
+        Other tokenizer models raise an error for such a text.
         """
         if self._byte_level or not isinstance(self._tokenizer.model, models.BPE):
             return []
@@ -135,19 +136,19 @@ class Subword:
         return "".join(x if x in lacking else " " for x in sentence).split()
 
     def _lacks(self, character: str) -> bool:
-        """Whether a character gives no token. It is read twice, since the last one of a word may have a token of its own."""
+        """Whether a character gives no token. It is doubled, since the last character of a word may have a token of its own."""
         normalizer = self._tokenizer.normalizer
         text = _SURROGATE.sub("\ufffd", character)
         found = self._tokenizer.model.tokenize((text if normalizer is None else normalizer.normalize_str(text)) * 2)
         return not any(token.value.strip("▁") for token in found)
 
     def groups(self, tokens: Sequence[str]) -> list[int]:
-        """For each token the number of its word, as the tokenizer splits words; special tokens stand alone."""
+        """Return the word index of each token, as the tokenizer splits words; each special token is a word of its own."""
         starts = self._byte_starts(tokens) if self._byte_level else self._prefix_starts(tokens)
         return [count - 1 for count in accumulate(starts)]
 
     def word(self, tokens: Sequence[str]) -> str:
-        """The joined pieces of one word, without "##", "▁" and "</w>" and with bytes decoded as characters."""
+        """Return the joined pieces of one word, without "##", "▁" and "</w>" and with bytes decoded."""
         if self._byte_level:
             return b"".join(map(_bytes, tokens)).decode("utf-8", "replace")
         pieces = [token.removeprefix(self._prefix) if i else token for i, token in enumerate(tokens)]
@@ -167,11 +168,11 @@ class Subword:
                 yield not self._prefix or not token.startswith(self._prefix)
 
     def _special_names(self) -> set[str]:
-        """How special tokens are shown, also by the pages."""
+        """Return the special tokens as displayed, including the names that pages use for them."""
         return {self.decode(id) for id in self._specials} | {"<pad>", "<bos>", "<eos>"}
 
     def _byte_starts(self, tokens: Sequence[str]) -> Iterator[bool]:
-        """Join each run of typed tokens and split it where the tokenizer splits words."""
+        """Yield for each token whether it starts a word; runs of typed tokens are joined and split by the tokenizer."""
         special = self._special_names()
         run: list[bytes] = []
         for token in tokens:
@@ -186,7 +187,7 @@ class Subword:
     def _run_starts(self, run: Sequence[bytes]) -> Iterator[bool]:
         pre = self._tokenizer.pre_tokenizer
         words = pre.pre_tokenize_str(b"".join(run).decode("utf-8", "replace")) if pre is not None else []
-        starts = {0, *accumulate(len(word) for word, __ in words)}  # in bytes: a word is spelt with one letter a byte
+        starts = {0, *accumulate(len(word) for word, __ in words)}  # in bytes: byte-level pre-tokens have one letter for each byte
         yield from (place in starts for place in accumulate(map(len, run[:-1]), initial=0) if run)
 
     def _encode(self, sentence: str) -> Encoding:
@@ -194,11 +195,11 @@ class Subword:
         try:
             return self._encoded(text)
         except ValueError:
-            lost = next((word for word in text.split() if not self._reads(word)), None) if self._unknown is None else None
-            if lost is None:
+            unreadable = next((word for word in text.split() if not self._reads(word)), None) if self._unknown is None else None
+            if unreadable is None:
                 raise
         raise ValueError(_("{word!r} is not in the vocabulary of this model, and its tokenizer.json has no token for unknown "
-                           "words; write it differently", word=lost[:40]))
+                           "words; write it differently", word=unreadable[:40]))
 
     def _encoded(self, text: str) -> Encoding:
         return guarded(lambda: self._tokenizer.encode(text), _("tokenizer.json cannot read this text"))
@@ -211,7 +212,7 @@ class Subword:
         return True
 
     def _pieces(self, sentence: str) -> Iterator[tuple[str, int, bool]]:
-        """Token as shown, id, and whether it was typed rather than added."""
+        """Yield each token as displayed, its id, and whether it was typed rather than added by the tokenizer."""
         found = self._encode(sentence)
         for token, id, added, (start, end) in zip(found.tokens, found.ids, found.special_tokens_mask, found.offsets, strict=True):
             typed = sentence[start:end]
@@ -222,19 +223,19 @@ class Subword:
             elif id == self._unknown and (typed != self._tokenizer.id_to_token(id)
                                           or id not in (self.pad_id, self.bos_id, self.eos_id)):
                 yield typed or token, id, True
-            elif self._unknown not in (None, id):  # a tokenizer that keeps a special's name among its words
+            elif self._unknown not in (None, id):  # the name of a special token is also an ordinary word
                 yield typed, self.unk_id, True
             else:
                 raise ValueError(_("{token!r} is a special token of this checkpoint and cannot be typed; write it differently",
                                    token=token[:40]))
 
     def _shown(self, token: str, id: int) -> str:
-        """A token as it is shown. One that was added behind the vocabulary is written as text, not with a letter for each byte."""
+        """Return a token as displayed. Tokens added to the vocabulary are stored as plain text, not in the byte-level alphabet."""
         return token if not self._byte_level or id in self._never_typed or id in self._added else _text(token)
 
 
 def _space(part: Mapping[str, Any]) -> str:
-    """What stands for a space in the vocabulary, where this part of a tokenizer puts it there; "" otherwise."""
+    """Return the character that replaces a space in the vocabulary, if this part of a tokenizer replaces it; otherwise ""."""
     if part.get("type") == "Metaspace":
         return _string(part.get("replacement"))
     return _string(part.get("content")) if part.get("type") == "Replace" and part.get("pattern") == {"String": " "} else ""
@@ -248,7 +249,7 @@ def _string(value: object) -> str:
 
 
 def _alphabet() -> dict[str, int]:
-    """GPT-2's letter for each byte (`bytes_to_unicode`): the printable ones of Latin-1 as they are, the rest from U+0100."""
+    """Return the byte of each letter of GPT-2's `bytes_to_unicode`: printable Latin-1 as it is, the others from U+0100."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
@@ -258,7 +259,7 @@ BYTE_OF = _alphabet()
 
 
 def _text(token: str) -> str:
-    """The text that a byte-level token stands for: "Ġcat" -> " cat", "çĮ" -> "⟨E7 8C⟩", the first two bytes of 猫."""
+    """Decode a byte-level token: "Ġcat" -> " cat", "çĮ" -> "⟨E7 8C⟩", the first two bytes of 猫."""
     if any(letter not in BYTE_OF for letter in token):
         return token
     text = bytes(BYTE_OF[letter] for letter in token).decode("utf-8", "surrogateescape")
@@ -266,6 +267,6 @@ def _text(token: str) -> str:
 
 
 def _bytes(shown: str) -> bytes:
-    """The inverse of `_text`."""
+    """Return the bytes of a displayed token; the inverse of `_decode_bytes`."""
     pieces = _BYTES.split(shown)  # text, bytes in hex, text, …
     return b"".join(bytes.fromhex(x) if i % 2 else x.encode("utf-8", "replace") for i, x in enumerate(pieces))
