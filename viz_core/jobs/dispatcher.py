@@ -206,11 +206,11 @@ class Dispatcher:
     def _died(self, attempt: Attempt) -> Problem:
         """Return the error for a worker that is gone."""
         step = attempt.job.runs[attempt.index].done
-        return Problem(f"the worker process died; step {step} is saved and training can resume from there.",
+        return Problem(f"the worker process died; step {step} is saved and training can resume there.",
                        "worker_died", step=step)
 
     def _silent(self, attempt: Attempt) -> Problem:
         """Return the error for a worker that did not answer."""
         step = attempt.job.runs[attempt.index].done
-        return Problem(f"the worker process did not answer and was killed; step {step} is saved and training can resume from there.",
+        return Problem(f"the worker process did not answer and was killed; step {step} is saved and training can resume there.",
                        "worker_silent", step=step)
