@@ -52,7 +52,7 @@ def test_json_brings_an_experiment_back() -> None:
 
 
 @pytest.mark.parametrize(("factor", "values", "seeds", "named"), [
-    ("config.norm", ["pre"], (0,), "2 to 4 values"), ("learning_rate", [1e-3] * 3, (0,), "different arms"),
+    ("config.norm", ["pre"], (0,), "2 to 4 values"), ("learning_rate", [1e-3] * 3, (0,), "different conditions"),
     ("learning_rate", [1e-3, 1e-2, 1e-1, 1.0, 2.0], (0,), "2 to 4 values"), ("config.norm", ["pre", "post"], (), "seeds"),
     ("config.norm", ["pre", "post"], (1, 1), "seeds"), ("config.norm", ["pre", "post"], tuple(range(6)), "seeds"),
     ("config.norm", ["pre", "post"], (-1,), "seeds"), ("config.norm", ["pre", "post"], (True,), "seeds"),
@@ -78,5 +78,5 @@ def test_a_hostile_experiment_is_refused_in_one_sentence(change: dict[str, Any])
         Experiment.from_json(json.dumps({**said, **change}))
     assert "\n" not in str(raised.value)
     for text in ("", "[]", "{", "[" * 5000, "x" * 9000):
-        with pytest.raises(Problem, match="no experiment"):
+        with pytest.raises(Problem, match="not an experiment"):
             Experiment.from_json(text)

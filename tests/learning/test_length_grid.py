@@ -34,5 +34,5 @@ def test_a_length_that_no_row_has_is_refused() -> None:
     with pytest.raises(Problem, match="length is 61"):
         score(model, RECIPE, 61)
     endless = Recipe(task="translate")
-    with pytest.raises(Problem, match="'translate' have no length"):
+    with pytest.raises(Problem, match="'translate' has no length parameter"):
         length_grid([(Transformer(endless.config, 0), endless)], [4])

@@ -111,9 +111,9 @@ def test_weights_that_are_not_those_of_the_config_are_refused() -> None:
     bias = good["head.bias"]
     for change in ({"head.bias": bias[:-1]}, {"more": bias}, {"head.bias": bias.double()}, {"head.bias": bias + math.nan},
                    {"head.bias": bias.to(torch.int64)}):
-        with pytest.raises(Problem, match="these weights are of another model"):
+        with pytest.raises(Problem, match="these weights belong to another model"):
             Moment(1, {**good, **change}).model(RECIPE.config)
-    with pytest.raises(Problem, match="these weights are of another model"):
+    with pytest.raises(Problem, match="these weights belong to another model"):
         Moment(1, {name: x for name, x in good.items() if name != "head.bias"}).model(RECIPE.config)
 
 
@@ -173,7 +173,7 @@ def test_what_is_no_history_is_refused() -> None:
     tensors, facts = moments.stored()
     for state in [(b"", facts), (tensors, "{"), (tensors, "{}"), (tensors, "null"), (tensors[:50], facts),
                   (tensors, json.dumps({**json.loads(facts), "training": 3}))]:
-        with pytest.raises(Problem, match="these are not the moments"):
+        with pytest.raises(Problem, match="this is not the history"):
             Moments.read(*state)
 
 
@@ -201,5 +201,5 @@ def test_a_history_in_another_process_is_the_same() -> None:
         assert all(torch.equal(x, elsewhere.at(step).weights[name]) for name, x in moments.at(step).weights.items())
     two = {f"{step}.{n}": x.clone() for step in (1, 2) for n, x in moments.at(0).weights.items()}
     for data in (b"", b"x" * 20, to_bytes(two)):
-        with pytest.raises(Problem, match="not a moment"):
+        with pytest.raises(Problem, match="not a snapshot"):
             Moment.from_bytes(data)

@@ -1,4 +1,4 @@
-"""One run at one worker: from the order that is put on its desk to whatever ends it."""
+"""One run on one worker: from the assignment of the task to its end."""
 
 import asyncio
 import time
@@ -21,26 +21,26 @@ from viz_core.problems import Problem
 
 
 class Silent(Exception):
-    """A worker that does not answer, or does not end a run that it was told to end."""
+    """A worker does not answer, or does not end a run after a command."""
 
 
 class Died(Exception):
-    """A worker that is no longer there."""
+    """A worker is gone."""
 
 
 @dataclass(slots=True, eq=False)
 class Attempt:
-    """`follow` runs until the attempt is over; `tell` may end it earlier."""
+    """One attempt at a run: `run_to_end` waits until it is over; `send_command` ends it early."""
 
     hub: Hub
     board: Board
     job: Job
-    index: int  # of the run in the job
+    index: int  # index of the run in the job
     place: str
     times: Times
     number: str = field(default_factory=lambda: uuid.uuid4().hex)
     told: Wish | None = None
-    overhead: float = 0.0  # seconds beside those of its steps, once it is over
+    overhead: float = 0.0  # seconds besides the steps, set at the end
     _address: str = ""
     _told_at: float | None = None
     _ended: Ended | None = None
@@ -48,13 +48,14 @@ class Attempt:
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
 
     def tell(self, wish: Wish) -> None:
-        """End the run behind the step that it is taking."""
+        """End the run after its current step."""
         if self.told is None:
             self.told = wish
             self._woken.set()
 
     async def follow(self) -> Ended:
-        """Why it ended. `Silent` or `Died`, with all that was fetched before on the board; `Problem` if it cannot go on."""
+        """Run the attempt and return why it ended. Raises `WorkerTimeout` or `WorkerLost`, after storing all fetched updates;
+        `UserError` if the run cannot continue."""
         try:
             self._address = await self.hub.ready(self.place)
         except TimeoutError:
@@ -76,24 +77,25 @@ class Attempt:
             self.overhead = time.monotonic() - start - run.seconds
 
     def _order(self) -> Order:
+        """Return the task to assign, which starts from the saved state."""
         with self.board.lock:
             run = self.job.runs[self.index]
             until = run.done + 1 if self.job.single else None
             return Order(self.number, self.number, run.recipe.to_json(), run.state, self.job.device, until)
 
     async def _until_it_ends(self, future: Future) -> Ended:
-        """Fetch when something is announced, pass on what the run is told, and see to it that the worker is there."""
+        """Fetch updates when announced, forward a command, and check that the worker is alive; return why the run ended."""
         task = asyncio.ensure_future(_finished(future))
         try:
             while not task.done():
-                waking = asyncio.ensure_future(self._woken.wait())
-                await asyncio.wait({task, waking}, timeout=self.times.silent, return_when=asyncio.FIRST_COMPLETED)
-                silent = not waking.done()
-                waking.cancel()
+                wake_task = asyncio.ensure_future(self._woken.wait())
+                await asyncio.wait({task, wake_task}, timeout=self.times.silent, return_when=asyncio.FIRST_COMPLETED)
+                no_update = not wake_task.done()
+                wake_task.cancel()
                 self._woken.clear()
                 if task.done():
                     break
-                if silent and not await self.hub.there(self._address):
+                if no_update and not await self.hub.there(self._address):
                     raise Died
                 if await self._told_to_end():
                     return "told"
@@ -104,11 +106,12 @@ class Attempt:
             return self._over()
         finally:
             task.cancel()
-            task.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody waits for it any more
+            task.add_done_callback(lambda one: one.cancelled() or one.exception())  # else asyncio logs the exception
             future.release()
 
     async def _told_to_end(self) -> bool:
-        """Tell the worker, once, what was told here -> whether the run had not begun. One that goes on for long is silent."""
+        """Send a pending command to the worker once, and return whether the run had not started. Raises `WorkerTimeout` if the run
+        does not end in time."""
         if self.told is not None and self._told_at is None:
             self._told_at = time.monotonic()
             return not await self._ask(desk.tell, self.number, self.told)
@@ -117,16 +120,18 @@ class Attempt:
         return False
 
     def _announced(self, event: tuple[float, dict[str, object]]) -> None:
+        """Wake the loop when the worker sends a message."""
         self._woken.set()
 
     async def _forget(self) -> None:
-        """The order leaves the desk, and its messages the scheduler: it keeps every topic until it is told otherwise."""
+        """Unsubscribe from the task's messages and remove their topic, which the scheduler would keep otherwise."""
         client = self.hub.client
-        client._event_handlers.pop(self.number, None)  # unsubscribing would only make the topic anew
+        client._event_handlers.pop(self.number, None)  # unsubscribing would create the topic again
         with suppress(OSError, TimeoutError):
             await asyncio.wait_for(client.run_on_scheduler(drop, self.number), self.times.grace)
 
     def _take(self, parcel: Parcel) -> None:
+        """Apply an update to the run."""
         self._ended, self._problem = parcel.ended or self._ended, parcel.problem or self._problem
         with self.board.lock:
             run = self.job.runs[self.index]
@@ -137,14 +142,14 @@ class Attempt:
             self.board.shrink()
 
     def _over(self) -> Ended:
-        """What the parcels said about the end. It may be in one that was fetched before the task was known to have finished."""
+        """Return the reported end reason, or raise the reported error. It may have come with an earlier update than the last."""
         if self._problem is not None:
             raise self._problem
         assert self._ended is not None
         return self._ended
 
     async def _ask(self, function: Callable[..., Any], *values: object) -> Any:
-        """Whatever a function of the desk says. `Died` or `Silent` instead of what the connection says."""
+        """Call a function of the worker plugin. Raises `WorkerLost` or `WorkerTimeout` instead of connection errors."""
         try:
             return await ask(self.hub.client, self._address, self.times.grace, function, *values)
         except (OSError, TimeoutError, KeyError, ValueError):
@@ -152,7 +157,7 @@ class Attempt:
 
 
 async def _finished(future: Future) -> bool:
-    """What the task says: whether there was an order. `Died` if the worker was killed meanwhile."""
+    """Return whether the worker had the task. Raises `WorkerLost` if the worker was killed meanwhile."""
     try:
         return bool(await future)
     except (KilledWorker, FutureCancelledError):
@@ -160,5 +165,5 @@ async def _finished(future: Future) -> bool:
 
 
 def drop(topic: str, dask_scheduler: Scheduler) -> None:
-    """At the scheduler: forget the messages of a topic."""
+    """On the scheduler: remove a topic and its messages."""
     dask_scheduler._broker._topics.pop(topic, None)

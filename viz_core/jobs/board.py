@@ -1,4 +1,4 @@
-"""All jobs of a server: who is next, and a bound on what is kept of them. The oldest are forgotten first."""
+"""All jobs of a server: their queue, and a bound on the memory they take. The oldest jobs are evicted first."""
 
 import statistics
 import threading
@@ -24,36 +24,37 @@ from viz_core.limits import (
 from viz_core.problems import Problem
 
 ACTIVE = ("waiting", "starting", "running")
-LEAST = 8  # bytes for each parameter of a run that has stopped: its weights, and two moments in half precision
+LEAST = 8  # bytes per parameter of a stopped run: its weights, and two snapshots in half precision
 
 
 class Board:
-    """Every method holds the lock; whoever changes a job that it was given holds it meanwhile."""
+    """The jobs and the queue. Every method takes the lock; code that changes a returned job has to hold the lock."""
 
     def __init__(self, most_bytes: int = MAX_JOB_BYTES) -> None:
         self.lock = threading.RLock()
         self.most_bytes = most_bytes
         self._jobs: dict[str, Job] = {}  # the oldest first
         self._turns = count(1)
-        self.places = processes()  # runs that are at workers at once
-        self.overheads: deque[float] = deque(maxlen=15)  # seconds that the latest attempts took beside their steps
+        self.places = processes()  # runs that can train at once
+        self.overheads: deque[float] = deque(maxlen=15)  # seconds besides the steps, of the latest attempts
 
     # --- Jobs ---------------------------------------------------------------------------------------------------------
     def add(self, asked: Recipe | Experiment, owner: str, device: str, now: float) -> Job:
-        """The job that trains this: one that waits or runs already, which all watch who asked for it; or a new one at the end of
-        the queue. `Problem` if that is too large, or if there are too many before it."""
+        """Return the job that trains this request: an equal one that is queued or running, now also watched by the visitor, or a
+        new one at the end of the queue. Raises `UserError` if it is too large or too many jobs are queued."""
         runs = _records(asked)
         _refuse(runs)
         with self.lock:
-            waiting = self.queue()
-            if (same := next((job for job in waiting if job.asked == asked and job.device == device), None)) is not None:
+            queue = self.queue()
+            if (same := next((job for job in queue if job.asked == asked and job.device == device), None)) is not None:
                 same.watch(owner, now, "run").asked, same.single = True, False
                 return same
-            if len(waiting) >= MAX_WAITING_JOBS:
-                raise Problem(f"{len(waiting)} trainings wait for their turn; try again later.", "jobs_waiting", count=len(waiting))
-            own = [job for job in waiting if (w := job.watchers.get(owner)) is not None and w.asked and w.wish == "run"]
-            if len(own) >= MAX_OWN_JOBS:
-                raise Problem(f"you have {len(own)} trainings that wait or run; stop one first.", "own_jobs", count=len(own))
+            if len(queue) >= MAX_WAITING_JOBS:
+                raise Problem(f"{len(queue)} training jobs are already queued; try again later.", "jobs_waiting", count=len(queue))
+            own_jobs = [job for job in queue if (w := job.watchers.get(owner)) is not None and w.asked and w.wish == "run"]
+            if len(own_jobs) >= MAX_OWN_JOBS:
+                raise Problem(f"you already have {len(own_jobs)} training jobs queued or running; stop one first.", "own_jobs",
+                              count=len(own_jobs))
             job = Job(uuid.uuid4().hex, device, runs, asked if isinstance(asked, Experiment) else None)
             job.watch(owner, now, "run").asked = True
             self._jobs[job.number] = job
@@ -62,15 +63,17 @@ class Board:
             return job
 
     def find(self, number: str) -> Job | None:
+        """Return the job with this id, or None."""
         with self.lock:
             return self._jobs.get(number)
 
     def all(self) -> tuple[Job, ...]:
+        """Return all jobs, the oldest first."""
         with self.lock:
             return tuple(self._jobs.values())
 
     def look(self, job: Job, visitor: str | None = None, there: Callable[[str], bool] = lambda name: True) -> Look:
-        """The job as a page is shown it. there: whether a visitor is still to be counted among those who watch it."""
+        """Return the view of a job for a page. is_present: whether a visitor still counts as watching."""
         speed = {device: calibrated(device) for device in self._devices()} if job.state == "waiting" else {}
         with self.lock:
             queue = self.queue()
@@ -85,27 +88,27 @@ class Board:
             return {job.device for job in self.queue()}
 
     def _begins(self, queue: list[Job], speed: dict[str, Speed]) -> dict[str, float]:
-        """Seconds until each job that waits will begin."""
+        """Return the estimated seconds until each queued job starts."""
         if not {job.device for job in queue} <= speed.keys():
-            return {}  # another has come meanwhile: said at the next look
+            return {}  # a job with another device was added meanwhile; the next view has the estimate
         overhead = statistics.median(self.overheads) if self.overheads else 0.0
         return begins(queue, self._jobs.values(), self.places, speed, overhead)
 
     # --- The queue ----------------------------------------------------------------------------------------------------
     def queue(self) -> list[Job]:
-        """The jobs that are to run, in the order in which they asked; those that do run are among them."""
+        """Return the jobs that are to run, including running ones, in the order in which they were queued."""
         with self.lock:
             wanted = [job for job in self._jobs.values() if job.wished == "run" and job.state in ACTIVE]
             return sorted(wanted, key=lambda job: job.turn)
 
     def queue_up(self, job: Job) -> None:
-        """At the end."""
+        """Move a job to the end of the queue."""
         with self.lock:
             job.turn = next(self._turns)
 
     # --- The bound ----------------------------------------------------------------------------------------------------
     def shrink(self) -> None:
-        """Forget the oldest jobs that no worker has and that do not wait, until the rest fits; then keep fewer moments."""
+        """Evict the oldest jobs that are neither queued nor running until the rest fits; then drop snapshots of the largest run."""
         with self.lock:
             for job in list(self._jobs.values()):
                 if self.nbytes <= self.most_bytes and len(self._jobs) <= MAX_JOBS:
@@ -116,7 +119,7 @@ class Board:
                 self._thin()
 
     def _thin(self) -> None:
-        """The history of the largest run at half its size."""
+        """Reduce the history of the largest run to half its size."""
         largest = max((run for job in self._jobs.values() for run in job.runs), key=lambda run: run.nbytes)
         if largest.moments is not None:
             largest.moments.most_bytes = largest.moments.nbytes // 2
@@ -130,7 +133,7 @@ class Board:
 
 
 def _records(asked: Recipe | Experiment) -> tuple[RunRecord, ...]:
-    """The runs; those of an experiment share the room that one run has."""
+    """Return the runs of a request; those of an experiment share the memory limit of one run."""
     if isinstance(asked, Recipe):
         return (RunRecord(0, asked.seed, asked),)
     runs = asked.runs()
@@ -139,14 +142,14 @@ def _records(asked: Recipe | Experiment) -> tuple[RunRecord, ...]:
 
 
 def _refuse(runs: tuple[RunRecord, ...]) -> None:
-    """`Problem`, one sentence, for a job that is too large in one of its runs or in all of them together."""
+    """Raise `UserError` if one of the runs, or all of them together, exceed a limit."""
     for run in runs:
         refuse_too_large(run.recipe)
     work = sum(operations(run.recipe) * run.recipe.steps for run in runs)
     if work > MAX_TRAINING_OPERATIONS:
         raise Problem(f"the runs would take {work:.1e} operations and the limit is {MAX_TRAINING_OPERATIONS:.1e}; lower the steps, "
-                      "the batch, the length or the sizes.", "training_operations", count=work, limit=MAX_TRAINING_OPERATIONS)
+                      "the batch, the length or the model sizes.", "training_operations", count=work, limit=MAX_TRAINING_OPERATIONS)
     size = LEAST * sum(n_parameters(run.recipe.config) for run in runs)
     if size > MAX_JOB_BYTES:
-        raise Problem(f"what is kept of the runs would take {size:,} bytes and the limit is {MAX_JOB_BYTES:,}; lower the sizes or "
-                      "the number of seeds.", "training_bytes", size_bytes=size, limit_bytes=MAX_JOB_BYTES)
+        raise Problem(f"the weights and snapshots of the runs would take {size:,} bytes and the limit is {MAX_JOB_BYTES:,}; lower "
+                      "the model sizes or the number of seeds.", "training_bytes", size_bytes=size, limit_bytes=MAX_JOB_BYTES)

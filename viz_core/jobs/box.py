@@ -1,4 +1,4 @@
-"""At a worker: one order, between the thread that trains and the thread that talks to the server."""
+"""The state of one assigned task on a worker, shared by the training thread and the thread that answers the server."""
 
 import threading
 import time
@@ -11,37 +11,39 @@ from viz_core.problems import Problem
 if TYPE_CHECKING:
     from viz_core.learning.training_run import Event
 
-WAITING_BYTES = 32 * 2**20  # of moments that wait to be fetched; the oldest are dropped
+WAITING_BYTES = 32 * 2**20  # of snapshots that wait to be fetched; beyond this the oldest are dropped
 
 
 class Box:
-    """What the server wishes, and what waits to be fetched."""
+    """The server's command for a task, and the updates that wait to be fetched."""
 
     def __init__(self, order: Order) -> None:
         self.order = order
         self.taken = False
-        self.wish: Wish | None = None  # read at every step
-        self.asked = time.monotonic()  # when the server last did
+        self.wish: Wish | None = None  # read before every step
+        self.asked = time.monotonic()  # when the server last fetched an update
         self._waiting = Parcel()
         self._lock = threading.Lock()
 
     @property
     def due(self) -> Ended | None:
-        """Why the attempt should end now, if it should."""
+        """Why the attempt should end now, or None."""
         if self.wish is not None:
             return "told"
         return "orphaned" if time.monotonic() - self.asked > ORPHANED else None
 
     def open(self, opening: Opening) -> None:
+        """Set the facts about the start of the run."""
         with self._lock:
             self._waiting.opening = opening
 
     def add(self, event: "Event") -> None:
+        """Add an event."""
         with self._lock:
             self._waiting.events.append(event)
 
     def keep(self, moment: bytes) -> None:
-        """One more moment. The newest always stays."""
+        """Add a snapshot; drop the oldest while too many bytes wait. The newest always stays."""
         with self._lock:
             waiting = self._waiting.moments
             waiting.append(moment)
@@ -49,16 +51,18 @@ class Box:
                 del waiting[0]
 
     def store(self, state: Stored) -> None:
+        """Set the latest saved state."""
         with self._lock:
             self._waiting.state = state
 
     def end(self, why: Ended, problem: Problem | None = None) -> None:
+        """Set why the attempt has ended."""
         with self._lock:
             self._waiting.ended = why
             self._waiting.problem = problem
 
     def fetched(self) -> Parcel:
-        """All that waits; nothing waits afterwards."""
+        """Return everything that waits, and clear it."""
         self.asked = time.monotonic()
         with self._lock:
             parcel, self._waiting = self._waiting, Parcel()

@@ -1,7 +1,7 @@
-"""At a worker: the orders that lie there, and of each what waits to be fetched.
+"""The Dask worker plugin that holds assigned tasks and their updates.
 
-An order is put on the desk before Dask starts its task, and is taken from it once. So whatever Dask thinks fit to do again, such
-as the task of a worker that was killed, nothing is trained twice.
+A task is assigned before Dask starts it, and is started only once. So nothing is trained twice, even if Dask reschedules a task,
+for example that of a killed worker.
 """
 
 import os
@@ -17,42 +17,44 @@ from viz_core.jobs.times import ORPHANED
 
 
 class Desk(WorkerPlugin):
-    """The orders of a worker. One run at a time in a process: torch's random state is the process's."""
+    """The assigned tasks of a worker. One run at a time per process, because torch's random state is global."""
 
     name = "attention-lab-desk"
-    idempotent = True  # a second server of the same cluster finds it there
+    idempotent = True  # a second server of the same cluster uses the same plugin
     boxes: dict[str, Box]
     turn: threading.Lock
 
     def setup(self, worker: Worker) -> None:
-        """torch is imported now: a worker that reads it from a slow disk does not answer meanwhile."""
+        """Import torch before the first task: while a worker reads it from a slow disk, it does not answer."""
         import viz_core.jobs.labour  # noqa: F401
 
         self.boxes, self.turn = {}, threading.Lock()
 
     def teardown(self, worker: Worker) -> None:
+        """Stop all runs."""
         for box in self.boxes.values():
             box.wish = "stop"
 
 
 def desk_of(worker: Worker) -> Desk:
+    """Return the plugin of a worker."""
     found = worker.plugins[Desk.name]
     assert isinstance(found, Desk)
     return found
 
 
-# --- What the server asks of a worker, answered by the thread that talks ----------------------------------------------
+# --- Called by the server through Client.run, in the worker's event loop ----------------------------------------------
 def put(order: Order, dask_worker: Worker) -> int:
-    """Lay down an order -> the id of the process. Orders that no server has asked for since they ended are thrown away."""
-    desk, now = desk_of(dask_worker), time.monotonic()
-    desk.boxes = {n: box for n, box in desk.boxes.items() if now - box.asked < 2 * ORPHANED}
-    desk.boxes[order.number] = Box(order)
+    """Assign a task and return the process id. Drop ended tasks whose updates no server has fetched for a long time."""
+    plugin, now = desk_of(dask_worker), time.monotonic()
+    plugin.boxes = {n: box for n, box in plugin.boxes.items() if now - box.asked < 2 * ORPHANED}
+    plugin.boxes[order.number] = Box(order)
     return os.getpid()
 
 
 def tell(number: str, wish: Wish, dask_worker: Worker) -> bool:
-    """The run of this order ends behind the step that it is taking -> True; an order that has not begun, since the worker is
-    busy with another server's, is taken away -> False."""
+    """End a run after its current step and return True; if it has not started because another server's run is in progress, remove
+    the task and return False."""
     boxes = desk_of(dask_worker).boxes
     box = boxes[number]
     box.wish = wish
@@ -62,20 +64,21 @@ def tell(number: str, wish: Wish, dask_worker: Worker) -> bool:
 
 
 def fetch(number: str, dask_worker: Worker) -> Parcel:
+    """Return the update of a task."""
     return desk_of(dask_worker).boxes[number].fetched()
 
 
 def last(number: str, dask_worker: Worker) -> Parcel:
-    """The parcel of an order that has ended; it leaves the desk."""
+    """Return the last update of a task that has ended, and remove the task."""
     return desk_of(dask_worker).boxes.pop(number).fetched()
 
 
-# --- What the scheduler starts, in the thread that trains -------------------------------------------------------------
+# --- Run as a Dask task, in the training thread -----------------------------------------------------------------------
 def train(number: str) -> bool:
-    """Carry out an order, once. What comes of it waits on the desk; False if there was none to carry out."""
+    """Run an assigned task once, leaving its updates to be fetched. Return False if there is no such task left to start."""
     worker = get_worker()
-    desk = desk_of(worker)
-    box = desk.boxes.get(number)
+    plugin = desk_of(worker)
+    box = plugin.boxes.get(number)
     if box is None or box.taken:
         return False
     box.taken = True
@@ -83,19 +86,20 @@ def train(number: str) -> bool:
     def announce(step: int, event: str | None) -> None:
         worker.log_event(box.order.topic, {"order": number, "step": step, "event": event})
 
-    while not desk.turn.acquire(timeout=0.05):
-        if due := box.due:
-            box.end(due)
+    while not plugin.turn.acquire(timeout=0.05):
+        if reason := box.due:
+            box.end(reason)
             return True
     try:
         _carry_out(box, announce)
     finally:
-        desk.turn.release()
+        plugin.turn.release()
     return True
 
 
 def _carry_out(box: Box, announce: Callable[[int, str | None], None]) -> None:
-    """The steps are another module's, which imports torch: neither a scheduler nor the thread that talks should wait for it."""
+    """Call `run_training`, imported here because it imports torch: neither a scheduler nor the answering thread should wait for
+    that."""
     from viz_core.jobs.labour import carry_out
 
     carry_out(box, announce)

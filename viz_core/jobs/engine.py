@@ -1,4 +1,4 @@
-"""Trainings as a page asks for them. Nothing here waits for a worker: a wish is noted, and looking shows what came of it."""
+"""The interface to training jobs for pages. Nothing here waits for a worker: commands are recorded, and views show their effect."""
 
 import json
 import os
@@ -26,43 +26,43 @@ if TYPE_CHECKING:
 
 
 class Engine:
-    """All trainings of a server. scheduler: the address of a cluster's; None: processes beside the server."""
+    """All training jobs of a server. scheduler: address of a cluster's scheduler; None: local worker processes."""
 
     def __init__(self, scheduler: str | None = None, times: Times | None = None, most_bytes: int = MAX_JOB_BYTES) -> None:
         self.scheduler, self.times, self.board = scheduler, times or Times(), Board(most_bytes)
-        self.present: Callable[[str], bool] = lambda visitor: True  # whether a visitor still has the app open
+        self.present: Callable[[str], bool] = lambda visitor: True  # whether a visitor has the app open
         self._active = time.monotonic()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._dispatcher: Dispatcher | None = None
         self._closed = False
 
-    # --- A visitor's wishes -------------------------------------------------------------------------------------------
-    # Each is that of one visitor, and what becomes of the job follows from the wishes of all who watch it; None: of all at once.
+    # --- Commands -----------------------------------------------------------------------------------------------------
+    # Each sets one visitor's desired state (None: that of all watchers); the job follows the desired states of all its watchers.
     def submit(self, text: str, owner: str, device: str = "cpu") -> str:
-        """A recipe or an experiment as JSON -> the number of its job, which equal ones that wait or run share. `Problem`, one
-        sentence, for one that cannot be trained."""
+        """Queue a recipe or an experiment, given as JSON, and return its job id; equal requests that are queued or running share a
+        job. Raises `UserError` if it cannot be trained."""
         job = self.board.add(_asked(text), owner, device, time.monotonic())
         self._wake()
         return job.number
 
     def pause(self, number: str, visitor: str | None = None) -> None:
-        """Behind the step that is being taken, once nobody wants it to go on; the worker is free then. Of a job that does not run
-        or wait nothing changes."""
+        """Pause after the current step once no visitor wants the job to run, which frees the worker. Has no effect unless the job
+        runs or is queued."""
         with self._job(number) as job:
             if job.wished == "run":
                 self._wish(job, visitor, "pause")
 
     def go_on(self, number: str, visitor: str | None = None) -> None:
-        """From the last stored step, at the end of the queue; or with the others for whom it has gone on."""
+        """Resume from the last saved step, at the end of the queue; or join a job that runs for others."""
         self._again(number, visitor, single=False)
 
     def one_step(self, number: str, visitor: str | None = None) -> None:
-        """Take one step of the first run that has not stopped, and pause. Nothing changes where it goes on for others."""
+        """Take one step of the first run that has not stopped, then pause. Has no effect if the job runs for others."""
         self._again(number, visitor, single=True)
 
     def stop(self, number: str, visitor: str | None = None) -> None:
-        """The visitor leaves it. The last one ends it for good, behind the step that is being taken. What was learned stays."""
+        """Leave the job. When the last visitor leaves, it stops for good after the current step; its weights are kept."""
         with self._job(number) as job:
             if not job.over:
                 self._wish(job, visitor, "stop")
@@ -72,6 +72,7 @@ class Engine:
                             run.leave()
 
     def _again(self, number: str, visitor: str | None, single: bool) -> None:
+        """Resume the job, for all steps or a single one."""
         with self._job(number) as job:
             before = job.wished
             if job.over or before == "stop" or (single and before == "run"):
@@ -82,7 +83,7 @@ class Engine:
                 self.board.queue_up(job)
 
     def _wish(self, job: Job, visitor: str | None, wish: Wished) -> None:
-        """Note a wish. Those who are gone have none any more, so that nobody waits for them."""
+        """Record a visitor's desired state, and drop visitors who are gone, so that they do not keep the job running."""
         now = time.monotonic()
         if visitor is None:
             for name, watcher in job.watchers.items():
@@ -94,19 +95,22 @@ class Engine:
             del job.watchers[name]
 
     def _there(self, job: Job, visitor: str) -> bool:
-        """Whether a visitor still watches a job."""
+        """Return whether a visitor still watches a job."""
         return self.present(visitor) and time.monotonic() - job.watchers[visitor].seen < self.times.unwatched
 
     def visitor_acts(self) -> None:
-        """A visitor has taken a step on some page: a second process makes room."""
+        """Record visitor activity: a spare worker process then pauses its run."""
         self._active = time.monotonic()
         if self._dispatcher is not None:
             self._dispatcher.wake()
 
-    # --- What came of them --------------------------------------------------------------------------------------------
+    # --- Views --------------------------------------------------------------------------------------------------------
     def look(self, number: str, visitor: str | None = None, watching: bool = True) -> Look | None:
-        """The job as it is now; None for one that this server does not know, or has forgotten. visitor: who looks, and so watches
-        it from now on; None: all who do. watching: whether this counts as interest in it."""
+        """Return the job as it is now; None if the id is unknown or the job was evicted.
+
+        visitor: who views the job and therefore watches it; None: all its watchers. counts_as_watching: whether the view counts as
+        interest.
+        """
         job = self.board.find(number)
         if job is None:
             return None
@@ -122,34 +126,34 @@ class Engine:
         return self.board.places
 
     def asked(self, number: str) -> Recipe | Experiment:
-        """What the job trains. `KeyError` if it is not known, here and below."""
+        """Return what the job trains. Raises `KeyError` for an unknown id, as do the methods below."""
         with self._job(number) as job:
             return job.asked
 
     def moments(self, number: str, run: int = 0) -> Moments | None:
-        """What is kept of a run so far, as it is now; None before it has begun."""
+        """Return a copy of the history of a run so far; None before it has started."""
         with self._job(number) as job:
             kept = job.runs[run].moments
             return None if kept is None else kept.copy()
 
     def weights(self, number: str, run: int = 0) -> dict[str, Tensor]:
-        """Those behind the last stored step in float32, by the model's names; empty before there is one."""
+        """Return the weights of the last saved step in float32, by parameter name; empty before there is one."""
         with self._job(number) as job:
             return job.runs[run].tensors()
 
     def results(self, number: str) -> list[Result]:
-        """Of the runs that have stopped by themselves."""
+        """Return the results of the runs that have stopped by themselves."""
         with self._job(number) as job:
             return [found for run in job.runs if (found := run.result()) is not None]
 
-    # --- Inside -------------------------------------------------------------------------------------------------------
+    # --- Internals ----------------------------------------------------------------------------------------------------
     @contextmanager
     def _job(self, number: str) -> Iterator[Job]:
-        """A job while nobody else changes it; the dispatcher looks at it afterwards. `KeyError` if it is not known."""
+        """Yield a job while holding the lock, then wake the dispatcher if the job changed. Raises `KeyError` for an unknown id."""
         with self.board.lock:
             job = self.board.find(number)
             if job is None:
-                raise KeyError(f"no training {number!r} is known here")
+                raise KeyError(f"no training job {number!r}")
             before = job.wished, job.turn
             yield job
             changed = before != (job.wished, job.turn)
@@ -157,6 +161,7 @@ class Engine:
             self._wake()
 
     def _wake(self) -> None:
+        """Start the dispatcher thread if needed, and wake the dispatcher."""
         with self._starting:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="trainings", daemon=True)
@@ -165,7 +170,7 @@ class Engine:
             self._dispatcher.wake()
 
     def _work(self) -> None:
-        """Dask is imported here, at the first job: a server without trainings is without it."""
+        """Run the dispatcher. Dask is imported here, at the first job: a server without training jobs does not load it."""
         from viz_core.jobs.dispatcher import Dispatcher
 
         self._dispatcher = Dispatcher(self.board, self.scheduler, self.times, lambda: self._active)
@@ -173,7 +178,7 @@ class Engine:
             self._dispatcher.run()
 
     def close(self) -> None:
-        """End everything, the processes too. Where a server just ends, they see that it is gone, and end by themselves."""
+        """End everything, including worker processes. If a server exits without this, the workers notice and end by themselves."""
         self._closed = True
         if self._dispatcher is not None:
             self._dispatcher.close()
@@ -182,15 +187,15 @@ class Engine:
 
 
 def _asked(text: str) -> Recipe | Experiment:
-    """The recipe or the experiment in a text from anywhere, by what it names."""
+    """Parse an untrusted request as a recipe or an experiment."""
     try:
-        said = json.loads(text)
+        data = json.loads(text)
     except (TypeError, ValueError, RecursionError):
-        raise Problem("this is no recipe of a training; copy the whole link again.", "recipe_text") from None
-    return Experiment.from_json(text) if isinstance(said, dict) and "arms" in said else Recipe.from_json(text)
+        raise Problem("this is not a training recipe; copy the whole link again.", "recipe_text") from None
+    return Experiment.from_json(text) if isinstance(data, dict) and "arms" in data else Recipe.from_json(text)
 
 
 @lru_cache(maxsize=1)
 def engine() -> Engine:
-    """The one of this server."""
+    """Return the engine of this server."""
     return Engine(os.environ.get(SCHEDULER, "").strip() or None)

@@ -1,8 +1,7 @@
-"""The workers: processes beside the server, started at the first job and ended when idle, or those of a cluster.
+"""The workers: local processes, started at the first job and ended when idle, or those of a cluster.
 
-Both are a Dask scheduler with workers, and the same client talks to them. A worker beside the server is started by Dask's own
-command and never by `multiprocessing`: Streamlit puts the app's script in the place of `__main__`, which a spawned process would
-run again.
+Both are a Dask scheduler with workers, used through the same client. A local worker is started by Dask's command line and never by
+`multiprocessing`: Streamlit installs the app's script as `__main__`, which a spawned process would run again.
 """
 
 import asyncio
@@ -27,8 +26,8 @@ from viz_core.problems import Problem
 
 LOOPBACK = "127.0.0.1"
 SETTINGS: Mapping[str, object] = MappingProxyType({
-    "distributed.admin.low-level-log-length": 100,  # events that the scheduler keeps of each topic
-    "distributed.scheduler.allowed-failures": 0,  # a run whose worker died is not started again by itself
+    "distributed.admin.low-level-log-length": 100,  # events per topic that the scheduler keeps
+    "distributed.scheduler.allowed-failures": 0,  # a run whose worker died is not restarted automatically
     "distributed.scheduler.work-stealing": False,
     "distributed.scheduler.active-memory-manager.start": False,
     "distributed.scheduler.http.routes": [],
@@ -36,46 +35,49 @@ SETTINGS: Mapping[str, object] = MappingProxyType({
     "distributed.worker.profile.enabled": False,
     "logging.distributed": "warning",
 })
-"""Dask's settings for processes beside the server. A cluster has its own: there the orders' desk alone keeps a run from being
-started twice."""
+"""Dask settings of the local scheduler and workers. A cluster has its own settings; there only the assignment of tasks keeps a run
+from being started twice."""
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS")}
-LOWER = 5  # priority of a process that trains, below the server's: a visitor's click comes first
+LOWER = 5  # niceness added for worker processes, so that the server answers visitors first
 
 
 class Hub(Protocol):
-    """Workers, each at a place of its own."""
+    """A pool of workers, one for each slot."""
 
     client: Client
 
     async def open(self) -> None:
-        """`Problem`, one sentence, if there is no scheduler."""
+        """Connect. Raises `UserError` if there is no scheduler."""
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Disconnect, and end local worker processes."""
 
     async def places(self) -> tuple[str, ...]:
-        """Where a run could go, the ones to prefer first."""
+        """Return the slots, preferred ones first."""
 
     def spare(self, place: str) -> bool:
-        """Whether this place is to be empty while a visitor is active."""
+        """Return whether this slot stays empty while a visitor is active."""
 
     async def ready(self, place: str) -> str:
-        """The address of the worker at this place, which is started if there is none; `OSError` or `TimeoutError` if it fails."""
+        """Return the address of this slot's worker, starting one if needed. Raises `OSError` or `TimeoutError` if that fails."""
 
     async def there(self, address: str) -> bool:
-        """Whether the scheduler still has this worker."""
+        """Return whether the scheduler still has this worker."""
 
     async def replace(self, place: str) -> None:
         """End a worker that does not answer."""
 
 
 class Beside:
-    """A scheduler in the server, and processes beside it: one less than there are cores, and a spare one for the last core while no
-    visitor is active. On loopback only."""
+    """A scheduler in this process with local worker processes, on loopback only.
+
+    There is one worker process less than cores, and a spare one for the last core while no visitor is active.
+    """
 
     def __init__(self, times: Times) -> None:
         self.times = times
         self._places = tuple(map(str, range(processes() + 1)))
-        self._processes: dict[str, tuple[str, subprocess.Popen[bytes]]] = {}  # by place, with the name that its worker has
+        self._processes: dict[str, tuple[str, subprocess.Popen[bytes]]] = {}  # by slot: (worker name, process)
         self._count = count(1)
 
     async def open(self) -> None:
@@ -112,6 +114,7 @@ class Beside:
                 await asyncio.sleep(0.01)
 
     def _started(self, name: str) -> "tuple[str, subprocess.Popen[bytes]]":
+        """Start a worker process with this name."""
         command = [sys.executable, "-m", "distributed.cli.dask_worker", self._scheduler.address, "--no-nanny", "--nthreads", "1",
                    "--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0", "--host", LOOPBACK, "--memory-limit", "0",
                    "--death-timeout", str(int(self.times.start)), "--name", name, "--preload", "viz_core.jobs.labour"]
@@ -122,7 +125,7 @@ class Beside:
         return name, process
 
     async def _address(self, name: str, process: "subprocess.Popen[bytes]") -> str:
-        """Where the worker of this process listens, once it does."""
+        """Wait until the worker of this process is running and return its address. Raises `OSError` if the process ends first."""
         while True:
             for worker in self._scheduler.workers.values():
                 if worker.name == name and worker.status.name == "running":
@@ -133,19 +136,19 @@ class Beside:
 
 
 def _environment() -> dict[str, str]:
-    """Of a process beside the server: it finds the same modules, computes with one thread, and has Dask's settings from here."""
-    own = str(Path(__file__).parents[2])
-    paths = [own, *(path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path)]
-    said = {f"DASK_{name.upper().replace('.', '__').replace('-', '_')}": str(value) for name, value in SETTINGS.items()}
-    return {**os.environ, **ONE_THREAD, **said, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}
+    """Return the environment of a local worker process: the same import path, one thread, and these Dask settings."""
+    project_root = str(Path(__file__).parents[2])
+    paths = [project_root, *(path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path)]
+    settings = {f"DASK_{name.upper().replace('.', '__').replace('-', '_')}": str(value) for name, value in SETTINGS.items()}
+    return {**os.environ, **ONE_THREAD, **settings, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}
 
 
 class Cluster:
-    """Workers that somebody else has started, with a scheduler at a known address."""
+    """Workers of an existing cluster, reached through the address of its scheduler."""
 
     def __init__(self, address: str, times: Times) -> None:
         self.address, self.times = address, times
-        self._out: set[str] = set()  # workers that did not answer and could not be restarted
+        self._out: set[str] = set()  # workers that did not answer, and get no more work
 
     async def open(self) -> None:
         self.client = await connected(self.address, self.times)
@@ -155,7 +158,7 @@ class Cluster:
 
     async def places(self) -> tuple[str, ...]:
         found = (await self._workers()).items()
-        return tuple(address for address, said in found if address not in self._out and said["status"] == "running")
+        return tuple(address for address, info in found if address not in self._out and info["status"] == "running")
 
     def spare(self, place: str) -> bool:
         return False
@@ -167,9 +170,9 @@ class Cluster:
         return address in await self._workers()
 
     async def replace(self, place: str) -> None:
-        """By its nanny; a worker without one gets no more work."""
+        """Restart a worker through its nanny; a worker without one gets no more work."""
         self._out.add(place)
-        with suppress(Exception):  # there may be no nanny, or no worker any more
+        with suppress(Exception):  # the nanny or the worker may be missing
             await asyncio.wait_for(self.client.restart_workers([place], timeout=self.times.grace), 2 * self.times.grace)
 
     async def _workers(self) -> dict[str, Any]:
@@ -178,7 +181,7 @@ class Cluster:
 
 
 async def connected(address: str, times: Times) -> Client:
-    """A client whose workers have a desk. `Problem` if no scheduler answers there."""
+    """Return a client whose workers have the plugin. Raises `UserError` if no scheduler answers at the address."""
     client = None
     try:
         client = Client(address, asynchronous=True, timeout=times.grace, set_as_default=False, name="attention-lab")
@@ -186,7 +189,7 @@ async def connected(address: str, times: Times) -> Client:
         await client.register_plugin(Desk())
     except (OSError, TimeoutError, ValueError) as error:
         if client is not None:
-            with suppress(Exception):  # it may not have come far enough to be closed
+            with suppress(Exception):  # it may not be far enough connected to be closed
                 await client.close(timeout=1)
         raise Problem(f"the scheduler at {address} does not answer; start it, or correct the address.", "no_scheduler",
                       address=address) from error
@@ -194,6 +197,6 @@ async def connected(address: str, times: Times) -> Client:
 
 
 async def ask(client: Client, address: str, seconds: float, function: Callable[..., Any], *values: object) -> Any:
-    """What a function says that is called at a worker, beside whatever it trains. `TimeoutError` if it says nothing."""
+    """Call a function on a worker, alongside any training, and return its result. Raises `TimeoutError` if there is no answer."""
     answers = await asyncio.wait_for(client.run(function, *values, workers=[address]), seconds)
     return answers[address]

@@ -1,4 +1,4 @@
-"""One job and its runs, as the server remembers them, and what a page is shown of them."""
+"""Training jobs and their runs as the server keeps them, and the views of them that pages show."""
 
 import math
 from collections.abc import Iterator
@@ -19,15 +19,16 @@ from viz_core.limits import MAX_MOMENT_BYTES, MAX_MOMENTS
 from viz_core.problems import Problem
 
 State = Literal["waiting", "starting", "running", "paused", "done", "stopped", "lost", "failed"]
-"""waiting: for its turn. starting: a process gets ready. done: every run has stopped by itself. stopped: a visitor stopped it.
-lost: its process died or did not answer. failed: it cannot go on as it is."""
+"""waiting: queued. starting: a worker is getting ready. done: every run has stopped by itself. stopped: stopped by a visitor. lost:
+the worker died or did not answer. failed: cannot continue."""
 Wished = Literal["run", "pause", "stop"]
 LOST = ("worker_died", "worker_silent")
 
 
 @dataclass(slots=True)
 class Watcher:
-    """A visitor who asked for a job, or who looks at it. wish: this visitor's; "stop": has left it. seen: the last look."""
+    """A visitor who requested or views a job. desired_state: of this visitor; "stop": has left the job. last_seen: time of the last
+    view."""
 
     wish: Wished
     seen: float
@@ -36,7 +37,7 @@ class Watcher:
 
 @dataclass(slots=True, eq=False)
 class RunRecord:
-    """One run of a job. `state` is the last that was stored; a run that will not go on keeps its weights only."""
+    """One run of a job. `saved_state` is the latest; a run that will not continue keeps only its weights."""
 
     arm: int
     seed: int
@@ -48,17 +49,17 @@ class RunRecord:
     device: str | None = None
     held_out: list[Event] = field(default_factory=list)
     last: Event | None = None
-    seconds: float = 0.0  # of all steps
-    taken: int = 0  # steps, those that were taken again among them
-    predicted: float | None = None  # seconds of a step, by its operations
+    seconds: float = 0.0  # total time of the steps
+    taken: int = 0  # steps computed, repeated ones included
+    predicted: float | None = None  # seconds of a step, predicted from its operations
     state: Stored | None = None
     weights: bytes | None = None
     stopped: Stopped | None = None
     starts: int = 0
-    nbytes: int = 0  # of what can be large, when it last changed
+    nbytes: int = 0  # of history, state and weights; see `update_nbytes`
 
     def take(self, parcel: Parcel) -> None:
-        """What a worker has sent. Steps that are taken again, from an older state, have the same numbers: they count once."""
+        """Apply an update from a worker. Steps repeated from an older state have the same numbers and are recorded once."""
         if parcel.opening is not None:
             self._open(parcel.opening.parts, parcel.opening.held_out)
             self.initial_hash, self.device = parcel.opening.initial_hash, parcel.opening.device
@@ -74,12 +75,14 @@ class RunRecord:
         self.weigh()
 
     def _open(self, parts: tuple[str, ...], held_out: tuple[float, float] | None) -> None:
+        """Create the history, with the held-out metrics before the first step."""
         if self.moments is None:
             self.moments = Moments(self.recipe, parts, self.most, self.most_bytes)
         if held_out is not None and not self.moments.held_out.seen:
             self.moments.held_out.add(0, held_out)
 
     def _hear(self, event: Event) -> None:
+        """Record an event."""
         self.seconds, self.taken = self.seconds + event.seconds, self.taken + 1
         if event.stopped is not None:
             self.stopped = event.stopped
@@ -91,40 +94,40 @@ class RunRecord:
             self.held_out.append(event)
 
     def leave(self) -> None:
-        """Keep the weights of the stored state and nothing more of it: this run does not go on."""
-        if self.state is not None and self.state.tensors:  # it may be told twice, while its worker has not yet heard of it
-            own = {n.partition(".")[2]: x for n, x in read_tensors(self.state.tensors).items() if n.startswith("weights.")}
-            self.weights, self.state = to_bytes(own), Stored(self.state.step, b"", "")
+        """Keep only the weights of the saved state, because the run will not continue."""
+        if self.state is not None and self.state.tensors:  # may be called twice before the worker has stopped
+            weights = {n.partition(".")[2]: x for n, x in read_tensors(self.state.tensors).items() if n.startswith("weights.")}
+            self.weights, self.state = to_bytes(weights), Stored(self.state.step, b"", "")
             self.weigh()
 
     @property
     def done(self) -> int:
-        """Steps behind which the stored state is: where it goes on."""
+        """The step of the saved state, from which the run resumes."""
         return 0 if self.state is None else self.state.step
 
     def weigh(self) -> None:
-        """Count the bytes anew."""
+        """Recompute `nbytes`."""
         moments = 0 if self.moments is None else self.moments.nbytes
         self.nbytes = moments + (0 if self.state is None else self.state.nbytes) + len(self.weights or b"")
 
     def tensors(self) -> dict[str, Tensor]:
-        """The weights behind the last stored step, in float32; empty before there is one."""
+        """Return the weights of the last saved step in float32; empty before there is one."""
         if self.weights is not None:
             return read_tensors(self.weights)
         found = {} if self.state is None else read_tensors(self.state.tensors)
         return {name.partition(".")[2]: x for name, x in found.items() if name.startswith("weights.")}
 
     def result(self) -> Result | None:
-        """Its held-out numbers; None before it has stopped."""
+        """Return the held-out results, or None if the run has not stopped."""
         return None if self.stopped is None else result(self.arm, self.seed, self.held_out)
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """What visitors asked for: one run, or those of an experiment. Only the board's lock makes it safe to read.
+    """A single run or the runs of an experiment, requested by visitors. Access it only while holding the lock of the `JobQueue`.
 
-    Each visitor who watches it has a wish. It runs as long as one of them wishes that and nothing holds it, and has ended once
-    all have left it.
+    Each watching visitor has a desired state. The job runs while at least one of them wants it to run and it is not on hold; it is
+    stopped once all have left it.
     """
 
     number: str
@@ -132,35 +135,37 @@ class Job:
     runs: tuple[RunRecord, ...]
     experiment: Experiment | None
     watchers: dict[str, Watcher] = field(default_factory=dict)  # by visitor
-    turn: int = 0  # its place in the order in which jobs asked for a worker
-    held: bool = False  # until somebody lets it go on: after a single step or a problem, or since nobody looked
-    unwatched: bool = False  # whether it is held because nobody looked
-    single: bool = False  # whether it pauses behind the next step
+    turn: int = 0  # position in the order of requests for a worker
+    held: bool = False  # on hold until resumed: after a single step or an error, or when unwatched
+    unwatched: bool = False  # whether it is on hold because no visitor viewed it
+    single: bool = False  # whether it pauses after the next step
     problem: Problem | None = None
-    flying: set[int] = field(default_factory=set)  # numbers of the runs that are at a worker
-    opened: set[int] = field(default_factory=set)  # those of them that have begun there
+    flying: set[int] = field(default_factory=set)  # indices of the runs on a worker
+    opened: set[int] = field(default_factory=set)  # those of them that have started there
 
     @property
     def asked(self) -> Recipe | Experiment:
-        """What it trains."""
+        """The recipe or experiment that the job trains."""
         return self.runs[0].recipe if self.experiment is None else self.experiment
 
     @property
     def wished(self) -> Wished:
-        """What those who watch it wish together."""
+        """The desired state of all watchers combined."""
         wishes = {watcher.wish for watcher in self.watchers.values()}
         if "run" in wishes:
             return "pause" if self.held else "run"
         return "pause" if "pause" in wishes else "stop"
 
     def watch(self, visitor: str, now: float, wish: Wished | None = None) -> Watcher:
-        """The visitor looks at it, with this wish; without one with the earlier one or, at first, with that of the others."""
+        """Record a view by a visitor, with a new desired state if given. Without one, the visitor's earlier one stays; a new
+        visitor takes that of the others."""
         watcher = self.watchers.setdefault(visitor, Watcher(self.wished, now))
         watcher.seen, watcher.wish = now, wish or watcher.wish
         return watcher
 
     @property
     def state(self) -> State:
+        """The state of the job."""
         if self.flying:
             return "running" if self.opened else "starting"
         if all(run.stopped is not None for run in self.runs):
@@ -173,26 +178,26 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """Whether it will never go on."""
+        """Whether the job will never continue."""
         return self.state in ("done", "stopped")
 
     @property
     def nbytes(self) -> int:
+        """Bytes of what is kept of all runs."""
         return sum(run.nbytes for run in self.runs)
 
     def pending(self) -> Iterator[int]:
-        """The runs that could start now, in order; of a single step only the first."""
-        left = [i for i, run in enumerate(self.runs) if run.stopped is None]
-        for i in left[:1] if self.single else left:
+        """Yield the indices of the runs that can start now, in order; only the first for a single step."""
+        unfinished = [i for i, run in enumerate(self.runs) if run.stopped is None]
+        for i in unfinished[:1] if self.single else unfinished:
             if i not in self.flying:
                 yield i
 
 
 @dataclass(frozen=True, slots=True)
 class RunLook:
-    """One run as a page is shown it. done: the step behind which it is; kept: the one from which it would go on; taken: how many
-    steps took so many seconds, those that were taken again among them; starts: how often a worker has begun with it.
-    """
+    """A run as a page shows it. current_step: steps taken; saved_step: the step from which it would resume. steps_taken: steps
+    computed in `seconds`, repeated ones included. n_starts: how often a worker has started it."""
 
     arm: int
     seed: int
@@ -210,9 +215,11 @@ class RunLook:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A job as a page is shown it. place: 1 for the next in the queue, None for one that does not wait; begins: seconds until its
-    turn, about. wished: what those who watch it wish together; wish: that of the visitor who looks; others: how many other visitors
-    watch it and have not left it.
+    """A job as a page shows it.
+
+    queue_position: 1 for the next in the queue, None if not queued. starts_in: estimated seconds until it starts. desired_state: of
+    all watchers combined; own_desired_state: of the viewing visitor. n_others: number of other visitors who watch it and have not
+    left it.
     """
 
     number: str
@@ -228,18 +235,18 @@ class Look:
 
     @property
     def without(self) -> bool:
-        """Whether it goes on for others, while this visitor has paused or left it."""
+        """Whether the job runs for others after this visitor has paused or left it."""
         return self.state in ("waiting", "starting", "running") and self.wished == "run" != self.wish
 
     @property
     def share(self) -> float:
-        """Steps taken of all, 0 to 1; a run that has stopped has taken its own."""
+        """Fraction of steps taken, 0 to 1; a run that has stopped counts as complete."""
         shares = [1.0 if run.stopped is not None else run.done / run.steps for run in self.runs]
         return math.fsum(shares) / len(shares)
 
 
 def look(job: Job, place: int | None, begins: float | None = None, wish: Wished | None = None, others: int = 0) -> Look:
-    """The job as it is now, for a visitor with this wish; None: with that of all."""
+    """Return the view of a job for a visitor with this desired state; None: the combined one."""
     runs = tuple(_run_look(run) for run in job.runs)
     return Look(job.number, job.state, job.wished, wish or job.wished, others, place, begins, job.unwatched, job.problem, runs)
 

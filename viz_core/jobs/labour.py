@@ -1,6 +1,6 @@
-"""At a worker: the steps of an order, with what is told, stored and kept of them on the way.
+"""The training loop on a worker, with its announcements, saved states and snapshots.
 
-How often something is told or stored depends on the clock; what is computed never does.
+How often something is announced or saved depends on the clock; what is computed never does.
 """
 
 import time
@@ -17,11 +17,11 @@ from viz_core.learning.training_run import TrainingRun
 from viz_core.problems import Problem
 
 Announce = Callable[[int, str | None], None]
-"""Sends a message, below 2 KB: the step, and what `Event.to_json` says of it."""
+"""Sends a message below 2 KB: the step, and the JSON of `StepEvent.to_json`."""
 
 
 def carry_out(box: Box, announce: Announce) -> None:
-    """Train until something ends it. `Problem`s wait on the desk like everything else."""
+    """Train until something ends the run. A `UserError` becomes part of the update."""
     try:
         run = begun(box.order)
         box.open(opening(run))
@@ -35,51 +35,55 @@ def carry_out(box: Box, announce: Announce) -> None:
     except Problem as problem:
         box.end("problem", problem.kept())
     except (MemoryError, torch.OutOfMemoryError):
-        box.end("problem", Problem(f"{box.order.device} has too little memory for this training; lower the batch or the sizes.",
-                                   "training_memory", device=box.order.device))
+        device = box.order.device
+        box.end("problem", Problem(f"{device} has too little memory for this training run; lower the batch or the model sizes.",
+                                   "training_memory", device=device))
 
 
 def begun(order: Order) -> TrainingRun:
-    """The run of an order, where it is to go on."""
+    """Return the run of a task, resumed from its saved state if there is one."""
     if order.state is not None:
         return TrainingRun.resume(order.state.tensors, order.state.facts, order.device)
     return TrainingRun(Recipe.from_json(order.recipe), order.device)
 
 
 def opening(run: TrainingRun) -> Opening:
-    """What the server has to know before the first event."""
+    """Return the facts that the server needs before the first event."""
     return Opening(tuple(run.parts), run.initial_hash, run.device, run.measure() if run.done == 0 else None)
 
 
 def stored(run: TrainingRun) -> Stored:
+    """Return the serialized state of a run."""
     return Stored(run.done, *run.stored())
 
 
 def _steps(run: TrainingRun, box: Box, announce: Announce) -> Ended:
-    told, storing = time.monotonic(), Storing()
+    """Take steps until the run ends, and return why it ended."""
+    announced, saver = time.monotonic(), Storing()
     while run.stopped is None:
-        if due := box.due:
-            return due
+        if reason := box.due:
+            return reason
         if box.order.until is not None and run.done >= box.order.until:
             return "until"
         event = run.step()
         box.add(event)
         if wanted(event.step) and event.stopped is None:
             box.keep(moment_of(run.model, run.done).to_bytes())
-        storing.if_due(run, box)
-        if time.monotonic() - told >= ANNOUNCED:
-            told = time.monotonic()
+        saver.if_due(run, box)
+        if time.monotonic() - announced >= ANNOUNCED:
+            announced = time.monotonic()
             announce(event.step, event.to_json())
     return "stopped"
 
 
 class Storing:
-    """A state now and then, so seldom that it costs little: what is left if the process is killed."""
+    """Saves the state at intervals that keep the cost low; it is what remains if the process is killed."""
 
     def __init__(self) -> None:
         self.due = time.monotonic() + STORED
 
     def if_due(self, run: TrainingRun, box: Box) -> None:
+        """Save the state if enough time has passed."""
         if (start := time.monotonic()) >= self.due and run.stopped is None:
             box.store(stored(run))
             now = time.monotonic()

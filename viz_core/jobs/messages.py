@@ -1,4 +1,4 @@
-"""What travels between the server and the processes that train. It imports nothing large: a scheduler reads it, too."""
+"""The messages between the server and the workers. Imports nothing large, because the scheduler imports it too."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 Wish = Literal["pause", "stop"]
 Ended = Literal["stopped", "told", "until", "orphaned", "problem"]
-"""Why an attempt ended by itself: the run has stopped, the server told it to end, it has taken the steps that it was to take, no
-server has asked for a long time, or it cannot go on."""
+"""Why an attempt ended by itself. stopped: the run has stopped. told: the server sent a command. until: it has taken the requested
+steps. orphaned: no server has fetched updates for a long time. problem: it cannot continue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The state of a run behind a step, as `TrainingRun.stored` gives it."""
+    """The state of a run after a step, as returned by `TrainingRun.serialize`."""
 
     step: int
     tensors: bytes
@@ -24,12 +24,14 @@ class Stored:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the state."""
         return len(self.tensors) + len(self.facts)
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One attempt at a run: from a stored state, or from its beginning. until: the step behind which it ends, None for all."""
+    """One attempt at a run, from a saved state or from the beginning, assigned to a worker. end_step: the step after which it ends;
+    None: train to the end."""
 
     number: str
     topic: str
@@ -41,7 +43,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The run as it was made. held_out: (loss, accuracy) before the first step; None where it goes on."""
+    """Facts about a run when it starts. held_out_metrics: (loss, accuracy) before the first step; None if the run is resumed."""
 
     parts: tuple[str, ...]
     initial_hash: str
@@ -51,7 +53,7 @@ class Opening:
 
 @dataclass(slots=True)
 class Parcel:
-    """What has happened since the last parcel. Moments are as `Moment.to_bytes` gives them."""
+    """What has happened since the previous update. Snapshots are serialized by `Snapshot.to_bytes`."""
 
     opening: Opening | None = None
     events: list["Event"] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""How many trainings a server carries out at once, and when one that waits will begin."""
+"""How many runs train at once, and estimated start times of queued jobs."""
 
 import heapq
 import os
@@ -8,48 +8,48 @@ from pathlib import Path
 from viz_core.jobs.job import Job, RunRecord
 from viz_core.learning.cost import Speed, seconds
 
-QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a container: microseconds that it may use of each period, "max 100000" without a limit
+QUOTA = Path("/sys/fs/cgroup/cpu.max")  # container limit: "<quota> <period>" in microseconds, "max 100000" if unlimited
 
 
 def cores() -> int:
-    """Of the machine, as far as this process may use them: those that it may run on, and the share of a container."""
+    """Return the number of cores this process may use: its CPU affinity, limited by the container's quota."""
     found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota, __, period = QUOTA.read_text().strip().partition(" ") if QUOTA.exists() else ("max", "", "")
     return max(1, min(found, int(quota) // int(period))) if quota.isdigit() else found
 
 
 def processes() -> int:
-    """That train beside the server: one core stays for the visitors, where there is more than one."""
+    """Return the number of local worker processes: one core stays free for visitors if there are several."""
     return max(1, cores() - 1)
 
 
 def begins(
     queue: Iterable[Job], known: Iterable[Job], places: int, speed: Mapping[str, Speed], overhead: float
 ) -> dict[str, float]:
-    """Seconds from now until each job of the queue that waits will begin, by its number.
+    """Return the estimated seconds until each queued job starts, by job id.
 
-    Each run goes to the place that is free first, in the order of the queue. A step takes as long as those of the same run did; of
-    a run without any, as its operations take at the `speed` of its device, times what the steps of all `known` jobs took of that.
-    overhead: seconds of a run beside its steps.
+    Each run is placed in the slot that becomes free first, in queue order. A step is expected to take as long as the run's earlier
+    steps. For a run without any, its operations at the device's speed are multiplied by the ratio of actual to predicted time over
+    `all_jobs`. overhead: seconds of a run besides its steps.
     """
     slower = _slower(known, speed)
     jobs = list(queue)
     free = [left(job, i, speed, slower) for job in jobs for i in job.flying]
     free += [0.0] * (places - len(free))
     if not free:
-        return {}  # no worker is known that could take one
+        return {}  # no worker is known
     heapq.heapify(free)
-    found: dict[str, float] = {}
+    starts: dict[str, float] = {}
     for job in jobs:
         for i in job.pending():
             start = free[0]
-            found.setdefault(job.number, start)
+            starts.setdefault(job.number, start)
             heapq.heapreplace(free, start + overhead + left(job, i, speed, slower))
-    return {job.number: found[job.number] for job in jobs if job.state == "waiting" and job.number in found}
+    return {job.number: starts[job.number] for job in jobs if job.state == "waiting" and job.number in starts}
 
 
 def left(job: Job, index: int, speed: Mapping[str, Speed], slower: float) -> float:
-    """Seconds of the steps that a run of a job has before it."""
+    """Return the expected seconds of the remaining steps of a run."""
     run = job.runs[index]
     done = run.done if run.last is None else max(run.done, run.last.step)
     step = run.seconds / run.taken if run.taken else slower * predicted(run, speed[job.device])
@@ -57,19 +57,19 @@ def left(job: Job, index: int, speed: Mapping[str, Speed], slower: float) -> flo
 
 
 def predicted(run: RunRecord, speed: Speed) -> float:
-    """Seconds of a step by its operations."""
+    """Return the predicted seconds of a step, from its operations."""
     if run.predicted is None:
         run.predicted = seconds(run.recipe, speed) / run.recipe.steps
     return run.predicted
 
 
 def _slower(known: Iterable[Job], speed: Mapping[str, Speed]) -> float:
-    """How many times as long as predicted the steps took that were taken here; 1 before the first."""
+    """Return the ratio of actual to predicted step time over all steps taken here; 1 before the first."""
     def runs() -> Iterator[tuple[float, float]]:
         for job in known:
             for run in job.runs:
                 if run.taken and job.device in speed:
                     yield run.seconds, run.taken * predicted(run, speed[job.device])
 
-    took, due = (sum(column) for column in zip((0.0, 0.0), *runs(), strict=True))
-    return took / due if due else 1.0
+    actual, expected = (sum(column) for column in zip((0.0, 0.0), *runs(), strict=True))
+    return actual / expected if expected else 1.0

@@ -1,14 +1,16 @@
-"""Training in front of a person: small tasks, one run step by step, and experiments in which one factor changes.
+"""Interactive training: small tasks, single runs taken step by step, and experiments that vary one factor.
 
-    tasks           what there is to learn: batches, held-out rows, and a person's own sentence as a task's symbols
-    recipe          everything that a run depends on, checked at the door
-    cost            how long a run takes and how much memory, before it starts
-    training_run    one run: a step, its numbers, its state as bytes, and the run that goes on from there
-    moments         what is kept of a run, so that one can go back in its time
-    arms            runs that differ in one factor, over several seeds, and the weights that they share
-    curves          their mean and band, and whether they differ by more than the seeds do
-    setups          the experiments that the app offers
-    measurement     what is stored of them, which the page opens with
-    induction       the score of each head as an induction head
-    length_grid     accuracy at other lengths than those of the training
+    tasks                    the tasks: batches, held-out rows, and a visitor's sentence as task input
+    recipe                   all settings of a training run, validated
+    cost                     estimated duration and memory of a run
+    training_run             one resumable training run
+    run_history              the snapshots and metrics kept of a run
+    experiment               runs that differ in one factor, over several seeds
+    results                  mean curves over the seeds, and comparisons of the conditions
+    predefined_experiments   the experiments that the app offers
+    measurement              their stored results, which the page shows first
+    answers                  the model's predictions on a visitor's sentence
+    trained_weights          trained weights as a `Card` and as a file
+    induction_scores         the induction score of each attention head
+    length_grid              accuracy at sequence lengths other than the training length
 """

@@ -1,4 +1,4 @@
-"""What a model answers on a person's own sentence: the probabilities of the answers at each position that is asked."""
+"""The model's predictions on a visitor's sentence: answer probabilities at each position where the task expects an answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,18 +17,18 @@ from viz_core.learning.tasks.symbols import PAD
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary
 
-KEPT = ("*.weights", "logits")  # what `answers` and the pictures of the attention read of a run
-MOST_WORDS = 16  # answers that are named; what is left over counts together
-MOST_WRITTEN = 16  # words of a translation that the model writes itself
+KEPT = ("*.weights", "logits")  # stages that `read_answers` and the attention plots read
+MOST_WORDS = 16  # answers with a column of their own
+MOST_WRITTEN = 16  # of a generated translation
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answers at N positions.
+    """The predictions at N positions.
 
-    on [N]: the token that the model stands on. right [N]: the right answer, "" where nobody knows it. likeliest [N]: the model's.
-    words [C]: the right answers in the order in which they are asked for, then other likely ones. probabilities [N, C + 1]: the
-    last column is that of all other words together, so that each row sums to 1.
+    input_tokens [N]: the input token at each position. correct [N]: the correct answer, "" if unknown. predicted [N]: the most
+    likely answer. answer_words [C]: the correct answers in the order of the positions, then other likely words. probabilities [N,
+    C+1]: the last column is the sum over all other words, so that each row sums to 1.
     """
 
     on: tuple[str, ...]
@@ -39,70 +39,72 @@ class Answers:
 
     @property
     def known(self) -> int:
-        """Positions whose right answer is known."""
+        """The number of positions whose correct answer is known."""
         return sum(bool(word) for word in self.right)
 
     @property
     def hits(self) -> int:
-        """Positions at which the likeliest answer is the right one."""
+        """The number of positions whose most likely answer is correct."""
         return sum(bool(right) and right == said for right, said in zip(self.right, self.likeliest, strict=True))
 
 
 def answers(seen: Capture, sentence: Sentence, vocabulary: Mapping[Side, Vocabulary], side: Side) -> Answers:
-    """Read off a run that kept `KEPT`. side: the one that answers."""
+    """Read the predictions from a capture that kept `KEEP_STAGES`. side: the output side."""
     logits = np.asarray(seen["logits"][0], dtype=np.float64)  # [T, V]
-    places = np.arange(len(logits)) if sentence.asked is None else np.flatnonzero(sentence.asked)
-    right = np.zeros(len(logits), dtype=np.int64) if sentence.right is None else sentence.right
-    probs = softmax(logits[places])  # [N, V]
+    positions = np.arange(len(logits)) if sentence.asked is None else np.flatnonzero(sentence.asked)
+    correct_ids = np.zeros(len(logits), dtype=np.int64) if sentence.right is None else sentence.right
+    probs = softmax(logits[positions])  # [N, V]
     order = np.argsort(-probs, axis=1, kind="stable")
-    ranked = [int(i) for i in order[:, :3].T.ravel()]  # each position's first answer, then each one's second
-    named = list(dict.fromkeys([int(i) for i in right[places] if i != PAD] + ranked))[:MOST_WORDS]
-    rest = np.maximum(0.0, 1 - probs[:, named].sum(axis=1, keepdims=True))
+    ranked = [int(i) for i in order[:, :3].T.ravel()]  # the most likely answer of each position, then the second most likely
+    answer_ids = list(dict.fromkeys([int(i) for i in correct_ids[positions] if i != PAD] + ranked))[:MOST_WORDS]
+    rest = np.maximum(0.0, 1 - probs[:, answer_ids].sum(axis=1, keepdims=True))
 
     def word(id: int) -> str:
         return sentence.own.get(id) or vocabulary[side].decode(id)
 
     return Answers(
-        tuple(sentence.tokens[side][t] for t in places), tuple(word(int(i)) if i != PAD else "" for i in right[places]),
-        tuple(word(int(i)) for i in order[:, 0]), tuple(map(word, named)), np.hstack([probs[:, named], rest]),
+        tuple(sentence.tokens[side][t] for t in positions), tuple(word(int(i)) if i != PAD else "" for i in correct_ids[positions]),
+        tuple(word(int(i)) for i in order[:, 0]), tuple(map(word, answer_ids)), np.hstack([probs[:, answer_ids], rest]),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A person's sentence as a task reads it, what a model computes on it (it keeps `KEPT`), and what it answers."""
+    """A visitor's sentence as task input, the capture of a model's run on it (with `KEEP_STAGES`), and the predictions."""
 
     read: Sentence
     seen: Capture
     said: Answers
 
     def rows(self, side: Side) -> list[Row]:
-        """The positions of a side, as pictures name them."""
+        """Return the positions of a side with their labels for plots."""
         return rows(self.read, self.said, side)
 
 
 def on_words(model: Transformer, recipe: Recipe, words: Sequence[str]) -> Shown:
-    """A person's words with a model of a recipe, which goes on with them where the task asks for that. `Problem` where the task
-    can read none of them."""
-    read = recipe.entry.sentence(recipe.parameters, recipe.config, words)
-    read = continued(model, read, recipe.vocabulary, MOST_WRITTEN)
-    seen = read.seen_by(model, KEPT)
-    return Shown(read, seen, answers(seen, read, recipe.vocabulary, recipe.config.output_side))
+    """Run a trained model on a visitor's words, and let it generate the target where the task requires it. Raises `UserError` if
+    the task can read none of the words."""
+    sentence = recipe.entry.sentence(recipe.parameters, recipe.config, words)
+    sentence = continued(model, sentence, recipe.vocabulary, MOST_WRITTEN)
+    capture = sentence.seen_by(model, KEPT)
+    return Shown(sentence, capture, answers(capture, sentence, recipe.vocabulary, recipe.config.output_side))
 
 
 def rows(sentence: Sentence, said: Answers, side: Side) -> list[Row]:
-    """The positions of a side, as pictures name them. In a decoder a position that is asked writes the token behind it; the last
-    one the right answer or, where nobody knows it, the model's."""
+    """Return the positions of a side with their labels for plots. In a decoder, a position with an answer is labelled with the
+    token after it; the last position with the correct answer or, if unknown, with the predicted one."""
     tokens = sentence.tokens[side]
     if side != "target":
         return [Row(token) for token in tokens]
-    asked = np.ones(len(tokens), dtype=bool) if sentence.asked is None else sentence.asked
-    last = (said.right[-1] or said.likeliest[-1]) if said.on else ""
-    return [Row(token, after if there else None) for token, after, there in zip(tokens, [*tokens[1:], last], asked, strict=True)]
+    has_answer = np.ones(len(tokens), dtype=bool) if sentence.asked is None else sentence.asked
+    last_label = (said.right[-1] or said.likeliest[-1]) if said.on else ""
+    following = [*tokens[1:], last_label]
+    return [Row(token, label if has else None) for token, label, has in zip(tokens, following, has_answer, strict=True)]
 
 
 def continued(model: Transformer, sentence: Sentence, vocabulary: Mapping[Side, Vocabulary], most: int) -> Sentence:
-    """A sentence whose target is <bos> alone, with what the model writes behind it, word by word; any other one as it is."""
+    """Return the sentence with the target that the model generates word by word if the target is <bos> alone; otherwise the
+    sentence unchanged."""
     target = sentence.ids.get("target")
     if target is None or "source" not in sentence.ids or target.shape[1] > 1:
         return sentence
@@ -110,9 +112,9 @@ def continued(model: Transformer, sentence: Sentence, vocabulary: Mapping[Side, 
     start, source = (torch.from_numpy(x).to(device) for x in (target, sentence.ids["source"]))
     training = model.training
     try:
-        (made,) = generate(model.eval(), start, source, eos_id=words.eos_id, max_new_tokens=most)
+        (generated,) = generate(model.eval(), start, source, eos_id=words.eos_id, max_new_tokens=most)
     finally:
         model.train(training)
-    ids = {**sentence.ids, "target": np.array([[*target[0], *made.ids]])}
-    said = tuple(sentence.own.get(i) or words.decode(i) for i in made.ids)
-    return replace(sentence, ids=ids, tokens={**sentence.tokens, "target": (*sentence.tokens["target"], *said)})
+    ids = {**sentence.ids, "target": np.array([[*target[0], *generated.ids]])}
+    new_tokens = tuple(sentence.own.get(i) or words.decode(i) for i in generated.ids)
+    return replace(sentence, ids=ids, tokens={**sentence.tokens, "target": (*sentence.tokens["target"], *new_tokens)})

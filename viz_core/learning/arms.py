@@ -1,7 +1,8 @@
 """An experiment: runs that differ in one factor, each over the same seeds, with the same initial weights where shapes allow.
 
-Every parameter is drawn by (seed, its name), and every batch by (seed, step): so two arms of one seed begin with the same
-numbers and read the same rows, unless the factor itself changes them. `shared` says which tensors are the same.
+Each parameter is drawn from (seed, parameter name) and each batch from (seed, step). Two conditions with the same seed therefore
+start from the same weights and read the same rows, unless the factor changes them. `shared_weights` lists the tensors that are
+equal.
 """
 
 import json
@@ -17,12 +18,12 @@ from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
 
 FIXED = ("task", "seed", "data_seed", "steps", "measured_every", "config", "parameters")
-"""What is the same in all arms; of config and parameters an arm changes single entries."""
+"""Recipe fields that are the same in all conditions; of config and parameters a condition changes single entries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One value of the factor: its name on the curves, and what it changes in the recipe, such as {"config.norm": "pre"}."""
+    """One value of the factor: its name in the plots, and its changes to the recipe, such as {"config.norm": "pre"}."""
 
     name: str
     changes: Mapping[str, Any]
@@ -30,10 +31,10 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What the arms of an experiment have in common before the first step, for one seed.
+    """What the conditions of an experiment have in common before the first step, for one seed.
 
-    tensors: the parameters that all arms have and whose numbers are the same; fingerprint: their SHA-256. own: for each arm the
-    parameters that are not among them. same_rows: whether all arms read the same batches.
+    tensor_names: parameters that are equal in all conditions; sha256: their hash. unshared_names: for each condition its other
+    parameters. has_same_batches: whether all conditions read the same batches.
     """
 
     tensors: tuple[str, ...]
@@ -44,7 +45,8 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A base recipe, its arms and the seeds. `Problem`, one sentence, where an arm is no recipe or there are too many."""
+    """A base recipe, its conditions and the seeds. Raises `UserError` if a condition gives no valid recipe or if there are too many
+    conditions or seeds."""
 
     base: Recipe
     arms: tuple[Arm, ...]
@@ -52,30 +54,31 @@ class Experiment:
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.arms) <= MAX_ARMS or len({arm.name for arm in self.arms}) < len(self.arms):
-            raise Problem(f"an experiment has 2 to {MAX_ARMS} different arms; this one has {len(self.arms)}.", "experiment_arms",
-                          count=len(self.arms), most=MAX_ARMS)
-        right = all(isinstance(s, int) and not isinstance(s, bool) and 0 <= s <= MAX_SEED for s in self.seeds)
-        if not right or not 1 <= len(self.seeds) <= MAX_SEEDS or len(set(self.seeds)) < len(self.seeds):
+            raise Problem(f"an experiment has 2 to {MAX_ARMS} different conditions; this one has {len(self.arms)}.",
+                          "experiment_arms", count=len(self.arms), most=MAX_ARMS)
+        valid = all(isinstance(s, int) and not isinstance(s, bool) and 0 <= s <= MAX_SEED for s in self.seeds)
+        if not valid or not 1 <= len(self.seeds) <= MAX_SEEDS or len(set(self.seeds)) < len(self.seeds):
             raise Problem(f"an experiment has 1 to {MAX_SEEDS} different seeds, each from 0 to {MAX_SEED}.", "experiment_seeds",
                           most=MAX_SEEDS, largest=MAX_SEED)
         for arm in self.arms:
             if fixed := sorted(arm.changes.keys() & set(FIXED)):
-                raise Problem(f"an arm changes {fixed[0]}, which is the same in all of them; choose another factor.",
+                raise Problem(f"a condition changes {fixed[0]}, which must be the same in all conditions; choose another factor.",
                               "experiment_fixed", name=fixed[0])
             for name, value in arm.changes.items():
                 check_plain(name, value)
             self.recipe(arm, self.seeds[0])
 
     def recipe(self, arm: Arm, seed: int) -> Recipe:
-        """The run of one arm with one seed, which draws the initial weights and the rows."""
+        """Return the recipe of one condition and one seed, which determines the initial weights and the rows."""
         return self.base.changed({**arm.changes, "seed": seed, "data_seed": seed})
 
     def runs(self) -> list[tuple[int, int, Recipe]]:
-        """(number of the arm, seed, recipe) of every run, seed after seed, so that the first seed's arms can be compared early."""
+        """Return (index of the condition, seed, recipe) of every run, seed by seed, so that the conditions can be compared after
+        the first seed."""
         return [(i, seed, self.recipe(arm, seed)) for seed in self.seeds for i, arm in enumerate(self.arms)]
 
     def shared(self, seed: int) -> Shared:
-        """What the arms have in common before the first step."""
+        """Return what the conditions have in common before the first step."""
         recipes = [self.recipe(arm, seed) for arm in self.arms]
         models = [dict(Transformer(r.config, seed).named_parameters()) for r in recipes]
         first, *others = models
@@ -85,28 +88,30 @@ class Experiment:
         return Shared(tuple(same), fingerprint(same), own, len(rows) == 1)
 
     def to_json(self) -> str:
+        """Return the experiment as JSON."""
         arms = [[arm.name, dict(arm.changes)] for arm in self.arms]
         return json.dumps({"base": json.loads(self.base.to_json()), "arms": arms, "seeds": self.seeds}, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The experiment in a text from anywhere. `Problem`, one sentence, for anything that is none."""
-        wrong = Problem("this is no experiment; copy the whole link again.", "recipe_text")
+        """Parse an experiment from untrusted JSON. Raises `UserError` if it is invalid."""
+        error = Problem("this is not an experiment; copy the whole link again.", "recipe_text")
         if not isinstance(text, str) or len(text) > MAX_LINK_BYTES:
-            raise wrong
+            raise error
         try:
-            said = json.loads(text)
-            base, arms, seeds = said["base"], said["arms"], said["seeds"]
-            made = tuple(Arm(name, MappingProxyType(dict(changes))) for name, changes in arms)
+            data = json.loads(text)
+            base, arms, seeds = data["base"], data["arms"], data["seeds"]
+            parsed = tuple(Arm(name, MappingProxyType(dict(changes))) for name, changes in arms)
         except (ValueError, TypeError, KeyError, RecursionError):
-            raise wrong from None
-        if not isinstance(seeds, list) or not all(isinstance(arm.name, str) for arm in made):
-            raise wrong
-        return cls(Recipe.from_json(json.dumps(base)), made, tuple(seeds))
+            raise error from None
+        if not isinstance(seeds, list) or not all(isinstance(arm.name, str) for arm in parsed):
+            raise error
+        return cls(Recipe.from_json(json.dumps(base)), parsed, tuple(seeds))
 
 
 def of_factor(base: Recipe, factor: str, values: Sequence[Any], seeds: Sequence[int] = (0, 1, 2)) -> Experiment:
-    """An arm for each of at most four values of one factor, such as "config.position" or "learning_rate"."""
+    """Return an experiment with one condition for each of two to four values of a factor, such as "config.position" or
+    "learning_rate"."""
     if not 2 <= len(values) <= MAX_FACTOR_VALUES:
         raise Problem(f"a factor has 2 to {MAX_FACTOR_VALUES} values; this one has {len(values)}.", "experiment_arms",
                       count=len(values), most=MAX_FACTOR_VALUES)

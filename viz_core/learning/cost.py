@@ -1,7 +1,7 @@
-"""How long a run takes and how much memory, before it starts.
+"""Estimated duration and memory of a training run, before it starts.
 
-The work of a step follows from its shapes, as in `viz_core.analysis.counts`; how fast this machine does it, from two short
-steps that it takes.
+The operations of a step follow from its shapes, as in `viz_core.analysis.counts`; the speed of the machine is measured with two
+short training steps.
 """
 
 import time
@@ -27,66 +27,67 @@ from viz_core.problems import Problem
 from viz_core.stages import Stage, plan
 from viz_core.training.step import one_thread
 
-PER_PARAMETER = 16  # bytes in float32: the weight, its gradient, and two moments of Adam
-FORWARD_AND_BACK = 3  # the way back costs twice the way there: a product for each of its two factors
+PER_PARAMETER = 16  # bytes in float32: the weight, its gradient, and Adam's two moments
+FORWARD_AND_BACK = 3  # the backward pass costs two forward passes: one product for each factor
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """How fast a machine takes a step: seconds for each stage that is called, whatever its size, and for each operation."""
+    """The speed of a device: seconds per recorded stage, independent of its size, and seconds per floating-point operation."""
 
     per_stage: float
     per_operation: float
 
 
 def shape_of(recipe: Recipe) -> tuple[int, int, int]:
-    """(B, S, T) of the largest batch; 0 for a side that the architecture lacks."""
+    """Return (B, S, T) of the largest batch; 0 for a side that the architecture lacks."""
     lengths = recipe.entry.kind.lengths(recipe.parameters, recipe.config.architecture)
     return recipe.batch, lengths.get("source", 0), lengths.get("target", 0)
 
 
 def n_parameters(config: TransformerConfig) -> int:
-    """Trainable numbers of the model."""
+    """Return the number of trainable parameters of the model."""
     return by_depth(config, lambda few: sum(parameters(few).values()))
 
 
 def operations(recipe: Recipe) -> int:
-    """Floating-point operations of one step, way there and back."""
+    """Return the floating-point operations of one step, forward and backward."""
     return FORWARD_AND_BACK * _over_stages(recipe, lambda table: sum(flops(table).values()))
 
 
 def seconds(recipe: Recipe, speed: Speed) -> float:
-    """How long all steps take at this speed; measurements on the held-out rows count as the batches that they are."""
-    called = _over_stages(recipe, len)
-    step = called * speed.per_stage + operations(recipe) * speed.per_operation
-    rows = recipe.entry.n_held_out / recipe.batch / FORWARD_AND_BACK / recipe.measured_every
-    return recipe.steps * (step + rows * operations(recipe) * speed.per_operation)
+    """Estimate the seconds of all steps at this speed; evaluations on the held-out rows are counted as forward passes."""
+    n_stages = _over_stages(recipe, len)
+    step = n_stages * speed.per_stage + operations(recipe) * speed.per_operation
+    forward_passes = recipe.entry.n_held_out / recipe.batch / FORWARD_AND_BACK / recipe.measured_every
+    return recipe.steps * (step + forward_passes * operations(recipe) * speed.per_operation)
 
 
 def nbytes(recipe: Recipe) -> int:
-    """Memory of a run: the model and its optimizer, what a step keeps for its way back, and the stored moments."""
-    kept = _over_stages(recipe, lambda table: sum(s.nbytes for s in table))
-    size = n_parameters(recipe.config)
-    return PER_PARAMETER * size + 2 * kept + min(MAX_MOMENT_BYTES, MAX_MOMENTS * 2 * size)
+    """Estimate the memory of a run in bytes: model, optimizer, activations kept for the backward pass, and stored snapshots."""
+    activations = _over_stages(recipe, lambda table: sum(s.nbytes for s in table))
+    n_weights = n_parameters(recipe.config)
+    return PER_PARAMETER * n_weights + 2 * activations + min(MAX_MOMENT_BYTES, MAX_MOMENTS * 2 * n_weights)
 
 
 def refuse_too_large(recipe: Recipe) -> None:
-    """`Problem`, one sentence, for a run that no server of this app takes on."""
+    """Raise `UserError` for a run that exceeds a limit of the app."""
     count, work, size = n_parameters(recipe.config), operations(recipe) * recipe.steps, nbytes(recipe)
     if count > MAX_TRAINING_PARAMETERS:
-        raise Problem(f"the model would have {count:,} parameters and the limit of a training is {MAX_TRAINING_PARAMETERS:,}; "
+        raise Problem(f"the model would have {count:,} parameters and the limit for training is {MAX_TRAINING_PARAMETERS:,}; "
                       "lower d_model, d_ff or the number of layers.", "training_parameters", count=count,
                       limit=MAX_TRAINING_PARAMETERS)
     if size > MAX_TRAINING_BYTES:
-        raise Problem(f"the training would take {megabytes(size)} and the limit is {megabytes(MAX_TRAINING_BYTES)}; lower the "
-                      "batch, the length or the sizes.", "training_bytes", size_bytes=size, limit_bytes=MAX_TRAINING_BYTES)
+        raise Problem(f"training would take {megabytes(size)} and the limit is {megabytes(MAX_TRAINING_BYTES)}; lower the "
+                      "batch, the length or the model sizes.", "training_bytes", size_bytes=size, limit_bytes=MAX_TRAINING_BYTES)
     if work > MAX_TRAINING_OPERATIONS:
-        raise Problem(f"the training would take {work:.1e} operations and the limit is {MAX_TRAINING_OPERATIONS:.1e}; lower the "
-                      "steps, the batch, the length or the sizes.", "training_operations", count=work,
+        raise Problem(f"training would take {work:.1e} operations and the limit is {MAX_TRAINING_OPERATIONS:.1e}; lower the "
+                      "steps, the batch, the length or the model sizes.", "training_operations", count=work,
                       limit=MAX_TRAINING_OPERATIONS)
 
 
 def _over_stages(recipe: Recipe, measure: Callable[[tuple[Stage, ...]], int]) -> int:
+    """Return `measure` of the stages of one forward pass, summed over the layers."""
     batch, source, target = shape_of(recipe)
     return by_depth(recipe.config, lambda few: measure(plan(few, batch, source, target)))
 
@@ -99,7 +100,7 @@ _LARGE = replace(_SMALL, parameters={"length": 16, "symbols": 4}, batch=32, conf
 
 @lru_cache(maxsize=2)
 def calibrated(device: str = "cpu") -> Speed:
-    """The speed of this machine, measured once by a tiny step, which is nearly all calls, and by a larger one."""
+    """Measure the speed of this device once: with a tiny step, dominated by call overhead, and with a larger one."""
     small, large = (_measured(recipe, device) for recipe in (_SMALL, _LARGE))
     calls = [_over_stages(recipe, len) for recipe in (_SMALL, _LARGE)]
     work = [operations(recipe) for recipe in (_SMALL, _LARGE)]
@@ -108,14 +109,14 @@ def calibrated(device: str = "cpu") -> Speed:
 
 
 def _measured(recipe: Recipe, device: str, times: int = 3) -> float:
-    """Seconds of the fastest of a few steps; the first one, which also allocates, does not count.
+    """Return the seconds of the fastest of a few steps, after one warm-up step.
 
-    The update is that of Adam (Kingma & Ba 2015, algorithm 1) written out, and changes nothing: an optimizer of torch imports its
-    compiler, which costs a server two seconds and a hundred megabytes, at its first step.
+    The update is Adam (Kingma & Ba 2015, algorithm 1) written out with a rate of 0. torch's optimizers are avoided because their
+    first step imports the torch compiler, which costs a server two seconds and a hundred megabytes.
     """
     model = Transformer(recipe.config).to(device)
     batch = {name: x.to(device) for name, x in recipe.rows(0).items()}
-    took = []
+    durations = []
     with one_thread():
         for _ in range(times + 1):
             start = time.perf_counter()
@@ -126,6 +127,6 @@ def _measured(recipe: Recipe, device: str, times: int = 3) -> float:
                 for p in model.parameters():
                     mean, square = 0.1 * p.grad, 0.001 * p.grad**2  # type: ignore[operator]
                     p.sub_(0.0 * mean / (square.sqrt() + 1e-8))
-            loss.item()  # the device has finished
-            took.append(time.perf_counter() - start)
-    return min(took[1:])
+            loss.item()  # waits for the device
+            durations.append(time.perf_counter() - start)
+    return min(durations[1:])

@@ -1,6 +1,7 @@
-"""Runs of several seeds as curves with a band, and whether two arms differ by more than their seeds do.
+"""Results of runs over several seeds: mean curves with a band, and whether conditions differ by more than the seed-to-seed
+variation.
 
-All of it is computed from the runs, and nothing is expected of them.
+All of it is computed from the runs; no outcome is assumed.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,12 +14,12 @@ import numpy as np
 from viz_core.learning.training_run import Event, Stopped
 
 Number = Literal["loss", "accuracy"]
-BEYOND = 2.0  # spreads of the seeds that a difference has to exceed
+BEYOND = 2.0  # a distinct difference exceeds this many seed spreads
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The held-out numbers of one run: steps [n] and as many losses and accuracies."""
+    """The held-out metrics of one run: steps [n], with a loss and an accuracy for each."""
 
     arm: int
     seed: int
@@ -28,6 +29,7 @@ class Result:
     stopped: Stopped
 
     def numbers(self, what: Number) -> tuple[float, ...]:
+        """Return the values of one metric, [n]."""
         return self.losses if what == "loss" else self.accuracies
 
     @property
@@ -36,28 +38,28 @@ class Result:
 
 
 def result(arm: int, seed: int, events: Sequence[Event]) -> Result:
-    """The result of a run that has stopped, from all of its events."""
-    taken = [e for e in events if e.held_out_loss is not None]
+    """Return the result of a run that has stopped, from all of its events. Raises `ValueError` if it has not stopped."""
+    evaluated = [e for e in events if e.held_out_loss is not None]
     stopped = events[-1].stopped
     if stopped is None:
-        raise ValueError(f"the run of arm {arm} and seed {seed} has not stopped at step {events[-1].step}.")
-    losses, accuracies = (tuple(float(getattr(e, f"held_out_{what}")) for e in taken) for what in ("loss", "accuracy"))
-    return Result(arm, seed, tuple(e.step for e in taken), losses, accuracies, stopped)
+        raise ValueError(f"the run of condition {arm} and seed {seed} has not stopped at step {events[-1].step}.")
+    losses, accuracies = (tuple(float(getattr(e, f"held_out_{what}")) for e in evaluated) for what in ("loss", "accuracy"))
+    return Result(arm, seed, tuple(e.step for e in evaluated), losses, accuracies, stopped)
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """One arm over its seeds: at each step the mean, the lowest and the highest number of the runs that came so far."""
+    """One condition over its seeds: mean, minimum and maximum at each step, over the runs that have reached it."""
 
     steps: np.ndarray
     mean: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    runs: np.ndarray  # how many there are at each step
+    runs: np.ndarray  # number of runs at each step
 
 
 def band(results: Sequence[Result], arm: int, what: Number = "loss") -> Band:
-    """The curve of an arm. Runs that stopped earlier are in it as far as they go."""
+    """Return the curve of a condition. Runs that stopped early count up to their last step."""
     found: dict[int, list[float]] = {}
     for r in results:
         if r.arm == arm:
@@ -70,10 +72,10 @@ def band(results: Sequence[Result], arm: int, what: Number = "loss") -> Band:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two arms. difference: mean of the second minus mean of the first. spread: √((s₁² + s₂²) / 2) of their seeds.
+    """Two conditions. difference: mean of the second minus mean of the first. spread: √((s₁² + s₂²) / 2) over their seeds.
 
-    apart: whether the difference is more than `BEYOND` spreads and no run of one arm lies among those of the other. None where
-    it cannot be told: an arm has fewer than two runs with a number.
+    is_distinct: whether the difference exceeds `SPREAD_FACTOR` spreads and the ranges of the two conditions do not overlap. None if
+    unknown: a condition has fewer than two runs with a value.
     """
 
     first: int
@@ -85,10 +87,11 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the runs say. values: for each arm the number of each seed's run, None where it has none.
+    """The conditions of an experiment compared by one number for each run.
 
-    At the end: the last held-out number; a run that diverged has none. Steps to a target: the first measurement at which it was
-    reached; a run that never reached it has none. without: how many runs of each arm have no number.
+    values: for each condition the number of each seed's run, None where it has none. That number is the last held-out value (none
+    for a diverged run), or the first evaluated step at which the target loss was reached (none if it never was). n_missing: how
+    many runs of each condition have none.
     """
 
     what: Number | Literal["steps"]
@@ -102,20 +105,21 @@ class Verdict:
 
 
 def at_the_end(results: Sequence[Result], what: Number = "loss") -> Verdict:
-    """The arms compared by the last held-out number of their runs."""
+    """Compare the conditions by the last held-out value of their runs."""
     return _verdict(results, what, None, lambda r: None if r.diverged or not r.steps else r.numbers(what)[-1])
 
 
 def steps_to(results: Sequence[Result], target: float) -> Verdict:
-    """The arms compared by the steps after which the held-out loss was at the target for the first time."""
+    """Compare the conditions by the first evaluated step at which the held-out loss reached the target."""
     return _verdict(results, "steps", target, lambda r: next(
         (float(step) for step, loss in zip(r.steps, r.losses, strict=True) if loss <= target), None))
 
 
 class Lead(NamedTuple):
-    """One arm is at the loss that another has at its end after fewer steps. target: that loss, the mean of the slower arm's seeds.
+    """How many steps one condition needs to reach the final loss of another. target: that loss, the mean over the slower
+    condition's seeds.
 
-    steps: of the faster arm until then, the mean of its seeds; last: of the slower one to its end.
+    faster_steps: steps of the faster condition until then, averaged over its seeds; slower_steps: all steps of the slower one.
     """
 
     faster: int
@@ -126,7 +130,8 @@ class Lead(NamedTuple):
 
 
 def lead(results: Sequence[Result]) -> Lead | None:
-    """How much sooner the better of two arms is where the other one ends; None for other numbers of arms or without an end."""
+    """Return how much sooner the better of two conditions reaches the final loss of the other; None unless there are two
+    conditions, all of whose runs have a final loss."""
     ends = at_the_end(results).values
     if len(ends) != 2 or any(x is None for row in ends for x in row):
         return None

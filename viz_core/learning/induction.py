@@ -1,7 +1,7 @@
-"""Induction heads: how much of a head's attention goes to the token behind the previous occurrence of the one that it stands on.
+"""Induction scores: the attention of each head to the token after the previous occurrence of the query's token.
 
-In … A B … A the query A looks at B, and so can copy what followed A the last time (Olsson et al. 2022, "In-context Learning and
-Induction Heads").
+In … A B … A the query A attends to B, so that the model can predict B again (Olsson et al. 2022, "In-context Learning and Induction
+Heads").
 """
 
 from collections.abc import Mapping
@@ -15,22 +15,23 @@ from viz_core.run import Batch, trace
 
 
 def targets(ids: np.ndarray) -> list[tuple[int, int, int]]:
-    """ids [B, T] -> (row, query, key) of each query whose token has stood earlier: the key is one behind its last occurrence.
+    """Return (row, query, key) for each query of ids [B, T] whose token occurred earlier; the key is one after the last occurrence.
 
-    Where that is the query itself (A A), there is nothing to look up, and it does not count.
+    Queries for which that key is the query itself (A A) are left out: there is nothing to look up.
     """
     found = []
     for b, row in enumerate(ids.tolist()):
-        last: dict[int, int] = {}
+        last_seen: dict[int, int] = {}
         for t, token in enumerate(row):
-            if token in last and last[token] + 1 < t:
-                found.append((b, t, last[token] + 1))
-            last[token] = t
+            if token in last_seen and last_seen[token] + 1 < t:
+                found.append((b, t, last_seen[token] + 1))
+            last_seen[token] = t
     return found
 
 
 def scores(weights: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
-    """weights [B, H, T, T] of one layer, ids [B, T] -> the mean weight on the targets of each head, [H]; None without a target."""
+    """Return the mean weight of each head on the induction targets, [H], or None without targets. weights: [B, H, T, T] of one
+    layer; ids: [B, T]."""
     places = targets(ids)
     if not places:
         return None
@@ -40,10 +41,8 @@ def scores(weights: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
 
 
 def of_model(model: Transformer, ids: Mapping[Side, np.ndarray]) -> np.ndarray | None:
-    """The score of each head in the self-attention of the side that the model writes, [layer, head]; None without a target.
-
-    ids: [B, T] of each side.
-    """
+    """Run a model on ids [B, T] of each side and return the induction scores of its output side, [layer, head]; None without
+    targets."""
     training = model.training
     batch = Batch({side: x for side, x in ids.items()}, {side: [[""] * x.shape[1]] * len(x) for side, x in ids.items()})
     try:
@@ -53,7 +52,7 @@ def of_model(model: Transformer, ids: Mapping[Side, np.ndarray]) -> np.ndarray |
 
 
 def of_run(capture: Capture, config: TransformerConfig, ids: Mapping[Side, np.ndarray]) -> np.ndarray | None:
-    """The same, read off a run on these ids that kept its attention weights."""
+    """Return the same scores, [layer, head], from a capture of a run on these ids that kept the attention weights."""
     side = config.output_side
     stack = "encoder" if side == "source" else "decoder"
     layers = [scores(capture[f"{stack}.layers.{i}.self_attn.weights"], ids[side]) for i in range(config.n_layers(side))]
@@ -61,9 +60,10 @@ def of_run(capture: Capture, config: TransformerConfig, ids: Mapping[Side, np.nd
 
 
 def on_repeats(model: Transformer, n_symbols: int, block: int, first: int, rows: int = 32, seed: int = 0) -> np.ndarray:
-    """The scores on random blocks of distinct symbols that are said twice, [layer, head].
+    """Return the induction scores on random blocks of distinct symbols, each repeated twice, [layer, head].
 
-    first: the id of the first of so many symbols. A decoder reads <bos> (id 1) before them.
+    first_id: id of the first symbol; the n_symbols ids from there are symbols. A decoder reads <bos> (id 1) before them. Raises
+    `ValueError` if the block is shorter than 2.
     """
     orders = np.argsort(np.random.default_rng(seed).random((rows, n_symbols)), axis=1)[:, :block]  # [B, block]
     ids = np.hstack([orders, orders]) + first
@@ -71,6 +71,6 @@ def on_repeats(model: Transformer, n_symbols: int, block: int, first: int, rows:
         ids = np.hstack([np.ones((rows, 1), dtype=np.int64), ids])
     found = of_model(model, {model.config.output_side: ids})
     if found is None:
-        raise ValueError(f"a block of {block} symbols said twice has nothing to look up; use a block of at least 2 symbols.")
+        raise ValueError(f"a repeated block of {block} symbols has no induction targets; use a block of at least 2 symbols.")
     return found
 

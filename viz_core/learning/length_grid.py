@@ -1,6 +1,6 @@
-"""Accuracy at train length × test length: which models go on past what they have seen.
+"""Accuracy by training length and test length: which models generalize to longer sequences.
 
-The rows of every test length are held-out ones of the model's own task; only their length is another.
+The rows of each test length are held-out rows of the model's own task; only the length differs.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,11 @@ from viz_core.problems import Problem
 
 @dataclass(frozen=True, slots=True)
 class LengthGrid:
-    """accuracy, loss [models, test lengths]; NaN where the model cannot read so long a row. train: the longest row of each."""
+    """Held-out results of several models at several sequence lengths.
+
+    accuracy, loss: [models, test lengths]; NaN where the model cannot read sequences of this length. train_lengths: the longest
+    training row of each model.
+    """
 
     train: tuple[int, ...]
     test: tuple[int, ...]
@@ -26,7 +30,7 @@ class LengthGrid:
 
 
 def score(model: Transformer, recipe: Recipe, length: int) -> tuple[float, float] | None:
-    """(loss, accuracy) on held-out rows of this length; None if the model's position table ends before."""
+    """Return (loss, accuracy) on held-out rows of this length, or None if the model's position table is too short."""
     task, c = recipe.entry, recipe.config
     p = task.parameters({**recipe.parameters, "length": length, **({"shortest": 0} if "shortest" in task.bounds else {})})
     if c.has_position_table and max(task.kind.lengths(p, c.architecture).values()) > c.max_len:
@@ -37,10 +41,11 @@ def score(model: Transformer, recipe: Recipe, length: int) -> tuple[float, float
 
 
 def length_grid(models: Sequence[tuple[Transformer, Recipe]], lengths: Sequence[int]) -> LengthGrid:
-    """Each trained model at each test length. `Problem` for a task whose rows have no length, or a length out of its bounds."""
+    """Evaluate each trained model at each test length. Raises `UserError` if the task has no length parameter or a length is out of
+    range."""
     for __, recipe in models:
         if "length" not in recipe.parameters:
-            raise Problem(f"the rows of the task {recipe.task!r} have no length to choose.", "no_length")
-    found = np.array([[score(model, recipe, n) or (np.nan, np.nan) for n in lengths] for model, recipe in models])
+            raise Problem(f"the task {recipe.task!r} has no length parameter.", "no_length")
+    scores = np.array([[score(model, recipe, n) or (np.nan, np.nan) for n in lengths] for model, recipe in models])
     train = tuple(recipe.parameters["length"] for __, recipe in models)
-    return LengthGrid(train, tuple(lengths), found[..., 1], found[..., 0])
+    return LengthGrid(train, tuple(lengths), scores[..., 1], scores[..., 0])

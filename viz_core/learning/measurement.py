@@ -1,7 +1,7 @@
-"""The stored measurements of the offered experiments: their runs as `python -m viz_core.learning` took them, once, on one machine.
+"""Stored results of the predefined experiments, measured by `python -m viz_core.learning` once on one machine.
 
-A file says what it measured (the whole experiment), when and on which processor, and the SHA-256 of all this. It is read only if
-that hash is right and the experiment is still the one that the app offers.
+A file holds what was measured (the whole experiment), the date, the processor, and the SHA-256 of all this. It is used only if the
+hash is right and the experiment equals the predefined one.
 """
 
 import hashlib
@@ -33,13 +33,15 @@ from viz_core.problems import Problem
 
 FOLDER = Path(__file__).parent / "measurements"
 CPU_INFO = Path("/proc/cpuinfo")
-FAMILY = ", family "  # stands behind the name of a processor whose name alone does not say which it is
+FAMILY = ", family "  # appended to processor names, which alone can be ambiguous
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the numbers depend on beside the recipe. vectors: the instructions that torch uses, such as "AVX512"; cores: of the
-    machine, of which each run used one."""
+    """What the numbers depend on besides the recipe.
+
+    vectors: the vector instructions that torch uses, such as "AVX512". cores: of the machine; each run used one.
+    """
 
     processor: str
     cores: int
@@ -52,26 +54,28 @@ class Machine:
         return self.processor.partition(FAMILY)[0]
 
     def same_kind(self, other: Self) -> bool:
-        """Whether a run should have the same numbers on both, bit for bit."""
+        """Return whether a run should give bit-identical numbers on both machines."""
         return (self.processor, self.vectors, self.torch) == (other.processor, other.vectors, other.torch)
 
 
 def this_machine() -> Machine:
-    """The processor by its own name, and by family and model where it says them; nothing else about the machine is told."""
-    said = CPU_INFO.read_text().partition("\n\n")[0] if CPU_INFO.exists() else ""
-    found = {name.strip(): value.strip() for name, __, value in (line.partition(":") for line in said.splitlines())}
-    name = found.get("model name") or platform.processor() or platform.machine()
-    if "cpu family" in found and "model" in found:
-        name += f"{FAMILY}{found['cpu family']}, model {found['model']}"
+    """Return the processor by name and, where available, family and model; nothing else identifies the machine."""
+    first_cpu = CPU_INFO.read_text().partition("\n\n")[0] if CPU_INFO.exists() else ""
+    info = {name.strip(): value.strip() for name, __, value in (line.partition(":") for line in first_cpu.splitlines())}
+    name = info.get("model name") or platform.processor() or platform.machine()
+    if "cpu family" in info and "model" in info:
+        name += f"{FAMILY}{info['cpu family']}, model {info['model']}"
     return Machine(name, os.cpu_count() or 1, torch.backends.cpu.get_cpu_capability(), torch.__version__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """An offered experiment, measured. results: of every run, from before its first step. seconds: of processor time, for all runs.
+    """The results of a predefined experiment. results: of every run, including the held-out metrics before its first step. seconds:
+    processor time of all runs.
 
-    Of the first seed's trained models, one for each arm, as far as the experiment asks for it: again [arms]: (loss, accuracy) with
-    its switches changed; lengths: their accuracy at other lengths; induction [arms][blocks]: the score of the best head.
+    For the models of the first seed, one for each condition, where the experiment defines it: changed_metrics [conditions]: (loss,
+    accuracy) with changed settings; length_grid: results at other lengths; induction_scores [conditions][blocks]: the score of the
+    best head.
     """
 
     experiment: Experiment
@@ -83,9 +87,10 @@ class Measurement:
     lengths: LengthGrid | None = None
     induction: tuple[tuple[float, ...], ...] = ()
 
-    # --- As a file ----------------------------------------------------------------------------------------------------
+    # --- File format --------------------------------------------------------------------------------------------------
     def facts(self) -> dict[str, Any]:
-        """What the hash is of. All runs are measured behind the same steps; one that stopped early has the first of them."""
+        """Return the content that is stored and hashed. All runs share the same evaluation steps; a run that stopped early has the
+        first of them."""
         runs = [{"arm": r.arm, "seed": r.seed, "stopped": r.stopped, "losses": _plain(r.losses), "accuracies": _plain(r.accuracies)}
                 for r in self.results]
         grid = self.lengths
@@ -100,17 +105,18 @@ class Measurement:
 
     @property
     def sha256(self) -> str:
+        """The SHA-256 of the content."""
         return _hash(json.loads(json.dumps(self.facts(), allow_nan=False)))
 
     def to_json(self) -> str:
-        """A line for each fact and for each run."""
+        """Return the content as JSON with one line for each key and each run."""
         facts: dict[str, Any] = self.facts() | {"sha256": self.sha256}
-        said = (f'"{name}": {_lines(value) if name == "runs" else _line(value)}' for name, value in facts.items())
-        return "{\n" + ",\n".join(said) + "\n}\n"
+        lines = (f'"{name}": {_lines(value) if name == "runs" else _line(value)}' for name, value in facts.items())
+        return "{\n" + ",\n".join(lines) + "\n}\n"
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """`Problem` for a text that is no measurement, or was changed since it was written."""
+        """Parse a stored measurement. Raises `UserError` if the text is invalid or was changed after it was written."""
         try:
             facts = json.loads(text)
             if facts.pop("sha256") != _hash(facts):
@@ -126,35 +132,35 @@ class Measurement:
                 induction=tuple(map(_numbers, facts["induction"])),
             )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise Problem("this is not a stored measurement as it was written; measure the experiment again.",
+            raise Problem("this file is not a stored measurement, or was changed; measure the experiment again.",
                           "measurement") from None
 
 
 @cache
 def measurement(name: str) -> Measurement | None:
-    """The stored one of an offered experiment; None where there is none. `Problem` for one that was changed, or is of an
-    experiment that the app no longer offers like this."""
+    """Return the stored measurement of a predefined experiment, or None if there is none. Raises `UserError` if the file was
+    changed, or if its experiment differs from the predefined one."""
     path, offered = FOLDER / f"{name}.json", SETUPS[name].experiment
     if not path.exists():
         return None
     found = Measurement.from_json(path.read_text(encoding="utf-8"))
     if found.experiment != offered or [(r.arm, r.seed) for r in found.results] != [run[:2] for run in offered.runs()]:
-        raise Problem(f"the stored measurement {name!r} is of another recipe than the experiment; measure it again.",
+        raise Problem(f"the stored measurement {name!r} has a different recipe from the experiment; measure it again.",
                       "measurement_recipe", name=name)
     return found
 
 
-# --- Measured ---------------------------------------------------------------------------------------------------------
+# --- Measuring --------------------------------------------------------------------------------------------------------
 def measure(offered: OfferedExperiment, tell: Callable[[int, int], None] = lambda done, of: None) -> Measurement:
-    """All runs of an experiment on the processor, one after another, and what it asks of their models.
+    """Run an experiment on the CPU, one run after another, with the further evaluations that it defines.
 
-    tell: called behind each run with their number so far, and that of all.
+    on_progress: called after each run with the number of finished runs and of all runs.
     """
     experiment, start = offered.experiment, time.process_time()
     runs, results, models = experiment.runs(), [], []
     for i, (arm, seed, recipe) in enumerate(runs):
-        found, model = _taken(arm, seed, recipe)
-        results.append(found)
+        run_result, model = _taken(arm, seed, recipe)
+        results.append(run_result)
         if seed == experiment.seeds[0]:
             models.append((model, recipe))
         tell(i + 1, len(runs))
@@ -169,7 +175,7 @@ def measure(offered: OfferedExperiment, tell: Callable[[int, int], None] = lambd
 
 
 def _taken(arm: int, seed: int, recipe: Recipe) -> tuple[Result, Transformer]:
-    """One run to its end: its held-out numbers, those before the first step among them, and its model."""
+    """Train one run to its end and return its result, including the metrics before the first step, and its model."""
     run = TrainingRun(recipe)
     loss, accuracy = run.measure()
     r = result(arm, seed, list(run))
@@ -177,13 +183,13 @@ def _taken(arm: int, seed: int, recipe: Recipe) -> tuple[Result, Transformer]:
 
 
 def best_head(model: Transformer, recipe: Recipe, block: int) -> float:
-    """The largest induction score of its heads, on blocks of this length that are said twice."""
+    """Return the highest induction score of the model's heads on repeated blocks of this length."""
     return float(np.max(on_repeats(model, recipe.parameters["symbols"], block, FIRST)))
 
 
-# --- Plain numbers ----------------------------------------------------------------------------------------------------
+# --- JSON values ------------------------------------------------------------------------------------------------------
 def _hash(facts: Mapping[str, Any]) -> str:
-    """SHA-256 of facts as JSON with sorted names and no spaces."""
+    """Return the SHA-256 of the content as JSON with sorted keys and no spaces."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()).hexdigest()
 
 
@@ -196,7 +202,7 @@ def _lines(values: Sequence[object]) -> str:
 
 
 def _plain(values: Sequence[float]) -> list[float | None]:
-    """A number that is not finite is null."""
+    """Return the values for JSON: a value that is not finite becomes null."""
     return [float(x) if math.isfinite(x) else None for x in values]
 
 
@@ -205,7 +211,7 @@ def _rows(grid: np.ndarray) -> list[list[float | None]]:
 
 
 def _numbers(values: Sequence[object]) -> tuple[float, ...]:
-    """The way back: null is NaN."""
+    """Parse JSON values as floats; null becomes NaN."""
     if not all(x is None or (isinstance(x, int | float) and not isinstance(x, bool)) for x in values):
         raise ValueError("not numbers")
     return tuple(math.nan if x is None else float(x) for x in values)  # type: ignore[arg-type]
@@ -222,10 +228,10 @@ def _whole(value: object) -> int:
 
 
 def _machine(said: Mapping[str, Any]) -> Machine:
-    made = Machine(**said)
-    if not all(isinstance(x, str) and len(x) < 100 for x in (made.processor, made.vectors, made.torch)):
+    machine = Machine(**said)
+    if not all(isinstance(x, str) and len(x) < 100 for x in (machine.processor, machine.vectors, machine.torch)):
         raise ValueError("not a machine")
-    return Machine(made.processor, _whole(made.cores), made.vectors, made.torch)
+    return Machine(machine.processor, _whole(machine.cores), machine.vectors, machine.torch)
 
 
 def _result(run: Mapping[str, Any], steps: Sequence[int]) -> Result:

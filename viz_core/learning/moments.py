@@ -1,8 +1,8 @@
-"""What is kept of a run so that one can go back in its time: the model at some moments, and every number.
+"""The history of a training run: snapshots of the model and the metrics of its steps.
 
-Moments lie closer together at the beginning, where most happens. They are bounded in number and bytes: when there are too many,
-the one that is least missed goes, where its neighbours are nearest. The numbers are kept at full resolution up to a bound, then
-every second point, every fourth, and so on.
+Snapshots are denser at the beginning, where most happens. Their number and bytes are bounded: if there are too many, the one whose
+neighbours are closest (on a logarithmic scale of steps) is dropped. Metrics are kept at full resolution up to a bound, then every
+second point, every fourth, and so on.
 """
 
 import copy
@@ -29,78 +29,78 @@ from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
 
 TYPES = (torch.float16, torch.float32)
-PER_DOUBLING = 8  # moments that are offered while the number of steps doubles
+PER_DOUBLING = 8  # snapshots while the number of steps doubles
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The weights behind a step, in half precision; those that half precision cannot hold stay as they are."""
+    """The weights after a step, in half precision; tensors that half precision cannot represent keep their dtype."""
 
     step: int
     weights: Mapping[str, Tensor]
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the weights."""
         return sum(x.numel() * x.element_size() for x in self.weights.values())
 
     def model(self, config: TransformerConfig) -> Transformer:
-        """The model of this moment in float32 on the CPU, dropout off. `Problem` where the weights are not those of the config."""
+        """Return the model in float32 on the CPU with dropout off. Raises `UserError` if the weights do not match the config."""
         model = Transformer(config, seed=None).eval()
-        due = dict(model.named_parameters())
-        fits = {name: p.shape for name, p in due.items()} == {name: x.shape for name, x in self.weights.items()}
-        if not fits or any(x.dtype not in TYPES or not x.isfinite().all() for x in self.weights.values()):
-            raise Problem("these weights are of another model, or some of their numbers are not finite; train it again.",
+        expected = dict(model.named_parameters())
+        matches = {name: p.shape for name, p in expected.items()} == {name: x.shape for name, x in self.weights.items()}
+        if not matches or any(x.dtype not in TYPES or not x.isfinite().all() for x in self.weights.values()):
+            raise Problem("these weights belong to another model, or some of them are not finite; train it again.",
                           "training_state")
         with torch.no_grad():
-            for name, parameter in due.items():
+            for name, parameter in expected.items():
                 parameter.copy_(self.weights[name])
         return model
 
-
     def to_bytes(self) -> bytes:
-        """As safetensors, for the way to another process."""
+        """Return the snapshot as safetensors, to pass it to another process."""
         return to_bytes({f"{self.step}.{name}": x.contiguous() for name, x in self.weights.items()})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """What `to_bytes` gave. `Problem` for anything else."""
+        """Return the snapshot that `to_bytes` serialized. Raises `UserError` for any other data."""
         try:
             found = read_tensors(data)
             (step,) = {int(name.partition(".")[0]) for name in found}
         except (SafetensorError, ValueError, TypeError):
-            raise Problem("this is not a moment of a training run; start it again.", "training_state") from None
+            raise Problem("this is not a snapshot of a training run; start it again.", "training_state") from None
         return cls(step, {name.partition(".")[2]: x for name, x in found.items()})
 
 
 def moment_of(model: Transformer, step: int) -> Moment:
-    """The weights of a model as they are now."""
+    """Return a snapshot of the current weights of a model."""
     return Moment(step, {name: _half(p.detach().cpu()) for name, p in model.named_parameters()})
 
 
 def _half(x: Tensor) -> Tensor:
-    """x in half precision, or a copy of x if that would make a number infinite."""
+    """Return x in half precision, or a copy of x if it has values that overflow."""
     half = x.to(torch.float16)
     return half if half.isfinite().all() else x.clone()
 
 
 def initial(recipe: Recipe) -> Moment:
-    """The model before the first step."""
+    """Return the snapshot before the first step."""
     return moment_of(Transformer(recipe.config, recipe.seed), 0)
 
 
 @dataclass(slots=True)
 class Series:
-    """Numbers along the steps: at most `limit` points, of which the first and the last are always there."""
+    """Metrics by step: at most `max_points` points, the first and the last always included."""
 
     names: tuple[str, ...]
     limit: int = MAX_CURVE_POINTS
-    stride: int = 1  # one point is kept of so many
+    stride: int = 1  # every stride-th point is kept
     seen: int = 0
     points: list[tuple[int, tuple[float, ...]]] = field(default_factory=list)
     last: tuple[int, tuple[float, ...]] | None = None
 
     def add(self, step: int, values: Sequence[float]) -> None:
-        """The next point."""
+        """Append a point; drop every second one when there are too many."""
         self.last = (step, tuple(map(float, values)))
         if self.seen % self.stride == 0:
             self.points.append(self.last)
@@ -109,23 +109,24 @@ class Series:
             self.points, self.stride = self.points[::2], 2 * self.stride
 
     def __iter__(self) -> Iterator[tuple[int, tuple[float, ...]]]:
-        """(step, the numbers of `names`) in order."""
+        """Iterate over (step, values of `names`) in order."""
         yield from self.points
         if self.last is not None and self.points[-1][0] != self.last[0]:
             yield self.last
 
     @property
     def steps(self) -> np.ndarray:
-        """The steps that are kept, [n]."""
+        """The kept steps, [n]."""
         return np.array([step for step, __ in self], dtype=np.int64)
 
     def values(self, name: str) -> np.ndarray:
-        """The numbers of one name, [n]; NaN where it was not finite or unknown."""
+        """Return the values of one metric, [n]; NaN where a value was not finite or is unknown."""
         return np.array([values[self.names.index(name)] for __, values in self], dtype=np.float64)
 
 
 class Moments:
-    """The kept history of one run: beside it fed by `begin` and `add`, in another process by `hear` and `keep`."""
+    """The snapshots and metrics of one run, recorded in its process (`record_start`, `record_step`) or received from another one
+    (`record_metrics`, `add_snapshot`)."""
 
     def __init__(self, recipe: Recipe, parts: Sequence[str], most: int = MAX_MOMENTS, most_bytes: int = MAX_MOMENT_BYTES) -> None:
         self.recipe, self.most, self.most_bytes = recipe, most, most_bytes
@@ -134,31 +135,31 @@ class Moments:
         self._kept: dict[int, Moment] = {}
 
     def begin(self, run: TrainingRun) -> None:
-        """The run before its first step: its weights, and how it does on the held-out rows."""
+        """Record the run before its first step: a snapshot and the held-out metrics."""
         if run.done == 0:
             self.keep(moment_of(run.model, 0))
             self.held_out.add(0, run.measure())
 
     def add(self, run: TrainingRun, event: Event) -> None:
-        """One more step of the run. The last one is always kept, whatever stopped it."""
+        """Record one step. The last step always gets a snapshot, whatever stopped the run."""
         self.hear(event)
         if wanted(event.step) or event.stopped is not None:
             self.keep(moment_of(run.model, run.done))
 
     def hear(self, event: Event) -> None:
-        """The numbers of one more step."""
+        """Record the metrics of one step."""
         self.training.add(event.step, (event.loss, event.accuracy, event.rate, event.norm, *event.norms))
         if event.held_out_loss is not None and event.held_out_accuracy is not None:
             self.held_out.add(event.step, (event.held_out_loss, event.held_out_accuracy))
 
     def keep(self, moment: Moment) -> None:
-        """One more moment, such as where a run is paused; the one that is least missed goes if there are too many."""
+        """Add a snapshot, for example where a run is paused; drop others while there are too many."""
         self._kept[moment.step] = moment
         while len(self._kept) > 2 and (len(self._kept) > self.most or self.nbytes > self.most_bytes):
             del self._kept[least_missed(self.steps)]
 
     def copy(self) -> "Moments":
-        """The same as it is now: what is added to one of the two is not in the other. The moments themselves are shared."""
+        """Return an independent copy; the snapshots themselves are shared."""
         other = copy.copy(self)
         other.training, other.held_out = (replace(s, points=list(s.points)) for s in (self.training, self.held_out))
         other._kept = dict(self._kept)
@@ -166,36 +167,36 @@ class Moments:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The parts of the model whose gradient has a norm."""
+        """The parts of the model that have a gradient norm."""
         return self.training.names[4:]
 
     @property
     def norms(self) -> np.ndarray:
-        """The norm of the gradient of each part behind each kept step of the training, [n, parts]."""
+        """The gradient norm of each part at each kept training step, [n, parts]."""
         return np.stack([self.training.values(name) for name in self.parts], axis=1)
 
     def result(self, arm: int, seed: int, stopped: Stopped | None = None) -> Result:
-        """The held-out numbers so far, as one run of an experiment."""
+        """Return the held-out metrics so far as the result of one run of an experiment."""
         loss, accuracy = (tuple(self.held_out.values(name)) for name in ("loss", "accuracy"))
         return Result(arm, seed, tuple(map(int, self.held_out.steps)), loss, accuracy, stopped or "steps")
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """The steps of the kept moments, in order."""
+        """The steps of the snapshots, in order."""
         return tuple(sorted(self._kept))
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all moments."""
+        """Bytes of all snapshots."""
         return sum(moment.nbytes for moment in self._kept.values())
 
     def at(self, step: int) -> Moment:
-        """The kept moment that is nearest to a step; the earlier one of two."""
+        """Return the snapshot nearest to a step; the earlier one of two equally near."""
         return self._kept[min(self.steps, key=lambda kept: (abs(kept - step), kept))]
 
-    # --- Stored -------------------------------------------------------------------------------------------------------
+    # --- Serialization ------------------------------------------------------------------------------------------------
     def stored(self) -> tuple[bytes, str]:
-        """The moments as safetensors, the numbers as JSON."""
+        """Return the snapshots as safetensors and the metrics as JSON."""
         tensors = {f"{step}.{name}": x for step, m in self._kept.items() for name, x in m.weights.items()}
         series = {
             name: {"names": s.names, "stride": s.stride, "seen": s.seen,
@@ -207,21 +208,22 @@ class Moments:
 
     @classmethod
     def read(cls, tensors: bytes, facts: str) -> "Moments":
-        """What was stored. `Problem`, one sentence, for anything else."""
+        """Return the history that `serialize` stored. Raises `UserError` for any other data."""
         try:
-            found, said = read_tensors(tensors), json.loads(facts)
-            moments = cls(Recipe.from_json(said["recipe"]), said["training"]["names"][4:], said["most"], said["most_bytes"])
+            found, values = read_tensors(tensors), json.loads(facts)
+            moments = cls(Recipe.from_json(values["recipe"]), values["training"]["names"][4:], values["most"], values["most_bytes"])
             for name, series in (("training", moments.training), ("held_out", moments.held_out)):
-                _fill(series, said[name])
-            for step in said["steps"]:
-                own = {n.partition(".")[2]: x for n, x in found.items() if n.startswith(f"{step}.")}
-                moments._kept[int(step)] = Moment(int(step), own)
+                _fill(series, values[name])
+            for step in values["steps"]:
+                weights = {n.partition(".")[2]: x for n, x in found.items() if n.startswith(f"{step}.")}
+                moments._kept[int(step)] = Moment(int(step), weights)
         except (SafetensorError, ValueError, KeyError, TypeError, IndexError):
-            raise Problem("these are not the moments of a training run; start it again.", "training_state") from None
+            raise Problem("this is not the history of a training run; start it again.", "training_state") from None
         return moments
 
 
 def _fill(series: Series, said: Mapping[str, list]) -> None:
+    """Set a series to its stored values."""
     points = [(int(step), tuple(math.nan if x is None else float(x) for x in values)) for step, values in said["points"]]
     series.stride, series.seen = int(said["stride"]), int(said["seen"])  # type: ignore[call-overload]
     series.last = points[-1] if points else None
@@ -230,9 +232,10 @@ def _fill(series: Series, said: Mapping[str, list]) -> None:
 
 
 def train(recipe: Recipe, steps: int | None = None, device: str = "cpu") -> Moments:
-    """Train in this process, all steps or the first ones: the same numbers as any other run of the recipe on such a device.
+    """Train in this process, all steps or the first `steps`, and return the history: the same numbers as any run of the recipe on
+    such a device.
 
-    The moment behind the last step that is taken is always kept.
+    The last step taken always has a snapshot.
     """
     run = TrainingRun(recipe, device)
     moments = Moments(recipe, tuple(run.parts))
@@ -244,12 +247,12 @@ def train(recipe: Recipe, steps: int | None = None, device: str = "cpu") -> Mome
 
 
 def wanted(step: int) -> bool:
-    """Whether a step is one of the log-spaced ones: 1, 2, 3, … and later `PER_DOUBLING` of them in each doubling."""
-    place = PER_DOUBLING * math.log2(step)
-    return step == 1 or math.floor(place) > math.floor(PER_DOUBLING * math.log2(step - 1))
+    """Return whether a step gets a snapshot: 1, 2, 3, … and later `SNAPSHOTS_PER_DOUBLING` log-spaced steps per doubling."""
+    doublings = PER_DOUBLING * math.log2(step)
+    return step == 1 or math.floor(doublings) > math.floor(PER_DOUBLING * math.log2(step - 1))
 
 
 def least_missed(steps: Sequence[int]) -> int:
-    """Of the steps in order, the one between whose neighbours the gap is smallest, in doublings; never the first or the last."""
+    """Return the step, among ordered steps, whose neighbours are closest in doublings; never the first or the last."""
     inner = range(1, len(steps) - 1)
     return steps[min(inner, key=lambda i: (math.log2((steps[i + 1] + 1) / (steps[i - 1] + 1)), i))]

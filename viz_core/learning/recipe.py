@@ -1,6 +1,6 @@
-"""Everything that a training run depends on, as one frozen record that is checked when it is made.
+"""The settings of a training run as one frozen dataclass that is validated on construction.
 
-A recipe travels as JSON, in links and to the process that trains. `from_json` trusts nothing in it.
+A recipe is passed as JSON, in links and to the training process. `from_json` accepts untrusted input.
 """
 
 import base64
@@ -22,7 +22,7 @@ from viz_core.problems import Problem
 from viz_core.text import Vocabulary
 
 OF_THE_TASK = ("source_vocab_size", "target_vocab_size", "source_pad_id", "target_pad_id", "padding_from")
-"""Settings that the task decides: a recipe takes them from there, and none of them stands in its JSON."""
+"""Config fields that follow from the task. They are set when a recipe is made and are not part of its JSON."""
 WHOLE = {"batch": (1, MAX_TRAINING_BATCH), "steps": (1, MAX_TRAINING_STEPS), "warmup": (0, MAX_TRAINING_STEPS),
          "measured_every": (1, MAX_TRAINING_STEPS), "seed": (0, MAX_SEED), "data_seed": (0, MAX_SEED)}
 RATES = {"learning_rate": (1e-8, 10.0)}
@@ -32,25 +32,25 @@ OPTIONAL_WHOLE = {"patience": (1, MAX_TRAINING_STEPS)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """One training run: the same recipe gives the same curve, bit for bit, on the same kind of device.
+    """The settings of one training run: the same recipe gives bit-identical curves on the same kind of device.
 
-    `Problem`, one sentence, for a value that no run can have. Dropout is a setting of the config.
+    Raises `UserError` for an invalid value. Dropout is a field of the config.
     """
 
     task: str
-    parameters: Mapping[str, int] = field(default_factory=dict)  # of the task; those not given have its defaults
+    parameters: Mapping[str, int] = field(default_factory=dict)  # of the task; missing ones take its defaults
     config: TransformerConfig = field(default_factory=TransformerConfig)
     learning_rate: float = 1e-3
-    warmup: int = 0  # steps in which the learning rate rises in a line
-    decay: bool = False  # whether it falls in a line afterwards, to 0 behind the last step
+    warmup: int = 0  # steps of linear learning-rate warm-up
+    decay: bool = False  # linear decay to 0 after the warm-up
     batch: int = 32
     steps: int = 500
     seed: int = 0  # of the initial weights and of dropout
     data_seed: int = 0
-    clip: float | None = None  # the largest norm of the gradient
-    measured_every: int = 25  # steps between two measurements on the held-out rows
-    target_loss: float | None = None  # held-out loss at which the run stops
-    patience: int | None = None  # measurements without a new best held-out loss after which it stops
+    clip: float | None = None  # maximum gradient norm
+    measured_every: int = 25  # steps between two evaluations on the held-out rows
+    target_loss: float | None = None  # held-out loss at which training stops
+    patience: int | None = None  # evaluations without a new best held-out loss after which training stops
 
     def __post_init__(self) -> None:
         if not isinstance(self.task, str) or self.task not in TASKS:
@@ -72,90 +72,90 @@ class Recipe:
 
     @property
     def entry(self) -> Task:
-        """The task's entry in the registry."""
+        """The `Task` of this recipe."""
         return TASKS[self.task]
 
     @property
     def vocabulary(self) -> Mapping[Side, Vocabulary]:
-        """The words of each side."""
+        """The vocabulary of each side."""
         return self.entry.vocabulary(self.parameters, self.config.architecture)
 
     @property
     def floor(self) -> float | None:
-        """The best reachable loss in nats, where it is known. Without a causal mask it is that of a model that sees the answers."""
+        """The irreducible loss in nats, or None if unknown. Without a causal mask it is that of a model that sees the answers."""
         return self.entry.kind.floor(self.parameters, self.config.architecture, self.config.is_causal)
 
     @property
     def chance(self) -> float:
-        """The loss of a guess among all answers of the task, in nats."""
+        """The loss in nats of a uniform guess among all answers of the task."""
         return math.log(self.entry.kind.answers(self.parameters))
 
     def rate(self, step: int) -> float:
-        """The learning rate of a step, counted from 0."""
+        """Return the learning rate of a step, counted from 0."""
         up = (step + 1) / (self.warmup + 1) if step < self.warmup else 1.0
         down = (self.steps - step) / max(1, self.steps - self.warmup) if self.decay else 1.0
         return self.learning_rate * min(up, down)
 
     def rows(self, step: int) -> dict[str, Tensor]:
-        """The batch of a step, counted from 0."""
+        """Return the training batch of a step, counted from 0."""
         return self.entry.batch(self.parameters, self.config.architecture, self.data_seed, step, self.batch)
 
     def held_out(self) -> dict[str, Tensor]:
-        """The rows that are measured."""
+        """Return the held-out rows as one batch."""
         return self.entry.held_out(self.parameters, self.config.architecture)
 
     def changed(self, changes: Mapping[str, Any]) -> "Recipe":
-        """With other values: "steps", or "config.norm" and "parameters.length" for what stands inside."""
+        """Return a copy with other values: "steps", or "config.norm" and "parameters.length" for nested ones."""
         own = {name: value for name, value in changes.items() if "." not in name}
-        inside = {part: {n.partition(".")[2]: v for n, v in changes.items() if n.startswith(f"{part}.")}
+        nested = {part: {n.partition(".")[2]: v for n, v in changes.items() if n.startswith(f"{part}.")}
                   for part in ("config", "parameters")}
         known = {*(f.name for f in fields(Recipe)), *(f"config.{name}" for name in FIELDS if name not in OF_THE_TASK)}
         if unknown := [n for n in changes if n not in known and not n.startswith("parameters.")]:
             raise _unknown(unknown[0], tuple(f.name for f in fields(Recipe)))
-        config = replace(own.pop("config", self.config), **inside["config"])
-        parameters = {**own.pop("parameters", self.parameters), **inside["parameters"]}
+        config = replace(own.pop("config", self.config), **nested["config"])
+        parameters = {**own.pop("parameters", self.parameters), **nested["parameters"]}
         return replace(self, config=config, parameters=parameters, **own)
 
     def to_json(self) -> str:
-        """All that differs from a default config, and every other field."""
-        plain = TransformerConfig()
+        """Return all fields as JSON; of the config only the values that differ from the defaults."""
+        default = TransformerConfig()
         settings = {n: getattr(self.config, n) for n in FIELDS
-                    if n not in OF_THE_TASK and getattr(self.config, n) != getattr(plain, n)}
+                    if n not in OF_THE_TASK and getattr(self.config, n) != getattr(default, n)}
         stored = {f.name: getattr(self, f.name) for f in fields(self)}
         return json.dumps(stored | {"config": settings, "parameters": dict(self.parameters)}, ensure_ascii=False, allow_nan=False)
 
     def to_link(self) -> str:
-        """What a link says of it: its JSON without what follows from the task alone, packed into letters that need no escape."""
-        said = json.loads(self.to_json())
-        usual = {f.name: f.default for f in fields(self)} | {"config": {}, "parameters": self.entry.parameters({})}
-        short = {name: value for name, value in said.items() if value != usual[name]}
-        packed = zlib.compress(json.dumps(short, separators=(",", ":")).encode(), 9)
-        return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+        """Return the recipe as URL-safe text: its JSON without default values, compressed."""
+        data = json.loads(self.to_json())
+        defaults = {f.name: f.default for f in fields(self)} | {"config": {}, "parameters": self.entry.parameters({})}
+        changed = {name: value for name, value in data.items() if value != defaults[name]}
+        compressed = zlib.compress(json.dumps(changed, separators=(",", ":")).encode(), 9)
+        return base64.urlsafe_b64encode(compressed).decode().rstrip("=")
 
     @classmethod
     def from_link(cls, text: str) -> Self:
-        """The recipe that a link names. `Problem`, one sentence, for anything that names none."""
+        """Parse the recipe of a link. Raises `UserError` for invalid text."""
         try:
-            packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-            unpacking = zlib.decompressobj()
-            said = unpacking.decompress(packed, MAX_LINK_BYTES).decode()
-            if not unpacking.eof:
-                raise ValueError("cut off, or longer than any recipe")
+            compressed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+            decompressor = zlib.decompressobj()
+            data = decompressor.decompress(compressed, MAX_LINK_BYTES).decode()
+            if not decompressor.eof:
+                raise ValueError("truncated, or longer than any recipe")
         except (ValueError, zlib.error):  # UnicodeError and binascii.Error are ValueErrors
-            raise Problem("this is no recipe of a training; copy the whole link again.", "recipe_text") from None
-        return cls.from_json(said)
+            raise Problem("this is not a training recipe; copy the whole link again.", "recipe_text") from None
+        return cls.from_json(data)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The recipe in a text from anywhere. `Problem`, one sentence, for anything that is none."""
+        """Parse a recipe from untrusted JSON. Raises `UserError` if it is invalid."""
         if not isinstance(text, str) or len(text) > MAX_LINK_BYTES:
-            raise Problem(f"this recipe is longer than {MAX_LINK_BYTES} characters, or no text.", "recipe_text")
+            raise Problem(f"this recipe is not text, or is longer than {MAX_LINK_BYTES} characters.", "recipe_text")
         try:
             stored = json.loads(text)
         except (ValueError, RecursionError):
             raise Problem("this recipe is not JSON; copy the whole link again.", "recipe_text") from None
         if not isinstance(stored, dict) or "task" not in stored:
-            raise Problem("this recipe is not a JSON object that names a task; copy the whole link again.", "recipe_text")
+            raise Problem("this recipe is not a JSON object with a task; copy the whole link again.", "recipe_text")
         names = tuple(f.name for f in fields(cls))
         if unknown := sorted(stored.keys() - set(names)):
             raise _unknown(unknown[0], names)
@@ -163,6 +163,7 @@ class Recipe:
 
 
 def _config(stored: Any) -> TransformerConfig:
+    """Return the config of a parsed JSON value."""
     if not isinstance(stored, dict):
         raise _kind("config", stored, "an object of settings")
     allowed = tuple(name for name in FIELDS if name not in OF_THE_TASK)
@@ -175,7 +176,7 @@ def _config(stored: Any) -> TransformerConfig:
 
 
 def check_plain(name: str, value: Any) -> None:
-    """`Problem` for a value that no setting has: an object, or a list of anything but names."""
+    """Raise `UserError` for a value that no setting can have: an object, or a list of anything but strings."""
     if not (all(isinstance(one, str) for one in value) if isinstance(value, list | tuple) else not isinstance(value, Mapping)):
         raise _kind(name, value, "a number, a name, true or false, or a list of names")
 
@@ -194,14 +195,14 @@ def _check_numbers(r: Recipe) -> None:
 
 
 def _check_model(r: Recipe) -> None:
-    """What the task asks of the model, before anything of the model's size is made."""
+    """Check that the model fits the task, before anything of the model's size is allocated."""
     c, task = r.config, r.entry
     if c.architecture not in task.architectures:
         raise Problem(f"architecture={c.architecture!r} does not fit the task {r.task!r}; use {', '.join(task.architectures)}.",
                       "recipe_choice", name="architecture", given=c.architecture, fits=task.architectures)
     if not c.has_head:
-        raise Problem("head=False leaves nothing to learn from; use head=True.", "recipe_choice", name="head", given="False",
-                      fits=("True",))
+        raise Problem("head=False gives a model without logits to train on; use head=True.", "recipe_choice", name="head",
+                      given="False", fits=("True",))
     for side in c.sides:
         checked_number(f"{'n_encoder_layers' if side == 'source' else 'n_decoder_layers'}", c.n_layers(side), 0,
                        MAX_TRAINING_LAYERS, whole=True)
@@ -212,7 +213,7 @@ def _check_model(r: Recipe) -> None:
 
 
 def _unknown(name: object, fits: tuple[str, ...]) -> Problem:
-    return Problem(f"a recipe has no {_short(name)}; it has {', '.join(fits)}.", "recipe_unknown", name=_short(name), fits=fits)
+    return Problem(f"a recipe has no field {_short(name)}; use {', '.join(fits)}.", "recipe_unknown", name=_short(name), fits=fits)
 
 
 def _kind(name: str, value: object, due: str) -> Problem:
@@ -220,6 +221,6 @@ def _kind(name: str, value: object, due: str) -> Problem:
 
 
 def _short(value: object) -> str:
-    """A value as a message shows it, however long it is."""
+    """Return a value as text of limited length, for error messages."""
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= 40 else f"{text[:40]}…"

@@ -1,6 +1,6 @@
-"""The experiments that the app offers, as data, and the recipes of the documents' own models at a size that trains in a minute.
+"""The predefined experiments, and recipes for the documents' models at a size that trains in about a minute.
 
-What comes of them is not written here: it is computed from their runs.
+No results are written here: they are computed from the runs.
 """
 
 from collections.abc import Mapping
@@ -22,10 +22,13 @@ from viz_core.run import switched
 @dataclass(frozen=True, slots=True, kw_only=True)
 @translating
 class OfferedExperiment:
-    """One experiment. again: switches with which each trained model is measured once more. test_lengths: of its length grid.
+    """One predefined experiment.
 
-    blocks: lengths of the repeated block at which the heads' induction scores are taken, others than that of the training among
-    them: at the one length of the training, a head that counts positions looks like one that looks up.
+    eval_changes: settings with which each trained model is evaluated a second time. test_lengths: the test lengths of its length
+    grid.
+
+    blocks: lengths of the repeated block at which the induction scores of the heads are measured. They include lengths that were
+    not trained on, because at the training length a head that attends by position alone scores like an induction head.
     """
 
     title: Message
@@ -49,7 +52,7 @@ _ALL_POSITIONS = tuple(Arm(name, MappingProxyType({"config.position": name})) fo
 SETUPS: Mapping[str, OfferedExperiment] = MappingProxyType({
     "norm": OfferedExperiment(
         title="Post-LN or Pre-LN, with warm-up or without",
-        question="Does a deep model need a warm-up to learn if its norms stand after the sums (Xiong et al. 2020)?",
+        question="Does a deep Post-LN model need learning-rate warm-up to train (Xiong et al. 2020)?",
         experiment=Experiment(
             replace(_SORT, config=replace(_ENCODER, n_encoder_layers=12), learning_rate=3e-3),
             _arms(post={"config.norm": "post"}, post_warmup={"config.norm": "post", "warmup": 400}, pre={"config.norm": "pre"}),
@@ -57,7 +60,7 @@ SETUPS: Mapping[str, OfferedExperiment] = MappingProxyType({
     ),
     "mask": OfferedExperiment(
         title="With and without the causal mask",
-        question="A model could see the next word while it was trained. What can it still predict once the mask hides that word?",
+        question="If a model could attend to the next word during training, what can it predict once the causal mask hides it?",
         experiment=Experiment(
             Recipe(task="next-word", config=replace(_ENCODER, causal=True), learning_rate=3e-3, steps=1000),
             _arms(masked={"config.causal": True}, open={"config.causal": False}),
@@ -66,8 +69,8 @@ SETUPS: Mapping[str, OfferedExperiment] = MappingProxyType({
     ),
     "residual": OfferedExperiment(
         title="With and without the residual connection",
-        question="How many steps does the residual connection save? Transformer_code (002) says that models with it learn two to "
-                 "three times as fast, and gives no measurement.",
+        question="How many training steps does the residual connection save? Transformer_code (002) claims that models with it "
+                 "learn two to three times as fast, without a measurement.",
         experiment=Experiment(
             replace(_SORT, config=replace(_ENCODER, n_encoder_layers=4)),
             _arms(residual={"config.residual": True}, none={"config.residual": False}),
@@ -75,7 +78,7 @@ SETUPS: Mapping[str, OfferedExperiment] = MappingProxyType({
     ),
     "scale-scores": OfferedExperiment(
         title="Scores with and without ÷ √d_k",
-        question="Does a wide head still learn when its scores are not divided by √d_k?",
+        question="Does a wide head still learn if its scores are not divided by √d_k?",
         experiment=Experiment(
             replace(_REVERSE, config=replace(_ENCODER, d_model=128, n_heads=1)),
             _arms(scaled={"config.scale_scores": True}, raw={"config.scale_scores": False}),
@@ -83,17 +86,17 @@ SETUPS: Mapping[str, OfferedExperiment] = MappingProxyType({
     ),
     "scale-embedding": OfferedExperiment(
         title="Embeddings with and without × √d_model",
-        question="Do small embeddings drown in the waves of the positions?",
+        question="Do the positional encodings outweigh small embeddings?",
         experiment=Experiment(_REVERSE, _arms(scaled={"config.scale_embedding": True}, raw={"config.scale_embedding": False})),
     ),
     "positions": OfferedExperiment(
-        title="Position schemes on a task of order",
-        question="With which position scheme does a model learn to reverse a row?",
+        title="Position schemes on a task that depends on order",
+        question="With which position schemes does a model learn to reverse a sequence?",
         experiment=Experiment(_REVERSE, _ALL_POSITIONS),
     ),
     "lengths": OfferedExperiment(
-        title="Train length × test length",
-        question="Which position scheme still works on rows longer than those in training?",
+        title="Training length × test length",
+        question="Which position schemes generalize to sequences longer than those in training?",
         experiment=Experiment(
             Recipe(task="copy", parameters={"length": 12, "shortest": 4, "symbols": 20}, config=_DECODER, steps=1000),
             _ALL_POSITIONS,
@@ -102,7 +105,7 @@ SETUPS: Mapping[str, OfferedExperiment] = MappingProxyType({
     ),
     "induction": OfferedExperiment(
         title="Induction heads",
-        question="Can two layers find what followed a symbol earlier in the row, if one layer cannot?",
+        question="Can two layers find what followed a symbol earlier in the sequence, if one layer cannot?",
         experiment=Experiment(
             Recipe(task="induction", parameters={"length": 32, "symbols": 20}, config=replace(_DECODER, norm="pre"), steps=1500),
             _arms(
@@ -114,63 +117,64 @@ SETUPS: Mapping[str, OfferedExperiment] = MappingProxyType({
         blocks=(5, 8, 11),
     ),
 })
-"""By name, in the order in which the app offers them. In the arms "_fixed", the block that is repeated always has the same length:
-a control, since positions alone then give the answer away."""
+"""By name, in the order of the page. The conditions "_fixed" are a control: their repeated block always has the same length, so
+that positions alone determine the answer."""
 
 
 def setup_name(experiment: Experiment) -> str | None:
-    """The name of the offered experiment that this is, with whatever seeds."""
+    """Return the name of the predefined experiment with the same recipe and conditions, whatever its seeds, or None."""
     own = experiment.base, experiment.arms
     return next((name for name, s in SETUPS.items() if (s.experiment.base, s.experiment.arms) == own), None)
 
 
 def measured_again(model: Transformer, recipe: Recipe, changes: Mapping[str, Any]) -> tuple[float, float]:
-    """(loss, accuracy) on the held-out rows of a trained model whose switches were changed afterwards, such as its causal mask."""
-    other = recipe.changed(changes)
+    """Return (loss, accuracy) on the held-out rows after changing settings of a trained model, such as its causal mask."""
+    changed = recipe.changed(changes)
     device = next(model.parameters()).device
-    return measured(switched(model, other.config).to(device), {name: x.to(device) for name, x in other.held_out().items()})
+    return measured(switched(model, changed.config).to(device), {name: x.to(device) for name, x in changed.held_out().items()})
 
 
 # --- The documents' own models ----------------------------------------------------------------------------------------
 FAMILIES: Mapping[Architecture, str] = MappingProxyType({
     "encoder-only": "fill-in", "decoder-only": "sentence", "encoder-decoder": "restore",
 })
-"""Document 004's three families of models, and the task that each is trained on."""
+"""The task for each of the three architectures in document 004."""
 REDUCED: Mapping[str, int] = MappingProxyType({
     "d_model": 64, "n_heads": 4, "d_ff": 256, "n_encoder_layers": 2, "n_decoder_layers": 2, "max_len": 100,
 })
 
 
 LONGER: Mapping[str, tuple[int, int]] = MappingProxyType({"fill-in": (64, 2000), "restore": (32, 2000)})
-"""Batch and steps of the tasks that need more than the others: less of each sentence is asked, or more than one answer fits."""
+"""Batch size and steps of tasks that need more training: only some positions are predicted, or several answers fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfDocument:
-    """A recipe for a document's model. reduced: (setting, in the document, here) of each size that was made smaller."""
+    """A recipe for a document's model. reduced: (setting, value in the document, value here) for each size that was reduced."""
 
     recipe: Recipe
     reduced: tuple[tuple[str, int, int], ...]
 
 
 def task_of_document(number: str, family: Architecture | None = None) -> str:
-    """The task of `of_document`, which has to draw its sentences first; the name alone takes no time."""
+    """Return the task name that `document_recipe` uses, without generating the task's sentences."""
     if family is not None:
         return FAMILIES[family]
     return "translate" if PRESETS[number].config.has_cross_attention else "sentence"
 
 
 def of_document(number: str, family: Architecture | None = None) -> OfDocument:
-    """The model of a document on the translator's task, or on the next word if it has one stack; its sizes reduced, nothing else.
+    """Return a recipe for a document's model: translation for an encoder-decoder, next word for one stack; only the sizes are
+    reduced.
 
-    family: of document 004's, each with its own task; None: the document's own architecture.
+    family: one of document 004's architectures, each with its own task; None: the document's own architecture.
     """
     own = PRESETS[number].config
     architecture = own.architecture if family is None else family
-    found = {name: own.ff_width if name == "d_ff" else getattr(own, name) for name in REDUCED}
-    reduced = {name: most for name, most in REDUCED.items() if found[name] > most}
+    document_sizes = {name: own.ff_width if name == "d_ff" else getattr(own, name) for name in REDUCED}
+    reduced = {name: most for name, most in REDUCED.items() if document_sizes[name] > most}
     config = replace(own, **reduced, architecture=architecture)  # type: ignore[arg-type]
     task = task_of_document(number, family)
     batch, steps = LONGER.get(task, (32, 1000))
     recipe = Recipe(task=task, config=config, learning_rate=2e-3, warmup=100, batch=batch, steps=steps)
-    return OfDocument(recipe, tuple((name, found[name], most) for name, most in reduced.items()))
+    return OfDocument(recipe, tuple((name, document_sizes[name], most) for name, most in reduced.items()))

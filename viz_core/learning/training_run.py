@@ -1,8 +1,7 @@
-"""One training run as an object: each call of `step` takes one step and says what happened.
+"""A resumable training run: each call of `step` takes one training step and returns what happened.
 
-Nothing in it depends on the clock, on the machine's load or on how often it was interrupted: the batch and the dropout of a
-step are drawn from (seed, step) alone, and torch computes with one thread. So a run that goes on from its stored state is, bit
-for bit, the run that was never stopped.
+Nothing depends on the clock, the load of the machine or interruptions: the batch and the dropout of a step are drawn from (seed,
+step) alone, and torch computes with one thread. A run resumed from its serialized state is bit-identical to an uninterrupted run.
 """
 
 import hashlib
@@ -29,16 +28,17 @@ from viz_core.run import pick_device
 from viz_core.training.step import Step, adam, one_thread, repeatable, train_step
 
 Stopped = Literal["steps", "target", "patience", "diverged"]
-PREFIXES = ("weights", "exp_avg", "exp_avg_sq")  # of the tensors in a stored state; the last two are Adam's, by torch's names
-SHORT_HASH = 8  # hexadecimal digits that a page shows
+PREFIXES = ("weights", "exp_avg", "exp_avg_sq")  # tensors of a serialized state; the last two are Adam's, under torch's names
+SHORT_HASH = 8  # hexadecimal digits shown on a page
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What one step did. Losses are mean cross-entropies in nats over the positions that count, accuracies shares of them.
+    """What one step did. Losses are mean cross-entropies in nats over the label positions, accuracies are fractions of them.
 
-    norms: of the gradient before it is clipped, for each name of `TrainingRun.parts`. held_out_*: None between measurements.
-    stopped: why this was the last step; at "diverged" the loss or the gradient was not finite, and the weights are those before it.
+    rate: the learning rate. norm: the gradient norm; norms: the gradient norm of each name in `TrainingRun.parts`; both before
+    clipping. held_out_*: None between evaluations. stopped: why this was the last step. At "diverged" the loss or the gradient was
+    not finite, and the weights are those before the step.
     """
 
     step: int  # counted from 1
@@ -53,11 +53,12 @@ class Event:
     stopped: Stopped | None = None
 
     def to_json(self) -> str:
-        """Short enough for a message (below 2 KB): numbers of six digits; one that is not finite is null."""
+        """Return short JSON (below 2 KB): numbers have six significant digits, non-finite ones are null."""
         return json.dumps({name: _brief(x) for name, x in asdict(self).items()}, allow_nan=False)
 
 
 def _brief(x: object) -> object:
+    """Return a value with its numbers rounded for `to_json`."""
     if isinstance(x, tuple | list):
         return [_brief(one) for one in x]
     if isinstance(x, float):
@@ -66,7 +67,8 @@ def _brief(x: object) -> object:
 
 
 def parts_of(model: nn.Module) -> dict[str, list[nn.Parameter]]:
-    """The parameters by what a gradient's norm is told for: "encoder.embedding", "encoder.layers.0", …, "head"."""
+    """Return the parameters by part of the model, the unit of the reported gradient norms: "encoder.embedding", "encoder.layers.0",
+    …, "head"."""
     found: dict[str, list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
         stack, *rest = name.split(".")
@@ -76,7 +78,7 @@ def parts_of(model: nn.Module) -> dict[str, list[nn.Parameter]]:
 
 
 def fingerprint(tensors: Mapping[str, Tensor]) -> str:
-    """SHA-256 of named tensors: their names, types, shapes and bytes, in the order of their names."""
+    """Return the SHA-256 of named tensors: names, dtypes, shapes and bytes, in the order of the names."""
     digest = hashlib.sha256()
     for name in sorted(tensors):
         x = tensors[name].detach().cpu().contiguous()
@@ -86,34 +88,34 @@ def fingerprint(tensors: Mapping[str, Tensor]) -> str:
 
 
 def measured(model: Transformer, rows: Mapping[str, Tensor], part: int = 64) -> tuple[float, float]:
-    """(loss, accuracy) over all labels of the rows that count, `part` rows at a time. Dropout is off meanwhile."""
+    """Return (loss, accuracy) over all labels except padding, computed batch_size rows at a time with dropout off."""
     training, pad = model.training, model.config.pad_id(model.config.output_side)
     model.eval()
-    loss, right, total = 0.0, 0, 0
+    loss, correct, total = 0.0, 0, 0
     with torch.inference_mode(), one_thread():
         for start in range(0, len(rows["labels"]), part):
             batch = {name: x[start : start + part] for name, x in rows.items()}
             logits, labels = model(batch.get("source"), batch.get("target")).logits, batch["labels"]
             loss += float(F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad, reduction="sum"))
-            right, total = right + _right(logits, labels, pad), total + int((labels != pad).sum())
+            correct, total = correct + _right(logits, labels, pad), total + int((labels != pad).sum())
     model.train(training)
-    return loss / total, right / total
+    return loss / total, correct / total
 
 
 def _right(logits: Tensor, labels: Tensor, pad: int) -> int:
-    """logits [B, T, W], labels [B, T] -> how many of the labels that count are the likeliest word."""
+    """Return the number of labels predicted correctly, padding excluded. logits: [B, T, W]; labels: [B, T]."""
     return int(((logits.argmax(dim=-1) == labels) & (labels != pad)).sum())
 
 
 class TrainingRun:
-    """A model on its way. `step` until `stopped` says why there is no next one; `stored` and `resume` in between."""
+    """A resumable training run: call `step` until `stopped` is set; `serialize` and `deserialize` interrupt and resume it."""
 
     def __init__(self, recipe: Recipe, device: str = "cpu") -> None:
-        """`Problem` for a run that is too large, or for a device that is not here."""
+        """Raises `UserError` if the run is too large or the device is not available."""
         refuse_too_large(recipe)
         self.recipe, self.device = recipe, pick_device(device)
         if self.device == "cuda":
-            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without it cuBLAS may add in another order each time
+            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without it the summation order of cuBLAS may vary
         model = Transformer(recipe.config, recipe.seed)
         self.initial_hash = fingerprint(dict(model.named_parameters()))
         self.model = model.to(self.device).eval()
@@ -121,12 +123,12 @@ class TrainingRun:
         self.parts = parts_of(self.model)
         self.done = 0
         self.stopped: Stopped | None = None
-        self.best, self.waited = math.inf, 0  # the best held-out loss, and the measurements since
+        self.best, self.waited = math.inf, 0  # the best held-out loss, and the evaluations since then
         self._held_out = self._placed(recipe.held_out())
 
     # --- Steps --------------------------------------------------------------------------------------------------------
     def step(self) -> Event:
-        """Take the next step. `Problem` if the device has too little memory; `RuntimeError` behind the last step."""
+        """Take the next step. Raises `UserError` if the device runs out of memory, `RuntimeError` after the last step."""
         if self.stopped is not None:
             raise RuntimeError(f"the run has stopped ({self.stopped}) after {self.done} steps.")
         start, rate = time.perf_counter(), self.recipe.rate(self.done)
@@ -135,10 +137,10 @@ class TrainingRun:
             taken = self._taken(batch, rate)
             loss, accuracy = self._measured(taken)
         except torch.OutOfMemoryError:
-            raise Problem(f"{self.device} has too little memory for this step; lower the batch, the length or the sizes.",
+            raise Problem(f"{self.device} has too little memory for this step; lower the batch, the length or the model sizes.",
                           "training_memory", device=self.device) from None
         labels, pad = batch["labels"], self.model.config.pad_id(self.model.config.output_side)
-        assert taken.logits is not None  # the loss was asked for in one piece
+        assert taken.logits is not None  # the loss is computed in one piece
         share = _right(taken.logits, labels, pad) / int((labels != pad).sum())
         self.done += taken.finite
         self.stopped = self._reason(taken, loss)
@@ -146,16 +148,16 @@ class TrainingRun:
                      time.perf_counter() - start, self.stopped)
 
     def __iter__(self) -> Iterator[Event]:
-        """All steps that are left."""
+        """Take and yield all remaining steps."""
         while self.stopped is None:
             yield self.step()
 
     def measure(self) -> tuple[float, float]:
-        """(loss, accuracy) on the held-out rows, as the model is now."""
+        """Return (loss, accuracy) of the current model on the held-out rows."""
         return measured(self.model, self._held_out)
 
     def _taken(self, batch: Mapping[str, Tensor], rate: float) -> Step:
-        """One step with the dropout of its own number."""
+        """Take one step with the dropout seed of its number."""
         clip = math.inf if self.recipe.clip is None else self.recipe.clip
         with one_thread(), repeatable(_mixed(self.recipe.seed, self.done), self.device):
             self.model.train()
@@ -165,13 +167,14 @@ class TrainingRun:
                 self.model.eval()
 
     def _measured(self, taken: Step) -> tuple[float | None, float | None]:
-        """The held-out numbers where they are due, behind every so many steps and behind the last."""
+        """Return the held-out loss and accuracy if due: every `measured_every` steps and after the last step."""
         number = self.done + 1
         if not taken.finite or (number % self.recipe.measured_every and number < self.recipe.steps):
             return None, None
         return self.measure()
 
     def _reason(self, taken: Step, held_out_loss: float | None) -> Stopped | None:
+        """Update the best loss and return why the run stops now, or None."""
         r = self.recipe
         if not taken.finite:
             return "diverged"
@@ -189,7 +192,7 @@ class TrainingRun:
 
     # --- State --------------------------------------------------------------------------------------------------------
     def stored(self) -> tuple[bytes, str]:
-        """Everything that the run needs to go on: tensors as safetensors, the rest as JSON."""
+        """Return the full state: tensors as safetensors, the rest as JSON."""
         tensors: dict[str, Tensor] = {}
         for name, parameter in self.model.named_parameters():
             state = self.optimizer.state[parameter] if self.done else {}
@@ -201,23 +204,23 @@ class TrainingRun:
 
     @classmethod
     def resume(cls, tensors: bytes, facts: str, device: str = "cpu") -> Self:
-        """The run whose state was stored. `Problem`, one sentence, for what is no such state."""
-        said = _facts(facts)
-        run = cls(Recipe.from_json(said["recipe"]), device)  # type: ignore[arg-type]
-        run.done, run.stopped, run.waited = said["done"], said["stopped"], said["waited"]  # type: ignore[assignment]
-        run.best = math.inf if said["best"] is None else float(said["best"])  # type: ignore[arg-type]
-        stored = _tensors(tensors, run)
+        """Return the run with this serialized state. Raises `UserError` if the state is invalid."""
+        values = _facts(facts)
+        run = cls(Recipe.from_json(values["recipe"]), device)  # type: ignore[arg-type]
+        run.done, run.stopped, run.waited = values["done"], values["stopped"], values["waited"]  # type: ignore[assignment]
+        run.best = math.inf if values["best"] is None else float(values["best"])  # type: ignore[arg-type]
+        state_tensors = _tensors(tensors, run)
         with torch.no_grad():
             for name, parameter in run.model.named_parameters():
-                parameter.copy_(stored[f"weights.{name}"])
+                parameter.copy_(state_tensors[f"weights.{name}"])
                 if run.done:
-                    state = {prefix: stored[f"{prefix}.{name}"].to(run.device) for prefix in PREFIXES[1:]}
+                    state = {prefix: state_tensors[f"{prefix}.{name}"].to(run.device) for prefix in PREFIXES[1:]}
                     run.optimizer.state[parameter] = {"step": torch.tensor(float(run.done), device=run.device), **state}
         return run
 
 
 def finished(recipe: Recipe, device: str = "cpu") -> Transformer:
-    """The model behind the last step of a run in this process, dropout off."""
+    """Train in this process to the last step and return the model with dropout off."""
     run = TrainingRun(recipe, device)
     for __ in run:
         pass
@@ -225,33 +228,33 @@ def finished(recipe: Recipe, device: str = "cpu") -> Transformer:
 
 
 def _mixed(seed: int, step: int) -> int:
-    """One seed of a seed and a step."""
+    """Return one seed derived from a seed and a step."""
     return int.from_bytes(hashlib.blake2b(f"{seed}:{step}".encode(), digest_size=7).digest(), "big")
 
 
 def _facts(text: str) -> dict[str, object]:
-    """The facts of a stored state, of the right types."""
+    """Parse and validate the JSON of a serialized state."""
     try:
-        said = json.loads(text)
+        values = json.loads(text)
     except (TypeError, ValueError, RecursionError):
-        said = None
-    kinds: dict[str, type | tuple[type, ...]] = {"recipe": str, "done": int, "waited": int, "best": (int, float, type(None))}
-    known = isinstance(said, dict) and said.keys() == {*kinds, "stopped"}
-    if not known or not all(isinstance(said[name], kind) for name, kind in kinds.items()) or said["done"] < 0:
+        values = None
+    types: dict[str, type | tuple[type, ...]] = {"recipe": str, "done": int, "waited": int, "best": (int, float, type(None))}
+    complete = isinstance(values, dict) and values.keys() == {*types, "stopped"}
+    if not complete or not all(isinstance(values[name], kind) for name, kind in types.items()) or values["done"] < 0:
         raise Problem("this is not the state of a training run; start it again.", "training_state")
-    if said["stopped"] not in (None, *get_args(Stopped)):
+    if values["stopped"] not in (None, *get_args(Stopped)):
         raise Problem("this is not the state of a training run; start it again.", "training_state")
-    return dict(said)
+    return dict(values)
 
 
 def _tensors(data: bytes, run: TrainingRun) -> dict[str, Tensor]:
-    """The tensors of a stored state, which have to be those of this run's model."""
+    """Parse the tensors of a serialized state and check that they match this run's model."""
     try:
         found = read_tensors(data)
     except (SafetensorError, TypeError):
         found = {}
     prefixes = PREFIXES if run.done else PREFIXES[:1]
-    due = {f"{prefix}.{name}": p.shape for name, p in run.model.named_parameters() for prefix in prefixes}
-    if {name: x.shape for name, x in found.items()} != due or any(x.dtype != torch.float32 for x in found.values()):
-        raise Problem("these tensors are not the state of this training run; start it again.", "training_state")
+    expected = {f"{prefix}.{name}": p.shape for name, p in run.model.named_parameters() for prefix in prefixes}
+    if {name: x.shape for name, x in found.items()} != expected or any(x.dtype != torch.float32 for x in found.values()):
+        raise Problem("these tensors do not belong to this training run; start it again.", "training_state")
     return found

@@ -1,6 +1,6 @@
-"""Tasks of language, on the sentences of a first lesson: translate, go on, fill in, restore.
+"""Language tasks on the sentences of a first lesson: translate, continue, fill in, restore.
 
-The sentences are those of one seed, so that the vocabulary, and with it the weights, never depends on the seed of a run.
+The sentences come from one seed, so that the vocabulary, and with it the weights, does not depend on the seed of a run.
 """
 
 from collections import Counter
@@ -21,13 +21,13 @@ from viz_core.training.bilingual.first_lesson import sentences as lessons
 from viz_core.training.plans import DATA_SEED
 
 MASK = "<mask>"
-RARE = 5  # words that fewer of the sentences have are no words of the vocabulary, and such sentences are left out
+RARE = 5  # words that occur in fewer sentences are not in the vocabulary; sentences with such words are left out
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The sentences of both languages as ids, and their words. train, held_out: (English, Chinese) each."""
+    """Sentences in both languages as ids, and the vocabularies. train, held_out: pairs (English, Chinese)."""
 
     train: tuple[Pair, ...]
     held_out: tuple[Pair, ...]
@@ -37,9 +37,9 @@ class Pool:
 
 @lru_cache(maxsize=4)
 def pool(sentences: int, longest: int) -> Pool:
-    """So many sentences of at most so many words in each language, as the grammar says them; one in twenty is held out."""
-    short = (e for e in lessons(DATA_SEED) if max(len(e.source), len(e.target)) <= longest)
-    drawn = [(tuple(e.source), tuple(e.target)) for e in islice(short, sentences)]
+    """Return generated sentences with at most `longest` words in each language; one in twenty is held out."""
+    short_sentences = (e for e in lessons(DATA_SEED) if max(len(e.source), len(e.target)) <= longest)
+    drawn = [(tuple(e.source), tuple(e.target)) for e in islice(short_sentences, sentences)]
     english, chinese = (_frequent([pair[side] for pair in drawn]) for side in (0, 1))
     known = [p for p in drawn if english.unk_id not in english.encode(p[0]) and chinese.unk_id not in chinese.encode(p[1])]
     split: tuple[list[Pair], list[Pair]] = ([], [])
@@ -49,23 +49,25 @@ def pool(sentences: int, longest: int) -> Pool:
 
 
 def is_held_out(sentence: Sequence[str]) -> bool:
-    """Whether an English sentence is one that training never sees, by its hash alone."""
+    """Return whether an English sentence is held out from training, from its hash alone."""
     return int.from_bytes(blake2b(" ".join(sentence).encode(), digest_size=8).digest(), "big") % HELD_OUT_SHARE == 0
 
 
 def _frequent(sentences: Sequence[Sequence[str]]) -> Vocabulary:
+    """Return the vocabulary of the words that occur in enough sentences."""
     found = Counter(word for sentence in sentences for word in set(sentence))
-    slots = [word for word in found if word.startswith("<")]  # of a name, or of a word that nobody knows: all or none
+    slots = [word for word in found if word.startswith("<")]  # placeholders of names and unknown words are kept together
     return Vocabulary(tuple(sorted(word for word, n in found.items() if n >= RARE or word in slots)))
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """Parameters: sentences, longest; to fill in and to restore also damage, the percentage of words that are hit."""
+    """Tasks on sentences. Parameters: sentences, longest; for fill in and restore also damage, the percentage of changed words."""
 
     what: Literal["translate", "go on", "fill in", "restore"]
 
     def pool(self, p: Parameters) -> Pool:
+        """Return the sentences for these parameters."""
         return pool(p["sentences"], p["longest"])
 
     def vocabulary(self, p: Parameters, architecture: Architecture) -> dict[Side, Vocabulary]:
@@ -84,9 +86,9 @@ class Language:
         return {side: found[side] for side in self.vocabulary(p, architecture)}
 
     def rows(self, p: Parameters, architecture: Architecture, rng: np.random.Generator, n: int, *, held_out: bool) -> list[Pair]:
-        """(what is read, what is answered) of n sentences; a filled-in answer is padding where the word is to be seen."""
-        known = self.pool(p).held_out if held_out else self.pool(p).train
-        chosen = [known[i] for i in (range(min(n, len(known))) if held_out else rng.integers(len(known), size=n))]
+        """Return (input, answer) of n sentences; when filling in, the answer is padding where the word is visible."""
+        pairs = self.pool(p).held_out if held_out else self.pool(p).train
+        chosen = [pairs[i] for i in (range(min(n, len(pairs))) if held_out else rng.integers(len(pairs), size=n))]
         if self.what == "translate":
             return chosen
         if self.what == "go on":
@@ -94,23 +96,23 @@ class Language:
         return [(self.masked if self.what == "fill in" else self.damaged)(english, p, rng) for english, __ in chosen]
 
     def masked(self, ids: tuple[int, ...], p: Parameters, rng: np.random.Generator) -> Pair:
-        """Some words behind a mask, at least one; only these are asked for (Devlin et al. 2019, section 3.1, masks only)."""
+        """Mask some words, at least one; only these are labels (Devlin et al. 2019, section 3.1, masks only)."""
         hit = _hit(len(ids), p["damage"], rng)
         mask = FIRST + len(self.pool(p).english.words)
         return tuple(np.where(hit, mask, ids)), tuple(np.where(hit, ids, PAD))
 
     def damaged(self, ids: tuple[int, ...], p: Parameters, rng: np.random.Generator) -> Pair:
-        """Some words, at least one, lost or replaced by another; the whole sentence is asked for (after Lewis et al. 2020)."""
+        """Delete or replace some words, at least one; the label is the whole sentence (after Lewis et al. 2020)."""
         hit = _hit(len(ids), p["damage"], rng)
         others = rng.integers(FIRST, self.pool(p).english.vocab_size, size=len(ids))
-        lost = hit & (rng.random(len(ids)) < 0.5)
-        left = np.where(hit, others, ids)[~lost]
-        return tuple(left) or ids[:1], ids
+        deleted = hit & (rng.random(len(ids)) < 0.5)
+        kept = np.where(hit, others, ids)[~deleted]
+        return tuple(kept) or ids[:1], ids
 
     def hidden(
         self, p: Parameters, ids: np.ndarray, tokens: tuple[str, ...], left_out: tuple[str, ...], own: Mapping[int, str]
     ) -> Sentence:
-        """A person's sentence with words behind masks."""
+        """Return a visitor's sentence with masked words."""
         mask = FIRST + len(self.pool(p).english.words)
         typed, every_third = ids == mask, np.arange(len(ids)) % 3 == min(1, len(ids) - 1)
         hit = typed if typed.any() else every_third
@@ -122,7 +124,7 @@ class Language:
         source = pad([read for read, __ in rows], PAD)
         if self.what == "fill in":
             return {"source": source, "labels": pad([answer for __, answer in rows], PAD)}
-        if architecture == "encoder-only":  # it has no <bos>, so nothing asks for the first word
+        if architecture == "encoder-only":  # it has no <bos>, so the first word is not predicted
             return {"source": source, "labels": pad([(*answer[1:], EOS) for __, answer in rows], PAD)}
         labels = pad([(*answer, EOS) for __, answer in rows], PAD)
         written = {"target": pad([(BOS, *answer) for __, answer in rows], PAD), "labels": labels}
@@ -139,20 +141,20 @@ class Language:
         return ()
 
     def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
-        """The words that the vocabulary knows. What is to be restored, or gone on with, is the sentence itself.
+        """Return the words that the vocabulary knows. To continue or restore a sentence, the visitor's sentence is the answer.
 
-        A translation begins with <bos> alone: the model has to write it. Words to fill in are those typed as "<mask>", or every
-        third one where nobody typed that.
+        A translation starts with <bos> alone, and the model generates it. The words to fill in are those typed as "<mask>", or
+        every third word if none was.
         """
         sides, text = self.vocabulary(p, architecture), " ".join(words)
         english = next(iter(sides.values()))
-        carried = english.carries(text)
-        reader = bound(english, carried)
+        copied = english.carries(text)
+        reader = bound(english, copied)
         known = [(token, id) for token, id in zip(*reader.read(text), strict=True)]
         read = [(token, id) for token, id in known if id != reader.unk_id]
         most -= self.what == "restore" or architecture == "decoder-only"  # their target has <bos> too
-        lost = [token for token, id in known if id == reader.unk_id] + [token for token, __ in read[most:]]
-        left_out = tuple(dict.fromkeys(lost))
+        unread = [token for token, id in known if id == reader.unk_id] + [token for token, __ in read[most:]]
+        left_out = tuple(dict.fromkeys(unread))
         ids = np.array([id for __, id in read[:most]], dtype=np.int64)
         shown = tuple(token for token, __ in read[:most])
         own = {id: token for token, id in read[:most] if english.slot(id)}
@@ -167,13 +169,13 @@ class Language:
             found: dict[Side, np.ndarray] = {"source": ids[None], "target": np.array([[BOS, *ids]])}
             return Sentence(found, {"source": shown, "target": ("<bos>", *shown)}, left_out, np.array([*ids, EOS]), None, own)
         target = sides["target"]
-        placed = {target.encode([f"<{n}>"])[0]: word for n, word in enumerate(carried[: target.n_slots], start=1)}
+        slot_words = {target.encode([f"<{n}>"])[0]: word for n, word in enumerate(copied[: target.n_slots], start=1)}
         start: dict[Side, np.ndarray] = {"source": ids[None], "target": np.array([[BOS]])}
-        return Sentence(start, {"source": shown, "target": ("<bos>",)}, left_out, own=placed)
+        return Sentence(start, {"source": shown, "target": ("<bos>",)}, left_out, own=slot_words)
 
 
 def _hit(n: int, percent: int, rng: np.random.Generator) -> np.ndarray:
-    """[n]: which words are hit, at least one of them."""
+    """Return which of n words are changed, [n]; at least one is."""
     hit = rng.random(n) < percent / 100
     hit[rng.integers(n)] |= not hit.any()
     return hit

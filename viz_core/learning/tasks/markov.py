@@ -1,4 +1,4 @@
-"""A small source of words whose entropy is computed exactly: each word depends on the two before it."""
+"""A small source of words whose entropy is computed exactly: each word depends on the two words before it."""
 
 import math
 from collections.abc import Sequence
@@ -16,19 +16,19 @@ WORDS = (
     *("the", "a", "my", "your", "this", "one", "old", "young", "big", "small", "red", "cat", "dog", "man", "woman"),
     *("child", "bird", "sees", "has", "likes", "finds", "wants", "here", "now", "today", "and", "but", "then", "so", "."),
 )
-EVIDENCE = 2.0  # how much one word says about a later one: standard deviation of its scores, in nats
+EVIDENCE = 2.0  # standard deviation of the scores U and V, in nats
 MOST_ROUNDS = 20_000
 
 
 def entropy(p: np.ndarray) -> float:
-    """Σ −p ln p in nats; 0 ln 0 is 0."""
+    """Return −Σ p ln p in nats, with 0 ln 0 = 0."""
     p = p[p > 0]
     return float(-(p * np.log(p)).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A stationary Markov chain of order 2. table [V, V, V]: P(c | a, b), all above 0 so that every pair comes back."""
+    """A stationary Markov chain of order 2. table [V, V, V]: P(c | a, b), all positive, so that every pair recurs."""
 
     table: np.ndarray
 
@@ -39,32 +39,32 @@ class Chain:
 
     @property
     def entropies(self) -> tuple[float, float, float]:
-        """(H(X₁), H(X₂ | X₁), H(X₃ | X₁ X₂)) in nats; the last one is the entropy rate of the chain."""
+        """(H(X₁), H(X₂ | X₁), H(X₃ | X₁ X₂)) in nats; the last is the entropy rate of the chain."""
         pi = self.pairs
         alone, both = entropy(pi.sum(axis=1)), entropy(pi)
         rate = float((pi * -(self.table * np.log(self.table)).sum(axis=2)).sum())
         return alone, both - alone, rate
 
     def mean_entropy(self, first: int, n: int) -> float:
-        """The mean of H(Xₜ | all before it) over n words, of which the first one has `first` words before it."""
+        """Return the mean of H(Xₜ | all words before it) over n words; the first of them has n_before words before it."""
         return math.fsum(self.entropies[min(t, 2)] for t in range(first, first + n)) / n
 
     def draw(self, rng: np.random.Generator, n: int, length: int) -> np.ndarray:
-        """n rows of so many words, [n, length], each begun in the stationary state."""
+        """Sample n rows of `length` words, [n, length], each starting from the stationary distribution."""
         v = len(self.table)
         start = np.minimum(np.searchsorted(self.pairs.cumsum(), rng.random(n)), v * v - 1)  # [n]
         rows = np.empty((n, max(2, length)), dtype=np.int64)
         rows[:, 0], rows[:, 1] = np.divmod(start, v)
         sums = self.table.cumsum(axis=2)
         for t in range(2, length):
-            reached = sums[rows[:, t - 2], rows[:, t - 1]] < rng.random(n)[:, None]  # [n, V]
-            rows[:, t] = np.minimum(reached.sum(axis=1), v - 1)
+            below = sums[rows[:, t - 2], rows[:, t - 1]] < rng.random(n)[:, None]  # [n, V]
+            rows[:, t] = np.minimum(below.sum(axis=1), v - 1)
         return rows[:, :length]
 
 
 @cache
 def _stationary(chain: Chain) -> np.ndarray:
-    """By going on until nothing changes; every chain of a table without zeros comes to rest."""
+    """Return the stationary distribution over pairs by power iteration, which converges for a table without zeros."""
     pi = np.full(chain.table.shape[:2], 1 / len(chain.table) ** 2)
     for _ in range(MOST_ROUNDS):
         after = np.einsum("ab,abc->bc", pi, chain.table)
@@ -76,19 +76,19 @@ def _stationary(chain: Chain) -> np.ndarray:
 
 @cache
 def chain(seed: int, n_words: int = len(WORDS)) -> Chain:
-    """The chain of a seed: P(c | a, b) = softmax over c of U[a, c] + V[b, c], both drawn from a normal distribution.
+    """Return the chain of a seed: P(c | a, b) = softmax over c of U[a, c] + V[b, c], with U and V drawn from a normal distribution.
 
-    Each of the two words before adds its own evidence, as attention adds values, so a small model can come close to the entropy.
+    Each of the two preceding words adds its own score, as attention adds values, so a small model can come close to the entropy.
     """
     two_before, one_before = np.random.default_rng([seed, n_words]).normal(scale=EVIDENCE, size=(2, n_words, n_words))
     scores = two_before[:, None, :] + one_before[None, :, :]  # [V, V, V]
-    likely = np.exp(scores - scores.max(axis=2, keepdims=True))
-    return Chain(likely / likely.sum(axis=2, keepdims=True))
+    exponentials = np.exp(scores - scores.max(axis=2, keepdims=True))
+    return Chain(exponentials / exponentials.sum(axis=2, keepdims=True))
 
 
 @dataclass(frozen=True, slots=True)
 class NextWord:
-    """Each next word of the chain. Parameters: length, source (the seed of the chain)."""
+    """Predict each next word of the chain. Parameters: length, source (the seed of the chain)."""
 
     def vocabulary(self, p: Parameters, architecture: Architecture) -> dict[Side, Vocabulary]:
         return {"source" if architecture == "encoder-only" else "target": Vocabulary(WORDS)}
@@ -100,14 +100,14 @@ class NextWord:
         return chain(p["source"]).draw(rng, n, p["length"] + self.known(architecture))
 
     def known(self, architecture: Architecture) -> int:
-        """Words before the first one that is asked for: an encoder has no <bos>."""
+        """Return the number of words before the first predicted one: 1 for an encoder, which has no <bos>."""
         return int(architecture == "encoder-only")
 
     def batch(self, p: Parameters, architecture: Architecture, rows: np.ndarray) -> dict[str, np.ndarray]:
         return next_symbol(architecture, rows + FIRST)
 
     def floor(self, p: Parameters, architecture: Architecture, causal: bool = True) -> float:
-        """Without the causal mask all answers but the last are in sight."""
+        """Return the mean entropy in nats. Without a causal mask all answers but the last are visible."""
         found, n, known = chain(p["source"]), p["length"], self.known(architecture)
         return found.mean_entropy(known, n) if causal else found.mean_entropy(known + n - 1, 1) / n
 

@@ -1,6 +1,6 @@
-"""Tasks of symbols a, b, c …: questions with one right answer, and streams in which each next symbol is asked.
+"""Tasks on symbols a, b, c, …: transformations with one correct answer, and streams in which each next symbol is predicted.
 
-A person's own sentence becomes such symbols too: its distinct words, in the order in which they appear; `symbols_of` says how.
+A visitor's sentence is mapped to such symbols as well: its distinct words, in order of appearance; see `words_to_symbols`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,49 +15,49 @@ from viz_core.learning.tasks.task import Parameters, Sentence
 from viz_core.text import SPECIALS, Vocabulary
 
 MOST_WORDS = 20
-"""Distinct words of a person's sentence that become symbols; more of them are no longer told apart in a picture."""
-ARROW = "→"  # ends the question where a decoder alone reads question and answer in one row
+"""Distinct words of a visitor's sentence that become symbols; more could not be told apart in a plot."""
+ARROW = "→"  # separates question and answer in the row of a decoder-only model
 PAD, BOS, EOS, FIRST = 0, 1, 2, len(SPECIALS)
-HELD_OUT_SHARE = 20  # one row in twenty is never trained on
+HELD_OUT_SHARE = 20  # one row in twenty is held out
 
 
 @cache
 def names(n: int) -> tuple[str, ...]:
-    """a to z, then aa, ab, …: n symbols."""
+    """Return n symbols: a to z, then aa, ab, …."""
     two = (x + y for x in ascii_lowercase for y in ascii_lowercase)
     return (*ascii_lowercase, *two)[:n]
 
 
 def is_held_out(rows: np.ndarray) -> np.ndarray:
-    """rows [B, n] -> [B]: whether a row is one that training never sees, by its hash alone."""
+    """Return whether each row of rows [B, n] is held out from training, [B], from its hash alone."""
     powers = np.uint64(0x9E3779B97F4A7C15) ** np.arange(1, rows.shape[1] + 1, dtype=np.uint64)
-    mixed = (rows.astype(np.uint64) + np.uint64(1)) @ powers * np.uint64(0xD6E8FEB86659FD93)
-    return (mixed >> np.uint64(40)) % np.uint64(HELD_OUT_SHARE) == 0
+    hashed = (rows.astype(np.uint64) + np.uint64(1)) @ powers * np.uint64(0xD6E8FEB86659FD93)
+    return (hashed >> np.uint64(40)) % np.uint64(HELD_OUT_SHARE) == 0
 
 
 def symbols_of(words: Sequence[str], names: Sequence[str]) -> tuple[np.ndarray, dict[int, str], tuple[str, ...]]:
-    """(the symbols of the words that are read, counted from 0; the word of each symbol; the words that are left out).
+    """Return (the symbols of the words, counted from 0; the word of each symbol; the words left out).
 
-    A word that is a symbol's name is that symbol. The others become the free ones, in the order in which they appear.
+    A word that is the name of a symbol becomes that symbol. The other words get the free symbols, in order of appearance.
     """
-    distinct, place = list(dict.fromkeys(words)), {name: i for i, name in enumerate(names)}
+    distinct, index = list(dict.fromkeys(words)), {name: i for i, name in enumerate(names)}
     chosen = distinct[: min(MOST_WORDS, len(names))]
-    free = iter(sorted(set(range(len(names))) - {place[word] for word in chosen if word in place}))
-    kept = {word: place[word] if word in place else next(free) for word in chosen}
-    symbols = np.array([kept[word] for word in words if word in kept], dtype=np.int64)
-    return symbols, {i: word for word, i in kept.items()}, tuple(distinct[len(chosen):])
+    free = iter(sorted(set(range(len(names))) - {index[word] for word in chosen if word in index}))
+    symbol_of = {word: index[word] if word in index else next(free) for word in chosen}
+    symbols = np.array([symbol_of[word] for word in words if word in symbol_of], dtype=np.int64)
+    return symbols, {i: word for word, i in symbol_of.items()}, tuple(distinct[len(chosen):])
 
 
 def shown(ids: np.ndarray, own: Mapping[int, str], vocabulary: Vocabulary) -> tuple[str, ...]:
-    """The words that ids [1, T] are drawn as: a person's own where there is one, else the vocabulary's."""
+    """Return the tokens that ids [1, T] are displayed as: the visitor's word if there is one, else the vocabulary's."""
     return tuple(own.get(i - FIRST) or vocabulary.decode(i) for i in ids[0].tolist())
 
 
 def side_by_side(architecture: Architecture, x: np.ndarray, y: np.ndarray, arrow: int) -> dict[str, np.ndarray]:
-    """Questions [B, n] and answers [B, m] as the ids that an architecture reads, and the labels that count.
+    """Return the ids and labels of questions [B, n] and answers [B, m] for an architecture.
 
-    encoder-only: the answer is read off the last m positions. decoder-only: question, arrow, answer in one row; only the answer
-    and the end behind it count. encoder-decoder: the question is the source, the answer the target.
+    encoder-only: the answer is predicted at the last m positions. decoder-only: question, arrow and answer in one row; only the
+    answer and the <eos> after it are labels. encoder-decoder: the question is the source, the answer the target.
     """
     n, m = x.shape[1], y.shape[1]
     column = np.ones((len(x), 1), dtype=np.int64)
@@ -70,33 +70,35 @@ def side_by_side(architecture: Architecture, x: np.ndarray, y: np.ndarray, arrow
     return {"target": row, "labels": np.hstack([np.full((len(x), n + 1), PAD, dtype=np.int64), answer])}
 
 
-# --- Questions with one right answer ----------------------------------------------------------------------------------
+# --- Transformations with one correct answer --------------------------------------------------------------------------
 def copied(x: np.ndarray) -> np.ndarray:
+    """Return x [B, n] unchanged."""
     return x
 
 
 def turned(x: np.ndarray) -> np.ndarray:
-    """[B, n] from the last to the first."""
+    """Return x [B, n] in reverse order."""
     return x[:, ::-1]
 
 
 def in_order(x: np.ndarray) -> np.ndarray:
-    """[B, n] in the order of the alphabet."""
+    """Return x [B, n] sorted alphabetically."""
     return np.sort(x, axis=1)
 
 
 def most_frequent(x: np.ndarray) -> np.ndarray:
-    """[B, n] -> [B, 1]: the symbol that is there most often; of several, the first of the alphabet."""
+    """Return the most frequent symbol of each row of x [B, n], [B, 1]; of several, the first in the alphabet."""
     counts = (x[:, :, None] == np.arange(x.max(initial=0) + 1)).sum(axis=1)  # [B, symbols]
     return counts.argmax(axis=1)[:, None]
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Random symbols and what follows from them. Parameters: length, shortest (0: all rows have the full length), symbols."""
+    """Random symbols and a function of them as the answer. Parameters: length, shortest (0: all rows have the full length),
+    symbols."""
 
     answer: Callable[[np.ndarray], np.ndarray]
-    single: bool = False  # whether the answer is one symbol
+    single: bool = False  # the answer is a single symbol
 
     def vocabulary(self, p: Parameters, architecture: Architecture) -> dict[Side, Vocabulary]:
         words = names(p["symbols"])
@@ -117,7 +119,7 @@ class Question:
     def rows(self, p: Parameters, architecture: Architecture, rng: np.random.Generator, n: int, *, held_out: bool) -> np.ndarray:
         length = int(rng.integers(p["shortest"], p["length"] + 1)) if p["shortest"] and not held_out else p["length"]
         found = np.empty((0, length), dtype=np.int64)
-        while len(found) < n:  # a share of the draws is kept: the held-out rows, or the others
+        while len(found) < n:  # keep only the held-out rows, or only the others
             drawn = rng.integers(p["symbols"], size=(n * (HELD_OUT_SHARE if held_out else 2), length))
             found = np.vstack([found, drawn[is_held_out(drawn) == held_out]])
         return found[:n]
@@ -148,18 +150,19 @@ class Question:
 def named(
     ids: dict[str, np.ndarray], own: Mapping[int, str], vocabulary: dict[Side, Vocabulary], left_out: tuple[str, ...]
 ) -> Sentence:
-    """The sides of a batch of one row, with the words that they are drawn as."""
+    """Return the sides of a batch of one row with the tokens to display."""
     sides, right = {side: ids[side] for side in vocabulary}, ids["labels"][0]
     tokens = {side: shown(x, own, vocabulary[side]) for side, x in sides.items()}
     asked = ids.get("asked", right[None])[0] != PAD
     return Sentence(sides, tokens, left_out, right, asked, {FIRST + i: word for i, word in own.items()})
 
 
-# --- Streams: each next symbol ----------------------------------------------------------------------------------------
+# --- Streams: predict each next symbol --------------------------------------------------------------------------------
 def next_symbol(architecture: Architecture, rows: np.ndarray, counts: np.ndarray | None = None) -> dict[str, np.ndarray]:
-    """Rows of symbols as ids [B, L] -> what predicts each of them. counts [B, L]: which of them count as labels; None: all.
+    """Return inputs and labels for predicting each symbol of rows of ids [B, L]. is_label [B, L]: which symbols are labels; None:
+    all.
 
-    A decoder reads <bos> first. An encoder has nothing to read before the first symbol, so it starts with the second.
+    A decoder reads <bos> first. An encoder has no input before the first symbol, so its labels start with the second.
     """
     labels = rows if counts is None else np.where(counts, rows, PAD)
     if architecture == "encoder-only":
@@ -168,7 +171,8 @@ def next_symbol(architecture: Architecture, rows: np.ndarray, counts: np.ndarray
 
 
 def repeats(rows: np.ndarray) -> np.ndarray:
-    """[B, L] -> [B, L]: whether the symbol before this one has been seen earlier in the row, so that one can look it up."""
+    """Return whether the symbol before each position of rows [B, L] occurred earlier in its row, so that the next one can be looked
+    up, [B, L]."""
     previous = rows[:, :-1]  # [B, L - 1]
     same = previous[:, :, None] == previous[:, None, :]  # [B, L - 1, L - 1]
     seen = np.tril(same, k=-1).any(axis=2)  # [B, L - 1]
@@ -177,9 +181,9 @@ def repeats(rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class Induction:
-    """A random block of distinct symbols, over and over. Parameters: length, symbols, repeat (0: a random length each row).
+    """A random block of distinct symbols, repeated. Parameters: length, symbols, repeat (0: a random block length for each row).
 
-    With one fixed length of the block, its positions alone give the answer away: the model need not look anything up.
+    With a fixed block length, positions alone determine the answer, and the model need not look anything up.
     """
 
     def vocabulary(self, p: Parameters, architecture: Architecture) -> dict[Side, Vocabulary]:
@@ -214,10 +218,10 @@ def read_stream(
     vocabulary: dict[Side, Vocabulary], names: Sequence[str], words: Sequence[str], most: int,
     counts: Callable[[np.ndarray], np.ndarray] = np.ones_like,
 ) -> Sentence:
-    """A person's words as one row of symbols; a decoder reads <bos> before them.
+    """Return a visitor's words as one row of symbols, after <bos> in a decoder.
 
-    The last position is asked for what follows the sentence, which nobody knows. counts: [B, L] -> [B, L], the symbols that are
-    asked for.
+    The last position predicts what follows the sentence, which is unknown. label_mask: [B, L] -> [B, L], the symbols that are
+    labels.
     """
     x, own, left_out = symbols_of(words, names)
     start = [BOS] if "target" in vocabulary else []
@@ -226,7 +230,7 @@ def read_stream(
         return Sentence({}, {}, left_out)
     left_out = (*left_out, *(word for i, word in own.items() if i not in x))
     ids = np.array([[*start, *(x + FIRST)]], dtype=np.int64)
-    first = 1 - len(start)  # the first symbol that is predicted
+    first = 1 - len(start)  # index of the first predicted symbol
     asked, right = counts(np.array([[*x, -1]]))[:, first:], np.array([[*(x + FIRST), PAD]])[:, first:]
     row: dict[str, np.ndarray] = {side: ids for side in vocabulary}
     return named({**row, "labels": np.where(asked, right, PAD), "asked": asked}, own, vocabulary, left_out)

@@ -1,4 +1,4 @@
-"""What a task is: its words for a person, its parameters, and where its rows come from."""
+"""The definition of a learning task: its display texts, its parameters, and the source of its rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,14 +18,14 @@ from viz_core.run import Batch, trace
 from viz_core.text import Vocabulary
 
 Parameters = Mapping[str, int]
-Rows = Any  # what a kind of task draws: only the kind itself looks inside
-HELD_OUT_SEED = 2_026  # of the fixed rows, whatever the seed of the training data
+Rows = Any  # what `sample_rows` returns; only the same `TaskKind` reads it
+HELD_OUT_SEED = 2_026  # independent of the seed of the training data
 
 
 @dataclass(frozen=True, slots=True)
 @translating
 class Bound:
-    """A parameter of a task: a whole number from `least` to `most`."""
+    """A parameter of a task: an integer from `minimum` to `maximum`."""
 
     title: Message
     default: int
@@ -35,10 +35,11 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A person's own sentence as a task's symbols: ids [1, T] of each side, the words that are drawn, and those left out.
+    """A visitor's sentence as task input: ids [1, T] of each side, the tokens to display, and the words left out.
 
-    right [T]: at each position of the side that answers the id of the right answer, padding where there is none or nobody knows
-    it. asked [T]: the positions that are asked; None: all of them. own: ids of answers that are drawn as the person's words.
+    labels [T]: at each position of the output side the id of the correct answer; padding where there is none or it is unknown.
+    answer_mask [T]: the positions where an answer is expected; None: all of them. user_words: ids of answers that are displayed as
+    the visitor's words.
     """
 
     ids: Mapping[Side, np.ndarray]
@@ -49,7 +50,8 @@ class Sentence:
     own: Mapping[int, str] = field(default_factory=dict)
 
     def seen_by(self, model: Transformer, keep: Sequence[str] = ("*.weights",)) -> Capture:
-        """What the model computes on it; by default only the attention weights. Dropout is off, the model comes back as it was."""
+        """Run a model on the sentence and return the capture, by default of the attention weights only. Dropout is off during the
+        run."""
         training = model.training
         batch = Batch({side: ids for side, ids in self.ids.items()}, {side: [list(words)] for side, words in self.tokens.items()})
         try:
@@ -59,45 +61,45 @@ class Sentence:
 
 
 class Kind(Protocol):
-    """Where the rows of a task come from. p: the task's parameters, all of them."""
+    """The source of a task's rows. p: all parameters of the task."""
 
     def vocabulary(self, p: Parameters, architecture: Architecture) -> dict[Side, Vocabulary]:
-        """The words of each side that the architecture has."""
+        """Return the vocabulary of each side of the architecture."""
         ...
 
     def lengths(self, p: Parameters, architecture: Architecture) -> dict[Side, int]:
-        """The most tokens that each side of a batch has."""
+        """Return the maximum number of tokens in a batch, for each side."""
         ...
 
     def rows(self, p: Parameters, architecture: Architecture, rng: np.random.Generator, n: int, *, held_out: bool) -> Rows:
-        """n random rows; a training row is never a held-out one where the task has so many rows that this can be."""
+        """Return n random rows. Training rows are never held-out rows, if the task has enough rows for that."""
         ...
 
     def batch(self, p: Parameters, architecture: Architecture, rows: Rows) -> dict[str, np.ndarray]:
-        """Ids [B, T] of the sides and the labels. The label of a position that does not count is padding."""
+        """Return ids [B, T] of the sides, and labels in which positions without an answer are padding."""
         ...
 
     def floor(self, p: Parameters, architecture: Architecture, causal: bool = True) -> float | None:
-        """The best reachable mean loss in nats, for a model that sees no later token or for one that sees all; None if unknown."""
+        """Return the irreducible mean loss in nats, for a model with a causal mask or one that sees all tokens; None if unknown."""
         ...
 
     def answers(self, p: Parameters) -> int:
-        """How many answers there are: to guess among them costs their logarithm."""
+        """Return the number of possible answers; the loss of a uniform guess is its logarithm."""
         ...
 
     def symbols(self, p: Parameters) -> tuple[str, ...]:
-        """The symbols that a person's words become; none where the task reads words of its own."""
+        """Return the symbols that a visitor's words are mapped to; empty where the task reads real words."""
         ...
 
     def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
-        """A person's words as ids, of each side at most so many tokens."""
+        """Return a visitor's words as ids, at most max_tokens for each side."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 @translating
 class Task:
-    """One thing to learn. All randomness comes from (seed, step), so that a run can go on where it stopped."""
+    """A learning task. All randomness comes from (seed, step), so that a run can be resumed."""
 
     name: str
     title: Message
@@ -108,7 +110,7 @@ class Task:
     n_held_out: int = 256
 
     def parameters(self, given: Mapping[str, object] = MappingProxyType({})) -> dict[str, int]:
-        """Every parameter, the given ones checked. `Problem` for an unknown one or a number outside its bounds."""
+        """Return all parameters, with defaults for missing ones. Raises `UserError` for an unknown name or a value out of range."""
         if unknown := sorted(map(str, given.keys() - self.bounds.keys())):
             raise Problem(f"the task {self.name!r} has no parameter {unknown[0]!r}; use {', '.join(self.bounds) or 'none'}.",
                           "recipe_unknown", name=unknown[0], fits=tuple(self.bounds))
@@ -123,35 +125,35 @@ class Task:
         return p
 
     def vocabulary(self, p: Parameters, architecture: Architecture) -> dict[Side, Vocabulary]:
-        """The words of each side that the architecture has."""
+        """Return the vocabulary of each side of the architecture."""
         return self.kind.vocabulary(p, architecture)
 
     def batch(self, p: Parameters, architecture: Architecture, seed: int, step: int, size: int) -> dict[str, Tensor]:
-        """The rows of one step: ids of "source", "target" and "labels" [B, T], as the architecture needs.
+        """Return the batch of one step: ids "source", "target" and "labels" [B, T], as the architecture needs them.
 
-        They depend on the seed and the step alone. Positions whose label is padding count neither in the loss nor in the accuracy.
+        It depends on the seed and the step only. Positions whose label is padding count neither in the loss nor in the accuracy.
         """
         rows = self.kind.rows(p, architecture, np.random.default_rng([seed, step]), size, held_out=False)
         return _tensors(self.kind.batch(p, architecture, rows))
 
     def held_out(self, p: Parameters, architecture: Architecture) -> dict[str, Tensor]:
-        """The rows that are measured, always the same ones: no training has them, or they are fresh where rows never repeat."""
-        rng = np.random.default_rng([HELD_OUT_SEED, HELD_OUT_SEED, HELD_OUT_SEED])  # three numbers: no (seed, step) draws these
+        """Return the held-out rows, always the same: never trained on, or newly drawn where rows do not repeat."""
+        rng = np.random.default_rng([HELD_OUT_SEED, HELD_OUT_SEED, HELD_OUT_SEED])  # three, so unlike any (seed, step)
         return _tensors(self.kind.batch(p, architecture, self.kind.rows(p, architecture, rng, self.n_held_out, held_out=True)))
 
     def sentence(self, p: Parameters, config: TransformerConfig, words: Sequence[str]) -> Sentence:
-        """A person's own words as this task reads them. `Problem` if it can read none of them."""
+        """Return a visitor's words as input of this task. Raises `UserError` if it can read none of them."""
         longest = config.max_len if config.has_position_table else 10**6
-        read = self.kind.read(p, config.architecture, words, longest)
-        if not read.ids or not all(ids.size for ids in read.ids.values()):
-            raise Problem(f"the task {self.name!r} can read none of these words; type others.", "nothing_to_read")
-        return read
+        sentence = self.kind.read(p, config.architecture, words, longest)
+        if not sentence.ids or not all(ids.size for ids in sentence.ids.values()):
+            raise Problem(f"the task {self.name!r} can read none of these words; type other words.", "nothing_to_read")
+        return sentence
 
 
 def checked_number(name: str, value: object, least: float, most: float, *, whole: bool) -> None:
-    """`Problem` for what is no finite number from least to most."""
-    right = isinstance(value, int) if whole else isinstance(value, int | float)
-    if not right or isinstance(value, bool) or not least <= value <= most:  # type: ignore[operator]  # NaN is never in between
+    """Raise `UserError` unless the value is a finite number from minimum to maximum."""
+    valid = isinstance(value, int) if whole else isinstance(value, int | float)
+    if not valid or isinstance(value, bool) or not least <= value <= most:  # type: ignore[operator]  # also false for NaN
         shown = repr(value) if len(repr(value)) <= 40 else f"{repr(value)[:40]}…"
         kind = "whole number" if whole else "number"
         raise Problem(f"{name} is {shown}; use a {kind} from {least:,} to {most:,}.", "recipe_number", name=name, given=shown,
