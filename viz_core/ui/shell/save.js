@@ -172,7 +172,7 @@ class Saver {
   await(rested = 0) {
     const { dataset } = document.querySelector("[data-testid='stApp']") ?? document.body;
     const works = dataset.testConnectionState === "CONNECTED" && dataset.testScriptState === "running";
-    if (rested >= PATIENCE) return this.failed(_("No answer has come from the server; please try again."));
+    if (rested >= PATIENCE) return this.failed(_("The server did not respond; please try again."));
     this.timer = setTimeout(() => this.waiting && this.await(works ? 0 : rested + PAUSE), PAUSE);
   }
 

@@ -2,8 +2,8 @@
  * so that it takes no room and nothing cuts it off. */
 
 // What is saved, its name, what it is, and whether it is a drawing, which a table of data is not.
-const OFFERED = [["png", "PNG", _("picture of 300 dpi"), true], ["svg", "SVG", _("drawing that stays sharp"), true], ["csv", _("Numbers (CSV)"), ""],
-                 ["json", _("About the numbers (JSON)"), ""], ["python", "Python", _("the code that makes it")]];
+const OFFERED = [["png", "PNG", _("image at 300 dpi"), true], ["svg", "SVG", _("vector graphic"), true], ["csv", _("Numbers (CSV)"), ""],
+                 ["json", _("About the numbers (JSON)"), ""], ["python", "Python", _("the code that draws it")]];
 const TURN = { ArrowUp: -1, ArrowDown: 1 };
 
 class Menu {
