@@ -94,7 +94,7 @@ def test_a_is_the_present_run_again(open_at: Open) -> None:
 
 
 def test_a_patch_without_a_is_said(open_at: Open) -> None:
-    assert "keeps no run as A" in words(open_at(**CHANGED, patch="encoder.residual.0.3"))
+    assert "but has no run A" in words(open_at(**CHANGED, patch="encoder.residual.0.3"))
 
 
 @pytest.mark.parametrize("text", ["", "encoder", "encoder.residual.x.3", "encoder.ffn.embed.3", "encoder.ffn.1.h2",
