@@ -80,19 +80,19 @@ def picking(
     called before the run that follows the choice of another cell. fill: whether they fill their container. lookup: for panels of
     ids. code: returns the lines that make `panels` in a notebook. name: a common title, if those of the panels are not enough.
     """
-    held, has_lead = next((place for canvas, *place in view("cells") if canvas == key), None), lead is not None
+    stored, has_lead = next((place for canvas, *place in view("cells") if canvas == key), None), lead is not None
 
     def chosen(pick: Pick | None) -> None:  # kept in the session: it must not hold the panels
         set_view(cells=with_cell(view("cells"), key, pick if pick or not has_lead else ()))
         if pick and on_pick:
             on_pick(pick)
 
-    asked = lead if held is None else Pick(*held) if held else None
-    newest = bool(held) and view("cells")[-1][0] == key  # a link scrolls to the cell that was picked last
-    pick = matrices(panels, key=key, pick=asked, on_pick=chosen, fill=fill, reveal=newest, lookup=lookup,
+    shown = lead if stored is None else Pick(*stored) if stored else None
+    newest = bool(stored) and view("cells")[-1][0] == key  # a link scrolls to the cell that was picked last
+    pick = matrices(panels, key=key, pick=shown, on_pick=chosen, fill=fill, reveal=newest, lookup=lookup,
                     code=code, name=name)
-    if held and not holds([p.values.shape for p in panels], asked):
-        panel, row, col = held
+    if stored and not holds([p.values.shape for p in panels], shown):
+        panel, row, col = stored
         st.caption(_("The picked cell, row {row:,} and column {col:,} of matrix {panel}, is out of range, so no cell is picked.",
                      row=row, col=col, panel=panel + 1))
     return pick

@@ -14,7 +14,7 @@ from viz_core.ui.shell.widgets import touch
 from viz_core.ui.shell.written import taken_over
 from viz_core.weights.card import Card
 
-MAX_NAMED = 4  # settings that are named one by one
+MAX_NAMED = 4  # settings that are listed
 HEADS = _("The weights of *{title}* were trained with n_heads = {own}. With {values}, each head would read other features "
           "than it was trained on, so the model now has random weights: its arithmetic is right, but its predictions mean nothing.")
 OTHERS = _("The trained weights of *{title}* do not fit {values}, so the model now has random weights: its arithmetic is right, "

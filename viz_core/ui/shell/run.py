@@ -169,19 +169,19 @@ def _attempt(setup: Setup) -> Attempt:
     if len(lines) > MAX_SENTENCES:
         return Attempt(problem=_("There are {n_lines} sentences and the limit is {max_sentences}: remove some lines.",
                                  n_lines=len(lines), max_sentences=MAX_SENTENCES))
-    text, answers, said = "", cast("list[Sentence]", target), cast("Sequence[Written]", ())
+    text, answers, generated = "", cast("list[Sentence]", target), cast("Sequence[Written]", ())
     try:
         if setup.writer == "model":
-            said = written(setup)
-            text, answers = box_text(setup, said), [line.sentence for line in said]
-            notes = [*notes, *writing_notes(setup, said)]
+            generated = written(setup)
+            text, answers = box_text(setup, generated), [line.sentence for line in generated]
+            notes = [*notes, *writing_notes(setup, generated)]
         batch = _batch(setup, source, answers)
         check_table(setup, batch)
         lengths = {side: ids.shape[1] for side, ids in batch.ids.items()}
         size = estimate(setup.config, len(lines), lengths.get("source", 0), lengths.get("target", 0))
         if size.problem:
             return Attempt(batch=batch, problem=problem_words(size.problem), notes=notes, target=text)
-        notes = [*notes, *_unknown(setup, {"source": source, "target": target}, batch, [line.text for line in said])]
+        notes = [*notes, *_unknown(setup, {"source": source, "target": target}, batch, [line.text for line in generated])]
         capture = cached_run(setup.weights, setup.config, batch, setup.seed, setup.device)
         return Attempt(capture, batch, size, notes=notes, target=text)
     except ValueError as error:  # one sentence: what is wrong, with which value, and the remedy
@@ -223,27 +223,27 @@ def _unknown(setup: Setup, typed: dict[str, list[str]], batch: "Batch", wrote: S
     """
     notes = []
     for side, tokenizer in _tokenizers(setup).items() if setup.origin and setup.tokenizer != "ids" else ():
-        readers = [(bound(tokenizer, carried), line) for line, carried in zip(typed[side], batch.carried, strict=False)]
-        missing = dict(m for reader, line in readers for m in reader.unknown(line))
+        lines = [(bound(tokenizer, copied), line) for line, copied in zip(typed[side], batch.carried, strict=False)]
+        missing = dict(m for bound_tokenizer, line in lines for m in bound_tokenizer.unknown(line))
         if not missing:
             continue
         if tokenizer.unk_id == NO_TOKEN:
             notes.append(_("This model has no token for these parts of the {side} text and leaves them out: {named}.",
                            side=SIDE_NAMES[side], named=few([words([part]) for part in missing], MAX_NAMED)))
             continue
-        found = [strangers(reader, line) for reader, line in readers]
-        carried, lost = (list(dict.fromkeys(word for pair in found for word in pair[i])) for i in (0, 1))
+        found = [strangers(bound_tokenizer, line) for bound_tokenizer, line in lines]
+        copied, unknown = (list(dict.fromkeys(word for pair in found for word in pair[i])) for i in (0, 1))
         note = []
-        if carried:
+        if copied:
             note.append(_("This model does not know these {side} words and reads each with a slot token, which it can copy: "
-                          "{named}.", side=SIDE_NAMES[side], named=few([words([word]) for word in carried], MAX_NAMED)))
-        if carried and side == "source" and wrote:
+                          "{named}.", side=SIDE_NAMES[side], named=few([words([word]) for word in copied], MAX_NAMED)))
+        if copied and side == "source" and wrote:
             note += _carried([(found[i][0], text) for i, text in enumerate(wrote)])
-        if lost:
+        if unknown:
             note.append(_("This model does not know these {side} words and reads each as {unknown}: {named}.",
                           side=SIDE_NAMES[side], unknown=code(tokenizer.decode(tokenizer.unk_id)),
-                          named=few([words([word]) for word in lost], MAX_NAMED)))
-        if lost and carried and isinstance(tokenizer, Vocabulary):
+                          named=few([words([word]) for word in unknown], MAX_NAMED)))
+        if unknown and copied and isinstance(tokenizer, Vocabulary):
             note.append(plural("In each sentence it can copy {n} word, but no marks such as parentheses.",
                                "In each sentence it can copy {n} different words, but no marks such as parentheses.",
                                tokenizer.n_slots))
@@ -261,17 +261,17 @@ def _carried(sentences: Sequence[tuple[Sequence[str], str]]) -> list[str]:
     sentences: of each, its words in slots and the generated text.
     """
     missing = {word for slots, text in sentences for word in slots if word.casefold() not in text.casefold().split()}
-    there = list(dict.fromkeys(word for slots, __ in sentences for word in slots if word not in missing))
-    left = list(dict.fromkeys(word for slots, __ in sentences for word in slots if word in missing))
-    said = []
-    if there:
-        said.append(_("Copied into its output: {named}.", named=few([words([word]) for word in there], MAX_NAMED)))
-    if left and len(sentences) == 1:
-        said.append(_("Missing from its output: {named}.", named=few([words([word]) for word in left], MAX_NAMED)))
-    elif left:
-        said.append(_("Missing from at least one of its outputs: {named}.",
-                      named=few([words([word]) for word in left], MAX_NAMED)))
-    return said
+    copied = list(dict.fromkeys(word for slots, __ in sentences for word in slots if word not in missing))
+    missed = list(dict.fromkeys(word for slots, __ in sentences for word in slots if word in missing))
+    notes = []
+    if copied:
+        notes.append(_("Copied into its output: {named}.", named=few([words([word]) for word in copied], MAX_NAMED)))
+    if missed and len(sentences) == 1:
+        notes.append(_("Missing from its output: {named}.", named=few([words([word]) for word in missed], MAX_NAMED)))
+    elif missed:
+        notes.append(_("Missing from at least one of its outputs: {named}.",
+                       named=few([words([word]) for word in missed], MAX_NAMED)))
+    return notes
 
 
 def _batch(setup: Setup, source: list[str], target: "list[Sentence]") -> "Batch":

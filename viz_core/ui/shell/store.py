@@ -184,7 +184,7 @@ class Store:
     def _keep(self, job: Job, thing: object) -> None:
         parts = dict(self._sizes(thing))
         with self._changed:
-            job.nbytes, self._freed = 0, self._freed + job.nbytes  # the same amount was in use for a moment
+            job.nbytes, self._freed = 0, self._freed + job.nbytes  # about this much was in use during the computation
             if sum(parts.values()) > self._limit:
                 self._freed += sum(parts.values())
                 return

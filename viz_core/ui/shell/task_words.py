@@ -56,27 +56,27 @@ WORDS: Mapping[tuple[str, Architecture], TaskWords] = {
         "Its task: to put your words in order. Each line leads from a word that it writes to a word that it looked at; a thicker "
         "line is a larger weight.", "Sorted"),
     ("majority", "encoder-decoder"): TaskWords(
-        "Type words of the list below; the model says which of them is there most often",
-        "Its task: to say which word is there most often. Each line leads from a word that it writes to a word that it looked at; "
+        "Type words of the list below; the model names the most frequent one",
+        "Its task: to name the most frequent word. Each line leads from a word that it writes to a word that it looked at; "
         "a thicker line is a larger weight.", "Most often"),
-    ("copy", "decoder-only"): TaskWords("Type words of the list below, and → behind them; after →, the model copies them"),
+    ("copy", "decoder-only"): TaskWords("Type words of the list below, then →; after →, the model copies them"),
     ("reverse", "decoder-only"): TaskWords(
-        "Type words of the list below, and → behind them; after →, the model writes them from the last to the first"),
+        "Type words of the list below, then →; after →, the model writes them from the last to the first"),
     ("sort", "decoder-only"): TaskWords(
-        "Type words of the list below, and → behind them; after →, the model puts them in the order of that list"),
+        "Type words of the list below, then →; after →, the model puts them in the order of that list"),
     ("majority", "decoder-only"): TaskWords(
-        "Type words of the list below, and → behind them; after →, the model says which of them is there most often"),
+        "Type words of the list below, then →; after →, the model names the most frequent one"),
     ("induction", "decoder-only"): TaskWords(
-        "Type some words of the list below over and over; after each word, the model predicts the next"),
+        "Type some words of the list below repeatedly; after each word, the model predicts the next"),
     ("next-word", "decoder-only"): TaskWords("Type words of the list below; after each word, the model predicts the next"),
     ("sentence", "decoder-only"): TaskWords("Type an English sentence; after each word, the model predicts the next"),
-    ("copy", "encoder-only"): TaskWords("Type words of the list below; at each place, the model says the word that stands there"),
+    ("copy", "encoder-only"): TaskWords("Type words of the list below; at each position, the model outputs the word at that position"),
     ("reverse", "encoder-only"): TaskWords(
-        "Type words of the list below; at the first place, the model says the last word, and so on"),
+        "Type words of the list below; at the first position, the model outputs the last word, and so on"),
     ("sort", "encoder-only"): TaskWords(
-        "Type words of the list below; at the first place, the model says the word that comes first in that list, and so on"),
+        "Type words of the list below; at the first position, the model outputs the word that comes first in that list, and so on"),
     ("majority", "encoder-only"): TaskWords(
-        "Type words of the list below; at the last place, the model says which of them is there most often"),
+        "Type words of the list below; at the last position, the model outputs the most frequent one"),
     ("next-word", "encoder-only"): TaskWords("Type words of the list below; after each word, the model predicts the next"),
     ("sentence", "encoder-only"): TaskWords("Type an English sentence; after each word, the model predicts the next"),
     ("fill-in", "encoder-only"): TaskWords(
