@@ -70,7 +70,8 @@ WORDS: Mapping[tuple[str, Architecture], TaskWords] = {
         "Type some words of the list below repeatedly; after each word, the model predicts the next"),
     ("next-word", "decoder-only"): TaskWords("Type words of the list below; after each word, the model predicts the next"),
     ("sentence", "decoder-only"): TaskWords("Type an English sentence; after each word, the model predicts the next"),
-    ("copy", "encoder-only"): TaskWords("Type words of the list below; at each position, the model outputs the word at that position"),
+    ("copy", "encoder-only"): TaskWords(
+        "Type words of the list below; at each position, the model outputs the word at that position"),
     ("reverse", "encoder-only"): TaskWords(
         "Type words of the list below; at the first position, the model outputs the last word, and so on"),
     ("sort", "encoder-only"): TaskWords(
