@@ -1,4 +1,4 @@
-"""Attention: all heads at once, one head as a matrix and as lines, and the arithmetic of one weight."""
+"""Attention: all heads, one head as a matrix and as lines, and the arithmetic of one weight."""
 
 from viz_core.ui.shell import PAGES, open_page
 

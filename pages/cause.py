@@ -1,4 +1,4 @@
-"""Cause and effect: patched runs, the logit lens, the parts of a logit, and attention beside what it does."""
+"""Cause and effect: activation patching, the logit lens, the parts of a logit, and attention compared with its effect."""
 
 from viz_core.ui.shell import PAGES, open_page
 

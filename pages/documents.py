@@ -1,4 +1,4 @@
-"""The five documents side by side, the errors in them, and links to where the app shows each of their concepts."""
+"""The five documents side by side, the errors in them, and links to the pages that show their concepts."""
 
 from viz_core.ui.shell import PAGES, open_page
 

@@ -1,4 +1,4 @@
-"""Home: one's own sentence and what became of it, the other pages, and the details of this run."""
+"""Home: the sentence and its translation, links to the other pages, and details of the run."""
 
 from viz_core.ui.shell import PAGES, open_page
 from viz_core.ui.shell.warm import home_imported

@@ -1,4 +1,4 @@
-"""Masks: why each cell is allowed or blocked, one mask in every convention, and what happens when a mask is wrong."""
+"""Masks: why each cell is allowed or blocked, the mask conventions, and the effects of wrong masks."""
 
 from viz_core.ui.shell import PAGES, open_page
 

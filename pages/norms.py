@@ -1,4 +1,4 @@
-"""Pre-LN and Post-LN side by side: the residual stream along depth, theory and measurement, gradients, and one LayerNorm."""
+"""Pre-LN and Post-LN compared: the residual stream along depth, theory and measurement, gradients, and one LayerNorm."""
 
 from viz_core.ui.shell import PAGES, open_page
 

@@ -1,4 +1,4 @@
-"""Positions: waves, clocks, a sentence, every position scheme, and experiments that measure what each scheme tells the model."""
+"""Positions: sinusoids, a sentence with every position scheme, and experiments on what each scheme tells the model."""
 
 from viz_core.ui.shell import PAGES, open_page
 

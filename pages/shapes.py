@@ -1,4 +1,4 @@
-"""The ledger: the shape, the parameters and the cost of every tensor."""
+"""Shapes: the shape, the parameters and the cost of every tensor."""
 
 import streamlit as st
 
@@ -22,7 +22,7 @@ if size is not None:
     changing(size)
     totals(lab, size)
 cost = None if size is None else fold("shapes_cost", _("What costs most, and how the cost grows with longer texts"))
-if cost is None or cost.open:  # four charts, which take longer to draw than the table
+if cost is None or cost.open:  # four charts, slower to draw than the table
     with cost or st.container():
         block_charts(lab, size, dark)
         growth_charts(lab, size, dark)

@@ -1,4 +1,4 @@
-"""One run stage by stage: every tensor from token id to loss, one at a time."""
+"""Step by step: every tensor of one run, from token id to loss, one at a time."""
 
 from viz_core.ui.shell import PAGES, open_page
 

@@ -1,4 +1,4 @@
-"""Training: how weights come to be, and what each choice of the architecture changes while they do."""
+"""Training: a model that learns while the page is open, and experiments on what each architecture choice changes."""
 
 from viz_core.ui.shell import PAGES, open_page
 

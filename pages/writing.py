@@ -1,4 +1,4 @@
-"""Writing: one word after another, each with the numbers that it was chosen by; teacher forcing; the key-value cache."""
+"""Writing: generation word by word with the probabilities of each word, teacher forcing, and the key-value cache."""
 
 from viz_core.ui.shell import PAGES, open_page
 

@@ -121,7 +121,7 @@ def test_the_weights_that_were_trained_outlive_a_long_cut_and_are_missed_aloud_o
     lost(page)
     serve(port=urlsplit(impatient).port)
     back(page)
-    page.get_by_text("or this one has forgotten them; their recipe is ready").wait_for(timeout=60_000)
+    page.get_by_text("or are no longer on this one; their recipe is ready").wait_for(timeout=60_000)
     button(page, "gone_train").wait_for()
     linked(page, "train_recipe=")
     assert "weights" not in query(page) and page.get_by_test_id("stException").count() == 0

@@ -50,7 +50,7 @@ def test_a_sentence_names_only_what_its_problem_holds(file: str, call: ast.Call)
     ({"d_model": 3}, "d_model 3 does not split into 4 equal heads; choose 4."),
     ({"source_pad_id": 1000}, "Source pad id 1000 is outside the vocabulary of 1,000 words; choose an id from 0 to 999."),
     ({"norm": "none", "final_norm": True},
-     "Final norm has no effect in a model without LayerNorms; turn it off, or choose where the LayerNorms stand."),
+     "Final norm has no effect in a model without LayerNorms; turn it off, or choose where the LayerNorms are."),
     ({"norm": "most"}, "LayerNorm cannot be most; choose another value."),
     ({"dropout": 2.0}, "dropout cannot be 2.0; choose another value."),
 ])

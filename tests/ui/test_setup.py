@@ -215,7 +215,7 @@ def test_no_link_breaks_the_app(params: dict[str, str]) -> None:
         assert control.value(setup.config) in offered(setup, control)
     for text, sentence in faults:  # what was written is quoted, never woven into the sentence
         assert text.partition("=")[0] in params or any(text.startswith(f"{k}=") for k in params)
-        assert sentence.startswith(("is ", "does not fit (", "would need other words than ", "are not on this machine"))
+        assert sentence.startswith(("is ", "does not fit (", "would need another vocabulary than ", "are not on this machine"))
     named = {text.partition("=")[0] for text, _ in faults}
     for name in params:
         if name not in (*NAMES, *VIEW, "weights", "left_out") and not name.startswith("embed") and "=" not in name:

@@ -19,25 +19,25 @@ BOTH = "John loves Mary"
 def test_the_model_writes_the_names_of_its_sentence() -> None:
     at = open_page("home", source=BOTH, glosses="off")
     assert "**Translation:** John 爱 Mary" in words(at) and typed(at, "target") == "John 爱 Mary"
-    assert "which can carry it over: ` John `, ` Mary `. Carried over into what it wrote: ` John `, ` Mary `." in said(at)
+    assert "which it can copy: ` John `, ` Mary `. Copied into its output: ` John `, ` Mary `." in said(at)
     assert "Missing from" not in said(at)
     assert "reads each as" not in said(at)
 
 
-def test_a_word_that_is_not_written_is_not_called_carried_over() -> None:
+def test_a_word_that_is_not_written_is_not_called_copied() -> None:
     """Whatever the model writes, each word in a slot is named on the side on which it stands."""
     source = "Quantum entanglement puzzled"
     at = open_page("home", source=source, glosses="off")
     wrote, notes = typed(at, "target").split(), said(at)
-    there, missing = (re.search(rf"{begin} what it wrote: ([^.]*)[.]", notes) for begin in ("Carried over into", "Missing from"))
+    there, missing = (re.search(rf"{begin} its output: ([^.]*)[.]", notes) for begin in ("Copied into", "Missing from"))
     for word in source.split():
         place = there if word in wrote else missing
         assert place is not None and f"` {word} `" in place[1]
     own = said(open_page("home", source=source, writer="typed", target="他"))
-    assert "which can carry it over: ` Quantum `" in own and "what it wrote" not in own
+    assert "which it can copy: ` Quantum `" in own and "its output" not in own
     two = said(open_page("home", source=f"John loves Mary\n{source}"))
-    assert "Carried over into what it wrote: ` John `, ` Mary `" in two
-    assert ("Missing from at least one of the texts" in two) == (missing is not None)
+    assert "Copied into its output: ` John `, ` Mary `" in two
+    assert ("Missing from at least one of its outputs" in two) == (missing is not None)
 
 
 def test_each_sentence_keeps_its_own_names() -> None:
@@ -52,7 +52,7 @@ def test_each_sentence_keeps_its_own_names() -> None:
 def test_what_becomes_of_words_without_a_slot_is_said_too() -> None:
     at = open_page("home", source="John loves Mary, Zoe, Max, Ann and Bob (")
     assert "reads each as ` <unk> `: ` Bob `, ` ( `." in said(at)
-    assert f"In each sentence it can carry over {len(SLOTS)} different words" in said(at)
+    assert f"In each sentence it can copy {len(SLOTS)} different words" in said(at)
 
 
 @pytest.mark.parametrize("name", ["$x$y", "<s>", "😀", "**b**", "\u202eabc", "[a](b)", "&lt;"])

@@ -235,9 +235,9 @@ def test_weights_that_the_server_forgets_are_missed_aloud_and_can_be_trained_aga
     sound(go(at, "home"))
     guests.cache_clear()
     sound(widget(at, "source").set_value("three two one").run())
-    assert "this one has forgotten them; their recipe is ready" in said(at) and widget(at, "model").value == "translator"
+    assert "are no longer on this one; their recipe is ready" in said(at) and widget(at, "model").value == "translator"
     sound(go(at, "masks"))
-    assert "this one has forgotten them" in said(at)  # until one chooses what to do
+    assert "are no longer on this one" in said(at)  # until one chooses what to do
     kept = sound(widget(at, "gone_on").click().run())
     assert not said(kept) and "train_recipe" not in link(kept)
     gone = open_page("home", weights="trained-0123456789ab", recipe=recipe)
@@ -461,7 +461,7 @@ def test_a_stored_measurement_that_cannot_be_shown_is_said(open_training: Open, 
     def of_another_recipe(name: str) -> Measurement | None:
         raise Problem("", "measurement_recipe", name=name)
 
-    for read, says in ((of_another_recipe, "is of another recipe than this experiment"), (lambda name: None, "No measurement")):
+    for read, says in ((of_another_recipe, "with another recipe than this experiment"), (lambda name: None, "No measurement")):
         monkeypatch.setattr(stored_page, "measurement", read)
         at = open_training(train_section="experiments")
         assert says in said(at) and widget(at, "train_begin").label == "Train" and "A stored measurement" not in words(at)

@@ -66,8 +66,8 @@ def test_a_value_of_a_goes_into_b(open_at: Open) -> None:
 
 
 @pytest.mark.parametrize(("changes", "patch", "said"), [
-    ({}, "encoder.residual.9.3", "This model has no such place"),
-    ({"source": "the cat was very wide"}, "encoder.residual.0.3", "Token 4 of A has no partner in B"),
+    ({}, "encoder.residual.9.3", "This model has no such site"),
+    ({"source": "the cat was very wide"}, "encoder.residual.0.3", "Token 4 of A has no counterpart in B"),
     ({"seed": "3"}, "encoder.residual.0.3", "A and B are runs of different models"),
 ])
 def test_a_patch_that_does_not_fit_is_said(open_at: Open, changes: dict[str, str], patch: str, said: str) -> None:
@@ -94,7 +94,7 @@ def test_a_is_the_present_run_again(open_at: Open) -> None:
 
 
 def test_a_patch_without_a_is_said(open_at: Open) -> None:
-    assert "keeps no run as A" in words(open_at(**CHANGED, patch="encoder.residual.0.3"))
+    assert "but has no run A" in words(open_at(**CHANGED, patch="encoder.residual.0.3"))
 
 
 @pytest.mark.parametrize("text", ["", "encoder", "encoder.residual.x.3", "encoder.ffn.embed.3", "encoder.ffn.1.h2",

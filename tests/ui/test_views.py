@@ -221,7 +221,7 @@ def test_weights_have_no_words_for_a_side_that_they_lack(monkeypatch: pytest.Mon
     assert offered(setup, architecture) == ["encoder-only"] and len(offered(with_weights(Setup(), "translator"), architecture)) == 3
     assert with_field(setup, "architecture", "encoder-decoder")[0] == setup
     back, faults = from_link({"weights": "reader", "architecture": "encoder-decoder"})
-    assert back == setup and faults[0][1].startswith("would need other words than those of reader")
+    assert back == setup and faults[0][1].startswith("would need another vocabulary than that of reader")
     assert with_field(setup, "n_decoder_layers", 3)[0].card is reader, "what has no effect fits"
 
 

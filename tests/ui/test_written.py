@@ -96,7 +96,7 @@ def test_a_word_without_end_takes_one_line_of_home(glosses: str) -> None:
 def test_home_rates_what_was_written_and_no_more() -> None:
     """No <eos> of a translation that was cut off; and nothing where one run cannot say it."""
     cut_off = words(open_page("home", source=" ".join(["dog"] * 100)))
-    assert "did not come to an end" in cut_off and "The model was least sure of “狗" in cut_off
+    assert "did not finish" in cut_off and "The model was least sure of “狗" in cut_off
     assert "It stopped at the limit of 64 words, before its end." in cut_off
     without_mask = words(open_page("home", weights="translator", causal="off", source="I love you"))
     assert "Translation" in without_mask and "Probability:" not in without_mask and "The alignment heads find" not in without_mask
@@ -212,7 +212,7 @@ def test_a_text_without_an_end_is_cut_off_and_that_is_said() -> None:
     lines = written(setup)
     endless = replace(lines[1], ended=False, text=" ".join(["猫"] * MAX_WRITTEN))
     (note,) = writing_notes(setup, (lines[0], endless))
-    assert note == "The model did not come to an end in line 3: its text stops after 64 words."
+    assert note == "The model did not finish in line 3: its text stops after 64 words."
     assert writing_notes(setup, lines) == []
 
 

@@ -1,1 +1,1 @@
-"""The app in Streamlit: `components` draw, the `shell` stands around every page, and `pages` has what each of them shows."""
+"""The Streamlit app: `components` draw figures, `shell` is the frame of every page, and `pages` holds the content of each page."""

@@ -1,4 +1,4 @@
-"""Small things that a page's sections share: the sentence, a bounded number, a picked cell, a chart, a table."""
+"""Elements that several pages share: number inputs, the sentence picker, linked heatmaps, charts and tables."""
 
 import html
 import re
@@ -22,16 +22,16 @@ from viz_core.ui.shell import PAGES, Lab, current, set_choice, set_view, view, w
 from viz_core.ui.shell.setup import VIEW
 from viz_core.ui.shell.state import PAGE
 
-if TYPE_CHECKING:  # pandas takes half a second: only who draws a table imports it
+if TYPE_CHECKING:  # pandas takes half a second to import: only code that draws a table does
     import pandas as pd
     from streamlit.elements.lib.column_types import ColumnConfig
 
-LONG = 60  # characters of a text in a table's cell; a longer one is cut off
+LONG = 60  # characters of text in a table cell from which it is cut off
 LONG_WIDTH = 240  # pixels of its column
 
 
 def inside(name: str, what: str, most: int, least: int = 0) -> int:
-    """A number that a view holds, brought within what there is here; said where someone asked for another."""
+    """Return the number of a link parameter, clamped to the valid range. A caption says if another one was asked for."""
     asked = view(name)
     held = max(least, min(asked, most))
     if held != asked and asked != VIEW[name].default:
@@ -40,7 +40,7 @@ def inside(name: str, what: str, most: int, least: int = 0) -> int:
 
 
 def bounded(make: Callable[..., Any], name: str, label: str, most: int, least: int = 0, **kwargs: Any) -> int:
-    """A number widget from least to most, bound to a view; none where there is nothing to choose."""
+    """Draw a number input bound to a link parameter, and return its value. Draws nothing if there is only one value."""
     held = inside(name, label, most, least)
     if most > least:
         widget(make, name, label, held, keep, min_value=least, max_value=most, step=1, **kwargs)
@@ -48,15 +48,15 @@ def bounded(make: Callable[..., Any], name: str, label: str, most: int, least: i
 
 
 def keep(name: str) -> None:
-    """What a widget made with `widget` does to the view of its name; for callbacks."""
+    """Set the link parameter of this name to the widget's value. For callbacks."""
     set_view(**{name: widget_value(name)})
 
 
 def sentence_picker(lab: Lab, capture: Capture, beside: bool = False, padded: Callable[[int], bool] = lambda i: False) -> int:
-    """The selected sentence of a run, counted from 0, with the control that selects it if there are several.
+    """Draw the control that selects a sentence, if there are several, and return the index of the selected one, from 0.
 
-    beside: in a row of controls, where its label would make the row higher, so each sentence is named in full; padded: which
-    of them are said to be padded.
+    in_row: whether it is in a row of controls, where it has no label and names each sentence in full. is_padded: whether a sentence
+    is marked as padded.
     """
     item = lab.item(capture)
     if capture.n_sentences > 1:
@@ -74,42 +74,42 @@ def picking(
     fill: bool = False, lookup: Lookup | None = None, code: Callable[[], str] | None = None,
     name: str = "",
 ) -> Pick | None:
-    """`matrices` whose picked cell is in the link; returns it. key: one of `CANVASES`.
+    """Draw `matrices` whose picked cell is in the link, and return that cell. key: one of `HEATMAPS`.
 
-    lead: what the page picks where nobody has. A cell that is not here is named, and nothing is picked. on_pick is called
-    before the run that follows another choice of a cell. fill: as large as its container. lookup: of panels of ids. code: the
-    lines that make `panels` in a notebook. name: what they show together, where their titles do not say it.
+    default: the cell that is picked if the link has none. A cell that is out of range is named, and nothing is picked. on_pick:
+    called before the run that follows the choice of another cell. fill: whether they fill their container. lookup: for panels of
+    ids. code: returns the lines that make `panels` in a notebook. name: a common title, if those of the panels are not enough.
     """
-    held, has_lead = next((place for canvas, *place in view("cells") if canvas == key), None), lead is not None
+    stored, has_lead = next((place for canvas, *place in view("cells") if canvas == key), None), lead is not None
 
-    def chosen(pick: Pick | None) -> None:  # a session keeps it: no panel in it
+    def chosen(pick: Pick | None) -> None:  # kept in the session: it must not hold the panels
         set_view(cells=with_cell(view("cells"), key, pick if pick or not has_lead else ()))
         if pick and on_pick:
             on_pick(pick)
 
-    asked = lead if held is None else Pick(*held) if held else None
-    newest = bool(held) and view("cells")[-1][0] == key  # a link leads to the cell that was picked last
-    pick = matrices(panels, key=key, pick=asked, on_pick=chosen, fill=fill, reveal=newest, lookup=lookup,
+    shown = lead if stored is None else Pick(*stored) if stored else None
+    newest = bool(stored) and view("cells")[-1][0] == key  # a link scrolls to the cell that was picked last
+    pick = matrices(panels, key=key, pick=shown, on_pick=chosen, fill=fill, reveal=newest, lookup=lookup,
                     code=code, name=name)
-    if held and not holds([p.values.shape for p in panels], asked):
-        panel, row, col = held
+    if stored and not holds([p.values.shape for p in panels], shown):
+        panel, row, col = stored
         st.caption(_("The picked cell, row {row:,} and column {col:,} of matrix {panel}, is out of range, so no cell is picked.",
                      row=row, col=col, panel=panel + 1))
     return pick
 
 
 def with_cell(cells: Sequence[tuple[Any, ...]], canvas: str, cell: Sequence[int] | None) -> tuple[tuple[Any, ...], ...]:
-    """The picked cells with another one on a canvas. None: whatever the page picks; (): nothing, whatever the page would pick."""
+    """Return the picked cells with another one for a heatmap. None: the page chooses; (): nothing is picked."""
     others = tuple(c for c in cells if c[0] != canvas)
     return others if cell is None else (*others, (canvas, *cell))
 
 
 def dark() -> bool:
-    """Whether the page is dark."""
+    """Return whether the page has the dark theme."""
     return st.context.theme.type == "dark"
 
 
-# The toolbar of a chart, on hover and on touch screens (frame.css), and what Plotly says in it. A wheel scrolls the page.
+# The toolbar of a chart, shown on hover and on touch screens (frame.css), and its labels. The mouse wheel scrolls the page.
 TOOLBAR: dict[str, Any] = {
     "displayModeBar": "hover", "displaylogo": False, "scrollZoom": False,
     "modeBarButtons": [["toImage"], ["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"]],
@@ -125,10 +125,10 @@ TOOLBAR: dict[str, Any] = {
 
 
 def chart(figure: Any, key: str, fill: bool = False, code: Callable[[], str] | None = None) -> None:
-    """A Plotly figure as every page shows it, and in words for those who cannot see it.
+    """Draw a Plotly figure with its alternative text and Save menu.
 
-    fill: as large as its container, and in presenter's mode with larger type. code: the lines that make it as `picture` in a
-    notebook.
+    fill: whether it fills its container and has larger type in presenter's mode. code: returns the lines that make it as `picture`
+    in a notebook.
     """
     offer(key, "figure", (figure,), code)
     if fill and view("present"):
@@ -142,11 +142,10 @@ def chart(figure: Any, key: str, fill: bool = False, code: Callable[[], str] | N
 
 
 def _revision(figure: Mapping[str, Any]) -> str:
-    """What a chart is about: `zoom.js` keeps a zoom as long as that is the same, and its axes reach about as far as before.
+    """Return the `uirevision` of a chart: chart_zoom.js keeps the zoom while it is the same and the axis ranges are similar.
 
-    A slider that moves a mark, or the curves themselves, leaves the zoom, since one zooms in to follow such a change. Another
-    sentence, another title or axis, and a series that was not there are something new, which a zoom could hide. (A number in
-    a title is not: see `about`.)
+    A change of the marks or the curves keeps the zoom, since it helps to follow such a change. Another sentence, title, axis or
+    series resets it, because the zoom could hide the new content. (Numbers in a title are ignored: see `about`.)
     """
     setup, layout = current(), figure["layout"]
     axes = sorted((name, title_of(axis), axis.get("type")) for name, axis in layout.items() if re.match("[xy]axis", name))
@@ -159,11 +158,11 @@ def drawn_html(
     body: str, key: str, table: str, shown: Sequence[Any], code: Callable[[], str], name: str = "", rows: int = 0,
     end: str = "html",
 ) -> str:
-    """HTML that is a picture of its own, as a part of the HTML of a page: the Save menu finds it there.
+    """Return HTML with the attributes by which the Save menu finds it as a picture.
 
-    table, shown: the function of `viz_core.drawn` that makes its table, and what of; rows: about how many that has. code: the
-    lines that make `shown`, this HTML, and `frame` in a notebook, or `frame` alone where the end of `ENDS` is "frame". name: what
-    it shows, where it has no caption.
+    table_function, figure_arguments: the name of a function of `plot_data` and its arguments, for the table of the picture; rows:
+    its approximate number of rows. code: returns the lines that make `shown` (this HTML) and `frame` in a notebook, or only `frame`
+    if `end`, a key of `ENDS`, is "frame". name: its title, if it has no caption.
     """
     def numbers() -> "pd.DataFrame":
         from viz_core import drawn  # with pandas: see `offer`
@@ -177,7 +176,7 @@ def drawn_html(
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], **look: Any) -> None:
-    """A table that is only read, as one element; look: the options of `table_html`, which says what other tables are for."""
+    """Draw a static table as one element. options: those of `table_html`, which says when to use which kind of table."""
     st.html(table_html(headings, rows, **look))
 
 
@@ -185,28 +184,27 @@ def data_table(
     frame: "pd.DataFrame", key: str, columns: Mapping[str, "str | ColumnConfig"], alt: str, missing: str = "NaN",
     code: Callable[[], str] | None = None, words: Mapping[str, Sequence[Any]] | None = None,
 ) -> None:
-    """A table of data, a row a thing of one kind: it sorts, searches and has the whole screen; `table` is for what only words say.
+    """Draw a data frame as a table that can be sorted, searched and shown on the full screen; `table` is for tables of text.
 
-    columns: those that are shown, in this order, with their headings, or with `numeric` for numbers. What is in the cells is data
-    and needs no escaping. alt: what it is a table of, for those who cannot see it. missing: what stands where there is nothing,
-    as pandas has NaN there. It takes as much room as ten rows, and further rows scroll.
+    columns: the shown columns in order, with their headings, or `number_column` for numbers. Cells need no escaping. alt: the
+    alternative text. missing_text: shown in place of NaN. The height is at most that of ten rows; further rows scroll.
 
-    Its Save menu has the whole frame, with the frame's own names and values. words: of a column, what the page says in each row.
-    code: the lines that make `frame` in a notebook.
+    The Save menu has the whole frame with its own column names and values. replaced_columns: texts shown in place of the values of
+    a column. code: returns the lines that make `frame` in a notebook.
     """
     offer(key, "frame", (), code, len(frame), lambda: frame.reset_index(drop=True))
     shown = frame.assign(**(words or {}))[list(columns)]
     config = {name: st.column_config.TextColumn(heading, width=LONG_WIDTH) if isinstance(heading, str) and _long(shown[name])
               else heading for name, heading in columns.items()}
-    with st.container(key=key):  # a table itself does not have its key on the page, by which the Save menu asks for it
+    with st.container(key=key):  # `st.dataframe` does not write its key to the page, by which the Save menu names it
         st.dataframe(shown, width="content", hide_index=True, column_config=config, placeholder=missing, alt=alt)
 
 
 def _long(cells: "pd.Series[Any]") -> bool:
-    """Whether one of them is a text so long that it would leave the other columns no room; a click shows all of it."""
+    """Return whether a cell has so much text that its column needs a fixed width. A click on the cell shows all of it."""
     return any(isinstance(cell, str) and len(cell) > LONG for cell in cells)
 
 
 def numeric(heading: str, digits: int = 4, percent: bool = False) -> "ColumnConfig":
-    """The heading of a column of numbers with so many significant digits, or of shares as percent."""
+    """Return the configuration of a column of numbers: with this many significant digits, or as percent."""
     return st.column_config.NumberColumn(heading, format="percent" if percent else f"%.{digits}g")

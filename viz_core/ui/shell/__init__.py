@@ -1,4 +1,4 @@
-"""The frame around every page: navigation, sidebar, link and run. Pages import these functions from here."""
+"""The frame of every page: navigation, sidebar, link and run. Pages import these functions from here."""
 
 from viz_core.ui.shell.link import write_link
 from viz_core.ui.shell.navigation import main, open_page

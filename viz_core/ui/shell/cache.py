@@ -1,4 +1,4 @@
-"""Models, runs and results shared by all visitors: one store, bounded by one setting (`viz_core.limits`)."""
+"""Models, runs and results that all visitors share: one cache with one size limit (`viz_core.limits`)."""
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
@@ -19,33 +19,33 @@ from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue
 
 T = TypeVar("T")
-FLOPS, BYTES = 2e10, 1e9  # that one thread computes and records per second, roughly: used only for the order of jobs
-RESULT = 0.05  # seconds for a result without an estimate
-WORD = 0.002  # seconds for a word that a small model writes
+FLOPS, BYTES = 2e10, 1e9  # per second and thread, roughly: they only order the waiting computations
+RESULT = 0.05  # seconds that a result without an estimate is assumed to take
+WORD = 0.002  # seconds that a small model takes to generate one word
 
 
 @st.cache_resource(show_spinner=False)
 def store() -> Store:
-    """Everything that this server keeps."""
-    made = Store(cache_bytes(), look=_still_there)
-    threading.Thread(target=return_dropped, args=(made.dropped,), daemon=True).start()
-    return made
+    """Return the cache of this server process."""
+    cache = Store(cache_bytes(), look=_still_there)
+    threading.Thread(target=return_dropped, args=(cache.dropped,), daemon=True).start()
+    return cache
 
 
 def _still_there() -> None:
-    """Read the state: there Streamlit ends a run if its visitor has started another one or has left."""
+    """Read the session state, which makes Streamlit end this run if its visitor has left or has started another run."""
     if st.runtime.exists():
         st.session_state.get("lab_setup")
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf(Generic[T]):
-    """The items of one kind in the store."""
+    """The items of one kind in the shared cache."""
 
     kind: str
 
     def get(self, key: Hashable, make: Callable[[], T], seconds: float = RESULT, nbytes: int = 0) -> T:
-        """The stored item, or a new one; see `Store.get`."""
+        """Return the stored item, or compute and store it; see `ByteLimitedCache.get`."""
         return store().get((self.kind, key), make, seconds, nbytes)
 
     def __contains__(self, key: Hashable) -> bool:
@@ -53,43 +53,46 @@ class Shelf(Generic[T]):
 
 
 def runs() -> Shelf[Capture]:
-    """All captures of this server."""
+    """Return the captures in the shared cache."""
     return Shelf("run")
 
 
 def models() -> Shelf[Transformer]:
-    """All models of this server."""
+    """Return the models in the shared cache."""
     return Shelf("model")
 
 
 def cached_model(weights: str, config: TransformerConfig, seed: int, device: str) -> Transformer:
-    """The model of a setup, shared: nobody may change it. weights: "untrained", or a name in the catalogue."""
+    """Return the model of a setup. All visitors share it, so it must not be changed.
+
+    weights: "untrained", or a name in the catalogue.
+    """
     key, device = model_key(weights, config, seed, device), pick_device(device)
     if weights == UNTRAINED:
         return models().get(key, lambda: build(config, seed, device), *model_cost(config))
-    # Its parameters are those of the loaded model, but that one may have to be loaded first.
+    # It shares the parameters of the loaded model; the cost is that of loading them first.
     return models().get(key, lambda: switched(_trained(weights), config).to(device), *model_cost(config))
 
 
 def model_key(weights: str, config: TransformerConfig, seed: int, device: str) -> Hashable:
-    """The key of a model: equal keys mean the same model."""
+    """Return the cache key of a model: equal keys mean the same model."""
     return weights, config, seed if weights == UNTRAINED else 0, pick_device(device)
 
 
 def _trained(weights: str) -> Transformer:
-    """The weights' own model as it was loaded, on the CPU."""
+    """Return the model of trained weights as it was loaded, on the CPU."""
     card = catalogue()[weights]
     return models().get((weights, card.config, "loaded"), card.load, *model_cost(card.config))
 
 
 def model_cost(config: TransformerConfig) -> tuple[float, int]:
-    """The approximate seconds and bytes of a model: drawing a number costs as much as using it many times."""
+    """Return the approximate seconds and bytes of a model. Drawing a parameter at random costs as much as using it many times."""
     nbytes = 4 * estimate(config, 1, 1, 1).parameters
     return 10 * nbytes / BYTES, nbytes
 
 
 def cached_run(weights: str, config: TransformerConfig, batch: Batch, seed: int, device: str) -> Capture:
-    """The capture of a run, shared and frozen. The ids and the typed tokens make the key together."""
+    """Return the capture of a run, which is frozen and shared by all visitors. The key holds both the ids and the typed tokens."""
 
     def make() -> Capture:
         return trace(cached_model(weights, config, seed, device), batch, seed=seed)
@@ -101,7 +104,7 @@ def cached_run(weights: str, config: TransformerConfig, batch: Batch, seed: int,
 
 
 def run_cost(config: TransformerConfig, batch: Batch) -> tuple[float, int]:
-    """The approximate seconds and bytes of a run."""
+    """Return the approximate seconds and bytes of a run."""
     shapes = {side: x.shape for side, x in batch.ids.items()}
     lengths = [shapes.get(side, (0, 0))[1] for side in ("source", "target")]
     size = estimate(config, next(iter(shapes.values()))[0], *lengths)
@@ -110,17 +113,20 @@ def run_cost(config: TransformerConfig, batch: Batch) -> tuple[float, int]:
 
 
 def run_key(weights: str, config: TransformerConfig, batch: Batch, seed: int, device: str) -> Hashable:
-    """The key of a run: equal keys mean the same run."""
+    """Return the cache key of a run: equal keys mean the same run."""
     tokens = tuple((side, tuple(map(tuple, rows))) for side, rows in batch.tokens.items())
     ids = tuple((side, x.shape, x.tobytes()) for side, x in batch.ids.items())
-    told = tuple((side, x.tobytes()) for side, x in batch.is_token.items())
-    return weights, config, seed if weights == UNTRAINED else 0, pick_device(device), tokens, ids, told
+    token_masks = tuple((side, x.tobytes()) for side, x in batch.is_token.items())
+    return weights, config, seed if weights == UNTRAINED else 0, pick_device(device), tokens, ids, token_masks
 
 
 def cached_writing(
     weights: str, config: TransformerConfig, source: Sequence[str], batch: Batch, seed: int, device: str
 ) -> tuple[Written, ...]:
-    """What trained weights write for each source. batch: these sources as `viz_core.generate.unwritten` reads them."""
+    """Return what trained weights generate for each source.
+
+    batch: the sources as `viz_core.generate.unwritten` reads them.
+    """
 
     def make() -> tuple[Written, ...]:
         model = cached_model(weights, config, seed, device)
@@ -135,6 +141,6 @@ def cached_writing(
 
 
 def cached_result(kind: str, key: Hashable, make: Callable[[], T], seconds: float = RESULT, nbytes: int = 0) -> T:
-    """A frozen result, made once for all visitors. key: with `run_key` where it depends on a run."""
-    shelf: Shelf[T] = Shelf(f"result {kind}")
-    return shelf.get(key, make, seconds, nbytes)
+    """Return a frozen result, computed once for all visitors. key: includes `run_key` where the result depends on a run."""
+    results: Shelf[T] = Shelf(f"result {kind}")
+    return results.get(key, make, seconds, nbytes)

@@ -1,8 +1,9 @@
-"""A request that arrives while callbacks run waits until they have ended.
+"""A patch of Streamlit: requests that arrive during callbacks wait until the callbacks have returned.
 
-Streamlit interrupts a run when its script next uses `st` or the session while a newer request waits, even in a callback.
-The rest of the callback is then lost: the next run finds the widget's value unchanged and does not call it again. And the
-request that interrupted a callback is put back after all callbacks, replacing any later one, so that an older value wins.
+Streamlit interrupts a script run at the next use of `st` or of the session state while a newer request waits, even inside a
+callback. The rest of that callback is then lost, because the next run finds the widget's value unchanged and does not call it
+again. Also, Streamlit puts the interrupting request back after all callbacks, where it replaces any later one, so that an
+older value wins.
 """
 
 from functools import cache
@@ -13,11 +14,11 @@ from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequest, 
 
 @cache
 def let_callbacks_end() -> None:
-    """From now on a run is interrupted only in its script, not while its callbacks run; called once per process."""
-    interruption = ScriptRequests.on_scriptrunner_yield
+    """Let a run be interrupted only in its script, not in its callbacks. Takes effect once per process."""
+    on_yield = ScriptRequests.on_scriptrunner_yield
 
-    def in_the_script(self: ScriptRequests) -> ScriptRequest | None:
+    def yield_in_script(self: ScriptRequests) -> ScriptRequest | None:
         run = get_script_run_ctx(suppress_warning=True)
-        return interruption(self) if run is None or run.has_script_started else None
+        return on_yield(self) if run is None or run.has_script_started else None
 
-    ScriptRequests.on_scriptrunner_yield = in_the_script  # type: ignore[method-assign]
+    ScriptRequests.on_scriptrunner_yield = yield_in_script  # type: ignore[method-assign]

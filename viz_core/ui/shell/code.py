@@ -1,4 +1,4 @@
-"""Snippets: the Python that makes a picture of a page in a notebook, written from the values with which the page drew it.
+"""Notebook code: the Python that reproduces a picture of a page, filled with the values that the page drew.
 
     chart(figure, "pos_waves", code=lambda: code('''
         from viz_core.analysis.positions import waves
@@ -6,8 +6,8 @@
         ...
         ''', length=50, d_model=64, base=10000.0))
 
-A snippet defines what its end reads (`viz_core.ui.components.saving.ENDS`): `panels` for matrices, `picture` for a Plotly figure,
-`chart` for curves. `run_code` writes the lines that make the run.
+A snippet defines the names that its last lines read (`ENDS` of `viz_core.ui.components.saving`): `panels` for matrices,
+`picture` for a Plotly figure, `chart` for curves. `run_code` returns the lines that make the run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,23 +24,23 @@ from viz_core.ui.shell.two_runs import TwoRuns
 from viz_core.ui.shell.written import written
 from viz_core.weights.catalogue import lasting
 
-LONG_LINE = 90  # characters of the arguments of a call, about
+LONG_LINE = 90  # characters of arguments, roughly, from which a call takes several lines
 
 
 class Source(str):
-    """Lines of Python, which `code` puts in as they are; any other value is written as `repr` does."""
+    """Lines of Python. `fill_template` inserts them unchanged, and any other value as `repr` writes it."""
 
 
 def code(template: str, **values: Any) -> Source:
-    """A template with its {holes} filled. Lines of a `Source` stand at the beginning of a line of their own."""
+    """Return a template with its {fields} filled in. A field for several lines of code must begin a line of the template."""
     return Source(dedent(template).strip("\n").format_map({name: written_out(value) for name, value in values.items()}) + "\n")
 
 
 def written_out(value: Any) -> str:
-    """A value as Python; a typed text stays the same text, written so that it cannot hide what it does."""
+    """Return a value as a Python expression. Typed text is written so that invisible characters show."""
     if isinstance(value, Source):
         return value.strip("\n")
-    if hasattr(value, "tolist"):  # of NumPy
+    if hasattr(value, "tolist"):  # an array or scalar of NumPy
         return written_out(value.tolist())
     if is_dataclass(value) and not isinstance(value, type):
         inside = ", ".join(f"{f.name}={written_out(getattr(value, f.name))}" for f in fields(value) if f.init)
@@ -54,13 +54,13 @@ def written_out(value: Any) -> str:
 
 
 def _text(text: str) -> str:
-    """A text as Python: its letters as they are, where nobody can mistake them; what is invisible or turns the line as numbers."""
+    """Return a string literal. Text with invisible or right-to-left characters is written with escapes."""
     written = repr(text)
     return written if written.isascii() or all(_plain(c) for c in written) else ascii(text)
 
 
 def _plain(character: str) -> bool:
-    """Whether a character stands where it is written: no right-to-left letter, no mark that joins or turns others."""
+    """Return whether a character is printed where it is written: not right-to-left, and no combining mark."""
     from unicodedata import bidirectional, combining
 
     return character.isprintable() and not combining(character) and bidirectional(character) not in ("R", "AL", "AN")
@@ -70,11 +70,14 @@ def _plain(character: str) -> bool:
 
 
 def run_code(lab: Lab, name: str = "capture") -> Source:
-    """The lines that make the run of a page, as `name`, and its `config`. `ValueError` for weights of this server alone."""
+    """Return the lines that make `config` and, as `name`, the run of a page.
+
+    Raises `ValueError` for weights that only this server has.
+    """
     if lab.altered is not None:
         return _patched(lab, name)
     setup = lab.setup
-    if setup.origin is not None and setup.card is None:  # the words of trained weights, but no longer their sizes
+    if setup.origin is not None and setup.card is None:  # the tokenizers of trained weights, but other sizes
         return code("""
             {model}
             from viz_core.run import trace
@@ -96,7 +99,7 @@ def run_code(lab: Lab, name: str = "capture") -> Source:
 
 
 def model_code(lab: Lab) -> Source:
-    """The lines that make `config`, `model` and `batch`, for experiments that run the model again."""
+    """Return the lines that make `config`, `model` and `batch`, for experiments that run the model again."""
     setup = lab.setup
     source, target = _typed(setup)
     tokenizers = "weights.tokenizers()" if setup.origin is not None else repr(_kind(setup))
@@ -108,7 +111,7 @@ def model_code(lab: Lab) -> Source:
 
 
 def built_code(lab: Lab) -> Source:
-    """The lines that make `config` and `model`, where nothing that was typed is read."""
+    """Return the lines that make `config` and `model`, for code that reads no typed text."""
     setup = lab.setup
     if setup.card is not None:
         model = Source("from viz_core.run import switched\nmodel = switched(weights.load(), config)")
@@ -121,7 +124,7 @@ def built_code(lab: Lab) -> Source:
 
 
 def tokenizer_code(lab: Lab, side: str) -> Source:
-    """The line that makes `tokenizer`, that of one side, after those that make `config`."""
+    """Return the line that makes `tokenizer` for one side; it follows the lines that make `config`."""
     if lab.setup.origin is not None:
         return code("tokenizer = weights.tokenizers()[{side}]", side=side)
     return code("""
@@ -131,19 +134,19 @@ def tokenizer_code(lab: Lab, side: str) -> Source:
 
 
 def _kind(setup: Setup) -> str:
-    """The untrained tokenizer; lists of ids are read by none."""
+    """Return the name of the untrained tokenizer. Lists of ids need none, so any will do for them."""
     return "word" if setup.tokenizer == "ids" else setup.tokenizer
 
 
 def settings_code(config: TransformerConfig) -> Source:
-    """A config by its own settings: `TransformerConfig(d_model=64, …)`, without those that it has by itself."""
-    plain = TransformerConfig()
-    own = {name: getattr(config, name) for name in FIELDS if getattr(config, name) != getattr(plain, name)}
-    return called("TransformerConfig", own)
+    """Return a config as `TransformerConfig(d_model=64, …)`, without the fields that have their default."""
+    default = TransformerConfig()
+    changed = {name: getattr(config, name) for name in FIELDS if getattr(config, name) != getattr(default, name)}
+    return called("TransformerConfig", changed)
 
 
 def called(name: str, given: Mapping[str, Any]) -> Source:
-    """A call with named arguments, on lines of its own where one would be long."""
+    """Return a call with keyword arguments, on several lines where one would be too long."""
     arguments = [f"{key}={written_out(value)}" for key, value in given.items()]
     if sum(map(len, arguments)) <= LONG_LINE:
         return Source(f"{name}({', '.join(arguments)})")
@@ -157,7 +160,7 @@ def called(name: str, given: Mapping[str, Any]) -> Source:
 
 
 def config_code(setup: Setup) -> Source:
-    """The lines that make `config`, and `weights`, the card of the trained weights whose words the model reads."""
+    """Return the lines that make `config` and, for trained weights, `weights`, their card."""
     if setup.origin is None:
         base, lines = f"PRESETS[{setup.preset!r}].config", "from viz_core.presets import PRESETS\n"
     elif setup.checkpoint in lasting():
@@ -173,7 +176,7 @@ def config_code(setup: Setup) -> Source:
 
 
 def _typed(setup: Setup) -> tuple[list[Any], list[Any]]:
-    """Source and target as the run read them: texts, lists of ids where ids were typed, and what the model wrote."""
+    """Return the source and target of the run: typed text, typed ids as lists, or the text that the model generated."""
     source, target, __ = sentences(setup)
     lines: Sequence[Any] = target
     if setup.writer == "model":
@@ -184,22 +187,22 @@ def _typed(setup: Setup) -> tuple[list[Any], list[Any]]:
 
 
 def _patched(lab: Lab, name: str) -> Source:
-    """The run with a value of A in one place."""
+    """Return the lines of a run that is patched with a value of A."""
     stack, part, layer, head, token = lab.setup.view("patch")
     assert lab.capture is not None
     item = lab.item(lab.capture)
-    kept = lab_of(unpacked(lab.setup.view("kept"))[0])
+    run_a = lab_of(unpacked(lab.setup.view("kept"))[0])
     return code("""
         {model}
         from viz_core.experiments.patching import Site
         from viz_core.experiments.transplant import transplanted
         {name} = transplanted(model, batch, a, Site({stack}, {part}, {layer}, {head}), {token}, {item}, {item}, {seed})
-        """, model=below(run_code(kept, "a"), model_code(lab)), name=Source(name), stack=stack, part=part, layer=layer, head=head,
+        """, model=below(run_code(run_a, "a"), model_code(lab)), name=Source(name), stack=stack, part=part, layer=layer, head=head,
                 token=token, item=item, seed=lab.setup.seed)
 
 
 def traced_code(lab: Lab, name: str = "capture") -> Source:
-    """The lines that make a run as `name` and, beside its `config`, the `model` and the `batch` that it is made of."""
+    """Return the lines that make `config`, `model`, `batch` and, as `name`, the run."""
     if lab.altered is not None:
         return run_code(lab, name)
     return code("""
@@ -210,17 +213,17 @@ def traced_code(lab: Lab, name: str = "capture") -> Source:
 
 
 def below(above: Source, lines: Source) -> Source:
-    """Lines that stand below others about the same model: without those that would only make its config or weights again."""
-    there = set(above.splitlines())
+    """Append lines to others about the same model, without the lines that both have, such as those of its config."""
+    existing = set(above.splitlines())
     return code("""
         {above}
         {lines}
-        """, above=above, lines=Source("\n".join(line for line in lines.splitlines() if line not in there)))
+        """, above=above, lines=Source("\n".join(line for line in lines.splitlines() if line not in existing)))
 
 
 def two_runs_code(a: Lab, b: Lab) -> Source:
-    """The lines that make the runs A and B as `a` and `b`."""
-    if b.altered is not None:  # which needs A
+    """Return the lines that make the runs A and B as `a` and `b`."""
+    if b.altered is not None:  # its code makes A first
         return run_code(b, "b")
     if a.model_key() == b.model_key():
         return below(run_code(a, "a"), run_code(b, "b"))
@@ -228,7 +231,7 @@ def two_runs_code(a: Lab, b: Lab) -> Source:
 
 
 def both_code(two: TwoRuns) -> Source:
-    """The lines that make the runs `a` and `b` of a page that compares two, and `both`, their selected sentence."""
+    """Return the lines that make the runs `a` and `b`, and `both`, their selected sentence aligned."""
     return code("""
         {runs}
         from viz_core.analysis.two_runs import together
@@ -236,11 +239,11 @@ def both_code(two: TwoRuns) -> Source:
         """, runs=two_runs_code(two.a, two.b), item_a=two.both.item_a, item_b=two.both.item_b)
 
 
-# ---------------------------------------------------------------- words
+# ---------------------------------------------------------------- token names
 
 
 def tokenizers_code(lab: Lab, item: int, run: str = "capture", name: str = "readers") -> Source:
-    """The line that makes the tokenizer of each side as it names one sentence of a run, whose lines stand just above."""
+    """Return the line that makes the tokenizers as they name the tokens of one sentence. It follows the lines of the run."""
     if lab.setup.origin is None:
         return code("""
             from viz_core.run import tokenizers
@@ -253,12 +256,12 @@ def tokenizers_code(lab: Lab, item: int, run: str = "capture", name: str = "read
 
 
 def glosses_code() -> Source:
-    """The argument of a picture whose tokens have dictionary words beside them: those of `weights`."""
+    """Return the `glosses` argument of a picture, or "" where dictionary words are switched off."""
     return Source(", glosses=weights.glosses" if shown_glosses() else "")
 
 
 def word_code(lab: Lab, side: str, item: int, run: str = "capture", name: str = "word") -> Source:
-    """The lines that make a function of the name of an id in one sentence of a run, whose lines stand just above."""
+    """Return the lines that make a function from a token id to its name in one sentence. They follow the lines of the run."""
     readers = tokenizers_code(lab, item, run)
     if lab.setup.origin is not None:
         return code("""

@@ -1,4 +1,4 @@
-"""What tells one setup from another, in the words of the sidebar: "n_heads 2 | 8"."""
+"""The differences between two setups, with the labels of the sidebar, such as "n_heads 2 | 8"."""
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
@@ -12,16 +12,17 @@ from viz_core.text import SPACE, isolated, shorten, split_words, visible
 from viz_core.ui.escape import code, escaped, few
 from viz_core.ui.shell.setup import CONTROLS, Setup, sentences
 
-NAMED = 4  # differences that are said one by one
-PLACES = 2  # in a sentence at which the words are said
-IN_TITLE = 2  # as many stand in the title of a picture
-NOTHING = "–"  # stands for a word that one of the two does not have
+NAMED = 4  # differences that are listed
+PLACES = 2  # differing parts of a sentence that are quoted
+IN_TITLE = 2  # differences in the title of a picture
+NOTHING = "–"  # for a word that one of the two lacks
 
 
 class Difference(NamedTuple):
-    """One thing in which A and B differ. label: "" for words, which say themselves what they are.
+    """One difference between A and B.
 
-    follows: whether it is only the answer to another difference: a target that the model wrote in both runs.
+    label: "" for words of the text. is_text: whether `a` and `b` are typed text. is_consequence: whether it only follows from
+    another difference: a target that the model generated in both runs.
     """
 
     label: str
@@ -32,7 +33,7 @@ class Difference(NamedTuple):
 
 
 def differences(a: Setup, b: Setup, item: int) -> list[Difference]:
-    """What differs between two setups: the model, its settings, the typed words of one sentence, and how they are read."""
+    """Return the differences between two setups: model, settings, words of one sentence, tokenizer and seed."""
     found = [Difference(_("Model"), _model(a), _model(b))] if _model(a) != _model(b) else []
     for control in CONTROLS:
         values = [control.value(setup.config) for setup in (a, b)]
@@ -54,7 +55,7 @@ def _model(setup: Setup) -> str:
 
 
 def _words(one: str, other: str, side: str) -> list[Difference]:
-    """The words that differ, or the side by its name where most of them do."""
+    """Return the differing words of a sentence, or the two word counts if many words differ."""
     a, b = split_words(one), split_words(other)
     parts = [part for part in SequenceMatcher(None, a, b, autojunk=False).get_opcodes() if part[0] != "equal"]
     if not parts:
@@ -68,14 +69,14 @@ def _words(one: str, other: str, side: str) -> list[Difference]:
 
 
 def in_words(differ: Sequence[Difference]) -> str:
-    """All of it for a sentence, in Markdown: "n_heads 2 | 8; `tired` | `wide`"."""
+    """Return the differences as Markdown for a sentence, such as "n_heads 2 | 8; `tired` | `wide`"."""
     if not differ:
         return _("they are the same run")
     return few([f"{code(d.a)} | {code(d.b)}" if d.typed else escaped(f"{d.label} {d.a} | {d.b}") for d in differ], NAMED, "; ")
 
 
 def in_titles(differ: Sequence[Difference]) -> tuple[str, str]:
-    """What A is and what B is, as plain text for the titles of pictures: ("n_heads 2", "n_heads 8")."""
+    """Return plain texts for the picture titles of A and of B, such as ("n_heads 2", "n_heads 8")."""
     a, b = (", ".join(_in_title(d, value) for d, value in zip(differ[:IN_TITLE], values, strict=False))
             for values in ([d.a for d in differ], [d.b for d in differ]))
     return a, b

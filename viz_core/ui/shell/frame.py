@@ -1,7 +1,7 @@
-"""What stands around every page in the browser: its measures, and presenter's mode, in which the main picture is alone.
+"""The frame of every page in the browser: its style sheet, and presenter's mode, which shows only the main picture.
 
-In presenter's mode the sidebar, the header and every word around the picture are gone, and the type grows for the back row.
-The key F or the button of the heading opens it, Esc leaves it, and the link says so.
+Presenter's mode hides the sidebar, the header and all text around the picture, and enlarges the type for a projector. The key F
+or the Present button opens it, and Esc leaves it; the link holds the state.
 """
 
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ from viz_core.ui.shell.widgets import touch
 
 SIDEBAR = 236  # pixels
 FOLDER = Path(__file__).parent
-ECHO = "lab_frame_echo"  # the number of the last change by the browser that this session knows of
+ECHO = "lab_frame_echo"  # the number of the browser's last change of presenter's mode that this session has received
 STYLE = "\n".join((FOLDER / f"{name}.css").read_text("utf-8") for name in ("frame", "contrast", "save"))
-SLIDERS = {"first": "n_heads", "second": "d_model"}  # the two that keys move: [ and ], - and +
+SLIDERS = {"first": "n_heads", "second": "d_model"}  # the sliders that keys move: [ and ], - and +
 
 BUTTONS = (("previous", "‹", _("Previous (←)")), ("next", "›", _("Next (→)")), ("leave", "✕", _("Leave presenter's mode (Esc)")))
 _COMPONENT = st.components.v2.component(
@@ -35,27 +35,27 @@ _COMPONENT = st.components.v2.component(
 
 
 def frame(page: str) -> None:
-    """Draw it; once in each whole run. page: the name of the page that is shown."""
+    """Draw the frame, once in each full run. page: the name of the page."""
     paper = ", ".join(str(st.get_option(f"theme.{theme}.backgroundColor")) for theme in ("light", "dark"))
-    # Unlike the script's, this style arrives before the page is built.
+    # Unlike the style of a component, this one arrives before the page is built.
     st.html(f"<style>:root {{ --lab-paper: light-dark({paper}); }}\n{STYLE}</style>")
     data = {"present": view("present"), "echo": st.session_state.get(ECHO, 0)}
 
-    def pressed() -> None:
+    def on_press() -> None:
         _press(page)
 
-    _COMPONENT(key="lab_frame", data=data, on_present_change=_presented, on_press_change=pressed)
+    _COMPONENT(key="lab_frame", data=data, on_present_change=_presented, on_press_change=on_press)
 
 
 def _sent(what: str) -> Mapping[str, Any]:
-    """The last thing of this kind that the browser sent."""
+    """Return the last message of this kind that the browser sent."""
     state: Any = st.session_state.get("lab_frame")
     sent = state.get(what) if isinstance(state, Mapping) else None
     return sent if isinstance(sent, Mapping) else {}
 
 
 def _presented() -> None:
-    """The browser has entered presenter's mode, or left it."""
+    """Store that the browser has entered or left presenter's mode."""
     touch()
     number, on = _sent("present").get("number"), _sent("present").get("on")
     if type(number) is int and isinstance(on, bool):
@@ -64,7 +64,7 @@ def _presented() -> None:
 
 
 def _press(page: str) -> None:
-    """A key of presenter's mode: another section or head, or a slider of the sidebar."""
+    """Handle a key of presenter's mode: change the section, the head, or a slider of the sidebar."""
     touch()
     name = _sent("press").get("name")
     if name in ("next", "previous"):
@@ -72,24 +72,24 @@ def _press(page: str) -> None:
     elif name in ("head", "head_back"):
         change(attn_head=(current().attn_head + (1 if name == "head" else -1)) % current().config.n_heads)
     elif isinstance(name, str) and name.partition("_")[0] in SLIDERS:
-        slider, __, way = name.partition("_")
-        _slide(SLIDERS[slider], 1 if way == "more" else -1)
+        slider, __, direction = name.partition("_")
+        _slide(SLIDERS[slider], 1 if direction == "more" else -1)
 
 
 def _turn(page: str, by: int) -> None:
-    """The next or previous section of the page, as far as there are any."""
+    """Go to the next or previous section of the page; at the ends nothing happens."""
     spec = PAGES[page]
     names = [section.name for section in spec.sections]
     if names:
-        at = names.index(view(spec.section_view)) + by
-        set_view(**{spec.section_view: names[max(0, min(at, len(names) - 1))]})
+        index = names.index(view(spec.section_view)) + by
+        set_view(**{spec.section_view: names[max(0, min(index, len(names) - 1))]})
 
 
 def _slide(field: str, by: int) -> None:
-    """The next or previous stop of a slider."""
+    """Move a slider to its next or previous value."""
     setup, control = current(), BY_FIELD[field]
-    stops = sorted({*offered(setup, control), control.value(setup.config)})
-    at = stops.index(control.value(setup.config)) + by
-    set_field(field, stops[max(0, min(at, len(stops) - 1))])
+    values = sorted({*offered(setup, control), control.value(setup.config)})
+    index = values.index(control.value(setup.config)) + by
+    set_field(field, values[max(0, min(index, len(values) - 1))])
 
 

@@ -1,25 +1,25 @@
-/* One entry of the browser's history for each page that is opened. Streamlit makes two: the bare address of the page, and its link
- * when the page has written it, in either order. Here a page's address takes over the link of the page that is left, which is the
- * same but for what only that page holds, and its own link, where it differs, replaces that entry. Any other link is a change that
- * the reader made, and an entry of its own. */
+/* One entry in the browser's history for each opened page. Streamlit makes two, in either order: the bare address of the page, and
+ * its link once the page has written it. Here the bare address gets the query of the previous page, which is the same except for
+ * parameters that only that page has; the page's own link then replaces that entry. Any other new link is a change by the visitor,
+ * and gets its own entry. */
 
-function oneEntryAPage(app) {
-  if (history.pushState.name === "pushEntry") return; // another call of this component has done it
+function mergeHistoryEntries(app) {
+  if (history.pushState.name === "pushEntry") return; // already patched by another call
   const push = history.pushState, replace = history.replaceState;
-  let made = ""; // the entry that this run has made: of a "page" or of a "link"
-  let linked = false; // the reader clicked a link to a page: a link that comes before its address is that of an earlier change
+  let entry = ""; // the entry that the current run has made: "page" or "link"
+  let linked = false; // whether a page link was clicked: a query that arrives before the page's address then belongs to an earlier change
   history.pushState = function pushEntry(state, title, url) {
-    const to = new URL(url ?? location.href, location.href), leaves = to.pathname !== location.pathname;
-    if (leaves && !to.search) to.search = location.search;
-    const same = leaves ? made === "link" && !linked : made === "page";
-    (same ? replace : push).call(history, state, title, to);
-    made = leaves ? "page" : made || "link";
-    linked &&= !leaves;
+    const to = new URL(url ?? location.href, location.href), changesPage = to.pathname !== location.pathname;
+    if (changesPage && !to.search) to.search = location.search;
+    const isSameEntry = changesPage ? entry === "link" && !linked : entry === "page";
+    (isSameEntry ? replace : push).call(history, state, title, to);
+    entry = changesPage ? "page" : entry || "link";
+    linked &&= !changesPage;
   };
-  const done = () => [made, linked] = ["", false];
-  for (const input of ["pointerdown", "keydown"]) addEventListener(input, done, true);
+  const reset = () => [entry, linked] = ["", false];
+  for (const input of ["pointerdown", "keydown"]) addEventListener(input, reset, true);
   addEventListener("click", ({ target }) => { linked ||= Boolean(target.closest?.(LINKS)); }, true);
   new MutationObserver(() => {
-    if (app.getAttribute("data-test-script-state") === "notRunning") done();
+    if (app.getAttribute("data-test-script-state") === "notRunning") reset();
   }).observe(app, { attributeFilter: ["data-test-script-state"] });
 }

@@ -1,5 +1,5 @@
-"""Notices of trained weights that the model does not have: settings that do not fit them, or weights that are not here; and the
-way back to them."""
+"""Notices about trained weights that the model does not have, because settings do not fit them or they are not on this server;
+each with a button that leads back to them."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from viz_core.ui.shell.widgets import touch
 from viz_core.ui.shell.written import taken_over
 from viz_core.weights.card import Card
 
-MAX_NAMED = 4  # settings that are named one by one
+MAX_NAMED = 4  # settings that are listed
 HEADS = _("The weights of *{title}* were trained with n_heads = {own}. With {values}, each head would read other features "
           "than it was trained on, so the model now has random weights: its arithmetic is right, but its predictions mean nothing.")
 OTHERS = _("The trained weights of *{title}* do not fit {values}, so the model now has random weights: its arithmetic is right, "
@@ -22,30 +22,33 @@ OTHERS = _("The trained weights of *{title}* do not fit {values}, so the model n
 
 
 def notice(setup: Setup) -> None:
-    """Say that the chosen weights do not fit, and why, with a button that goes back to them; nothing if they fit."""
+    """Show why the chosen weights do not fit the settings, with a button that restores them. Draws nothing if they fit."""
     if setup.origin is None or setup.card is not None:
         return
     said, back = st.columns((3, 1), vertical_alignment="center")
     said.info(left_words(setup, setup.origin))
     back.button(_("Back to the trained weights"), key="back_to_weights", on_click=_back, icon=":material/undo:", width="stretch",
-                help=_("Your text stays, and so does every setting that these weights fit."))
+                help=_("Keeps your text and every setting that is compatible with these weights."))
 
 
 def gone() -> None:
-    """Say that weights which a visitor trained are not here, with a button that leads to their recipe; nothing if none are."""
-    if not (missed := st.session_state.get(GONE)):
+    """Show that weights which a visitor trained are not on this server, with a button that opens their recipe.
+
+    Draws nothing if none are missing.
+    """
+    if not (missing := st.session_state.get(GONE)):
         return
-    written, fault = missed
+    written, fault = missing
     recipe = view("train_recipe")
     with st.container(horizontal=True, vertical_alignment="center", key="lab_gone"):
         st.warning(_("The link says {written}, which {fault}.", written=code(written), fault=fault))
         if recipe:
             st.button(_("Train them again"), key="gone_train", on_click=_train_again, icon=":material/school:")
-        st.button(_("Go on without them"), key="gone_on", on_click=_go_on)
+        st.button(_("Continue without them"), key="gone_on", on_click=_go_on)
 
 
 def left_words(setup: Setup, origin: Card) -> str:
-    """Why the model is untrained although weights were chosen."""
+    """Return the sentence that says why the model is untrained although weights were chosen."""
     differ = misfits(origin.config, setup.config)
     named = [name for name in changes(setup) if name in differ]
     values = [_("{label} = {value}", label=BY_FIELD[n].label, value=BY_FIELD[n].shown(BY_FIELD[n].value(setup.config)))
@@ -55,7 +58,7 @@ def left_words(setup: Setup, origin: Card) -> str:
 
 
 def _listed(values: Sequence[str]) -> str:
-    """ "n_heads = 8, d_model = 128 and d_ff = 512"; of many only the first few."""
+    """Return a list such as "n_heads = 8, d_model = 128 and d_ff = 512"; of many values only the first few."""
     *first, last = values
     if not first or len(values) > MAX_NAMED:
         return few(values, MAX_NAMED)
@@ -68,7 +71,7 @@ def _train_again() -> None:
 
 
 def _go_on() -> None:
-    """Stay with the model that is shown. The recipe goes, too: the page Training asks for one of its own again."""
+    """Keep the present model and drop the recipe of the link, so that the page Training shows its own again."""
     set_view(train_recipe="")
     st.session_state[GONE] = None
 

@@ -1,4 +1,4 @@
-"""The link: read when a session begins or a visitor goes back, and written after each change."""
+"""The link in the address bar: read when a session starts or a visitor goes back, and written after each change."""
 
 from collections.abc import Mapping
 
@@ -13,26 +13,25 @@ from viz_core.weights.guests import BROUGHT
 
 
 def went_back() -> bool:
-    """Whether the browser's Back or Forward started this run."""
+    """Return whether the browser's Back or Forward button started this run."""
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation
 
 
 def left_out() -> tuple[LeftOut, str]:
-    """The text that the tab should hold for this session, and the name of the text that the session lacks."""
+    """Return the overflow text that the browser tab should store, and the name of the text that this session lacks."""
     state = st.session_state
     state[HELD] = LeftOut() if SETUP not in state else to_link(current())[1]
     return state[HELD], state.get(WANTED, st.query_params.get(LEFT_OUT, ""))
 
 
 def adopt_link(page: str, held: str) -> None:
-    """Take the setup from the link: in a new session, and when a visitor went back or forward to another link.
+    """Take the setup from the link, in a new session or after the browser's Back or Forward led to another link.
 
-    No other run does so, since the address that the browser reports may be older than the setup, and on the way to another
-    page Streamlit reports none. An empty link in the history is the one that the app opens with, as in a new session: the tab's
-    script leaves no page without its link there.
+    Other runs keep the setup: the address that the browser reports may be older, and during a change of page Streamlit reports
+    none. An empty link in the history is the link that the app opens with, since history.js writes the link of every other page.
 
-    held: the text that the link had left out, if its tab has just sent it.
+    tab_text: the overflow text of the link, if the browser tab has just sent it.
     """
     state, params = st.session_state, st.query_params.to_dict()
     moved, touched = state.get(PAGE) not in (None, page), state.get(TOUCHED, False)
@@ -52,7 +51,7 @@ def adopt_link(page: str, held: str) -> None:
     if moved:
         state.pop(GOING, None)
         if current().view("note") and not state[ADOPTED]:
-            state[SETUP] = with_view(current(), note="")  # it was about the page that is left
+            state[SETUP] = with_view(current(), note="")  # it was about the previous page
     if moved or ENTERED not in state:
         state[ENTERED] = state[SETUP]
     if not (touched or moved) or LINK not in state:
@@ -61,7 +60,7 @@ def adopt_link(page: str, held: str) -> None:
 
 
 def _read(params: Mapping[str, str]) -> None:
-    """The setup of a link, its faults, the weights that are not here, and the name of the text that it leaves out."""
+    """Store the setup of a link, its errors, the missing weights, and the name of its overflow text."""
     state = st.session_state
     state[SETUP], faults = from_link(params)
     gone = [fault for fault in faults if fault[0].startswith(f"weights={BROUGHT}")]
@@ -71,17 +70,17 @@ def _read(params: Mapping[str, str]) -> None:
 
 
 def write_link() -> None:
-    """Write the setup to the address bar, or open the page that a click leads to, which then writes it; last in a run, or before
-    its page.
+    """Write the setup to the address bar, or switch to the page that a click opens, which then writes it.
 
-    The address that the browser reports may be older than the last one written, which is then still being sent.
+    It is called at the end of a fragment and before the page of a full run. The address that the browser reports may be older
+    than the last one written, which may still be on its way.
     """
     state = st.session_state
-    params, rest = to_link(current())
-    if rest.name and state[HELD] != rest:
-        st.rerun()  # a fragment cannot reach the tab: the whole run sends it the text that the link leaves out
+    params, overflow = to_link(current())
+    if overflow.name and state[HELD] != overflow:
+        st.rerun()  # a fragment cannot send the overflow text to the tab: a full run does
     if page := state.get(GOING):
-        st.switch_page(page, query_params=state[LINK])  # the address of the page that is left stays: Back leads to it as it was
+        st.switch_page(page, query_params=state[LINK])  # Back then leads to the present page as it was
     if state.get(WANTED):
         params[LEFT_OUT] = state[WANTED]
     if params != st.query_params.to_dict() or params != state[LINK]:

@@ -1,4 +1,4 @@
-"""The frame of every page. `main` is all of app.py, `open_page` the first line of every page."""
+"""Navigation and the start of each page: app.py calls `main`, and each page calls `open_page` first."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,7 +27,10 @@ from viz_core.ui.shell.widgets import chosen_meanwhile, make_room
 
 
 def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None = None) -> None:
-    """Navigation, sidebar and the chosen page. The first page is the home page. bodies: functions that replace pages' files."""
+    """Draw the navigation and the sidebar, and run the selected page. The first page is the home page.
+
+    page_functions: by page name, functions that run in place of the page's file.
+    """
     let_callbacks_end()
     st.set_page_config(page_title="Attention Lab", page_icon=_icon(), layout="wide", initial_sidebar_state=SIDEBAR)
     pages = {
@@ -46,7 +49,7 @@ def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None
     cards_read()
     adopt_link(chosen.title, tab(*left_out()))
     frame(chosen.url_path or specs[0].name)
-    saving = st.session_state[PLACE] = st.container(key="lab_saving")  # here it has the same place in every run
+    saving = st.session_state[PLACE] = st.container(key="lab_saving")  # created here, it has the same position in every run
     sidebar()
     if settle := st.session_state.get(SETTLE, {}).get(chosen.url_path):
         settle()
@@ -65,11 +68,10 @@ def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None
 
 
 def _begin_again() -> None:
-    """Run app.py from its beginning, with all that the browser sent.
+    """Run app.py again from its start, with all widget values that the browser sent.
 
-    On a fresh server a folder named pages/ makes Streamlit take the navigation from it: then a page's file may run without
-    its frame, and every widget has another identity than in later runs. One run is enough to end that, and nothing is
-    drawn in it yet.
+    On a fresh server Streamlit builds the navigation from a folder named pages/: a page's file may then run without app.py, and
+    every widget has another identity than in later runs. One run ends that; nothing is drawn in it yet.
     """
     st.session_state[ARRIVED] = True
     PagesManager.uses_pages_directory = False
@@ -77,7 +79,7 @@ def _begin_again() -> None:
 
 
 def _icon() -> Image.Image:
-    """The page's icon, a causal mask; drawn here, since Streamlit fetches a named one from the internet."""
+    """Return the page icon, a causal mask. It is drawn here, since Streamlit fetches named icons from the internet."""
     icon = Image.new("RGB", (4, 4), "#d6e2e6")
     for t in range(4):
         icon.paste("#038d9b", (0, t, t + 1, t + 1))
@@ -85,9 +87,9 @@ def _icon() -> Image.Image:
 
 
 def open_page(page: PageSpec, imported: Callable[[], None] = all_imported) -> Lab:
-    """First line of a page: its question as the title, its lead, the link's faults, the run, the status line.
+    """Draw the start of a page: heading, errors in the link, notices and status line. Return the page's context with its run.
 
-    imported: waits for what the page imports, once title and lead are on their way; only then may the page import it.
+    preload: imports what the page needs, after the heading is sent; the page must not import it earlier.
     """
     if not st.session_state.get(SHELL):
         _begin_again()

@@ -1,6 +1,6 @@
-"""The pages: one entry each, from which the navigation, the titles, the links on Home and the tests are made.
+"""The table of pages, from which the navigation, the titles, the links on Home and the tests are made.
 
-A page also has a file of its name in `pages/`, with its first lines, and what it shows in `viz_core.ui.pages`.
+Each page also has a script of its name in `pages/` and a package in `viz_core.ui.pages`.
 """
 
 from dataclasses import dataclass
@@ -11,8 +11,11 @@ from viz_core.language import Message, translating
 @dataclass(frozen=True, slots=True)
 @translating
 class Section:
-    """One section of a page. name: in the link. title: on its switch. picture: the key of its main picture, or "lab_picture"
-    where several are one picture together."""
+    """One section of a page.
+
+    name: its value in the link. title: its label in the section control. figure_key: the key of its main picture, or
+    "lab_picture" where several elements form the main picture.
+    """
 
     name: str
     title: Message
@@ -22,11 +25,13 @@ class Section:
 @dataclass(frozen=True, slots=True, kw_only=True)
 @translating
 class PageSpec:
-    """One page. name: its file in `pages/`, and its URL. title, icon, group: in the navigation. question: its headline. lead:
-    one or more sentences about the page, in Markdown ("" where the picture says it), one click away. card: what Home's link to
-    it says. picture: the key of its main picture, which fills the first screen. sections: its sections, where it has several,
-    each with a main picture of its own; section_view: the view that says which one is shown. compares: whether it shows a run
-    beside the one that was kept as A.
+    """One page.
+
+    name: of its script in `pages/`, and its URL. title, icon, group: in the navigation. question: its heading. introduction: a
+    few sentences in Markdown, shown by the About button ("" for none). home_text: the text of its link on Home. figure_key: the
+    key of its main picture, which fills the first screen. sections: its sections, if it has several, each with its own main
+    picture. section_param: the link parameter of the selected section. compares_runs: whether the page can show the run beside
+    the one that was kept as A.
     """
 
     name: str
@@ -43,7 +48,7 @@ class PageSpec:
 
     @property
     def path(self) -> str:
-        """Its file, as Streamlit names it."""
+        """The path of its script, as `st.switch_page` takes it."""
         return f"pages/{self.name}.py"
 
 
@@ -101,7 +106,7 @@ PAGES: dict[str, PageSpec] = {
         ),
         PageSpec(
             name="training", title="Training", icon=":material/model_training:",
-            question="How do weights come to be?",
+            question="How does a model learn?",
             lead="A model begins with random weights. Each step of training reads some rows of a task, measures how wrong the "
             "answers are, and changes every weight a little in the direction that makes them less wrong. Everything on this page "
             "is a real run on this server, from the first step to the last.",

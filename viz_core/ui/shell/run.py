@@ -1,4 +1,4 @@
-"""The run that a page shows, made or taken from the shared store, or one sentence about why there is none; and its status line."""
+"""The context of a page: its setup and its run from the shared cache, or the reason why there is none; and the status line."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer
     from viz_core.run import Batch, Sentence
 
-# torch takes over a second to import. `viz_core.ui.shell.warm` imports it, and everything else that is large, after the sidebar
-# and the title are sent. Functions that need any of it import it themselves.
+# torch takes over a second to import. `preload` imports it and other large packages after the sidebar and the title are sent, so
+# functions that need them import them themselves.
 
-MAX_SIMILAR = 2  # known words that are named for each unknown one
-MAX_NAMED = 6  # unknown words, words that share an id, faults of a link: how many of each are named one by one
+MAX_SIMILAR = 2  # known words listed for each unknown one
+MAX_NAMED = 6  # unknown words, words that share an id, errors in a link: how many of each are listed
 
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """The context of a page: setup, run and batch. `capture` is None if nothing could run; the page already shows the reason.
+    """The context of a page: setup, run and batch. `capture` is None if nothing could run; the page then shows the reason.
 
-    tools: the place in the page's line of heading, for controls of the whole page; None in a fragment. altered: the key of a
-    run that was edited after the setup; None for the setup's own run.
+    heading_controls: the container in the page's heading for controls of the whole page; None in a fragment. edited_run_key: the
+    cache key of a run that differs from the setup's own, such as a patched one; None for the setup's own run.
     """
 
     setup: Setup
@@ -62,17 +62,17 @@ class Lab:
 
     @property
     def in_place(self) -> bool:
-        """Whether the model was trained to answer at each position for that very position, and not with the next word."""
+        """Whether the model was trained to predict the answer of each position there, instead of the next word."""
         return self.setup.card is not None and self.setup.card.answers_in_place
 
     def model(self) -> "Transformer":
-        """The model of this setup, shared by all visitors: nobody may change it."""
+        """Return the model of this setup. All visitors share it, so it must not be changed."""
         from viz_core.ui.shell.cache import cached_model
 
         return cached_model(self.setup.weights, self.config, self.setup.seed, self.setup.device)
 
     def key(self) -> Hashable:
-        """The key of this run in the store that all visitors share: equal keys mean the same run. Only where there is a run."""
+        """Return the key of this run in the shared cache: equal keys mean the same run. Requires a run."""
         from viz_core.ui.shell.cache import run_key
 
         assert self.batch is not None
@@ -81,63 +81,63 @@ class Lab:
         return run_key(self.setup.weights, self.config, self.batch, self.setup.seed, self.setup.device)
 
     def model_key(self) -> Hashable:
-        """The key of the model: equal keys mean the same parameters, on the same device."""
+        """Return the cache key of the model: equal keys mean the same parameters on the same device."""
         from viz_core.ui.shell.cache import model_key
 
         return model_key(self.setup.weights, self.config, self.setup.seed, self.setup.device)
 
     def cost(self) -> tuple[float, int]:
-        """The approximate seconds and bytes of one more run of these sentences. Only where there is a run."""
+        """Return the approximate seconds and bytes of another run of these sentences. Requires a run."""
         from viz_core.ui.shell.cache import run_cost
 
         assert self.batch is not None
         return run_cost(self.config, self.batch)
 
     def item(self, capture: Capture) -> int:
-        """The selected sentence of a run, counted from 0: the last one where the run has fewer than the setup selects."""
+        """Return the index of the selected sentence, from 0: the last one if the run has fewer."""
         return min(self.setup.item, capture.n_sentences - 1)
 
     def parameter(self, name: str) -> np.ndarray:
-        """One parameter of the model by its torch name, read-only."""
+        """Return a parameter of the model by its torch name, read-only."""
         from viz_core.run import parameters
 
         return parameters(self.model())(name)
 
     def named(self, item: int) -> Mapping[str, AnyTokenizer]:
-        """The tokenizer of each side as it reads and names one sentence of the run: a slot is the word that it carries there."""
-        carried = () if self.capture is None else self.capture.carried(item)
-        return {side: bound(tokenizer, carried) for side, tokenizer in self.tokenizers.items()}
+        """Return the tokenizer of each side for one sentence of the run: a slot token has the name of the word that it copies."""
+        copied = () if self.capture is None else self.capture.carried(item)
+        return {side: bound(tokenizer, copied) for side, tokenizer in self.tokenizers.items()}
 
     def word(self, side: str, id: int, item: int) -> str:
-        """The name of an id in one sentence: the word typed here that has it, else the vocabulary's."""
-        reader = self.named(item)[side]
+        """Return the name of a token id in one sentence: the typed word that has it, otherwise that of the vocabulary."""
+        tokenizer = self.named(item)[side]
         if self.capture is None or self.setup.origin:
-            return reader.decode(id)
-        return word_of(self.capture, side, reader)(id)
+            return tokenizer.decode(id)
+        return word_of(self.capture, side, tokenizer)(id)
 
 
 def present() -> Lab:
-    """The setup and its run, without writing to the page: for a fragment, which reruns without its page."""
+    """Return the context of the current setup without drawing anything, for a fragment, which reruns without its page."""
     if st.session_state.get(DRAWN) != in_sidebar():
-        st.rerun()  # a click in the fragment changed it: the sidebar first, then the link, so that no link is newer than it
+        st.rerun()  # a click in the fragment changed the setup: a full run draws the sidebar, then writes the link
     show_glosses(glosses_in_use(current()))
     return lab_of(current())
 
 
 def glosses_in_use(setup: Setup) -> Mapping[str, str]:
-    """The dictionary words of the words that the model writes, unless they are switched off."""
+    """Return the English dictionary words of the target vocabulary; empty if there are none or they are switched off."""
     return setup.origin.glosses if setup.origin and setup.view("glosses") else {}
 
 
 def lab_of(setup: Setup) -> Lab:
-    """Another setup and its run, for a comparison."""
+    """Return the context of any setup, for a comparison."""
     all_imported()
     attempt = _attempt(setup)
     return Lab(setup, attempt.capture, attempt.batch)
 
 
 def _tokenizers(setup: Setup) -> Mapping[str, AnyTokenizer]:
-    """The tokenizer of each side: that of the checkpoint, or the untrained one of the config."""
+    """Return the tokenizer of each side: that of the checkpoint, or the untrained one of the config."""
     if setup.origin:
         return setup.origin.tokenizers()
     from viz_core.run import tokenizers
@@ -148,7 +148,7 @@ def _tokenizers(setup: Setup) -> Mapping[str, AnyTokenizer]:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A run, or one sentence about why there is none; and notes about the sentences. target: the text that the model wrote."""
+    """A run, or one sentence about why there is none, and notes about the sentences. target: the text that the model generated."""
 
     capture: Capture | None = None
     batch: "Batch | None" = None
@@ -159,7 +159,7 @@ class Attempt:
 
 
 def _attempt(setup: Setup) -> Attempt:
-    """Run this setup, or take its run from the shared store. Its size is estimated before it runs."""
+    """Run this setup, or take its run from the shared cache. The size is checked before it runs."""
     from viz_core.ui.shell.cache import cached_run
 
     source, target, notes = sentences(setup)
@@ -169,19 +169,19 @@ def _attempt(setup: Setup) -> Attempt:
     if len(lines) > MAX_SENTENCES:
         return Attempt(problem=_("There are {n_lines} sentences and the limit is {max_sentences}: remove some lines.",
                                  n_lines=len(lines), max_sentences=MAX_SENTENCES))
-    text, answers, said = "", cast("list[Sentence]", target), cast("Sequence[Written]", ())
+    text, answers, generated = "", cast("list[Sentence]", target), cast("Sequence[Written]", ())
     try:
         if setup.writer == "model":
-            said = written(setup)
-            text, answers = box_text(setup, said), [line.sentence for line in said]
-            notes = [*notes, *writing_notes(setup, said)]
+            generated = written(setup)
+            text, answers = box_text(setup, generated), [line.sentence for line in generated]
+            notes = [*notes, *writing_notes(setup, generated)]
         batch = _batch(setup, source, answers)
         check_table(setup, batch)
         lengths = {side: ids.shape[1] for side, ids in batch.ids.items()}
         size = estimate(setup.config, len(lines), lengths.get("source", 0), lengths.get("target", 0))
         if size.problem:
             return Attempt(batch=batch, problem=problem_words(size.problem), notes=notes, target=text)
-        notes = [*notes, *_unknown(setup, {"source": source, "target": target}, batch, [line.text for line in said])]
+        notes = [*notes, *_unknown(setup, {"source": source, "target": target}, batch, [line.text for line in generated])]
         capture = cached_run(setup.weights, setup.config, batch, setup.seed, setup.device)
         return Attempt(capture, batch, size, notes=notes, target=text)
     except ValueError as error:  # one sentence: what is wrong, with which value, and the remedy
@@ -189,7 +189,7 @@ def _attempt(setup: Setup) -> Attempt:
 
 
 def run_with_status(setup: Setup) -> Attempt:
-    """The run of this setup, with its status line; if there is none, the page shows the reason."""
+    """Return the run of a setup, and draw its notices and the status line, or the reason why there is no run."""
     attempt = _attempt(setup)
     gone()
     notice(setup)
@@ -211,41 +211,41 @@ def run_with_status(setup: Setup) -> Attempt:
 
 
 def paragraphs(sentences: Sequence[str]) -> str:
-    """The first few sentences for one box, each as a paragraph, and the number of further ones."""
+    """Return the first few sentences as paragraphs for one box, and the number of further ones."""
     more = [_("And {n_sentences:,} more.", n_sentences=len(sentences) - MAX_NAMED)] if len(sentences) > MAX_NAMED else []
     return "\n\n".join([*sentences[:MAX_NAMED], *more])
 
 
 def _unknown(setup: Setup, typed: dict[str, list[str]], batch: "Batch", wrote: Sequence[str] = ()) -> list[str]:
-    """A note for each side with words that a checkpoint does not know: what becomes of them, and known words like them.
+    """Return a note for each side with words that a checkpoint does not know: how they are read, and similar known words.
 
-    wrote: what the model wrote for each sentence; empty where it did not write the target.
+    generated: the text that the model generated for each sentence; empty if the target was typed.
     """
     notes = []
     for side, tokenizer in _tokenizers(setup).items() if setup.origin and setup.tokenizer != "ids" else ():
-        readers = [(bound(tokenizer, carried), line) for line, carried in zip(typed[side], batch.carried, strict=False)]
-        missing = dict(m for reader, line in readers for m in reader.unknown(line))
+        lines = [(bound(tokenizer, copied), line) for line, copied in zip(typed[side], batch.carried, strict=False)]
+        missing = dict(m for bound_tokenizer, line in lines for m in bound_tokenizer.unknown(line))
         if not missing:
             continue
         if tokenizer.unk_id == NO_TOKEN:
             notes.append(_("This model has no token for these parts of the {side} text and leaves them out: {named}.",
                            side=SIDE_NAMES[side], named=few([words([part]) for part in missing], MAX_NAMED)))
             continue
-        found = [strangers(reader, line) for reader, line in readers]
-        carried, lost = (list(dict.fromkeys(word for pair in found for word in pair[i])) for i in (0, 1))
+        found = [strangers(bound_tokenizer, line) for bound_tokenizer, line in lines]
+        copied, unknown = (list(dict.fromkeys(word for pair in found for word in pair[i])) for i in (0, 1))
         note = []
-        if carried:
-            note.append(_("This model does not know these {side} words and reads each through a slot, which can carry it over: "
-                          "{named}.", side=SIDE_NAMES[side], named=few([words([word]) for word in carried], MAX_NAMED)))
-        if carried and side == "source" and wrote:
+        if copied:
+            note.append(_("This model does not know these {side} words and reads each with a slot token, which it can copy: "
+                          "{named}.", side=SIDE_NAMES[side], named=few([words([word]) for word in copied], MAX_NAMED)))
+        if copied and side == "source" and wrote:
             note += _carried([(found[i][0], text) for i, text in enumerate(wrote)])
-        if lost:
+        if unknown:
             note.append(_("This model does not know these {side} words and reads each as {unknown}: {named}.",
                           side=SIDE_NAMES[side], unknown=code(tokenizer.decode(tokenizer.unk_id)),
-                          named=few([words([word]) for word in lost], MAX_NAMED)))
-        if lost and carried and isinstance(tokenizer, Vocabulary):
-            note.append(plural("In each sentence it can carry over {n} word, but no marks such as parentheses.",
-                               "In each sentence it can carry over {n} different words, but no marks such as parentheses.",
+                          named=few([words([word]) for word in unknown], MAX_NAMED)))
+        if unknown and copied and isinstance(tokenizer, Vocabulary):
+            note.append(plural("In each sentence it can copy {n} word, but no marks such as parentheses.",
+                               "In each sentence it can copy {n} different words, but no marks such as parentheses.",
                                tokenizer.n_slots))
         similar = dict.fromkeys(near for found in list(missing.values())[:MAX_NAMED] for near in found[:MAX_SIMILAR])
         if similar:
@@ -256,23 +256,26 @@ def _unknown(setup: Setup, typed: dict[str, list[str]], batch: "Batch", wrote: S
 
 
 def _carried(sentences: Sequence[tuple[Sequence[str], str]]) -> list[str]:
-    """Which words in slots the model wrote, and which it did not. sentences: those words of each, and what it wrote for it."""
+    """Return sentences on which copied words the model generated and which it did not.
+
+    sentences: of each, its words in slots and the generated text.
+    """
     missing = {word for slots, text in sentences for word in slots if word.casefold() not in text.casefold().split()}
-    there = list(dict.fromkeys(word for slots, __ in sentences for word in slots if word not in missing))
-    left = list(dict.fromkeys(word for slots, __ in sentences for word in slots if word in missing))
-    said = []
-    if there:
-        said.append(_("Carried over into what it wrote: {named}.", named=few([words([word]) for word in there], MAX_NAMED)))
-    if left and len(sentences) == 1:
-        said.append(_("Missing from what it wrote: {named}.", named=few([words([word]) for word in left], MAX_NAMED)))
-    elif left:
-        said.append(_("Missing from at least one of the texts that it wrote: {named}.",
-                      named=few([words([word]) for word in left], MAX_NAMED)))
-    return said
+    copied = list(dict.fromkeys(word for slots, __ in sentences for word in slots if word not in missing))
+    missed = list(dict.fromkeys(word for slots, __ in sentences for word in slots if word in missing))
+    notes = []
+    if copied:
+        notes.append(_("Copied into its output: {named}.", named=few([words([word]) for word in copied], MAX_NAMED)))
+    if missed and len(sentences) == 1:
+        notes.append(_("Missing from its output: {named}.", named=few([words([word]) for word in missed], MAX_NAMED)))
+    elif missed:
+        notes.append(_("Missing from at least one of its outputs: {named}.",
+                       named=few([words([word]) for word in missed], MAX_NAMED)))
+    return notes
 
 
 def _batch(setup: Setup, source: list[str], target: "list[Sentence]") -> "Batch":
-    """Typed sentences, typed ids, or what the model wrote, as a batch."""
+    """Return typed sentences, typed ids or generated text as a batch."""
     from viz_core.run import prepare
 
     if setup.tokenizer != "ids":
@@ -281,7 +284,7 @@ def _batch(setup: Setup, source: list[str], target: "list[Sentence]") -> "Batch"
 
 
 def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
-    """Architecture, parameters, tokens and milliseconds; and words that share an id."""
+    """Draw the status line: architecture, parameters, tokens and milliseconds; and notices about changes and shared ids."""
     sides = [f"{SIDE_NAMES[side]} {_tokens(capture, side)}" for side in ("source", "target") if f"ids.{side}" in capture]
     parts = (
         ARCHITECTURE_NAMES[setup.config.architecture], _("{parameters:,} parameters, {which}",
@@ -293,12 +296,12 @@ def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
     if setup.card and (changed := changes(setup)):
         named = "; ".join(escaped(f"{BY_FIELD[n].label}: {BY_FIELD[n].shown(v)}") for n, v in changed.items())
         st.info(_("Changed since training: {named}. The weights were trained without this change.", named=named))
-    if setup.origin is None and setup.tokenizer != "ids":  # trained words may share an id on purpose: The, the
+    if setup.origin is None and setup.tokenizer != "ids":  # trained vocabularies may share ids on purpose: The, the
         _collisions(setup, capture)
 
 
 def _collisions(setup: Setup, capture: Capture) -> None:
-    """Words that share an id, in one box for both sides."""
+    """List the words that share an id, in one box for both sides."""
     clashes = [
         (side, clash) for side, tokenizer in _tokenizers(setup).items()
         for clash in tokenizer.collisions(t for row in capture.tokens(side) for t in row if t not in ("<pad>", "<bos>"))

@@ -1,8 +1,8 @@
-"""The Save menu that every picture has: PNG and SVG are made in the browser from what is drawn, the rest on the server.
+"""The Save menu of each picture: PNG and SVG are made in the browser, CSV, JSON and Python on the server.
 
-The component stands once on each page, last in a whole run. Its script finds the pictures and gives each a menu. For a CSV, a
-JSON or Python it says of which picture (`ask`), the run after that makes it (`viz_core.ui.components.saving`), and at its end
-the script gets it to save.
+The component is drawn once on each page, at the end of a full run. Its script finds the pictures and adds a menu to each. For a
+CSV, JSON or Python file it sends the key of the picture (`ask`); the next run makes the file (`viz_core.ui.components.saving`)
+and sends it to the script at its end, which saves it.
 """
 
 from collections.abc import Mapping
@@ -21,24 +21,24 @@ FOLDER = Path(__file__).parent
 SCRIPTS = ("save_pen", "save_svg", "save_png", "save_place", "save_menu", "save")
 _COMPONENT = st.components.v2.component(
     "attention_lab_save", html='<div class="save">\n</div>', js=script(*SCRIPTS, folder=FOLDER),
-)  # its buttons stand at the pictures, so save.css is a style of the whole page (frame.py)
+)  # its buttons are outside the component, so save.css is a style of the whole page (frame.py)
 
 
 def save_menus(page: str) -> None:
-    """Draw it, with the file that was asked for; last in each whole run. page: its name, with which the files' names begin."""
+    """Draw the component with the requested file, at the end of each full run. page: its name, the first part of file names."""
     asked: Asked | None = st.session_state.pop(ASKED, None)
     made: Made | None = st.session_state.pop(MADE, None)
     reply: dict[str, Any] | None = None
     if asked is not None:
         made = made or Made(problem=_("This picture is no longer on the page."))
-        # A name says that a button of the page asked for a file, which the script saves at once; its number is the server's.
+        # A reply with a name answers a button of the page: the script saves it at once, and the server counts its number.
         reply = {"number": asked.number, "what": asked.what, "name": made.name, "mime": made.mime, "problem": made.problem}
     data = with_header({"page": page, "reply": reply}, made.data if asked is not None and made else b"")
     _COMPONENT(key="lab_save", data=data, on_ask_change=_asked)
 
 
 def _asked() -> None:
-    """The reader has chosen an entry of a menu that the server makes."""
+    """Store the request for a file that the server makes."""
     state: Any = st.session_state.get("lab_save")
     sent = state.get("ask") if isinstance(state, Mapping) else None
     if not isinstance(sent, Mapping):

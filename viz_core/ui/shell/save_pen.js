@@ -1,10 +1,10 @@
-/* What writes SVG: a sheet that holds the parts of one file, and a pen like a canvas's 2D context, with which `replay` in
- * components/common.js draws a canvas once more as rectangles, paths and texts. Lengths are pixels of the page. */
+/* Writing SVG: a document that collects the elements of a file, and a 2D context that writes to it. `replay` (components/common.js)
+ * draws a canvas on that context as rectangles, paths and texts. Lengths are CSS pixels of the page. */
 
-const MOST_RECTS = 20000; // cells that are rectangles; more are one embedded picture, whose pixels stay square
+const MAX_RECTS = 20000; // heatmaps with more cells become one embedded image, drawn without smoothing
 const NOT_XML = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]/g;
 
-/* Whatever was typed, as XML: a character that no XML file may hold (most control characters, half of a surrogate pair) is "�". */
+/* Escape text for XML. Characters that XML does not allow (most control characters, lone surrogates) become "�". */
 const asXml = (text) => String(text).replace(NOT_XML, "\ufffd").replace(/[&<>"\t\n\r]/g, (c) => `&#${c.charCodeAt(0)};`);
 const px = (x) => String(Math.round(x * 100) / 100);
 
@@ -17,7 +17,7 @@ function element(name, attributes, inner = "") {
 const probe = { colours: new Map(), pen: null, fonts: new Map() };
 probe.context = () => (probe.pen ??= Object.assign(make("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true }));
 
-/* Any colour of CSS → "#rrggbb" and its opacity. */
+/* Return any CSS colour as ["#rrggbb", opacity]. */
 function colourOf(colour) {
   let found = probe.colours.get(colour);
   if (!found) {
@@ -37,34 +37,34 @@ function colourOf(colour) {
   return found;
 }
 
-/* A colour as attributes; name: "fill", "stroke" or another that has an opacity. */
-function paint(name, colour, strength = 1) {
+/* Return a colour as SVG attributes. name: "fill", "stroke" or another one with an opacity. */
+function paintAttributes(name, colour, strength = 1) {
   if (colour === "none" || colour.startsWith("url(")) return { [name]: colour, [`${name}-opacity`]: strength < 1 ? px(strength) : null };
   const [hex, alpha] = colourOf(colour), opacity = alpha * strength;
   return { [name]: hex, [`${name}-opacity`]: opacity < 1 ? String(Math.round(opacity * 1000) / 1000) : null };
 }
 
-function stopOf(colour, strength = 1) {
+function stopAttributes(colour, strength = 1) {
   const [hex, alpha] = colourOf(colour), opacity = alpha * strength;
   return { "stop-color": hex, "stop-opacity": opacity < 1 ? px(opacity) : null };
 }
 
-/* "bold 14px Source Sans, sans-serif" → its parts. */
+/* Parse a CSS font such as "bold 14px Source Sans, sans-serif". */
 function fontOf(font) {
   const [, look, size, family] = font.match(/^(.*?)([\d.]+)px(?:\/\S+)? (.*)$/);
   return { size: Number(size), family, weight: look.match(/bold|\b\d00\b/)?.[0] ?? "400", style: look.includes("italic") ? "italic" : "normal" };
 }
 
-class Sheet {
-  /* Places on the page are written from this corner. family, size, colour: of most texts, which then need not say them. */
+class SvgDocument {
+  /* left, top: the page position of the origin. family, size, colour: the defaults of text, omitted from text elements that have them. */
   constructor(left, top, { family, size, colour }) {
     Object.assign(this, { left, top, family, size, colour, out: [], defs: [], fonts: new Set(), known: new Map(), parts: [] });
-    this.box = [Infinity, Infinity, -Infinity, -Infinity]; // what is drawn on so far
+    this.box = [Infinity, Infinity, -Infinity, -Infinity]; // the bounding box of what is drawn so far
   }
 
   add(name, attributes, inner) { this.out.push(element(name, attributes, inner)); }
 
-  /* A group of what `inside` adds; nothing, where it adds nothing. */
+  /* Add a group with everything that `inside` adds; no group if it adds nothing. */
   group(attributes, inside) {
     const at = this.out.push("") - 1;
     inside();
@@ -73,15 +73,15 @@ class Sheet {
     this.out.push("</g>");
   }
 
-  /* Something is drawn on this part of the page, as far as it is inside `clip`. */
-  cover({ left, top, right, bottom }, clip) {
+  /* Extend the bounding box by a rectangle of the page, clipped to `clip`. */
+  extend({ left, top, right, bottom }, clip) {
     const [l, t, r, b] = clip ? [Math.max(left, clip.left), Math.max(top, clip.top), Math.min(right, clip.right), Math.min(bottom, clip.bottom)] : [left, top, right, bottom];
     if (r <= l || b <= t) return;
     const { box } = this;
     this.box = [Math.min(box[0], l - this.left), Math.min(box[1], t - this.top), Math.max(box[2], r - this.left), Math.max(box[3], b - this.top)];
   }
 
-  /* One definition for all that ask for the same; returns what refers to it. */
+  /* Add a definition, once for equal ones, and return the url(#…) that refers to it. */
   define(kind, attributes, inner) {
     const key = element(kind, attributes, inner), id = this.known.get(key) ?? `lab-${this.known.size + 1}`;
     if (!this.known.has(key)) {
@@ -96,20 +96,20 @@ class Sheet {
     return this.define("clipPath", {}, element("rect", at));
   }
 
-  /* Lines at 45 degrees, crossed lines, or dots, as components/hatching.js has them. */
+  /* Return a fill pattern as in components/hatching.js: lines at 45 degrees, crossed lines, or dots. */
   hatch({ fill, line, mark }, more = {}) {
-    const crossed = mark === "cross" ? "M-7 -1L1 7M-1 -1L7 7M5 -1L13 7" : "", lines = element("path", { d: `M-7 7L1 -1M-1 7L7 -1M5 7L13 -1${crossed}`, ...paint("stroke", line) });
-    const ink = mark === "dots" ? element("circle", { cx: 3, cy: 3, r: 1.2, ...paint("fill", line) }) : lines;
-    const ground = element("rect", { width: 6, height: 6, ...paint("fill", fill) });
+    const crossed = mark === "cross" ? "M-7 -1L1 7M-1 -1L7 7M5 -1L13 7" : "", lines = element("path", { d: `M-7 7L1 -1M-1 7L7 -1M5 7L13 -1${crossed}`, ...paintAttributes("stroke", line) });
+    const ink = mark === "dots" ? element("circle", { cx: 3, cy: 3, r: 1.2, ...paintAttributes("fill", line) }) : lines;
+    const ground = element("rect", { width: 6, height: 6, ...paintAttributes("fill", fill) });
     return this.define("pattern", { width: 6, height: 6, patternUnits: "userSpaceOnUse", ...more }, ground + ink);
   }
 
-  /* A text whose baseline begins at x, y (`anchor`: or has its middle or its end there). length: pixels that it takes in the page's
-   * font, and so in any other. */
+  /* Add a text with its baseline at x, y; `anchor` says whether its start, middle or end is there. length: its width in the page's
+   * font, which it keeps in any other font. */
   text(said, { x, y, anchor = "start", length, font, colour, strength, ...more }) {
     this.fonts.add(`${font.style}\n${font.family}`);
     this.add("text", {
-      x, y, "text-anchor": anchor === "start" ? null : anchor, ...(colour === this.colour && !(strength < 1) ? {} : paint("fill", colour, strength)),
+      x, y, "text-anchor": anchor === "start" ? null : anchor, ...(colour === this.colour && !(strength < 1) ? {} : paintAttributes("fill", colour, strength)),
       "font-size": font.size === this.size ? null : px(font.size), "font-family": font.family === this.family ? null : font.family,
       "font-weight": ["400", "normal"].includes(font.weight) ? null : font.weight, "font-style": font.style === "normal" ? null : font.style,
       textLength: length > 0 ? px(length) : null, lengthAdjust: length > 0 ? "spacingAndGlyphs" : null, ...more,
@@ -117,8 +117,8 @@ class Sheet {
   }
 }
 
-/* A 2D context that writes on a sheet, as far as the pictures need one. */
-class Pen {
+/* A 2D context that writes to an `SvgDocument`, with the methods that the pictures use. */
+class SvgContext {
   constructor(sheet) {
     Object.assign(this, { sheet, matrix: new DOMMatrix(), saved: [], path: [], fillStyle: "#000000", strokeStyle: "#000000", lineWidth: 1,
                           globalAlpha: 1, font: "10px sans-serif", textAlign: "start", textBaseline: "alphabetic", imageSmoothingEnabled: true });
@@ -135,7 +135,7 @@ class Pen {
   scale(x, y) { this.matrix.scaleSelf(x, y); }
   hatch(look) { return this.sheet.hatch(look); }
 
-  /* The attributes of a place: what was only moved needs no transform. */
+  /* Return the attributes of a position: with a translation alone, no transform is needed. */
   at(x, y) {
     const { a, b, c, d, e, f } = this.matrix;
     if (a === 1 && b === 0 && c === 0 && d === 1) return { x: x + e, y: y + f };
@@ -143,8 +143,8 @@ class Pen {
   }
 
   get turned() { return this.at(0, 0).transform; }
-  get filling() { return paint("fill", this.fillStyle, this.globalAlpha); }
-  get stroking() { return { fill: "none", ...paint("stroke", this.strokeStyle, this.globalAlpha), "stroke-width": this.lineWidth === 1 ? null : px(this.lineWidth) }; }
+  get filling() { return paintAttributes("fill", this.fillStyle, this.globalAlpha); }
+  get stroking() { return { fill: "none", ...paintAttributes("stroke", this.strokeStyle, this.globalAlpha), "stroke-width": this.lineWidth === 1 ? null : px(this.lineWidth) }; }
 
   fillRect(x, y, width, height) {
     if (width > 0 && height > 0) this.sheet.add("rect", { ...this.at(x, y), width, height, ...this.filling });
@@ -152,7 +152,7 @@ class Pen {
 
   strokeRect(x, y, width, height) { this.sheet.add("rect", { ...this.at(x, y), width, height, ...this.stroking }); }
 
-  /* ---- paths, which the pictures draw without a transform ---- */
+  /* ---- paths; the pictures draw them without a transform ---- */
 
   beginPath() { this.path = []; }
   moveTo(x, y) { this.path.push(`M${px(x)} ${px(y)}`); }
@@ -171,7 +171,7 @@ class Pen {
     this.sheet.text(said, { x: left, y: base, transform, anchor: align, length, font, colour: this.fillStyle, strength: this.globalAlpha, "xml:space": /^\s|\s$|\s\s/.test(said) ? "preserve" : null });
   }
 
-  /* Pixels from where `textBaseline` has a text down to its baseline: readers of SVG differ in every other line. */
+  /* Return the pixels from the `textBaseline` down to the alphabetic baseline, the only one that all SVG viewers place alike. */
   drop(pen) {
     const key = `${this.textBaseline} ${this.font}`;
     if (!probe.fonts.has(key)) {
@@ -185,13 +185,13 @@ class Pen {
     return probe.fonts.get(key);
   }
 
-  /* ---- pictures of one pixel a cell ---- */
+  /* ---- images with one pixel per cell ---- */
 
-  /* drawImage(picture, x, y, width, height), or of a part of it: drawImage(picture, u, v, cols, rows, x, y, width, height). */
+  /* drawImage(image, x, y, width, height), or a part of it: drawImage(image, u, v, cols, rows, x, y, width, height). */
   drawImage(picture, ...places) {
     const [u, v, cols, rows, x, y, width, height] = places.length > 4 ? places : [0, 0, picture.width, picture.height, ...places];
     const pixels = picture.getContext("2d").getImageData(u, v, cols, rows), { data } = pixels;
-    if (picture.width * picture.height > MOST_RECTS) {
+    if (picture.width * picture.height > MAX_RECTS) {
       const copy = Object.assign(make("canvas"), { width: cols, height: rows });
       copy.getContext("2d").putImageData(pixels, 0, 0);
       return this.sheet.add("image", { ...this.at(x, y), width, height, preserveAspectRatio: "none", style: "image-rendering:pixelated", "xlink:href": copy.toDataURL() });

@@ -1,20 +1,20 @@
-/* Where a picture is, what it is called, and where its Save button covers nothing of it. */
+/* Finding the pictures of a page, their titles and file names, and a position for the Save button that covers nothing. */
 
-const OWN = "[data-testid='stBidiComponentIsolated']", PLOTLY = "[data-testid='stPlotlyChart']", TABLE = "[data-testid='stDataFrame']", HTML = ".lab-html", ELEMENT = "[data-testid='stElementContainer']";
-const ROOTS = ".lab, .choice, .clocks, .curves, .drawing, .heads, .view, .profiles, .tree"; // of the components that draw a picture
-const SOLID = "button, input, .modebar, .nsewdrag, g.legend, .rim, .face, .legend .bar, .swatch, .mark"; // besides texts and what a canvas draws
-const SIDE = 24, APART = 1, STEP = 3, REACH = 64; // pixels of the button, and around it; from one place that is tried to the next; tried down to
-const LONGEST_NAME = 80; // characters of a file's name
+const COMPONENT = "[data-testid='stBidiComponentIsolated']", PLOTLY = "[data-testid='stPlotlyChart']", TABLE = "[data-testid='stDataFrame']", HTML = ".lab-html", ELEMENT = "[data-testid='stElementContainer']";
+const ROOTS = ".lab, .choice, .clocks, .curves, .drawing, .heads, .view, .profiles, .tree"; // root elements of the components that draw a picture
+const SOLID_ELEMENTS = "button, input, .modebar, .nsewdrag, g.legend, .rim, .face, .legend .bar, .swatch, .mark"; // must not be covered, like texts and the drawn pixels of a canvas
+const BUTTON_SIZE = 24, BUTTON_MARGIN = 1, SEARCH_STEP = 3, SEARCH_DEPTH = 64; // pixels: size of the button, free margin around it, distance of the tried positions, and their depth from the top
+const MAX_NAME_CHARS = 80; // characters of a file's name
 
-/* The element in which a picture or a table of data is drawn, or null while there is none; and the one in which its button stands:
- * Streamlit's element, of which HTML may be several pictures. */
+/* The element in which a picture or data table is drawn, or null while there is none; and the element that gets its button, which is
+ * Streamlit's container, except for HTML, of which one container may hold several pictures. */
 const pictureIn = (node) => (node.matches(`${PLOTLY}, ${TABLE}, ${HTML}`) ? node : node.shadowRoot?.querySelector(ROOTS) ?? null);
-const placeOf = (node) => (node.matches(HTML) ? node : node.closest(ELEMENT));
+const containerOf = (node) => (node.matches(HTML) ? node : node.closest(ELEMENT));
 const keyOn = (node) => node.className.match(/(?:^|\s)st-key-(\S+)/)?.[1];
 const keyOf = (container) => container.dataset.key ?? keyOn(container) ?? (container.querySelector(TABLE) && keyOn(container.parentElement)) ?? "";
 const textOf = (node) => (node?.textContent ?? "").replace(/\s+/g, " ").trim();
 
-/* What stands above the picture, or what it says of itself to those who do not see it. */
+/* Return the title of a picture: its heading, or otherwise its accessible name or its key. */
 function titleOf(root, container) {
   const own = [...root.querySelectorAll("figcaption")].map(textOf).filter(Boolean), label = root.querySelector("[aria-label]")?.getAttribute("aria-label");
   if (root.dataset.name) return root.dataset.name;
@@ -24,18 +24,18 @@ function titleOf(root, container) {
   return own.slice(0, 3).join(", ") || plain?.trim() || label?.split(/[.:] /)[0] || keyOf(container).replaceAll("_", " ") || _("picture");
 }
 
-/* "Attention", "cross-attention, layer 1" → "attention_cross-attention_layer-1.png": plain letters on every system, never empty. */
+/* Return a file name of ASCII letters, such as "attention_cross-attention_layer-1.png"; never empty. */
 function fileName(page, title, key, ending) {
   const plain = (text) => text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase().split(/[,:;|·()/]+/)
     .map((part) => part.replace(/[^a-z0-9._-]+/g, "-").replace(/^[-._]+|[-._]+$/g, "")).filter(Boolean).join("_");
   const stem = [plain(page), plain(title) || plain(key)].filter(Boolean).join("_") || "picture";
-  return `${stem.slice(0, LONGEST_NAME - ending.length - 1).replace(/[-._]+$/, "")}.${ending}`;
+  return `${stem.slice(0, MAX_NAME_CHARS - ending.length - 1).replace(/[-._]+$/, "")}.${ending}`;
 }
 
-/* ---- the place of the button ---- */
+/* ---- the position of the button ---- */
 
-/* Functions that say whether a box on the page, of this corner and side, lies on what must not be covered: texts, controls, plots,
- * and whatever a canvas has drawn. Only the top of the picture is asked about. */
+/* Return functions (x, y, side) → whether a square on the page would cover a text, a control, a plot, or drawn pixels of a canvas.
+ * They only know the part of the picture above `bottom`. */
 function obstacles(root, bottom) {
   const boxes = [], drawn = [], range = document.createRange();
   const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
@@ -45,8 +45,8 @@ function obstacles(root, bottom) {
     range.selectNodeContents(node);
     boxes.push(range.getBoundingClientRect());
   }
-  if (root.matches(HTML)) boxes.push(...[...root.querySelectorAll("*")].flatMap((node) => painted(node, root)));
-  else for (const node of root.querySelectorAll(SOLID)) boxes.push(node.getBoundingClientRect());
+  if (root.matches(HTML)) boxes.push(...[...root.querySelectorAll("*")].flatMap((node) => paintedBoxes(node, root)));
+  else for (const node of root.querySelectorAll(SOLID_ELEMENTS)) boxes.push(node.getBoundingClientRect());
   for (const canvas of root.querySelectorAll("canvas")) {
     const box = canvas.getBoundingClientRect(), scale = canvas.width / box.width, high = Math.floor((Math.min(box.bottom, bottom) - box.top) * scale);
     if (!(high > 0) || !canvas.width) continue;
@@ -62,9 +62,9 @@ function obstacles(root, bottom) {
   return [(x, y, side) => near.some((box) => box.left < x + side && box.right > x && box.top < y + side && box.bottom > y), ...drawn];
 }
 
-/* The boxes in which something is drawn by an element of HTML itself: inside a frame around all of the picture there is room. The
- * Save button is none of the picture. */
-function painted(node, root) {
+/* Return the boxes that an HTML element paints: its whole box, or only the edges of a frame around the whole picture. The Save button
+ * does not count. */
+function paintedBoxes(node, root) {
   const { backgroundColor, backgroundImage, borderTopStyle } = getComputedStyle(node), box = node.getBoundingClientRect();
   const { left, right, top, width, height } = box, framed = borderTopStyle !== "none";
   const drawn = node.localName === "img" || backgroundImage !== "none" || framed || !/^transparent$|, 0\)$|\/ 0\)$/.test(backgroundColor);
@@ -73,15 +73,15 @@ function painted(node, root) {
   return [{ left, right, top, bottom: top + 1, width, height: 1 }, { left: right - 1, right, top, bottom: top + height, width: 1, height }];
 }
 
-/* Put the button as near to the top right corner as it is free; above that corner, where the top is full. */
-function putInPlace(host, root, container) {
+/* Put the button at the free position nearest to the top right corner, or above that corner if there is none. */
+function placeButton(host, root, container) {
   const outer = container.getBoundingClientRect(), inner = root.getBoundingClientRect();
-  const table = root.matches(TABLE), taken = table ? [] : obstacles(root, inner.top + REACH + 2 * SIDE); // a table is full
-  const right = Math.min(inner.right, document.documentElement.clientWidth) - SIDE, { top } = inner;
-  const free = (x, y) => !taken.some((covers) => covers(x - APART, y - APART, SIDE + 2 * APART));
-  let best = [right, top - SIDE - APART], least = Infinity;
-  for (let down = 0; !table && down <= Math.min(REACH, inner.height - SIDE); down += STEP)
-    for (let back = 0; back <= right - inner.left && back + 2 * down < least; back += STEP)
+  const table = root.matches(TABLE), taken = table ? [] : obstacles(root, inner.top + SEARCH_DEPTH + 2 * BUTTON_SIZE); // a table has no free position
+  const right = Math.min(inner.right, document.documentElement.clientWidth) - BUTTON_SIZE, { top } = inner;
+  const free = (x, y) => !taken.some((covers) => covers(x - BUTTON_MARGIN, y - BUTTON_MARGIN, BUTTON_SIZE + 2 * BUTTON_MARGIN));
+  let best = [right, top - BUTTON_SIZE - BUTTON_MARGIN], least = Infinity;
+  for (let down = 0; !table && down <= Math.min(SEARCH_DEPTH, inner.height - BUTTON_SIZE); down += SEARCH_STEP)
+    for (let back = 0; back <= right - inner.left && back + 2 * down < least; back += SEARCH_STEP)
       if (free(right - back, top + down)) [best, least] = [[right - back, top + down], back + 2 * down];
   Object.assign(host.style, { right: "auto", left: `${best[0] - outer.left}px`, top: `${best[1] - outer.top}px` });
 }

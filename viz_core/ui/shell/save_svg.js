@@ -1,24 +1,24 @@
-/* A picture of the page as one SVG file: what stands in its elements is written at the places where the browser has drawn it.
- * Boxes become rectangles, texts <text>, inline SVG is copied with its computed style, and a canvas draws itself once more
- * (`replay` in components/common.js). Nothing in the file refers to anything outside it. */
+/* Saving a picture of the page as an SVG file, with the positions at which the browser has drawn its elements. Boxes become
+ * rectangles, texts <text>, inline SVG is copied with its computed style, and a canvas is drawn again (`replay` in
+ * components/common.js). The file has no external references. */
 
-const EDGE = 8; // pixels of paper around what is drawn
-const LEFT_OUT = ".as-table, .numbers, .play, input, select, .turn, .curves .hint, .modebar-container, .hoverlayer, .no-save, .lab-save, foreignObject, style, script";
-const FOLDED = "details:not([open]) > :not(summary)"; // they have a place all the same
+const EDGE = 8; // pixels of margin around the picture
+const EXCLUDED = ".as-table, .numbers, .play, input, select, .turn, .curves .hint, .modebar-container, .hoverlayer, .no-save, .lab-save, foreignObject, style, script";
+const COLLAPSED = "details:not([open]) > :not(summary)"; // these have a layout box although they are hidden
 const SHAPES = ["rect", "path", "circle", "ellipse", "line", "polyline", "polygon"];
-const KEPT = new Set(["d", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r", "rx", "ry", "fx", "fy", "dx", "dy", "width", "height", "points",
+const COPIED_ATTRIBUTES = new Set(["d", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r", "rx", "ry", "fx", "fy", "dx", "dy", "width", "height", "points",
   "transform", "viewBox", "preserveAspectRatio", "textLength", "lengthAdjust", "offset", "id", "gradientUnits", "gradientTransform",
   "spreadMethod", "patternUnits", "patternContentUnits", "patternTransform", "clipPathUnits", "clip-path", "mask", "marker-start",
   "marker-mid", "marker-end", "refX", "refY", "markerWidth", "markerHeight", "markerUnits", "orient"]);
-// What an element of SVG looks like where nothing says otherwise; children have it from their parents.
-const LOOK = { fill: "rgb(0, 0, 0)", stroke: "none", "fill-opacity": "1", "stroke-opacity": "1", "fill-rule": "nonzero", "stroke-width": "1px",
+// The initial values of inherited SVG properties.
+const INHERITED_STYLE = { fill: "rgb(0, 0, 0)", stroke: "none", "fill-opacity": "1", "stroke-opacity": "1", "fill-rule": "nonzero", "stroke-width": "1px",
   "stroke-dasharray": "none", "stroke-dashoffset": "0px", "stroke-linecap": "butt", "stroke-linejoin": "miter", "stroke-miterlimit": "4",
   "text-anchor": "start", "font-family": "", "font-size": "", "font-weight": "400", "font-style": "normal", "letter-spacing": "normal",
   "dominant-baseline": "auto", "shape-rendering": "auto", "image-rendering": "auto", "paint-order": "normal", direction: "ltr" };
-const OWN_LOOK = { opacity: "1" }; // and what they have not; lines that do not grow with a drawing would be too thin in a larger one
-const FINISH = { fill: "fill-opacity", stroke: "stroke-opacity" };
+const OWN_STYLE = { opacity: "1" }; // properties that are not inherited; non-scaling-stroke is left out, as its lines would be too thin in a larger drawing
+const OPACITY_OF = { fill: "fill-opacity", stroke: "stroke-opacity" };
 
-const commas = (text) => { // not those between brackets
+const splitCommas = (text) => { // split at top-level commas, not those inside brackets
   let depth = 0;
   const parts = [...text].reduce((found, c) => {
     depth += (c === "(") - (c === ")");
@@ -26,11 +26,11 @@ const commas = (text) => { // not those between brackets
   }, [""]);
   return parts.map((part) => part.trim());
 };
-const inFile = (value) => value.replace(/url\(["']?[^#)]*#([^"')]+)["']?\)/g, "url(#$1)");
+const localUrls = (value) => value.replace(/url\(["']?[^#)]*#([^"')]+)["']?\)/g, "url(#$1)");
 const sharesLine = (a, b) => Math.abs(a.top + a.bottom - b.top - b.bottom) < Math.min(a.height, b.height);
 const meet = (a, b) => (!a ? b : { left: Math.max(a.left, b.left), top: Math.max(a.top, b.top), right: Math.min(a.right, b.right), bottom: Math.min(a.bottom, b.bottom) });
 
-/* The part of a box that a background image takes, where it has a size and is not repeated. */
+/* Return the part of a box that a background image covers, if it has a size and is not repeated. */
 function partOf(at, size, position, repeat) {
   const of = (text, whole) => (text.endsWith("%") ? (parseFloat(text) / 100) * whole : parseFloat(text));
   const [wide, high] = size.split(" "), [right, down] = position.split(" ");
@@ -39,14 +39,14 @@ function partOf(at, size, position, repeat) {
   return { x: at.x + of(right, at.width - width), y: at.y + of(down, at.height - height), width, height };
 }
 
-class Tracer {
+class SvgExporter {
   constructor(sheet) { Object.assign(this, { sheet, range: document.createRange() }); }
 
   /* ---- elements of HTML ---- */
 
-  /* clip: the part of the page in which what is inside can be seen; limit: where a line of text ends in "…", and at which side. */
+  /* clip: the visible rectangle of the page; limit: where a truncated line of text ends in "…", and in which direction it runs. */
   walk(node, clip = null, limit = null) {
-    if (node.matches(LEFT_OUT) || node.matches(FOLDED)) return;
+    if (node.matches(EXCLUDED) || node.matches(COLLAPSED)) return;
     const style = getComputedStyle(node), opacity = Number(style.opacity);
     if (style.display === "none" || !opacity) return;
     if (opacity < 1) this.sheet.group({ opacity: px(opacity) }, () => this.inside(node, style, clip, limit));
@@ -58,7 +58,7 @@ class Tracer {
     const [wide, high] = [style.overflowX, style.overflowY].map((flow) => flow !== "visible");
     if (clip && (rect.right < clip.left || rect.left > clip.right || rect.bottom < clip.top || rect.top > clip.bottom)) return;
     if (!hidden) for (const part of style.display === "inline" ? node.getClientRects() : [rect]) this.box(style, part, clip);
-    if (node.localName === "svg") return void (hidden || this.drawing(node, style, rect, clip));
+    if (node.localName === "svg") return void (hidden || this.inlineSvg(node, style, rect, clip));
     if (node.localName === "canvas") return void (hidden || this.canvas(node, rect, clip));
     if (node.localName === "img") return void (hidden || this.image(node, rect, clip));
     const over = (wide && node.scrollWidth > node.clientWidth + 1) || (high && node.scrollHeight > node.clientHeight + 1);
@@ -68,14 +68,14 @@ class Tracer {
     }
     if (!over) return this.children(node, style, clip, limit);
     const left = rect.left + node.clientLeft, top = rect.top + node.clientTop;
-    const own = { left, top, right: left + node.clientWidth, bottom: top + node.clientHeight }; // without bars for scrolling
+    const own = { left, top, right: left + node.clientWidth, bottom: top + node.clientHeight }; // without scroll bars
     if ([style.overflowX, style.overflowY].some((flow) => ["auto", "scroll"].includes(flow)))
       sheet.parts.push([node.clientWidth, node.clientHeight, node.scrollWidth, node.scrollHeight]);
     const both = meet(clip, { left: wide ? own.left : -1e5, right: wide ? own.right : 1e5, top: high ? own.top : -1e5, bottom: high ? own.bottom : 1e5 });
     sheet.group({ "clip-path": sheet.clip(both) }, () => this.children(node, style, both, limit));
   }
 
-  /* In order; what is raised above its neighbours comes last. */
+  /* Visit the children in order of z-index. */
   children(node, style, clip, limit) {
     const height = (child) => (child.nodeType === 1 ? Number(getComputedStyle(child).zIndex) || 0 : 0);
     const all = [...node.childNodes].map((child) => [height(child), child]).sort(([a], [b]) => a - b);
@@ -88,8 +88,8 @@ class Tracer {
   canvas(node, rect, clip) {
     const { sheet } = this;
     if (!node.replay || !rect.width || !rect.height) return;
-    sheet.cover(rect, clip);
-    sheet.group({ transform: `translate(${px(rect.left - sheet.left)} ${px(rect.top - sheet.top)})` }, () => node.replay(new Pen(sheet)));
+    sheet.extend(rect, clip);
+    sheet.group({ transform: `translate(${px(rect.left - sheet.left)} ${px(rect.top - sheet.top)})` }, () => node.replay(new SvgContext(sheet)));
   }
 
   /* ---- backgrounds and borders ---- */
@@ -99,27 +99,27 @@ class Tracer {
     const at = { x: rect.left - this.sheet.left, y: rect.top - this.sheet.top, width: rect.width, height: rect.height };
     const corners = ["TopLeft", "TopRight", "BottomRight", "BottomLeft"].map((corner) => Math.min(parseFloat(style[`border${corner}Radius`]) || 0, rect.height / 2, rect.width / 2));
     const add = (attributes, out = 0, { x, y, width, height } = at) => {
-      this.sheet.cover(rect, clip);
+      this.sheet.extend(rect, clip);
       const [r] = corners, alike = corners.every((each) => each === r);
       const grown = { x: x - out, y: y - out, width: width + 2 * out, height: height + 2 * out };
       if (alike) return this.sheet.add("rect", { ...grown, rx: r ? Math.max(0, r + out) : null, ...attributes });
       const [a, b, c, d] = corners, arc = (radius, u, v) => `a${px(radius)} ${px(radius)} 0 0 1 ${px(u)} ${px(v)}`;
       this.sheet.add("path", { d: `M${px(x + a)} ${px(y)}H${px(x + width - b)}${arc(b, b, b)}V${px(y + height - c)}${arc(c, -c, c)}H${px(x + d)}${arc(d, -d, -d)}V${px(y + a)}${arc(a, a, -a)}Z`, ...attributes });
     };
-    for (const shadow of style.boxShadow === "none" ? [] : commas(style.boxShadow)) {
+    for (const shadow of style.boxShadow === "none" ? [] : splitCommas(style.boxShadow)) {
       const [, colour, blur, spread, inset] = shadow.match(/^(.*?) \S+ \S+ (\S+)px (\S+)px( inset)?$/) ?? [];
-      if (Number(blur) === 0 && Number(spread)) add({ fill: "none", ...paint("stroke", colour), "stroke-width": px(spread) }, ((inset ? -1 : 1) * spread) / 2);
+      if (Number(blur) === 0 && Number(spread)) add({ fill: "none", ...paintAttributes("stroke", colour), "stroke-width": px(spread) }, ((inset ? -1 : 1) * spread) / 2);
     }
-    if (colourOf(style.backgroundColor)[1]) add(paint("fill", style.backgroundColor));
+    if (colourOf(style.backgroundColor)[1]) add(paintAttributes("fill", style.backgroundColor));
     if (style.backgroundImage !== "none")
-      for (const [i, image] of [...commas(style.backgroundImage).entries()].reverse()) {
-        const part = partOf(at, ...["Size", "Position", "Repeat"].map((name) => commas(style[`background${name}`]).at(i) ?? ""));
+      for (const [i, image] of [...splitCommas(style.backgroundImage).entries()].reverse()) {
+        const part = partOf(at, ...["Size", "Position", "Repeat"].map((name) => splitCommas(style[`background${name}`]).at(i) ?? ""));
         const fill = this.gradient(image, part) ?? this.tiles(image, style, at);
         if (fill) add({ fill }, 0, part);
       }
     const sides = ["Top", "Right", "Bottom", "Left"].map((side) => ({
       wide: style[`border${side}Style`] === "none" ? 0 : parseFloat(style[`border${side}Width`]), colour: style[`border${side}Color`], line: style[`border${side}Style`] }));
-    const look = ({ wide, colour, line }) => ({ fill: "none", ...paint("stroke", colour), "stroke-width": px(wide),
+    const look = ({ wide, colour, line }) => ({ fill: "none", ...paintAttributes("stroke", colour), "stroke-width": px(wide),
       "stroke-dasharray": line === "dashed" ? `${px(2 * wide)} ${px(1.5 * wide)}` : line === "dotted" ? `${px(wide)} ${px(wide)}` : null });
     const seen = sides.map(({ wide, colour }) => wide > 0 && colourOf(colour)[1] > 0);
     if (!seen.includes(true)) return;
@@ -127,15 +127,15 @@ class Tracer {
     if (seen.every(Boolean) && sides.every((side) => side.wide === first.wide && side.colour === first.colour && side.line === first.line)) return add(look(first), -first.wide / 2);
     const [t, r, b, l] = sides.map(({ wide }) => wide / 2);
     const paths = [`M${px(x)} ${px(y + t)}h${px(width)}`, `M${px(x + width - r)} ${px(y)}v${px(height)}`, `M${px(x)} ${px(y + height - b)}h${px(width)}`, `M${px(x + l)} ${px(y)}v${px(height)}`];
-    this.sheet.cover(rect, clip);
+    this.sheet.extend(rect, clip);
     sides.forEach((side, i) => seen[i] && this.sheet.add("path", { d: paths[i], ...look(side) }));
   }
 
-  /* linear-gradient(…) of CSS in this box, as something to fill with; null, where it is something else. */
+  /* Return a fill for a CSS linear-gradient(…) in this box; null for other images. */
   gradient(image, { x, y, width, height }) {
     const [, repeats, inner] = image.match(/^(repeating-)?linear-gradient\((.*)\)$/) ?? [];
     if (!inner) return null;
-    const parts = commas(inner), turn = /^(-?[\d.]+)deg$|^to /.test(parts[0]) ? parts.shift() : "180deg";
+    const parts = splitCommas(inner), turn = /^(-?[\d.]+)deg$|^to /.test(parts[0]) ? parts.shift() : "180deg";
     const degrees = { "to right": 90, "to left": 270, "to top": 0, "to bottom": 180 }[turn] ?? parseFloat(turn);
     const [dx, dy] = [Math.sin((degrees * Math.PI) / 180), -Math.cos((degrees * Math.PI) / 180)];
     const length = Math.abs(width * dx) + Math.abs(height * dy), [u, v] = [x + (width - length * dx) / 2, y + (height - length * dy) / 2];
@@ -144,11 +144,11 @@ class Tracer {
       return (places.length ? places : [null]).map((place) => [colour, place && (place.endsWith("%") ? parseFloat(place) / 100 : parseFloat(place) / length)]);
     });
     const end = repeats ? stops.at(-1)[1] ?? 1 : 1;
-    const shades = stops.map(([colour, at], i) => element("stop", { offset: px(((at ?? i / (stops.length - 1)) / end) * 100) + "%", ...stopOf(colour) })).join("");
+    const shades = stops.map(([colour, at], i) => element("stop", { offset: px(((at ?? i / (stops.length - 1)) / end) * 100) + "%", ...stopAttributes(colour) })).join("");
     return this.sheet.define("linearGradient", { gradientUnits: "userSpaceOnUse", x1: u, y1: v, x2: u + dx * length * end, y2: v + dy * length * end, spreadMethod: repeats ? "repeat" : null }, shades);
   }
 
-  /* A picture in the style sheet, repeated at its size. */
+  /* Return a fill for a repeated image of a style sheet; null for other images. */
   tiles(image, style, { x, y }) {
     const [, source] = image.match(/^url\("(data:image[^"]*)"\)$/) ?? [], size = parseFloat(style.backgroundSize);
     if (!source || !size) return null;
@@ -168,15 +168,15 @@ class Tracer {
       const piece = node.data.slice(from, to);
       [from, to] = [from + spaces(piece), to - (piece.length - piece.trimEnd().length)];
       if (from >= to) continue;
-      let said = node.data.slice(from, to), rect = this.place(node, from, to);
+      let said = node.data.slice(from, to), rect = this.rectOf(node, from, to);
       const over = limit && (limit.backwards ? rect.left < limit.at - 1 : rect.right > limit.at + 1);
-      if (over) [said, rect] = this.cut(node, from, to, limit, pen.measureText("…").width);
+      if (over) [said, rect] = this.truncate(node, from, to, limit, pen.measureText("…").width);
       if (!said || !rect.width || (clip && (rect.left >= clip.right || rect.right <= clip.left || rect.top >= clip.bottom || rect.bottom <= clip.top))) continue;
       if (!keeps) said = said.replace(/\s+/g, " ");
       if (style.textTransform === "uppercase") said = said.toUpperCase();
       const base = rect.top + (rect.height - up - down) / 2 + up - this.sheet.top, backwards = over ? limit.backwards : style.direction === "rtl";
-      this.sheet.cover(rect, clip);
-      this.sheet.text(said, { // from right to left, the middle is where every reader of SVG has it
+      this.sheet.extend(rect, clip);
+      this.sheet.text(said, { // right-to-left text is anchored in the middle, which all SVG viewers place alike
         x: (backwards ? (rect.left + rect.right) / 2 : rect.left) - this.sheet.left, y: base, anchor: backwards ? "middle" : "start", length: rect.width, font, colour: style.color,
         direction: backwards ? "rtl" : null, "xml:space": /\s\s/.test(said) ? "preserve" : null,
         style: style.fontVariantNumeric === "normal" ? null : `font-variant-numeric:${style.fontVariantNumeric}`,
@@ -184,13 +184,13 @@ class Tracer {
     }
   }
 
-  place(node, from, to) {
+  rectOf(node, from, to) {
     this.range.setStart(node, from);
     this.range.setEnd(node, to);
     return this.range.getBoundingClientRect();
   }
 
-  /* Where a text begins and ends on each of its lines. */
+  /* Return [start, end] of a text node on each of its lines. */
   lines(node) {
     this.range.selectNodeContents(node);
     const rects = [...this.range.getClientRects()].filter(({ width }) => width > 0);
@@ -199,7 +199,7 @@ class Tracer {
     const found = [];
     let at = null;
     for (const { segment, index } of new Intl.Segmenter().segment(node.data)) {
-      const rect = this.place(node, index, index + segment.length);
+      const rect = this.rectOf(node, index, index + segment.length);
       if (!rect.width) continue;
       if (!at || !sharesLine(rect, at)) found.push([index, 0]), (at = rect);
       found.at(-1)[1] = index + segment.length;
@@ -207,12 +207,12 @@ class Tracer {
     return found;
   }
 
-  /* As much of a line as is seen beside "…", which stands where its box ends; what is kept of a run in the other direction is its end. */
-  cut(node, from, to, { backwards, at }, dots) {
-    const kept = [], { top, height, bottom } = this.place(node, from, to);
+  /* Return the visible part of a truncated line with "…", and its rectangle. Of text in the other direction the end is visible. */
+  truncate(node, from, to, { backwards, at }, dots) {
+    const kept = [], { top, height, bottom } = this.rectOf(node, from, to);
     let [left, right] = backwards ? [at + dots, at + dots] : [at - dots, at - dots];
     for (const { segment, index } of new Intl.Segmenter().segment(node.data.slice(from, to))) {
-      const rect = this.place(node, from + index, from + index + segment.length);
+      const rect = this.rectOf(node, from + index, from + index + segment.length);
       if (backwards ? rect.left < at + dots - 0.5 : rect.right > at - dots + 0.5) continue;
       kept.push(segment);
       [left, right] = [Math.min(left, rect.left), Math.max(right, rect.right)];
@@ -223,17 +223,17 @@ class Tracer {
 
   /* ---- inline SVG ---- */
 
-  drawing(node, style, rect, clip) {
+  inlineSvg(node, style, rect, clip) {
     if (!rect.width || !rect.height) return;
-    const { sheet } = this, base = { ...LOOK, fill: sheet.colour, "font-family": sheet.family, "font-size": `${sheet.size}px` };
-    sheet.cover(rect, clip);
+    const { sheet } = this, base = { ...INHERITED_STYLE, fill: sheet.colour, "font-family": sheet.family, "font-size": `${sheet.size}px` };
+    sheet.extend(rect, clip);
     const own = { x: rect.left - sheet.left, y: rect.top - sheet.top, width: rect.width, height: rect.height, viewBox: node.getAttribute("viewBox"),
                   preserveAspectRatio: node.getAttribute("preserveAspectRatio"), overflow: style.overflow === "visible" ? "visible" : null };
-    const [look, passed] = this.look(style, base), inner = [...node.children].map((child) => this.copy(child, passed, clip, false)).join("");
+    const [look, passed] = this.styleAttributes(style, base), inner = [...node.children].map((child) => this.copy(child, passed, clip, false)).join("");
     if (inner) sheet.add("svg", { ...own, ...look }, inner);
   }
 
-  /* An SVG that HTML shows as an image: its elements are copied like those of inline SVG, which it is for a moment. */
+  /* Copy an SVG image of HTML. It is inserted into the page for a moment, so that it is copied like inline SVG. */
   image(node, rect, clip) {
     const [, source] = node.src.match(/^data:image\/svg\+xml[^,]*,(.*)$/s) ?? [];
     if (!source) return;
@@ -243,22 +243,22 @@ class Tracer {
     Object.assign(inline.style, { display: "block", width: `${rect.width}px`, height: `${rect.height}px` });
     holder.append(inline);
     document.body.append(holder);
-    this.drawing(inline, getComputedStyle(inline), rect, clip);
+    this.inlineSvg(inline, getComputedStyle(inline), rect, clip);
     holder.remove();
   }
 
-  /* The attributes that give an element its look inside one that has the look `from`, and what its children have then. */
-  look(style, from) {
+  /* Return the style attributes of an element inside one with the style `from`, and the style that its children inherit. */
+  styleAttributes(style, from) {
     const said = {}, passed = { ...from };
-    for (const [names, before] of [[LOOK, from], [OWN_LOOK, OWN_LOOK]])
+    for (const [names, before] of [[INHERITED_STYLE, from], [OWN_STYLE, OWN_STYLE]])
       for (const name in names) {
         const value = style.getPropertyValue(name);
         if (value === before[name] || !value) continue;
-        if (names === LOOK) passed[name] = value;
-        if (name === "fill" || name === "stroke") Object.assign(said, paint(name, inFile(value)));
-        else if (!Object.values(FINISH).includes(name)) said[name] = inFile(value.replace(/(\d)px/g, "$1"));
+        if (names === INHERITED_STYLE) passed[name] = value;
+        if (name === "fill" || name === "stroke") Object.assign(said, paintAttributes(name, localUrls(value)));
+        else if (!Object.values(OPACITY_OF).includes(name)) said[name] = localUrls(value.replace(/(\d)px/g, "$1"));
       }
-    for (const [name, finish] of Object.entries(FINISH)) { // a colour that can be seen through counts into its opacity
+    for (const [name, finish] of Object.entries(OPACITY_OF)) { // the alpha of a colour is part of its opacity
       const value = passed[name], seen = value === "none" || value.startsWith("url(") ? 1 : colourOf(value)[1], was = from[name];
       const before = was === "none" || was.startsWith("url(") ? 1 : colourOf(was)[1];
       delete said[finish];
@@ -270,15 +270,15 @@ class Tracer {
 
   copy(node, from, clip, defined) {
     const name = node.localName, kept = defined || ["defs", "clipPath", "linearGradient", "radialGradient", "pattern", "marker", "mask"].includes(name);
-    if (node.matches(LEFT_OUT)) return "";
+    if (node.matches(EXCLUDED)) return "";
     if (name === "title" || name === "desc") return element(name, {}, asXml(node.textContent));
     const style = getComputedStyle(node);
     if (!kept && (style.display === "none" || (style.visibility !== "visible" && !node.children.length))) return "";
-    const [look, passed] = this.look(style, from);
-    if (!kept && SHAPES.includes(name) && !this.seen(style) && !node.querySelector("title")) return "";
+    const [look, passed] = this.styleAttributes(style, from);
+    if (!kept && SHAPES.includes(name) && !this.isVisible(style) && !node.querySelector("title")) return "";
     const attributes = {};
-    for (const { name: key, value } of node.attributes) if (KEPT.has(key)) attributes[key] = inFile(value);
-    if (name === "stop") Object.assign(look, stopOf(style.stopColor, Number(style.stopOpacity)));
+    for (const { name: key, value } of node.attributes) if (COPIED_ATTRIBUTES.has(key)) attributes[key] = localUrls(value);
+    if (name === "stop") Object.assign(look, stopAttributes(style.stopColor, Number(style.stopOpacity)));
     if (style.transform !== "none" && !attributes.transform) attributes.transform = style.transform;
     if (name === "image" || name === "use") {
       const link = node.getAttribute("href") ?? node.getAttributeNS("http://www.w3.org/1999/xlink", "href") ?? "";
@@ -289,7 +289,7 @@ class Tracer {
       const inner = [...node.children].map((child) => this.copy(child, passed, clip, kept)).join("");
       return name === "g" && !inner ? "" : element(name === "a" ? "g" : name, { ...attributes, ...look }, inner);
     }
-    if (!kept) this.sheet.cover(node.getBoundingClientRect(), clip);
+    if (!kept) this.sheet.extend(node.getBoundingClientRect(), clip);
     if (!node.textContent.trim()) return "";
     this.sheet.fonts.add(`${style.fontStyle}\n${style.fontFamily}`);
     const leaf = !node.children.length, length = leaf && !attributes.textLength ? node.getComputedTextLength() : 0;
@@ -299,8 +299,8 @@ class Tracer {
     return element(name, { ...attributes, ...look }, inner);
   }
 
-  /* Whether a shape has any colour: some are there for the pointer alone. */
-  seen(style) {
+  /* Return whether a shape is painted: some only receive the pointer. */
+  isVisible(style) {
     const has = (colour) => colour !== "none" && (colour.startsWith("url(") || colourOf(colour)[1] > 0);
     return (has(style.fill) && Number(style.fillOpacity) > 0) || (has(style.stroke) && parseFloat(style.strokeWidth) > 0 && Number(style.strokeOpacity) > 0);
   }
@@ -308,18 +308,18 @@ class Tracer {
 
 /* ---- the page's fonts ---- */
 
-const fonts = new Map(); // the address of a font's file → its bytes in base64, or a promise of them
+const fonts = new Map(); // URL of a font file → its bytes in base64, or a promise of them
 
-/* The rules of the page's own style sheets for these fonts ("style\nfamily, family"), the files inside them. */
+/* Return the @font-face rules of the page for these fonts ("style\nfamily, family"), with the font files embedded. */
 async function fontRules(used) {
-  const wanted = new Set([...used].flatMap((font) => {
-    const [style, families] = font.split("\n");
-    return commas(families).map((family) => `${style} ${family.replace(/["']/g, "")}`);
+  const families = new Set([...used].flatMap((font) => {
+    const [style, list] = font.split("\n");
+    return splitCommas(list).map((family) => `${style} ${family.replace(/["']/g, "")}`);
   }));
   const rules = [...document.styleSheets].flatMap((sheet) => {
-    try { return [...sheet.cssRules].map((rule) => [rule, sheet.href ?? location.href]); } catch { return []; } // of another place
+    try { return [...sheet.cssRules].map((rule) => [rule, sheet.href ?? location.href]); } catch { return []; } // of another origin
   });
-  const found = rules.filter(([rule]) => rule instanceof CSSFontFaceRule && wanted.has(`${rule.style.fontStyle || "normal"} ${rule.style.fontFamily.replace(/["']/g, "")}`));
+  const found = rules.filter(([rule]) => rule instanceof CSSFontFaceRule && families.has(`${rule.style.fontStyle || "normal"} ${rule.style.fontFamily.replace(/["']/g, "")}`));
   const written = await Promise.all(found.map(async ([{ style }, base]) => {
     const [, source] = style.getPropertyValue("src").match(/url\(["']?([^"')]+)["']?\)/) ?? [];
     const address = source && new URL(source, base);
@@ -339,22 +339,22 @@ function base64(buffer) {
 
 /* ---- the whole file ---- */
 
-/* → { svg, width, height }: the file's text, and its size in pixels of the page. */
+/* Return { svg, width, height }: the text of the file, and its size in CSS pixels. */
 async function asSvg(root, { title, link }) {
   const style = getComputedStyle(root), { left, top } = root.getBoundingClientRect();
-  const sheet = new Sheet(left, top, { family: style.fontFamily, size: parseFloat(style.fontSize), colour: style.color });
-  new Tracer(sheet).walk(root);
+  const sheet = new SvgDocument(left, top, { family: style.fontFamily, size: parseFloat(style.fontSize), colour: style.color });
+  new SvgExporter(sheet).walk(root);
   const [x, y, right, bottom] = sheet.box.map((side, i) => (i < 2 ? Math.floor(side) - EDGE : Math.ceil(side) + EDGE)), [width, height] = [right - x, bottom - y];
-  if (!(width > 0 && height > 0)) throw new Error(_("Nothing is drawn here that could be saved."));
+  if (!(width > 0 && height > 0)) throw new Error(_("There is nothing to save in this picture."));
   const paper = getComputedStyle(document.querySelector("[data-testid='stApp']") ?? document.body).backgroundColor;
-  const parts = sheet.parts.map(([wide, high, all, tall]) => _("Of what scrolls, this is the part that was in sight: {wide} × {high} of {all} × {tall} pixels.", { wide, high, all, tall }));
+  const parts = sheet.parts.map(([wide, high, all, tall]) => _("Of scrolled content, only the visible part is shown: {wide} × {high} of {all} × {tall} pixels.", { wide, high, all, tall }));
   const about = element("dc:title", {}, asXml(title)) + element("dc:source", {}, asXml(link)) + element("dc:creator", {}, SOFTWARE);
   const front = [
     element("title", {}, asXml(title)), element("desc", {}, asXml([`${SOFTWARE}: ${link}`, ...parts].join(" "))),
     element("metadata", { "xmlns:dc": "http://purl.org/dc/elements/1.1/" }, about), element("style", {}, asXml(await fontRules(sheet.fonts)).replaceAll("&#34;", '"')),
-    element("defs", {}, sheet.defs.join("\n")), element("rect", { x, y, width, height, ...paint("fill", paper) }),
+    element("defs", {}, sheet.defs.join("\n")), element("rect", { x, y, width, height, ...paintAttributes("fill", paper) }),
   ];
   const whole = { xmlns: "http://www.w3.org/2000/svg", "xmlns:xlink": "http://www.w3.org/1999/xlink", width, height, viewBox: `${x} ${y} ${width} ${height}`,
-                  "font-family": sheet.family, "font-size": sheet.size, ...paint("fill", sheet.colour) };
+                  "font-family": sheet.family, "font-size": sheet.size, ...paintAttributes("fill", sheet.colour) };
   return { svg: `<?xml version="1.0" encoding="UTF-8"?>\n${element("svg", whole, `\n${[...front, ...sheet.out].join("\n")}\n`)}\n`, width, height };
 }

@@ -1,10 +1,10 @@
-"""The first screen of a page: one line of heading, one sentence of what to look at, and the main picture below it.
+"""The first screen of a page: a heading of one line, a one-sentence hint, and the main picture below them.
 
     look(_("Look for rows with one large weight."))
     with picture():
         matrices([weights], key="att_matrix", fill=True)
 
-Or, with controls and words in a narrow column at its right:
+Or, with controls and text in a narrow column to the right of it:
 
     place, rail = beside()
     with place:
@@ -19,13 +19,13 @@ from viz_core.ui.shell.page_list import PageSpec
 from viz_core.ui.shell.state import set_view, view
 from viz_core.ui.shell.view_widgets import view_widget
 
-RAIL = 196  # pixels of the narrow column
+RAIL = 196  # pixels: width of the column beside the main picture
 
 
 def heading(page: PageSpec) -> DeltaGenerator:
-    """The page's question in one line, with its lead one click away, and the button of presenter's mode; the link's note.
+    """Draw the heading of a page: its question, an About button with its introduction, the Present button, and the link's note.
 
-    Returns the place between them, for controls of the whole page.
+    Return the container between the two buttons, for controls of the whole page.
     """
     with st.container(key="lab_heading", horizontal=True, vertical_alignment="center", gap="small"):
         st.title(page.question, anchor=False)
@@ -43,7 +43,7 @@ def heading(page: PageSpec) -> DeltaGenerator:
 
 
 def section_of(page: PageSpec) -> str:
-    """The name of the section that is shown, with the switch that chooses it."""
+    """Draw the control that selects the section of a page, and return the name of the selected section."""
     titles = {section.name: section.title for section in page.sections}
     chosen: str = view_widget(st.segmented_control, page.section_view, _("Section"), options=list(titles), required=True,
                               label_visibility="collapsed", format_func=titles.get)
@@ -52,7 +52,7 @@ def section_of(page: PageSpec) -> str:
 
 
 def note() -> None:
-    """The sentence that came with the link, until it is closed. Anybody may have written it, so it is shown as plain text."""
+    """Show the note that came with the link, with a button that closes it. It is untrusted, so it is shown as plain text."""
     if text := view("note"):
         with st.container(key="lab_note", horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(_("**Note in this link:**"), width="content")
@@ -62,7 +62,7 @@ def note() -> None:
 
 
 def look(sentence: str) -> None:
-    """The one sentence above the picture: what to look at. A note in the link says it instead, until that is closed."""
+    """Show one sentence above the picture that says what to look at. While the note of a link is shown, it takes its place."""
     if view("note"):
         return
     with st.container(key="lab_look"):
@@ -70,19 +70,22 @@ def look(sentence: str) -> None:
 
 
 def picture(horizontal: bool = False) -> DeltaGenerator:
-    """The main picture's place: what is drawn in it shares the rest of the first screen. horizontal: side by side."""
+    """Return the container of the main picture, which fills the rest of the first screen.
+
+    horizontal: whether its elements are side by side.
+    """
     return st.container(key="lab_picture", horizontal=horizontal)
 
 
 def below() -> DeltaGenerator:
-    """One row of controls below the main picture, still on the first screen."""
+    """Return a row for controls below the main picture, on the first screen."""
     return st.container(key="lab_below", horizontal=True, vertical_alignment="center", gap="small")
 
 
 def beside(rail: int = RAIL, horizontal: bool = False) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """The main picture's place, and a narrow column at its right for controls and words; below it on a narrow screen.
+    """Return the container of the main picture, and a narrow column to the right of it; on a narrow screen it is below.
 
-    horizontal: whether what is drawn in the picture's place stands side by side.
+    rail_width: of the column, in pixels. horizontal: whether the elements in the main container are side by side.
     """
     with st.container(key="lab_beside", horizontal=True, gap="small"):
         return st.container(key="lab_picture", horizontal=horizontal), st.container(key="lab_rail", width=rail)

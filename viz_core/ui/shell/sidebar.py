@@ -1,4 +1,4 @@
-"""The sidebar: model, sentences and settings. Each widget shows the setup and changes it."""
+"""The sidebar: model, sentences and settings. Each widget shows a value of the setup and changes it."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -53,14 +53,14 @@ from viz_core.weights.hub import hub_card, hub_is_open
 
 TOKENIZER_LABELS = {"word": _("words"), "character": _("characters"), "ids": _("ids")}
 LEAVES = _("With any value but {value} the model is untrained.")
-LACKING = _("With {titles} the model is untrained, since these weights did not learn that.")
+LACKING = _("With {titles} the model is untrained, since these weights have no parameters for that.")
 DEVICE_LABELS = {"auto": _("automatic"), "cpu": "CPU", "cuda": _("GPU (CUDA)")}
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
 FIRST = tuple(c for c in CONTROLS if not c.group)
-TEXT_HEIGHT = 96  # with its label: two lines, the least that Streamlit allows
-SHORT_HASH = 4  # of weights whose title others have, too
-MAX_NAMED = 3  # changed switches that are named one by one
-SLIDERS = 4  # of the first: the sizes that are in reach without scrolling
+TEXT_HEIGHT = 96  # pixels with the label: two lines, the least that Streamlit allows
+SHORT_HASH = 4  # characters of the hash, shown with weights whose title is not unique
+MAX_NAMED = 3  # changed switches that are listed
+SLIDERS = 4  # of `MAIN_CONTROLS`, above the reset button: the sizes, which stay visible without scrolling
 
 
 def sidebar() -> None:
@@ -80,7 +80,7 @@ def sidebar() -> None:
             _target()
         for control in FIRST[:SLIDERS]:
             _control(control)
-        with st.container():  # always there: what follows stays where it is while a slider is moved
+        with st.container():  # always drawn, so that the widgets below keep their position while a slider is moved
             _changes()
         _dictionary()
         for control in FIRST[SLIDERS:]:
@@ -95,7 +95,7 @@ def sidebar() -> None:
 
 
 def _unreadable() -> None:
-    """The weights on this machine that cannot be offered, each with its own reason, one click away; nothing where all can be."""
+    """Draw a popover with the models on this machine that cannot be opened, and the reasons. Draws nothing if there are none."""
     if found := unreadable():
         label = plural("{n} model cannot be opened", "{n} models cannot be opened", len(found))
         with st.popover(label, icon=":material/folder_off:", type="tertiary", width="stretch", key="unreadable"):
@@ -103,20 +103,20 @@ def _unreadable() -> None:
 
 
 def _dictionary() -> None:
-    """The switch of the dictionary words, where the weights write a language that has them."""
+    """Draw the switch of the dictionary words, if the weights have any."""
     origin = current().origin
     if origin and origin.glosses:
         view_widget(st.toggle, "glosses", _("Dictionary words"),
-                    help=_("Says in English what each word of the translation means: below its label where there is room, and "
-                           "always when you point at it."))
+                    help=_("Shows the English meaning of each word of the translation: below its label if there is room, and "
+                           "when you point at the word."))
 
 
 def _changes() -> None:
-    """A button that resets all settings, and the names of those that are changed under All switches; nothing if none is."""
+    """Draw a button that resets all settings, and list the changed ones under All switches. Draws nothing if none is changed."""
     if not changes(current()):
         return
     st.button(_("Reset to the model's values"), key="reset_settings", on_click=_reset, icon=":material/undo:", width="stretch",
-              help=_("Every setting has the model's own value again. Your text stays."))
+              help=_("Resets every setting to the model's own value and keeps your text."))
     if folded := [escaped(c.label) for c in CONTROLS if c.group and _changed(c)]:
         st.caption(_("Changed under All switches: {labels}.", labels=few(folded, MAX_NAMED)))
 
@@ -155,7 +155,7 @@ def _text(side: str, label: str, text: str, on_change: Callable[[str], None]) ->
 
 
 def _target() -> None:
-    """The target's box and, below it, the switch that says who writes it. `show_written` fills the box where the model does."""
+    """Draw the target's text box and the switch below it. `show_generated_target` fills the box if the model writes the target."""
     setup = current()
     if not setup.translates:
         _text("target", _("Target sentences") if setup.config.has_encoder else _("Sentences"), setup.target, set_choice)
@@ -171,7 +171,7 @@ def _target() -> None:
 
 
 def show_written(text: str) -> None:
-    """Fill the target's box with the text that the model wrote, once there is one."""
+    """Fill the target's text box with the generated text, once there is one."""
     if current().writer == "model":
         with st.session_state[TARGET_BOX]:
             _text("target", _("Target sentences"), text, _type_target)
@@ -182,7 +182,10 @@ def _set_writer(name: str) -> None:
 
 
 def _type_target(name: str) -> None:
-    """Typing takes over from the model. A tab that has returned may only show what the model wrote for an older source."""
+    """Take the typed target, and stop generating it.
+
+    A tab that reconnects may still show the generated text of an older source, which is not taken as typed.
+    """
     if current().writer == "typed" or not st.session_state.get(RESTORING):
         change(writer="typed", target=widget_value(name))
 
@@ -210,7 +213,7 @@ def _control(control: Control) -> None:
 
 
 def _help(control: Control) -> str:
-    """The control's help, and with which of its values trained weights are lost."""
+    """Return the help text of a control, and which of its values leave the model untrained."""
     setup, lacking = current(), [s.title for name, s in SCHEMES.items() if s.parameter and name != current().base.position]
     if not leaves(setup, control.field):
         return control.help
@@ -219,13 +222,13 @@ def _help(control: Control) -> str:
 
 
 def _changed(control: Control) -> bool:
-    """Whether a control differs from the model's own value."""
+    """Return whether a control differs from the model's own value."""
     own, config = current().base, current().config
     return control.when(config) and control.value(config) != control.value(own)
 
 
 def _steady(name: str, usual: tuple[Any, ...], options: list[Any], value: Any) -> list[Any]:
-    """The options, with the unusual values that the setup has held, so that a slider keeps its stops while it is in use."""
+    """Return the options together with unlisted values that the setup has held, so that a slider in use keeps its options."""
     held: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = st.session_state.setdefault(UNUSUAL, {})
     before, unusual = held.get(name, (usual, ()))
     unusual = (*(u for u in unusual if before == usual and u != value), *(() if value in usual else (value,)))
@@ -235,7 +238,7 @@ def _steady(name: str, usual: tuple[Any, ...], options: list[Any], value: Any) -
 
 
 def _hub() -> None:
-    """A form that opens a model of the Hugging Face hub by name: the only request to the internet, made only on submit."""
+    """Draw the form that opens a model of the Hugging Face hub by name. Only its submission makes a request to the internet."""
     with st.form("hub", border=False):
         st.text_input(_("From the Hugging Face hub"), key=HUB_NAME, placeholder="owner/model", max_chars=MAX_VIEW_CHARS)
         st.form_submit_button(_("Open"), on_click=_open_from_hub, width="stretch")
@@ -252,8 +255,11 @@ def _open_from_hub() -> None:
 
 
 def _model_titles(own: Sequence[str]) -> dict[str, str]:
-    """What the list of models offers, by name. own: weights that this visitor brought. Those of one title have a part of their
-    hash, too: to a browser, options of one title are one."""
+    """Return the titles of the models in the list, by name.
+
+    own: names of this visitor's own weights. Those with the same title also get a part of their hash, since a browser cannot
+    tell options with the same title apart.
+    """
     cards = catalogue()
     found = {name: cards[name].title for name in (*lasting(), *own)}
     same = Counter(found.values())
@@ -263,7 +269,7 @@ def _model_titles(own: Sequence[str]) -> dict[str, str]:
 
 def _set_model(name: str) -> None:
     chosen = widget_value(name)
-    if chosen not in PRESETS and chosen not in catalogue():  # a tab that returns may show weights that this server does not have
+    if chosen not in PRESETS and chosen not in catalogue():  # a tab that reconnects may offer weights that this server lacks
         raise ValueError(chosen)
     st.session_state[SETUP] = taken_over(current(), (with_preset if chosen in PRESETS else with_weights)(current(), chosen))
     st.session_state[FAULTS], st.session_state[GONE] = [], None
@@ -283,7 +289,7 @@ def _set_field(name: str) -> None:
 
 
 def set_field(name: str, value: Any) -> None:
-    """Change one field of the config, and what follows from it; for callbacks."""
+    """Change one field of the config and the fields that depend on it. For callbacks."""
     changed, notes = with_field(current(), name, value)
     st.session_state[SETUP] = taken_over(current(), changed)
     st.session_state[FAULTS], st.session_state[NOTES] = [], notes

@@ -1,4 +1,4 @@
-"""The store that visitors share, with one limit on its bytes and one on simultaneous jobs. No Streamlit in here."""
+"""A cache with a limit on its bytes and on simultaneous computations. It does not import Streamlit."""
 
 import os
 import sys
@@ -19,19 +19,19 @@ import torch
 from viz_core.memory import give_back
 
 T = TypeVar("T")
-JOBS = max(2, os.cpu_count() or 1)  # that run at once
-HEAVY = 0.3  # seconds: longer jobs leave one place to the others
-WATCHED = 10**6  # an item with more bytes still counts after it was dropped, while it is in use
-PATIENCE = 2.0  # seconds that a job waits for others to stop using dropped items
-SPARE = 48 * 10**6  # freed bytes that are kept before they are returned to the system
+JOBS = max(2, os.cpu_count() or 1)  # computations at once
+HEAVY = 0.3  # seconds: longer computations leave one slot free for short ones
+WATCHED = 10**6  # bytes: a larger item still counts towards the limit after eviction, as long as it is in use
+PATIENCE = 2.0  # seconds that a computation waits until evicted items are out of use
+SPARE = 48 * 10**6  # freed bytes from which memory is returned to the operating system
 SOON = 0.05  # seconds in which the garbage collector removes an unused item
-POLL = 0.1  # seconds between two checks that a waiting visitor is still there
+POLL = 0.1  # seconds between two checks that the waiting visitor is still connected
 NOTHING = object()
 
 
 @dataclass(eq=False, slots=True)
 class Job:
-    """An item to be made. It runs before jobs that were requested `seconds` later, so that long jobs also get their turn."""
+    """One item to compute. The order is by request time plus estimated seconds, so that long computations are not starved."""
 
     key: Hashable
     asked: float
@@ -51,12 +51,12 @@ Sizes = Callable[[Any], Iterable[tuple[int, int]]]
 
 
 class Store:
-    """A thread-safe cache with a limit on its bytes: it drops the least recently used items first.
+    """A thread-safe cache with a limit on its bytes, which evicts the least recently used items first.
 
-    A thread that requests a missing item makes it once a place is free. At most `jobs` run at once, short ones first, and
-    long ones never take the last place. Threads that request the same item wait for the one that makes it; if that one
-    fails or is interrupted, another makes it. Waiting threads call `look` now and then, which may raise to stop waiting.
-    A job may request other items: they are made in its place, and their bytes are part of its own.
+    A thread that requests a missing item computes it once a slot is free. At most `max_computations` run at once, short ones
+    first, and long ones never take the last slot. Threads that request the same item wait for the one that computes it; if that
+    one fails or is interrupted, another thread computes it. Waiting threads call `check_visitor` regularly, which may raise to
+    stop waiting. A computation may request other items: they are computed in the same slot, and their bytes count towards its own.
     """
 
     def __init__(
@@ -65,18 +65,18 @@ class Store:
     ) -> None:
         self._limit, self._jobs, self._look, self._clock, self._sizes = limit, jobs, look, clock, sizes or weigh
         self._held: OrderedDict[Hashable, tuple[Any, Mapping[int, int]]] = OrderedDict()
-        self._holders: dict[int, int] = {}  # address → how many stored items share these bytes
+        self._holders: dict[int, int] = {}  # address → number of stored items that share these bytes
         self._bytes = self._freed = 0
-        self._used: dict[int, tuple[weakref.ref[Any], int]] = {}  # dropped items that are still in use, with their bytes
-        self.dropped: SimpleQueue[int] = SimpleQueue()  # bytes of dropped items that are no longer used
+        self._used: dict[int, tuple[weakref.ref[Any], int]] = {}  # evicted items that are still in use, and their bytes
+        self.dropped: SimpleQueue[int] = SimpleQueue()  # bytes of each evicted item that went out of use
         self._changed = threading.Condition()
         self._waiting: list[Job] = []
-        self._working: list[Job] = []  # one per place
-        self._making: dict[Hashable, Job] = {}  # those, and the items that they requested
+        self._working: list[Job] = []  # one per slot
+        self._making: dict[Hashable, Job] = {}  # the running ones, and the items that they requested
         self._here = threading.local()
 
     def get(self, key: Hashable, make: Callable[[], T], seconds: float = 0.0, nbytes: int = 0) -> T:
-        """The stored item, or a new one. seconds, nbytes: its approximate cost. An item above the limit is not stored."""
+        """Return the stored item, or compute it. seconds, nbytes: its approximate cost. An item above the limit is not stored."""
         outer: Job | None = getattr(self._here, "job", None)
         job = Job(key, self._clock(), seconds, nbytes)
         held = self._held_or_begun(job) if outer is None else self._begun_inside(job, outer)
@@ -85,16 +85,16 @@ class Store:
         try:
             self._here.job = job
             self._return_freed()
-            torch.set_num_threads(1)  # of this thread: as many jobs as there are cores run beside one another
-            thing = make()
-            self._keep(job, thing)
-            return thing
+            torch.set_num_threads(1)  # for this thread: there are as many computations at once as cores
+            item = make()
+            self._keep(job, item)
+            return item
         finally:
             self._here.job = outer
             self._ended(job)
 
     def _held_or_begun(self, job: Job) -> Any:
-        """The item under the job's key; NOTHING once it is this thread's turn to make it."""
+        """Return the stored item, or `NOT_STORED` once it is this thread's turn to compute it."""
         with self._changed:
             if (held := self._find(job.key)) is not NOTHING:
                 return held
@@ -116,9 +116,10 @@ class Store:
                 self._changed.notify_all()
 
     def _begun_inside(self, job: Job, outer: Job) -> Any:
-        """The same for an item that a job requests: in its place and its bytes, and without `look`, since others may wait.
+        """Do the same as `_wait_for_turn` for an item that a running computation requests: in its slot and within its bytes.
 
-        Bytes beyond the job's own estimate are taken anyway: it cannot wait for them.
+        It does not call `check_visitor`, since others may wait for the outer item. Bytes beyond the outer estimate are taken
+        at once: the outer computation cannot wait for them.
         """
         job.nbytes = max(0, job.nbytes - outer.nbytes)
         with self._changed:
@@ -135,24 +136,25 @@ class Store:
         return self._held[key][0]
 
     def _next(self) -> Job | None:
-        """The job that may begin: the first in rank for which there is a place. If it lacks memory, the others wait for it.
+        """Return the computation that may start: the first by priority for which there is a slot. If it lacks memory, all wait.
 
-        If no job runs and the waiting visitors hold the memory, the smallest job runs: its visitor then frees its own.
+        If nothing runs and the waiting visitors themselves hold the memory, the smallest computation starts, after which its
+        visitor frees memory.
         """
         if len(self._working) >= self._jobs:
             return None
-        many = sum(job.heavy for job in self._working) >= self._jobs - 1
-        able = [job for job in self._waiting if job.key not in self._making and not (job.heavy and many)]
-        if not able:
+        all_but_one_long = sum(job.heavy for job in self._working) >= self._jobs - 1
+        eligible = [job for job in self._waiting if job.key not in self._making and not (job.heavy and all_but_one_long)]
+        if not eligible:
             return None
-        first = min(able, key=lambda job: job.rank)
+        first = min(eligible, key=lambda job: job.rank)
         if self._taken() + first.nbytes <= self._limit:
             return first
         if self._working:
             return None
         if not self._used or self._clock() - first.asked > PATIENCE:
             return first
-        smallest = min(able, key=lambda job: job.nbytes)
+        smallest = min(eligible, key=lambda job: job.nbytes)
         return None if smallest is first else smallest
 
     def _begin(self, job: Job) -> None:
@@ -169,20 +171,20 @@ class Store:
 
     def _return_freed(self) -> None:
         with self._changed:
-            much = self._freed > SPARE
-            self._freed *= not much
-            stuck = sum(size for _, size in list(self._used.values())) > SPARE  # used by visitors, or only by one another
-        if much:
-            give_back(look=stuck)
+            is_enough = self._freed > SPARE
+            self._freed *= not is_enough
+            in_use = sum(size for _, size in list(self._used.values())) > SPARE  # by visitors, or only by reference cycles
+        if is_enough:
+            give_back(look=in_use)
 
     def _taken(self) -> int:
-        """The bytes that dropping items cannot free: those of running jobs, and of dropped items that are in use."""
+        """Return the bytes that eviction cannot free: those of running computations, and of evicted items that are in use."""
         return sum(job.nbytes for job in self._making.values()) + sum(size for _, size in list(self._used.values()))
 
     def _keep(self, job: Job, thing: object) -> None:
         parts = dict(self._sizes(thing))
         with self._changed:
-            job.nbytes, self._freed = 0, self._freed + job.nbytes  # the same amount was in use for a moment
+            job.nbytes, self._freed = 0, self._freed + job.nbytes  # about this much was in use during the computation
             if sum(parts.values()) > self._limit:
                 self._freed += sum(parts.values())
                 return
@@ -193,29 +195,29 @@ class Store:
             self._fit()
 
     def _fit(self) -> None:
-        """Drop the oldest items until everything fits: stored, in use, and being made."""
+        """Evict the least recently used items until the stored, the used and the running ones fit the limit together."""
         while self._held and self._bytes + self._taken() > self._limit:
             _, (thing, parts) = self._held.popitem(last=False)
-            left = 0
+            freed = 0
             for address, size in parts.items():
                 self._holders[address] -= 1
                 if not self._holders[address]:
                     del self._holders[address]
-                    left += size
-            self._bytes -= left
-            self._freed += left
-            self._watch(thing, left)
+                    freed += size
+            self._bytes -= freed
+            self._freed += freed
+            self._watch(thing, freed)
             del thing
 
     def _watch(self, thing: Any, size: int) -> None:
-        """Count a dropped item while it is in use; small ones are skipped, and so are types without weak references."""
+        """Count an evicted item for as long as it is in use. Small items and types without weak references are skipped."""
         if size >= WATCHED:
             with suppress(TypeError):
-                seen = weakref.ref(thing, self._gone)
-                self._used[id(seen)] = seen, size
+                reference = weakref.ref(thing, self._gone)
+                self._used[id(reference)] = reference, size
 
     def _gone(self, thing: "weakref.ref[Any]") -> None:
-        _, size = self._used.pop(id(thing))  # called in any thread at any time, so it must not wait
+        _, size = self._used.pop(id(thing))  # called in any thread at any time, so it must not block
         self.dropped.put(size)
 
     @property
@@ -225,7 +227,7 @@ class Store:
             return self._bytes
 
     def __contains__(self, key: Hashable) -> bool:
-        """Whether it is stored. The caller is about to use it, so this counts as a use."""
+        """Return whether the item is stored. This counts as a use, since the caller is about to use the item."""
         with self._changed:
             return self._find(key) is not NOTHING
 
@@ -234,25 +236,25 @@ class Store:
 
 
 def return_dropped(sizes: "SimpleQueue[int]") -> NoReturn:
-    """Return the memory of dropped items to the system; for a thread that does nothing else and keeps no store alive."""
-    spare = 0
+    """Return the memory of evicted items to the operating system. It runs in a thread of its own, which keeps no cache alive."""
+    freed = 0
     while True:
-        spare += sizes.get()
-        if spare > SPARE:
+        freed += sizes.get()
+        if freed > SPARE:
             time.sleep(SOON)
             give_back(look=False)
-            spare = 0
+            freed = 0
 
 
 def weigh(thing: object) -> Iterator[tuple[int, int]]:
-    """(address, bytes) of everything that an item holds: arrays, tensors, text, and their containers; each address once.
+    """Yield (address, bytes) of everything that an item holds: arrays, tensors, strings and containers; each address once.
 
     A view counts as the whole array that it keeps alive. Classes, modules and functions are shared and do not count.
     """
     seen: set[int] = set()
-    todo = [thing]
-    while todo:
-        x = todo.pop()
+    stack = [thing]
+    while stack:
+        x = stack.pop()
         while isinstance(x, np.ndarray) and x.base is not None:
             x = x.base
         storage = x.untyped_storage() if isinstance(x, torch.Tensor) else None
@@ -261,14 +263,14 @@ def weigh(thing: object) -> Iterator[tuple[int, int]]:
             continue
         seen.add(address)
         yield address, sys.getsizeof(x) if storage is None else storage.nbytes()
-        todo.extend(_parts(x) if storage is None else ())
+        stack.extend(_parts(x) if storage is None else ())
 
 
 SHARED = (type, NoneType, bool, FunctionType, MethodType, BuiltinFunctionType, ModuleType)
 
 
 def _parts(x: Any) -> Iterator[Any]:
-    """The objects that an object refers to."""
+    """Yield the objects that an object refers to."""
     if isinstance(x, torch.nn.Module):
         yield from (*x.parameters(), *x.buffers())
     elif isinstance(x, Mapping):

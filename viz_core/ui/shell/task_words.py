@@ -1,6 +1,6 @@
-"""What the pages say of a model's task: what to type, what the model makes of it, and which words it knows.
+"""Texts about the task of a model: what to type, what the model does with it, and which words it knows.
 
-The weights say what they were trained for (`Card.task`, a name of `viz_core.learning.tasks`); here stand the sentences.
+The card of the weights names their task (`Card.task`, a name of the interactive training tasks).
 """
 
 from collections.abc import Mapping
@@ -13,19 +13,19 @@ from viz_core.text import Vocabulary
 from viz_core.ui.escape import escaped, few
 from viz_core.weights.card import Card
 
-MAX_LISTED = 32  # words that are listed one by one
-ARROW = "→"  # it ends a question, and nobody is asked to try it
+MAX_LISTED = 32  # words that are listed
+ARROW = "→"  # the separator between question and answer, not offered as a word to try
 ENGLISH = ("translate", "restore", "sentence", "fill-in")  # tasks whose text is English
-LISTED = ("copy", "reverse", "sort", "majority", "induction", "next-word")  # tasks with so few words that they can be listed
+LISTED = ("copy", "reverse", "sort", "majority", "induction", "next-word")  # tasks with few enough words to list them
 
 
 @dataclass(frozen=True, slots=True)
 @translating
 class TaskWords:
-    """What is said of one task of one architecture.
+    """The texts for one task and architecture.
 
-    box: on the text box, what to type and what the model does with it. Where the model writes a text of its own: story, what it
-    is to do, which is true whatever it wrote, and what the lines between the two texts are; title, what its text is.
+    input_label: the label of the text box: what to type, and what the model does with it. For models that generate text:
+    explanation, the task, and what the lines between the two texts mean; output_title, the title of the generated text.
     """
 
     box: Message
@@ -56,33 +56,34 @@ WORDS: Mapping[tuple[str, Architecture], TaskWords] = {
         "Its task: to put your words in order. Each line leads from a word that it writes to a word that it looked at; a thicker "
         "line is a larger weight.", "Sorted"),
     ("majority", "encoder-decoder"): TaskWords(
-        "Type words of the list below; the model says which of them is there most often",
-        "Its task: to say which word is there most often. Each line leads from a word that it writes to a word that it looked at; "
+        "Type words of the list below; the model names the most frequent one",
+        "Its task: to name the most frequent word. Each line leads from a word that it writes to a word that it looked at; "
         "a thicker line is a larger weight.", "Most often"),
-    ("copy", "decoder-only"): TaskWords("Type words of the list below, and → behind them; after →, the model copies them"),
+    ("copy", "decoder-only"): TaskWords("Type words of the list below, then →; after →, the model copies them"),
     ("reverse", "decoder-only"): TaskWords(
-        "Type words of the list below, and → behind them; after →, the model writes them from the last to the first"),
+        "Type words of the list below, then →; after →, the model writes them from the last to the first"),
     ("sort", "decoder-only"): TaskWords(
-        "Type words of the list below, and → behind them; after →, the model puts them in the order of that list"),
+        "Type words of the list below, then →; after →, the model puts them in the order of that list"),
     ("majority", "decoder-only"): TaskWords(
-        "Type words of the list below, and → behind them; after →, the model says which of them is there most often"),
+        "Type words of the list below, then →; after →, the model names the most frequent one"),
     ("induction", "decoder-only"): TaskWords(
-        "Type some words of the list below over and over; after each word, the model predicts the next"),
+        "Type some words of the list below repeatedly; after each word, the model predicts the next"),
     ("next-word", "decoder-only"): TaskWords("Type words of the list below; after each word, the model predicts the next"),
     ("sentence", "decoder-only"): TaskWords("Type an English sentence; after each word, the model predicts the next"),
-    ("copy", "encoder-only"): TaskWords("Type words of the list below; at each place, the model says the word that stands there"),
+    ("copy", "encoder-only"): TaskWords(
+        "Type words of the list below; at each position, the model outputs the word at that position"),
     ("reverse", "encoder-only"): TaskWords(
-        "Type words of the list below; at the first place, the model says the last word, and so on"),
+        "Type words of the list below; at the first position, the model outputs the last word, and so on"),
     ("sort", "encoder-only"): TaskWords(
-        "Type words of the list below; at the first place, the model says the word that comes first in that list, and so on"),
+        "Type words of the list below; at the first position, the model outputs the word that comes first in that list, and so on"),
     ("majority", "encoder-only"): TaskWords(
-        "Type words of the list below; at the last place, the model says which of them is there most often"),
+        "Type words of the list below; at the last position, the model outputs the most frequent one"),
     ("next-word", "encoder-only"): TaskWords("Type words of the list below; after each word, the model predicts the next"),
     ("sentence", "encoder-only"): TaskWords("Type an English sentence; after each word, the model predicts the next"),
     ("fill-in", "encoder-only"): TaskWords(
         "Type an English sentence with `<mask>` in place of some words; the model says which words these are"),
 }
-UNKNOWN: Mapping[Architecture, TaskWords] = {  # of weights whose task nobody stated
+UNKNOWN: Mapping[Architecture, TaskWords] = {  # for weights without a stated task
     "encoder-decoder": TaskWords(
         "Type a sentence; the model writes a text of its own for it",
         "The model writes a text of its own. Each line leads from a word of it to a word of your sentence that the model looked "
@@ -93,12 +94,12 @@ UNKNOWN: Mapping[Architecture, TaskWords] = {  # of weights whose task nobody st
 
 
 def task_words(card: Card, architecture: Architecture) -> TaskWords:
-    """What is said of trained weights in a model of this architecture."""
+    """Return the texts for trained weights in a model of this architecture."""
     return WORDS.get((card.task, architecture), UNKNOWN[architecture])
 
 
 def typed_target(card: Card) -> str:
-    """On the text box where the model could write the target and a person types it."""
+    """Return the label of the text box for a model that can write the target while the target is typed."""
     if card.task == "translate":
         return _("Type an English sentence; its translation is typed in the sidebar")
     if card.task in LISTED:
@@ -107,7 +108,7 @@ def typed_target(card: Card) -> str:
 
 
 def known_words(card: Card) -> str:
-    """Which words the weights know, above some examples; only that these can be tried where it is not known."""
+    """Return the label above the examples: which words the weights know, if that is known."""
     if card.task not in (*ENGLISH, *LISTED):
         return _("Or try one of these:")
     words = card.tokenizers()[card.config.input_side]
@@ -119,5 +120,5 @@ def known_words(card: Card) -> str:
 
 
 def _about(n: int) -> int:
-    """A number rounded to its two leading digits."""
+    """Return a number rounded to two significant digits."""
     return round(n, 2 - len(str(n)))

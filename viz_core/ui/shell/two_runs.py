@@ -1,4 +1,4 @@
-"""Two runs on one page: the one that was kept as A, and the present one, B, which may have a value of A in one place."""
+"""Two runs on one page: A, which was kept, and B, the present run, which may be patched with a value of A."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -17,7 +17,7 @@ from viz_core.ui.shell.setup import Setup, packed, problem_words, unpacked, with
 from viz_core.ui.shell.state import change, current, set_view, view
 from viz_core.ui.shell.view_widgets import view_widget
 
-CLEAR, BACK = "lab_drop", "lab_back"  # the keys of the buttons that forget A and B
+CLEAR, BACK = "lab_drop", "lab_back"  # keys of the buttons that drop A and B
 PARTS = {"self_attn": _("the output of self-attention"), "cross_attn": _("the output of cross-attention"),
          "ffn": _("the output of the feed-forward network")}
 HEADS = {"self_attn": _("self-attention"), "cross_attn": _("cross-attention")}
@@ -25,9 +25,9 @@ HEADS = {"self_attn": _("self-attention"), "cross_attn": _("cross-attention")}
 
 @dataclass(frozen=True, slots=True)
 class TwoRuns:
-    """A and B with the sentence that is selected in both. b: with the patch, where there is one. shown: which of them a page shows.
+    """The runs A and B, with the selected sentence of both aligned.
 
-    differ: what tells their setups apart.
+    b: includes the patch, if there is one. differences: between their setups. shown: which of them the page shows.
     """
 
     a: Lab
@@ -38,7 +38,7 @@ class TwoRuns:
 
 
 def keep_button() -> None:
-    """Keeps the present run as A; nothing where one is kept already."""
+    """Draw the button that keeps the present run as A. Draws nothing if a run is already kept."""
     if not view("kept"):
         st.button(_("Keep as A"), icon=":material/push_pin:", type="tertiary", key="lab_keep", on_click=keep,
                   help=_("Keeps this run as A. Then change anything in the sidebar: the new run is B, and the pages show A, B and "
@@ -46,33 +46,33 @@ def keep_button() -> None:
 
 
 def keep() -> None:
-    """Keep the present run as A; for callbacks."""
+    """Keep the present run as A. For callbacks."""
     set_view(kept=packed(replace(current(), views=())))
 
 
 def clear() -> None:
-    """Forget A, and what B has of it; for callbacks."""
+    """Drop A and the patch of B. For callbacks."""
     set_view(kept="", patch=())
 
 
 def back() -> None:
-    """Make A the present run again; for callbacks."""
+    """Make A the present run again. For callbacks."""
     setup = current()
     kept = unpacked(setup.view("kept"))[0]
-    again = with_view(replace(kept, views=setup.views), kept="", patch=())
-    change(**{field.name: getattr(again, field.name) for field in fields(again)})
+    restored = with_view(replace(kept, views=setup.views), kept="", patch=())
+    change(**{field.name: getattr(restored, field.name) for field in fields(restored)})
 
 
 def two_runs(lab: Lab, choices: Sequence[Shown] = ("a", "b", "difference")) -> TwoRuns | None:
-    """One line about A and B, with the switch between them, if A was kept; None if there is none, or the reason as a sentence.
+    """Draw a line about A and B with the control that selects one, and return both; None if no run is kept or A cannot be shown.
 
-    choices: those that the page can show; it shows them side by side if there are none.
+    options: what the page can show; empty for a page that shows both side by side.
     """
     if not view("kept"):
-        if any(map(st.session_state.get, (CLEAR, BACK))):  # clicked: what is outside of a page's fragment changes, too
+        if any(map(st.session_state.get, (CLEAR, BACK))):  # clicked in a fragment: the rest of the page changes, too
             st.rerun()
         if view("patch"):
-            st.caption(_("The link puts a value of A into B but keeps no run as A, so B is shown as it is."))
+            st.caption(_("The link patches B with a value of A but has no run A, so B is shown without the patch."))
         return None
     kept, faults = unpacked(view("kept"))
     for written, fault in faults[:1]:
@@ -86,13 +86,13 @@ def two_runs(lab: Lab, choices: Sequence[Shown] = ("a", "b", "difference")) -> T
             st.button(_("Remove the patch"), icon=":material/healing:", type="tertiary", key="lab_unpatch", on_click=set_view,
                       kwargs={"patch": ()})
         st.button(_("Back to A"), icon=":material/undo:", type="tertiary", key=BACK, on_click=back,
-                  help=_("Makes A the present run again, with its text and settings, and forgets B."))
+                  help=_("Makes A the present run again, with its text and settings, and discards B."))
         st.button(_("Clear A"), icon=":material/close:", type="tertiary", key=CLEAR, on_click=clear)
     return found
 
 
 def _found(lab: Lab, a: Lab, choices: Sequence[Shown]) -> TwoRuns | None:
-    """Both runs, with the sentence about them; None after the reason why they cannot be compared."""
+    """Return both runs and draw the sentence about them; or draw why they cannot be compared and return None."""
     item = -1 if lab.capture is None else lab.item(lab.capture)
     if lab.capture is None:
         return None
@@ -106,7 +106,7 @@ def _found(lab: Lab, a: Lab, choices: Sequence[Shown]) -> TwoRuns | None:
     b, problem = _patched(lab, a)
     words = [_("**A | B**: {differences}.", differences=in_words(differ))]
     if sum(not d.follows for d in differ) > 1:
-        words.append(_("More than one thing differs, so the difference cannot be put down to one of them."))
+        words.append(_("More than one thing differs, so the difference cannot be attributed to one of them."))
     if view("patch"):
         words.append(problem or _("B has A’s value of {place}.", place=patch_words(a, view("patch"), item)))
     st.markdown(" ".join(words), width="stretch")
@@ -114,7 +114,7 @@ def _found(lab: Lab, a: Lab, choices: Sequence[Shown]) -> TwoRuns | None:
 
 
 def lined_up(a: Lab, b: Lab) -> Together:
-    """The selected sentence of both runs, lined up once for all visitors."""
+    """Return the selected sentence of both runs, aligned. The alignment is computed once for all visitors."""
     from viz_core.ui.shell.cache import cached_result
 
     assert a.capture is not None and b.capture is not None
@@ -124,7 +124,7 @@ def lined_up(a: Lab, b: Lab) -> Together:
 
 
 def shown_run(setup: Setup) -> Lab:
-    """The run that a setup shows, as it stands on the pages: with a value of A where the setup says so. For files."""
+    """Return the run of a setup as the pages show it, with its patch. For files."""
     lab, kept = lab_of(setup), setup.view("kept")
     if lab.capture is None or not kept or not setup.view("patch"):
         return lab
@@ -133,7 +133,7 @@ def shown_run(setup: Setup) -> Lab:
 
 
 def _patched(lab: Lab, a: Lab) -> tuple[Lab, str]:
-    """B with the value of A that its setup names; B as it is, and why, where that value does not fit."""
+    """Return B patched with a value of A, and ""; or B as it is, and why the patch does not fit."""
     place = lab.setup.view("patch")
     if not place:
         return lab, ""
@@ -143,7 +143,7 @@ def _patched(lab: Lab, a: Lab) -> tuple[Lab, str]:
 
     stack, part, layer, head, token = place
     if a.model_key() != lab.model_key():
-        return lab, _("A and B are runs of different models, so B cannot have a value of A; it is shown as it is.")
+        return lab, _("A and B are runs of different models, so B cannot be patched with a value of A.")
     donor, batch = a.capture, lab.batch
     assert donor is not None and batch is not None and lab.capture is not None
     item = lab.item(lab.capture)
@@ -158,7 +158,7 @@ def _patched(lab: Lab, a: Lab) -> tuple[Lab, str]:
 
 
 def patch_words(a: Lab, place: tuple[str, str, int, int | None, int | None], item: int | None = None) -> str:
-    """A place that can be patched, in words: "the residual stream after layer 1 of the encoder, at `tired`".
+    """Return the description of a patch site, such as "the residual stream after layer 1 of the encoder, at `tired`".
 
     item: the sentence of A that gives the value; None for the one that A's setup selects.
     """

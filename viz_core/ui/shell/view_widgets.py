@@ -1,4 +1,4 @@
-"""Widgets bound to the selections of a page; the link holds each under its name in `viz_core.ui.shell.views`."""
+"""Widgets whose value is a link parameter of `URL_PARAMS`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,18 +15,18 @@ from viz_core.ui.shell.widgets import widget, widget_value
 
 
 def view_widget(make: Callable[..., Any], name: str, label: str, **kwargs: Any) -> Any:
-    """A widget bound to a view; returns the view's value. options: the allowed ones, if this run allows fewer than the table.
+    """Draw a widget bound to a link parameter, and return its value. options: the allowed ones, if fewer than in `URL_PARAMS`.
 
-    A value that the run does not allow is named and replaced by the default, or by the first allowed value.
+    A value that is not allowed is named in a warning and replaced by the default, or by the first allowed value.
     """
     spec, value = VIEW[name], view(name)
     allowed = kwargs.get("options", spec.options)
     if allowed is not None and not spec.many and value not in allowed:
-        instead = spec.default if spec.default in allowed else next(iter(allowed))
+        fallback = spec.default if spec.default in allowed else next(iter(allowed))
         title = kwargs.get("format_func", spec.write)
         st.warning(_("{label} {title} is not available here; {title_2} is shown.",
-                     label=label, title=code(title(value)), title_2=code(title(instead))))
-        value = instead
+                     label=label, title=code(title(value)), title_2=code(title(fallback))))
+        value = fallback
     if spec.many and allowed is not None:
         value = tuple(v for v in value if v in allowed)
     if make in (st.number_input, st.slider) and isinstance(allowed, range):
@@ -41,7 +41,7 @@ def view_widget(make: Callable[..., Any], name: str, label: str, **kwargs: Any) 
 
 
 def fold(name: str, label: str) -> Any:
-    """A section that unfolds; the link says whether it is open. Fill it only if `.open`."""
+    """Return an expander whose state is in the link. Draw its content only if `.open`."""
     if st.session_state.get(name) != (name in view("open")):
         st.session_state[name] = name in view("open")
     return st.expander(label, key=name, on_change=_fold, args=(name,))

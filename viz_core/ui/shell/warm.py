@@ -1,8 +1,8 @@
-"""Slow imports, made once and by one thread, whoever comes first and however many come at once.
+"""Imports of slow modules, done once and by one thread.
 
-Python locks each module by itself while it is imported. That is not enough for packages whose modules import one
-another or look into `sys.modules`: threads that begin at different ends see each other's half of them. So nothing but
-`viz_core.ui.shell` is imported by a page before these functions have returned. Most visitors see Home first, and it needs less.
+Python locks each module separately during its import. That is not enough for packages whose modules import one another or read
+`sys.modules`: threads that start with different modules see each other's half-imported ones. So a page imports nothing but
+`viz_core.ui.shell` before these functions have returned. Most visitors open Home first, which needs fewer modules.
 """
 
 import gc
@@ -19,31 +19,30 @@ FOR_HOME = (
     "torch", "safetensors.torch", "viz_core.run", "viz_core.generate", "viz_core.weights.checkpoint", "viz_core.weights.subword",
     "viz_core.ui.shell.cache", "viz_core.ui.pages.home.details", "viz_core.ui.pages.home.offered", "viz_core.ui.pages.home.welcome",
 )
-# The modules that Streamlit imports when it shows a table or a chart, and the packages that the other pages need.
+# The modules that Streamlit imports for a table or a chart, and the packages that the other pages need.
 FOR_ALL = (
     "pandas", "pyarrow.pandas_compat", "pyarrow.vendored.version", "streamlit.dataframe.lazy_df_adapters", "numpy.ma",
     "plotly.tools", "viz_core.tables", "viz_core.drawn",
 )
 PACKAGES = ("viz_core.experiments", "viz_core.ui.pages")
 
-
-# Seconds that a thread may go on while another waits for the interpreter. A page gives it up at each message that it sends;
-# with Python's 5 ms, 12 visitors on two busy cores waited 500 ms at the median for a new sentence, with this 375 ms, and the
-# processor had no more to do.
+# Seconds that a thread may run while another waits for the interpreter lock. A page releases the lock with each message that it
+# sends. With Python's 5 ms, 12 visitors on two busy cores waited 500 ms at the median for a new sentence, with this value 375 ms,
+# at the same processor load.
 SWITCH = 0.0005
 
 
-# Streamlit's cache holds a lock while it computes: the first thread imports, the others wait for it, and whoever comes
-# later passes in microseconds. `tests/ui/test_cold.py` finds a module that is missing in a list.
+# `st.cache_resource` holds a lock while it computes: the first thread imports, concurrent ones wait, and later calls take
+# microseconds. `tests/ui/test_cold.py` finds modules that are missing in these lists.
 @st.cache_resource(show_spinner=False)
 def cards_read() -> None:
-    """Return once the catalogue of weights, which the sidebar needs, has been read."""
+    """Read the catalogue of weights, which the sidebar needs."""
     catalogue()
 
 
 @st.cache_resource(show_spinner=False)
 def home_imported() -> None:
-    """Return once everything that Home needs is imported."""
+    """Import everything that Home needs."""
     keep_freed_pages()
     sys.setswitchinterval(SWITCH)
     for name in FOR_HOME:
@@ -52,7 +51,7 @@ def home_imported() -> None:
 
 @st.cache_resource(show_spinner=False)
 def all_imported() -> None:
-    """Return once everything that any page, section or change needs is imported."""
+    """Import everything that any page or section needs."""
     home_imported()
     for name in FOR_ALL:
         import_module(name)
@@ -63,4 +62,4 @@ def all_imported() -> None:
 
     every_part().to_json()
     gc.collect()
-    gc.freeze()  # imported objects stay: no later collection visits them
+    gc.freeze()  # imported objects are never freed: later collections skip them

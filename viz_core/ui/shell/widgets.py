@@ -1,9 +1,9 @@
-"""Widgets that show the setup and change it: the setup decides, and the browser proposes changes.
+"""Widgets that show a value of the setup and change it through a callback. The setup is the source of truth.
 
-A value from the browser is compared with the value that the browser was shown. Each time the setup overrules a widget, or
-its choices change, the widget gets a new identity, so that the browser rebuilds it and cannot confuse an old answer with a
-new one. A choice that was made on the older widget before the newer one arrived still counts; the older value, sent again,
-does not.
+A value from the browser is compared with the value that the browser was last given. Each time the setup differs from the widget's
+value, or the options change, the widget gets a new key (a new generation), so that the browser rebuilds it and an old value cannot
+be mistaken for a new one. A choice made on an older generation before the newer one arrived still counts; its old value, sent
+again, does not.
 """
 
 import sys
@@ -15,14 +15,14 @@ from typing import Any
 import streamlit as st
 
 WIDGETS, CHOSEN, TOUCHED, RETURNING, AGAIN = "lab_widgets", "lab_chosen", "lab_touched", "lab_returning", "lab_again"
-RESTORING = "lab_restoring"  # whether a callback repeats a choice that the lost session may already have had
-OUTDATED = "lab_outdated"  # whether the tab returned with the settings of a model that this server does not have
-REMEMBERED = 3  # earlier identities of a widget from which a late choice is still taken
+RESTORING = "lab_restoring"  # whether a callback repeats a choice that the lost session may already have received
+OUTDATED = "lab_outdated"  # whether a reconnected tab shows the settings of a model that this server lacks
+REMEMBERED = 3  # older generations of a widget from which a late choice is still accepted
 
 
 @dataclass(slots=True)
 class _Shown:
-    """One widget as the browser knows it: how often it was rebuilt, its choices and their names, and its values."""
+    """A widget as the browser knows it: its generation (how often it was rebuilt), options, option names and values."""
 
     generation: int = 0
     options: tuple[Any, ...] | None = None
@@ -35,10 +35,10 @@ class _Shown:
 
 
 def widget(make: Callable[..., Any], name: str, label: str, value: Any, on_change: Callable[[str], None], **kwargs: Any) -> None:
-    """A widget that shows `value` and changes it only through `on_change(name)`, which finds the choice by `widget_value`.
+    """Draw a widget that shows `value`; a choice calls `on_change(name)`, which reads it with `widget_value`.
 
-    named: what `format_func` calls its options, where that changes while the options stay. A browser keeps the name of the
-    chosen option for as long as the widget keeps its identity.
+    named: the labels that `format_func` gives to the options, if they can change while the options stay the same. A browser keeps
+    the label of the selected option for as long as the widget keeps its key.
     """
     state, shown = st.session_state, _shown(name)
     options, named = kwargs.get("options"), kwargs.pop("named", ())
@@ -48,7 +48,7 @@ def widget(make: Callable[..., Any], name: str, label: str, value: Any, on_chang
         shown.renew()
     key, is_new = _key(name, shown), shown.generation not in (shown.values or {})
     shown.options, shown.named, shown.values = options, named, (shown.values or {}) | {shown.generation: value}
-    # Its first value is sent with it, not set in the state: if an answer is dropped for a newer one, values that were set
+    # The first value is an argument, not set in the session state: if a response is dropped for a newer one, values that were set
     # are lost with it, and a browser that never received them would show the lowest value.
     kwargs |= _start(make, value, options)
     returned = make(label, key=key, on_change=_heard, args=(on_change, name, shown.generation), **kwargs)
@@ -56,45 +56,45 @@ def widget(make: Callable[..., Any], name: str, label: str, value: Any, on_chang
         shown.renew()
         state[AGAIN] = True
     elif is_new and state.get(RETURNING) and returned != value:
-        # The tab is older than this session: it shows a choice that the lost session may not have received.
+        # The tab is older than this session, and shows a choice that the lost session may not have received.
         state[RESTORING] = True
         state[AGAIN] = _heard(on_change, name, shown.generation) or state.get(AGAIN, False)
         state[RESTORING] = False
 
 
 def widget_value(name: str) -> Any:
-    """The choice in the widget of this name; for its callback."""
+    """Return the choice in the widget of this name. For its callback."""
     return st.session_state[CHOSEN][name]
 
 
 def widget_shows(name: str) -> Any:
-    """The value that the widget of this name was last given; None before it was drawn."""
+    """Return the value that the widget of this name was last given; None before it was drawn."""
     shown = _shown(name)
     return (shown.values or {}).get(shown.generation)
 
 
 def touch() -> None:
-    """Record that a widget started this run; the callback of every widget without one of its own."""
+    """Record that a widget started this run. It is the callback of every widget that has no other."""
     st.session_state[TOUCHED] = True
     make_room()
 
 
 def make_room() -> None:
-    """Tell the trainings of this server that a visitor acts: they then use no more than one process."""
-    trainings = sys.modules.get("viz_core.jobs.engine")  # without it nothing trains, and it imports torch
+    """Tell the trainings of this server that a visitor is active, so that they use at most one process."""
+    trainings = sys.modules.get("viz_core.jobs.engine")  # not imported here, as it imports torch: without it nothing trains
     if trainings is not None and trainings.engine.cache_info().currsize:
         trainings.engine().visitor_acts()
 
 
 def return_with(generations: MutableMapping[str, int]) -> None:
-    """Take over a tab of a lost session: its widgets keep their identities and their text."""
+    """Restore the widgets of a reconnected tab with their generations, so that they keep their keys and their text."""
     state = st.session_state
     state[RETURNING] = True
     state[WIDGETS] = {name: _Shown(generation) for name, generation in generations.items()}
 
 
 def chosen_meanwhile() -> bool:
-    """Whether a returning tab showed a choice that the setup did not have; called once per run."""
+    """Return whether a reconnected tab showed a choice that the setup did not have. It is called once per run."""
     return bool(st.session_state.pop(AGAIN, False))
 
 
@@ -104,29 +104,29 @@ def _shown(name: str) -> _Shown:
 
 
 def _key(name: str, shown: _Shown, generation: int | None = None) -> str:
-    """ "set_seed", and "set_seed--2" once it was built anew for the second time."""
+    """Return the widget's key, such as "set_seed", or "set_seed--2" after it was rebuilt twice."""
     number = shown.generation if generation is None else generation
     return f"set_{name}--{number}" if number else f"set_{name}"
 
 
 def _heard(on_change: Callable[[str], None], name: str, generation: int) -> bool:
-    """Handle a browser's value for one identity of a widget; returns whether it was a choice."""
+    """Handle a value from the browser for one generation of a widget. Return whether it was a choice."""
     touch()
     shown = _shown(name)
     value = st.session_state[_key(name, shown, generation)]
-    if value is None:  # a widget sends None while it appears and disappears; none of ours offers None
+    if value is None:  # widgets send None while they appear and disappear; no option is None
         return False
     if not shown.values or generation not in shown.values or shown.values[generation] == value:
         return False
     shown.values[generation] = value
     st.session_state.setdefault(CHOSEN, {})[name] = value
-    with suppress(ValueError):  # chosen on an older page and no longer available: the present value stays
+    with suppress(ValueError):  # chosen on an older page and not available now: the present value stays
         on_change(name)
     return True
 
 
 def _start(make: Callable[..., Any], value: Any, options: tuple[Any, ...] | None) -> dict[str, Any]:
-    """The argument that gives a kind of widget its first value."""
+    """Return the argument that sets the initial value of a widget of this type."""
     if make in (st.selectbox, st.radio):
         return {"index": (options or ()).index(value)}
     return {"default" if make in (st.pills, st.segmented_control, st.multiselect) else "value": value}

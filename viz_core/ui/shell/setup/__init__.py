@@ -1,4 +1,4 @@
-"""One setup: the value, the table of its controls, its link, and the sentences in it. No Streamlit in here."""
+"""The `Setup` value, the table of its controls, its link, and its typed text. This package does not import Streamlit."""
 
 from viz_core.ui.shell.setup.controls import (
     BY_FIELD,

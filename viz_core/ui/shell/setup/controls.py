@@ -1,4 +1,4 @@
-"""The table of the sidebar's controls: which config field each one sets, its label, its help text and the values it offers."""
+"""The table of the sidebar's controls: the config field that each sets, its label, help text and options."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,47 +16,47 @@ from viz_core.stages.table import always
 @dataclass(frozen=True, slots=True)
 @translating
 class Control:
-    """One control of the sidebar: the config field that it sets and the valid values that it offers, in order."""
+    """One control of the sidebar: the config field that it sets, and the valid values that it offers, in order."""
 
     field: str
     label: Message
     help: Message
     options: Callable[[TransformerConfig], Sequence[Any]]
-    group: Message = ""  # "" for the few that matter first
-    when: Callable[[TransformerConfig], bool] = always  # whether it has an effect
+    group: Message = ""  # "" for the controls at the top
+    when: Callable[[TransformerConfig], bool] = always  # whether the field has an effect
 
     def shown(self, value: Any) -> str:
-        """A value as a visitor reads it: a choice by its label in LABELS, a switch as on or off, a number as it is."""
+        """Return a value as text: a choice by its label in `LABELS`, a switch as on or off, a number unchanged."""
         if isinstance(value, bool):
             return _("on") if value else _("off")
         return f"{value:g}" if isinstance(value, float) else LABELS.get(self.field, {}).get(value, str(value))
 
     def value(self, config: TransformerConfig) -> Any:
-        """The present value, with derived values resolved."""
+        """Return the value of the field in a config, with derived values resolved."""
         return getattr(config, RESOLVED.get(self.field, self.field))
 
     def offered(self, config: TransformerConfig) -> list[Any]:
-        """The valid values, including the present one."""
+        """Return the options, including the present value."""
         options = list(self.options(config))
         if self.value(config) not in options:
             options = sorted([*options, self.value(config)])
         return options
 
 
-# Settings that no parameter depends on: trained weights fit any value of them, but were trained with one.
+# Fields that no parameter depends on: trained weights fit any value of them, though they were trained with one.
 WEIGHTLESS = frozenset({
     "position", "position_base", "max_len", "scale_embedding", "scale_scores", "residual", "causal", "activation", "norm_eps",
     "mask_source_padding", "mask_target_padding", "mask_padded_queries", "mask_fill", "empty_row",
 })
-OF_WORDS = frozenset({"source_vocab_size", "target_vocab_size", "source_pad_id", "target_pad_id"})  # they number the words
+OF_WORDS = frozenset({"source_vocab_size", "target_vocab_size", "source_pad_id", "target_pad_id"})  # they define the token ids
 RESOLVED = {"qk_dim": "qk_width", "d_ff": "ff_width", "causal": "is_causal", "final_norm": "has_final_norm"}
-SIZES = ("d_model", "qk_dim")  # they follow n_heads, since they split into equal heads
-NO_SIZE = "auto"  # how a link says that qk_dim follows d_model
+SIZES = ("d_model", "qk_dim")  # they are adapted to n_heads, since they split into equal heads
+NO_SIZE = "auto"  # in a link: qk_dim equals d_model
 WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 MAX_D_MODEL = 1024
 
 
-# The label of each choice that is a word. Links and code hold the choice itself.
+# The labels of choices. Links and code use the choice itself.
 LABELS: dict[str, dict[str, str]] = {
     "architecture": {"encoder-decoder": _("encoder and decoder"), "encoder-only": _("encoder only"), "decoder-only": _("decoder only")},
     "norm": {"post": _("after each sum (Post-LN)"), "pre": _("before each sub-layer (Pre-LN)"), "none": _("none")},
@@ -77,10 +77,10 @@ def _choices(name: str) -> Callable[[TransformerConfig], Sequence[Any]]:
 
 
 def _widths(c: TransformerConfig) -> list[int]:
-    """The values of d_model: every head gets the same number of features."""
-    fits = [c.n_heads * w for w in WIDTHS if c.n_heads * w <= MAX_D_MODEL]
-    even = c.rotates and c.qk_dim is None
-    return [d for d in fits if not (even and d // c.n_heads % 2)]
+    """Return the options of d_model, which give each head the same number of features."""
+    widths = [c.n_heads * w for w in WIDTHS if c.n_heads * w <= MAX_D_MODEL]
+    needs_even = c.rotates and c.qk_dim is None
+    return [d for d in widths if not (needs_even and d // c.n_heads % 2)]
 
 
 def _qk_widths(c: TransformerConfig) -> list[int]:
@@ -100,7 +100,7 @@ CONTROLS: tuple[Control, ...] = (
     Control("n_encoder_layers", "Encoder layers", "The number of layers in the encoder.", LAYERS, when=lambda c: c.has_encoder),
     Control("n_decoder_layers", "Decoder layers", "The number of layers in the decoder.", LAYERS, when=lambda c: c.has_decoder),
     Control("position", "Positions", POSITION_HELP, _choices("position")),
-    Control("norm", "LayerNorm", "Where a LayerNorm stands: after each residual sum, before each sub-layer, or nowhere.", _choices("norm")),
+    Control("norm", "LayerNorm", "Where the LayerNorms are: after each residual sum, before each sub-layer, or nowhere.", _choices("norm")),
     Control("architecture", "Architecture", "An encoder that reads and a decoder that writes, or only one of the two.", _choices("architecture")),
     Control("qk_dim", "qk_dim", "The width of the queries (and of the keys) over all heads together; the values keep d_model.", _qk_widths, "Sizes"),
     Control("d_ff", "d_ff", "The number of hidden units in the feed-forward network; usually 4 · d_model.",

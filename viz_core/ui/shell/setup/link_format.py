@@ -1,7 +1,7 @@
-"""The link: a setup as query parameters, and query parameters as a setup.
+"""Conversion between a setup and the query parameters of a link.
 
-A link holds only what differs from the preset. Every value in a link is checked when it is read: an unknown or
-out-of-range value is named and replaced by the default, and the rest of the link still applies.
+A link holds only what differs from the preset. Every value in a link is checked when it is read: an unknown or out-of-range value
+is named in an error and replaced by the default, and the rest of the link still applies.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,39 +45,40 @@ from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue, reason
 from viz_core.weights.guests import BROUGHT
 
-MEANS_UNTRAINED = frozenset({"preset", "seed", "tokenizer"} | (BY_FIELD.keys() - WEIGHTLESS))  # in a link without weights
-LEFT_OUT = "left_out"  # the parameter that names the text that the link has no room for
-ONCE = {v.once: v.name for v in VIEWS if v.once}  # names of views in older links
-LONG = tuple(v.name for v in VIEWS if v.most > MAX_VIEW_CHARS)  # views that may not fit a link
+# Parameters that mean an untrained model in a link without weights.
+MEANS_UNTRAINED = frozenset({"preset", "seed", "tokenizer"} | (BY_FIELD.keys() - WEIGHTLESS))
+LEFT_OUT = "left_out"  # the parameter with the name of the overflow text
+ONCE = {v.once: v.name for v in VIEWS if v.once}  # name in older links → present name
+LONG = tuple(v.name for v in VIEWS if v.most > MAX_VIEW_CHARS)  # parameters that may be too long for a link
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The text that a link has no room for, and the name by which it is found. Both are "" if everything fits."""
+    """The text that does not fit in a link, as a query string, and its name, a hash. Both are "" if everything fits."""
 
     name: str = ""
     text: str = ""
 
 
 def to_link(setup: Setup) -> tuple[dict[str, str], LeftOut]:
-    """The query parameters that differ from the preset, and the text that is left out of them when they pass 8 KB."""
+    """Return the query parameters that differ from the preset, and the text that is left out if they exceed 8 KB."""
     params, left_out = _to_link(setup)
     return dict(params), left_out
 
 
-@lru_cache(maxsize=32)  # asked several times a run
+@lru_cache(maxsize=32)  # called several times in each run
 def _to_link(setup: Setup) -> tuple[Mapping[str, str], LeftOut]:
     params = _parameters(setup)
     if len(urlencode(params, errors="surrogatepass")) <= MAX_LINK_BYTES:
         return params, LeftOut()
-    long = {k: v for k, v in params.items() if k in (*TEXTS, *LONG) or (k, v) == ("writer", "taken")}  # which is about the target
+    long = {k: v for k, v in params.items() if k in (*TEXTS, *LONG) or (k, v) == ("writer", "taken")}  # it describes the target
     text = urlencode(long, errors="surrogatepass")
     left_out = LeftOut(blake2s(text.encode(), digest_size=6).hexdigest(), text)
     return {k: v for k, v in params.items() if k not in long} | {LEFT_OUT: left_out.name}, left_out
 
 
 def with_left_out(setup: Setup, text: str) -> Setup:
-    """The setup with the text that a link had left out, checked as any link is."""
+    """Return the setup with the overflow text of its link, which is checked like a link."""
     found = dict(parse_qsl(text, keep_blank_values=True, errors="surrogatepass"))
     writer: Writer = "taken" if found.get("writer") == "taken" else "typed" if "target" in found else setup.writer
     setup = replace(setup, source=found.get("source", setup.source), target=found.get("target", setup.target), writer=writer)
@@ -88,19 +89,19 @@ def with_left_out(setup: Setup, text: str) -> Setup:
 
 
 def packed(setup: Setup) -> str:
-    """A whole setup as one text, of any length and never empty: a page keeps it to compare another run with the present one."""
+    """Return a setup without its link parameters of pages as a query string of any length, never empty, such as that of run A."""
     return urlencode({"weights": setup.checkpoint, **_parameters(replace(setup, views=()))}, errors="surrogatepass")
 
 
 def packed_size(setup: Setup, lengths: Sequence[int]) -> str:
-    """The sizes of a run: sentences, source and target tokens, and the setup of its config alone; "1.6.5&weights=…"."""
+    """Return the size of a run as text: numbers of sentences, source and target tokens, and the config, "1.6.5&weights=…"."""
     source, target = setup.default_texts
     shape = Setup(setup.checkpoint, setup.preset, setup.config, source, target, chosen=setup.chosen, writer="model")
     return f"{'.'.join(map(str, lengths))}&{packed(shape)}"
 
 
 def unpacked_size(text: str) -> tuple[TransformerConfig, int, int, int]:
-    """The inverse of `packed_size`. `ValueError` says what is wrong, without repeating the text."""
+    """Invert `to_size_query`. Raises `ValueError` with what is wrong, without repeating the text."""
     lengths, __, rest = text.partition("&")
     numbers = [int(n) for n in lengths.split(".") if n.isascii() and n.isdigit() and len(n) < 10]
     setup, faults = unpacked(rest)
@@ -117,12 +118,12 @@ def unpacked_size(text: str) -> tuple[TransformerConfig, int, int, int]:
 
 
 def unpacked(text: str) -> tuple[Setup, list[tuple[str, str]]]:
-    """The inverse of `packed`, checked as any link is."""
+    """Invert `to_query`. Return the setup and the errors, as `from_link` does."""
     return from_link(dict(parse_qsl(text, keep_blank_values=True, errors="surrogatepass")))
 
 
 def _parameters(setup: Setup) -> dict[str, str]:
-    """The link parameters of everything that differs from the preset, or from the checkpoint."""
+    """Return the link parameters of everything that differs from the preset or the checkpoint."""
     default, start = Setup(), opening()
     params = {name: _to_text(value) for name, value in changes(setup).items()}
     for name in ("tokenizer", "seed", "device", "stage", "item", "attn_head"):
@@ -147,9 +148,9 @@ def _parameters(setup: Setup) -> dict[str, str]:
 
 
 def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
-    """The setup that a link describes, and its faults: (parameter as written, the rest of the sentence about it)."""
+    """Return the setup of a link and its errors: (parameter as written, the rest of the sentence about it)."""
     left = {k: v for k, v in params.items() if not k.startswith("embed")}  # embed and embed_options are Streamlit's
-    left.pop(LEFT_OUT, None)  # the text is only in the tab that wrote it
+    left.pop(LEFT_OUT, None)  # the text is only in the browser tab that wrote the link
     left = {ONCE.get(name, name): text for name, text in left.items()}
     setup, faults = _base(left)
 
@@ -160,7 +161,7 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
             value, problem = _from_text(control, text, setup.config)
             lacking = control.field == "architecture" and not problem and value not in offered(setup, control)
             if lacking or not editable(setup, control.field):
-                problem = _("would need other words than those of {weights}; choose weights=untrained to change it",
+                problem = _("would need another vocabulary than that of {weights}; choose weights=untrained to change it",
                             weights=setup.checkpoint)
             if problem:
                 faults.append((f"{control.field}={text}", problem))
@@ -197,7 +198,7 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
 
 
 def _writer(left: dict[str, str]) -> tuple[Writer, list[tuple[str, str]]]:
-    """Who writes the target, taken out of `left`, and its faults. A link that does not say so means its own text, if it has one."""
+    """Take `writer` out of the parameters. Return it and its errors; if it is missing, a link with a target means "typed"."""
     implied: Writer = "typed" if "target" in left else "model"
     match left.pop("writer", implied):
         case "typed":
@@ -211,10 +212,10 @@ def _writer(left: dict[str, str]) -> tuple[Writer, list[tuple[str, str]]]:
 
 
 def _base(left: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
-    """The setup that a link starts from: `weights` and `preset` are taken out of `left`.
+    """Take `weights` and `preset` out of the parameters. Return the setup that they name, and the errors.
 
-    A link without weights that has a preset, a seed, a tokenizer or a setting that trained weights fix means a preset's model;
-    with weights, such a setting leaves them.
+    A link without weights that has a preset, a seed, a tokenizer or a field that affects parameters means a preset's model; with
+    weights, such a field makes the model untrained.
     """
     faults: list[tuple[str, str]] = []
     start = Setup() if left.keys() & MEANS_UNTRAINED else opening()
@@ -240,13 +241,13 @@ def _base(left: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
 
 
 def forgotten(setup: Setup, recipe: str) -> tuple[Setup, str]:
-    """What a link with a visitor's weights opens where they are not: their recipe, ready to be trained again; and a sentence."""
-    here = _("were trained on another server, or this one has forgotten them")
+    """Return a setup for a link to a visitor's weights that are not here, with their recipe, and a sentence about them."""
+    missing = _("were trained on another server, or are no longer on this one")
     with suppress(ValueError):
         if recipe:
             offer = _("their recipe is ready on the page Training, where one click trains them again")
-            return with_view(setup, train_recipe=recipe), f"{here}; {offer}"
-    return setup, here + "; " + _("train them again on the page Training, or open their file there")
+            return with_view(setup, train_recipe=recipe), f"{missing}; {offer}"
+    return setup, missing + "; " + _("train them again on the page Training, or open their file there")
 
 
 def _to_text(value: Any) -> str:
@@ -257,7 +258,7 @@ def _to_text(value: Any) -> str:
 
 
 def _from_text(control: Control, text: str, config: TransformerConfig) -> tuple[Any, str]:
-    """A value and "", or None and what is wrong with the text. Sizes are bounded by the largest that is offered."""
+    """Return a value and "", or None and what is wrong with the text. Sizes are limited by the largest option."""
     options = list(control.options(config))
     text = RENAMED.get(control.field, {}).get(text, text)
     by_text = {_to_text(o): o for o in options}
@@ -279,19 +280,19 @@ def _from_text(control: Control, text: str, config: TransformerConfig) -> tuple[
 
 
 def _fitting(base: TransformerConfig, fields: dict[str, Any]) -> tuple[TransformerConfig, list[tuple[str, str]]]:
-    """The base with as many of the fields as fit together; each of the others is named with the reason."""
+    """Return the base config with as many of the fields as are compatible, and an error for each of the others."""
     fields = dict(fields)
     faults: list[tuple[str, str]] = []
     while True:
         try:
             return replace(base, **fields), faults
         except SettingError as error:
-            guilty = error.field
-            if guilty not in fields:  # the reason names a field of the preset: find one that can be left out
-                helps = (f for f in fields if config_or_none(base, {k: v for k, v in fields.items() if k != f}))
-                guilty = next(helps, next((f for f in fields if f in str(error)), next(iter(fields))))
+            invalid = error.field
+            if invalid not in fields:  # the error names a field of the preset: find one of the link to leave out
+                removable = (f for f in fields if config_or_none(base, {k: v for k, v in fields.items() if k != f}))
+                invalid = next(removable, next((f for f in fields if f in str(error)), next(iter(fields))))
             faults.append(
-                (f"{guilty}={_to_text(fields.pop(guilty))}", _("does not fit ({problem_words}); the preset's is used",
+                (f"{invalid}={_to_text(fields.pop(invalid))}", _("does not fit ({problem_words}); the preset's is used",
                                                                problem_words=problem_words(error)[:-1]))
             )
 
@@ -316,7 +317,7 @@ def _whole(most: int) -> Callable[[str], int]:
 
 
 def _sizes(text: str) -> tuple[tuple[str, int | None], ...]:
-    """ "d_model:32,qk_dim:auto" as sizes that were chosen before they were rounded to the heads."""
+    """Parse "d_model:32,qk_dim:auto": the sizes before they were rounded to a multiple of n_heads."""
     found: dict[str, int | None] = {}
     for part in text.split(","):
         name, __, size = part.partition(":")

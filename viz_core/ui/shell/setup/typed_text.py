@@ -1,4 +1,4 @@
-"""The typed text of a setup as sentences and ids, with notes about the lines that have no partner."""
+"""The typed text of a setup as sentences and ids, with notes about lines that lack a source or a target."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,9 +8,9 @@ from viz_core.ui.shell.setup.value import TEXTS, Setup
 
 
 def sentences(setup: Setup) -> tuple[list[str], list[str], list[str]]:
-    """The typed lines as sources and targets, without blank pairs, and notes about lines that lack a partner.
+    """Return the typed sources and targets without blank pairs, and notes about lines that lack one of the two.
 
-    No targets where the model writes them.
+    There are no targets if the model writes them.
     """
     c = setup.config
     notes: list[str] = []
@@ -37,31 +37,31 @@ def sentences(setup: Setup) -> tuple[list[str], list[str], list[str]]:
 
 
 def beside_source(setup: Setup, texts: Sequence[str]) -> str:
-    """One text for each sentence of the source as the text of a box: each stands at its source's line, the others are blank."""
+    """Return one text per source sentence as the text of a box: each on the line of its source, with other lines blank."""
     rest = iter(texts)
     return "\n".join(next(rest, "") if line.strip() else "" for line in _lines(setup.source))
 
 
 def with_one_more(setup: Setup, sentence: Mapping[str, str]) -> dict[str, str]:
-    """The text of each of these sides with one more sentence, which stands in the same new line of all of them."""
+    """Return the text of each given side with one more sentence, on the same new line in all of them."""
     lines = {side: _lines(getattr(setup, side)) for side in sentence}
     n = max(map(len, lines.values()))
     return {side: "\n".join([*lines[side], *[""] * (n - len(lines[side])), line]) for side, line in sentence.items()}
 
 
 def source_lines(setup: Setup) -> list[int]:
-    """The number of the line, counted from 1, of each sentence of the source."""
+    """Return the line number of each source sentence, from 1."""
     return [i for i, line in enumerate(_lines(setup.source), start=1) if line.strip()]
 
 
 def line_numbers(numbers: Sequence[int]) -> str:
-    """ "lines 1, 3, 4" """
+    """Return line numbers as text, such as "lines 1, 3, 4"."""
     few = ", ".join(map(str, numbers[:6])) + (", …" if len(numbers) > 6 else "")
     return _("line {few}", few=few) if len(numbers) == 1 else _("lines {few}", few=few)
 
 
 def ids(side: str, lines: Sequence[str]) -> list[list[int]]:
-    """Typed ids of each line, separated by spaces or commas. `ValueError` for a word that is not a number."""
+    """Return the ids of each line, separated by spaces or commas. Raises `ValueError` for a word that is not a number."""
     rows = []
     for i, line in enumerate(lines):
         words = line.replace(",", " ").split()
@@ -74,5 +74,5 @@ def ids(side: str, lines: Sequence[str]) -> list[list[int]]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text box. Only the Enter key ends a line: any other separator belongs to the text."""
+    """Return the lines of a text box. Only the Enter key ends a line: other Unicode separators belong to the text."""
     return text.replace("\r\n", "\n").rstrip("\n").split("\n")
