@@ -72,7 +72,7 @@ def test_every_preset_has_its_heads(open_at: Open, preset: str) -> None:
 
 def test_a_head_that_was_taught_where_to_look_says_so(open_at: Open) -> None:
     """The two heads of the translator, each with what it was taught, and no other head; nor those of a model that is untrained."""
-    lesson = "no such lesson"
+    lesson = "no such training"
     for what, of_pronouns in (("alignment", False), ("referent", True)):
         layer, head = catalogue()["translator"].measures["taught"][what]
         at = words(open_at(weights="translator", att_kind="cross", att_layer=str(layer), attn_head=str(head)))

@@ -295,7 +295,7 @@ def test_the_sum_of_the_parts_is_the_logit(open_at: Open) -> None:
 def test_what_a_patch_adds_to_the_sum_is_not_called_rounding(open_at: Open) -> None:
     patched, at = {"patch": "decoder.cross_attn.1.2", "cause_section": "attribution", "cause_at": "2"}, {"cause_run": "changed"}
     said = words(open_at(**CHANGED | patched | at, kept=KEPT))
-    assert "A’s value in the patched place" in said and "that is what this value adds to the sum" in said
+    assert "A’s value in the patched place" in said and "is what this value adds" in said
     assert "rounding of float32" not in said
     said = words(open_at(**CHANGED | patched, kept=KEPT))
     assert "A’s value in the patched place" not in said and "rounding of float32" in said

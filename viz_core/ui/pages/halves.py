@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from viz_core.capture import Capture
 from viz_core.ui.shell import Lab
 
-if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.run import Batch
 
 

@@ -10,7 +10,7 @@ from viz_core.ui.escape import escaped, few
 from viz_core.ui.shell import Lab
 from viz_core.ui.shell.setup import changes
 
-MAX_NAMED = 4  # one by one
+MAX_NAMED = 4  # words that are listed
 
 
 def lost_words(lab: Lab, capture: Capture, item: int) -> str:

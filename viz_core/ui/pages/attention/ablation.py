@@ -31,9 +31,9 @@ from viz_core.ui.shell.views import ATTENTION_HEADS
 if TYPE_CHECKING:
     from viz_core.experiments.ablation import AblatedHeads, Ablation
 
-UNRECORDED = 0.5  # relative to a recorded run: these runs record nothing and are batched
-MOST_UNREQUESTED = 3.0  # a longer search starts only after a click
-REQUESTED = "att_asked"  # of the session state: the requested search
+UNRECORDED = 0.5  # of the time of a recorded run: these runs record nothing and are batched
+MOST_UNREQUESTED = 3.0  # seconds; a longer search starts only after a click
+REQUESTED = "att_asked"  # key in the session state: the search that was requested
 MOST_NAMED, MOST_WORDS = 4, 14  # heads, and words of a text, in the hint
 
 

@@ -44,7 +44,7 @@ def _swap(swap: Swap, focus: InFocus) -> None:
     sources[focus.item] = swap.source
     if targets:
         targets[focus.item] = swap.target
-    source, target = "\n".join(sources), "\n".join(targets) if targets else setup.target  # empty if the model writes it
+    source, target = "\n".join(sources), "\n".join(targets) if targets else setup.target  # the typed one, if any
     is_back = kept is not None and (kept.source, kept.target, kept.writer) == (source, target, setup.writer)
     same = {"att_kind": focus.kind, "att_layer": focus.layer, "att_query": focus.query}
     views = with_view(setup, **same, patch=(), kept="" if is_back else packed(setup)).views

@@ -19,7 +19,7 @@ WORDS = {
     "cause_other": (_("Other word"),
                     _("The word that it is compared with. Empty: the word that the changed run writes there, or its next best.")),
 }
-READ = 12  # of the target
+READ = 12  # tokens of the target that are quoted
 
 
 def asked(pair: Pair) -> Question | None:

@@ -14,10 +14,10 @@ from viz_core.ui.shell import touch
 from viz_core.ui.shell.setup import problem_words
 
 T = TypeVar("T")
-WAITS = 2.0  # a longer measurement shows a progress bar
-MOST_UNREQUESTED = 6.0  # a longer measurement starts only after a click
-PATCHED = 0.25  # relative to a recorded run: a patched run starts at its layer, is batched, and records nothing
-REQUESTED = "cause_asked"  # of the session state: the requested measurement
+WAITS = 2.0  # seconds; a longer measurement shows a progress bar
+MOST_UNREQUESTED = 6.0  # seconds; a longer measurement starts only after a click
+PATCHED = 0.25  # of the time of a recorded run: a patched run starts at its layer, is batched, and records nothing
+REQUESTED = "cause_asked"  # key in the session state: the measurement that was requested
 
 
 def measured(kind: str, key: Hashable, runs: int, seconds: float, make: Callable[[Callable[[float], None]], T]) -> T | None:

@@ -29,7 +29,7 @@ from viz_core.ui.shell.task_words import known_words, task_words, typed_target
 from viz_core.ui.shell.widgets import RESTORING
 from viz_core.ui.shell.written import written
 
-if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.generate import Written
 
 TYPED_SIDE = 296  # pixels of the column with the text box

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from viz_core.run import Batch
 
 KIND_LABELS = {"encoder": _("encoder self"), "decoder": _("decoder self"), "cross": _("cross")}
-EXAMPLE = "mask_example"  # of the button, in the session state
+EXAMPLE = "mask_example"  # key of the button
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, choose_focus
 from viz_core.ui.shell import Lab, below, look, picture, view, view_widget, widget
 
-MOST_TURNS = 32  # of the section that replaces every token in turn
+MOST_TURNS = 32  # tokens that are replaced in turn
 
 
 def leak_test(lab: Lab, capture: Capture, focus: InFocus) -> None:
