@@ -72,7 +72,7 @@ def test_every_preset_has_its_heads(open_at: Open, preset: str) -> None:
 
 def test_a_head_that_was_taught_where_to_look_says_so(open_at: Open) -> None:
     """The two heads of the translator, each with what it was taught, and no other head; nor those of a model that is untrained."""
-    lesson = "no such lesson"
+    lesson = "no such training"
     for what, of_pronouns in (("alignment", False), ("referent", True)):
         layer, head = catalogue()["translator"].measures["taught"][what]
         at = words(open_at(weights="translator", att_kind="cross", att_layer=str(layer), attn_head=str(head)))
@@ -204,7 +204,7 @@ def test_a_kept_run_is_compared_also_where_the_lengths_differ(open_at: Open) -> 
     assert unpacked(now.view("kept"))[0] == replace(now, views=())
     widget(at, "source").set_value("a longer sentence than the one that was there").run()
     sound(at)
-    assert "A − B" in panels(at) and "this token is not there" not in words(at)
+    assert "A − B" in panels(at) and "this run has no such token" not in words(at)
     widget(at, "seed").set_value(5).run()
     sound(at)
     widget(at, "lab_drop").click().run()
@@ -339,7 +339,7 @@ def test_where_weights_move_the_difference_is_drawn(open_at: Open) -> None:
     assert list(panels(at))[:3] == ["Intact: weights", "Ablated: weights", "Ablated − Intact"]
     assert "equal in both runs" not in words(at)
     at = open_at(TINY, att_more="break", att_off="cross.1.0", att_kind="encoder")
-    assert "Nothing that is changed feeds into its weights" in words(at) and "Ablated − Intact" not in panels(at)
+    assert "None of the changes affects its weights" in words(at) and "Ablated − Intact" not in panels(at)
 
 
 # ---------------------------------------------------------------- head statistics, rollout

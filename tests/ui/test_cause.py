@@ -120,7 +120,7 @@ def test_a_click_keeps_the_run_that_gives_and_patches_the_other(open_at: Open, d
 
 
 @pytest.mark.parametrize(("scale", "seed", "said"), [
-    (0.01, "31", "No single value that can be patched carries the answer"), (50.0, "32", "An effect above 1 overshoots"),
+    (0.01, "31", "No single value that can be patched determines the answer"), (50.0, "32", "An effect above 1 overshoots"),
 ])
 def test_the_headline_says_how_much_the_largest_effect_is(
     open_at: Open, monkeypatch: pytest.MonkeyPatch, scale: float, seed: str, said: str,
@@ -134,7 +134,7 @@ def test_the_headline_says_how_much_the_largest_effect_is(
     shown = words(open_at(**longer, kept=packed(from_link(PAIR | {"seed": seed})[0])))
     assert said in shown and "embedding and last layer not counted" in shown
     assert shown.count("2 tokens have no partner") == (2 if scale < 1 else 1)
-    assert ("What best brings the clean answer back" in shown) == (scale > 1)
+    assert ("What best restores the clean answer" in shown) == (scale > 1)
     shown = words(open_at(**longer, kept=packed(from_link(PAIR | {"seed": seed})[0]), cause_part="heads"))
     assert "embedding and last layer" not in shown
 
@@ -194,9 +194,10 @@ def test_a_place_where_both_answer_alike_is_told_from_a_change_without_effect(op
     causal = TINY | {"preset": "000", "architecture": "decoder-only", "target": "the cat was tired"}
     kept = packed(from_link(causal)[0])
     said = words(open_at(**causal | {"target": "the cat was wide"}, kept=kept, cause_at="1"))  # nothing differs up to there
-    assert "At this place both runs answer alike; choose another place." in said and "Choose another change" not in said
+    assert "At this position both runs give the same answer; choose another position." in said
+    assert "Choose another change" not in said
     said = words(open_at(**causal | {"target": "cat was tired"}, kept=kept, cause_at="1"))
-    assert "no token that stands for token 2" in said
+    assert "no counterpart of token 2" in said
 
 
 def test_the_patched_place_is_named_by_the_selected_sentence_of_a(open_at: Open) -> None:
@@ -247,7 +248,7 @@ def test_the_change_that_is_proposed_changes_a_word_of_the_text(open_at: Open) -
     assert widget(at, "cause_typed").value == "When I was a child I had a cat"
 
 
-@pytest.mark.parametrize(("direction", "said"), [("denoise", "What best brings the clean logits back"),
+@pytest.mark.parametrize(("direction", "said"), [("denoise", "What best restores the clean logits"),
                                                  ("noise", "What changes the logits most")])
 def test_a_change_without_an_effect_on_the_text_is_called_one(open_at: Open, direction: str, said: str) -> None:
     kid, kept = DOG | {"source": DOG["source"].replace("child", "kid")}, DOG
@@ -285,7 +286,7 @@ def test_the_sum_of_the_parts_is_the_logit(open_at: Open) -> None:
     (chart,) = charts(at)
     total = sum(numbers(trace["y"]).sum() for trace in chart["data"] if trace["type"] == "bar")
     config, asked = from_link(PAIR)[0].config, words(at)
-    assert "The sum leaves" in asked
+    assert "The remainder, " in asked
     written = re.search(r"own number is \*\*(−?[\d.]+)\*\*", asked)
     assert written is not None and total == pytest.approx(float(written[1].replace("−", "-")), abs=1e-4)
     assert config.norm == "post" and "held at this run’s own value" in asked
@@ -294,7 +295,7 @@ def test_the_sum_of_the_parts_is_the_logit(open_at: Open) -> None:
 def test_what_a_patch_adds_to_the_sum_is_not_called_rounding(open_at: Open) -> None:
     patched, at = {"patch": "decoder.cross_attn.1.2", "cause_section": "attribution", "cause_at": "2"}, {"cause_run": "changed"}
     said = words(open_at(**CHANGED | patched | at, kept=KEPT))
-    assert "A’s value in the patched place" in said and "that is what this value adds to the sum" in said
+    assert "A’s value in the patched place" in said and "is what this value adds" in said
     assert "rounding of float32" not in said
     said = words(open_at(**CHANGED | patched, kept=KEPT))
     assert "A’s value in the patched place" not in said and "rounding of float32" in said

@@ -48,7 +48,7 @@ def test_what_one_run_lacks_is_a_gap_and_the_focus_stays_in_b(open_at: Open) -> 
     assert np.isnan(panels(at)["A − B"][2]).all()
     assert "**A**: ` tired ` attends most to" in words(at)
     at = open_at(one, source="it was very tired", kept=kept, att_query="2")
-    assert "**A**: this token is not there" in words(at)
+    assert "**A**: this run has no such token" in words(at)
 
 
 def test_of_a_long_sentence_the_switch_chooses_which_matrix_is_drawn(open_at: Open) -> None:

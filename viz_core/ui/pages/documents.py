@@ -33,7 +33,7 @@ MARKS = {"differ": _("≠ models differ"), "words": _("≈ only the wording diff
 
 
 def presets() -> None:
-    """A button for each document's preset, and a sentence about the loaded one."""
+    """Draw a button for each document's preset, and write which model is loaded."""
     setup = current()
     st.header(_("Load a document's model"), anchor=False)
     st.markdown(loaded_words(setup))
@@ -46,12 +46,12 @@ def presets() -> None:
 
 
 def is_loaded(setup: Setup, name: str) -> bool:
-    """Whether the setup began as this preset, with or without later changes."""
+    """Whether the setup is based on this preset, with or without changes."""
     return setup.origin is None and setup.preset == name
 
 
 def loaded_words(setup: Setup) -> str:
-    """A sentence about the loaded model and the changes to it."""
+    """Return a sentence on the loaded model and the changes to it."""
     if setup.card is not None:
         return _("Loaded now are trained weights, **{title}**, which belong to none of the five documents.", title=setup.card.title)
     changed = ", ".join(escaped(BY_FIELD[name].label) for name in changes(setup))
@@ -71,7 +71,7 @@ def _load(name: str) -> None:
 
 
 def _meaning(preset: Preset, row: PresetRow) -> Hashable:
-    """The effect of a row on the model: its config fields, with derived values resolved."""
+    """Return the values of a row's config fields, with derived values resolved."""
     return tuple(getattr(preset.config, RESOLVED.get(name, name)) for name in TOPICS[row.topic])
 
 
@@ -84,7 +84,7 @@ def difference(topic: str) -> str:
 
 @st.fragment
 def side_by_side() -> None:
-    """The comparison, with its filter. It is a fragment, so choosing rows reruns nothing else."""
+    """Draw the comparison table and its filter. As a fragment: a change of the filter reruns nothing else."""
     look(_("**Five texts explain the Transformer, and this app computes the model of each.** A bold cell differs from most of the "
            "others. Click a cell to read why."))
     counts = Counter(map(difference, TOPICS)) | Counter(all=len(TOPICS))
@@ -101,7 +101,7 @@ def side_by_side() -> None:
 
 
 def comparison_html(chosen: str = "all", loaded: str | None = None) -> str:
-    """Eighteen topics × five documents; a click on a cell opens its reason."""
+    """Return the table of topics × documents; a click on a cell opens its reason. loaded: the preset that is loaded."""
     titles = "".join(_title(preset, preset.name == loaded) for preset in PRESETS.values())
     lines = "".join(
         f'<tr><th scope="row">{html.escape(TOPIC_TITLES[topic])}<br>'
@@ -119,7 +119,7 @@ def comparison_html(chosen: str = "all", loaded: str | None = None) -> str:
 
 
 def legend_html() -> str:
-    """What the tags of the cells mean."""
+    """Return the legend of the tags."""
     return _("{status_tag} in the text · {status_tag_2} because its code cannot run or contradicts the text · {status_tag_3} "
              "since the text does not show it · <b>bold</b>: differs from most",
              status_tag=status_tag("stated"), status_tag_2=status_tag("repaired"), status_tag_3=status_tag("assumed"))
@@ -136,7 +136,7 @@ def _title(preset: Preset, loaded: bool) -> str:
 
 
 def _cells(at: int) -> str:
-    """The five cells of a row; a document that differs from at least three others is bold."""
+    """Return the cells of a row; those that differ from at least three others are bold."""
     rows = [p.rows[at] for p in PRESETS.values()]
     meanings = [_meaning(p, r) if difference(r.topic) == "differ" else r.value for p, r in zip(PRESETS.values(), rows, strict=True)]
     (usual, times), *__rest = Counter(meanings).most_common(1)
@@ -148,7 +148,7 @@ def _cells(at: int) -> str:
 
 
 def status_tag(status: Status) -> str:
-    """The tag of a status: stated, repaired or assumed."""
+    """Return the tag of a status: stated, repaired or assumed."""
     return _tag(*STATUS_LOOK[status], STATUS_TITLES[status])
 
 
@@ -160,13 +160,13 @@ def _tag(look: str, sign: str, word: str) -> str:
 
 
 def faults() -> None:
-    """The section about the errors in the documents."""
+    """Draw the section with the errors in the documents."""
     st.header(_("Errors in the printed code and text"), anchor=False)
     st.html(page_html(faults_html(_unfolded())))
 
 
 def concepts() -> None:
-    """The section of every concept and example."""
+    """Draw the section with a link to each concept and example of the documents."""
     st.header(_("Where to see the concepts of each text"), anchor=False)
     st.markdown(_("**{n_places} rows**, here and above, have a link. It opens what the row describes in this tab; Back returns "
                   "here.", n_places=len(list(places()))))
@@ -174,29 +174,29 @@ def concepts() -> None:
 
 
 def _unfolded() -> str:
-    """The document whose rows are open at first: the loaded one, or else the first."""
+    """Return the document whose rows are open initially: the loaded one, or else the first."""
     return next((name for name in PRESETS if is_loaded(current(), name)), next(iter(PRESETS)))
 
 
 def faults_html(unfolded: str = "") -> str:
-    """By document: the printed error, its kind, what this app does instead, and a link to it."""
+    """Return, by document, each printed error, its kind, what this app does instead, and a link to it."""
     heads = _heads("row fault", _("The document says"), _("Kind of error"), _("Here instead"))
     return "".join(_group(name, heads, [_fault(f) for f in FAULTS if f.document == name], name == unfolded) for name in PRESETS)
 
 
 def concepts_html(unfolded: str = "") -> str:
-    """By document: each concept, a link to its page, and what to look at there."""
+    """Return, by document, each concept, a link to its page, and what to look at there."""
     heads = _heads("row", _("Concept"), _("Page"), _("What to look at there"))
     return "".join(_group(name, heads, [_concept(c) for c in CONCEPTS if c.document == name], name == unfolded) for name in PRESETS)
 
 
 def _heads(kind: str, *titles: str) -> str:
-    """The headings above rows of this kind."""
+    """Return the column headings. kind: the CSS class of the rows."""
     return f'<div class="{kind} heads" role="row">{"".join(f"<div role=columnheader>{html.escape(t)}</div>" for t in titles)}</div>'
 
 
 def _group(document: str, heads: str, rows: Sequence[str], unfolded: bool) -> str:
-    """The rows of one document below their headings; they unfold."""
+    """Return the rows of one document in a <details> element."""
     title = f'{html.escape(PRESETS[document].title)} <span class="quiet">({len(rows)})</span>'
     listed = f'<div class="rows" role="table">{heads}{"".join(rows)}</div>'
     body = listed if rows else f'<p class="rows quiet">{_("None found.")}</p>'
@@ -227,7 +227,7 @@ def _link(document: str, place: Place, about: str = "") -> str:
 
 
 def setup_of(document: str, place: Place) -> tuple[Setup, Sequence[tuple[str, str]]]:
-    """The setup that a place describes, and the faults of its link: there must be none. Its note is what to look at."""
+    """Return the setup of a link, with what to look at as its note, and the errors of the link, which should be none."""
     return from_link(_link_of(document, place))
 
 
@@ -236,19 +236,19 @@ def _link_of(document: str, place: Place) -> dict[str, str]:
 
 
 def address(document: str, place: Place) -> str:
-    """The link that opens a place, relative to any page: the one function that writes such links."""
+    """Return the URL of a `PageLink` of a document, relative to any page."""
     query = _query(tuple(_link_of(document, place).items()))
     return ("./" if place.page == "home" else place.page) + (f"?{query}" if query else "")
 
 
 @lru_cache(maxsize=256)
 def _query(link: tuple[tuple[str, str], ...]) -> str:
-    """The differences from an empty link; cached, since an empty link opens the same setup while the app runs."""
+    """Return the canonical query string: only what differs from an empty link. Cached, since defaults are constant."""
     return urlencode(to_link(from_link(dict(link))[0])[0])
 
 
 def page_html(body: str, look: str = "docs") -> str:
-    """HTML with this page's look around it, in the theme's colours. look: its classes; "fill" takes the size of its container."""
+    """Return HTML in this page's style and the theme's colours. css_class: of its <div>; "fill" fills the container."""
     colours = "; ".join(
         f"--{name}: light-dark({st.get_option(f'theme.light.{option}')}, {st.get_option(f'theme.dark.{option}')})"
         for name, option in (("paper", "backgroundColor"), ("link", "primaryColor"))

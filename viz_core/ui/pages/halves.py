@@ -1,16 +1,16 @@
-"""A batch with padding for a page that needs one where a single sentence was typed."""
+"""An example with padding, for pages that need padding when a single sentence is typed."""
 
 from typing import TYPE_CHECKING
 
 from viz_core.capture import Capture
 from viz_core.ui.shell import Lab
 
-if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.run import Batch
 
 
 def with_own_half(lab: Lab, batch: "Batch") -> "tuple[Capture, Batch]":
-    """The first sentence of the batch together with its own first half, padded to the same length: their run and the batch."""
+    """Return the run and the batch of the first sentence and its own first half, padded to the same length."""
     from viz_core.experiments.layernorm import with_first_half
     from viz_core.ui.shell.cache import cached_run
 
@@ -19,5 +19,5 @@ def with_own_half(lab: Lab, batch: "Batch") -> "tuple[Capture, Batch]":
 
 
 def has_half(capture: Capture, batch: "Batch") -> bool:
-    """Whether there is one sentence and it has a half: a single token has none."""
+    """Whether there is one sentence and it has more than one token."""
     return capture.n_sentences == 1 and max(ids.shape[1] for ids in batch.ids.values()) > 1

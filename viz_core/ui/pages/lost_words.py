@@ -1,4 +1,4 @@
-"""A sentence about what a translation may have lost, on every page that shows one."""
+"""Notes on source words that a translation may have left out."""
 
 from viz_core.analysis.coverage import coverage, uncovered
 from viz_core.capture import Capture
@@ -10,12 +10,14 @@ from viz_core.ui.escape import escaped, few
 from viz_core.ui.shell import Lab
 from viz_core.ui.shell.setup import changes
 
-MAX_NAMED = 4  # words that are named one by one
+MAX_NAMED = 4  # words that are listed
 
 
 def lost_words(lab: Lab, capture: Capture, item: int) -> str:
-    """The content words of the source for which the alignment heads find no word of the target; "" if there are none, or if nobody
-    measured how well these weights tell. capture: a run whose target is the translation."""
+    """Return a note on the content words of the source for which the alignment heads find no word of the target.
+
+    "" if there are none, or if no detector was measured for these weights. capture: a run whose target is the translation.
+    """
     found = lab.setup.card.lost_words if lab.setup.card is not None else None
     if found is None or changes(lab.setup) or "probs" not in capture:
         return ""
@@ -28,7 +30,7 @@ def lost_words(lab: Lab, capture: Capture, item: int) -> str:
 
 
 def lost_words_help(lab: Lab) -> str | None:
-    """What such a sentence rests on; None for weights of which nothing is said."""
+    """Return how such words are detected, and how reliably; None for weights without a detector."""
     found = lab.setup.card.lost_words if lab.setup.card is not None else None
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Ablation: switch off heads, leave out the scale, or change the temperature, and compare with the intact run."""
+"""The section Ablation: zero heads, leave out the scale or change the temperature, and compare with the intact run."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -31,14 +31,14 @@ from viz_core.ui.shell.views import ATTENTION_HEADS
 if TYPE_CHECKING:
     from viz_core.experiments.ablation import AblatedHeads, Ablation
 
-UNRECORDED = 0.5  # of the time of a recorded run: a run in which a head is off records nothing, and many are one batch
-MOST_UNREQUESTED = 3.0  # seconds that a visitor waits without having asked
-REQUESTED = "att_asked"  # the session's key for what was asked for
-MOST_NAMED, MOST_WORDS = 4, 14  # heads, and words of a text, that are repeated above the picture
+UNRECORDED = 0.5  # of the time of a recorded run: these runs record nothing and are batched
+MOST_UNREQUESTED = 3.0  # seconds; a longer search starts only after a click
+REQUESTED = "att_asked"  # key in the session state: the search that was requested
+MOST_NAMED, MOST_WORDS = 4, 14  # heads, and words of a text, in the hint
 
 
 def ablation(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
-    """Switch off heads or the scale, or change the temperature, and compare the ablated run with the intact run."""
+    """Draw the section: the controls of the ablation, and the ablated run compared with the intact run."""
     from viz_core.experiments.ablation import Ablation
 
     layers = [(k, i) for k in available for i in range(n_layers(lab.config, k))]
@@ -67,15 +67,18 @@ def ablation(lab: Lab, capture: Capture, available: Sequence[AttentionKind], foc
 
 
 def _is_picked(lab: Lab) -> bool:
-    """Whether a visitor or the link has picked the head in focus."""
+    """Whether the link names the head in focus."""
     return bool(view("att_kind")) or view("att_layer") >= 0 or lab.setup.attn_head > 0
 
 
 def _proposed(
     lab: Lab, capture: Capture, names: Mapping[str, Focus], focus: InFocus
 ) -> "tuple[list[str], AblatedHeads | None]":
-    """The head to switch off where nobody has said one: the picked one, or the one without which most changes, and what was
-    measured for that. None where measuring would take long, until somebody asks for it."""
+    """Return the heads to switch off by default, and the measurement that chose them.
+
+    The default is the head in focus if the link names one, else the head whose ablation changes most. If the search for it takes
+    longer than `MAX_UNREQUESTED_SECONDS`, a button offers it and there is no default until it is clicked.
+    """
     from viz_core.experiments.ablation import ablate_each
     from viz_core.ui.shell.cache import Shelf, cached_result
 
@@ -96,7 +99,7 @@ def _proposed(
 
 
 def _request(key: Hashable) -> None:
-    """Remember in this session that these runs are to be measured."""
+    """Record in the session state that this search is requested. A callback."""
     touch()
     st.session_state[REQUESTED] = key
 
@@ -104,7 +107,7 @@ def _request(key: Hashable) -> None:
 def _worth_drawing(
     capture: Capture, ablated: Capture, layers: Sequence[tuple[AttentionKind, int]], off: Focus | None, focus: InFocus
 ) -> InFocus:
-    """The head whose weights move most; where none moves, the first one that is switched off."""
+    """Return the focus on the head whose weights change most; if none change, on the first head that is switched off."""
     moved = {(k, i): _moves(capture, ablated, module(k, i), focus.item) for k, i in layers}
     kind, layer = max(moved, key=lambda place: float(moved[place].max()))
     if not float(moved[kind, layer].max()):
@@ -113,14 +116,14 @@ def _worth_drawing(
 
 
 def _moves(capture: Capture, ablated: Capture, path: str, item: int) -> np.ndarray:
-    """The largest change of a weight of each head of one attention, [H]; 0 where rounding may have made it."""
+    """Return the largest change of a weight in each head of one attention, [H]; 0 for changes within rounding."""
     change, __ = difference(*(c[f"{path}.weights"][item] for c in (capture, ablated)))
     largest: np.ndarray = np.nan_to_num(np.abs(change)).max(axis=(1, 2), initial=0.0)
     return largest
 
 
 def _ablated(lab: Lab, change: "Ablation") -> Capture:
-    """The run with this change, from the store that all visitors share."""
+    """Return the ablated run, cached for all sessions."""
     from viz_core.experiments.ablation import ablated_run
     from viz_core.ui.shell.cache import runs
 
@@ -132,28 +135,31 @@ def _ablated(lab: Lab, change: "Ablation") -> Capture:
 def _what_to_look_at(
     lab: Lab, capture: Capture, ablated: Capture | None, focus: InFocus, off: Sequence[Focus], measured: "AblatedHeads | None"
 ) -> str:
-    """What is changed, and the text before and after. off: the heads that are switched off. measured: what chose them."""
+    """Return the hint: what is changed, and the text before and after.
+
+    off: the heads that are switched off. measured: the measurement that chose them by default.
+    """
     if ablated is None:
         return _("**{name}.** Nothing is changed yet. Switch off a head, leave out the scale, or change the temperature.",
                  name=focus.name)
-    said = [_changed(off)]
+    sentences = [_changed(off)]
     if measured is not None:
-        said.append(_chosen(capture, measured))
-    return "  \n".join([" ".join(said), *_before_and_after(lab, capture, ablated, focus.item)])
+        sentences.append(_chosen(capture, measured))
+    return "  \n".join([" ".join(sentences), *_before_and_after(lab, capture, ablated, focus.item)])
 
 
 def _chosen(capture: Capture, measured: "AblatedHeads") -> str:
-    """Why this head is switched off, where nobody has chosen one."""
+    """Return why this head is switched off by default."""
     n = len(measured.heads)
     if measured.changed[measured.most]:
         return _("Of all {n} heads, each switched off by itself, this one changes most words.", n=n)
     if "probs" in capture:
-        return _("No head by itself changes a word of this text. Of all {n}, this one moves the probabilities most.", n=n)
+        return _("No head by itself changes a word of this text. Of all {n}, this one changes the probabilities most.", n=n)
     return _("Of all {n} heads, each switched off by itself, this one changes the last hidden states most.", n=n)
 
 
 def _changed(off: Sequence[Focus]) -> str:
-    """What was changed in the ablated run."""
+    """Return what is changed in the ablated run."""
     if not off:
         return _("**The scores are changed in every head.**")
     named = escaped("; ".join(head_name(*head) for head in off[:MOST_NAMED]))
@@ -163,8 +169,10 @@ def _changed(off: Sequence[Focus]) -> str:
 
 
 def _before_and_after(lab: Lab, capture: Capture, ablated: Capture, item: int) -> list[str]:
-    """The likeliest next words of the intact and of the ablated run, each behind the same words, with those that differ marked;
-    a long text from shortly before the first of them on."""
+    """Return two lines with the most likely words of the intact and of the ablated run; words that differ are bold.
+
+    Each word is predicted from the same preceding words. A long text starts shortly before the first difference.
+    """
     if "probs" not in capture:
         return []
     both = [[p.ids[0] for p in predictions(run, item, 1)] for run in (capture, ablated)]
@@ -192,27 +200,27 @@ def _word(lab: Lab, id: int, item: int, changed: bool) -> str:
 
 
 def _pictured(moved: float, focus: InFocus, is_off: bool) -> str:
-    """What the picture shows. moved: the largest change of a weight of its head. is_off: whether that head is switched off."""
+    """Return what the figure shows. max_change: the largest change of a weight in its head. is_off: whether it is switched off."""
     if not moved and is_off:
-        return _("The picture: **{name}**, what it looks at. Switching it off replaces its output by zeros, not its weights, "
+        return _("The figure shows what **{name}** attends to. Switching it off replaces its output by zeros, not its weights, "
                  "which are equal in both runs.", name=focus.name)
     if not moved:
-        return _("The picture: **{name}**. Nothing that is changed feeds into its weights, which are equal in both runs.",
+        return _("The figure shows **{name}**. None of the changes affects its weights, which are equal in both runs.",
                  name=focus.name)
     off_too = " " + _("It is switched off: its output is zeros.") if is_off else ""
-    return _("The picture: **{name}**. The largest change of a weight is {moved}. Orange cells are larger in the ablated "
+    return _("The figure shows **{name}**. The largest change of a weight is {moved}. Orange cells are larger in the ablated "
              "run.{off_too}", name=focus.name, moved=rounded(moved, 3), off_too=off_too)
 
 
 def _moved(capture: Capture, ablated: Capture, focus: InFocus) -> float:
-    """The largest change of a weight of the head in focus; 0 where there is none."""
+    """Return the largest change of a weight in the head in focus; 0 for none."""
     return float(_moves(capture, ablated, focus.path, focus.item)[focus.head])
 
 
 def _ablation_controls(
     config: TransformerConfig, names: Mapping[str, Focus], chosen: Sequence[str], focus: InFocus
 ) -> None:
-    """The controls of the ablation: the head that is drawn, those that are switched off, the temperature and the scale."""
+    """Draw the controls: the head that is shown, the heads that are switched off, the temperature and the scale."""
     offered = [n for n in names if n in ATTENTION_HEADS]
     here, off = f"{focus.kind}.{focus.layer}.{focus.head}", tuple(chosen) or ("none",)
 
@@ -223,7 +231,7 @@ def _ablation_controls(
     def switched_off(name: str) -> None:
         set_view(att_off=tuple(widget_value(name)) or ("none",))
 
-    def scores(name: str) -> None:  # what is switched off stays so
+    def scores(name: str) -> None:  # keeps the heads that are switched off
         set_view(**{name: widget_value(name), "att_off": off})
 
     widget(st.selectbox, "att_drawn", _("Head that is drawn"), here, drawn, options=list(names), width=180,
@@ -241,12 +249,12 @@ def _ablation_controls(
 
 
 def _named(kind: AttentionKind, layer: int, head: int) -> str:
-    """ "encoder layer 0 head 1" """
+    """Return the name of a head, such as "encoder layer 0 head 1"."""
     return _("{attention} layer {layer} head {head}", attention=KIND_NAMES[kind], layer=layer, head=head)
 
 
 def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus, change: "Ablation") -> None:
-    """How the last hidden states changed, as a matrix and for each token; and both runs' most likely next words."""
+    """Draw how the last hidden states changed, as a matrix and for each token, with both runs' most likely words."""
     side = lab.config.output_side
     tokens = row_labels(capture, side, focus.item)
     name = hidden_stage(lab.config)
@@ -254,10 +262,10 @@ def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus
     shift = relative_change(before, after)
     not_padding = real(capture, side, focus.item)
     share = f"{float(shift[not_padding].mean()):.1%}"
-    said = _("The hidden states after the last layer changed by **{share}** of their length on average.", share=share)
+    text = _("The hidden states after the last layer changed by **{share}** of their length on average.", share=share)
     if "probs" not in capture:
-        said += " " + _("This model predicts no words.")
-    st.markdown(said)
+        text += " " + _("This model predicts no words.")
+    st.markdown(text)
     picking([ablated_hidden(capture, ablated, focus.item)], "att_hidden",
             code=lambda: snippets.ablated_hidden(lab, change, focus.item))
     from viz_core import tables

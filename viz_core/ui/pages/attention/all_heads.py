@@ -1,4 +1,4 @@
-"""All heads of the run as tiles, one grid for each kind of attention; of two runs, those of A, of B, or A − B."""
+"""All heads as tiles, one grid for each kind of attention; in a comparison, those of A, of B, or of A − B."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -26,7 +26,6 @@ BY_WORD = (
     _("A word may be several tokens. The weight to a word is the sum over its tokens, and the weight from a word is the mean "
       "over its tokens (Clark et al. 2019). The steps before the softmax and the section One weight still show tokens.")
 )
-
 WITHOUT_SPECIAL = (
     _("Many trained heads put most of their weight on special tokens such as [CLS] or <bos>. Without these, the other weights of "
       "each row are divided by their sum, so that they add up to 1; the less of its weight a row keeps, the paler it is. Only the "
@@ -35,20 +34,20 @@ WITHOUT_SPECIAL = (
 
 
 def kinds_shown(available: Sequence[AttentionKind]) -> list[AttentionKind]:
-    """The kinds of attention that the page shows: all, or the chosen one where this model has it."""
+    """Return the kinds of attention to show: the selected one if this model has it, else all."""
     only = view("att_show")
     return [k for k in available if only in ("all", k) or only not in available]
 
 
 def words_or_tokens(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
-    """The switch that shows words in place of tokens, where a word is several."""
+    """Draw the toggle that groups tokens by word, if any word has several tokens."""
     words = (words_of_both(capture, kind, focus.item, lab.tokenizers) for kind in kinds_shown(available))
     if any(not side.whole for pair in words for side in pair):
         view_widget(st.toggle, "att_words", _("Group tokens by word"), help=BY_WORD)
 
 
 def with_or_without_special(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
-    """The switch that leaves out [CLS] and the like, where the sentence has any. Not where two runs are compared."""
+    """Draw the toggle that leaves out special tokens, if the sentence has any. It is disabled while two runs are compared."""
     if any(without_special(capture, kind, focus.item, lab.tokenizers) for kind in kinds_shown(available)):
         view_widget(st.toggle, "att_without_special", _("Without special tokens"), help=WITHOUT_SPECIAL,
                     disabled=bool(view("kept")))
@@ -57,7 +56,7 @@ def with_or_without_special(lab: Lab, capture: Capture, available: Sequence[Atte
 def all_heads(
     lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus, two: TwoRuns | None = None
 ) -> None:
-    """Draw the layers × heads of each chosen kind of attention in one component: of A, of B or A − B where there are two runs."""
+    """Draw the layers × heads of each kind of attention to show: of one run, or of A, B or A − B in a comparison."""
     shown = kinds_shown(available)
     grids = [_grid(lab, capture, kind, focus) if two is None else _of_two(two, kind, focus) for kind in shown]
     heads(grids, (focus.kind, focus.layer, focus.head), key="att_heads", on_focus=choose_head, fill=True,
@@ -68,7 +67,7 @@ def all_heads(
 def _numbers(
     lab: Lab, capture: Capture, shown: Sequence[AttentionKind], focus: InFocus, two: TwoRuns | None
 ) -> "pd.DataFrame":
-    """Every weight behind the tiles."""
+    """Return every attention weight behind the tiles, one a row."""
     from viz_core import drawn
 
     if two is None:
@@ -84,7 +83,7 @@ def _n_weights(capture: Capture, shown: Sequence[AttentionKind]) -> int:
 
 
 def _grid(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> Grid:
-    """The tiles of one kind of attention, computed once for all visitors."""
+    """Return the tiles of one kind of attention, cached for all sessions."""
     from viz_core.ui.shell.cache import cached_result
 
     def make() -> Grid:
@@ -96,7 +95,7 @@ def _grid(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> Gr
 
 
 def _of_two(two: TwoRuns, kind: AttentionKind, focus: InFocus) -> Grid:
-    """The tiles of A, of B or of A − B; computed once for all visitors."""
+    """Return the tiles of A, of B or of A − B, cached for all sessions."""
     from viz_core.ui.shell.cache import cached_result
 
     def make() -> Grid:

@@ -1,4 +1,4 @@
-"""Two runs side by side: keep a run as A, change something, and compare it with the new run B."""
+"""The head in focus in two runs: in the run that was kept as A, in the present run B, and A − B."""
 
 import numpy as np
 import streamlit as st
@@ -22,29 +22,29 @@ from viz_core.ui.shell import TwoRuns, change, current, view
 from viz_core.ui.shell.differences import in_titles
 from viz_core.ui.shell.setup import packed, sentences, unpacked, with_view
 
-MOST_BESIDE = 40  # keys of each of three matrices: with more of them, their cells would be too small to be told apart
+MOST_BESIDE = 40  # of each of three matrices: with more keys, the cells are too small to distinguish
 
 
 def word_to_swap(focus: InFocus, swap: Swap | None) -> None:
-    """A button that replaces one word and keeps this run as A; nothing where no example differs in one word."""
+    """Draw a button that keeps this run as A and replaces one word; nothing if no example differs in one word."""
     if swap is not None and st.button(
         " → ".join(isolated(visible(word)) for word in (swap.old, swap.new)), type="primary", key="att_swap", on_click=_swap,
         args=(swap, focus),
         help=_("One word can change the meaning of a sentence. This keeps the run as A, replaces the word in the source, and "
                "changes the target to match."),
     ):
-        st.rerun()  # the sidebar shows the sentence, too
+        st.rerun()  # the sidebar, outside this fragment, shows the sentence too
 
 
 def _swap(swap: Swap, focus: InFocus) -> None:
-    """Switch to the other sentence and keep this one as A, unless the other one is A already. The focus stays."""
+    """Replace the word and keep the present run as A, or clear A if the result is the sentence of A. The focus stays."""
     setup = current()
     kept = unpacked(view("kept"))[0] if view("kept") else None
     sources, targets, __ = sentences(setup)
     sources[focus.item] = swap.source
     if targets:
         targets[focus.item] = swap.target
-    source, target = "\n".join(sources), "\n".join(targets) if targets else setup.target  # which the model writes, if it does
+    source, target = "\n".join(sources), "\n".join(targets) if targets else setup.target  # the typed one, if any
     is_back = kept is not None and (kept.source, kept.target, kept.writer) == (source, target, setup.writer)
     same = {"att_kind": focus.kind, "att_layer": focus.layer, "att_query": focus.query}
     views = with_view(setup, **same, patch=(), kept="" if is_back else packed(setup)).views
@@ -52,7 +52,7 @@ def _swap(swap: Swap, focus: InFocus) -> None:
 
 
 def comparable(two: TwoRuns, focus: InFocus) -> str:
-    """Why the head in focus cannot be compared with A's; "" where it can."""
+    """Return why the head in focus cannot be compared with that of A; "" if it can."""
     other = two.both.a
     if focus.kind not in kinds(other.config):
         return _("A has no {kind_titles}.", kind_titles=KIND_TITLES[focus.kind].lower())
@@ -62,15 +62,17 @@ def comparable(two: TwoRuns, focus: InFocus) -> str:
 
 
 def compare(two: TwoRuns, focus: InFocus) -> str:
-    """Draw the focused head in A and in B on one scale, and A − B, on the places of both. Returns a sentence about a picked token
-    that B does not have, which cannot come into focus; "" where there is none."""
+    """Draw the head in focus in A and in B on one colour scale, and A − B, on the aligned tokens of both.
+
+    Returns a sentence about a picked token that B lacks, which therefore cannot be in focus; "" otherwise.
+    """
     words, about = _words(two, focus), in_titles(two.differ)
     rows, cols = places_between(two.both, focus.kind, words)
     drawn = head_of_two(two.both, focus.kind, focus.layer, focus.head, focus.step, focus.colour, about, words)
-    alone = one_at_a_time(two, focus)
-    panels = [only(drawn, two.shown)] if alone else drawn
-    pick = pickable(panels, focus, words[1], (rows, cols), 0 if alone else 1,
-                    code=lambda: snippets.matrix_of_two(two, focus, about, alone))
+    is_single = one_at_a_time(two, focus)
+    panels = [only(drawn, two.shown)] if is_single else drawn
+    pick = pickable(panels, focus, words[1], (rows, cols), 0 if is_single else 1,
+                    code=lambda: snippets.matrix_of_two(two, focus, about, is_single))
     if pick is None:
         return ""
     only_in_a = [drawn[0].rows[pick.row]] if rows[pick.row][1] is None else []
@@ -82,25 +84,25 @@ def compare(two: TwoRuns, focus: InFocus) -> str:
 
 
 def one_at_a_time(two: TwoRuns, focus: InFocus) -> bool:
-    """Whether a sentence is too long for three matrices beside each other, so that the switch chooses one."""
+    """Whether the sentence is too long for three matrices side by side, so that a switch selects one of them."""
     return len(places_between(two.both, focus.kind, _words(two, focus))[1]) > MOST_BESIDE
 
 
 def _words(two: TwoRuns, focus: InFocus) -> BothWords:
-    """The words of both: only weights are shown between words."""
+    """Return the words to show of both runs. Only weights can be shown between words; other steps show tokens."""
     return words_of_two(two, focus.kind, focus) if focus.step == "weights" else TOKENS
 
 
 def strongest_keys(two: TwoRuns, focus: InFocus) -> None:
-    """Where the query in focus looks most in A and in B."""
+    """Write the key with the largest weight from the query in focus, in A and in B."""
     side = sides(focus.kind)[0]
     of_a = next(i for i, j in two.both.places[side] if j == focus.query)
-    in_a = _("this token is not there") if of_a is None else _strongest(two.both.a, focus, of_a)
+    in_a = _("this run has no such token") if of_a is None else _strongest(two.both.a, focus, of_a)
     st.markdown(f"**A**: {in_a}  \n**B**: {_strongest(two.both.b, focus, focus.query)}")
 
 
 def _strongest(capture: Capture, focus: InFocus, query: int) -> str:
-    """ "`因为` (whose row writes `动物`) attends most to `animal`, with weight 0.83" """
+    """Return e.g. "`因为` (whose row predicts `动物`) attends most to `animal`, with weight 0.83"."""
     row = capture[f"{focus.path}.weights"][focus.item, focus.head, query]
     key = int(np.argmax(np.nan_to_num(row, nan=-1.0)))
     keys = capture.tokens(sides(focus.kind)[1])[focus.item]
@@ -109,8 +111,8 @@ def _strongest(capture: Capture, focus: InFocus, query: int) -> str:
 
 
 def _query_words(capture: Capture, focus: InFocus, query: int) -> str:
-    """The query token and, in a decoder, the word that its row writes."""
+    """Return the query token and, in a decoder, the target token of its position."""
     row = reads_and_writes(capture, sides(focus.kind)[0], focus.item)[query]
     if row.writes is None:
         return token_code(row.reads)
-    return _("{word} (whose row writes {token})", word=token_code(row.reads), token=token_code(row.writes))
+    return _("{word} (whose row predicts {token})", word=token_code(row.reads), token=token_code(row.writes))

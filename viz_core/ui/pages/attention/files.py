@@ -1,4 +1,4 @@
-"""Files of more than one picture: all heads as one offline page, and the whole run. A picture has its own Save menu."""
+"""Downloads of more than one figure: all heads as an offline HTML page, and the whole run. Each figure has its own Save menu."""
 
 from collections.abc import Callable
 from functools import partial
@@ -22,10 +22,10 @@ Progress = Callable[[float], object]
 
 
 def save(setup: Setup, capture: Capture, focus: InFocus) -> None:
-    """Offer all heads and the whole run as files, each made when somebody clicks it, if it is not too large."""
+    """Draw the menu of downloads. Each file is made on a click, unless it would be larger than `MAX_EXPORT_BYTES`."""
     page, whole = partial(page_file, setup, focus), partial(run_file, setup)
     files = (
-        ("page", _("All heads, as a page without a network (HTML)"), page, "attention.html", "text/html", most_bytes(capture)),
+        ("page", _("All heads, as an offline page (HTML)"), page, "attention.html", "text/html", most_bytes(capture)),
         ("npz", _("The whole run (NumPy)"), partial(whole, "npz"), "run.npz", "application/octet-stream", capture.nbytes),
         ("safetensors", _("The whole run (safetensors)"), partial(whole, "safetensors"), "run.safetensors",
          "application/octet-stream", capture.nbytes),
@@ -42,7 +42,7 @@ def save(setup: Setup, capture: Capture, focus: InFocus) -> None:
 
 
 def page_file(setup: Setup, focus: InFocus, progress: Progress) -> bytes:
-    """All heads of the sentence in focus as a page of its own, which names the model."""
+    """Return all heads of the sentence in focus as a stand-alone HTML page that names the model, in UTF-8."""
     capture = shown_run(setup).capture
     assert capture is not None
     here = (focus.kind, focus.layer, focus.head)
@@ -52,7 +52,7 @@ def page_file(setup: Setup, focus: InFocus, progress: Progress) -> bytes:
 
 
 def run_file(setup: Setup, kind: Kind, progress: Progress) -> bytes:
-    """Every stage of the run that is shown, with its names, axes and tokens, and this state's link."""
+    """Return every stage of the run that is shown, with names, axes, tokens and the query string of its link, as a file."""
     capture = shown_run(setup).capture
     assert capture is not None
     return run_bytes(capture, kind, urlencode(to_link(setup)[0], errors="surrogatepass"), progress)

@@ -1,4 +1,4 @@
-"""The attention, layer, head, query and key in focus: read from the link, or an informative default."""
+"""The attention, layer, head, query and key in focus: from the link, or an informative default."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ from viz_core.ui.shell.setup import Setup, with_view
 
 @dataclass(frozen=True, slots=True)
 class InFocus:
-    """The head, query and key in focus and how they are shown. With the setup, a download needs nothing else."""
+    """The head, query and key in focus, and how they are shown. A download needs only this and the setup."""
 
     kind: AttentionKind
     layer: int
@@ -34,9 +34,9 @@ class InFocus:
     key: int
     step: Step
     colour: Colour
-    by_word: bool  # words on the axes instead of tokens
-    overlaid: tuple[int, ...]  # the heads of the lines
-    without_special: bool = False  # whether the pictures leave out [CLS] and the like
+    by_word: bool  # whether the axes show words instead of tokens
+    overlaid: tuple[int, ...]  # the heads whose weights are drawn as lines
+    without_special: bool = False  # whether the figures leave out special tokens such as [CLS]
 
     @property
     def path(self) -> str:
@@ -48,7 +48,7 @@ class InFocus:
 
 
 def read_focus(lab: Lab, capture: Capture, available: Sequence[AttentionKind], item: int, swap: Swap | None) -> InFocus:
-    """The choice in the link, limited to what this run has; where the link has no choice, an informative default."""
+    """Return the focus that the link holds, clamped to this run, with an informative default for what the link leaves out."""
     config, chosen = lab.config, view("att_kind")
     kind, layer, head = first_head(lab, capture, available)
     if lab.setup.attn_head:
@@ -68,7 +68,7 @@ def read_focus(lab: Lab, capture: Capture, available: Sequence[AttentionKind], i
     query = view("att_query")
     if not 0 <= query < n_queries:
         query = _informative_query(lab, capture, (kind, layer, head), item, swap)
-    hides = view("att_without_special") and not view("kept")  # of two runs the pictures show all tokens
+    hides = view("att_without_special") and not view("kept")  # a comparison of two runs shows all tokens
     key = view("att_key")
     if not 0 <= key < n_keys:
         row = np.nan_to_num(capture[f"{module(kind, layer)}.weights"][item, head, query], nan=-1.0)
@@ -78,15 +78,17 @@ def read_focus(lab: Lab, capture: Capture, available: Sequence[AttentionKind], i
 
 
 def _overlaid(config: TransformerConfig, head: int) -> tuple[int, ...]:
-    """The heads whose lines are drawn: the chosen heads, or else the head in focus. "none" hides all of them."""
+    """Return the heads drawn as lines: the selected ones, else the head in focus; none for "none"."""
     chosen = view("att_heads")
-    there = tuple(h for h in chosen if h != "none" and h < config.n_heads)
-    return there if there or "none" in chosen else (head,)
+    selected = tuple(h for h in chosen if h != "none" and h < config.n_heads)
+    return selected if selected or "none" in chosen else (head,)
 
 
 def first_head(lab: Lab, capture: Capture, available: Sequence[AttentionKind]) -> Focus:
-    """The head that the page shows first: the best one at resolving pronouns, if training measured that; else, of trained
-    weights, the one in which the words of this sentence see words. Untrained heads are all alike: the first one of the last layer.
+    """Return the kind, layer and head that the page shows first.
+
+    With trained weights: the cross-attention head that resolves pronouns best, if training measured that, else the head that
+    puts most weight between the words of this sentence. Untrained: head 0 of the last layer, since all heads are alike.
     """
     kind: AttentionKind = available[-1]
     if lab.setup.card is None:
@@ -100,7 +102,7 @@ def first_head(lab: Lab, capture: Capture, available: Sequence[AttentionKind]) -
 
 
 def usual_layer(lab: Lab, kind: AttentionKind) -> int:
-    """The layer of a head that a link names alone: that of the measured head, or the last."""
+    """Return the layer for a link that names only a head: that of the measured head, else the last."""
     card = lab.setup.card
     if card is not None and kind == "cross" and (measured := card.referent_head):
         return measured[0]
@@ -108,25 +110,25 @@ def usual_layer(lab: Lab, kind: AttentionKind) -> int:
 
 
 def _informative_query(lab: Lab, capture: Capture, focus: Focus, item: int, swap: Swap | None) -> int:
-    """The row that predicts the first target word that the swap changes; without a swap, the row of this head with most to show."""
+    """Return the query that predicts the first target word that the swap changes; without a swap, this head's most telling row."""
     kind, layer, head = focus
     if sides(kind)[0] == "target" and swap is not None and "labels" in capture.sides:
-        here = capture.tokens("labels")[item]
-        there = lab.tokenizers["target"].read(swap.target)[0]
-        changed = next((i for i, (a, b) in enumerate(zip(here, there, strict=False)) if a != b), None)
+        labels = capture.tokens("labels")[item]
+        swapped = lab.tokenizers["target"].read(swap.target)[0]
+        changed = next((i for i, (a, b) in enumerate(zip(labels, swapped, strict=False)) if a != b), None)
         if changed is not None:
             return changed
     return telling_row(capture, kind, layer, head, item)
 
 
 def choose_head(chosen: Focus) -> None:
-    """Bring one head into focus. The picked query and key stay where they are tokens of the same side."""
+    """Bring a head into focus. The picked query and key stay if they belong to the same side in both kinds of attention."""
     setup = with_head(current(), chosen)
     change(views=setup.views, attn_head=setup.attn_head)
 
 
 def with_head(setup: Setup, chosen: Focus) -> Setup:
-    """The setup with another head in focus."""
+    """Return the setup with another head in focus."""
     kind, layer, head = chosen
     reset: dict[str, Any] = {"att_heads": ()}
     available = kinds(setup.config)
@@ -138,25 +140,25 @@ def with_head(setup: Setup, chosen: Focus) -> Setup:
 
 
 def words_shown(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> WordPair | None:
-    """The words to show instead of tokens, or None to show tokens."""
+    """Return the words to show instead of tokens, or None to show tokens."""
     return words_of_both(capture, kind, focus.item, lab.tokenizers) if focus.by_word else None
 
 
 def kept_shown(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> Kept | None:
-    """The queries and keys to show, of the tokens or of the words that are shown; None to show all of them."""
+    """Return the indices of the queries and keys to show (tokens, or words if those are shown), or None to show all of them."""
     if not focus.without_special:
         return None
     return without_special(capture, kind, focus.item, lab.tokenizers, words_shown(lab, capture, kind, focus))
 
 
 def words_of_two(two: TwoRuns, kind: AttentionKind, focus: InFocus) -> BothWords:
-    """The same of A and of B; A may have no attention of this kind."""
+    """Return `words_shown` of A and of B; None for A if it has no attention of this kind."""
     in_a = kind in kinds(two.both.a.config)
     return words_shown(two.a, two.both.a, kind, focus) if in_a else None, words_shown(two.b, two.both.b, kind, focus)
 
 
 def picked_pair(lab: Lab, capture: Capture, focus: InFocus) -> np.ndarray:
-    """[L, H]: the weight that each head of the kind in focus gives to the key in focus, from the query in focus."""
+    """Return, for each head of the kind in focus [L, H], its weight from the query in focus to the key in focus."""
     words = words_shown(lab, capture, focus.kind, focus) if focus.step == "weights" else None
     of = None if words is None else (words[0].of, words[1].of)
     return of_pair(capture, focus.kind, focus.item, focus.query, focus.key, of)

@@ -17,12 +17,12 @@ def pickable(
     panels: list[Panel], focus: InFocus, words: WordPair | None, places: tuple[Places, Places] | None = None, at: int = 0, *,
     kept: Kept | None = None, code: Callable[[], str],
 ) -> Pick | None:
-    """Draw the matrices with the focused cell picked, and return the cell that is picked. A click moves the focus; where it falls
-    on a token that only A has, the focus stays where it was.
+    """Draw matrices with the cell in focus picked, and return the picked cell.
 
-    A picked word puts its first token into focus. places: which row of A and of B, and which column, stand on each place, if two
-    runs are compared. kept: which queries and keys of the run the matrix shows, if not all. at: the matrix in which the focused
-    cell is picked. code: the lines that make `panels` in a notebook.
+    A click moves the focus, but not if it is on a token that only A has. A click on a word focuses its first token.
+    places: in a comparison, the index in A and in B of each row and of each column (None where a run lacks the token).
+    kept: the queries and keys that the matrices show, if not all. focused_panel: the index of the matrix in which the cell in
+    focus is picked. code: returns the Python that makes `panels`.
     """
     rows, cols = panels[0].values.shape
     shown = kept or (range(rows), range(cols))

@@ -25,7 +25,7 @@ STEP_WORDS: dict[Step, str] = {
 
 
 def step_words(capture: Capture, focus: InFocus) -> str:
-    """What the numbers of the step in focus are."""
+    """Return a sentence on what the numbers of the step in focus are."""
     return BIAS_WORDS[capture.config.position] if focus.step == "biased" else STEP_WORDS[focus.step]
 
 
@@ -37,7 +37,7 @@ def drawn_matrix(lab: Lab, capture: Capture, focus: InFocus, words: WordPair | N
 
 
 def drawn_lines(lab: Lab, capture: Capture, focus: InFocus, title: str = _("Lines"), fill: bool = False) -> None:
-    """Draw the weights of the focused layer as lines; at first only those of the focused head."""
+    """Draw the weights of the layer in focus as lines; by default only those of the head in focus."""
     words = words_shown(lab, capture, focus.kind, focus)
     found = layer_weights(capture, focus.kind, focus.layer, focus.item, words)
     row_of, col_of = (w.of for w in words) if words else (range(len(found.queries)), range(len(found.keys)))
@@ -50,7 +50,7 @@ def drawn_lines(lab: Lab, capture: Capture, focus: InFocus, title: str = _("Line
     locked: Lock = (side, among.index(place)) if side and place in among else None
 
     def lock(chosen: Lock) -> None:
-        """Bring the locked token into focus. For a locked query, the key with the largest weight comes into focus too."""
+        """Bring the locked token into focus; with a query, also the key to which it gives the largest weight."""
         if chosen is None:
             set_view(att_lock="")
         elif chosen[0] == "query":

@@ -1,6 +1,6 @@
-"""The section Heads: all heads, the one in focus as a matrix, and its lines, on one screen; one weight step by step below.
+"""The section Heads: all heads, the head in focus as a matrix and as lines, and below them one weight step by step.
 
-Where a run was kept as A, the matrices show both runs and A − B, the grids one of these, and the lines of B stand below them.
+If a run was kept as A, the matrices show A, B and A − B, the tiles show one of these, and the lines of B are below them.
 """
 
 from collections.abc import Sequence
@@ -30,16 +30,16 @@ LOOK_FOR_WEIGHTS = _("Look for rows with one large weight and columns with many.
 HOW_THEY_DIFFER = _("**In A − B**, orange cells are larger in A and blue cells are larger in B.")
 LOOK_FOR_SCORES = _("Look for rows with one large score and columns with many.")
 TAUGHT_ALIGNMENT = _("This head was trained to attend to the words that each word is a translation of. The other heads had no "
-                     "such lesson.")
+                     "such training.")
 TAUGHT_REFERENT = _("This head was trained to attend to the words that each word is a translation of, and for a pronoun to the "
-                    "noun that it stands for. The other heads had no such lesson.")
-MOST_LETTERS = 24  # of a token in the sentence above the picture
+                    "noun that it stands for. The other heads had no such training.")
+MOST_LETTERS = 24  # of a token that the hint quotes
 
 
 def one_screen(
     lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus, two: TwoRuns | None = None
 ) -> None:
-    """The section: what to look at, the picture, its controls, and the arithmetic of the weight in focus."""
+    """Draw the section: the hint, the main figure, its controls, and the arithmetic of the weight in focus."""
     problem = comparable(two, focus) if two else ""
     both = None if problem else two
     look(_what_to_look_at(capture, focus, problem) if both is None else _how_they_differ(both, available, focus))
@@ -69,7 +69,7 @@ def one_screen(
 
 
 def _how_they_differ(two: TwoRuns, available: Sequence[AttentionKind], focus: InFocus) -> str:
-    """What the colours of the difference are, and what the tiles show."""
+    """Return the hint of a comparison: what the colours of A − B mean, and which run the tiles show."""
     drawn = kinds_shown(available)
     instead = [kind for kind in drawn if tiles_shown(two.both, kind, two.shown) != two.shown]
     tiles = _("The tiles below show all heads of {run}.", run=TITLES["b" if instead == drawn else two.shown])
@@ -83,7 +83,7 @@ def _how_they_differ(two: TwoRuns, available: Sequence[AttentionKind], focus: In
 
 
 def _what_to_look_at(capture: Capture, focus: InFocus, problem: str) -> str:
-    """The head in focus, what the row in focus reads and writes, and where to look; or why there is no comparison with A."""
+    """Return the hint: the head in focus, the input and the target of its query, and what to look for; or `reason`."""
     if problem:
         return f"**{focus.name}.** {problem}"
     row = reads_and_writes(capture, sides(focus.kind)[0], focus.item)[focus.query]
@@ -95,7 +95,7 @@ def _what_to_look_at(capture: Capture, focus: InFocus, problem: str) -> str:
 
 
 def _left_out(lab: Lab, capture: Capture, focus: InFocus) -> str:
-    """What the pictures leave out, and how much of its weight each row of the head in focus keeps; "" if they show all."""
+    """Return which tokens the figures leave out and how much of its weight each row keeps; "" if they show all tokens."""
     kept = kept_shown(lab, capture, focus.kind, focus)
     if kept is None:
         return ""
@@ -103,15 +103,15 @@ def _left_out(lab: Lab, capture: Capture, focus: InFocus) -> str:
     share = np.nan_to_num(kept_weights(found, kept)[1][focus.head])
     key_side = sides(focus.kind)[1]
     named = special_tokens(capture, key_side, focus.item, lab.tokenizers[key_side])
-    said = _("The pictures leave out {tokens}: the other weights of each row are divided by their sum, so that they add up to 1.",
+    text = _("The pictures leave out {tokens}: the other weights of each row are divided by their sum, so that they add up to 1.",
              tokens=", ".join(map(token_code, named)) or _("padding"))
-    return said + " " + _("The paler a row, the less of its weight it keeps; in this head it is {least} to {most}. The arithmetic "
+    return text + " " + _("The paler a row, the less of its weight it keeps; in this head it is {least} to {most}. The arithmetic "
                           "below and all tables and files of weights are those of the run.",
                           least=percent(float(share.min())), most=percent(float(share.max())))
 
 
 def _taught(lab: Lab, focus: InFocus) -> str:
-    """What training taught the head in focus, if it did; other heads found out for themselves where to look."""
+    """Return a sentence on the supervision that training gave to the head in focus; "" for a head without any."""
     card, here = lab.setup.card, (focus.layer, focus.head)
     if card is None or focus.kind != "cross":
         return ""
@@ -121,7 +121,7 @@ def _taught(lab: Lab, focus: InFocus) -> str:
 
 
 def _strongest_head(lab: Lab, capture: Capture, focus: InFocus) -> None:
-    """Which of all heads of the kind in focus gives the picked pair the largest weight, and a way to open that head."""
+    """Draw a button that opens the head with the largest weight for the picked query and key, or say that this is the one."""
     found = picked_pair(lab, capture, focus)
     if not np.isfinite(found).all() or not found.any():
         st.caption(_("In no head does this query give this key any weight."))
@@ -137,7 +137,7 @@ def _strongest_head(lab: Lab, capture: Capture, focus: InFocus) -> None:
 
 
 def _controls(lab: Lab, available: Sequence[AttentionKind], focus: InFocus) -> None:
-    """One row below the picture: which attention, which step, and its colours."""
+    """Draw the controls of the figure: kind of attention, step and colour scale."""
     if len(available) > 1:
         view_widget(st.segmented_control, "att_show", _("Attention"), options=("all", *available), required=True,
                     format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")

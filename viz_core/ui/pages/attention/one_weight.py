@@ -1,4 +1,4 @@
-"""One attention weight step by step: how q and k give it, and what it contributes to the output."""
+"""One attention weight step by step: how it is computed from q and k, and what it contributes to the output."""
 
 from functools import partial
 
@@ -18,18 +18,18 @@ from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.focus import InFocus
 from viz_core.ui.shell import Lab
 
-MOST_PARTS = 2_000_000  # the largest decomposition of one query that is summed, in numbers
+MOST_PARTS = 2_000_000  # elements [H, S, D] of the largest decomposition of one query that is summed
 
 
 def one_weight(lab: Lab, capture: Capture, focus: InFocus) -> None:
-    """From the products q_i · k_i to the weight, and from the weight to its contribution to the output."""
+    """Draw the steps from the products q_i · k_i to the weight, and from the weight to its contribution to the output."""
     query_side, key_side = sides(focus.kind)
     keys = capture.tokens(key_side)[focus.item]
     row = reads_and_writes(capture, query_side, focus.item)[focus.query]
     glosses = shown_glosses()
     query = quoted_html(row.reads, glosses)
     if row.writes is not None:
-        query += " " + _("(whose row writes {token})", token=quoted_html(row.writes, glosses))
+        query += " " + _("(whose row predicts {token})", token=quoted_html(row.writes, glosses))
     steps = chain(capture, focus.kind, focus.layer, focus.head, focus.item, focus.query, focus.key)
     w_o = lab.parameter(f"{focus.path}.w_o.weight")
     v = capture[f"{focus.path}.v"][focus.item, focus.head]
@@ -37,8 +37,8 @@ def one_weight(lab: Lab, capture: Capture, focus: InFocus) -> None:
     lengths = contribution_norms(weights[None], v, head_columns(w_o, focus.head, v.shape[-1]))[0]
     products = drawn_html(product_bars(steps), "att_products", "features", (steps.products,),
                           partial(snippets.products, lab, focus))
-    way = drawn_html(chain_html(steps), "att_chain", "chain", (steps,), partial(snippets.way, lab, focus),
-                     _("The way to the weight"))
+    weight_chain = drawn_html(chain_html(steps), "att_chain", "chain", (steps,), partial(snippets.way, lab, focus),
+                     _("From q·k to the weight"))
     values = drawn_html(value_bars(v[focus.key], steps.recorded), "att_values", "features",
                         (weighted(v[focus.key], steps.recorded),), partial(snippets.values, lab, focus))
     contributed = drawn_html(contribution_bars(keys, weights, lengths, focus.key, glosses=glosses), "att_contributions",
@@ -50,20 +50,20 @@ def one_weight(lab: Lab, capture: Capture, focus: InFocus) -> None:
          + "</h2><p>"
          + _("How the query <b>{query}</b> gets its weight for the key <b>{key}</b>. Click a cell above to choose another weight.",
              query=query, key=quoted_html(keys[focus.key], glosses))
-         + f'</p>{products}{way}<h3 style="margin:10px 0 4px;font-size:1.125rem">'
+         + f'</p>{products}{weight_chain}<h3 style="margin:10px 0 4px;font-size:1.125rem">'
          + _("Contribution to the output")
          + f"</h3>{values}{contributed}"
          + '<p style="opacity:.75;margin-top:6px">'
          + _("Compare the two columns: a large weight on a short value vector contributes little. {sum_words}",
              sum_words=_sum_words(lab, capture, focus, w_o))
          + "</p>"
-    )  # one element, since each costs a few milliseconds
+    )  # one element, since each takes Streamlit a few milliseconds
 
 
 def _sum_words(lab: Lab, capture: Capture, focus: InFocus, w_o: np.ndarray) -> str:
-    """Whether the contributions of all heads and keys, with the bias, add up to the recorded output at this query.
+    """Return whether the contributions of all heads and keys, with the bias, add up to the recorded output at this query.
 
-    They do unless the output, or a head's z before it, was changed after it was computed, as a patch does.
+    They do unless a patch changed the output, or a head's z before it. "" for more than `MAX_PARTS` numbers.
     """
     weights, v = (capture[f"{focus.path}.{leaf}"][focus.item] for leaf in ("weights", "v"))  # [H, T, S], [H, S, V]
     if v.shape[0] * v.shape[1] * len(w_o) > MOST_PARTS:
@@ -78,13 +78,13 @@ def _sum_words(lab: Lab, capture: Capture, focus: InFocus, w_o: np.ndarray) -> s
         return _("The contributions of {shape} heads and {shape_2} keys{bias_too} add up to the recorded output of this "
                  "attention; the largest difference is {gap}.",
                  shape=heads, shape_2=keys, bias_too=bias_too, gap=rounded(gap, 2))
-    apart = _("The contributions of {shape} heads and {shape_2} keys{bias_too} do not add up to the recorded output of this "
+    mismatch = _("The contributions of {shape} heads and {shape_2} keys{bias_too} do not add up to the recorded output of this "
               "attention; the largest difference is {gap}.", shape=heads, shape_2=keys, bias_too=bias_too, gap=rounded(gap, 2))
-    return f"{apart} {_why_not(lab)}"
+    return f"{mismatch} {_why_not(lab)}"
 
 
 def _why_not(lab: Lab) -> str:
-    """Why the recorded output is another than the sum of its contributions."""
+    """Return why the recorded output differs from the sum of its contributions."""
     head = lab.setup.view("patch")[3] if lab.altered is not None and lab.setup.view("patch") else None
     if head is not None:
         return _("The output of head {head} was changed after it was computed: B has A’s values there.", head=head)

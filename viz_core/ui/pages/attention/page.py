@@ -1,7 +1,7 @@
-"""The Attention page: its heads on one screen, and sections with their statistics, rollout and ablation.
+"""The Attention page and its sections: heads, statistics, rollout and ablation.
 
-The link says which section is open, which head, query, key, step and colours are in focus, and which run was kept as A. It
-holds the setup of A; the numbers of A come from the store that all visitors share.
+The link holds the open section, the head, query, key, step and colours in focus, and the setup of the run that was kept as A.
+The numbers of A come from the cache that all sessions share.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,29 +27,29 @@ from viz_core.ui.shell.two_runs import Shown
 
 @st.fragment
 def attention() -> None:
-    """Draw the page below its heading. It is a fragment: a change of view reruns only this part, not the sidebar."""
-    lab = present()
-    if lab.capture is None:
+    """Draw the page below its heading. As a fragment: a change of view reruns only this function, not the sidebar."""
+    context = present()
+    if context.capture is None:
         return
-    available = kinds(lab.config)
+    available = kinds(context.config)
     if not available:
         st.info(_("This model has no layers, so it computes no attention. Add a layer in the sidebar."))
         write_link()
         return
-    item = lab.item(lab.capture)
-    swap = find_swap(lab.setup, item)
+    item = context.item(context.capture)
+    swap = find_swap(context.setup, item)
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
-    focus = read_focus(lab, lab.capture, available, item, swap)
+    focus = read_focus(context, context.capture, available, item, swap)
     with row:
         section = section_of(PAGES["attention"])
-        sentence_picker(lab, lab.capture, beside=True)
+        sentence_picker(context, context.capture, beside=True)
         if section == "none":
             word_to_swap(focus, swap)
-            save(lab.setup, lab.capture, focus)
-            words_or_tokens(lab, lab.capture, available, focus)
-            with_or_without_special(lab, lab.capture, available, focus)
-    two = two_runs(lab, OFFERED[section]) if section in OFFERED else None
-    shown = lab if two is None else two.b
+            save(context.setup, context.capture, focus)
+            words_or_tokens(context, context.capture, available, focus)
+            with_or_without_special(context, context.capture, available, focus)
+    two = two_runs(context, OFFERED[section]) if section in OFFERED else None
+    shown = context if two is None else two.b
     assert shown.capture is not None
     if section in WITH_A:
         WITH_A[section](shown, shown.capture, available, focus, two)
@@ -59,7 +59,8 @@ def attention() -> None:
 
 
 ALL: Sequence[Shown] = ("a", "b", "difference")
-OFFERED: dict[str, Sequence[Shown]] = {"none": ALL, "table": (), "rollout": ALL}  # of A and B; Ablation has runs of its own
+# What the switch between A and B offers in each section. Ablation compares with a run of its own.
+OFFERED: dict[str, Sequence[Shown]] = {"none": ALL, "table": (), "rollout": ALL}
 WITH_A: dict[str, Callable[[Lab, Capture, Sequence[AttentionKind], InFocus, TwoRuns | None], None]] = {
     "none": one_screen, "rollout": rollout,
 }

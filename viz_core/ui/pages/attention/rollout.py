@@ -19,7 +19,7 @@ from viz_core.ui.shell import Lab, TwoRuns, below, look, picture, set_view, view
 def rollout(
     lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus, two: TwoRuns | None = None
 ) -> None:
-    """Draw rollout after a layer beside the mean weights of that layer's heads: of A, of B or A − B where there are two runs."""
+    """Draw rollout after a layer beside the mean weights of that layer's heads: of one run, or of A, B or A − B."""
     own: list[AttentionKind] = [k for k in available if k != "cross"]
     if not own:
         st.info(_("Rollout needs self-attention, and this model has only cross-attention."))
@@ -27,19 +27,19 @@ def rollout(
     kind = focus.kind if focus.kind in own else own[0]
     layers = n_layers(capture.config, kind)
     after = view("att_after") if 0 <= view("att_after") < layers else layers - 1
-    panels, alone = rollout_panels(capture, kind, focus.item, after), ""
+    panels, note = rollout_panels(capture, kind, focus.item, after), ""
     if two is not None:
         if kind not in kinds(two.a.config) or after >= n_layers(two.a.config, kind):
-            alone = " " + _("A has no such layer, so this is B.")
+            note = " " + _("A has no such layer, so this is B.")
         else:
             side = two.both.places[sides(kind)[0]]
             of_a = rollout_panels(two.both.a, kind, focus.item, after)
             panels = [chosen(a, b, side, side, two.shown) for a, b in zip(of_a, panels, strict=True)]
     look(_("**How much of each input token has reached each position after layer {after}?** The second matrix is the attention of "
-           "layer {after} alone, averaged over its heads.", after=after) + alone)
+           "layer {after} alone, averaged over its heads.", after=after) + note)
     with picture():
         picking(panels, "att_rollout", fill=True,
-                code=lambda: snippets.rollout(lab, kind, focus.item, after, None if alone else two))
+                code=lambda: snippets.rollout(lab, kind, focus.item, after, None if note else two))
     with below():
         if len(own) > 1:
             widget(st.segmented_control, "att_rolled", _("Attention"), kind, _keep_kind, options=own, required=True,
@@ -59,5 +59,5 @@ def _keep_after(name: str) -> None:
 
 
 def _keep_kind(name: str) -> None:
-    """Bring a kind of attention into focus, at the layer, query and key that the page chooses."""
+    """Bring a kind of attention into focus, with the default layer, query and key."""
     set_view(att_kind=widget_value(name), att_layer=-1, att_query=-1, att_key=-1, att_lock="", att_after=-1)

@@ -1,4 +1,4 @@
-"""The Python of this page's pictures, filled with the values with which they are drawn."""
+"""Python snippets that reproduce the figures of this page, filled in with their arguments."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ NONE = Source()
 
 
 def heads(lab: Lab, shown: Sequence[AttentionKind], focus: InFocus, two: TwoRuns | None) -> Source:
-    """All heads as tiles; of two runs, what the page shows of them."""
+    """All heads as tiles; in a comparison, of A, B or A − B."""
     if two is not None:
         return _heads_of_two(two, shown, focus)
     words = code("""
@@ -47,7 +47,7 @@ def heads(lab: Lab, shown: Sequence[AttentionKind], focus: InFocus, two: TwoRuns
 
 
 def matrix(lab: Lab, focus: InFocus) -> Source:
-    """One head at one of its steps."""
+    """One head at one step from q·k to the weights."""
     by_word, leaves_out = focus.by_word and focus.step == "weights", focus.without_special and focus.step == "weights"
     return code("""
         from viz_core.figures.attention import head_panel
@@ -90,7 +90,7 @@ def profiles(lab: Lab, shown: Sequence[AttentionKind], item: int) -> Source:
 
 
 def rollout(lab: Lab, kind: AttentionKind, item: int, after: int, two: TwoRuns | None) -> Source:
-    """Rollout after a layer, and the mean of its heads; of two runs, what the page shows of them."""
+    """Rollout after a layer, and the mean of its heads; in a comparison, of A, B or A − B."""
     if two is None:
         return code("""
             from viz_core.figures.attention import rollout_panels
@@ -108,18 +108,18 @@ def rollout(lab: Lab, kind: AttentionKind, item: int, after: int, two: TwoRuns |
 
 
 def _head(focus: InFocus) -> Source:
-    """The line that names a head."""
+    """The line that assigns `kind, layer, head, item`."""
     return code("kind, layer, head, item = {kind}, {layer}, {head}, {item}", kind=focus.kind, layer=focus.layer, head=focus.head,
                 item=focus.item)
 
 
 def _lines(*parts: Source) -> Source:
-    """Lines below each other, without those that are empty."""
+    """The parts joined by newlines, without empty ones."""
     return Source("\n".join(filter(None, (part.strip("\n") for part in parts))))
 
 
 def _words(lab: Lab) -> Source:
-    """The lines that make `words` of the kind of attention and the sentence that the lines above name."""
+    """The lines that assign `words`, for the `kind` and `item` of the lines above."""
     return code("""
         {readers}
         words = words_of_both(capture, kind, item, readers)
@@ -127,7 +127,7 @@ def _words(lab: Lab) -> Source:
 
 
 def _kept(lab: Lab, by_word: bool) -> Source:
-    """The lines that make `kept` of the kind of attention and the sentence that the lines above name, and of `words` if shown."""
+    """The lines that assign `kept`, for the `kind` and `item` of the lines above, and for `words` if they are shown."""
     return code("""
         from viz_core.analysis.labelled_weights import without_special
         {readers}
@@ -136,7 +136,7 @@ def _kept(lab: Lab, by_word: bool) -> Source:
 
 
 def _readers(lab: Lab, run: str) -> Source:
-    """The line that makes `readers`, the tokenizer of each side; run: the name of the run that they read."""
+    """The lines that assign `readers`, the tokenizer of each side. run: the name of the run's variable."""
     setup = lab.setup
     if setup.origin is not None:
         return code("""
@@ -165,7 +165,7 @@ def products(lab: Lab, focus: InFocus) -> Source:
 
 
 def way(lab: Lab, focus: InFocus) -> Source:
-    """The steps from their sum to the weight."""
+    """The steps from the sum of the products to the weight."""
     return code("""
         {steps}
         from viz_core import drawn
@@ -186,7 +186,7 @@ def values(lab: Lab, focus: InFocus) -> Source:
 
 
 def contributed(lab: Lab, focus: InFocus) -> Source:
-    """Each key's weight, and the length of what it contributes to the output."""
+    """Each key's weight, and the norm of its contribution to the output."""
     return code("""
         {run}
         from viz_core import drawn
@@ -203,7 +203,7 @@ def contributed(lab: Lab, focus: InFocus) -> Source:
 
 
 def _steps(run: Source, focus: InFocus) -> Source:
-    """The lines that make `steps`, how the weight in focus is computed."""
+    """The lines that assign `steps`, the computation of the weight in focus."""
     return code("""
         {run}
         from viz_core.analysis.attention import chain
@@ -217,7 +217,7 @@ def _steps(run: Source, focus: InFocus) -> Source:
 
 
 def ablated(lab: Lab, change: "Ablation", focus: InFocus) -> Source:
-    """A head of the intact run, and of the ablated one if anything is changed."""
+    """A head in the intact run and, if anything is changed, in the ablated run."""
     return code("""
         from viz_core.figures.two_attentions import ablated_head
         {runs}
@@ -247,7 +247,7 @@ def changes(lab: Lab, change: "Ablation", item: int) -> Source:
 
 
 def _ablated(lab: Lab, change: "Ablation") -> Source:
-    """The lines that make `capture` and `ablated`."""
+    """The lines that assign `capture` and `ablated`."""
     given = [f"off=frozenset({written_out(sorted(change.off))})"] if change.off else []
     given += ["unscaled=True"] if change.unscaled else []
     given += [f"temperature={written_out(change.temperature)}"] if change.temperature != 1 else []
@@ -264,7 +264,7 @@ def _ablated(lab: Lab, change: "Ablation") -> Source:
 
 
 def matrix_of_two(two: TwoRuns, focus: InFocus, about: tuple[str, str], alone: bool) -> Source:
-    """One head in A and in B, and A − B; alone: the one of them that is shown."""
+    """One head in A, in B and in A − B. alone: whether only one of these is shown."""
     by_word = focus.by_word and focus.step == "weights"
     drawn = code("""
         from viz_core.figures.two_runs import only
@@ -296,8 +296,8 @@ def _heads_of_two(two: TwoRuns, shown: Sequence[AttentionKind], focus: InFocus) 
 
 
 def _words_of_two(two: TwoRuns, shown: Sequence[AttentionKind]) -> Source:
-    """The lines that make `words` of A and of B, by kind of attention, of the sentence that the lines above name; A may lack some
-    of them."""
+    """The lines that assign `words`, a pair for A and B by kind of attention, for the `item` of the lines above; A may lack some
+    kinds."""
     return code("""
         {readers_of_a}
         words_of_a = {{kind: words_of_both(a, kind, item, readers) for kind in {in_a}}}

@@ -1,4 +1,4 @@
-"""The section Head statistics: entropy, distance, and the weight on chosen keys, of every head."""
+"""The section Head statistics: entropy, distance and the weight on special keys, for every head."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def statistics(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
-    """A table with one row for each head of the kinds of attention that the page shows. A click on a row opens its head."""
+    """Draw a table with one row for each head of the kinds of attention shown. A click on a row opens that head."""
     shown = kinds_shown(available)
     found = [p for kind in shown for p in profiles(capture, kind, focus.item)]
     places = [(p.kind, p.layer, p.head) for p in found]
@@ -52,4 +52,4 @@ def _numbers(capture: Capture, shown: Sequence[AttentionKind], item: int) -> "pd
     return tables.heads(capture, shown[0] if len(shown) == 1 else None, item)
 
 
-KEYS = ("attention", "layer", "head")  # the first columns, which say which head it is
+KEYS = ("attention", "layer", "head")  # the first columns, which identify the head

@@ -1,4 +1,4 @@
-"""A pair of example sentences that differ in one word: what changes when that word is replaced?"""
+"""Pairs of example sentences that differ in one word."""
 
 from dataclasses import dataclass, replace
 
@@ -9,7 +9,7 @@ from viz_core.ui.shell.written import text_written
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """One source word replaced by another, with the sentence pair that results; the target is the model's where it writes."""
+    """A source word, its replacement, and the resulting sentence pair; the target is the model's output if the model writes it."""
 
     old: str
     new: str
@@ -18,9 +18,9 @@ class Swap:
 
 
 def find_swap(setup: Setup, item: int) -> Swap | None:
-    """Find another example of the chosen weights that differs from the sentence in one source word; None if there is none.
+    """Return an example of the selected weights that differs from the sentence in one source word, or None.
 
-    The sentence is an example itself, and so is its target if it was typed.
+    Only for a sentence that is itself an example, together with its target if that was typed.
     """
     sources, targets, __ = sentences(setup)
     if setup.origin is None or not 0 <= item < len(sources):

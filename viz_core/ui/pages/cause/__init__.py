@@ -1,1 +1,1 @@
-"""The page on cause and effect: which part of the model makes the difference between two runs."""
+"""The page Cause and effect: activation patching, logit lens, logit attribution, and attention beside measured effects."""

@@ -1,4 +1,4 @@
-"""The question: this word against that word, at this place. The page proposes it, and each part can be typed or chosen."""
+"""The question: the logit of one word minus that of another, at one position. Each part has a default and a control."""
 
 import streamlit as st
 
@@ -13,26 +13,26 @@ from viz_core.ui.pages.cause.pair import Pair
 from viz_core.ui.shell import Lab, view, view_widget, widget
 from viz_core.ui.shell.setup import problem_words
 
-WORD_WIDTH, PLACE_WIDTH = 120, 170  # pixels of the controls
+WORD_WIDTH, PLACE_WIDTH = 120, 170  # pixels
 WORDS = {
     "cause_word": (_("Word"), _("One word of the model’s output. Empty: the word that the clean run writes there.")),
     "cause_other": (_("Other word"),
                     _("The word that it is compared with. Empty: the word that the changed run writes there, or its next best.")),
 }
-READ = 12  # tokens of the target that a sentence repeats
+READ = 12  # tokens of the target that are quoted
 
 
 def asked(pair: Pair) -> Question | None:
-    """The question of the link, its parts proposed where the link leaves them out; None where the runs do not differ.
+    """Return the question of the link, with a default for each part that it leaves out; None if the runs do not differ.
 
-    A typed word that is none is said, and the proposed one is used.
+    For a typed word that is not in the vocabulary, the page shows a warning and uses the default.
     """
-    clean, changed = pair.clean.capture, pair.changed.capture
-    assert clean is not None and changed is not None
+    clean, corrupted = pair.clean.capture, pair.changed.capture
+    assert clean is not None and corrupted is not None
     side = pair.clean.config.output_side
     last = len(clean.ids(side, pair.item)) - 1
-    at = inside("cause_at", _("Place"), last, -1)
-    found = proposed_question(clean, changed, pair.item, pair.item, None if at < 0 else at)
+    at = inside("cause_at", _("Position"), last, -1)
+    found = proposed_question(clean, corrupted, pair.item, pair.item, None if at < 0 else at)
     word, other = (_typed_id(pair, name) for name in ("cause_word", "cause_other"))
     if found is None:
         if word is None or other is None:
@@ -42,7 +42,7 @@ def asked(pair: Pair) -> Question | None:
 
 
 def _typed_id(pair: Pair, name: str) -> int | None:
-    """The id of a typed answer; None where none is typed, or what is typed is none, which is then said."""
+    """Return the id of a typed word; None if nothing is typed, or, after a warning, if it is not in the vocabulary."""
     if not view(name).strip():
         return None
     try:
@@ -53,35 +53,35 @@ def _typed_id(pair: Pair, name: str) -> int | None:
 
 
 def controls(pair: Pair, question: Question | None) -> None:
-    """Word against word, and the place, in a row of controls."""
+    """Draw the controls of the question: the two words and the position."""
     clean = pair.clean
     assert clean.capture is not None
     side = clean.config.output_side
     named = ("", "") if question is None else tuple(answer(clean, id, pair.item) for id in question[:2])
-    for (name, (label, meaning)), said in zip(WORDS.items(), named, strict=True):
-        view_widget(st.text_input, name, label, placeholder=labelled(visible(said)), width=WORD_WIDTH,
+    for (name, (label, meaning)), word in zip(WORDS.items(), named, strict=True):
+        view_widget(st.text_input, name, label, placeholder=labelled(visible(word)), width=WORD_WIDTH,
                     label_visibility="collapsed", help=meaning)
     length = len(clean.capture.ids(side, pair.item))
     tokens = [shorten(visible(token)) for token in clean.capture.tokens(side)[pair.item][:length]]
     asked_at = -1 if question is None else question.at
     if clean.in_place:
         places = tuple(_("at {token}", token=in_quotes(labelled(token))) for token in tokens)
-        proposed = _("at {token} (proposed)", token=in_quotes(tokens[asked_at])) if asked_at >= 0 else _("place: proposed")
+        proposed = _("at {token} (proposed)", token=in_quotes(tokens[asked_at])) if asked_at >= 0 else _("position: proposed")
     else:
         places = tuple(_("after {token}", token=in_quotes(labelled(token))) for token in tokens)
-        proposed = _("after {token} (proposed)", token=in_quotes(tokens[asked_at])) if asked_at >= 0 else _("place: proposed")
-    widget(st.selectbox, "cause_at", _("Place"), min(view("cause_at"), length - 1), keep, named=(proposed, *places),
+        proposed = _("after {token} (proposed)", token=in_quotes(tokens[asked_at])) if asked_at >= 0 else _("position: proposed")
+    widget(st.selectbox, "cause_at", _("Position"), min(view("cause_at"), length - 1), keep, named=(proposed, *places),
            options=range(-1, length), width=PLACE_WIDTH, label_visibility="collapsed",
            format_func=lambda i: places[i] if i >= 0 else proposed)
 
 
 def answer(lab: Lab, id: int, item: int) -> str:
-    """An id of the output side as a word."""
+    """Return the word of an id of the output side."""
     return lab.word(lab.config.output_side, id, item)
 
 
 def target_words(pair: Pair, question: Question) -> str:
-    """What both runs have read when they are asked, and what they are asked."""
+    """Return a sentence on the question: the target up to its position, and the two words."""
     clean = pair.clean
     assert clean.capture is not None
     tokens = clean.capture.tokens(clean.config.output_side)[pair.item][: question.at + 1]

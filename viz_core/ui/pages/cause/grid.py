@@ -1,4 +1,4 @@
-"""The section Patching: every value of one run put into the other, one by one, and how far the answer follows."""
+"""The section Patching: each activation of one run is patched into the other, and its effect on the answer is shown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,16 +27,16 @@ from viz_core.ui.shell.two_runs import patch_words
 
 PARTS = {"residual": _("Residual stream"), "sublayers": _("Sub-layers"), "heads": _("Heads")}
 DIRECTIONS = {"denoise": _("What is sufficient"), "noise": _("What is necessary")}
-FEW = 0.1  # of the way from one answer to the other: a largest effect below it decides nothing
-OVERSHOOTS = 1.05  # an effect above it goes further than the answer of the run that gives
-SHOWS_B = ("attention", "step_by_step")  # pages that show B as it is with the patch
+FEW = 0.1  # 0: no effect, 1: full effect; a smaller maximum is reported as no decisive value
+OVERSHOOTS = 1.05  # effects above this exceed the difference between the two runs
+SHOWS_B = ("attention", "step_by_step")  # pages that show the patched run B
 
 
 def patching(pair: Pair, question: Question) -> None:
-    """The maps, what they say, the controls, and what follows from the picked cell."""
+    """Draw the effect maps, the hint, the controls, and the picked patched run."""
     direction: Direction = view("cause_direction")
     written, alike = _written(pair, question)
-    if alike:  # before anything is measured
+    if alike:  # known before the measurement
         st.markdown(written)
         written = ""
     found = _effects(pair, question, direction)
@@ -58,22 +58,22 @@ def patching(pair: Pair, question: Question) -> None:
 
 
 def _effects(pair: Pair, question: Question, direction: Direction) -> EffectMaps | None:
-    """All maps of a direction."""
+    """Return all effect maps of a direction; None if they are not measured."""
     assert pair.clean.capture is not None
     config = pair.clean.config
     runs = n_runs(config, {side: len(pair.clean.capture.ids(side, pair.item)) for side in config.sides})
     return measured("effects", (key_of(pair, question), direction), runs, seconds_of(pair, runs),
-                    lambda said: effect_maps(contrast_of(pair, question), direction, said))
+                    lambda report: effect_maps(contrast_of(pair, question), direction, report))
 
 
-# ---------------------------------------------------------------- the picture
+# ---------------------------------------------------------------- the figure
 
 
 def _maps(pair: Pair, question: Question, found: EffectMaps, shown: Sequence[EffectMap]) -> None:
-    """The maps of the chosen part; the picked cell is the place where B has a value of A."""
-    clean, changed, part = pair.clean.capture, pair.changed.capture, view("cause_part")
-    assert clean is not None and changed is not None
-    drawn = maps_of(shown, found.pairs, (clean, changed), partial(answer, pair.clean, item=pair.item), pair.item)
+    """Draw the maps of the selected values. The picked cell is the one whose value B takes from A."""
+    clean, corrupted, part = pair.clean.capture, pair.changed.capture, view("cause_part")
+    assert clean is not None and corrupted is not None
+    drawn = maps_of(shown, found.pairs, (clean, corrupted), partial(answer, pair.clean, item=pair.item), pair.item)
     cells = [each.cell(view("patch")) if view("patch") and view("kept") else None for each in shown]
     pick = next((Pick(i, *cell) for i, cell in enumerate(cells) if cell is not None), None)
     choose = _Choice(pair.clean.setup, pair.changed.setup, tuple(
@@ -85,9 +85,9 @@ def _maps(pair: Pair, question: Question, found: EffectMaps, shown: Sequence[Eff
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """What a click on a cell does: the run that gives becomes A, the other B, with A's value in that place.
+    """Callback of a click on a cell: the donor becomes A and the other run B, with A's value patched in.
 
-    A session keeps it, so it holds places and setups, but no run.
+    The session state keeps it, so it holds setups and patch targets, but no run. places: by panel, row and column.
     """
 
     clean: Setup
@@ -104,11 +104,11 @@ class _Choice:
             adopt(self.clean, self.changed, place)
 
 
-# ---------------------------------------------------------------- words
+# ---------------------------------------------------------------- text
 
 
 def _what_to_look_at(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap], alike: bool) -> str:
-    """Which of the shown values decides most of the answer; "" for none. alike: whether both runs write the same word."""
+    """Return the hint: the shown value with the largest effect; "" for none. is_same_word: whether both runs predict one word."""
     best = found.strongest(shown)
     if best is None:
         return ""
@@ -122,93 +122,97 @@ def _what_to_look_at(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap], 
     if effect < FEW:
         return _too_small(found, where, size, scale)
     if found.direction == "denoise" and alike:
-        said = _("**What best brings the clean logits back is the clean value of {place}: {effect}** ({scale}).",
+        text = _("**What best restores the clean logits is the clean value of {place}: {effect}** ({scale}).",
                  place=where, effect=size, scale=scale)
     elif found.direction == "denoise":
-        said = _("**What best brings the clean answer back is the clean value of {place}: {effect}** ({scale}).",
+        text = _("**What best restores the clean answer is the clean value of {place}: {effect}** ({scale}).",
                  place=where, effect=size, scale=scale)
     elif alike:
-        said = _("**What changes the logits most is the changed value of {place}: {effect}** ({scale}).",
+        text = _("**What changes the logits most is the changed value of {place}: {effect}** ({scale}).",
                  place=where, effect=size, scale=scale)
     else:
-        said = _("**What changes the answer most is the changed value of {place}: {effect}** ({scale}).",
+        text = _("**What changes the answer most is the changed value of {place}: {effect}** ({scale}).",
                  place=where, effect=size, scale=scale)
     if best.n_others:
-        said += " " + plural("{n} value computed later has the same effect to {digits} digits.",
+        text += " " + plural("{n} value computed later has the same effect to {digits} digits.",
                              "{n} values computed later have the same effect to {digits} digits.",
                              best.n_others, digits=DIGITS)
     if max(float(np.nanmax(each.effects, initial=0.0)) for each in shown) > OVERSHOOTS:
-        said += " " + _("An effect above 1 overshoots: the patched run prefers the answer even more than the run that the value "
+        text += " " + _("An effect above 1 overshoots: the patched run prefers the answer even more than the run that the value "
                         "comes from.")
-    return said
+    return text
 
 
 def _written(pair: Pair, question: Question) -> tuple[str, bool]:
-    """What both runs write at the asked place, and whether it is the same word: then also where else they differ."""
-    clean, changed, item = pair.clean.capture, pair.changed.capture, pair.item
-    assert clean is not None and changed is not None
+    """Return what both runs predict at the position of the question, and whether it is the same word.
+
+    If it is, the text also says where the runs first differ.
+    """
+    clean, corrupted, item = pair.clean.capture, pair.changed.capture, pair.item
+    assert clean is not None and corrupted is not None
     if pair.partner(question.at) is None:
-        return "", False  # measuring says so
-    before, after = likeliest_words(clean, changed, question.at, item, item)
+        return "", False  # the measurement reports it
+    before, after = likeliest_words(clean, corrupted, question.at, item, item)
     word = token_code(answer(pair.clean, before, item))
     if before != after:
         return _("The clean run writes {clean}, the changed one {changed}.", clean=word,
                  changed=token_code(answer(pair.clean, after, item))), False
-    differ = first_difference(clean, changed, item, item)
+    differ = first_difference(clean, corrupted, item, item)
     if differ is None:
         return _("**Both runs write {word} here, and they write the same words everywhere else: this change does not change the "
                  "text.** Only the logits differ a little.", word=word), True
     token = token_code(clean.tokens(pair.clean.config.output_side)[item][differ[0]])
     words = [token_code(answer(pair.clean, id, item)) for id in differ[1:]]
     return _("**Both runs write {word} here.** They first differ after {token}, where the clean run writes {clean} and the changed "
-             "one {changed}: choose that place below the picture.", word=word, token=token, clean=words[0], changed=words[1]), True
+             "one {changed}: choose that position below the figure.", word=word, token=token, clean=words[0],
+             changed=words[1]), True
 
 
 def _too_small(found: EffectMaps, where: str, size: str, scale: str) -> str:
-    """No value decides the answer by itself; tokens without a partner may be why."""
+    """Return that no single value decides the answer, and how many tokens could not be patched."""
     if found.direction == "denoise":
-        said = _("**No single value that can be patched carries the answer:** the largest effect is {effect}, of {place} "
+        text = _("**No single value that can be patched determines the answer:** the largest effect is {effect}, of {place} "
                  "({scale}).", effect=size, place=where, scale=scale)
     else:
-        said = _("**The answer depends on no single value that can be patched:** the largest effect is {effect}, of {place} "
+        text = _("**The answer depends on no single value that can be patched:** the largest effect is {effect}, of {place} "
                  "({scale}).", effect=size, place=where, scale=scale)
-    return f"{said} {_without_partner(found)}".rstrip()
+    return f"{text} {_without_partner(found)}".rstrip()
 
 
 def _without_partner(found: EffectMaps) -> str:
-    """How many tokens could not be patched; "" for none."""
+    """Return how many tokens could not be patched; "" for none."""
     return "" if not found.gaps else plural("{n} token has no partner in the other sentence and cannot be patched.",
                                             "{n} tokens have no partner in the other sentence and cannot be patched.", found.gaps)
 
 
 def _counted(found: EffectMaps) -> str:
-    """How many runs were measured, and how many tokens could not be patched."""
-    said = plural("Each cell is a separate patched run: {n:,} run.", "Each cell is a separate patched run: {n:,} runs.",
+    """Return how many runs were measured, what the scale means, and how many tokens could not be patched."""
+    text = plural("Each cell is a separate patched run: {n:,} run.", "Each cell is a separate patched run: {n:,} runs.",
                   found.n_runs)
     if found.direction == "denoise":
-        said += " " + _("A clean value is put into the changed run. 0: it answers as before; 1: it gives the clean answer.")
+        text += " " + _("A clean value is patched into the changed run. 0: it answers as before; 1: it gives the clean answer.")
     else:
-        said += " " + _("A changed value is put into the clean run. 0: it answers as before; 1: it gives the changed answer.")
-    return f"{said} {_without_partner(found)}".rstrip()
+        text += " " + _("A changed value is patched into the clean run. 0: it answers as before; 1: it gives the changed answer.")
+    return f"{text} {_without_partner(found)}".rstrip()
 
 
 def _direction(pair: Pair, found: EffectMaps | None) -> None:
-    """Which run gives and which takes."""
-    clean, changed = pair.clean.setup, pair.changed.setup
+    """Draw the control of the direction: which run is the donor."""
+    clean, corrupted = pair.clean.setup, pair.changed.setup
     patch = () if found is None else _other_way(found)
 
     def change(name: str) -> None:
-        turn(clean, changed, patch)
+        turn(clean, corrupted, patch)
 
     widget(st.segmented_control, "cause_direction", _("Direction"), view("cause_direction"), change, options=tuple(DIRECTIONS),
            required=True, format_func=DIRECTIONS.get, label_visibility="collapsed", help=_(
-               "Sufficient: a clean value is put into the changed run (denoising); an effect of 1 says that it alone brings the "
-               "clean answer back. Necessary: a changed value is put into the clean run (noising); an effect of 1 says that "
+               "Sufficient: a clean value is patched into the changed run (denoising); an effect of 1 says that it alone restores "
+               "the clean answer. Necessary: a changed value is patched into the clean run (noising); an effect of 1 says that "
                "without its clean value the answer is lost. The two need not agree (Zhang & Nanda 2023)."))
 
 
 def _other_way(found: EffectMaps) -> tuple[object, ...]:
-    """The patched place as the other run counts its tokens; () where nothing is patched."""
+    """Return the patch with its token index in the other run; () if nothing is patched or the token has no counterpart."""
     if not view("patch"):
         return ()
     stack, part, layer, head, token = view("patch")
@@ -220,7 +224,7 @@ def _other_way(found: EffectMaps) -> tuple[object, ...]:
 
 
 def _picked(pair: Pair, found: EffectMaps) -> None:
-    """What the picked run does, and the pages that show it."""
+    """Write the effect of the picked patch, with links to the pages that show the patched run."""
     if not (view("patch") and view("kept")):
         st.caption(_("Click a cell: the run with that patch becomes B on every page, and the run that the value comes from "
                      "becomes A."))

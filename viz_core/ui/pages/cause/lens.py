@@ -1,4 +1,4 @@
-"""The section Logit lens: what each layer would already predict at each place."""
+"""The section Logit lens: the prediction of each layer at each position."""
 
 from functools import partial
 
@@ -25,7 +25,7 @@ COLOURS = {"chance": _("Probability"), "rank": _("Rank")}
 
 
 def lens(pair: Pair, question: Question) -> None:
-    """A matrix of layers and places, and the likeliest words of the picked cell."""
+    """Draw the layers × positions matrix, and the most likely words of the picked cell."""
     from viz_core.ui.shell.cache import cached_result
 
     run, item, at = pair.run(), pair.item, pair.place(question.at)
@@ -39,7 +39,7 @@ def lens(pair: Pair, question: Question) -> None:
     side = run.config.output_side
     length = len(capture.ids(side, item))
     found = found.until(length)
-    at = length - 1 if at is None else min(at, length - 1)  # without a partner of the asked token, the last one is read
+    at = length - 1 if at is None else min(at, length - 1)  # without a counterpart, the last token
     look(_what_to_look_at(run, item, found, at))
     place, rail = beside(RAIL)
     with place:
@@ -59,7 +59,7 @@ def lens(pair: Pair, question: Question) -> None:
 
 
 def _what_to_look_at(run: Lab, item: int, found: LogitLens, at: int) -> str:
-    """From where on the final word of the asked place is the likeliest one, and what was it before."""
+    """Return the hint: the layer from which on the final word is the most likely one, and the most likely word before it."""
     assert run.capture is not None
     token = token_code(run.capture.tokens(run.config.output_side)[item][at])
     final = token_code(answer(run, int(found.final[at]), item))
@@ -87,7 +87,7 @@ def _what_to_look_at(run: Lab, item: int, found: LogitLens, at: int) -> str:
 
 
 def _words(run: Lab, item: int, found: LogitLens, pick: Pick, length: int) -> None:
-    """The likeliest words of one cell, and where the final word stands among all."""
+    """Draw the most likely words of one cell, with the rank and the probability of the final word."""
     from viz_core import tables
 
     where = _("the embedding") if pick.row == 0 else _("layer {layer}", layer=pick.row - 1)
@@ -102,12 +102,12 @@ def _words(run: Lab, item: int, found: LogitLens, pick: Pick, length: int) -> No
 
 
 def _assumption(run: Lab) -> str:
-    """What the lens does here, and what it takes for granted."""
+    """Return how the lens reads this model, and what it assumes."""
     if run.config.has_final_norm:
-        way = _("Each layer’s residual stream goes through the final LayerNorm and the vocabulary head.")
+        reading = _("Each layer’s residual stream goes through the final LayerNorm and the vocabulary head.")
     elif run.config.norm == "post":
-        way = _("Each layer’s normalised output goes straight to the vocabulary head, as the last layer’s does.")
+        reading = _("Each layer’s normalised output goes straight to the vocabulary head, as the last layer’s does.")
     else:
-        way = _("Each layer’s residual stream goes straight to the vocabulary head.")
-    return way + " " + _("The lens assumes that earlier layers write in the same directions as the last one, for which the head "
-                         "was trained; where they do not, its words say little.")
+        reading = _("Each layer’s residual stream goes straight to the vocabulary head.")
+    return reading + " " + _("The lens assumes that earlier layers write in the same directions as the last one, for which the "
+                             "head was trained; where they do not, its words say little.")

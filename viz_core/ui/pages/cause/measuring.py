@@ -1,4 +1,4 @@
-"""Many patched runs: measured once for all visitors, with a bar where that takes longer, and after a click where it takes long."""
+"""Measurements of many patched runs: cached for all sessions, with a progress bar, and only after a click if they take long."""
 
 from collections.abc import Callable, Hashable
 from typing import TypeVar
@@ -14,16 +14,17 @@ from viz_core.ui.shell import touch
 from viz_core.ui.shell.setup import problem_words
 
 T = TypeVar("T")
-WAITS = 2.0  # seconds: a longer measurement shows how far it is
-MOST_UNREQUESTED = 6.0  # seconds that a visitor waits without having asked
-PATCHED = 0.25  # of the time of a recorded run: a patched one begins in its layer, with many others, and records nothing
-REQUESTED = "cause_asked"  # the session's key for what was asked for
+WAITS = 2.0  # seconds; a longer measurement shows a progress bar
+MOST_UNREQUESTED = 6.0  # seconds; a longer measurement starts only after a click
+PATCHED = 0.25  # of the time of a recorded run: a patched run starts at its layer, is batched, and records nothing
+REQUESTED = "cause_asked"  # key in the session state: the measurement that was requested
 
 
 def measured(kind: str, key: Hashable, runs: int, seconds: float, make: Callable[[Callable[[float], None]], T]) -> T | None:
-    """The result of so many patched runs; None after the reason, or until somebody asks for a long one.
+    """Return the cached result of a measurement; None if it fails, after the reason, or if it is long and not yet requested.
 
-    make: measures it, and tells the function that it is given the share that is done.
+    runs: the number of patched runs. seconds: their estimated time. make: measures; it calls its argument with the share that
+    is done, 0 to 1.
     """
     from viz_core.ui.shell.cache import Shelf, cached_result
 
@@ -35,12 +36,12 @@ def measured(kind: str, key: Hashable, runs: int, seconds: float, make: Callable
         return None
     place = st.empty() if seconds > WAITS and not stored else None
 
-    def said(share: float) -> None:
+    def report(share: float) -> None:
         if place is not None:
             place.progress(min(1.0, share), _("{n:,} patched runs", n=runs))
 
     try:
-        found = cached_result(kind, key, lambda: make(said), seconds, 16 * runs)
+        found = cached_result(kind, key, lambda: make(report), seconds, 16 * runs)
     except ValueError as problem:
         st.info(escaped(problem_words(problem)))
         return None
@@ -50,24 +51,24 @@ def measured(kind: str, key: Hashable, runs: int, seconds: float, make: Callable
 
 
 def _request(what: Hashable) -> None:
-    """Remember the request in this session until the next one."""
+    """Store the request in the session state, in place of an earlier one. A callback."""
     touch()
     st.session_state[REQUESTED] = what
 
 
 def seconds_of(pair: Pair, runs: int) -> float:
-    """The approximate seconds of so many runs of the selected sentence."""
+    """Return the approximate seconds of this many patched runs of the selected sentence."""
     assert pair.clean.capture is not None
     return PATCHED * pair.clean.cost()[0] / pair.clean.capture.n_sentences * runs
 
 
 def key_of(pair: Pair, question: Question) -> Hashable:
-    """Equal keys mean the same two runs and the same question."""
+    """Return the cache key of both runs and the question."""
     return pair.clean.key(), pair.changed.key(), pair.item, question
 
 
 def contrast_of(pair: Pair, question: Question) -> patching.Contrast:
-    """Both runs again, by themselves and without padding. `Problem` where there is nothing to compare."""
-    clean, changed = pair.clean.capture, pair.changed.capture
-    assert clean is not None and changed is not None
-    return patching.contrast_of(pair.clean.model(), clean, changed, question, pair.item)
+    """Return both runs again, one sentence each and without padding. Raises `UserError` if they cannot be compared."""
+    clean, corrupted = pair.clean.capture, pair.changed.capture
+    assert clean is not None and corrupted is not None
+    return patching.contrast_of(pair.clean.model(), clean, corrupted, question, pair.item)

@@ -1,4 +1,4 @@
-"""The sections of the page on cause and effect; the link holds which one."""
+"""The page Cause and effect and its sections."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,19 +21,19 @@ from viz_core.ui.shell.widgets import widget_shows
 
 @st.fragment
 def cause() -> None:
-    """The page below its heading. It is a fragment: a click on a cell reruns only this, once the sidebar shows B."""
-    lab = present()
-    if _sidebar_is_older(lab.config.sides):
+    """Draw the page below its heading. As a fragment: a click on a cell reruns only this function, once the sidebar shows B."""
+    context = present()
+    if _sidebar_is_older(context.config.sides):
         st.rerun()
-    if lab.capture is not None:
+    if context.capture is not None:
         row = st.container(horizontal=True, vertical_alignment="center", gap="small")
         with row:
             section = section_of(PAGES["cause"])
-            sentence_picker(lab, lab.capture, beside=True)
-        two = two_runs(lab, ())
-        if not lab.config.has_head:
+            sentence_picker(context, context.capture, beside=True)
+        two = two_runs(context, ())
+        if not context.config.has_head:
             st.info(_("This model has no vocabulary logits, so it gives no answer to explain. Choose a model with a decoder."))
-        elif (pair := find_pair(lab, two)) is not None:
+        elif (pair := find_pair(context, two)) is not None:
             with row:
                 changed_sentence(pair)
             _section(section, pair)
@@ -41,9 +41,9 @@ def cause() -> None:
 
 
 def _sidebar_is_older(sides: Sequence[str]) -> bool:
-    """Whether the text boxes of the sidebar still show what stood there before a click on this page.
+    """Whether the text boxes of the sidebar show a text from before a click on this page.
 
-    sides: those of the model. The sidebar draws no box for another one, which would stay as an earlier model left it.
+    sides: those of the model. The sidebar draws no box for other sides, so their widget state may be that of an earlier model.
     """
     setup = current()
     boxes = [side for side in sides if side == "source" or setup.writer != "model"]
@@ -51,7 +51,7 @@ def _sidebar_is_older(sides: Sequence[str]) -> bool:
 
 
 def _section(name: str, pair: Pair) -> None:
-    """The chosen section, or why there is nothing to ask."""
+    """Draw the selected section, or say why there is no question to answer."""
     try:
         question = asked(pair)
     except ValueError as problem:
@@ -68,13 +68,13 @@ def _section(name: str, pair: Pair) -> None:
 
 
 def _no_question(pair: Pair) -> str:
-    """Why nothing can be asked: at the chosen place, or at any."""
+    """Return why there is no question, at the selected position or at any."""
     at = view("cause_at")
     if at < 0:
-        return _("Both runs answer alike wherever both have a token, so there is no difference to explain. Choose another change.")
+        return _("Both runs give the same answer at every position, so there is no difference to explain. Choose another change.")
     if pair.partner(at) is None:
-        return _("The changed sentence has no token that stands for token {at}; choose another place.", at=at + 1)
-    return _("At this place both runs answer alike; choose another place.")
+        return _("The changed sentence has no counterpart of token {at}; choose another position.", at=at + 1)
+    return _("At this position both runs give the same answer; choose another position.")
 
 
 SECTIONS: dict[str, Callable[[Pair, Question], None]] = {

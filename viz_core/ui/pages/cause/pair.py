@@ -1,7 +1,7 @@
-"""The clean and the changed run: the run that was kept as A and the present one, or the present one and a proposed change.
+"""The clean and the corrupted run, which the page calls the changed run: A and the present run, or the present run and a change.
 
-A always gives the values and B takes them, on every page. So the direction says which of them is the clean run: A where clean
-values go into the changed run, B where changed values go into the clean one.
+On every page, values are patched from A into B. So the direction determines which of them is the clean run: A if clean values
+are patched into the corrupted run (denoising), B if corrupted values are patched into the clean run (noising).
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,16 +21,16 @@ from viz_core.ui.shell import Lab, TwoRuns, change, current, lab_of, touch, view
 from viz_core.ui.shell.setup import Setup, ids, packed, sentences, with_view
 from viz_core.ui.shell.written import text_written
 
-MOST_KNOWN = 40  # ids that are looked at for a word to put in place of the only one
-OFFERING = 0.02  # seconds to find changes of a sentence, roughly
-OFFERED_WIDTH = 210  # pixels of the list of changes
+MOST_KNOWN = 40  # ids that are tried as a replacement
+OFFERING = 0.02  # seconds to find replacements, approximately
+OFFERED_WIDTH = 210  # pixels
 RUNS = {"clean": _("Clean run"), "changed": _("Changed run")}
-Place = tuple[str, str, int, int | None, int | None]  # as the view "patch" holds it
+Place = tuple[str, str, int, int | None, int | None]  # stack, part, layer, head, token: the value of the link parameter "patch"
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Both runs, which read the same target; the changes of the clean sentence that are offered. patched: B with its patch."""
+    """The clean and the corrupted run with the same target, and other replacements to choose from. patched: B with its patch."""
 
     clean: Lab
     changed: Lab
@@ -40,68 +40,68 @@ class Pair:
 
     @property
     def side(self) -> Side:
-        """The side whose sentence is changed."""
+        """The side whose sentence is corrupted."""
         return self.clean.config.input_side
 
     def sentence(self, which: Lab) -> str:
-        """The typed sentence of one of the runs."""
+        """Return the typed sentence of one of the runs."""
         return _sentence(which.setup, self.item)
 
     def run(self) -> Lab:
-        """The run that a section shows which needs only one; with the patch, where it is B."""
+        """Return the run for a section that shows only one; if that is B and B is patched, the patched run."""
         chosen = self.clean if view("cause_run") == "clean" else self.changed
         return self.patched if self.patched is not None and chosen is not self.donor() else chosen
 
     def place(self, at: int) -> int | None:
-        """Where the run of `run` has the token that the clean one has at this place of the output side; None where it has none."""
+        """Return the position in `explained_run` of a token of the clean run's output side; None if it has no counterpart."""
         return at if view("cause_run") == "clean" else self.partner(at)
 
     def partner(self, at: int) -> int | None:
-        """The place of the changed run's output side that stands for this one of the clean run; None where there is none."""
-        clean, changed = self.clean.capture, self.changed.capture
-        assert clean is not None and changed is not None
+        """Return the position in the corrupted run of a token of the clean run's output side; None if it has no counterpart."""
+        clean, corrupted = self.clean.capture, self.changed.capture
+        assert clean is not None and corrupted is not None
         side = self.clean.config.output_side
-        return next((j for i, j in pairs(*(run.ids(side, self.item) for run in (clean, changed))) if i == at), None)
+        return next((j for i, j in pairs(*(run.ids(side, self.item) for run in (clean, corrupted))) if i == at), None)
 
     def donor(self) -> Lab:
-        """The run whose values are put into the other."""
+        """Return the run whose values are patched into the other."""
         return self.clean if view("cause_direction") == "denoise" else self.changed
 
 
 def find_pair(lab: Lab, two: TwoRuns | None) -> Pair | None:
-    """The two runs of the page; None where there are none, after the reason."""
-    clean, changed = lab, None
+    """Return the two runs of the page; None, after the reason, if there are none."""
+    clean, corrupted = lab, None
     if view("kept"):
         if two is None:
-            return None  # the line about A and B has said why
+            return None  # `two_runs` has shown the reason
         if two.a.model_key() != lab.model_key():
             st.markdown(_("A and B are runs of different models, so no value of one means anything in the other. Clear A, or "
                           "choose its model again."))
             return None
-        clean, changed = (two.a, lab) if view("cause_direction") == "denoise" else (lab, two.a)
+        clean, corrupted = (two.a, lab) if view("cause_direction") == "denoise" else (lab, two.a)
     assert lab.capture is not None
     item = lab.item(lab.capture)
     offers = _offers(clean, item)
-    if changed is not None and _same_ids(clean, changed, item):
+    if corrupted is not None and _same_ids(clean, corrupted, item):
         st.caption(_("Both sentences give the model the same ids, so a proposed change is shown; change a word."))
-        changed = None
-    if changed is None:
+        corrupted = None
+    if corrupted is None:
         if not offers:
             st.markdown(_("The page has no other word for this sentence. Type a changed sentence below."))
             typed(clean, item, "")
             return None
-        changed = _proposed(clean, item, offers)
-    changed = _reading_the_target_of(clean, changed)
-    if changed.capture is None:
+        corrupted = _proposed(clean, item, offers)
+    corrupted = _reading_the_target_of(clean, corrupted)
+    if corrupted.capture is None:
         st.markdown(_("The changed sentence cannot be run: type another one."))
-        typed(clean, item, _sentence(changed.setup, item))
+        typed(clean, item, _sentence(corrupted.setup, item))
         return None
-    patched = two.b if two is not None and view("patch") and (lab is clean or lab is changed) else None
-    return Pair(clean, changed, item, offers, patched)
+    patched = two.b if two is not None and view("patch") and (lab is clean or lab is corrupted) else None
+    return Pair(clean, corrupted, item, offers, patched)
 
 
 def which_run() -> None:
-    """The switch between the clean and the changed run."""
+    """Draw the control that selects the clean or the corrupted run."""
     view_widget(st.segmented_control, "cause_run", _("Run that is explained"), required=True, format_func=RUNS.get,
                 label_visibility="collapsed")
 
@@ -110,7 +110,7 @@ def which_run() -> None:
 
 
 def with_sentence(setup: Setup, item: int, sentence: str) -> Setup:
-    """The setup with another text in place of one of its sentences."""
+    """Return the setup with one of its sentences replaced. item: the number of the sentence, without empty lines."""
     side = _typed_side(setup)
     lines = getattr(setup, side).replace("\r\n", "\n").split("\n")
     number = [i for i, line in enumerate(lines) if line.strip()][item]
@@ -130,8 +130,11 @@ def _sentence(setup: Setup, item: int) -> str:
 
 
 def _offers(clean: Lab, item: int) -> tuple[Replacement, ...]:
-    """Sentences that differ in one word; where neither examples nor lexicon have one, another word of the sentence or of the
-    vocabulary in place of one of its own: ids, where those are typed, and characters, where these are the tokens."""
+    """Return sentences that differ from the clean one in one word.
+
+    If neither the examples nor the lexicon have any: one in which a word (or id, or character, as the text is tokenized) is
+    replaced by another one of the sentence or of the vocabulary.
+    """
     from viz_core.ui.shell.cache import cached_result
 
     setup, sentence = clean.setup, _sentence(clean.setup, item)
@@ -151,17 +154,17 @@ def _offers(clean: Lab, item: int) -> tuple[Replacement, ...]:
 
 
 def _proposed(clean: Lab, item: int, offers: Sequence[Replacement]) -> Lab:
-    """The run of the first change on offer after which the model writes another word; of the first one where it never does."""
+    """Return the run of the first replacement that changes a predicted word, or of the first replacement if none does."""
     from viz_core.ui.shell.cache import cached_result
 
     def run_of(offer: Replacement) -> Lab:
         setup = _with_the_same_target(clean.setup, with_sentence(clean.setup, item, offer.sentence))
         return _reading_the_target_of(clean, lab_of(setup))
 
-    def differs(changed: Lab) -> bool:
-        if clean.capture is None or changed.capture is None:
+    def differs(corrupted: Lab) -> bool:
+        if clean.capture is None or corrupted.capture is None:
             return False
-        return first_difference(clean.capture, changed.capture, item, item) is not None
+        return first_difference(clean.capture, corrupted.capture, item, item) is not None
 
     number = cached_result("change", (clean.key(), item), lambda: next(
         (i for i, offer in enumerate(offers) if differs(run_of(offer))), 0), len(offers) * clean.cost()[0])
@@ -169,7 +172,7 @@ def _proposed(clean: Lab, item: int, offers: Sequence[Replacement]) -> Lab:
 
 
 def _known(clean: Lab, item: int) -> Iterator[str]:
-    """Some words of the vocabulary; ids, where those are typed."""
+    """Yield some words of the vocabulary, or ids if ids are typed."""
     reader = clean.named(item)[clean.config.input_side]
     special = (reader.pad_id, reader.bos_id, reader.eos_id, reader.unk_id)
     for id in range(min(reader.vocab_size, MOST_KNOWN)):
@@ -188,7 +191,7 @@ def _same_ids(a: Lab, b: Lab, item: int) -> bool:
 
 
 def _reading_the_target_of(clean: Lab, changed: Lab) -> Lab:
-    """The changed run with the clean one's target, where the model has a source besides."""
+    """Return the corrupted run with the target of the clean run. Only a model with cross-attention has both."""
     if not clean.config.has_cross_attention or clean.capture is None or _same_target(clean, changed):
         return changed
     again = lab_of(_with_the_same_target(clean.setup, changed.setup))
@@ -196,14 +199,16 @@ def _reading_the_target_of(clean: Lab, changed: Lab) -> Lab:
 
 
 def _same_target(a: Lab, b: Lab) -> bool:
-    """Whether both runs have read the same ids as their target."""
-    rows = (None if lab.capture is None else lab.capture["ids.target"].tolist() for lab in (a, b))
+    """Whether both runs have the same target ids."""
+    rows = (None if context.capture is None else context.capture["ids.target"].tolist() for context in (a, b))
     return next(rows) == next(rows)
 
 
 def _with_target_ids(clean: Lab, changed: Lab) -> Lab:
-    """The changed run with the very ids of the clean one's target, where the same text gives other ids: which unknown words a
-    slot carries depends on the source."""
+    """Return the corrupted run with the target ids of the clean run.
+
+    The same text can give other ids: the source determines which unknown word each copy slot holds.
+    """
     from viz_core.ui.shell.cache import cached_run
 
     assert clean.batch is not None and changed.batch is not None
@@ -216,24 +221,24 @@ def _with_target_ids(clean: Lab, changed: Lab) -> Lab:
     return replace(changed, capture=cached_run(setup.weights, setup.config, batch, setup.seed, setup.device), batch=batch)
 
 
-# ---------------------------------------------------------------- what clicks do
+# ---------------------------------------------------------------- callbacks and their controls
 
 
 def adopt(clean: Setup, changed: Setup, patch: Sequence[object] = ()) -> None:
-    """Keep the run that gives as A, show the other in the sidebar as B, and patch B; for callbacks."""
+    """Make the donor A and the other run B, which the sidebar shows, and patch B. For callbacks."""
     after = adopted(current(), clean, changed, patch)
     change(source=after.source, target=after.target, writer=after.writer, tokenizer=after.tokenizer, views=after.views)
 
 
 def adopted(now: Setup, clean: Setup, changed: Setup, patch: Sequence[object] = ()) -> Setup:
-    """The setup with the run that gives as A and the text of the one that takes, in which this place is patched."""
+    """Return the setup with the donor kept as A, the text of the other run, and this patch."""
     gives, takes = (clean, changed) if now.view("cause_direction") == "denoise" else (changed, clean)
     views = with_view(now, kept=packed(gives), patch=tuple(patch)).views
     return replace(now, source=takes.source, target=takes.target, writer=takes.writer, tokenizer=takes.tokenizer, views=views)
 
 
 def turn(clean: Setup, changed: Setup, patch: Sequence[object]) -> None:
-    """The other direction: where there is an A, A and B change places. patch: the same place, as the new A counts it."""
+    """Change the direction; if a run is kept as A, A and B are exchanged. patch: the patch with token indices of the new A."""
     direction = widget_value("cause_direction")
     kept = bool(view("kept"))
     change(views=with_view(current(), cause_direction=direction).views)
@@ -242,7 +247,7 @@ def turn(clean: Setup, changed: Setup, patch: Sequence[object]) -> None:
 
 
 def typed(clean: Lab, item: int, shown: str) -> None:
-    """The box for a changed sentence of one's own."""
+    """Draw the text box for a corrupted sentence. shown: its text."""
     setup = clean.setup
 
     def take(name: str) -> None:
@@ -261,13 +266,13 @@ def typed(clean: Lab, item: int, shown: str) -> None:
 
 
 def changed_sentence(pair: Pair) -> None:
-    """What the runs differ in, in a row of controls: the changes on offer, and the box for a changed sentence of one's own."""
+    """Draw the controls of the corrupted sentence: the list of replacements, and a text box."""
     _offered(pair)
     typed(pair.clean, pair.item, pair.sentence(pair.changed))
 
 
 def _offered(pair: Pair) -> None:
-    """The changes on offer, with the one that is shown."""
+    """Draw the list of replacements, with the present one selected."""
     shown, setup, item = pair.sentence(pair.changed), pair.clean.setup, pair.item
     named = {offer.sentence: _("Change: {old} → {new}", old=offer.old, new=offer.new) for offer in pair.offers}
     if shown not in named:

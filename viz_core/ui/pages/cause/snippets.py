@@ -1,4 +1,4 @@
-"""The Python of this page's pictures, filled with the values with which they are drawn."""
+"""Python snippets that reproduce the figures of this page, filled in with their arguments."""
 
 from viz_core.experiments.question import Question
 from viz_core.ui.pages.cause.pair import Pair
@@ -27,7 +27,7 @@ def lens(run: Lab, item: int, length: int, by_rank: bool) -> Source:
 
 
 def lens_words(run: Lab, item: int, length: int, at: tuple[int, int]) -> Source:
-    """The table of the likeliest words of a cell."""
+    """The table of the most likely words of a cell."""
     return code("""
         {lens}
         from viz_core import tables
@@ -36,7 +36,7 @@ def lens_words(run: Lab, item: int, length: int, at: tuple[int, int]) -> Source:
 
 
 def _lens(run: Lab, item: int, length: int) -> Source:
-    """The lines that make `found`, the lens of a sentence, and `word`, which names an id."""
+    """The lines that assign `found`, the logit lens of a sentence, and `word`, which returns the name of an id."""
     return code("""
         {run}
         {word}
@@ -55,7 +55,7 @@ def shares(run: Lab, item: int, at: int, word: int, other: int | None, title: st
 
 
 def parts(run: Lab, item: int, at: int, word: int, other: int | None, most: int) -> Source:
-    """The table of the largest parts."""
+    """The table of the largest contributions."""
     return code("""
         {found}
         from viz_core import tables
@@ -65,7 +65,7 @@ def parts(run: Lab, item: int, at: int, word: int, other: int | None, most: int)
 
 
 def _attribution(run: Lab, item: int, at: int, word: int, other: int | None) -> Source:
-    """The lines that make `found`, the parts of the logit."""
+    """The lines that assign `found`, the contributions to the logit."""
     return code("""
         {run}
         from viz_core.analysis.attribution import attribute
@@ -95,7 +95,7 @@ def heads_table(pair: Pair, question: Question, stack: str, attention: str, key:
 
 
 def _head_effects(pair: Pair, question: Question, stack: str, attention: str, key: int) -> Source:
-    """The lines that make `found`, each head's weight and its effects."""
+    """The lines that assign `found`, each head's weight and effects."""
     return code("""
         {contrast}
         from viz_core.experiments.head_effects import head_effects
@@ -104,7 +104,7 @@ def _head_effects(pair: Pair, question: Question, stack: str, attention: str, ke
 
 
 def _contrast(pair: Pair, question: Question) -> Source:
-    """The clean and the changed run, and what both are asked."""
+    """The lines that assign `contrast`: the clean run, the corrupted run and the question."""
     return code("""
         {runs}
         from viz_core.experiments.patching import contrast_of

@@ -1,1 +1,1 @@
-"""Home: one's own sentence and what became of it, the other pages with small pictures of this run, and details of the model."""
+"""The Home page: a sentence and the model's output, cards of the other pages with thumbnails of this run, and run details."""

@@ -1,4 +1,4 @@
-"""Details of the run on Home: the ids, the architecture with its shapes, the predictions, and where the model comes from."""
+"""Details on Home: the token ids, the architecture with its shapes, the predictions, and where the model comes from."""
 
 import html
 from collections import Counter
@@ -29,7 +29,7 @@ from viz_core.weights.card import Card
 NOISE = _("The weights are untrained, so this is noise; it is still exactly what the model computes.")
 LEARNED = _("The weights are trained: a long bar marks a word that the model has learned to expect here.")
 CHANGED = _("The weights were trained with other settings: a long bar may not mark a word that the model learned to expect.")
-FACT_TITLES = {  # of `Card.about`, which may have others
+FACT_TITLES = {  # the labels of known keys of `Card.about`; other keys are shown as they are
     "task": _("task"), "note": _("note"), "data": _("data"), "training": _("training"), "next word": _("next word"),
     "everyday sentences": _("everyday sentences"), "exact match": _("exact match"),
     "alignment error": _("alignment error"), "pronouns": _("pronouns"), "taught heads": _("taught heads"),
@@ -40,7 +40,7 @@ FACT_TITLES = {  # of `Card.about`, which may have others
     "padding": _("padding"), "beginning of text": _("beginning of text"), "end of text": _("end of text"),
     "by": _("by"), "head": _("head"), "in the file, not used": _("in the file, not used"),
 }
-MAX_SPLIT = 4  # words of several tokens that are named
+MAX_SPLIT = 4  # words of several tokens that are named one by one
 STATUS_MEANINGS: dict[Status, str] = {
     "repaired": _("the printed code cannot run or contradicts the text"), "assumed": _("the text names the part without "
                                                                                        "showing it"),
@@ -48,7 +48,7 @@ STATUS_MEANINGS: dict[Status, str] = {
 
 
 def drawing(lab: Lab, capture: Capture) -> None:
-    """The architecture with the shapes of this run; a click on a box opens its stage."""
+    """Draw the architecture with the shapes of this run; a click on a box opens its stage in Step by step."""
     st.header(_("The model, with the shapes of this run"), anchor=False)
     st.caption(_("The data flows from top to bottom. Click a box to open its numbers in Step by step."))
     diagram(architecture([capture.stage(n) for n in capture]), key="home_map", stages=capture, on_open=open_stage,
@@ -56,7 +56,7 @@ def drawing(lab: Lab, capture: Capture) -> None:
 
 
 def tokens(lab: Lab, capture: Capture) -> int:
-    """The tokens with their ids, padding shown; returns the selected sentence."""
+    """Draw the tokens with their ids, including padding, and return the index of the selected sentence."""
     st.header(_("Your words become numbers"), anchor=False)
     sides = [s for s in ("source", "target") if f"ids.{s}" in capture]
     item = lab.item(capture)
@@ -71,7 +71,7 @@ def tokens(lab: Lab, capture: Capture) -> int:
 
 
 def _added(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
-    """A sentence about the tokens that were added to the typed text, such as <bos>; "" if there are none."""
+    """Return a sentence on the tokens added to the typed text, such as <bos>; "" if there are none."""
     own = {token for side in sides for token in (*SPECIALS[:3], *lab.tokenizers[side].read("")[0])}
     added = dict.fromkeys(token for side in sides for token in capture.tokens(side)[item] if token in own)
     if not added:
@@ -83,7 +83,7 @@ def _added(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
 
 
 def _pieces(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
-    """A sentence that names a few of the words that are split into several tokens; "" if there are none."""
+    """Return a sentence that names some of the words that are split into several tokens; "" if there are none."""
     split = []
     for side in sides:
         row = capture.tokens(side)[item]
@@ -97,7 +97,7 @@ def _pieces(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
 
 
 def next_word(lab: Lab, capture: Capture, item: int) -> None:
-    """The top predictions after a chosen token, or at it, with a warning that they are noise if the weights are untrained."""
+    """Draw the top predictions after (or at) the selected token, with a note on what they mean for these weights."""
     st.header(_("What the model predicts at each place") if lab.in_place else _("What the model predicts next"), anchor=False)
     if "probs" not in capture:
         remedy = _("choose other weights") if lab.setup.card else _("turn on 'Vocabulary logits' under All switches")
@@ -107,7 +107,7 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
     ranked, row = predictions(capture, item), capture.tokens(side)[item]
     st.caption(NOISE if lab.setup.card is None else CHANGED if changes(lab.setup) else LEARNED)
     last = len(ranked) - 1
-    begin = last if lab.setup.card is None else len(ranked) // 2  # at the end a trained model is certain: nothing to see
+    begin = last if lab.setup.card is None else len(ranked) // 2  # at the end a trained model is certain
     at = inside("home_after", _("Token"), last) if view("home_after") >= 0 else begin
     if last:
         labels = [f"{i} · {isolated(named(token))}" for i, token in enumerate(row)]
@@ -121,7 +121,7 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
 
 
 def origin(lab: Lab) -> None:
-    """Where the model comes from: the card of trained weights, their sizes alone, or the rows of the preset's document."""
+    """Write where the model comes from: the card of its weights, the weights whose config it has, or its preset's document."""
     st.header(_("Where this model comes from"), anchor=False)
     if lab.setup.card is not None:
         _card(lab.setup.card)
@@ -132,7 +132,7 @@ def origin(lab: Lab) -> None:
 
 
 def _card(card: Card) -> None:
-    """What the weights were trained on, how well they do, and sentences to try."""
+    """Write the facts and measurements of the card, with example sentences."""
     st.markdown(_("Trained weights: **{title}**.", title=escaped(card.title)))
     facts = ((html.escape(FACT_TITLES.get(name, name)), html.escape(str(fact))) for name, fact in card.about.items())
     lines = "".join(f'<div><span style="opacity:.7">{name}</span> {fact}</div>' for name, fact in facts)
@@ -141,7 +141,7 @@ def _card(card: Card) -> None:
 
 
 def _left(setup: Setup, origin: Card) -> None:
-    """What an untrained model took over from the weights that were chosen, and what differs."""
+    """Write which weights an untrained model has its config and vocabulary from, and which settings differ."""
     changed = ", ".join(escaped(BY_FIELD[name].label) for name in changes(setup))
     st.markdown(_("The words and settings of **{title}**, with {changed} changed. The weights are not those that were trained: "
                   "they are random, drawn from the seed.", title=escaped(origin.title), changed=changed))
@@ -149,7 +149,7 @@ def _left(setup: Setup, origin: Card) -> None:
 
 
 def _examples(card: Card) -> None:
-    """Sentences in words that these weights know, to try with a click."""
+    """Draw buttons with the example sentences of the card."""
     if card.examples:
         st.markdown(_("Sentences to try"))
         with st.container(horizontal=True):
@@ -159,7 +159,7 @@ def _examples(card: Card) -> None:
 
 
 def _preset_rows(lab: Lab) -> None:
-    """The settings that the preset's document states, and those that had to be repaired or assumed."""
+    """Write the summary of the preset and a table of its settings: stated, repaired or assumed."""
     preset = PRESETS[lab.setup.preset]
     st.markdown(_("Preset **{title}**. {summary} {counted}", title=preset.title, summary=preset.summary, counted=_counted(preset)))
     choices = fold("home_choices", _("All settings and where they come from"))
@@ -170,7 +170,7 @@ def _preset_rows(lab: Lab) -> None:
 
 
 def _counted(preset: Preset) -> str:
-    """How many of a preset's settings its text states, and how many had to be repaired or assumed."""
+    """Return how many of a preset's settings its document states, and how many had to be repaired or assumed."""
     counts = Counter(r.status for r in preset.rows)
     if counts["stated"] == len(preset.rows):
         return _("The text states all {n_rows} settings.", n_rows=len(preset.rows))

@@ -1,4 +1,4 @@
-"""The other pages in the order of reading, each with a small picture of this very run."""
+"""Cards of the other pages, each with a thumbnail computed from the present run."""
 
 from collections.abc import Callable
 
@@ -19,11 +19,11 @@ from viz_core.ui.controls import dark
 from viz_core.ui.shell import PAGES, Lab
 
 STATUSES: tuple[Status, ...] = ("stated", "repaired", "assumed")
-WIDTH = 232  # pixels of a card
+WIDTH = 232  # pixels
 
 
 def offered(lab: Lab) -> None:
-    """A card for each page but this one. Their pictures are drawn once for all visitors of a run."""
+    """Draw a card for each other page, in the order of the navigation. The thumbnails are cached for all sessions."""
     from viz_core.ui.shell.cache import cached_result
 
     capture = lab.capture
@@ -36,14 +36,14 @@ def offered(lab: Lab) -> None:
             if not page.card:
                 continue
             with st.container(border=True, width=WIDTH, gap="xsmall"):
-                if picture := drawn.get(page.name):  # no Save menu: it stands for its page, whose pictures have labels and menus
+                if picture := drawn.get(page.name):  # without a Save menu: the page has the full figure
                     st.html(picture)
                 st.page_link(page.path, label=f"**{page.title}**", icon=page.icon)
                 st.caption(page.card)
 
 
 def _stream(lab: Lab, capture: Capture) -> str:
-    """The stream after the last layer [T, D]."""
+    """The residual stream after the last layer, [T, D]."""
     side = lab.config.input_side
     name = f"{STACKS[side]}.layers.{lab.config.n_layers(side) - 1}.resid_post"
     if name not in capture:
@@ -53,7 +53,7 @@ def _stream(lab: Lab, capture: Capture) -> str:
 
 
 def _heads(lab: Lab, capture: Capture) -> str:
-    """The heads of the last kind of attention, side by side."""
+    """The weights of all heads of the last kind of attention, max-pooled."""
     if not (available := kinds(lab.config)):
         return ""
     kind = available[-1]
@@ -64,7 +64,7 @@ def _heads(lab: Lab, capture: Capture) -> str:
 
 
 def _next_words(lab: Lab, capture: Capture) -> str:
-    """The probabilities of the likeliest words behind the first token."""
+    """The probabilities of the most likely words after the first token."""
     if "probs" not in capture:
         return ""
     likeliest = np.sort(capture["probs"][lab.item(capture), 0])[::-1][:8].tolist()
@@ -72,7 +72,7 @@ def _next_words(lab: Lab, capture: Capture) -> str:
 
 
 def _written(lab: Lab, capture: Capture) -> str:
-    """How much each sub-layer of the stack that answers writes into the residual stream, at each token."""
+    """The norm of each sub-layer's output in the output stack, at each token."""
     stack, item = STACKS[lab.config.output_side], lab.item(capture)
     names = [f"{stack}.layers.{layer}.{part}.out" for layer in range(lab.config.n_layers(lab.config.output_side))
              for part in ("self_attn", "cross_attn", "ffn")]
@@ -83,8 +83,8 @@ def _written(lab: Lab, capture: Capture) -> str:
 
 
 def _losses(lab: Lab, capture: Capture) -> str:
-    """The loss of each label: what training lowers."""
-    if "probs" not in capture or "ids.labels" not in capture or lab.in_place:  # then the training lowered another loss
+    """The cross-entropy of each label, at most 20 nats."""
+    if "probs" not in capture or "ids.labels" not in capture or lab.in_place:  # in place, the model was trained with another loss
         return ""
     item = lab.item(capture)
     labels = capture["ids.labels"][item]
@@ -102,7 +102,7 @@ def _mask(lab: Lab, capture: Capture) -> str:
 
 
 def _waves(lab: Lab, capture: Capture) -> str:
-    """What the model adds to each position; the page's own waves where it adds nothing."""
+    """The positional encoding [T, D] that the model adds; the sinusoidal one if it adds none."""
     name, length = f"{STACKS[lab.config.input_side]}.pos_embed", capture[f"ids.{lab.config.input_side}"].shape[1]
     if name in capture:
         return matrix(capture[name][0], _("What is added to each of {length} positions", length=length), signed=True, dark=dark())
@@ -112,7 +112,7 @@ def _waves(lab: Lab, capture: Capture) -> str:
 
 
 def _growth(lab: Lab, capture: Capture) -> str:
-    """The power of the stream after each layer."""
+    """The mean square of the residual stream after each layer."""
     side, item = lab.config.input_side, lab.item(capture)
     names = [f"{STACKS[side]}.{leaf}" for leaf in ("embed", *(f"layers.{i}.resid_post" for i in range(lab.config.n_layers(side))))]
     found = [power(capture[name][item]) for name in names if name in capture]
@@ -120,13 +120,13 @@ def _growth(lab: Lab, capture: Capture) -> str:
 
 
 def _costs(lab: Lab, capture: Capture) -> str:
-    """The parameters of each block of the model."""
+    """The number of parameters of each block."""
     blocks = by_block(ledger(lab.config, 1, 1, 1), "parameters")
     return bars([sum(parts.values()) for parts in blocks.values()], _("The parameters of each block"))
 
 
 def _documents(lab: Lab, capture: Capture) -> str:
-    """What each document states, and what had to be repaired or assumed."""
+    """The status of each setting of each document: stated, repaired or assumed."""
     table = np.array([[STATUSES.index(row.status) for row in preset.rows] for preset in PRESETS.values()])
     return classes(table, _("{n_presets} documents by {n_topics} settings: stated, repaired or assumed", n_presets=len(table),
                             n_topics=len(TOPICS)), dark=dark())

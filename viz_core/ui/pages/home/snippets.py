@@ -1,4 +1,4 @@
-"""The Python of this page's pictures, filled with the values with which they are drawn."""
+"""Python snippets that reproduce the figures of this page, filled in with their arguments."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from viz_core.ui.shell.code import Source, code, glosses_code, run_code, word_co
 
 
 def words(lab: Lab, kind: AttentionKind, layer: int, head: int, item: int) -> Source:
-    """The lines between the words."""
+    """The attention weights drawn as lines between words."""
     return code("""
         from viz_core.analysis.labelled_weights import weights_read
         {run}
@@ -28,7 +28,7 @@ def ids(lab: Lab, names: Sequence[str], item: int) -> Source:
 
 
 def next_word(lab: Lab, item: int, at: int) -> Source:
-    """The likeliest next words behind a token."""
+    """The most likely next words after a token."""
     side = lab.config.output_side
     return code("""
         {run}

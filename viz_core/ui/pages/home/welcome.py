@@ -1,4 +1,4 @@
-"""The first screen of Home: one's own sentence on the left, on the right what became of it, and one next step."""
+"""The first screen of Home: on the left a text box and the model's output, on the right attention between the words."""
 
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ from viz_core.ui.shell.task_words import known_words, task_words, typed_target
 from viz_core.ui.shell.widgets import RESTORING
 from viz_core.ui.shell.written import written
 
-if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.generate import Written
 
 TYPED_SIDE = 296  # pixels of the column with the text box
@@ -37,30 +37,30 @@ MOST_EXAMPLES = 4
 COLUMNS: dict[str, tuple[str, str]] = {
     "cross": (_("the target"), _("your sentence")), "translated": (_("translation"), _("your sentence")),
     "written": (_("what it writes"), _("what it reads")),
-    "encoder": (_("each word"), _("looks at")),
-    "decoder": (_("to predict this word"), _("the model looks at")),
+    "encoder": (_("each word"), _("attends to")),
+    "decoder": (_("to predict this word"), _("the model attends to")),
 }
 READS: dict[str, str] = {
-    "cross": _("Each line leads from a word of the target to a word of your sentence that the model looked at; the thicker the "
-               "line, the larger the weight."),
+    "cross": _("Each line leads from a word of the target to a word of your sentence that the model attended to; the thicker "
+               "the line, the larger the weight."),
     "encoder": _("Each line leads from a word to a word that it takes information from; the thicker the line, the larger the "
                  "weight."),
-    "decoder": _("Each line leads from a word that the model has to predict to a word that it looked at for this; the thicker the "
-                 "line, the larger the weight."),
+    "decoder": _("Each line leads from a word that the model has to predict to a word that it attended to for this; the thicker "
+                 "the line, the larger the weight."),
 }
 
 
 def welcome(lab: Lab) -> None:
-    """The first screen."""
+    """Draw the first screen."""
     kind = kinds(lab.config)[-1] if kinds(lab.config) else None
     if lab.capture is not None:
-        look(_reads(lab, kind) if kind else _("This model has no layers, so no word looks at another one. Add a layer in the "
+        look(_reads(lab, kind) if kind else _("This model has no layers, so no word attends to another one. Add a layer in the "
                                               "sidebar."))
     with st.container(key="lab_beside", horizontal=True, gap="medium"):
         with st.container(key="home_typed", width=TYPED_SIDE):
             _box(lab)
             if lab.capture is not None:
-                sentence_picker(lab, lab.capture)  # of which sentence the rest of the page is
+                sentence_picker(lab, lab.capture)  # selects the sentence of the rest of the page
             _translation(lab)
             _examples(lab)
             _next_step(lab)
@@ -70,28 +70,28 @@ def welcome(lab: Lab) -> None:
 
 
 def _reads(lab: Lab, kind: AttentionKind) -> str:
-    """How to read the lines."""
+    """Return how to read the lines."""
     card = lab.setup.card
     writes = kind == "cross" and lab.setup.writer == "model" and card is not None
     return task_words(card, lab.config.architecture).story if writes and card else READS[kind]
 
 
 def _story(lab: Lab, kind: AttentionKind) -> str:
-    """What the lines lead from and to: a kind of attention, or what the model itself writes."""
+    """Return the key in `COLUMN_TITLES`: a kind of attention, or "translated" or "written" for the model's own output."""
     if kind != "cross" or lab.setup.writer != "model":
         return kind
     return "translated" if lab.setup.card and lab.setup.card.task == "translate" else "written"
 
 
 def _box(lab: Lab) -> None:
-    """The text box in the middle of the page: the same text as the sidebar's."""
+    """Draw the text box, which shows the same text as that of the sidebar."""
     side = lab.config.input_side
     widget(st.text_area, f"home_{side}", _box_label(lab.setup), getattr(current(), side), _keep_text, height=110,
            help=_("One sentence per line. Press Ctrl+Enter, or click elsewhere, and the model reads it."))
 
 
 def _box_label(setup: Setup) -> str:
-    """What to type, and what the model does with it."""
+    """Return the label of the text box: what to type, and what the model does with it."""
     if setup.tokenizer == "ids":
         return _("Type the ids of a sentence")
     if setup.card is None:
@@ -102,32 +102,34 @@ def _box_label(setup: Setup) -> str:
 
 
 def _translation(lab: Lab) -> None:
-    """What the model writes for the selected sentence, and in one line what is known about it: words that it may have lost, whether
-    it came to an end, and how sure the model was."""
+    """Write the model's output for the selected sentence, and what is known about it.
+
+    The caption names untranslated words, says whether the output was cut off, and gives its probability.
+    """
     if lab.setup.writer != "model" or lab.capture is None or lab.setup.card is None:
         return
     title = task_words(lab.setup.card, lab.config.architecture).title
     item = lab.item(lab.capture)
     one = written(lab.setup)[item]
-    words = [shorten(visible(word)) for word in one.text.split()]  # the sidebar has each whole
+    words = [shorten(visible(word)) for word in one.text.split()]  # in full in the sidebar
     if glosses_of(words, shown_glosses()):
-        said = _("<b>{title}:</b> {text}", title=title, text=words_html(words, shown_glosses()))
-        st.html(f'<div style="line-height:1.3">{said}</div>')
+        output = _("<b>{title}:</b> {text}", title=title, text=words_html(words, shown_glosses()))
+        st.html(f'<div style="line-height:1.3">{output}</div>')
     else:
         st.markdown(_("**{title}:** {text}", title=title, text=escaped(isolated(" ".join(words)))))
-    there = "probs" in lab.capture and lab.config.is_causal  # without a causal mask, one run does not say it
-    known = [lost_words(lab, lab.capture, item) if there else "", _stopped(one)]
-    if there and (sure := sureness(lab.capture, item, ended=one.ended)) is not None:
+    has_probs = "probs" in lab.capture and lab.config.is_causal  # without a causal mask, one run does not give these probabilities
+    known = [lost_words(lab, lab.capture, item) if has_probs else "", _stopped(one)]
+    if has_probs and (sure := sureness(lab.capture, item, ended=one.ended)) is not None:
         least = in_quotes(labelled(shorten(visible(lab.capture.tokens("labels")[item][sure.least]))))
         known.append(_("Probability: {each} per word (the geometric mean), {all} for the whole, a product over all words. The "
                        "model was least sure of {word}: {least}.", each=percent(sure.per_word), all=percent(sure.probability),
                        word=escaped(least), least=percent(sure.least_probability)))
-    if said := " ".join(filter(None, known)):
-        st.caption(said, help=lost_words_help(lab) if known[0] else None)
+    if caption := " ".join(filter(None, known)):
+        st.caption(caption, help=lost_words_help(lab) if known[0] else None)
 
 
 def _stopped(one: "Written") -> str:
-    """Whether a translation was cut off; "" if it came to its end."""
+    """Return that the output was cut off at the limit; "" if it ended by itself."""
     if one.ended:
         return ""
     return plural("It stopped at the limit of {n} word, before its end.", "It stopped at the limit of {n} words, before its end.",
@@ -137,12 +139,12 @@ def _stopped(one: "Written") -> str:
 def _keep_text(name: str) -> None:
     side = name.removeprefix("home_")
     if st.session_state.get(RESTORING) and widget_value(name) == getattr(st.session_state[ENTERED], side):
-        return  # a tab that returns: it is the other box that was typed into
+        return  # a restored tab: the text was typed into the sidebar's box
     change(**{side: widget_value(name)})
 
 
 def _examples(lab: Lab) -> None:
-    """Sentences to try, at the box."""
+    """Draw buttons with example sentences."""
     examples = lab.setup.origin.examples if lab.setup.origin else []
     if not examples:
         return
@@ -154,7 +156,7 @@ def _examples(lab: Lab) -> None:
 
 
 def _next_step(lab: Lab) -> None:
-    """One button: follow a word through the model."""
+    """Draw the button that starts the tour of Step by step."""
     st.button(_("Follow a word through the model"), key="home_tour", type="primary", icon=":material/arrow_forward:",
               on_click=_begin_tour, args=(tour(lab.config)[0],), disabled=lab.capture is None, width="stretch")
 
@@ -167,11 +169,11 @@ def _begin_tour(first: str) -> None:
 
 
 def _words(lab: Lab, capture: Capture, kind: AttentionKind) -> None:
-    """The attention of one head as lines between words: that of the translation to the sentence, or of the sentence to itself."""
+    """Draw the attention of one head as lines between words, from the target to the source or within one sentence."""
     __, layer, head = first_head(lab, capture, [kind])
     item = lab.item(capture)
     weights, queries, keys = weights_read(capture, kind, layer, item)
     named = _("{kind_titles}, layer {layer}, head {head}", kind_titles=KIND_TITLES[kind], layer=layer, head=head)
     lines(weights, queries, keys, [head], None, named, key="home_words", identity=f"{kind}.{layer}.{head}", fill=True,
-          names=COLUMNS[_story(lab, kind)],  # what is kept here is not in the link: the Attention page is for that
+          names=COLUMNS[_story(lab, kind)],  # what is picked here is not in the link, unlike on the Attention page
           code=lambda: snippets.words(lab, kind, layer, head, item))

@@ -1,1 +1,1 @@
-"""Masks: the reason for each cell, how a mask is built and written, and experiments with wrong masks."""
+"""The Masks page: the reason for each cell, construction and conventions of masks, and experiments with wrong masks."""

@@ -1,4 +1,4 @@
-"""The section Reasons where a run was kept as A: the mask of A, of B, and which cells differ, on the places of both."""
+"""The section Reasons in a comparison: the masks of A and of B on their aligned tokens, and which cells differ."""
 
 from collections.abc import Callable, Sequence
 
@@ -22,12 +22,12 @@ from viz_core.ui.shell.two_runs import TITLES
 
 
 def has_both(two: TwoRuns, focus: InFocus) -> bool:
-    """Whether A has the attention in focus, too."""
+    """Whether A has the kind of attention in focus, too."""
     return focus.kind in kinds(two.a.config)
 
 
 def both_reasons(two: TwoRuns, focus: InFocus) -> None:
-    """The reasons of A or of B for every cell, or which cells differ; and sentences about both and about the picked cell."""
+    """Draw the reasons of A or of B for every cell, or which cells differ, and explain the picked cell in both."""
     rows, cols = (two.both.places[side] for side in sides(focus.kind))
     mask_a, mask_b = (x[0] for x in two.both.values(MASK[focus.kind]))  # [T, S] each, NaN at a token that the run lacks
     cells, shared = agreement(mask_a, mask_b), np.isfinite(mask_a) & np.isfinite(mask_b)
@@ -45,20 +45,20 @@ def both_reasons(two: TwoRuns, focus: InFocus) -> None:
 
 
 def _same_or_not(cells: np.ndarray, shared: np.ndarray) -> str:
-    """Whether A's and B's masks say the same, wherever both have the two tokens."""
+    """Return whether the masks of A and B agree on the cells whose two tokens both runs have."""
     n, missing = int(((cells == ONLY_A) | (cells == ONLY_B))[shared].sum()), int(np.size(shared) - shared.sum())
     if n:
-        said = plural("**The masks of A and B differ in {n:,} cell.**", "**The masks of A and B differ in {n:,} cells.**", n)
-        said += " " + _("Click a cell to read why.")
+        text = plural("**The masks of A and B differ in {n:,} cell.**", "**The masks of A and B differ in {n:,} cells.**", n)
+        text += " " + _("Click a cell to read why.")
     else:
-        said = _("**The masks of A and B are equal**, cell by cell.") if not missing else (
+        text = _("**The masks of A and B are equal**, cell by cell.") if not missing else (
             _("**The masks of A and B are equal** wherever both have the tokens."))
-    return said + ("" if not missing else " " + plural("{n:,} cell has a token that one of the two lacks.",
+    return text + ("" if not missing else " " + plural("{n:,} cell has a token that one of the two lacks.",
                                                        "{n:,} cells have a token that one of the two lacks.", missing))
 
 
 def _to_pick(two: TwoRuns, focus: InFocus, rows: Places, cols: Places, cells: np.ndarray, shared: np.ndarray) -> Pick:
-    """The cell of the link, which counts the tokens of B; else the last one that differs, or else what B alone would show."""
+    """Return the cell of the link, which has token indices of B; else the last cell that differs, else the default of B alone."""
     at = [{j: place for place, (__, j) in enumerate(axis) if j is not None} for axis in (rows, cols)]
     if (row := view("mask_query")) in at[0] and (col := view("mask_key")) in at[1]:
         return Pick(0, at[0][row], at[1][col])
@@ -70,7 +70,7 @@ def _to_pick(two: TwoRuns, focus: InFocus, rows: Places, cols: Places, cells: np
 
 
 def _chooser(of_rows: Sequence[int | None], of_cols: Sequence[int | None]) -> Callable[[Pick | None], None]:
-    """What keeps the picked cell in the link, where B has both its tokens."""
+    """Return the callback that writes the picked cell into the link, if B has both its tokens."""
     def choose(pick: Pick | None) -> None:
         row, col = (of_rows[pick.row], of_cols[pick.col]) if pick else (None, None)
         if row is None or col is None:
@@ -82,23 +82,23 @@ def _chooser(of_rows: Sequence[int | None], of_cols: Sequence[int | None]) -> Ca
 
 
 def _why(two: TwoRuns, focus: InFocus, rows: Places, cols: Places, pick: Pick | None) -> str:
-    """Why both runs allow or block the picked cell, or which token a run lacks."""
+    """Return why each run allows or blocks the picked cell, or that it lacks a token."""
     if pick is None:
         return _("Pick a cell.")
-    said = []
+    sentences = []
     for which, capture in enumerate((two.both.a, two.both.b)):
         row, col = rows[pick.row][which], cols[pick.col][which]
         name = TITLES["ab"[which]]
         if row is None or col is None:
-            said.append(_("**{run}** has no such token.", run=name))
+            sentences.append(_("**{run}** has no such token.", run=name))
         else:
-            said.append(f"**{name}**: {reason_words(reason(capture, focus.kind, focus.item, row, col), token_code)}")
-    return "\n\n".join(dict.fromkeys(said))
+            sentences.append(f"**{name}**: {reason_words(reason(capture, focus.kind, focus.item, row, col), token_code)}")
+    return "\n\n".join(dict.fromkeys(sentences))
 
 
 def _counted(shown: Panel) -> str:
-    """How many cells there are of each class of the picture."""
-    there = shown.values[np.isfinite(shown.values)] if shown.absent is None else shown.values[shown.absent == 0]
+    """Return the number of cells in each class of the figure."""
+    values = shown.values[np.isfinite(shown.values)] if shown.absent is None else shown.values[shown.absent == 0]
     names = AGREEMENT_TITLES if shown.names == AGREEMENT_TITLES else tuple(WHY_TITLES.values())
-    lines = [f"- {name}: **{n:,}**" for name, n in zip(names, tally(there.astype(np.uint8)), strict=True) if n]
-    return _("Of {size:,} cells:", size=there.size) + "\n\n" + "\n".join(lines)
+    lines = [f"- {name}: **{n:,}**" for name, n in zip(names, tally(values.astype(np.uint8)), strict=True) if n]
+    return _("Of {size:,} cells:", size=values.size) + "\n\n" + "\n".join(lines)

@@ -17,7 +17,7 @@ AXIS_WORDS = {"B": _("sentences"), "H": _("heads"), "T": _("queries"), "S": _("k
 
 
 def construction(lab: Lab, capture: Capture, focus: InFocus) -> None:
-    """The parts of the mask in their own shapes, their AND, and how each broadcasts over the scores."""
+    """Draw the parts of the mask in their own shapes and their AND, and list how each mask broadcasts over the scores."""
     name = MASK[focus.kind]
     n_parts = sum(part is not None for part in parts(lab.config, focus.kind))
     if n_parts > 1:
@@ -31,9 +31,11 @@ def construction(lab: Lab, capture: Capture, focus: InFocus) -> None:
                 code=lambda: snippets.built(lab, focus))
     with below():
         choose_focus(lab, capture, focus)
-    told = (_("`ne` (not equal to the padding id) allows keys that are not padding;") if lab.config.padding_from == "ids" else
-            _("`arange < n` allows the first n keys of a sentence of n tokens, since no id of this model is padding alone;"))
-    st.markdown(told + " " + _("`tril` (lower triangle) allows keys that are not later than the query. {value} multiplies masks of "
+    if lab.config.padding_from == "ids":
+        text = _("`ne` (not equal to the padding id) allows keys that are not padding;")
+    else:
+        text = _("`arange < n` allows the first n keys of a sentence of n tokens, since no id of this model is padding alone;")
+    st.markdown(text + " " + _("`tril` (lower triangle) allows keys that are not later than the query. {value} multiplies masks of "
                                "0 and 1 instead of taking their AND, which gives the same result.", value=DOCUMENTS["002"]))
     st.markdown(f"$$\n{capture.stage(name).formula}\n$$")
     st.code("\n".join(recipe(lab.config, focus.kind)), language="python")
@@ -44,7 +46,7 @@ def construction(lab: Lab, capture: Capture, focus: InFocus) -> None:
 
 
 def _use(m: InUse) -> list[str]:
-    """One row of the table: a mask, the attention that uses it, both shapes, and what it is repeated for."""
+    """Return a row of the table: the mask, the attention that uses it, both shapes, and the axes it is repeated along."""
     name = m.name + (_(", transposed to mask queries") if m.turned else "")
     repeated = ", ".join(f"{n} {AXIS_WORDS[a]}" for a, n in m.repeated.items()) or "–"
     own, full = (" × ".join(map(str, shape)).replace(" ", "\N{NO-BREAK SPACE}") for shape in (m.own, m.full))

@@ -1,4 +1,4 @@
-"""The section Conventions: one mask as True = may attend, as True = blocked, and as numbers that are added to the scores."""
+"""The section Conventions: one mask as True = may attend, as True = blocked, and as a float that is added to the scores."""
 
 import streamlit as st
 
@@ -23,7 +23,7 @@ WRITTEN_BY = {
 
 
 def conventions(lab: Lab, capture: Capture, focus: InFocus) -> None:
-    """One mask in three conventions, with the line of code that converts it to each and the line that converts it back."""
+    """Draw one mask in three conventions, with the code that converts between them."""
     look(_("**The same mask, written in three ways.** The first two give True opposite meanings, and torch cannot detect a "
            "mix-up."))
     with picture():

@@ -23,7 +23,7 @@ SWITCHES = {
 
 
 def effect(lab: Lab, capture: Capture, focus: InFocus) -> None:
-    """The weights of one head with a mask and without it, from two runs with the same parameters."""
+    """Draw the weights of one head with a mask, without it, and their difference, from two runs of one model."""
     from viz_core.experiments.masks import masked_run, switch
     from viz_core.ui.shell.cache import run_cost, runs
 
@@ -53,7 +53,7 @@ def effect(lab: Lab, capture: Capture, focus: InFocus) -> None:
 
 
 def _switch(lab: Lab, focus: InFocus) -> str:
-    """The mask to switch on and off, with its control."""
+    """Draw the control that selects the mask to switch, and return its config field."""
     c = lab.config
     offered = [
         s for s in SWITCHES
@@ -67,7 +67,7 @@ def _switch(lab: Lab, focus: InFocus) -> str:
 
 
 def _effect_words(lab: Lab, on: Capture, off: Capture, focus: InFocus, layer: int, head: int, name: str) -> list[str]:
-    """How much weight goes to the cells that this mask blocks, and how the predictions change without it."""
+    """Return sentences on the weight of the cells that this mask blocks, and on how the predictions change without it."""
     cells = open_cells(on, off, focus.kind, focus.item)
     rows = real(off, sides(focus.kind)[0], focus.item) & cells.any(axis=-1)
     sentences = [_("In this model the mask is {which}.",

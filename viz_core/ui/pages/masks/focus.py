@@ -1,4 +1,4 @@
-"""The attention and the sentence that the Masks page shows, an example with padding, and what every section needs."""
+"""The kind of attention and the sentence that the Masks page shows, their controls, and an example with padding."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from viz_core.run import Batch
 
 KIND_LABELS = {"encoder": _("encoder self"), "decoder": _("decoder self"), "cross": _("cross")}
-EXAMPLE = "mask_example"  # the button's key
+EXAMPLE = "mask_example"  # key of the button
 
 
 @dataclass(frozen=True, slots=True)
 class InFocus:
-    """The kind of attention and the sentence of the batch that the page shows. offered: the kinds to choose from here."""
+    """The kind of attention and the sentence of the batch that the page shows. kind_choices: the kinds to choose from."""
 
     kind: AttentionKind
     item: int
@@ -33,7 +33,7 @@ class InFocus:
 
 
 def read_focus(lab: Lab, capture: Capture, available: Sequence[AttentionKind], section: str) -> InFocus:
-    """The attention and the sentence that the link asks for, as far as this model has them."""
+    """Return the focus that the link holds, with defaults for what this model lacks."""
     kind: AttentionKind = "decoder" if "decoder" in available and section != "empty" else available[0]
     if (chosen := view("mask_kind")) in available:
         kind = chosen
@@ -44,7 +44,7 @@ def read_focus(lab: Lab, capture: Capture, available: Sequence[AttentionKind], s
 
 
 def choose_focus(lab: Lab, capture: Capture, focus: InFocus) -> None:
-    """Controls for the attention and the sentence, in a row, and a button for an example with padding."""
+    """Draw the controls of the focus, and a button that adds an example with padding if the batch has none."""
     if len(focus.offered) > 1:
         widget(st.segmented_control, "mask_kind", _("Attention"), focus.kind, _keep_kind, options=focus.offered, required=True,
                format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
@@ -65,7 +65,7 @@ def _has_padding(capture: Capture) -> bool:
 
 
 def _keep_kind(name: str) -> None:
-    """Choose another attention. It has other tokens, so the picked cell is cleared."""
+    """Set the kind of attention and clear the picked cell, since the tokens are others. A callback."""
     set_view(mask_kind=widget_value(name), mask_query=-1, mask_key=-1, mask_layer=-1)
 
 
@@ -77,10 +77,10 @@ def _example() -> None:
 
 
 def with_padding(setup: Setup, tokenizers: Mapping[str, AnyTokenizer]) -> tuple[dict[str, str], int]:
-    """The typed text of each side with a sentence more, as short as can be found, and the number of a sentence that is padded.
+    """Return the text of each side with one more sentence, and the index of a padded sentence.
 
-    The sentences have one length so far. The new one is the shortest example of the weights, or else the beginning of the first
-    sentence; where neither is shorter on every side, it is longer.
+    All sentences have one length before. The new one is the shortest example of the weights, or else the first half of the first
+    sentence; if neither is shorter on every side, it is a longer sentence.
     """
     sides: list[str] = [side for side in setup.config.sides if side == "source" or setup.writer != "model"]
     lines = {side: texts for side, texts in zip(TEXTS, sentences(setup)[:2], strict=True) if side in sides}
@@ -111,24 +111,24 @@ def _ids(side: str, line: str) -> int:
 
 
 def _beginning(line: str) -> str:
-    """The first half of a sentence: of its words, or of one word without spaces; at least the first of them."""
+    """Return the first half of a sentence: at least its first word or, without spaces, its first character."""
     words = line.split()
     return " ".join(words[: len(words) // 2]) if len(words) > 1 else line[: (len(line) + 1) // 2]
 
 
 def batch_of(lab: Lab) -> "Batch":
-    """The batch of this run."""
+    """Return the batch of this run."""
     assert lab.batch is not None
     return lab.batch
 
 
 def no_padding_here(capture: Capture, kind: AttentionKind, item: int) -> bool:
-    """Whether neither the queries nor the keys of this sentence contain padding."""
+    """Whether neither the queries nor the keys of this sentence include padding."""
     return all(real(capture, side, item).all() for side in sides(kind))
 
 
 def layer_and_head(lab: Lab, focus: InFocus, layers: bool = True, head: int = 0) -> tuple[int, int]:
-    """The layer and head in focus, with a control for each if there are several, in a row. head: the default."""
+    """Draw controls for the layer and the head, if there are several, and return both. has_layers: whether to offer layers."""
     depth, n_heads = n_layers(lab.config, focus.kind), lab.config.n_heads
     layer = min(max(view("mask_layer"), 0), depth - 1) if layers else 0
     chosen = min(view("mask_head"), n_heads - 1) if view("mask_head") >= 0 else head

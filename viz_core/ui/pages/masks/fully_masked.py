@@ -1,4 +1,4 @@
-"""The section Fully masked rows: what implementations return for a query that may attend to no key."""
+"""The section Fully masked rows: what each implementation returns for a query that may attend to no key."""
 
 from dataclasses import replace
 from functools import partial
@@ -43,7 +43,7 @@ IN_FULL = {
 
 
 def fully_masked_rows(lab: Lab, capture: Capture, focus: InFocus) -> None:
-    """What six implementations return for a fully masked row, and how NaN spreads from there."""
+    """Draw how NaN spreads from fully masked rows, and what six implementations return for one."""
     from viz_core.experiments.masks import empty_rows, spread
     from viz_core.ui.shell.cache import cached_result
 
@@ -88,7 +88,7 @@ def fully_masked_rows(lab: Lab, capture: Capture, focus: InFocus) -> None:
 
 
 def _padded(lab: Lab, capture: Capture, focus: InFocus) -> "tuple[Capture, Batch, InFocus, str]":
-    """The run and the sentence with padding, and a note if it was made here: one typed sentence together with its own half."""
+    """Return a run with padding, its batch and focus, and a note if a single sentence was batched with its own first half."""
     batch = batch_of(lab)
     if not has_half(capture, batch):
         return capture, batch, focus, ""
@@ -98,7 +98,7 @@ def _padded(lab: Lab, capture: Capture, focus: InFocus) -> "tuple[Capture, Batch
 
 
 def _treatments(capture: Capture, side: str, result: "EmptyRows", focus: InFocus, row: int, head: int) -> None:
-    """A table with one line for each implementation: the weights of one fully masked row and the output there."""
+    """Draw a table with a row for each implementation: its weights and its output at one fully masked row."""
     lines = []
     for t in result.treatments:
         name = IN_FULL.get(t.name, TITLES[t.name])
@@ -115,7 +115,7 @@ def _treatments(capture: Capture, side: str, result: "EmptyRows", focus: InFocus
 
 
 def _spread_words(nan_spread: "NaNSpread", reads_memory: bool) -> str:
-    """How many tokens are NaN after each layer, and why, computed from the vectors' lengths."""
+    """Return how many tokens are NaN after each layer, and why."""
     counts = [int(np.isnan(x).sum()) for x in nan_spread.filled]
     n_tokens = nan_spread.filled.shape[1]
     by_stop = ", ".join(f"**{n}** {where_words(stop)}" for stop, n in zip(nan_spread.stops, counts, strict=True))

@@ -1,4 +1,4 @@
-"""The section Leak test: replace one token, and see which outputs change with the causal mask and without it."""
+"""The section Leak test: which outputs change when one token is replaced, with the causal mask and without it."""
 
 from collections.abc import Sequence
 
@@ -20,11 +20,11 @@ from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, choose_focus
 from viz_core.ui.shell import Lab, below, look, picture, view, view_widget, widget
 
-MOST_TURNS = 32  # the most tokens that are replaced one after another
+MOST_TURNS = 32  # tokens that are replaced in turn
 
 
 def leak_test(lab: Lab, capture: Capture, focus: InFocus) -> None:
-    """Replace one token, and show which outputs change with the causal mask on and off."""
+    """Draw the section: replace one token, and show which outputs change with the causal mask and without it."""
     from viz_core.experiments.masks import leak, read_side
     from viz_core.ui.shell.cache import cached_result
 
@@ -73,7 +73,7 @@ def leak_test(lab: Lab, capture: Capture, focus: InFocus) -> None:
 
 
 def _replacement(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> tuple[int, int]:
-    """The position of the token to replace, and the id that replaces it."""
+    """Draw the controls of the replacement, and return the position of the token and the id that replaces it."""
     tokens, places = labels(capture, side, focus.item), np.nonzero(real(capture, side, focus.item))[0].tolist()
     if not places:
         raise ValueError(_("Sentence {item} contains only padding, so there is no word to replace. Type one.", item=focus.item + 1))
@@ -102,14 +102,17 @@ def _replacement(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> tupl
 
 
 def _others(lab: Lab, focus: InFocus, side: Side) -> list[int]:
-    """A replacement for each position of the sentence."""
+    """Return a replacement id for each position of the sentence."""
     from viz_core.experiments.masks import replacements
 
     return replacements(lab.config, batch_of(lab), focus.item, lab.tokenizers[side].vocab_size)
 
 
 def _replaced_in_turn(lab: Lab, focus: InFocus, side: Side, tokens: Sequence[str]) -> list[Panel]:
-    """Every token replaced in turn, with the causal mask and without it, unless there are too many."""
+    """Return the changes for each replaced token, with the causal mask and without it.
+
+    Raises ValueError for more than `MAX_REPLACED_TOKENS` tokens.
+    """
     from viz_core.experiments.masks import reach
     from viz_core.ui.shell.cache import cached_result
 

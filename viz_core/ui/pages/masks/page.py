@@ -1,6 +1,6 @@
-"""The Masks page: the reason for each cell, how a mask is built and written, and experiments with wrong masks.
+"""The Masks page and its sections.
 
-The page computes one section at a time. The link says which one, with the attention, the cell and the word in focus.
+Only the selected section is computed. The link holds the section, the kind of attention, the cell and the replaced word.
 """
 
 from collections.abc import Callable
@@ -22,27 +22,27 @@ from viz_core.ui.pages.masks.unsqueeze import unsqueeze
 from viz_core.ui.shell import PAGES, Lab, present, section_of, write_link
 from viz_core.ui.shell.setup import problem_words
 
-# torch takes over a second to import: the sections import the experiments, which need it, only when they run them.
+# torch takes over a second to import, so the sections import the experiments, which need it, only when they run them.
 
 
 @st.fragment
 def masks() -> None:
-    """Draw the page below its lead. It is a fragment: a change of view reruns only this part, not the sidebar."""
-    lab = present()
-    if lab.capture is None:
+    """Draw the page below its introduction. As a fragment: a change of view reruns only this function, not the sidebar."""
+    context = present()
+    if context.capture is None:
         return
-    if st.session_state.get(EXAMPLE):  # clicked: the sidebar, which is outside this fragment, shows the new sentences too
+    if st.session_state.get(EXAMPLE):  # was clicked: the sidebar, outside this fragment, has to show the new sentences
         st.rerun()
-    available = kinds(lab.config)
+    available = kinds(context.config)
     if not available:
         st.info(_("This model has no layers, so it computes no attention. Add a layer in the sidebar."))
         write_link()
         return
     section = section_of(PAGES["masks"])
-    focus = read_focus(lab, lab.capture, available, section)
+    focus = read_focus(context, context.capture, available, section)
     try:
-        SECTIONS[section](lab, lab.capture, focus)
-    except ValueError as error:  # its text says what is wrong and what to do
+        SECTIONS[section](context, context.capture, focus)
+    except ValueError as error:  # with a message for the reader
         st.info(escaped(problem_words(error)))
     write_link()
 

@@ -18,7 +18,7 @@ from viz_core.ui.shell import Lab, below, beside, look, set_view, touch, two_run
 
 
 def reasons(lab: Lab, capture: Capture, focus: InFocus) -> None:
-    """The reason for every cell, and a sentence about the picked cell; of A and of B where a run was kept as A."""
+    """Draw the reason for every cell, and explain the picked one; in a comparison, for both A and B."""
     two = two_runs(lab)
     if two is not None and has_both(two, focus):
         both_reasons(two, focus)
@@ -53,7 +53,7 @@ def _choose_cell(pick: Pick | None) -> None:
 
 
 def _unused(lab: Lab, capture: Capture, focus: InFocus) -> str:
-    """A note if nothing is masked, or if this attention does not mask the padding that the sentence has."""
+    """Return a note if nothing is masked, or if this attention does not mask the padding of the sentence; else ""."""
     used = parts(lab.config, focus.kind)
     if used == (None, None, None):
         return _("Nothing is masked here: every query may attend to every key, including padding.")

@@ -1,4 +1,4 @@
-"""The Python of this page's pictures, filled with the values with which they are drawn."""
+"""Python snippets that reproduce the figures of this page, filled in with their arguments."""
 
 from collections.abc import Sequence
 
@@ -73,7 +73,7 @@ def leak(lab: Lab, item: int, place: int, id: int, replaced: str) -> Source:
 
 
 def reach(lab: Lab, item: int, size: int) -> Source:
-    """size: of the vocabulary."""
+    """Which outputs change when each token is replaced in turn."""
     return code("""
         {run}
         from viz_core.experiments.masks import reach, read_side, replacements
@@ -95,7 +95,7 @@ def spread(lab: Lab, focus: InFocus, halved: bool, side: Side) -> Source:
 
 
 def empty(lab: Lab, focus: InFocus, halved: bool, head: int, titles: Sequence[tuple[str, str]]) -> Source:
-    """titles: of the implementations that are drawn, with their names."""
+    """The weights of several implementations. titles: their titles and names."""
     return code("""
         {run}
         from viz_core.experiments.masks import empty_rows
@@ -108,7 +108,7 @@ def empty(lab: Lab, focus: InFocus, halved: bool, head: int, titles: Sequence[tu
 
 
 def unsqueezed(lab: Lab, kind: AttentionKind, item: int, head: int, titles: Sequence[str]) -> Source:
-    """titles: of the weights as printed, as intended, and of the share on later tokens."""
+    """A head with the printed and the intended mask. titles: of both, and of the weight on later tokens."""
     return code("""
         {run}
         from viz_core.experiments.masks import unsqueezed
@@ -121,7 +121,7 @@ def unsqueezed(lab: Lab, kind: AttentionKind, item: int, head: int, titles: Sequ
 
 
 def _model_and_run(lab: Lab, halved: bool = False) -> Source:
-    """The lines that make `model`, `batch` and `capture`. halved: the one sentence with its own first half, which is padded."""
+    """The lines that assign `model`, `batch` and `capture`. is_halved: whether the batch gets the sentence's first half."""
     if not halved:
         return traced_code(lab)
     return code("""

@@ -1,4 +1,4 @@
-"""The section A mask bug: unsqueeze(1), a mask of the wrong shape that runs without an error where T equals the number of heads."""
+"""The section A mask bug: unsqueeze(1) gives a mask of the wrong shape, which raises no error if T equals the number of heads."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def unsqueeze(lab: Lab, capture: Capture, focus: InFocus) -> None:
-    """What torch returns for a (T, T) mask after unsqueeze(1): for this batch, and where T equals the number of heads."""
+    """Draw what torch computes with a (T, T) mask after unsqueeze(1): for T = number of heads, and for this batch."""
     from viz_core.experiments.masks import read_side, unsqueezed
     from viz_core.ui.shell.cache import cached_result
 
@@ -48,7 +48,7 @@ def unsqueeze(lab: Lab, capture: Capture, focus: InFocus) -> None:
 
 
 def _leak(lab: Lab, capture: Capture, focus: InFocus, side: Side, leaky: "Unsqueezed") -> None:
-    """Draw a head's weights as the code is printed and as it is meant, and the weight that goes to later tokens."""
+    """Draw a head's weights with the printed and with the intended mask, and the weight on later tokens."""
     place = picture()
     heads, n_tokens = lab.config.n_heads, capture[f"ids.{side}"].shape[1]
     with below():
@@ -74,7 +74,7 @@ def _leak(lab: Lab, capture: Capture, focus: InFocus, side: Side, leaky: "Unsque
 
 
 def _the_code(typed: "Unsqueezed", n_tokens: int, heads: int) -> None:
-    """The printed code, and torch's answer to it on this batch where that is an error."""
+    """Show the printed code and, if it fails on this batch, the error of torch."""
     st.markdown(_("{value} passes a (T, T) look-ahead mask to attention, which calls `mask.unsqueeze(1)` on it. That is "
                   "right for (B, T, T). But it turns (T, T) into (T, 1, T), and the first T is then broadcast against the heads.",
                   value=DOCUMENTS["004"]))

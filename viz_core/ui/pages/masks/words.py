@@ -1,4 +1,4 @@
-"""What the analysis and the experiments of masks found, in words."""
+"""Sentences on the results of `analysis.masks` and `experiments.masks`."""
 
 from collections.abc import Callable, Sequence
 
@@ -17,7 +17,7 @@ NO_TWIN = {
 
 
 def reason_words(r: Reason, name: Callable[[str], str] = str) -> str:
-    """Why a query may or may not attend to a key, with both tokens and their positions. name: how to write a token."""
+    """Return why a query may or may not attend to a key. format_token: how to write a token."""
     query, key = f"{name(r.query)} ({r.row})", f"{name(r.key)} ({r.col})"
     if r.allowed:
         sentences = [_("{query} may attend to {key}.", query=query, key=key), _why_allowed(r)]
@@ -53,7 +53,7 @@ def _positions(apart: int | None) -> str:
 
 
 def values_words(x: Values) -> str:
-    """ "NaN", "0", "0.2 each", "from −1.1 to 0.9", or how many of the numbers are NaN."""
+    """Return a summary of an array: "NaN", "0", "0.2 each", "from −1.1 to 0.9", or how many of its numbers are NaN."""
     if x.n_nan:
         return "NaN" if x.n_nan == x.size else _("NaN in {n_nan:,} of {size:,}", n_nan=x.n_nan, size=x.size)
     if x.all_equal:
@@ -62,10 +62,10 @@ def values_words(x: Values) -> str:
 
 
 def no_twin_words(reasons: Sequence[str], config: TransformerConfig) -> str:
-    """Why torch.nn.MultiheadAttention cannot hold an attention's parameters: one sentence for each reason."""
+    """Return why torch.nn.MultiheadAttention cannot hold an attention's parameters: one sentence for each reason."""
     return " ".join(NO_TWIN[reason].format(d_model=config.d_model, qk_width=brief(config.qk_width)) for reason in reasons)
 
 
 def where_words(layer: int | None) -> str:
-    """The same within a sentence."""
+    """Return "in the embedding", or the name of a layer for use within a sentence."""
     return _("in the embedding") if layer is None else stop_words(layer)
