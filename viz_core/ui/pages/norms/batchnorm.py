@@ -21,7 +21,7 @@ from viz_core.ui.pages.norms import snippets
 from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_option, choose_side, choose_token
 from viz_core.ui.shell import Lab, beside, look, set_view, touch
 
-if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.run import Batch
 
 BATCH_CONTEXTS = {

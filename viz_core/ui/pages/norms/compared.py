@@ -19,7 +19,7 @@ from viz_core.ui.escape import escaped
 from viz_core.ui.shell import Lab, fold, view, view_widget
 from viz_core.ui.shell.setup import BY_FIELD, problem_words
 
-if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.model.transformer import Transformer
     from viz_core.run import Batch
 

@@ -20,7 +20,7 @@ from viz_core.ui.pages.norms.on_request import byte_count, flop_count, when_requ
 from viz_core.ui.shell import Lab, beside, look, view, view_widget
 from viz_core.ui.shell.setup import problem_words
 
-if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.experiments.placement import LayerGradients
 
 
@@ -93,6 +93,7 @@ def describe_ratios(post: np.ndarray, pre: np.ndarray) -> str:
 
 
 def _layer_gradients(c: Compared, batches: int) -> "dict[str, LayerGradients]":
+    """Return the gradient of each layer in Post-LN and Pre-LN, averaged over the batches."""
     from viz_core.experiments.placement import layer_gradients, with_random_batches
 
     given = with_random_batches(c.batch, c.config, batches, c.lab.setup.seed)
@@ -100,6 +101,7 @@ def _layer_gradients(c: Compared, batches: int) -> "dict[str, LayerGradients]":
 
 
 def _last_layer(width: int, batches: int, seed: int) -> dict[str, np.ndarray]:
+    """Return the gradient of the last layer in each placement, for every depth of `DEPTHS`."""
     from viz_core.experiments.placement import last_layer_gradients
 
     return last_layer_gradients(width, batches=batches, seed=seed)

@@ -60,6 +60,7 @@ def describe_remainder(steps: Steps) -> str:
 
 
 def _untrained(gamma: np.ndarray, beta: np.ndarray) -> str:
+    """Return that γ and β still have their initial values; "" if they do not."""
     if (gamma == 1).all() and (beta == 0).all():
         return " " + _("γ is 1 and β is 0 in every feature, their initial values, so the last two rows repeat the third.")
     return ""

@@ -123,7 +123,7 @@ def pre(depth: int, width: int, broken: Sequence[str], seeds: range, typed: Comp
 
 
 def _theory(depth: int, width: int, broken: Sequence[str], seeds: range, typed: Compared | None) -> Source:
-    """Return the code that makes `found`, the measurement, and `gain`, the factor f of a feed-forward network of this width."""
+    """Return the code that makes `found`, the measurement, and `gain`, the power f that a feed-forward network adds."""
     dropped = Source(f", broken=frozenset({sorted(broken)!r})" if broken else "")
     words = Source("") if typed is None else code("""
         {compared}

@@ -85,7 +85,7 @@ def theory(lab: Lab) -> None:
 def _measured(
     typed: Compared | None, depth: int, width: int, seeds: range, broken: Sequence[str],
 ) -> tuple[Theory, float] | None:
-    """Return the measurement and the factor f of a feed-forward network of its width; None until it is requested."""
+    """Return the measurement and the power f that a feed-forward network of its width adds; None until it is requested."""
     from viz_core.experiments.placement import SENTENCES, TOKENS, Setting, paper_runs
 
     def at(depth: int) -> tuple[list[Setting], int]:
@@ -129,6 +129,7 @@ def _compare_with_theory(found: Theory, fields: Mapping[str, MeanField], gain: f
 
 
 def _name_dropped_assumptions(broken: Sequence[str], draws: int, found: Theory, fields: Mapping[str, MeanField]) -> None:
+    """Show what each dropped assumption changes or, if all hold, why theory and measurement still differ."""
     if not broken:
         cosines = ", ".join(_("{cosine} in {titles}", cosine=rounded(float(fields[name].cosine[-1]), 3), titles=TITLES[name])
                             for name in ("post", "pre"))

@@ -9,7 +9,7 @@ from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES
 
-if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.experiments.length_extrapolation import LengthResult
     from viz_core.experiments.word_order import PastMaxLen, Prepended, Reordered
 

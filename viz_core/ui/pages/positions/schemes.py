@@ -156,6 +156,7 @@ def _title(position: Position) -> str:
 
 
 def _sinusoidal(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
+    """Show the sinusoidal rows that are added to the tokens."""
     assert s.pos_embed is not None
     st.markdown(_("**Each feature of the word's vector gets a fixed wave added** before the first layer. Nothing is learned, "
                   "and every position is different. Waves, Matrix, Clock and Similarity show the details."))
@@ -165,6 +166,7 @@ def _sinusoidal(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> N
 
 
 def _learned(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
+    """Show the learned table of the model and, if that is untrained, one of trained weights."""
     assert s.pos_embed is not None
     from viz_core.experiments.word_order import learned_table
 
@@ -218,6 +220,7 @@ def _trained_for(lab: Lab, s: "SchemeOnSentence") -> bool:
 
 
 def _rope(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
+    """Show RoPE's rotations of one query and one key, and their scores at all pairs of positions."""
     assert s.q is not None and s.k is not None and s.q_rot is not None and s.k_rot is not None
     last, base = len(words.ids) - 1, lab.config.position_base
     st.markdown(_("**Each pair of features of a query or key is a clock hand, rotated by its position.** Move both words "
@@ -250,6 +253,7 @@ def _model_score(s: "SchemeOnSentence", head: int, m: int, n: int) -> float:
 
 
 def _alibi(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
+    """Show ALiBi's slopes, its weights by distance, and the bias of one head."""
     from viz_core.experiments.word_order import blocked
 
     assert s.bias is not None
@@ -276,6 +280,7 @@ def _alibi(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
 
 
 def _t5(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
+    """Show T5's learned bias by distance, and the bias of one head for this sentence."""
     from viz_core.experiments.word_order import blocked, learned_table
 
     assert s.bias is not None
@@ -303,6 +308,7 @@ def _t5(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
 
 
 def _none(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
+    """Explain what a model without positions knows about the order of the words."""
     st.markdown(_("**The model gets no information about positions.** Without a mask it cannot notice the order: if you "
                   "shuffle the words, its outputs are the same vectors, shuffled in the same way. A causal mask gives it some "
                   "information, because the first word attends to one word and the last attends to all. The section "

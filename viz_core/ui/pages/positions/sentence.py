@@ -16,7 +16,7 @@ from viz_core.ui.escape import words as safe_words
 from viz_core.ui.shell import Lab, view, widget
 from viz_core.weights.card import Card
 
-if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.experiments.word_order import Words
     from viz_core.model.transformer import Transformer
 
@@ -40,6 +40,7 @@ def choose_word(name: str, label: str, words: "Words", otherwise: int) -> int:
 
 
 def nothing_typed() -> None:
+    """Show that the section needs a typed sentence."""
     st.info(_("This section reads your sentence: type one in the box on the left. The other sections work without one."))
 
 
@@ -49,6 +50,7 @@ def key_of(lab: Lab, *more: Hashable) -> Hashable:
 
 
 def tell_clipped_colours(ends: Reach) -> None:
+    """Show that the colour scale is clipped, if it is."""
     if ends.beyond:
         st.caption(_("Colours end at ±{most}, four times the root mean square, because a few numbers are far larger (up to "
                      "{largest}). These have the colour of the end; the pointer reads their values.",
@@ -56,6 +58,7 @@ def tell_clipped_colours(ends: Reach) -> None:
 
 
 def tell_cut(words: "Words") -> None:
+    """Show that only the first tokens of the sentence are used, if that is so."""
     if words.left_out:
         st.caption(_("Your sentence has {n_ids:,} tokens; only the first {most_words} are used here.",
                      n_ids=len(words.ids) + words.left_out, most_words=len(words.ids)))
@@ -73,6 +76,7 @@ def tell_unknown(tokenizer: AnyTokenizer, text: str) -> None:
 
 
 def not_as_trained(lab: Lab) -> None:
+    """Show that trained weights were trained with one scheme only."""
     if lab.setup.card:
         st.caption(_("These weights were trained with one scheme: {title}. The other schemes use the same weights, which were "
                      "not trained for them; the parameters that they would have to learn are random, drawn from the seed.",

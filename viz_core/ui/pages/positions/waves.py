@@ -102,6 +102,7 @@ def _slider(name: str, label: str, stops: Sequence[int], own: int) -> None:
 
 
 def _waves(lab: Lab) -> None:
+    """Draw chosen dimensions of the table as curves, and the formula at one position."""
     look(_("**Read all curves at the vertical line:** together, their values tell this position from every other."))
     main, rail = beside()
     with rail:
@@ -131,6 +132,7 @@ def _waves(lab: Lab) -> None:
 
 
 def _matrix(lab: Lab) -> None:
+    """Draw the whole table as a heatmap, a window with every number, and the wavelengths."""
     look(_("**Each row is a position; each pair of columns has one frequency:** fast ones on the left, slow ones on the right."))
     main, rail = beside()
     with rail:
@@ -208,6 +210,7 @@ def _tokens(lab: Lab) -> int:
 
 
 def _clock(lab: Lab) -> None:
+    """Draw each (sin, cos) pair as a clock hand, and the rotation matrix of a shift by k."""
     look(_("**Each (sin, cos) pair is a clock hand.** Drag the position: the angle between the two hands of a clock stays the "
            "same."))
     main, rail = beside()
@@ -253,6 +256,7 @@ def _shift_formula(t: Table, k: int) -> str:
 
 
 def _similarity(lab: Lab) -> None:
+    """Draw the dot products of all pairs of positions, and their profile by distance."""
     d_model, length = view("pos_width"), view("pos_length")
     is_even = d_model % 2 == 0
     if is_even or length == 1:

@@ -124,6 +124,7 @@ def _of_the_documents(lab: Lab) -> str:
 
 
 def _tell_left_out(lab: Lab) -> None:
+    """Show which sentences of the documents are not offered, and why."""
     known = _known(lab)
     if left_out := [text for name, text in SENTENCES.items() if name not in known]:
         st.caption(_("Sentences of the documents that are not offered here, because this model does not know all of their words: "
@@ -131,6 +132,7 @@ def _tell_left_out(lab: Lab) -> None:
 
 
 def _swap(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerator) -> None:
+    """Swap two words. Raises ValueError if there are no two different words."""
     from viz_core.experiments.word_order import swap
     from viz_core.training.bilingual.replacements import exchangeable
 
@@ -158,6 +160,7 @@ def _added(lab: Lab) -> set[int]:
 
 
 def _shuffle(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerator) -> None:
+    """Shuffle the words."""
     from viz_core.experiments.word_order import shuffle
 
     draw = view("pos_draw")
@@ -168,6 +171,7 @@ def _shuffle(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerat
 
 
 def _reordered(lab: Lab, words: "Words", order: tuple[int, ...], place: DeltaGenerator) -> None:
+    """Show how the outputs of every scheme change if the tokens are read in another order."""
     from viz_core.experiments.word_order import ROUNDING, reorder
     from viz_core.ui.shell.cache import cached_result
 
@@ -206,6 +210,7 @@ def _refused(problems: Mapping[Position, Problem]) -> None:
 
 
 def _prepend(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerator) -> None:
+    """Put words in front, and show how the scores between the other words change under every scheme."""
     from viz_core.experiments.word_order import ROUNDING, prepend, words_in_front
     from viz_core.ui.shell.cache import cached_result
 
@@ -253,6 +258,7 @@ def _carried(lab: Lab) -> tuple[str, ...]:
 
 
 def _past(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerator) -> None:
+    """Repeat the sentence until it exceeds the position table, and show which schemes read it."""
     from viz_core.experiments.word_order import past_the_table
     from viz_core.ui.shell.cache import cached_result
 

@@ -153,6 +153,7 @@ def compare_lengths(word: float, place: float) -> str:
 
 
 def _rows(lab: Lab, init: Init, side: Side, ids: np.ndarray) -> np.ndarray:
+    """Return the embedding rows of these ids [T, D] with another initialisation."""
     from viz_core.experiments.word_order import embedding_rows
 
     return embedding_rows(replace(lab.config, init=init), lab.setup.seed, side, ids.tolist())

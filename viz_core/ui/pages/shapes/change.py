@@ -47,6 +47,7 @@ def narrower(config: TransformerConfig) -> int:
 
 
 def _narrow(qk_dim: int) -> None:
+    """Set qk_dim; for callbacks."""
     new, __ = with_field(current(), "qk_dim", qk_dim)
     change(config=new.config, chosen=new.chosen)
 

@@ -99,6 +99,7 @@ def table_text(lines: Sequence[Line], marks: Mapping[str, Line | None], chosen: 
 
 
 def _row(line: Line, columns: Sequence[Column], marked: bool, was: Line | None, heads: int, beside: bool) -> LedgerRow:
+    """Return one row of the table, with its previous values if it is marked."""
     cells = [_drawn(c.cell(line)) for c in columns]
     old_cells: dict[int, Cell] = {}
     if was is not None:

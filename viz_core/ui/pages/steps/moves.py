@@ -48,6 +48,7 @@ def norms_open() -> bool:
 
 
 def _inside_norm(setup: Setup) -> bool:
+    """Return whether the current stage is an inner step of a LayerNorm."""
     return any(s.inside_norm for s in stages(setup.config) if s.name == setup.stage)
 
 
@@ -122,6 +123,7 @@ def _press(name: str, head: int | None) -> None:
 
 
 def _toggle_play() -> None:
+    """Start or stop playing; for callbacks."""
     touch()
     st.session_state[PLAYING] = not st.session_state.get(PLAYING, False)
     st.session_state[TICK] = time.monotonic()

@@ -12,7 +12,7 @@ from viz_core.ui.controls import data_table, numeric
 from viz_core.ui.pages.steps import snippets
 from viz_core.ui.shell import Lab, fold, present, touch, write_link
 
-if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.experiments.parity import Inexpressible, Parity
 
 ON_REQUEST = 50_000_000  # parameters; a larger model is checked only on request, because it takes a second or more
@@ -45,11 +45,13 @@ def _line() -> None:
 
 
 def _ask(key: object) -> None:
+    """Request the check of the run with this key; for callbacks."""
     touch()
     st.session_state[REQUESTED] = key
 
 
 def _show(lab: Lab, parity: "Parity") -> None:
+    """Show the line as a caption, or as a warning if torch disagrees, and the expander with the table."""
     if not parity.numbers:
         st.caption(_("There is nothing to compare with torch: every token here is padding."))
         return

@@ -90,6 +90,7 @@ def _setup_of(experiment: Experiment) -> OfferedExperiment | None:
 
 
 def _controls() -> None:
+    """Draw the controls of the experiment, its seeds and the curve."""
     titles = {name: setup.title for name, setup in SETUPS.items()} | {OWN_FACTOR: _("Another factor")}
     view_widget(st.selectbox, "train_setup", _("Experiment"), format_func=titles.get)
     if view("train_setup") == OWN_FACTOR:
@@ -104,6 +105,7 @@ def _controls() -> None:
 
 
 def _factor_title(factor: str) -> str:
+    """Return the title of a factor as the sidebar or the page calls it."""
     field = factor.partition(".")[2]
     return BY_FIELD[field].label if field in BY_FIELD else {
         "learning_rate": _("Learning rate"), "warmup": _("Warm-up steps"), "batch": _("Batch"),
@@ -155,9 +157,9 @@ def _results(job: Look | None) -> list[Result]:
     """Return the held-out numbers of every run so far, including unfinished runs."""
     found = []
     for i, run in enumerate(() if job is None else job.runs):
-        snapshots = jobs().moments(job.number, i)  # type: ignore[union-attr]
-        if snapshots is not None and snapshots.held_out.seen:
-            found.append(snapshots.result(run.arm, run.seed, run.stopped))
+        history = jobs().moments(job.number, i)  # type: ignore[union-attr]
+        if history is not None and history.held_out.seen:
+            found.append(history.result(run.arm, run.seed, run.stopped))
     return found
 
 
@@ -175,6 +177,7 @@ def _value_title(arm: Arm) -> str:
 
 
 def _draw(experiment: Experiment, device: str | None, results: Sequence[Result], is_stored: bool) -> None:
+    """Draw one band per condition."""
     what, names = view("train_number"), arm_names(experiment)
     found = [band(results, i, what) for i in range(len(names))]
     bands = [BandOf(name, one.steps, one.mean, one.low, one.high) for name, one in zip(names, found, strict=True)]

@@ -69,6 +69,7 @@ def symbol_words(recipe: Recipe, typed: Sequence[str]) -> Mapping[int, str]:
 
 
 def _open(data: bytes) -> None:
+    """Show the weights of an uploaded file and a button to use them, or why they cannot be read."""
     try:
         found = opened(data)
     except Problem as problem:
@@ -79,6 +80,7 @@ def _open(data: bytes) -> None:
 
 
 def _use(made: Trained, typed: str) -> None:
+    """Register trained weights and use them on every page; for callbacks."""
     guests().keep(made.card(title(made), facts(made)), made.nbytes)
     use_weights(made.name, texts(made.recipe, typed))
 

@@ -57,10 +57,10 @@ NUMBERS = {"loss": _("Loss"), "accuracy": _("Accuracy")}
 def one_run(lab: Lab) -> None:
     """Draw curves and attention, a slider over the snapshots below them, and the recipe beside them."""
     form, job = asked(lab), look_at("train_job")
-    snapshots = None if job is None else jobs().moments(job.number)
-    recipe = form.recipe if snapshots is None else snapshots.recipe
-    step = _step(snapshots)
-    shown = None if recipe is None else _shown(lab, recipe, snapshots, step)
+    history = None if job is None else jobs().moments(job.number)
+    recipe = form.recipe if history is None else history.recipe
+    step = _step(history)
+    shown = None if recipe is None else _shown(lab, recipe, history, step)
     if job is not None and recipe is not None and isinstance(shown, Shown):
         look(answer_words(shown.said, step, recipe.config.is_causal))
     else:
@@ -76,16 +76,16 @@ def one_run(lab: Lab) -> None:
         if recipe is None:
             st.warning(escaped(form.problem))
         else:
-            run = Taken.of(recipe, job, snapshots)
-            _curves(run, snapshots, step)
-            _picture(lab, run, snapshots, step, shown)
+            run = Taken.of(recipe, job, history)
+            _curves(run, history, step)
+            _picture(lab, run, history, step, shown)
     if isinstance(shown, Shown) and recipe is not None:
         with rail:
             _notes(lab, recipe, shown.read)
     with below():
         documents_models(lab.setup.device)
-        _scrubber(snapshots, step)
-    _below(lab, job, form.problem, snapshots, step)
+        _scrubber(history, step)
+    _below(lab, job, form.problem, history, step)
 
 
 def documents_models(device: str) -> None:
@@ -110,6 +110,7 @@ def _begin_document(name: str, device: str) -> None:
 
 
 def _below(lab: Lab, job: Look | None, problem: str, moments: Moments | None, at: int) -> None:
+    """Draw what is below the figure: numbers, notes, the choice of the curve, and further controls."""
     say_what_is_wrong(job, "train_job", problem)
     if moments is not None:
         st.markdown(_numbers(moments, at))
@@ -138,6 +139,7 @@ def _step(moments: Moments | None) -> int:
 
 
 def _scrubber(moments: Moments | None, at: int) -> None:
+    """Draw the slider over the stored snapshots."""
     steps = (0,) if moments is None else moments.steps or (0,)
     label = _("After {at:,} steps", at=at)
     scrubber(label, "", At(steps.index(at) + 1 if at in steps else len(steps), len(steps)), key="train_scrubber",
@@ -153,8 +155,10 @@ def _go(steps: tuple[int, ...], place: int) -> None:
 
 
 def _curves(run: Taken, moments: Moments | None, at: int) -> None:
-    recipe, history, number = run.recipe, moments or Moments(run.recipe, ()), view("train_number")
-    training, held_out = (Points(series.steps, series.values(number)) for series in (history.training, history.held_out))
+    """Draw the loss or accuracy on training batches and held-out rows."""
+    recipe, number = run.recipe, view("train_number")
+    shown = moments or Moments(run.recipe, ())
+    training, held_out = (Points(series.steps, series.values(number)) for series in (shown.training, shown.held_out))
     if number == "loss":
         chart_data = loss_curves(training, held_out, recipe.steps, at, recipe.chance, recipe.floor)
     else:

@@ -41,6 +41,7 @@ def _model(job: Look, run: int, recipe: Recipe) -> Transformer:
 
 
 def _models(job: Look, experiment: Experiment, firsts: Sequence[tuple[int, int]]) -> list[tuple[Transformer, Recipe]]:
+    """Return the trained model and recipe of each (run, condition)."""
     recipes = [experiment.recipe(experiment.arms[arm], experiment.seeds[0]) for __, arm in firsts]
     return [(_model(job, run, recipe), recipe) for (run, __), recipe in zip(firsts, recipes, strict=True)]
 
@@ -51,6 +52,7 @@ def _models(job: Look, experiment: Experiment, firsts: Sequence[tuple[int, int]]
 def _again(
     job: Look, setup: OfferedExperiment, experiment: Experiment, names: Sequence[str], firsts: Sequence[tuple[int, int]],
 ) -> None:
+    """Measure the models again with settings changed after training."""
     found = _once(job, "again", lambda: [measured_again(m, r, setup.again) for m, r in _models(job, experiment, firsts)])
     own_titles = [names[arm] for __, arm in firsts]
     again(own_titles, found, setup.again, lambda: snippets.again(experiment, own_titles, setup.again, job.runs[0].device))
@@ -62,6 +64,7 @@ def _again(
 def _lengths(
     job: Look, setup: OfferedExperiment, experiment: Experiment, names: Sequence[str], firsts: Sequence[tuple[int, int]],
 ) -> None:
+    """Measure the accuracy of the models at other lengths."""
     found: LengthGrid = _once(job, "lengths", lambda: length_grid(_models(job, experiment, firsts), setup.test_lengths))
     own_titles = [names[arm] for __, arm in firsts]
     lengths(own_titles, found, lambda: snippets.lengths(experiment, own_titles, found.test, job.runs[0].device))
@@ -73,6 +76,7 @@ def _lengths(
 def _induction(
     job: Look, setup: OfferedExperiment, experiment: Experiment, names: Sequence[str], firsts: Sequence[tuple[int, int]],
 ) -> None:
+    """Measure the best induction head of each model at several block lengths."""
     def best() -> list[list[float]]:
         return [[float(np.max(on_repeats(model, recipe.parameters["symbols"], block, FIRST))) for block in setup.blocks]
                 for model, recipe in _models(job, experiment, firsts)]

@@ -84,6 +84,7 @@ def needs_a_decoder() -> None:
 
 
 def _open(name: str) -> None:
+    """Choose weights that can generate; for callbacks."""
     touch()
     st.session_state[SETUP], st.session_state[FAULTS] = with_weights(current(), name), []
 

@@ -60,6 +60,7 @@ def branch(lab: Lab, begun: Beginning) -> None:
 
 
 def _controls(lab: Lab) -> None:
+    """Draw the controls of the overlays and the branches."""
     view_widget(st.pills, "write_overlay", _("Compare greedy with"), selection_mode="multi", format_func=OVERLAYS.get)
     if "beam" in view("write_overlay"):
         view_widget(st.slider, "write_beams", _("num_beams"))
@@ -81,6 +82,7 @@ def _controls(lab: Lab) -> None:
 def _draw_tree(
     lab: Lab, begun: Beginning, found: Mapping[str, Told], paths: Mapping[str, Path], chosen: str, at: int
 ) -> None:
+    """Draw the tree, with the token at `step` of the chosen path marked."""
     nodes, keys = tree(list(paths.values()), shown_glosses()), list(paths)
     places = [(keys[node.path], node.depth) for node in nodes]
     tree_of(nodes, _marked(nodes, list(paths.values()), paths[chosen].ids[: at + 1]), key="write_tree",
@@ -89,6 +91,7 @@ def _draw_tree(
 
 
 def _table(lab: Lab, begun: Beginning, found: Mapping[str, Told]) -> "pd.DataFrame":
+    """Return the table of all paths, for export."""
     from viz_core import tables
 
     return tables.paths({title(key): path.trail for key, path in found.items()}, partial(lab.word, "target", item=begun.item))
@@ -121,6 +124,7 @@ def _parting_words(paths: Mapping[str, Path]) -> str:
 
 
 def _draw_candidates(lab: Lab, begun: Beginning, found: Mapping[str, Told], chosen: str, at: int) -> None:
+    """Draw the candidates for one token of the chosen path; a click continues from one."""
     path, name = found[chosen], partial(lab.word, "target", item=begun.item)
     shown, texts = _candidates(path, at, name, lab.tokenizers["target"].eos_id)
     text = Text(tuple(visible(name(i)) for i in begun.start()), tuple(visible(name(i)) for i in path.trail.ids), at)
@@ -162,11 +166,13 @@ def _there(found: Mapping[str, Told], ids: tuple[int, ...]) -> str:
 
 
 def _open(places: Sequence[tuple[str, int]], node: int) -> None:
+    """Mark the clicked node; for callbacks."""
     if node < len(places):
         set_view(write_path=places[node][0], write_step=places[node][1])
 
 
 def _step(chosen: str, step: int) -> None:
+    """Mark another token of the chosen path; for callbacks."""
     set_view(write_path=chosen, write_step=step)
 
 
@@ -187,6 +193,7 @@ def _go_on(chosen: str, offered: Sequence[tuple[tuple[int, tuple[int, ...]], str
 
 
 def _undo() -> None:
+    """Remove the last branch; for callbacks."""
     branches = view("write_branches")[:-1]
     path = view("write_path")
     set_view(write_branches=branches, write_path=GREEDY if path.isdigit() and int(path) > len(branches) else path)

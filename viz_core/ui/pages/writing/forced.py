@@ -80,6 +80,7 @@ def _example_target(lab: Lab) -> str:
 
 
 def _compared(lab: Lab, begun: Beginning, labels: tuple[int, ...], slip: int) -> Slipped | None:
+    """Return the losses with teacher forcing and free running, cached; None, after a warning, if they cannot be computed."""
     from viz_core.ui.shell.cache import cached_result
 
     start, eos = begun.start(), lab.tokenizers["target"].eos_id

@@ -19,6 +19,7 @@ def step_of(n_steps: int) -> int:
 
 
 def go(step: int) -> None:
+    """Show another step; for callbacks."""
     set_view(write_step=step)
 
 
@@ -44,6 +45,7 @@ def _press(step: int) -> None:
 
 
 def _toggle(n_steps: int) -> None:
+    """Start or stop playing; at the last step, start again from the first. For callbacks."""
     is_playing = not st.session_state.get(PLAYING, False)
     st.session_state[PLAYING], st.session_state[TICK] = is_playing, time.monotonic()
     if is_playing and step_of(n_steps) == n_steps - 1:
