@@ -353,15 +353,15 @@ def test_a_class_with_one_recipe_watches_one_training_which_nobody_ends_for_othe
         time.sleep(0.1)
     one, two = sound(one.run()), sound(two.run())
     for at in (one, two):
-        assert "1 other person watches this training. If you pause it or leave it, it goes on for the others" in words(at)
+        assert "1 other person watches this training. If you pause it or leave it, it continues for the others" in words(at)
         assert widget(at, "train_stop").label == "Leave"
     one = sound(widget(one, "train_pause").click().run())
     assert not one.session_state["train_goes"] and two.session_state["train_goes"]  # it looks no more by itself
-    assert "**You have paused it.** It goes on for the others." in words(one) and int(link(one)["train_moment"]) > 0
+    assert "**You have paused it.** It continues for the others." in words(one) and int(link(one)["train_moment"]) > 0
     one = sound(widget(one, "train_go_on").click().run())
-    assert "train_moment" not in link(one) and "goes on for the others;" in words(one)
+    assert "train_moment" not in link(one) and "continues for the others;" in words(one)
     one = sound(widget(one, "train_stop").click().run())
-    assert "**You have left it.** It goes on for the others." in words(one) and not widgets(one, "train_stop")
+    assert "**You have left it.** It continues for the others." in words(one) and not widgets(one, "train_stop")
     seen = engine().look(number, watching=False)
     assert seen is not None and seen.state in WORKING
     two = sound(two.run())

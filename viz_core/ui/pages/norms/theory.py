@@ -61,7 +61,7 @@ def theory(lab: Lab) -> None:
                              format_func=lambda b: ASSUMED[b][0])
         reset = {v: VIEW[v].default for v in ("norm_broken", "norm_draws", "norm_depth", "norm_width")}
         st.button(_("Reset to the paper's setting"), key="norm_paper", on_click=set_view, kwargs=reset,
-                  help=_("The setting of Xiong et al. (2020), in which their theory holds. Its statements stand below."))
+                  help=_("The setting of Xiong et al. (2020), in which their theory holds. Its statements are below."))
     seeds = range(lab.setup.seed, lab.setup.seed + draws)
     with main:
         typed = compared_stack(lab) if "gaussian" in broken else None

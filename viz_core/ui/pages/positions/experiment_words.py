@@ -73,7 +73,7 @@ def zero_words(rows: "Sequence[Prepended]") -> str:
     zeros = [r.position for r in rows if r.changes and r.changes[0] == 0]
     if not zeros:
         return ""
-    return plural("{names}: the change in layer 0 is exactly 0. A logarithmic axis has no 0, so its mark stands on the lower edge.",
+    return plural("{names}: the change in layer 0 is exactly 0. A logarithmic axis has no 0, so its mark is on the lower edge.",
                   "{names}: the change in layer 0 is exactly 0. A logarithmic axis has no 0, so their marks coincide on the lower "
                   "edge.", len(zeros), names=_names(zeros))
 

@@ -120,7 +120,7 @@ def _named(capture: Capture, side: str, item: int, token: int) -> str:
 
 def _embedded(capture: Capture, word: str, token: int) -> str:
     if capture.config.position in ("sinusoidal", "learned"):
-        return _("The position is added: {word} stands at position {at}, and at another one it would have another vector.",
+        return _("The position is added: {word} is at position {at}, and at another one it would have another vector.",
                  word=word, at=token)
     return _("This model adds no position here: {word} has the same vector at every position.", word=word)
 

@@ -165,8 +165,8 @@ def _results(job: Look | None) -> list[Result]:
 
 def arm_names(experiment: Experiment) -> list[str]:
     """Return the titles of the conditions: of a predefined experiment by name, of another factor by value."""
-    by_value = _setup_of(experiment) is None or all(list(arm.changes) == ["config.position"] for arm in experiment.arms)
-    return [_value_title(arm) if by_value else str(ARMS[arm.name]) for arm in experiment.arms]
+    by_value = _setup_of(experiment) is None or all(list(condition.changes) == ["config.position"] for condition in experiment.arms)
+    return [_value_title(condition) if by_value else str(ARMS[condition.name]) for condition in experiment.arms]
 
 
 def _value_title(arm: Arm) -> str:
@@ -181,7 +181,7 @@ def _draw(experiment: Experiment, device: str | None, results: Sequence[Result],
     what, names = view("train_number"), arm_names(experiment)
     found = [band(results, i, what) for i in range(len(names))]
     bands = [BandOf(name, one.steps, one.mean, one.low, one.high) for name, one in zip(names, found, strict=True)]
-    steps = max(experiment.recipe(arm, 0).steps for arm in experiment.arms)
+    steps = max(experiment.recipe(condition, 0).steps for condition in experiment.arms)
     base = experiment.base
     chart(bands_figure(bands, what, steps, base.chance, base.floor, dark()), "train_bands", fill=True,
           code=lambda: snippets.bands(experiment, results, device, names, what, steps, is_stored))
@@ -196,7 +196,7 @@ def _say(
     arms = sorted({r.arm for r in results})
     from viz_core import tables
 
-    data_table(tables.arms([names[arm] for arm in arms], verdict), "train_arms", {
+    data_table(tables.arms([names[condition] for condition in arms], verdict), "train_arms", {
         "arm": _("Condition"), "seeds": _("Seeds"), "mean": numeric(_("Mean at the end"), 5), "lowest": numeric(_("Lowest"), 5),
         "highest": numeric(_("Highest"), 5), "without": _("Seeds without a number"),
     }, _("The conditions at the end"), missing="–", code=lambda: snippets.arms(experiment, results, device, names, what, is_stored))
@@ -212,7 +212,7 @@ def lead_words(names: Sequence[str], ahead: Lead, every: int) -> str:
 
     measured_every: the steps between measurements, which limit the accuracy.
     """
-    faster, slower = (escaped(names[arm]) for arm in (ahead.faster, ahead.slower))
+    faster, slower = (escaped(names[condition]) for condition in (ahead.faster, ahead.slower))
     return _("**{faster}** reaches a loss of {target} after about {steps:,} steps: the mean, over the seeds that get there, of the "
              "first measurement at or below that loss; there is one every {every:,} steps. **{slower}** ends with this loss "
              "after {last:,}. So **{faster}** is about {times} times as fast.", faster=faster, slower=slower,

@@ -177,13 +177,13 @@ def watched_by(job: Look) -> str:
     who = plural("{n} other person watches this training.", "{n} other people watch this training.", job.others)
     if not active(job):
         return who
-    return who + " " + _("If you pause it or leave it, it goes on for the others; the last one who leaves it ends it.")
+    return who + " " + _("If you pause it or leave it, it continues for the others; the last one who leaves it ends it.")
 
 
 def _state(job: Look) -> str:
     if job.without:
-        return (_("**You have paused it.** It goes on for the others.") if job.wish == "pause" else
-                _("**You have left it.** It goes on for the others."))
+        return (_("**You have paused it.** It continues for the others.") if job.wish == "pause" else
+                _("**You have left it.** It continues for the others."))
     if job.wish == "stop" != job.wished:
         return _("**You have left it.** The others have paused it.")
     if job.state == "waiting":

@@ -224,7 +224,7 @@ def answer_words(said: Answers, at: int, causal: bool) -> str:
     text = _("**After {at:,} steps, on your sentence it answers:** {words}.", at=at,
              words=" ".join(code(visible(word)) for word in said.likeliest))
     if causal:
-        text += " " + _("Each answer is given after the right words; a text that the model writes itself goes on from its "
+        text += " " + _("Each answer is given after the right words; a text that the model writes itself continues from its "
                         "own words.")
     if not said.known:
         return text

@@ -142,7 +142,7 @@ def bands(
         from viz_core.figures.learning import BandOf, bands_figure
         from viz_core.learning.curves import band
         names = {names}
-        found = [band(results, arm, {number}) for arm in range(len(names))]
+        found = [band(results, condition, {number}) for condition in range(len(names))]
         bands = [BandOf(name, x.steps, x.mean, x.low, x.high) for name, x in zip(names, found)]
         picture = bands_figure(bands, {number}, {n_steps}, experiment.base.chance, experiment.base.floor)
         """, results=_results(experiment, results, device, stored), names=list(names), number=number,
@@ -159,8 +159,8 @@ def arms(
         from viz_core import tables
         from viz_core.learning.curves import at_the_end
         frame = tables.arms({names}, at_the_end(results, {number}))
-        """, results=_results(experiment, results, device, stored), names=[names[arm] for arm in sorted({r.arm for r in results})],
-                number=number)
+        """, results=_results(experiment, results, device, stored),
+                names=[names[condition] for condition in sorted({r.arm for r in results})], number=number)
 
 
 def _results(experiment: Experiment, results: Sequence[Result], device: str | None, stored: bool) -> Source:
@@ -174,18 +174,18 @@ def _results(experiment: Experiment, results: Sequence[Result], device: str | No
     progress = [(r.arm, r.seed, r.steps[-1] if r.steps else 0, *(["diverged"] if r.diverged else [])) for r in results]
     if not progress:
         trained = Source("results = []  # nothing is trained yet")
-    elif progress == [(arm, seed, recipe.steps) for arm, seed, recipe in experiment.runs()]:
+    elif progress == [(condition, seed, recipe.steps) for condition, seed, recipe in experiment.runs()]:
         trained = code("""
             from viz_core.learning.moments import train
-            results = [train({arguments}).result(arm, seed) for arm, seed, recipe in experiment.runs()]
+            results = [train({arguments}).result(condition, seed) for condition, seed, recipe in experiment.runs()]
             """, arguments=_arguments(None, device))
     else:
         trained = code("""
             from viz_core.learning.moments import train
             results = []
-            for arm, seed, steps, *why in {taken}:  # steps: trained so far; why: why it stopped early
-                recipe = experiment.recipe(experiment.arms[arm], seed)
-                results.append(train({arguments}).result(arm, seed, *why))
+            for condition, seed, steps, *why in {taken}:  # steps: trained so far; why: why it stopped early
+                recipe = experiment.recipe(experiment.arms[condition], seed)
+                results.append(train({arguments}).result(condition, seed, *why))
             """, taken=progress, arguments=_arguments(Source("steps"), device))
     return code("""
         {experiment}
@@ -266,7 +266,7 @@ def _models(experiment: Experiment, device: str | None) -> Source:
     return code("""
         {experiment}
         from viz_core.learning.training_run import finished
-        recipes = [recipe for arm, seed, recipe in experiment.runs() if seed == {seed}]
+        recipes = [recipe for condition, seed, recipe in experiment.runs() if seed == {seed}]
         models = [(finished({arguments}), recipe) for recipe in recipes]
         """, experiment=_experiment(experiment), seed=experiment.seeds[0], arguments=_arguments(None, device))
 
@@ -284,5 +284,5 @@ def _experiment(experiment: Experiment) -> Source:
         {recipe}
         from viz_core.learning.arms import of_factor
         experiment = of_factor(recipe, {factor}, {values}, {seeds})
-        """, recipe=recipe_code(experiment.base), factor=factor, values=[arm.changes[factor] for arm in experiment.arms],
-                seeds=experiment.seeds)
+        """, recipe=recipe_code(experiment.base), factor=factor,
+                values=[condition.changes[factor] for condition in experiment.arms], seeds=experiment.seeds)

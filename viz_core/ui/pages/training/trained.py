@@ -42,7 +42,7 @@ def _model(job: Look, run: int, recipe: Recipe) -> Transformer:
 
 def _models(job: Look, experiment: Experiment, firsts: Sequence[tuple[int, int]]) -> list[tuple[Transformer, Recipe]]:
     """Return the trained model and recipe of each (run, condition)."""
-    recipes = [experiment.recipe(experiment.arms[arm], experiment.seeds[0]) for __, arm in firsts]
+    recipes = [experiment.recipe(experiment.arms[condition], experiment.seeds[0]) for __, condition in firsts]
     return [(_model(job, run, recipe), recipe) for (run, __), recipe in zip(firsts, recipes, strict=True)]
 
 
@@ -54,7 +54,7 @@ def _again(
 ) -> None:
     """Measure the models again with settings changed after training."""
     found = _once(job, "again", lambda: [measured_again(m, r, setup.again) for m, r in _models(job, experiment, firsts)])
-    own_titles = [names[arm] for __, arm in firsts]
+    own_titles = [names[condition] for __, condition in firsts]
     again(own_titles, found, setup.again, lambda: snippets.again(experiment, own_titles, setup.again, job.runs[0].device))
 
 
@@ -66,7 +66,7 @@ def _lengths(
 ) -> None:
     """Measure the accuracy of the models at other lengths."""
     found: LengthGrid = _once(job, "lengths", lambda: length_grid(_models(job, experiment, firsts), setup.test_lengths))
-    own_titles = [names[arm] for __, arm in firsts]
+    own_titles = [names[condition] for __, condition in firsts]
     lengths(own_titles, found, lambda: snippets.lengths(experiment, own_titles, found.test, job.runs[0].device))
 
 
@@ -82,7 +82,7 @@ def _induction(
                 for model, recipe in _models(job, experiment, firsts)]
 
     found = _once(job, "induction", best)
-    own_titles = [names[arm] for __, arm in firsts]
+    own_titles = [names[condition] for __, condition in firsts]
     induction(own_titles, found, setup.blocks,
               lambda: snippets.best_heads(experiment, own_titles, setup.blocks, job.runs[0].device))
 

@@ -35,7 +35,7 @@ OVERLAYS = {"beam": _("Beam"), "sampling": _("Two samples")}
 
 def branch(lab: Lab, begun: Beginning) -> None:
     """Draw the tree, the candidates of the marked token below it, and where the paths diverge."""
-    look(_("**Click a candidate to go on from there.** Below each token of the tree stands the log-probability of everything up to "
+    look(_("**Click a candidate to continue from there.** Below each token of the tree is the log-probability of everything up to "
            "it."))
     main, rail = beside(RAIL)
     with rail:
@@ -55,7 +55,7 @@ def branch(lab: Lab, begun: Beginning) -> None:
     st.markdown(_parting_words(paths))
     lengths(begun)
     if len(view("write_branches")) == MAX_BRANCHES:
-        st.caption(_("There are {most} branches, which is the limit: remove one to go on from another candidate.",
+        st.caption(_("There are {most} branches, which is the limit: remove one to continue from another candidate.",
                      most=MAX_BRANCHES))
 
 
