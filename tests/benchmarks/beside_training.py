@@ -53,15 +53,15 @@ async def both(url: str, rounds: int, each: int) -> tuple[list[float], list[floa
         await steps(reader, range(1, 3))  # warms up
         await trainer.press("train_begin")
         for turn in range(rounds):
-            await until(trainer, "It trains.")
+            await until(trainer, "It is training.")
             beside += await steps(reader, range(100 * turn + 10, 100 * turn + 10 + each))
             await trainer.press("train_pause")
             await until(trainer, "**Paused.**")
             alone += await steps(reader, range(100 * turn + 60, 100 * turn + 60 + each))
             await trainer.press("train_go_on")
-        await until(trainer, "It trains.")
+        await until(trainer, "It is training.")
         await trainer.press("train_stop")
-        await until(trainer, "What it learned stays.")
+        await until(trainer, "The trained weights are kept.")
         if problems := trainer.exceptions + reader.exceptions:
             raise RuntimeError("\n".join(problems))
     return beside, alone

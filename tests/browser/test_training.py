@@ -42,7 +42,7 @@ def test_a_class_trains(serve: Open, new_page: Open) -> None:
     # Measured after each 150 steps, of which a fast machine takes seconds, and long enough to be looked at until it is stopped.
     page = open_page(new_page(), f"{url}/{PAGE}?{urlencode(SHORT | {'train_steps': '3000'})}")
     button(page, "train_begin").click()
-    says(page, "It trains.")
+    says(page, "It is training.")
     expect(curves(page)).to_have_attribute("data-series", re.compile(r'"held-out rows",\s*([2-9]|\d\d)'), timeout=LONG_ENOUGH)
     address = page.url
     assert parse_qs(urlsplit(address).query)["train_job"]
@@ -53,19 +53,19 @@ def test_a_class_trains(serve: Open, new_page: Open) -> None:
 
     watcher = new_page()  # whoever opens the link sees the same run
     watcher.goto(address)
-    says(watcher, "It trains.")
+    says(watcher, "It is training.")
     watcher.goto("about:blank")  # an open page draws a training anew each second
 
     page.goto(f"{url}/masks")  # it goes on behind another page
     idle(page)
     page.goto(address)
-    says(page, "It trains.")
+    says(page, "It is training.")
     before = points(page)
     page.reload()
-    says(page, "It trains.")
+    says(page, "It is training.")
     assert points(page) >= before >= 2
     button(page, "train_stop").click()
-    says(page, "What it learned stays.")
+    says(page, "The trained weights are kept.")
     page.goto("about:blank")
 
     says(second, "Done.")  # its turn came

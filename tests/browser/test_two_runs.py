@@ -42,7 +42,7 @@ def test_a_word_is_changed_and_the_difference_is_followed(serve: Callable[..., s
 
     option(page, "walk_look", "parting").click()
     linked(page, "walk_look=parting")
-    assert "They part at the token embedding of the encoder" in page.locator(".st-key-lab_look").inner_text()
+    assert "They diverge at the token embedding of the encoder" in page.locator(".st-key-lab_look").inner_text()
     source = page.locator(".st-key-walk_parting canvas").first
     source.focus()
     for key in ("ArrowDown", "ArrowRight", "ArrowDown"):  # the first key comes to the first cell

@@ -53,7 +53,7 @@ def test_schemes_without_any_change_are_said_to_coincide_on_the_edge() -> None:
     rope, *zeros = [Prepended("rope", None, (2e-7, 0.1)), Prepended("t5", None, (0.0, 0.1)), Prepended("none", None, (0.0, 0.2))]
     start = "the change in layer 0 is exactly 0. A logarithmic axis has no 0, so "
     assert zero_words([rope, *zeros]) == f"T5's bias and no positions: {start}their marks coincide on the lower edge."
-    assert zero_words([rope, zeros[1]]) == f"No positions: {start}its mark stands on the lower edge."
+    assert zero_words([rope, zeros[1]]) == f"No positions: {start}its mark is on the lower edge."
     assert zero_words([rope, Prepended("alibi", REFUSED)]) == ""
 
 

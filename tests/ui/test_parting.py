@@ -1,4 +1,4 @@
-"""Where do they part? The distances of a real pair of runs, the sentence about them, and the way from a cell to its stage."""
+"""Where do they diverge? The distances of a real pair of runs, the sentence about them, and the way from a cell to its stage."""
 
 from functools import partial
 
@@ -38,7 +38,7 @@ def test_the_matrices_hold_the_distances(open_at: Open) -> None:
 
 def test_the_sentence_says_where_they_part_and_how_far_it_goes(open_at: Open) -> None:
     said = words(open_at(**WIDE))
-    assert "They part at the token embedding of the encoder, at ` tired | wide `." in said
+    assert "They diverge at the token embedding of the encoder, at ` tired | wide `." in said
     assert "From layer 0’s self-attention on, every source token differs." in said
     assert "From layer 0’s cross-attention on, every target token differs." in said
 
@@ -49,7 +49,7 @@ def test_runs_that_agree_part_nowhere(open_at: Open) -> None:
 
 def test_a_change_in_the_target_alone_leaves_the_source(open_at: Open) -> None:
     said = words(open_at(**PAIR | {"target": "x z"}, kept=A, walk_look="parting"))
-    assert "They part at the token embedding of the decoder" in said and "No source token differs." in said
+    assert "They diverge at the token embedding of the decoder" in said and "No source token differs." in said
     assert "Not every target token differs in the end." in said, "a causal mask keeps the first tokens from it"
 
 
@@ -60,7 +60,7 @@ def test_stages_of_another_width_are_counted_and_no_later_one_is_said_to_be_wher
     assert [p["rows"] for p in canvas_headers(at)[0]["panels"]] == [["logits"]] and len(other) > 5
     said = words(at)
     assert "The first stage that can be compared is the logits: A and B differ there, at every token." in said.replace("**", "")
-    assert f"{len(other)} stages have another shape in A and B and are left out." in said and "They part at" not in said
+    assert f"{len(other)} stages have another shape in A and B and are left out." in said and "They diverge at" not in said
 
 
 def test_stages_with_other_heads_are_left_out_of_all_stages_but_not_of_the_stream(open_at: Open) -> None:
@@ -69,8 +69,8 @@ def test_stages_with_other_heads_are_left_out_of_all_stages_but_not_of_the_strea
     a, b = (run(from_link(p)[0].config, ["the cat was tired"], ["x y"], device="cpu") for p in (PAIR, few))
     other = [n for n in a if n in b and a[n].shape != b[n].shape]
     assert other and f"{len(other)} stages have another shape in A and B and are left out." in words(at)
-    assert "Of the stages that can be compared, " in words(at) and "They part at" not in words(at)
-    assert "They part at layer 0’s" in words(open_at(**few, kept=A, walk_look="parting"))
+    assert "Of the stages that can be compared, " in words(at) and "They diverge at" not in words(at)
+    assert "They diverge at layer 0’s" in words(open_at(**few, kept=A, walk_look="parting"))
     assert "another shape" not in words(open_at(**WIDE, walk_rows="all"))
 
 

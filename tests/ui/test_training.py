@@ -158,7 +158,7 @@ def test_it_learns_and_what_is_said_is_what_was_measured(trained: AppTest) -> No
     loss, accuracy = (float(moments.held_out.values(name)[-1]) for name in ("loss", "accuracy"))
     text = words(trained)
     assert f"**On held-out rows after 50 steps:** loss {rounded(loss)} nats, {percent(accuracy)} of the answers are right." in text
-    assert "**Done.** Step 50 of 50. It has done all its steps." in text
+    assert "**Done.** Step 50 of 50. It has completed all steps." in text
     assert widget(trained, "train_begin").label == "Train again" and "Head 0 after 50 steps" in panels(trained)
     (drawn,) = [h for h in canvas_headers(trained) if "series" in h]
     assert [s["n"] for s in drawn["series"]] == [50, 26, 1] and drawn["span"] == [0, 50] and drawn["here"] == 50
@@ -353,15 +353,15 @@ def test_a_class_with_one_recipe_watches_one_training_which_nobody_ends_for_othe
         time.sleep(0.1)
     one, two = sound(one.run()), sound(two.run())
     for at in (one, two):
-        assert "1 other person watches this training. If you pause it or leave it, it goes on for the others" in words(at)
+        assert "1 other person watches this training. If you pause it or leave it, it continues for the others" in words(at)
         assert widget(at, "train_stop").label == "Leave"
     one = sound(widget(one, "train_pause").click().run())
     assert not one.session_state["train_goes"] and two.session_state["train_goes"]  # it looks no more by itself
-    assert "**You have paused it.** It goes on for the others." in words(one) and int(link(one)["train_moment"]) > 0
+    assert "**You have paused it.** It continues for the others." in words(one) and int(link(one)["train_moment"]) > 0
     one = sound(widget(one, "train_go_on").click().run())
-    assert "train_moment" not in link(one) and "goes on for the others;" in words(one)
+    assert "train_moment" not in link(one) and "continues for the others;" in words(one)
     one = sound(widget(one, "train_stop").click().run())
-    assert "**You have left it.** It goes on for the others." in words(one) and not widgets(one, "train_stop")
+    assert "**You have left it.** It continues for the others." in words(one) and not widgets(one, "train_stop")
     seen = engine().look(number, watching=False)
     assert seen is not None and seen.state in WORKING
     two = sound(two.run())
@@ -370,7 +370,7 @@ def test_a_class_with_one_recipe_watches_one_training_which_nobody_ends_for_othe
     waits = sound(widget(open_training(**asked, train_rate="0.002"), "train_begin").click().run())
     assert link(waits)["train_job"] != number
     assert "**In the queue:** it is next." in words(waits)
-    assert re.search(r"Its turn comes in about \d+ (s|minutes?), at the pace", words(sound(waits.run())))
+    assert re.search(r"It starts in about \d+ (s|minutes?), at the pace", words(sound(waits.run())))
     sound(widget(waits, "train_stop").click().run())
 
     two = sound(widget(two, "train_stop").click().run())
@@ -379,7 +379,7 @@ def test_a_class_with_one_recipe_watches_one_training_which_nobody_ends_for_othe
     while (seen := engine().look(number)) is not None and seen.state in WORKING:
         time.sleep(0.1)
     assert seen is not None and seen.state == "stopped"
-    assert all("**Stopped.** What it learned stays." in words(sound(at.run())) for at in (one, two))
+    assert all("**Stopped.** The trained weights are kept." in words(sound(at.run())) for at in (one, two))
 
 
 # ---------------------------------------------------------------- experiments
@@ -406,7 +406,7 @@ def test_an_experiment_opens_with_its_stored_measurement(open_training: Open, na
     found, setup, names = measurement(name), SETUPS[name], arm_names(SETUPS[name].experiment)
     assert found is not None
     text = words(at)
-    assert "more than 2 spreads of the seeds apart and no seed of one lies among those of the other" in text
+    assert "more than 2 times the spread of the seeds apart and no seed of one lies among those of the other" in text
     assert "bands do not overlap" not in text
     assert f"**A stored measurement** of {found.day}" in text and code(f"python -m viz_core.learning {name}") in text
     assert code(found.sha256[:8]) in text and escaped(found.machine.name) in text and f"torch {found.machine.torch}" in text
@@ -446,7 +446,7 @@ def test_what_is_measured_again_here_is_compared_with_what_is_stored(open_traini
     at = to_the_end(sound(widget(at, "train_begin").click().run()))
     text = words(at)
     assert "A stored measurement" not in text and "4 of 4 runs have ended" in text
-    assert "**The stored measurement comes out again:** 4 runs have the same held-out losses, bit for bit." in text
+    assert "**The stored measurement is reproduced:** 4 runs have the same held-out losses, bit for bit." in text
     for trace, first in zip(charts(at)[0]["data"], opened_with, strict=True):
         np.testing.assert_array_equal(numbers(trace["y"]), numbers(first["y"]))
     other = sound(open_page("training", **link(at) | {"train_setup": "mask"}))  # another experiment opens with its own
@@ -469,7 +469,7 @@ def test_a_stored_measurement_that_cannot_be_shown_is_said(open_training: Open, 
 
 @pytest.mark.parametrize(("comparison", "says"), [
     (Comparison(0, 1, None, None, None), "cannot be compared"), (Comparison(0, 1, -2.0, None, None), "One seed does not say"),
-    (Comparison(0, 1, -2.0, 0.5, True), "differ by more than the seeds do"),
+    (Comparison(0, 1, -2.0, 0.5, True), "differ by more than the seed-to-seed variation"),
     (Comparison(0, 1, -0.2, 0.5, False), "Different seeds alone could make"),
 ])
 def test_the_verdict_is_what_the_numbers_are(comparison: Comparison, says: str) -> None:

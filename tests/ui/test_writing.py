@@ -135,7 +135,7 @@ def test_what_is_said_of_texts_that_never_part_is_true(open_writing: Open) -> No
     assert "at token 4 the model was made to write its second choice, and that is the true word" in slipped
     open_mask = words(open_writing(weights="translator", source="I love you", write_section="forcing", write_slip="0",
                                    causal="off"))
-    assert "They never part" in open_mask and "The losses differ all the same" in open_mask
+    assert "They never diverge" in open_mask and "The losses differ all the same" in open_mask
 
 
 def test_the_last_step_of_beam_search_goes_on_with_no_text(open_writing: Open) -> None:
@@ -194,7 +194,7 @@ def test_branches_of_the_link_stand_in_the_tree(open_writing: Open) -> None:
     assert sent["nodes"][sent["current"]] == second and ends(at) == ["greedy", "branch 1", "branch 2"]
     shared = [n["label"] for n in sent["nodes"] if n["path"] == 0][:1]
     assert chosen(at)["text"]["written"][:3] == [*shared, first["label"], second["label"]]
-    assert "branch 1** parts from it at token 2" in words(at)
+    assert "branch 1** diverges from it at token 2" in words(at)
     sound(widget(at, "write_undo").click().run())
     assert link(at)["write_branches"] == "g.1.9" and "write_path" not in link(at) and ends(at) == ["greedy", "branch 1"]
 
@@ -252,15 +252,15 @@ def test_both_losses_of_each_token(open_writing: Open) -> None:
     at = open_writing(**OWN, write_section="forcing")
     forced, free = charts(at)[0]["data"]
     assert np.argmax(np.abs(numbers(free["y"]) - numbers(forced["y"])[: len(free["y"])]) > 1e-7) == 3  # it slips at the third
-    assert "They part at token 3" in words(at) and "made to slip at token 3" in words(at)
+    assert "They diverge at token 3" in words(at) and "made to write its second choice at token 3" in words(at)
     layout = charts(at)[0]["layout"]
     low, high = layout["yaxis"]["range"]
     seen = (np.log10(numbers(forced["y"])) - low) / (high - low)  # the part of the axis that each bar covers
     assert layout["yaxis"]["type"] == "log" and (seen > 0.1).sum() >= 5 and low >= -5
     sound(widget(at, "write_slip").set_value(0).run())
-    assert "They never part" in words(at) and link(at)["write_slip"] == "0"
+    assert "They never diverge" in words(at) and link(at)["write_slip"] == "0"
     sound(widget(at, "write_true").set_value("动物 没有 街道").run())
-    assert "They part at token 3" in words(at) and len(charts(at)[0]["data"][0]["y"]) == 4
+    assert "They diverge at token 3" in words(at) and len(charts(at)[0]["data"][0]["y"]) == 4
 
 
 def test_inputs_and_labels_of_document_000(open_writing: Open) -> None:

@@ -1,1 +1,1 @@
-"""The page on Pre-LN and Post-LN: the place of the LayerNorm, and its computation."""
+"""The page on Pre-LN and Post-LN: where the LayerNorm is placed, and how it is computed."""

@@ -1,4 +1,4 @@
-"""LayerNorm beside BatchNorm on the typed batch."""
+"""The section that compares LayerNorm and BatchNorm on the typed batch."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from viz_core.ui.pages.norms import snippets
 from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_option, choose_side, choose_token
 from viz_core.ui.shell import Lab, beside, look, set_view, touch
 
-if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.run import Batch
 
 BATCH_CONTEXTS = {
@@ -40,14 +40,14 @@ FORMULAS = (
 
 
 def layer_and_batch(lab: Lab) -> None:
-    """The typed batch as a tensor: which cells share a mean in each norm, the results, and the effect of the rest of the batch."""
+    """Draw the typed batch as a tensor: which cells share a mean in each norm, the results, and the effect of the batch."""
     if lab.capture is None or lab.batch is None:
         st.info(NO_SENTENCE)
         return
     capture, item, note = _with_second_sentence(lab, lab.capture, lab.batch)
     look(_("**Pick a cell and see which cells share its mean:** its own token's features, or its feature in every token."))
     sides: list[Side] = [s for s in ("source", "target") if f"ids.{s}" in capture]
-    place, rail = beside()
+    main, rail = beside()
     with rail:
         if note == "":
             item = sentence_picker(lab, capture)
@@ -62,9 +62,9 @@ def layer_and_batch(lab: Lab) -> None:
             st.caption(note)
     at, eps = Cell(item, token, feature), lab.config.norm_eps
     words = np.stack([real(capture, side, i) for i in range(len(x))])  # [B, T]
-    every = np.ones_like(words)
-    found = [Members(norm, members(norm, x.shape, at, every), in_short(x, norm, at, eps)) for norm in NORMS]
-    with place, st.container(key="norm_cells"):
+    all_tokens = np.ones_like(words)
+    found = [Members(norm, members(norm, x.shape, at, all_tokens), in_short(x, norm, at, eps)) for norm in NORMS]
+    with main, st.container(key="norm_cells"):
         st.html(drawn_html(cells_html(found, words, tokens, at, dark()), "norm_members", "members", (found, words, tokens),
                            lambda: snippets.same_mean(lab, stage, at, halved=bool(note)), _("Which cells share a mean"),
                            len(NORMS) * x.size))
@@ -76,7 +76,10 @@ def layer_and_batch(lab: Lab) -> None:
 
 
 def _with_second_sentence(lab: Lab, capture: Capture, batch: "Batch") -> tuple[Capture, int, str]:
-    """A run with more than one sentence: the typed batch, or one sentence together with its own first half."""
+    """Return a run with more than one sentence, the sentence to show, and a note.
+
+    A single typed sentence is read together with its own first half, padded to the same length; the note says so.
+    """
     if not has_half(capture, batch):
         return capture, lab.item(capture), ""
     note = _("You typed one sentence, so here the model reads it together with its own first half, padded to the same length. "
@@ -85,7 +88,7 @@ def _with_second_sentence(lab: Lab, capture: Capture, batch: "Batch") -> tuple[C
 
 
 def _describe(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
-    """One norm's numbers for the picked cell, and its uses."""
+    """Return a sentence with one norm's mean, variance and result for the picked cell, and its typical use."""
     found = share(x, norm, at, eps, np.ones(x.shape[:2], bool))
     return (
         _("**{name}**, mean of {cells}: μ = {mean}, σ² = {var}. The picked cell, {x}, becomes **{value}**. Typical use, "
@@ -98,12 +101,12 @@ def _describe(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
 def _results(
     x: np.ndarray, tokens: Sequence[Sequence[str]], at: Cell, eps: float, stage: str, code: Callable[[], str],
 ) -> None:
-    """The picked sentence before and after LayerNorm and BatchNorm."""
-    every = np.ones(x.shape[:2], bool)
+    """Draw the selected sentence before and after LayerNorm and BatchNorm."""
+    all_tokens = np.ones(x.shape[:2], bool)
     st.markdown(_("**Compare the results:** {describe_results} γ is 1 and β is 0 in both. Click a cell to pick it.",
                   describe_results=describe_results(x, eps)))
     norms: tuple[Norm, ...] = ("layer", "batch")
-    results = {norm: share(x, norm, at, eps, every).sentence for norm in norms}
+    results = {norm: share(x, norm, at, eps, all_tokens).sentence for norm in norms}
 
     def picked(pick: Pick | None) -> None:
         touch()
@@ -116,24 +119,24 @@ def _results(
 
 
 def describe_results(x: np.ndarray, eps: float) -> str:
-    """Say how many rows of x [B, T, D] have mean 0 and variance 1 after LayerNorm, and how many columns after BatchNorm."""
+    """Return how many rows of x [B, T, D] have mean 0 and variance 1 after LayerNorm, and how many columns after BatchNorm."""
     if not np.isfinite(x).all():
         return _("some numbers here are infinite or NaN, so their means and variances are too.")
-    every = np.ones(x.shape[:2], bool)
-    rows, columns = normalise(x, "layer", eps, every).var(axis=-1).ravel(), normalise(x, "batch", eps, every).var(axis=(0, 1))
-
-    normed, normed_columns = (int((np.abs(variance - 1) < 0.01).sum()) for variance in (rows, columns))
-    row_count = _("every row has") if normed == len(rows) else _("{one:,} of {n:,} rows have", one=normed, n=len(rows))
-    column_count = _("every column has") if normed_columns == len(columns) else _("{one:,} of {n:,} columns have",
-                                                                                  one=normed_columns, n=len(columns))
+    all_tokens = np.ones(x.shape[:2], bool)
+    rows = normalise(x, "layer", eps, all_tokens).var(axis=-1).ravel()
+    columns = normalise(x, "batch", eps, all_tokens).var(axis=(0, 1))
+    n_rows, n_columns = (int((np.abs(variance - 1) < 0.01).sum()) for variance in (rows, columns))
+    row_count = _("every row has") if n_rows == len(rows) else _("{one:,} of {n:,} rows have", one=n_rows, n=len(rows))
+    column_count = _("every column has") if n_columns == len(columns) else _("{one:,} of {n:,} columns have",
+                                                                             one=n_columns, n=len(columns))
     result = (_("after LayerNorm {count} mean 0 and variance 1; after BatchNorm {count_2} mean 0 and variance 1, over all "
                 "sentences and their padding together.", count=row_count, count_2=column_count))
-    short = bool((np.abs(rows - 1) >= 0.01).any() or (np.abs(columns - 1) >= 0.01).any())
-    return result + (" " + _("The variance of the others is too small compared with ε.")) * short
+    has_small_variance = bool((np.abs(rows - 1) >= 0.01).any() or (np.abs(columns - 1) >= 0.01).any())
+    return result + (" " + _("The variance of the others is too small compared with ε.")) * has_small_variance
 
 
 def _batch_contexts(x: np.ndarray, words: np.ndarray, at: Cell, eps: float, code: Callable[[], str]) -> None:
-    """The picked cell as other sentences, padding and other tokens are left out."""
+    """Show the picked cell's value when other sentences, padding or other tokens are left out of the batch."""
     found = cases(x, words, at, eps)
     st.markdown(_("**Compare the same numbers in a different batch:** LayerNorm does not depend on the rest of the batch. "
                   "BatchNorm's result for this sentence depends on the other sentences and on their padding."))
@@ -157,16 +160,16 @@ def _batch_contexts(x: np.ndarray, words: np.ndarray, at: Cell, eps: float, code
 
 
 def _compare_with_torch(x: np.ndarray, eps: float) -> None:
-    """The largest difference from torch's modules on the same tensor."""
+    """Show the largest difference from torch's modules on the same tensor."""
     from viz_core.experiments.layernorm import torch_normalise
 
-    every = np.ones(x.shape[:2], bool)
+    all_tokens = np.ones(x.shape[:2], bool)
     modules: dict[Norm, str] = {"layer": "LayerNorm", "batch": "BatchNorm1d", "instance": "InstanceNorm1d"}
     differences = []
     for norm, module in modules.items():
         try:
-            apart = max_abs_diff(torch_normalise(x, norm, eps), normalise(x, norm, eps, every))
-            differences.append(f"torch.nn.{module} {rounded(apart, 3)}")
+            difference = max_abs_diff(torch_normalise(x, norm, eps), normalise(x, norm, eps, all_tokens))
+            differences.append(f"torch.nn.{module} {rounded(difference, 3)}")
         except ValueError:  # torch refuses a single token
             differences.append(_("torch.nn.{module} refuses a single token, which has no variance", module=module))
     st.caption(_("Largest difference from torch in training mode, with padding: {differences}.",

@@ -1,4 +1,4 @@
-"""The controls of the sections on one LayerNorm: side, sentence, norm, token, feature."""
+"""Controls of the sections on a single LayerNorm: side, option, LayerNorm, token, feature."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +21,7 @@ WHICH = {
 
 
 def choose_side(lab: Lab, sides: Sequence[Side]) -> Side:
-    """The chosen side, with a control if there are two."""
+    """Return the chosen side, with a control if there are two."""
     if len(sides) < 2:
         return sides[0]
     names = {"source": _("Encoder"), "target": _("Decoder")}
@@ -30,29 +30,32 @@ def choose_side(lab: Lab, sides: Sequence[Side]) -> Side:
 
 
 def choose_option(name: str, label: str, options: Sequence[str], names: Mapping[str, str]) -> str:
-    """One option. The view's default means the first; a caption names an option of the link that does not exist."""
+    """Return the chosen option; by default the first.
+
+    Where the link names an option that does not exist here, a caption says so.
+    """
     requested = view(name)
-    held: str = requested if requested in options else options[0]
-    if requested and requested != held:
+    option: str = requested if requested in options else options[0]
+    if requested and requested != option:
         st.caption(_("{label}: there is no {names} here; showing {name}.",
-                     label=label, names=names.get(requested, "such option"), name=names[held]))
+                     label=label, names=names.get(requested, "such option"), name=names[option]))
     if len(options) > 1:
-        widget(st.selectbox, name, label, held, keep, options=options, format_func=lambda o: names[o])
-    return held
+        widget(st.selectbox, name, label, option, keep, options=options, format_func=lambda o: names[o])
+    return option
 
 
 def choose_place(lab: Lab, places: Sequence[Place]) -> Place:
-    """The chosen LayerNorm of the chosen side and layer."""
+    """Return the chosen LayerNorm of the chosen side and layer."""
     side = choose_side(lab, list(dict.fromkeys(p.side for p in places)))
-    here = [p for p in places if p.side == side]
-    which = choose_option("norm_which", "LayerNorm", list(dict.fromkeys(p.which for p in here)), WHICH)
-    same = [p for p in here if p.which == which]
-    layer = 0 if same[0].layer is None else bounded(st.number_input, "norm_layer", _("Layer"), len(same) - 1)
-    return same[layer]
+    on_side = [p for p in places if p.side == side]
+    which = choose_option("norm_which", "LayerNorm", list(dict.fromkeys(p.which for p in on_side)), WHICH)
+    of_kind = [p for p in on_side if p.which == which]
+    layer = 0 if of_kind[0].layer is None else bounded(st.number_input, "norm_layer", _("Layer"), len(of_kind) - 1)
+    return of_kind[layer]
 
 
 def choose_token(tokens: Sequence[str]) -> int:
-    """The chosen token of the sentence."""
+    """Return the index of the chosen token."""
     token = inside("norm_token", _("Token"), len(tokens) - 1)
     names = [f"{t} · {isolated(named(name))}" for t, name in enumerate(tokens)]
     widget(st.selectbox, "norm_token", _("Token"), token, keep, options=range(len(tokens)), format_func=names.__getitem__)
@@ -60,10 +63,10 @@ def choose_token(tokens: Sequence[str]) -> int:
 
 
 def choose_feature(x: np.ndarray) -> int:
-    """The chosen feature of a token [D]; by default the one with the largest magnitude."""
-    d, asked = len(x), view("norm_feature")
-    held = inside("norm_feature", _("Feature"), d - 1) if asked >= 0 else int(np.argmax(np.nan_to_num(np.abs(x), nan=-1.0)))
+    """Return the chosen feature of a token x [D]; by default the one with the largest magnitude."""
+    d, requested = len(x), view("norm_feature")
+    feature = inside("norm_feature", _("Feature"), d - 1) if requested >= 0 else int(np.argmax(np.nan_to_num(np.abs(x), nan=-1.0)))
     if d > 1:
-        widget(st.number_input, "norm_feature", _("Feature"), held, keep, min_value=0, max_value=d - 1, step=1,
+        widget(st.number_input, "norm_feature", _("Feature"), feature, keep, min_value=0, max_value=d - 1, step=1,
                help=_("The bars mark this feature, and the formula shows its numbers."))
-    return held
+    return feature

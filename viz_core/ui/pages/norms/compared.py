@@ -1,4 +1,4 @@
-"""The untrained stack that the comparisons of this page run. The store of all visitors shares its runs."""
+"""The untrained stack that this page compares in several placements. All visitors share its runs through the cache."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ from viz_core.ui.escape import escaped
 from viz_core.ui.shell import Lab, fold, view, view_widget
 from viz_core.ui.shell.setup import BY_FIELD, problem_words
 
-if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.model.transformer import Transformer
     from viz_core.run import Batch
 
-STEP = 12  # layers: a comparison runs a multiple of this number, and shallower stacks are its first layers
+STEP = 12  # layers: runs have a multiple of this depth, and a shallower stack is read off their first layers
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """An untrained Pre-LN stack and the words that it reads. All placements share its weights."""
+    """An untrained Pre-LN stack and the batch that it reads. All placements share its weights."""
 
     lab: Lab
     config: TransformerConfig
@@ -36,11 +36,12 @@ class Compared:
 
     @property
     def key(self) -> Hashable:
+        """The cache key of this depth."""
         return self._key(self.config)
 
     @property
     def shared_key(self) -> Hashable:
-        """The key that all depths of one run share."""
+        """The cache key that all depths of one run share."""
         return self._key(self.deep)
 
     def _key(self, config: TransformerConfig) -> Hashable:
@@ -50,7 +51,7 @@ class Compared:
 
     @property
     def deep(self) -> TransformerConfig:
-        """The config that runs: it may have a few more layers, so that the next depth finds them, but no more than fit."""
+        """The config that is run: the depth rounded up to a multiple of `DEPTH_STEP`, so that depths share runs, if that fits."""
         from viz_core.experiments.placement import config_depth, deep
 
         config = deep(self.config, whole_steps(config_depth(self.config)))
@@ -59,14 +60,14 @@ class Compared:
 
     @property
     def cost(self) -> tuple[float, int]:
-        """Seconds and bytes of one placement, including the model that is drawn for it."""
+        """Seconds and bytes of one placement, including the initialisation of its model."""
         from viz_core.ui.shell.cache import model_cost, run_cost
 
         (to_draw, weights), (to_run, recorded) = model_cost(self.deep), run_cost(self.deep, self.batch)
         return to_draw + to_run, weights + recorded
 
     def _model(self) -> "Transformer":
-        """The deep model as Pre-LN, shared by all visitors, because drawing its weights costs more than running it."""
+        """Return the model of `deep_config` as Pre-LN, from the cache: initialising its weights costs more than running it."""
         from viz_core.run import build
         from viz_core.ui.shell.cache import model_cost, models
 
@@ -74,13 +75,13 @@ class Compared:
         return models().get(("compared", config, seed, device), lambda: build(config, seed, device), *model_cost(config))
 
     def model(self, name: str) -> "Transformer":
-        """The model of one placement. It is shared and must not be changed."""
+        """Return the model of one placement. It is shared between visitors and must not be changed."""
         from viz_core.experiments.placement import config_depth, placed
 
         return placed(self._model(), name, config_depth(self.config))
 
     def runs(self, names: Iterable[str]) -> dict[str, Capture]:
-        """The run of each placement. All visitors and all depths share its layers, which are read-only."""
+        """Return the run of each placement, cut to this depth. Its arrays are shared and read-only."""
         from viz_core.experiments.placement import config_depth, first_layers, placement
         from viz_core.ui.shell.cache import runs
 
@@ -92,7 +93,7 @@ class Compared:
         return {name: first_layers(capture, self._model(), depth) for name, capture in made.items()}
 
     def curves(self, names: Sequence[str], metric: Metric) -> dict[str, tuple[Sequence[Curve], FirstNonFinite | None]]:
-        """One metric of each placement along its depth, and its first value that is not finite."""
+        """Return one metric of each placement along its depth, and its first non-finite value."""
         from viz_core.ui.shell.cache import cached_result
 
         captures = lru_cache(maxsize=1)(lambda: self.runs(names))
@@ -106,12 +107,12 @@ class Compared:
 
 
 def whole_steps(depth: int) -> int:
-    """The number of layers that run for a depth."""
+    """Round a depth up to a multiple of `DEPTH_STEP`."""
     return -(-depth // STEP) * STEP
 
 
 def compared_stack(lab: Lab) -> Compared | None:
-    """The comparison for this depth, width and init; None if nothing can run, and then the page says why."""
+    """Return the stack for the chosen depth, width and init; None, after a notice on the page, if it cannot run."""
     from viz_core.experiments.placement import comparable, reading
 
     if lab.capture is None:
@@ -125,7 +126,7 @@ def compared_stack(lab: Lab) -> Compared | None:
 
 
 def choose_sizes() -> None:
-    """Controls for the depth and, in a fold, for width and initialisation."""
+    """Draw the controls for the depth and, in an expander, for width and initialisation."""
     view_widget(st.slider, "norm_depth", _("Depth (layers)"))
     more = fold("norm_more", _("Width and initialisation"))
     if more.open:
@@ -135,21 +136,23 @@ def choose_sizes() -> None:
 
 
 def say_what_runs(c: Compared) -> None:
-    """One caption: the model that is measured, the words it reads, and why trained weights are not compared."""
+    """Show a caption with the measured model, its input, and why trained weights are not compared."""
     config, lab = c.config, c.lab
     layers = config.n_layers(config.output_side)
     (side,) = [s for s in ("source", "target") if s in c.batch.ids]
     rows, tokens = c.batch.ids[side].shape
     assert lab.capture is not None
-    cut = c.batch.ids[side].size < lab.capture[f"ids.{side}"].size
-    read = _("{rows} × {tokens} tokens", rows=rows, tokens=tokens) if rows > 1 else plural("{n:,} token", "{n:,} tokens", tokens)
-    init, stack = BY_FIELD["init"].shown(config.init), STACK_NAMES[STACKS[config.output_side]]
+    is_cut = c.batch.ids[side].size < lab.capture[f"ids.{side}"].size
+    read = plural("{n:,} token", "{n:,} tokens", tokens)
+    if rows > 1:
+        read = _("{rows} × {tokens} tokens", rows=rows, tokens=tokens)
+    init, stack_title = BY_FIELD["init"].shown(config.init), STACK_NAMES[STACKS[config.output_side]]
     caption = (
         _("Untrained weights ({init}, seed {seed}). The {stack} has {layers}, d_model {d_model}, {heads}, d_ff {ff_width} and "
           "no biases. It reads {cut}{read} of your {side} text. All placements have the same weights.",
-          init=init, seed=lab.setup.seed, stack=stack, layers=plural("{n:,} layer", "{n:,} layers", layers),
+          init=init, seed=lab.setup.seed, stack=stack_title, layers=plural("{n:,} layer", "{n:,} layers", layers),
           d_model=config.d_model, heads=plural("{n:,} head", "{n:,} heads", config.n_heads), ff_width=config.ff_width,
-          cut=(_("the first") + " ") * cut, read=read, side=SIDE_NAMES[side])
+          cut=(_("the first") + " ") * is_cut, read=read, side=SIDE_NAMES[side])
     )
     if lab.setup.card:
         trained = {"post": "Post-LN", "pre": "Pre-LN"}.get(lab.setup.base.norm, _("no norm"))
@@ -159,7 +162,7 @@ def say_what_runs(c: Compared) -> None:
 
 
 def warn_not_finite(odds: Mapping[str, FirstNonFinite | None]) -> None:
-    """Warn about the first value of each run that is not finite."""
+    """Show a warning with the first non-finite value of each run."""
     for name, odd in odds.items():
         if odd is not None:
             st.warning(_("{titles}: the first value that is {what} is in `{stage}`. The line has gaps from there on.",

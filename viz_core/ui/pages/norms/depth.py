@@ -1,4 +1,4 @@
-"""One metric along depth for every placement of the LayerNorm, and a drawing of both blocks."""
+"""The section that plots a metric along depth for every placement of the LayerNorm, and draws both blocks."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from viz_core.ui.pages.norms import snippets
 from viz_core.ui.pages.norms.compared import Compared, choose_sizes, compared_stack, say_what_runs, warn_not_finite
 from viz_core.ui.shell import Lab, below, beside, look, set_view, view, view_widget
 
-# The stage inside whose box a metric measures; the other metrics measure the stream.
+# The stage that a metric measures, where that is not the residual stream.
 HIGHLIGHTED = {"inactive": "ffn.out", "entropy": "self_attn.out"}
 LOOK: dict[Metric, str] = {
     "power": _("**Compare the slopes:** {placements}"),
@@ -35,50 +35,50 @@ LOOK: dict[Metric, str] = {
 
 
 def depth(lab: Lab) -> None:
-    """One metric of the chosen placements layer by layer, with the sliders beside it, and both blocks drawn below."""
+    """Draw one metric of the chosen placements layer by layer, and below it one layer of Post-LN and of Pre-LN."""
     names, metric = view("norm_placements"), view("norm_metric")
     look(look_at(metric, names, lab.config.activation))
-    place, rail = beside()
+    main, rail = beside()
     with rail:
         choose_sizes()
         view_widget(st.pills, "norm_metric", _("Metric"), required=True, wrap=True, format_func=METRIC_NAMES.get)
     with below():
         view_widget(st.pills, "norm_placements", _("Placements"), selection_mode="multi", wrap=True, format_func=TITLES.get,
                     label_visibility="collapsed")
-    with place:
-        compared = compared_stack(lab)
-        if compared is not None and not names:
+    with main:
+        stack = compared_stack(lab)
+        if stack is not None and not names:
             st.info(_("You have chosen no placement: choose Post-LN, Pre-LN or another one."))
-            compared = None
-        found = compared.curves(names, metric) if compared else {}
-        shown = {name: of for name, (of, __) in found.items()}
+            stack = None
+        found = stack.curves(names, metric) if stack else {}
+        shown = {name: metric_curves for name, (metric_curves, __) in found.items()}
         figure = depth_figure(shown, metric, dark())
-        if compared:
-            chart(figure, "norm_depth_chart", fill=True, code=lambda: snippets.depth(compared, names, metric))
-    if metric == "power" and (grown := _growth(shown.get("pre", ()))) is not None:
+        if stack:
+            chart(figure, "norm_depth_chart", fill=True, code=lambda: snippets.depth(stack, names, metric))
+    if metric == "power" and (power := _growth(shown.get("pre", ()))) is not None:
         with rail:
-            _what_growth_means(grown)
-    if compared:
+            _what_growth_means(power)
+    if stack:
         warn_not_finite({name: odd for name, (__, odd) in found.items()})
         st.markdown(_last_values(shown, metric) + LOG * (figure.layout.yaxis.type == "log"))
-        _notes(compared, metric, names)
+        _notes(stack, metric, names)
     st.markdown(_("**Follow the thick line, the residual stream:** in one layer of Post-LN every sum goes through a LayerNorm; "
                   "in Pre-LN the stream bypasses them all."))
-    lit = view_widget(st.segmented_control, "norm_lit", _("Highlight the path to"), required=True, wrap=True,
-                      format_func=lambda s: s or _("the stage of the metric"))
-    lit = lit or HIGHLIGHTED.get(metric, "resid_mid")
-    st.html(drawn_html(blocks_html(lit, dark=dark()), "norm_blocks", "blocks", (lit,), lambda: snippets.blocks(lit),
-                       _("One layer of Post-LN and of Pre-LN")))
+    highlighted = view_widget(st.segmented_control, "norm_lit", _("Highlight the path to"), required=True, wrap=True,
+                              format_func=lambda s: s or _("the stage of the metric"))
+    highlighted = highlighted or HIGHLIGHTED.get(metric, "resid_mid")
+    st.html(drawn_html(blocks_html(highlighted, dark=dark()), "norm_blocks", "blocks", (highlighted,),
+                       lambda: snippets.blocks(highlighted), _("One layer of Post-LN and of Pre-LN")))
 
 
 def _growth(curves_: Sequence[Curve]) -> float | None:
-    """‖x‖²/d at the end of Pre-LN's stream, before its final norm; None where it has not grown or is not finite."""
+    """Return ‖x‖²/d at the end of Pre-LN's residual stream, before its final norm; None if it has not grown or is not finite."""
     last = next((float(c.values[-1]) for c in curves_ if c.kind == "stream" and len(c.values) > 1), 0.0)
     return last if 1 < last < math.inf else None
 
 
 def _what_growth_means(grown: float) -> None:
-    """Why the growing stream is not Pre-LN's weakness, and where the page shows what decides."""
+    """Explain why the growth of the stream is not a weakness of Pre-LN, with a button to the gradients."""
     st.markdown(_("**The growth by itself is no problem.** Pre-LN's final norm divides the stream by about √{grown} = {length}, "
                   "and the gradients of all layers are divided by as much. In Post-LN, the gradients of the last layers do not "
                   "shrink with depth, so it needs a warm-up: a small learning rate at first.",
@@ -88,15 +88,16 @@ def _what_growth_means(grown: float) -> None:
 
 
 def _notes(compared: Compared, metric: Metric, names: Sequence[str]) -> None:
-    """What else there is to know of the chart: further placements, what counts as inactive, and the model that was measured."""
-    if metric == "power" and (further := names[MOST_SAID:]):
-        st.markdown(" ".join(EFFECTS[name] for name in further))
-    if metric == "inactive" and not (used := ACTIVATIONS[compared.config.activation]).zeroes_negatives:
-        st.caption(_("Inactive means at or below 0. Unlike ReLU, {title} lets small negative values through.", title=used.title))
+    """Show what the other placements do, what counts as inactive, and which model was measured."""
+    if metric == "power" and (further_placements := names[MOST_SAID:]):
+        st.markdown(" ".join(EFFECTS[name] for name in further_placements))
+    if metric == "inactive" and not (activation := ACTIVATIONS[compared.config.activation]).zeroes_negatives:
+        st.caption(_("Inactive means at or below 0. Unlike ReLU, {title} lets small negative values through.",
+                     title=activation.title))
     say_what_runs(compared)
 
 
-MOST_SAID = 2  # placements whose effect stands in the line above the chart; the others' stand below it
+MOST_SAID = 2  # placements whose effect is described above the chart; the others are described below it
 EFFECTS = {
     "post": _("Post-LN's LayerNorm brings ‖x‖²/d back to 1 after every sum."),
     "pre": _("In Pre-LN nothing rescales the stream, so all contributions stay in it."),
@@ -104,15 +105,15 @@ EFFECTS = {
     "none": _("Without any norm, nothing limits the stream."),
     "post_no_residual": _("Without residual connections, Post-LN's norm reads only the output of the sub-layer."),
     "plain": _("Without norms and residual connections, each sub-layer reads only the output of the previous one."),
-}  # the effect of each placement on the stream, for any weights
+}  # the effect of each placement on the residual stream, whatever the weights
 
 
 def look_at(metric: Metric, names: Sequence[str], activation: str) -> str:
-    """The sentence above the chart: what to look at, for this metric and the drawn placements."""
-    exact = ACTIVATIONS[activation].zeroes_negatives  # the others let a little through
+    """Return the sentence above the chart: what to look at, for this metric and the drawn placements."""
+    is_exact = ACTIVATIONS[activation].zeroes_negatives  # other activations let a little through
     return LOOK[metric].format(
         placements=" ".join(EFFECTS[name] for name in names[:MOST_SAID]) or _("they show how much each layer adds."),
-        passes=_("passes nothing") if exact else _("passes next to nothing"), learns="nothing" if exact else "little",
+        passes=_("passes nothing") if is_exact else _("passes next to nothing"), learns="nothing" if is_exact else "little",
     )
 
 
@@ -120,7 +121,7 @@ LOG = " " + _("The axis is logarithmic: a straight line means that every layer c
 
 
 def _last_values(found: Mapping[str, Sequence[Curve]], metric: Metric) -> str:
-    """A sentence with the last value of every placement."""
+    """Return a sentence with the last value of every placement."""
     values = []
     for name, curves_ in found.items():
         for curve in curves_:

@@ -1,4 +1,4 @@
-"""The distribution of one stage's values, layer by layer, in every placement of the LayerNorm."""
+"""The section with the distribution of one stage's values, layer by layer, in every placement of the LayerNorm."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,33 +21,33 @@ from viz_core.ui.shell.setup import VIEW
 
 
 def distributions(lab: Lab) -> None:
-    """Histograms of one stage of the compared runs, layer by layer."""
-    compared = compared_stack(lab)
-    if compared is None:
+    """Draw histograms of one stage of the compared runs, layer by layer."""
+    stack = compared_stack(lab)
+    if stack is None:
         return
     names = view("norm_placements") or VIEW["norm_placements"].default
-    layers = compared.config.n_layers(compared.config.output_side)
-    if (most := len(drawn_layers(range(layers)))) < layers:
+    layers = stack.config.n_layers(stack.config.output_side)
+    if (n_drawn := len(drawn_layers(range(layers)))) < layers:
         look(_("**Compare the widths of the ridges:** each ridge is one layer, with the first at the top. Of {layers} layers, "
-               "{drawn} are drawn.", layers=layers, drawn=most))
+               "{drawn} are drawn.", layers=layers, drawn=n_drawn))
     else:
         look(_("**Compare the widths of the ridges:** each ridge is one layer, with the first at the top."))
-    place, rail = beside()
+    main, rail = beside()
     with rail:
         choose_sizes()
-    if (drawn := _histograms(compared, names, place, rail)) is not None:
+    if (drawn := _histograms(stack, names, main, rail)) is not None:
         found, code = drawn
         st.markdown(describe_widths(found))
         _width_table(found, code)
-    say_what_runs(compared)
+    say_what_runs(stack)
 
 
 def _histograms(
     compared: Compared, names: Sequence[str], place: DeltaGenerator, rail: DeltaGenerator
 ) -> tuple[Spreads, Callable[[], str]] | None:
-    """Draw histograms of one stage, layer by layer, with every placement on the same scale; its controls in the rail.
+    """Draw the histograms in `main`, every placement on the same scale, and their controls in `rail`.
 
-    Returns what was drawn, and the code of its table.
+    Returns the histograms and a function that makes the code of their table; None if the runs have no layers.
     """
     from viz_core.ui.shell.cache import cached_result
 
@@ -61,9 +61,9 @@ def _histograms(
         if len(sides) > 1:
             side = view_widget(st.segmented_control, "norm_side", _("Stack"), options=sides, required=True,
                                format_func={"source": "Encoder", "target": "Decoder"}.get)
-        offered = leaves(captures, side)
-        ordered = [leaf for leaf in ("resid_post",) if leaf in offered]
-        ordered += [leaf for leaf in offered if leaf not in ordered]
+        available = leaves(captures, side)
+        ordered = [leaf for leaf in ("resid_post",) if leaf in available]
+        ordered += [leaf for leaf in available if leaf not in ordered]
         leaf = choose_option("norm_leaf", _("Stage"), ordered, {n: n for n in ordered})
         scale = view_widget(st.segmented_control, "norm_scale", _("Scale"), required=True,
                             format_func={"auto": _("Automatic"), "linear": _("Linear"), "log": _("Logarithmic")}.get)
@@ -76,18 +76,18 @@ def _histograms(
 
 
 def describe_widths(found: Spreads) -> str:
-    """Say whether each placement's ridges get wider or narrower from the first layer to the last, and by what factor."""
+    """Return whether each placement's ridges get wider or narrower from the first layer to the last, and by what factor."""
     widths = []
     for name, s in found.by.items():
         if len(s.layers) > 1 and np.isfinite(s.std).all() and s.std[0] > 0:
             times = float(s.std[-1] / s.std[0])
-            way = _("gets wider") if times > 1.05 else _("gets narrower") if times < 0.95 else _("stays about as wide")
-            widths.append(f"{name} {way} (σ × {rounded(times, 3)})")
+            trend = _("gets wider") if times > 1.05 else _("gets narrower") if times < 0.95 else _("stays about as wide")
+            widths.append(f"{name} {trend} (σ × {rounded(times, 3)})")
     return _("From the first layer to the last: {widths}.", widths=", ".join(widths)) if widths else ""
 
 
 def _width_table(found: Spreads, code: Callable[[], str]) -> None:
-    """A table of the first and last layer's standard deviation, and of the values outside the chart."""
+    """Show a table of the standard deviation in the first and last layer, and of the share of values outside the chart."""
     from viz_core import tables
 
     data_table(tables.spread(found), "norm_widths", {

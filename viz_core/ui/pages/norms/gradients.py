@@ -1,4 +1,4 @@
-"""Gradients of each layer in both placements, and of the last layer against depth."""
+"""The section on gradients: of each layer in both placements, and of the last layer against depth."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -20,42 +20,42 @@ from viz_core.ui.pages.norms.on_request import byte_count, flop_count, when_requ
 from viz_core.ui.shell import Lab, beside, look, view, view_widget
 from viz_core.ui.shell.setup import problem_words
 
-if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.experiments.placement import LayerGradients
 
 
 def gradients(lab: Lab) -> None:
-    """The gradient of every layer in both placements, and below it that of the last layer in stacks of several depths."""
+    """Draw the gradient of every layer in both placements, and below it that of the last layer in stacks of several depths."""
     from viz_core.experiments.placement import DEPTHS, SENTENCES, TOKENS, Setting
 
     look(_("**Compare the last layers:** the deeper the model, the smaller Pre-LN's gradients are there; Post-LN's stay as large. "
            "So Post-LN needs a warm-up: a small learning rate at first."))
-    place, rail = beside()
+    main, rail = beside()
     with rail:
         choose_sizes()
         batches = view_widget(st.segmented_control, "norm_batches", _("Batches"), required=True, wrap=True)
-    with place:
-        compared = compared_stack(lab)
-        found = None if compared is None else _by_layer(compared, batches)
-    if compared is not None and found is not None:
-        _say_by_layer(compared, batches, found)
+    with main:
+        stack = compared_stack(lab)
+        found = None if stack is None else _by_layer(stack, batches)
+    if stack is not None and found is not None:
+        _say_by_layer(stack, batches, found)
     st.header(_("The gradient of the last layer against depth"), anchor=False)
     width, seed = view("norm_width"), lab.setup.seed
     cost = sum(2 * batches * flop_count(Setting(depth=d, width=width).config, SENTENCES, TOKENS) for d in DEPTHS)
-    most = 2 * byte_count(Setting(depth=max(DEPTHS), width=width).config)
-    last = when_requested(_("last layer"), (width, batches, seed), cost, most, partial(_last_layer, width, batches, seed))
+    max_bytes = 2 * byte_count(Setting(depth=max(DEPTHS), width=width).config)
+    last = when_requested(_("last layer"), (width, batches, seed), cost, max_bytes, partial(_last_layer, width, batches, seed))
     if last is not None:
         _theorem(np.array(DEPTHS), last, width, batches, seed)
 
 
 def _by_layer(c: Compared, batches: int) -> "dict[str, LayerGradients] | None":
-    """Draw each layer's gradient on the typed words and on random ones, in both placements; None where nothing is drawn."""
+    """Draw each layer's gradient in both placements and return it; None if it was not measured."""
     (side,) = [s for s in ("source", "target") if s in c.batch.ids]
     rows, tokens = c.batch.ids[side].shape
     cost = 2 * 3 * batches * flop_count(c.config, rows, tokens)
     try:
         found = when_requested(_("gradients"), (c.key, batches), cost, 2 * c.cost[1], lambda: _layer_gradients(c, batches))
-    except ValueError as error:  # one sentence on the problem and its remedy
+    except ValueError as error:
         st.warning(escaped(problem_words(error)))
         return None
     if found is not None:
@@ -66,7 +66,7 @@ def _by_layer(c: Compared, batches: int) -> "dict[str, LayerGradients] | None":
 
 
 def _say_by_layer(c: Compared, batches: int, found: "Mapping[str, LayerGradients]") -> None:
-    """The chart in words: where the placements differ most, what was measured, and on what."""
+    """Describe the chart: where the placements differ most, what was measured, and on which input."""
     more = " " + _("and {batches} batch{value} of random words of the same shape",
                    batches=batches - 1, value=_("es") * (batches > 2)) if batches > 1 else ""
     losses = ", ".join(f"{TITLES[n]} {rounded(g.loss, 4)}" for n, g in found.items())
@@ -80,19 +80,20 @@ def _say_by_layer(c: Compared, batches: int, found: "Mapping[str, LayerGradients
 
 
 def describe_ratios(post: np.ndarray, pre: np.ndarray) -> str:
-    """Say how Post-LN's gradient [L] compares with Pre-LN's: in the last layer, and where the two differ most and least."""
+    """Return how Post-LN's gradient [L] compares with Pre-LN's: in the last layer, and where the two differ most and least."""
     times = [ratio(a, b) for a, b in zip(post, pre, strict=True)]
     last = _("In the last layer's feed-forward network, Post-LN's gradient is **{time} times** Pre-LN's.",
              time=rounded(times[-1], 3))
-    apart = [abs(np.log(x)) if np.isfinite(x) and x > 0 else np.nan for x in times]
-    if len(times) == 1 or not np.isfinite(apart).any():
+    log_ratios = [abs(np.log(x)) if np.isfinite(x) and x > 0 else np.nan for x in times]
+    if len(times) == 1 or not np.isfinite(log_ratios).any():
         return last
-    far, near = int(np.nanargmax(apart)), int(np.nanargmin(apart))
+    far, near = int(np.nanargmax(log_ratios)), int(np.nanargmin(log_ratios))
     return (_("{last} The two differ most in layer {far}, **{time} times**, and least in layer {near}, **{time_2} times**.",
               last=last, far=far, time=rounded(times[far], 3), near=near, time_2=rounded(times[near], 3)))
 
 
 def _layer_gradients(c: Compared, batches: int) -> "dict[str, LayerGradients]":
+    """Return the gradient of each layer in Post-LN and Pre-LN, averaged over the batches."""
     from viz_core.experiments.placement import layer_gradients, with_random_batches
 
     given = with_random_batches(c.batch, c.config, batches, c.lab.setup.seed)
@@ -100,13 +101,14 @@ def _layer_gradients(c: Compared, batches: int) -> "dict[str, LayerGradients]":
 
 
 def _last_layer(width: int, batches: int, seed: int) -> dict[str, np.ndarray]:
+    """Return the gradient of the last layer in each placement, for every depth of `DEPTHS`."""
     from viz_core.experiments.placement import last_layer_gradients
 
     return last_layer_gradients(width, batches=batches, seed=seed)
 
 
 def _theorem(depths: np.ndarray, found: Mapping[str, np.ndarray], width: int, batches: int, seed: int) -> None:
-    """The measured norms, and the scaling of Theorem 1."""
+    """Draw the measured norms with the scaling of Theorem 1 (Xiong et al. 2020)."""
     chart(last_layer_figure(depths.tolist(), found, laws(depths.tolist(), found), dark()), "norm_last",
           code=lambda: snippets.last_layer(width, batches, seed))
     powers = {name: slope(depths, norms) for name, norms in found.items()}

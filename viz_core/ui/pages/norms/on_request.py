@@ -1,4 +1,4 @@
-"""Measurements that take long run only after a click on a button that states their cost."""
+"""Measurements that run only after a click on a button, because they take long."""
 
 from collections.abc import Callable, Hashable
 from functools import lru_cache
@@ -14,12 +14,12 @@ from viz_core.ui.shell import touch
 
 T = TypeVar("T")
 MOST_UNREQUESTED = 2e10  # floating-point operations that a section may spend without a click
-REQUESTED = "norm_asked"  # the session's key for its requests
+REQUESTED = "norm_asked"  # session state: measurement → the key that was requested last
 
 
 @lru_cache(maxsize=64)
 def flop_count(config: TransformerConfig, rows: int, tokens: int) -> int:
-    """Floating-point operations of one forward pass of a stack over rows of tokens."""
+    """Return the floating-point operations of one forward pass of a stack over `rows` sentences of `tokens` tokens."""
     sides = (0, tokens) if config.has_decoder else (tokens, 0)
     return by_depth(config, lambda few: _flop_count(few, rows, *sides))
 
@@ -30,7 +30,7 @@ def _flop_count(config: TransformerConfig, rows: int, source: int, target: int) 
 
 
 def byte_count(config: TransformerConfig) -> int:
-    """Bytes of an encoder of the paper's setting and of the record of its run."""
+    """Return the bytes of an encoder in the setting of Xiong et al. (2020) and of the capture of its run."""
     from viz_core.experiments.placement import SENTENCES, TOKENS
 
     size = estimate(config, SENTENCES, TOKENS, 0)
@@ -38,7 +38,7 @@ def byte_count(config: TransformerConfig) -> int:
 
 
 def when_requested(what: str, key: Hashable, cost: float, nbytes: int, make: Callable[[], T]) -> T | None:
-    """A cached or cheap result immediately; a more expensive one after a click on a button. None until then."""
+    """Return a cheap result immediately, and an expensive one after a click on a button that states its cost; None until then."""
     from viz_core.ui.shell.cache import FLOPS, cached_result
 
     if cost > MOST_UNREQUESTED and st.session_state.get(REQUESTED, {}).get(what) != key:
@@ -50,6 +50,6 @@ def when_requested(what: str, key: Hashable, cost: float, nbytes: int, make: Cal
 
 
 def _request(what: str, key: Hashable) -> None:
-    """Remember the request in this session until the next one."""
+    """Store the request in the session state; it replaces the previous one of this measurement."""
     touch()
     st.session_state[REQUESTED] = st.session_state.get(REQUESTED, {}) | {what: key}

@@ -1,5 +1,4 @@
-"""One token through one LayerNorm, step by step."""
-
+"""The section that takes one token through one LayerNorm, step by step."""
 
 import numpy as np
 import streamlit as st
@@ -17,42 +16,42 @@ from viz_core.ui.shell.views import EPSILONS
 
 
 def one_token(lab: Lab) -> None:
-    """One token through one LayerNorm of the run: bars for each step, the numbers, ε, and torch's result."""
+    """Draw one token in one LayerNorm of the run: bars for each step, the formula, the effect of ε, and torch's result."""
     capture = lab.capture
     if capture is None:
         st.info(NO_SENTENCE)
         return
-    places = layer_norms(lab.config)
-    if not places:
+    norms = layer_norms(lab.config)
+    if not norms:
         st.info(_("This model has no LayerNorm: set LayerNorm to post or pre in the sidebar. The next section, LayerNorm and "
                   "BatchNorm, works without one."))
         return
     look(_("**Compare the bars from row to row:** subtracting the mean shifts them all by the same amount; dividing by "
            "√(σ² + ε) changes only their scale."))
-    picture, rail = beside()
+    main, rail = beside()
     with rail:
         item = sentence_picker(lab, capture)
-        place = choose_place(lab, places)
-        token = choose_token(capture.tokens(place.side)[item])
-        x = capture[place.reads][item, token]  # [D]
+        norm = choose_place(lab, norms)
+        token = choose_token(capture.tokens(norm.side)[item])
+        x = capture[norm.reads][item, token]  # [D]
         feature = choose_feature(x)
         eps = _epsilon(lab.config.norm_eps)
-    gamma, beta = lab.parameter(f"{place.path}.weight"), lab.parameter(f"{place.path}.bias")  # [D] each
+    gamma, beta = lab.parameter(f"{norm.path}.weight"), lab.parameter(f"{norm.path}.bias")  # [D] each
     steps = layer_norm(x, gamma, beta, eps)
-    with picture:
+    with main:
         chart(steps_figure(steps, feature, dark()), "norm_steps", fill=True,
-              code=lambda: snippets.steps(lab, place, item, token, feature, eps))
+              code=lambda: snippets.steps(lab, norm, item, token, feature, eps))
     st.markdown(describe_remainder(steps))
     st.caption(_("The input is `{reads}`, the output `{path}.out`. Orange is above zero, blue below; the grey column is "
                  "feature {feature}.{untrained}",
-                 reads=place.reads, path=place.path, feature=feature, untrained=_untrained(gamma, beta)))
+                 reads=norm.reads, path=norm.path, feature=feature, untrained=_untrained(gamma, beta)))
     st.markdown(f"$$\n{feature_formula(steps, feature)}\n$$")
     _what_epsilon_does(steps, lab.config.norm_eps)
-    _by_hand_and_torch(lab, steps, capture[f"{place.path}.out"][item, token])
+    _by_hand_and_torch(lab, steps, capture[f"{norm.path}.out"][item, token])
 
 
 def describe_remainder(steps: Steps) -> str:
-    """Say which part of the token remains after the division, before γ and β."""
+    """Return which part of the token remains after the division, before γ and β."""
     if steps.var == 0:
         return _("This token has the same value in every feature, so nothing of it remains.")
     if not steps.kept >= 0.99:
@@ -61,13 +60,14 @@ def describe_remainder(steps: Steps) -> str:
 
 
 def _untrained(gamma: np.ndarray, beta: np.ndarray) -> str:
+    """Return that γ and β still have their initial values; "" if they do not."""
     if (gamma == 1).all() and (beta == 0).all():
         return " " + _("γ is 1 and β is 0 in every feature, their initial values, so the last two rows repeat the third.")
     return ""
 
 
 def _epsilon(own: float) -> float:
-    """ε, from a slider over powers of ten and the model's own value."""
+    """Return ε from a slider over powers of ten and the model's own value."""
     requested = view("norm_epsilon")
     stops = sorted({own, *map(float, EPSILONS)})
 
@@ -83,7 +83,7 @@ def _epsilon(own: float) -> float:
 
 
 def _what_epsilon_does(steps: Steps, own: float) -> None:
-    """One sentence that compares ε with the variance; another if this is not the model's ε."""
+    """Show a sentence that compares ε with the variance, and another if this is not the model's ε."""
     if steps.var == 0 and steps.eps == 0:
         effect = _("Every feature has the same value and ε is 0, so the result is 0/0, NaN. ε exists to prevent this.")
     elif steps.var == 0:
@@ -105,10 +105,10 @@ def _what_epsilon_does(steps: Steps, own: float) -> None:
 
 
 def _by_hand_and_torch(lab: Lab, steps: Steps, recorded: np.ndarray) -> None:
-    """The same token by hand, by torch, as recorded, and by another common formula."""
+    """Show a table of the same output by hand, by torch, as recorded, and by another common formula."""
     from viz_core.experiments.layernorm import torch_layer_norm
 
-    theirs = torch_layer_norm(steps.x, steps.gamma, steps.beta, steps.eps)
+    torch_out = torch_layer_norm(steps.x, steps.gamma, steps.beta, steps.eps)
     own = lab.config.norm_eps
 
     def difference(x: np.ndarray) -> str:
@@ -119,7 +119,7 @@ def _by_hand_and_torch(lab: Lab, steps: Steps, recorded: np.ndarray) -> None:
         [
             (_("by hand, as in {called}", called=DOCUMENTS["002"].called), f"d = {len(steps.x)}", _("{eps} under √",
                                                                                                     eps=rounded(steps.eps)), "–"),
-            ("torch.nn.LayerNorm", "d", _("{eps} under √", eps=rounded(steps.eps)), difference(theirs)),
+            ("torch.nn.LayerNorm", "d", _("{eps} under √", eps=rounded(steps.eps)), difference(torch_out)),
             (_("this run, as recorded"), "d", _("{own} under √", own=rounded(own)), difference(recorded)),
             (_("the other formula"), f"d − 1 = {len(steps.x) - 1}", _("{eps} outside √", eps=rounded(steps.eps)),
              difference(unbiased_outside(steps))),

@@ -1,4 +1,4 @@
-"""The page on Pre-LN and Post-LN. The page draws one section at a time; the link holds which one."""
+"""The page on Pre-LN and Post-LN. It draws the section that the link names."""
 
 from collections.abc import Callable
 
@@ -15,9 +15,9 @@ from viz_core.ui.shell import PAGES, Lab, present, section_of, write_link
 
 @st.fragment
 def norms() -> None:
-    """The whole page below its title. It is a fragment: a change of view reruns only this, not the sidebar and the frame."""
-    lab = present()
-    SECTIONS[section_of(PAGES["norms"])](lab)
+    """Draw the page below its title. A fragment: changing a link parameter reruns only this, not the sidebar and the frame."""
+    context = present()
+    SECTIONS[section_of(PAGES["norms"])](context)
     write_link()
 
 

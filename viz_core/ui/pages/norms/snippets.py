@@ -1,4 +1,4 @@
-"""The Python of this page's pictures, filled with the values with which they are drawn."""
+"""Notebook code for the figures of this page, with the values that they are drawn with."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from viz_core.ui.shell.code import Source, code, model_code, run_code, traced_co
 
 
 def _compared(c: Compared) -> Source:
-    """The lines that make `model`, the untrained stack as Pre-LN, and `batch`, the words that it reads."""
+    """Return the code that makes `model`, the untrained stack as Pre-LN, and `batch`, its input."""
     from viz_core.experiments.placement import config_depth
 
     return code("""
@@ -38,7 +38,7 @@ def depth(c: Compared, names: Sequence[str], metric: Metric) -> Source:
 
 
 def blocks(lit: str) -> Source:
-    """The drawing of both blocks."""
+    """Return the code for the drawing of both blocks."""
     return code("""
         from viz_core import drawn
         from viz_core.figures.block_drawing import blocks_html
@@ -56,7 +56,7 @@ def ridges(c: Compared, names: Sequence[str], side: Side, leaf: str, scale: str)
 
 
 def widths(c: Compared, names: Sequence[str], side: Side, leaf: str, scale: str) -> Source:
-    """The table of the ridges."""
+    """Return the code for the table of the ridges."""
     return code("""
         {spreads}
         from viz_core import tables
@@ -65,7 +65,7 @@ def widths(c: Compared, names: Sequence[str], side: Side, leaf: str, scale: str)
 
 
 def _spreads(c: Compared, names: Sequence[str], side: Side, leaf: str, scale: str) -> Source:
-    """The lines that make `found`, the histograms of `captures`, the runs by their placements."""
+    """Return the code that makes `captures`, the run of each placement, and `found`, their histograms."""
     return code("""
         {compared}
         from viz_core.analysis.layernorm import spreads
@@ -123,7 +123,7 @@ def pre(depth: int, width: int, broken: Sequence[str], seeds: range, typed: Comp
 
 
 def _theory(depth: int, width: int, broken: Sequence[str], seeds: range, typed: Compared | None) -> Source:
-    """The lines that make `found`, the measurement, and `gain`, what a feed-forward network of its width adds."""
+    """Return the code that makes `found`, the measurement, and `gain`, the power f that a feed-forward network adds."""
     dropped = Source(f", broken=frozenset({sorted(broken)!r})" if broken else "")
     words = Source("") if typed is None else code("""
         {compared}
@@ -169,7 +169,7 @@ def results(lab: Lab, stage: str, item: int, halved: bool) -> Source:
 
 
 def same_mean(lab: Lab, stage: str, at: Cell, halved: bool) -> Source:
-    """The cells that share a mean in each norm."""
+    """Return the code for the drawing of the cells that share a mean in each norm."""
     return code("""
         {cells}
         from viz_core import drawn
@@ -182,7 +182,7 @@ def same_mean(lab: Lab, stage: str, at: Cell, halved: bool) -> Source:
 
 
 def contexts(lab: Lab, stage: str, at: Cell, halved: bool) -> Source:
-    """One cell in several batches."""
+    """Return the code for the table of one cell in several batches."""
     return code("""
         {cells}
         from viz_core import tables
@@ -192,7 +192,7 @@ def contexts(lab: Lab, stage: str, at: Cell, halved: bool) -> Source:
 
 
 def _cells(lab: Lab, stage: str, at: Cell, halved: bool) -> Source:
-    """The lines that make `x`, a stage, `words`, which of its tokens are no padding, and `at`, one of its cells."""
+    """Return the code that makes `x`, a stage; `words`, which of its tokens are not padding; and `at`, one of its cells."""
     return code("""
         {run}
         import numpy as np
@@ -204,7 +204,7 @@ def _cells(lab: Lab, stage: str, at: Cell, halved: bool) -> Source:
 
 
 def _batch(lab: Lab, halved: bool) -> Source:
-    """The lines that make `capture`. halved: whether the one typed sentence is read together with its own first half."""
+    """Return the code that makes `capture`. halved: whether the typed sentence is read together with its own first half."""
     return run_code(lab) if not halved else code("""
         {model}
         from viz_core.experiments.layernorm import with_first_half

@@ -1,4 +1,4 @@
-"""Theory and measurement in the setting of Xiong et al. 2020."""
+"""The section that compares theory and measurement in the setting of Xiong et al. (2020)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -48,10 +48,10 @@ ASSUMED = {
 
 
 def theory(lab: Lab) -> None:
-    """Measured powers of both placements beside what theory predicts; assumptions can be dropped."""
+    """Draw the measured power ‖x‖²/d of both placements beside what theory predicts; assumptions can be dropped."""
     look(_("**Compare the points with the lines:** theory predicts a flat line for Post-LN and a widening band for Pre-LN. Drop "
            "an assumption to see which ones matter."))
-    place, rail = beside()
+    main, rail = beside()
     with rail:
         depth = view_widget(st.slider, "norm_depth", _("Depth (layers)"))
         width = view_widget(st.select_slider, "norm_width", _("Width (d_model)"))
@@ -61,9 +61,9 @@ def theory(lab: Lab) -> None:
                              format_func=lambda b: ASSUMED[b][0])
         reset = {v: VIEW[v].default for v in ("norm_broken", "norm_draws", "norm_depth", "norm_width")}
         st.button(_("Reset to the paper's setting"), key="norm_paper", on_click=set_view, kwargs=reset,
-                  help=_("The setting of Xiong et al. (2020), in which their theory holds. Its statements stand below."))
+                  help=_("The setting of Xiong et al. (2020), in which their theory holds. Its statements are below."))
     seeds = range(lab.setup.seed, lab.setup.seed + draws)
-    with place:
+    with main:
         typed = compared_stack(lab) if "gaussian" in broken else None
         measured = None if typed is None and "gaussian" in broken else _measured(typed, depth, width, seeds, broken)
         if measured is None:
@@ -85,7 +85,7 @@ def theory(lab: Lab) -> None:
 def _measured(
     typed: Compared | None, depth: int, width: int, seeds: range, broken: Sequence[str],
 ) -> tuple[Theory, float] | None:
-    """The measurement, and what a feed-forward network of its width adds; None while it waits for a click."""
+    """Return the measurement and the power f that a feed-forward network of its width adds; None until it is requested."""
     from viz_core.experiments.placement import SENTENCES, TOKENS, Setting, paper_runs
 
     def at(depth: int) -> tuple[list[Setting], int]:
@@ -93,7 +93,7 @@ def _measured(
         return settings, sum(2 * flop_count(s.config, SENTENCES, TOKENS) for s in settings)
 
     settings, cost = at(whole_steps(depth))
-    if cost > MOST_UNREQUESTED:  # then no more layers than requested
+    if cost > MOST_UNREQUESTED:  # run only the layers that are shown
         settings, cost = at(depth)
 
     def make() -> Theory:
@@ -106,7 +106,7 @@ def _measured(
 
 
 def _compare_with_theory(found: Theory, fields: Mapping[str, MeanField], gain: float) -> None:
-    """A table that compares the measurement with each line."""
+    """Show a table that compares the measurement with each line of the theory."""
     depth, post = layer_ends(found.post)
     __, pre = layer_ends(found.pre)
     low, high = pre_band(depth)
@@ -129,15 +129,16 @@ def _compare_with_theory(found: Theory, fields: Mapping[str, MeanField], gain: f
 
 
 def _name_dropped_assumptions(broken: Sequence[str], draws: int, found: Theory, fields: Mapping[str, MeanField]) -> None:
+    """Show what each dropped assumption changes or, if all hold, why theory and measurement still differ."""
     if not broken:
-        alike = ", ".join(_("{cosine} in {titles}", cosine=rounded(float(fields[name].cosine[-1]), 3), titles=TITLES[name])
-                          for name in ("post", "pre"))
+        cosines = ", ".join(_("{cosine} in {titles}", cosine=rounded(float(fields[name].cosine[-1]), 3), titles=TITLES[name])
+                            for name in ("post", "pre"))
         st.markdown(_("All assumptions hold. The remaining difference comes from chance and from the finite width: the theory is "
                       "about the mean over all weights and about very wide models; this is {draws} at width {view}. In the mean "
                       "field two tokens have a cosine of {alike} at the end. Attention averages over the tokens, and an average "
                       "of similar vectors is longer than one of different vectors. So the more similar the tokens become, the "
                       "more attention adds.",
-                      draws=plural("{n:,} draw", "{n:,} draws", draws), view=view("norm_width"), alike=alike))
+                      draws=plural("{n:,} draw", "{n:,} draws", draws), view=view("norm_width"), alike=cosines))
         return
     power = rounded(float(found.pre.values[0]), 3)
     dropped = [f"- {escaped(ASSUMED[b][0])}. {escaped(ASSUMED[b][1].replace('{power}', power))}" for b in broken]
@@ -145,7 +146,7 @@ def _name_dropped_assumptions(broken: Sequence[str], draws: int, found: Theory, 
 
 
 def _statements(found: Theory) -> None:
-    """The statements, and measurements for the two lemmas without a chart."""
+    """Show the statements of the paper, and measurements for the two lemmas without a chart."""
     from viz_core.experiments.placement import measured_jacobian_norm
 
     more = fold("norm_statements", _("The statements and their assumptions"))

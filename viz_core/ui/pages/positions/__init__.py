@@ -1,1 +1,1 @@
-"""Positions: the waves, the schemes on the typed sentence, and experiments with word order."""
+"""The Positions page: sinusoidal encodings, every scheme on the typed sentence, and experiments with word order."""

@@ -1,4 +1,4 @@
-"""The results of the experiments with word order and length, in a few sentences each."""
+"""Sentences that describe the results of the experiments with word order and length."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -9,13 +9,13 @@ from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES
 
-if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.experiments.length_extrapolation import LengthResult
     from viz_core.experiments.word_order import PastMaxLen, Prepended, Reordered
 
 
 def order_words(rows: "Sequence[Reordered]") -> str:
-    """Which schemes notice another order of the words, with a mask and without."""
+    """Return which schemes notice another order of the words, with a causal mask and without."""
     tried = [r for r in rows if not r.problem]
     equivariant, sensitive = [r for r in tried if r.equivariant], [r for r in tried if not r.equivariant]
     sentences = []
@@ -42,7 +42,7 @@ def order_words(rows: "Sequence[Reordered]") -> str:
 
 
 def prepend_words(rows: "Sequence[Prepended]") -> str:
-    """Which schemes' scores change when words are put in front."""
+    """Return under which schemes the scores change when words are put in front."""
     from viz_core.experiments.word_order import ROUNDING
 
     tried = [r for r in rows if r.changes]
@@ -69,17 +69,17 @@ def prepend_words(rows: "Sequence[Prepended]") -> str:
 
 
 def zero_words(rows: "Sequence[Prepended]") -> str:
-    """Which schemes' scores do not change at all in layer 0, so that a logarithmic axis has no place for them; "" if none."""
+    """Return under which schemes the scores of layer 0 do not change at all, which a logarithmic axis cannot show; "" if none."""
     zeros = [r.position for r in rows if r.changes and r.changes[0] == 0]
     if not zeros:
         return ""
-    return plural("{names}: the change in layer 0 is exactly 0. A logarithmic axis has no 0, so its mark stands on the lower edge.",
+    return plural("{names}: the change in layer 0 is exactly 0. A logarithmic axis has no 0, so its mark is on the lower edge.",
                   "{names}: the change in layer 0 is exactly 0. A logarithmic axis has no 0, so their marks coincide on the lower "
                   "edge.", len(zeros), names=_names(zeros))
 
 
 def past_words(rows: "Sequence[PastMaxLen]") -> str:
-    """Which schemes refuse a sentence that is longer than the table."""
+    """Return which schemes refuse a sentence that is longer than the position table."""
     refused, read_on = [r for r in rows if r.problem], [r for r in rows if not r.problem]
     sentences = []
     if refused:
@@ -96,7 +96,7 @@ def past_words(rows: "Sequence[PastMaxLen]") -> str:
 
 
 def length_words(found: "LengthResult", step: int) -> str:
-    """The accuracies at one step compared with the first one."""
+    """Return the accuracies at one step of the test compared with the first step."""
     scores = []
     for position, (before, now) in found.shares(step).items():
         if now == before:
@@ -126,7 +126,7 @@ def length_words(found: "LengthResult", step: int) -> str:
 
 
 def _names(positions: Iterable[Position]) -> str:
-    """The schemes at the start of a sentence: "Sinusoidal, learned and RoPE"."""
+    """Return the names of the schemes for the start of a sentence: "Sinusoidal, learned and RoPE"."""
     *first, last = [SCHEMES[p].name for p in positions]
     joined = _("{first} and {last}", first=", ".join(first), last=last) if first else last
     return joined[0].upper() + joined[1:]

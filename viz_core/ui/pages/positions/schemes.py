@@ -1,4 +1,4 @@
-"""The Positions page on the typed sentence: every position scheme side by side, and one of them in detail."""
+"""The section with every position scheme on the typed sentence, side by side, and one of them in detail."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -61,25 +61,25 @@ from viz_core.weights.catalogue import first_with
 if TYPE_CHECKING:
     from viz_core.experiments.word_order import SchemeOnSentence, Words
 
-FEW_WORDS = 16  # three pictures fit beside each other
-ROPE_POSITIONS = 100  # positions on the slider of RoPE's planes
-ROPE_TABLE = 8  # positions of the table of scores
-LAST = 20  # the farthest distance at which ALiBi's weights are drawn, at least
-IN_VIEW = 24  # distances of T5's bias in view at first; the axis can be dragged further
+FEW_WORDS = 16  # up to this many, three figures fit side by side
+ROPE_POSITIONS = 100  # on the slider of RoPE's planes
+ROPE_TABLE = 8  # positions in the table of scores
+LAST = 20  # ALiBi's weights are drawn at least up to this distance
+IN_VIEW = 24  # T5's bias is drawn at least up to this distance; the axis can be dragged further
 
 
 # ---------------------------------------------------------------- all schemes
 
 
 def _choose_head(lab: Lab) -> None:
-    """The control of the selected head, if there are several."""
+    """Draw the control of the selected head if there are several."""
     if lab.config.n_heads > 1:
         widget(st.segmented_control, "attn_head", _("Head"), lab.setup.attn_head, set_choice, options=range(lab.config.n_heads),
                required=True, label_visibility="collapsed", format_func=lambda h: str(h) if h else _("Head 0"))
 
 
 def all_schemes(lab: Lab) -> None:
-    """One head's attention under every scheme with fixed weights; then one scheme in detail."""
+    """Draw one head's attention under every scheme with the same weights, and then one scheme in detail."""
     from viz_core.experiments.word_order import blocked, schemes
     from viz_core.ui.shell.cache import cached_result
 
@@ -93,15 +93,16 @@ def all_schemes(lab: Lab) -> None:
     head = lab.setup.attn_head
     look(_("**Compare the attention weights of layer 0, head {head}:** the sentence and the weights are the same, only the "
            "position scheme differs.", head=head))
-    place = picture()
+    main = picture()
     with below():
         sentence_picker(lab, lab.capture)
         _choose_head(lab)
     found = cached_result("schemes", key_of(lab, words.ids), lambda: schemes(lab.model(), words.ids, lab.setup.seed))
     masked = blocked(lab.config, len(words.ids))
-    ready = [(TITLES[s.position], s.weights[head]) for s in found if s.weights is not None]
-    with place:
-        picking(attention_panels(ready, words.tokens, masked), "pos_schemes", fill=True, code=lambda: snippets.attention(lab, head))
+    weights_by_title = [(TITLES[s.position], s.weights[head]) for s in found if s.weights is not None]
+    with main:
+        picking(attention_panels(weights_by_title, words.tokens, masked), "pos_schemes", fill=True,
+                code=lambda: snippets.attention(lab, head))
     st.header(_("What each scheme adds"), anchor=False)
     _side_by_side(lab, found, words, head, masked)
     tell_cut(words)
@@ -115,11 +116,11 @@ def all_schemes(lab: Lab) -> None:
 
 
 def _side_by_side(lab: Lab, found: Sequence["SchemeOnSentence"], words: "Words", head: int, masked: np.ndarray | None) -> None:
-    """For each scheme: where it enters, its effect on one head, and a picture of what it adds."""
-    abreast = 3 if len(words.ids) <= FEW_WORDS else 2
-    for i in range(0, len(found), abreast):
-        for place, s in zip(st.columns(abreast, gap="medium"), found[i : i + abreast], strict=False):
-            with place:
+    """Draw for each scheme where it enters, its effect on one head, and what it adds."""
+    n_columns = 3 if len(words.ids) <= FEW_WORDS else 2
+    for i in range(0, len(found), n_columns):
+        for column, s in zip(st.columns(n_columns, gap="medium"), found[i : i + n_columns], strict=False):
+            with column:
                 st.markdown(f"**{TITLES[s.position]}:** {SCHEMES[s.position].summary}. {_effect(s, found[-1], head)}")
                 if panels := _picture(lab, s, words, head, masked):
                     picking(panels, f"pos_added_{s.position}",
@@ -127,7 +128,7 @@ def _side_by_side(lab: Lab, found: Sequence["SchemeOnSentence"], words: "Words",
 
 
 def _effect(s: "SchemeOnSentence", none: "SchemeOnSentence", head: int) -> str:
-    """One sentence on what the scheme changes in this head, or why it does not fit."""
+    """Return a sentence on what the scheme changes in this head, or why it cannot run."""
     if s.weights is None or none.weights is None:
         return as_markdown(problem_words(s.problem)) if s.problem else ""
     if s is none:
@@ -137,7 +138,7 @@ def _effect(s: "SchemeOnSentence", none: "SchemeOnSentence", head: int) -> str:
 
 
 def _picture(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int, masked: np.ndarray | None) -> list[Panel]:
-    """What a scheme adds, drawn for these words."""
+    """Return the heatmap of what a scheme adds for these words: embedding rows, angles or score biases; [] for no positions."""
     title = _title(s.position)
     if s.pos_embed is not None:
         return [added_panel(title, s.pos_embed, words.tokens, reach(s.pos_embed).most)]
@@ -149,12 +150,13 @@ def _picture(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int, masked:
 
 
 def _title(position: Position) -> str:
-    """Of the picture of what a scheme adds; the figures of rows and angles add to it what they are."""
+    """Return the title of the heatmap of a scheme. The figures of rows and angles append what they show."""
     title = TITLES[position]
     return _("{title}: added to the scores", title=title) if SCHEMES[position].enters == "scores" else title
 
 
 def _sinusoidal(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
+    """Show the sinusoidal rows that are added to the tokens."""
     assert s.pos_embed is not None
     st.markdown(_("**Each feature of the word's vector gets a fixed wave added** before the first layer. Nothing is learned, "
                   "and every position is different. Waves, Matrix, Clock and Similarity show the details."))
@@ -164,6 +166,7 @@ def _sinusoidal(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> N
 
 
 def _learned(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
+    """Show the learned table of the model and, if that is untrained, one of trained weights."""
     assert s.pos_embed is not None
     from viz_core.experiments.word_order import learned_table
 
@@ -185,7 +188,7 @@ def _learned(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None
 
 
 def describe_similarity(rows: np.ndarray) -> str:
-    """Say whether rows [N, D] of neighbouring positions are more similar than rows half a table apart."""
+    """Return whether rows [N, D] of neighbouring positions are more similar than rows half a table apart."""
     n = min(len(rows), MOST_COMPARED)
     if n < 3:
         return _("the table is too short to compare neighbours with distant rows.")
@@ -195,28 +198,29 @@ def describe_similarity(rows: np.ndarray) -> str:
 
 
 def _near_and_far(alike: np.ndarray) -> tuple[float, float]:
-    """The mean cosine of neighbours and of rows half a table apart, from alike [N, N]."""
+    """Return the mean cosine of neighbours and of rows half a table apart, from `similarity` [N, N]."""
     return float(np.mean(np.diagonal(alike, 1))), float(np.mean(np.diagonal(alike, len(alike) // 2)))
 
 
 def _learned_pictures(rows: np.ndarray, which: TableName, code: Callable[[], str]) -> None:
-    """A table beside the cosines of its rows, and two of their means. code: the Python of the picture."""
+    """Draw a learned table [N, D] beside the cosines of its rows, with two mean cosines below. code: makes the notebook code."""
     n = min(len(rows), MOST_COMPARED)
-    alike, ends = cosines(rows[:n]), reach(rows)
-    picking(learned_panels(rows, alike, ends.most, which), f"pos_detail_{which}", code=code)
-    tell_clipped_colours(ends)
+    similarity, colour_range = cosines(rows[:n]), reach(rows)
+    picking(learned_panels(rows, similarity, colour_range.most, which), f"pos_detail_{which}", code=code)
+    tell_clipped_colours(colour_range)
     if n > 2:
-        near, far = _near_and_far(alike)
+        near, far = _near_and_far(similarity)
         st.markdown(_("Mean cosine of neighbours: **{near}**; of rows {n} apart: **{far}**. The table has {n_rows:,} rows, so "
                       "later words have no row.", near=minus(f"{near:.3f}"), n=n // 2, far=minus(f"{far:.3f}"), n_rows=len(rows)))
 
 
 def _trained_for(lab: Lab, s: "SchemeOnSentence") -> bool:
-    """Whether the model's weights were trained with this scheme."""
+    """Return whether the model's weights were trained with this scheme."""
     return lab.config.position == s.position and lab.setup.card is not None
 
 
 def _rope(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
+    """Show RoPE's rotations of one query and one key, and their scores at all pairs of positions."""
     assert s.q is not None and s.k is not None and s.q_rot is not None and s.k_rot is not None
     last, base = len(words.ids) - 1, lab.config.position_base
     st.markdown(_("**Each pair of features of a query or key is a clock hand, rotated by its position.** Move both words "
@@ -236,19 +240,20 @@ def _rope(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
                   "model. The matrix below puts the same two vectors at every pair of positions: each diagonal holds one number.",
                   distance=abs(distance), score=rounded(score, 6), model_score=rounded(_model_score(s, head, m, n), 6)))
     picking([rope_panel(scores)], "pos_detail", code=lambda: snippets.rope(lab, head, m, n, ROPE_TABLE))
-    kept = max(float(np.abs(norms(a) - norms(b)).max()) for a, b in ((s.q[head], s.q_rot[head]), (s.k[head], s.k_rot[head])))
+    norm_change = max(float(np.abs(norms(a) - norms(b)).max()) for a, b in ((s.q[head], s.q_rot[head]), (s.k[head], s.k_rot[head])))
     st.markdown(_("Largest spread along a diagonal: **{spread_along_diagonals}**. A rotation keeps every length: the norms of "
                   "your tokens' queries and keys change by **{kept}** at most. Both numbers are rounding.",
-                  spread_along_diagonals=rounded(spread_along_diagonals(scores), 2), kept=rounded(kept, 2)))
+                  spread_along_diagonals=rounded(spread_along_diagonals(scores), 2), kept=rounded(norm_change, 2)))
 
 
 def _model_score(s: "SchemeOnSentence", head: int, m: int, n: int) -> float:
-    """⟨q_rot, k_rot⟩ of the model's own turned vectors."""
+    """Return ⟨q_rot, k_rot⟩ of the model's own rotated vectors."""
     assert s.q_rot is not None and s.k_rot is not None
     return float(s.q_rot[head, m].astype(float) @ s.k_rot[head, n].astype(float))
 
 
 def _alibi(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
+    """Show ALiBi's slopes, its weights by distance, and the bias of one head."""
     from viz_core.experiments.word_order import blocked
 
     assert s.bias is not None
@@ -275,6 +280,7 @@ def _alibi(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
 
 
 def _t5(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
+    """Show T5's learned bias by distance, and the bias of one head for this sentence."""
     from viz_core.experiments.word_order import blocked, learned_table
 
     assert s.bias is not None
@@ -302,6 +308,7 @@ def _t5(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
 
 
 def _none(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
+    """Explain what a model without positions knows about the order of the words."""
     st.markdown(_("**The model gets no information about positions.** Without a mask it cannot notice the order: if you "
                   "shuffle the words, its outputs are the same vectors, shuffled in the same way. A causal mask gives it some "
                   "information, because the first word attends to one word and the last attends to all. The section "

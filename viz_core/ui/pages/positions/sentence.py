@@ -1,4 +1,4 @@
-"""The sentence that the Positions page reads: which one, how much of it, and the notes about it."""
+"""The sentence that the Positions page reads, and the notes about it that its sections share."""
 
 import re
 from collections.abc import Hashable
@@ -16,7 +16,7 @@ from viz_core.ui.escape import words as safe_words
 from viz_core.ui.shell import Lab, view, widget
 from viz_core.weights.card import Card
 
-if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.experiments.word_order import Words
     from viz_core.model.transformer import Transformer
 
@@ -24,7 +24,7 @@ TITLES: dict[Position, str] = {position: scheme.title for position, scheme in SC
 
 
 def typed(lab: Lab) -> "Words":
-    """The selected sentence of the side that the model's first stack reads. Only where there is a run."""
+    """Return the selected sentence of the side that the model's first stack reads. There must be a run."""
     from viz_core.experiments.word_order import words_of
 
     assert lab.capture is not None and lab.batch is not None
@@ -32,7 +32,7 @@ def typed(lab: Lab) -> "Words":
 
 
 def choose_word(name: str, label: str, words: "Words", otherwise: int) -> int:
-    """The position of the chosen word; `otherwise` if none was chosen."""
+    """Return the position of the chosen word; `default` if none was chosen."""
     chosen = inside(name, label, len(words.ids) - 1) if view(name) >= 0 else otherwise
     widget(st.selectbox, name, label, chosen, keep, options=range(len(words.ids)),
            format_func=lambda t: f"{t} · {isolated(words.tokens[t])}")
@@ -40,15 +40,17 @@ def choose_word(name: str, label: str, words: "Words", otherwise: int) -> int:
 
 
 def nothing_typed() -> None:
+    """Show that the section needs a typed sentence."""
     st.info(_("This section reads your sentence: type one in the box on the left. The other sections work without one."))
 
 
 def key_of(lab: Lab, *more: Hashable) -> Hashable:
-    """What an experiment's result depends on, besides its own settings."""
+    """Return the cache key of an experiment: what its result depends on besides its own settings, followed by `more`."""
     return lab.setup.weights, lab.config, lab.setup.seed, lab.setup.device, *more
 
 
 def tell_clipped_colours(ends: Reach) -> None:
+    """Show that the colour scale is clipped, if it is."""
     if ends.beyond:
         st.caption(_("Colours end at ±{most}, four times the root mean square, because a few numbers are far larger (up to "
                      "{largest}). These have the colour of the end; the pointer reads their values.",
@@ -56,13 +58,14 @@ def tell_clipped_colours(ends: Reach) -> None:
 
 
 def tell_cut(words: "Words") -> None:
+    """Show that only the first tokens of the sentence are used, if that is so."""
     if words.left_out:
         st.caption(_("Your sentence has {n_ids:,} tokens; only the first {most_words} are used here.",
                      n_ids=len(words.ids) + words.left_out, most_words=len(words.ids)))
 
 
 def tell_unknown(tokenizer: AnyTokenizer, text: str) -> None:
-    """Name the words that are not in the vocabulary of trained weights."""
+    """Show which words are not in the vocabulary of trained weights."""
     carried, lost = strangers(tokenizer, text)
     if carried:
         st.caption(_("These words are not in the model's vocabulary and are read through slots, which can carry them over: "
@@ -73,6 +76,7 @@ def tell_unknown(tokenizer: AnyTokenizer, text: str) -> None:
 
 
 def not_as_trained(lab: Lab) -> None:
+    """Show that trained weights were trained with one scheme only."""
     if lab.setup.card:
         st.caption(_("These weights were trained with one scheme: {title}. The other schemes use the same weights, which were "
                      "not trained for them; the parameters that they would have to learn are random, drawn from the seed.",
@@ -80,17 +84,17 @@ def not_as_trained(lab: Lab) -> None:
 
 
 def loaded(card: Card) -> "Transformer":
-    """The model of shipped weights, shared by all visitors."""
+    """Return the model of shipped weights, shared by all visitors."""
     from viz_core.ui.shell.cache import cached_model
 
     return cached_model(card.name, card.config, 0, "cpu")
 
 
 def minus(text: str) -> str:
-    """A sentence whose numbers such as 7.2e-07 become 7.2e−7, in which no line breaks."""
+    """Write numbers such as 7.2e-07 as 7.2e−7, which no line break splits."""
     return re.sub(r"(?<=\d)e-0?(?=\d)", "e−", text)
 
 
 def as_markdown(text: str) -> str:
-    """A sentence with numbers and field names, escaped for Markdown."""
+    """Escape a sentence with numbers and field names for Markdown."""
     return minus(text).replace("_", r"\_")

@@ -1,4 +1,4 @@
-"""The Python of this page's pictures, filled with the values with which they are drawn."""
+"""Notebook code for the figures of this page, with the values that they are drawn with."""
 
 from collections.abc import Mapping, Sequence
 
@@ -122,7 +122,7 @@ def magnitudes(lab: Lab, side: Side, item: int, drawn: Mapping[str, Init]) -> So
 
 
 def _words(lab: Lab) -> Source:
-    """The lines that make `config`, `model` and `words`, the selected sentence."""
+    """Return the code that makes `config`, `model` and `words`, the selected sentence."""
     assert lab.capture is not None
     return code("""
         {model}
@@ -132,7 +132,7 @@ def _words(lab: Lab) -> Source:
 
 
 def _found(lab: Lab) -> Source:
-    """Those that make `found` as well: what each scheme adds to the sentence."""
+    """Return the code of `_words_code`, followed by `found`: what each scheme adds to the sentence."""
     return code("""
         {words}
         from viz_core.experiments.word_order import schemes
@@ -152,7 +152,7 @@ def attention(lab: Lab, head: int) -> Source:
 
 
 def added(lab: Lab, position: Position, head: int, title: str) -> Source:
-    """What a scheme adds: rows, angles, or numbers for the scores."""
+    """Return the code for what a scheme adds: rows, angles, or biases of the scores."""
     entered = SCHEMES[position].enters
     if entered == "embedding":
         panel = code("""
@@ -221,7 +221,7 @@ def _table(rows: Source, which: TableName) -> Source:
 
 
 def _query_and_key(lab: Lab, head: int, m: int, n: int) -> Source:
-    """The lines that make `q`, the query of word m, and `k`, the key of word n, before RoPE turns them."""
+    """Return the code that makes `q`, the query of word m, and `k`, the key of word n, before RoPE rotates them."""
     return code("""
         {found}
         m, n = {m}, {n}
@@ -279,7 +279,7 @@ def by_distance(lab: Lab, head: int, shown: int) -> Source:
 
 
 def _sentence(lab: Lab, text: str) -> Source:
-    """The lines that make `config`, `model` and `words`. text: a sentence of the documents, or "" for the selected one."""
+    """Return the code that makes `config`, `model` and `words`. text: a sentence of the documents, or "" for the selected one."""
     if not text:
         return _words(lab)
     return code("""
@@ -300,7 +300,7 @@ def moved(lab: Lab, text: str, order: Sequence[int]) -> Source:
 
 
 def reordered(lab: Lab, text: str, order: Sequence[int]) -> Source:
-    """The table of the schemes that read the sentence in another order."""
+    """Return the code for the table of the schemes that read the sentence in another order."""
     return code("""
         {words}
         from viz_core import tables
@@ -314,7 +314,7 @@ READABLE = Source('frame = frame[frame["problem"].isna()].reset_index(drop=True)
 
 
 def prepended(lab: Lab, text: str, front: str, carried: Sequence[str]) -> Source:
-    """The table of the schemes with words in front."""
+    """Return the code for the table of the schemes with words in front."""
     return code("""
         {found}
         from viz_core import tables
@@ -333,8 +333,12 @@ def layers(lab: Lab, text: str, front: str, carried: Sequence[str]) -> Source:
 
 
 def _prepended(lab: Lab, text: str, front: str, carried: Sequence[str]) -> Source:
-    """The lines that make `found`, every scheme with words in front. carried: the words of the sentence that stand in slots."""
-    tokenizer = Source("") if text else tokenizer_code(lab, lab.config.input_side)  # a sentence of the documents needed it already
+    """Return the code that makes `found`, every scheme with words in front.
+
+    copied_words: the words of the sentence that are read through slots.
+    """
+    # The code of a sentence of the documents makes the tokenizer itself.
+    tokenizer = Source("") if text else tokenizer_code(lab, lab.config.input_side)
     reader = Source("tokenizer")
     if carried:
         reader = code("bound(tokenizer, {carried})", carried=list(carried))

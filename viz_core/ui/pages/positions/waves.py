@@ -1,4 +1,4 @@
-"""The Positions page: the waves and what follows from them. The page draws one section at a time; the link holds which one."""
+"""The Positions page, which draws the section that the link names, and its sections on the sinusoidal table."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ MOST_SQUARE = 200  # positions in a similarity matrix
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The page's own sinusoidal table; it may differ from the model's."""
+    """Sizes of the sinusoidal table that the page draws; they may differ from the model's."""
 
     length: int
     d_model: int
@@ -62,9 +62,9 @@ class Table:
 
 @st.fragment
 def positions() -> None:
-    """The whole page below its title. It is a fragment: a change of view reruns only this, not the sidebar and the frame."""
-    lab = present()
-    SECTIONS[section_of(PAGES["positions"])](lab)
+    """Draw the page below its title. A fragment: changing a link parameter reruns only this, not the sidebar and the frame."""
+    context = present()
+    SECTIONS[section_of(PAGES["positions"])](context)
     write_link()
 
 
@@ -72,13 +72,13 @@ def positions() -> None:
 
 
 def _table(lab: Lab) -> Table:
-    """The sliders of the page's table, and the two buttons that set them; they stand in the rail."""
+    """Draw the sliders of the table and the two buttons that set them, and return its sizes."""
     c = lab.config
     length, width, own_base = min(c.max_len, LENGTHS[-1]), min(c.d_model, WIDTHS[-1]), _text(c.position_base)
     model = {"pos_length": length, "pos_width": width, "pos_base": own_base}
     _slider("pos_length", _("Number of positions"), LENGTHS, length)
     _slider("pos_width", _("d_model of this table"), WIDTHS, width)
-    if view("pos_width") != c.d_model:  # the sidebar has a slider of that name, too
+    if view("pos_width") != c.d_model:  # the sidebar also has a slider called d_model
         st.caption(_("The model's d_model is {d_model:,}.", d_model=c.d_model))
     base = view_widget(st.select_slider, "pos_base", _("Base"), options=sorted({*BASES, own_base}, key=float))
     st.button(_("As in the model"), key="pos_model", on_click=set_view, kwargs=model, width="stretch",
@@ -94,7 +94,7 @@ def _text(base: float) -> str:
 
 
 def _slider(name: str, label: str, stops: Sequence[int], own: int) -> None:
-    """A slider over a few stops, which include the model's own value and the current one."""
+    """Draw a slider over `stops`, the model's own value and the current one."""
     view_widget(st.select_slider, name, label, options=sorted({*stops, own, view(name)}))
 
 
@@ -102,19 +102,20 @@ def _slider(name: str, label: str, stops: Sequence[int], own: int) -> None:
 
 
 def _waves(lab: Lab) -> None:
+    """Draw chosen dimensions of the table as curves, and the formula at one position."""
     look(_("**Read all curves at the vertical line:** together, their values tell this position from every other."))
-    place, rail = beside()
+    main, rail = beside()
     with rail:
         t = _table(lab)
         at = bounded(st.slider, "pos_at", _("Position in the formula"), t.length - 1)
         dims = view_widget(st.multiselect, "pos_dims", _("Dimensions"), options=range(t.d_model), max_selections=MOST_CURVES)
     dims = dims[:MOST_CURVES]
     if not dims:
-        with place:
+        with main:
             st.info(_("You have chosen no dimension: add one from 0 to {d_model} on the right.", d_model=t.d_model - 1))
         return
     terms = [term(at, dim, t.d_model, t.base) for dim in dims]
-    with place:
+    with main:
         chart(waves_figure(columns(dims, t.length, t.d_model, t.base), dims, terms, dark()), "pos_waves", fill=True,
               code=lambda: snippets.waves(t.length, t.d_model, t.base, dims, at))
     left, right = st.columns(2, gap="medium")
@@ -131,32 +132,33 @@ def _waves(lab: Lab) -> None:
 
 
 def _matrix(lab: Lab) -> None:
+    """Draw the whole table as a heatmap, a window with every number, and the wavelengths."""
     look(_("**Each row is a position; each pair of columns has one frequency:** fast ones on the left, slow ones on the right."))
-    place, rail = beside()
+    main, rail = beside()
     with rail:
         t = _table(lab)
     lengths = wavelengths(t.d_model, t.base).tolist()
     overview = table_panel(waves(t.length, t.d_model, t.base), lengths)
-    windowed = t.length > 100 or t.d_model > 64
+    has_window = t.length > 100 or t.d_model > 64
 
     def picked(pick: Pick) -> None:
         """Move the window to the clicked cell."""
         set_view(pos_row=min(pick.row, max(0, t.length - WINDOW[0])), pos_col=min(pick.col, max(0, t.d_model - WINDOW[1])))
 
-    with place:
+    with main:
         pick = picking([overview], "pos_table", on_pick=picked, fill=True,
                        code=lambda: snippets.table(t.length, t.d_model, t.base))
     with rail:
         if pick is None:
-            st.caption(_("Click a cell to move the window below to it.") if windowed
+            st.caption(_("Click a cell to move the window below to it.") if has_window
                        else _("Click a cell to read its formula below the matrix."))
-    if pick is not None and not windowed:
+    if pick is not None and not has_window:
         st.text(_cell(t, pick.row, pick.col))
     st.markdown(_turns(lengths))
     if overview.note:
         st.caption(_("The legend says by how much this overview is pooled: each drawn cell shows the value with the largest "
                      "magnitude in its block, and the pointer reads its position. The window below is not pooled."))
-    if windowed:
+    if has_window:
         _window(t)
     n = _tokens(lab)
     span, of = (t.length - 1, _("{length:,} positions", length=t.length))
@@ -169,7 +171,7 @@ def _matrix(lab: Lab) -> None:
 
 
 def _turns(lengths: Sequence[float]) -> str:
-    """A sentence on how fast the first and the last columns of the table turn."""
+    """Return after how many positions the first and the last columns of the table repeat."""
     if len(lengths) < 3:
         return _("Every column repeats after {length} positions.", length=long(lengths[0]))
     return (_("The first columns repeat after {length} positions, the last ones after {length_2}: like the digits of a counter "
@@ -178,7 +180,7 @@ def _turns(lengths: Sequence[float]) -> str:
 
 @st.fragment
 def _window(t: Table) -> None:
-    """A few rows and columns with every number. It is a fragment: moving the window does not redraw the large table."""
+    """Draw a few rows and columns with every number. A fragment: moving the window does not redraw the large table."""
     rows, cols = min(WINDOW[0], t.length), min(WINDOW[1], t.d_model)
     with st.container(horizontal=True):
         row = bounded(st.number_input, "pos_row", _("First position in the window"), t.length - rows)
@@ -192,13 +194,13 @@ def _window(t: Table) -> None:
 
 
 def _cell(t: Table, position: int, dim: int) -> str:
-    """One number of the table with its formula, to twelve digits."""
+    """Return one number of the table with its formula, to twelve digits."""
     x = term(position, dim, t.d_model, t.base)
     return f"PE({position}, {dim}) = {x.function}({position} / {_text(t.base)}^({x.exponent}/{t.d_model})) = {x.value:.12g}"
 
 
 def _tokens(lab: Lab) -> int:
-    """Tokens of the longest typed side; 0 if there is no run."""
+    """Return the number of tokens of the longer typed side; 0 if there is no run."""
     if lab.capture is None:
         return 0
     return max(lab.capture[f"ids.{s}"].shape[1] for s in ("source", "target") if f"ids.{s}" in lab.capture)
@@ -208,17 +210,18 @@ def _tokens(lab: Lab) -> int:
 
 
 def _clock(lab: Lab) -> None:
+    """Draw each (sin, cos) pair as a clock hand, and the rotation matrix of a shift by k."""
     look(_("**Each (sin, cos) pair is a clock hand.** Drag the position: the angle between the two hands of a clock stays the "
            "same."))
-    place, rail = beside()
+    main, rail = beside()
     with rail:
         t = _table(lab)
         k = view_widget(st.slider, "pos_k", _("Shift k"), help=_("The dashed hand is this many positions later."))
     if t.d_model < 2:
-        with place:
+        with main:
             st.info(_("With d_model 1 there is one sine and no cosine, so there is no hand to draw: choose 2 or more."))
         return
-    with place:
+    with main:
         at = inside("pos_at", _("Position"), t.length - 1)
         clock(wave_clocks(t.length, t.d_model, t.base, k), at, key="pos_clock", on_move=lambda p: set_view(pos_at=p), fill=True,
               code=lambda: snippets.clocks(t.length, t.d_model, t.base, k, at))
@@ -238,7 +241,7 @@ def _clock(lab: Lab) -> None:
 
 
 def _shift_formula(t: Table, k: int) -> str:
-    """The block of the first chosen pair, with its numbers."""
+    """Return the formula of the rotation of the first chosen pair of dimensions, with its numbers."""
     pair = next((dim // 2 for dim in view("pos_dims") if dim // 2 < t.d_model // 2), 0)
     m = shift_matrix(k, t.d_model, t.base)[2 * pair : 2 * pair + 2, 2 * pair : 2 * pair + 2]
     block = r" \\ ".join(f"{a:.4f} & {b:.4f}" for a, b in m)
@@ -253,35 +256,37 @@ def _shift_formula(t: Table, k: int) -> str:
 
 
 def _similarity(lab: Lab) -> None:
+    """Draw the dot products of all pairs of positions, and their profile by distance."""
     d_model, length = view("pos_width"), view("pos_length")
-    even = d_model % 2 == 0
-    if even or length == 1:
+    is_even = d_model % 2 == 0
+    if is_even or length == 1:
         look(_("**Every diagonal has one colour:** the similarity of two positions depends only on the distance between them."))
     else:
         look(_("**The colour changes along the diagonals:** d_model {d_model} is odd, so its last dimension is a sine without a "
                "cosine.", d_model=d_model))
-    place, rail = beside()
+    main, rail = beside()
     with rail:
         t = _table(lab)
         n = min(MOST_SQUARE, t.length)
         first = bounded(st.number_input, "pos_row", _("First position in the matrix"), t.length - n)
-    whole = _("{n:,} positions", n=n)
+    range_title = _("{n:,} positions", n=n)
     if n < t.length:
-        whole = _("positions {first:,} to {first_2:,} of {length:,}", first=first, first_2=first + n - 1, length=t.length)
-    with place:
+        range_title = _("positions {first:,} to {first_2:,} of {length:,}", first=first, first_2=first + n - 1, length=t.length)
+    with main:
         square = similarity(waves(n, t.d_model, t.base, start=first))
-        title = f"⟨PE(p), PE(q)⟩, {whole}"
+        title = f"⟨PE(p), PE(q)⟩, {range_title}"
         picking([matrix_panel(title, square, first)], "pos_similarity", fill=True,
                 code=lambda: snippets.similarity(title, n, first, t.d_model, t.base))
-    seen = list(dict.fromkeys((0, t.length // 2, t.length - 1)))
-    found = profiles(seen, t.length, t.d_model, t.base)
-    curves(profile_curves(found, t.d_model), "pos_profile", code=lambda: snippets.profile(seen, t.length, t.d_model, t.base))
+    chosen_positions = list(dict.fromkeys((0, t.length // 2, t.length - 1)))
+    found = profiles(chosen_positions, t.length, t.d_model, t.base)
+    curves(profile_curves(found, t.d_model), "pos_profile",
+           code=lambda: snippets.profile(chosen_positions, t.length, t.d_model, t.base))
     worst = rounded(max(p.residual for p in found), 2)
     pairs = t.d_model // 2
     terms = [rf"\sum_{{i=0}}^{{{pairs - 1}}} \cos\omega_i(p-q)"] * (pairs > 0)
-    terms += [rf"\sin\omega_{{{pairs}}}p\,\sin\omega_{{{pairs}}}q"] * (not even)
+    terms += [rf"\sin\omega_{{{pairs}}}p\,\sin\omega_{{{pairs}}}q"] * (not is_even)
     formula = rf"$$\langle PE(p), PE(q)\rangle = {' + '.join(terms)}$$"
-    if even:
+    if is_even:
         st.markdown(_("{formula}\n\nThe largest difference between the measured points and the closed form is **{worst}**, "
                       "which is rounding. At distance 0 it is $d/2$ = {expected:g}, the squared length of every row.",
                       formula=formula, worst=worst, expected=found[0].expected[0]))

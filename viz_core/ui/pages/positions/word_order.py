@@ -1,4 +1,4 @@
-"""The Positions page's experiments with word order: each has one button and a measured result."""
+"""The section with experiments on word order and length, each measured under every position scheme."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -56,35 +56,35 @@ LOOKS_LONGER = {
     "row": _("**Follow the curves to the right:** beyond the solid line the texts are longer than the sentences of the training."),
 }
 VERDICTS = {True: _("the same vectors, reordered"), False: _("order-sensitive")}
-SECONDS = 4.0  # in which three models read all held-out sentences, roughly
+SECONDS = 4.0  # roughly, for three models to read all held-out sentences
 
 
 def experiments(lab: Lab) -> None:
-    """Four changes to a sentence, each measured under every scheme; and trained weights on longer texts."""
+    """Draw the chosen experiment: one of four changes to a sentence under every scheme, or trained weights on longer texts."""
     chosen = view("pos_experiment")
     look(LOOKS_LONGER[view("pos_way")] if chosen == "longer" else LOOKS[chosen])
-    place, rail = beside()
-    with place:
-        place = st.container(key="pos_experiment")
+    main, rail = beside()
+    with main:
+        main = st.container(key="pos_experiment")
     with rail:
         for name, label in BUTTONS.items():
             st.button(label, key=f"pos_do_{name}", type="primary" if name == chosen else "secondary", on_click=set_view,
                       kwargs={"pos_experiment": name}, width="stretch")
     if chosen == "longer":
-        _longer(lab, place, rail)
+        _longer(lab, main, rail)
         return
     with rail:
         words = _chosen_sentence(lab)
     if words.ids:
-        _measure(lab, chosen, words, place, rail)
+        _measure(lab, chosen, words, main, rail)
     else:
-        with place:
+        with main:
             nothing_typed()
     _tell_left_out(lab)
 
 
 def _measure(lab: Lab, chosen: str, words: "Words", place: DeltaGenerator, rail: DeltaGenerator) -> None:
-    """One of the four changes to a sentence, with what was measured under every scheme."""
+    """Draw one of the four changes to a sentence, with what was measured under every scheme."""
     stack = STACK_NAMES[STACKS[lab.config.input_side]]
     st.markdown(_("The {stacks} reads: {tokens}", stacks=stack, tokens=" ".join(map(code, words.tokens))))
     tell_cut(words)
@@ -98,7 +98,7 @@ def _measure(lab: Lab, chosen: str, words: "Words", place: DeltaGenerator, rail:
 
 
 def _chosen_sentence(lab: Lab) -> "Words":
-    """The typed sentence, or one from the documents whose words are all in the vocabulary."""
+    """Return the typed sentence, or a sentence of the documents whose words are all in the vocabulary."""
     from viz_core.experiments.word_order import Words, as_words
 
     known = _known(lab)
@@ -113,17 +113,18 @@ def _chosen_sentence(lab: Lab) -> "Words":
 
 
 def _known(lab: Lab) -> list[str]:
-    """The documents' sentences whose words are all in the vocabulary."""
+    """Return the names of the documents' sentences whose words are all in the vocabulary."""
     return [name for name, text in SENTENCES.items() if not lab.tokenizers[lab.config.input_side].unknown(text)]
 
 
 def _of_the_documents(lab: Lab) -> str:
-    """The chosen sentence of the documents; "" for the typed one."""
+    """Return the chosen sentence of the documents; "" for the typed one."""
     which = view("pos_sentence")
     return SENTENCES[which] if which in _known(lab) else ""
 
 
 def _tell_left_out(lab: Lab) -> None:
+    """Show which sentences of the documents are not offered, and why."""
     known = _known(lab)
     if left_out := [text for name, text in SENTENCES.items() if name not in known]:
         st.caption(_("Sentences of the documents that are not offered here, because this model does not know all of their words: "
@@ -131,18 +132,20 @@ def _tell_left_out(lab: Lab) -> None:
 
 
 def _swap(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerator) -> None:
+    """Swap two words. Raises ValueError if there are no two different words."""
     from viz_core.experiments.word_order import swap
     from viz_core.training.bilingual.replacements import exchangeable
 
     n = len(words.ids)
     if n < 2:
         raise Problem(_("One token has only one order; type a second word."), "one_order")
-    own = _added(lab)
-    spelt = [i for i in range(n) if any(map(str.isalnum, words.tokens[i])) and words.ids[i] not in own]  # no full stop, no [CLS]
-    places = spelt if len(spelt) > 1 else list(range(n))
-    first = places[0 if len(places) < 4 else 1]
-    other = next((i for i in places[::-1] if words.ids[i] != words.ids[first]), places[-1])
-    first, other = exchangeable(words.tokens) or (first, other)  # better two words that leave a sentence: the dog bites the man
+    added_ids = _added(lab)
+    # Words only: neither punctuation nor tokens such as [CLS].
+    word_positions = [i for i in range(n) if any(map(str.isalnum, words.tokens[i])) and words.ids[i] not in added_ids]
+    candidates = word_positions if len(word_positions) > 1 else list(range(n))
+    first = candidates[0 if len(candidates) < 4 else 1]
+    other = next((i for i in candidates[::-1] if words.ids[i] != words.ids[first]), candidates[-1])
+    first, other = exchangeable(words.tokens) or (first, other)  # prefer two nouns: the dog bites the man
     with rail:
         a = choose_word("pos_a", _("Swap"), words, first)
         b = choose_word("pos_b", _("with"), words, other)
@@ -152,11 +155,12 @@ def _swap(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerator)
 
 
 def _added(lab: Lab) -> set[int]:
-    """Ids that the tokenizer puts around every sentence, such as [CLS] and [SEP]."""
+    """Return the ids that the tokenizer puts around every sentence, such as [CLS] and [SEP]."""
     return set(lab.tokenizers[lab.config.input_side].read("")[1])
 
 
 def _shuffle(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerator) -> None:
+    """Shuffle the words."""
     from viz_core.experiments.word_order import shuffle
 
     draw = view("pos_draw")
@@ -167,6 +171,7 @@ def _shuffle(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerat
 
 
 def _reordered(lab: Lab, words: "Words", order: tuple[int, ...], place: DeltaGenerator) -> None:
+    """Show how the outputs of every scheme change if the tokens are read in another order."""
     from viz_core.experiments.word_order import ROUNDING, reorder
     from viz_core.ui.shell.cache import cached_result
 
@@ -199,12 +204,13 @@ def _reordered(lab: Lab, words: "Words", order: tuple[int, ...], place: DeltaGen
 
 
 def _refused(problems: Mapping[Position, Problem]) -> None:
-    """The schemes that have no row in a table, each with the reason."""
+    """Show why each of these schemes has no row in the table."""
     for position, problem in problems.items():
         st.caption(_("{scheme}: {why}", scheme=TITLES[position], why=escaped(problem_words(problem))))
 
 
 def _prepend(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerator) -> None:
+    """Put words in front, and show how the scores between the other words change under every scheme."""
     from viz_core.experiments.word_order import ROUNDING, prepend, words_in_front
     from viz_core.ui.shell.cache import cached_result
 
@@ -247,11 +253,12 @@ def _prepend(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerat
 
 
 def _carried(lab: Lab) -> tuple[str, ...]:
-    """The words of the selected sentence that stand in slots."""
+    """Return the words of the selected sentence that are read through slots."""
     return () if lab.capture is None else tuple(lab.capture.carried(lab.item(lab.capture)))
 
 
 def _past(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerator) -> None:
+    """Repeat the sentence until it exceeds the position table, and show which schemes read it."""
     from viz_core.experiments.word_order import past_the_table
     from viz_core.ui.shell.cache import cached_result
 
@@ -284,15 +291,15 @@ WAYS = {"moved": _("Start the same sentences later"), "row": _("Join several sen
 
 
 def _longer(lab: Lab, place: DeltaGenerator, rail: DeltaGenerator) -> None:
-    """Three shipped translators at positions beyond their training; the model in the sidebar is not used."""
+    """Draw the accuracy of three shipped translators beyond their trained positions; the model in the sidebar is not used."""
     from viz_core.experiments.length_extrapolation import READ, checkpoints, longer
     from viz_core.ui.shell.cache import cached_result
 
     cards = checkpoints()
     vocabulary = _vocabulary(cards["sinusoidal"])
     with rail:
-        way = view_widget(st.radio, "pos_way", _("How to go beyond the training"), format_func=WAYS.get)
-        if way == "moved":
+        test = view_widget(st.radio, "pos_way", _("How to go beyond the training"), format_func=WAYS.get)
+        if test == "moved":
             step = view_widget(st.select_slider, "pos_moved", _("Positions later"))
         else:
             step = view_widget(st.select_slider, "pos_row_of", _("Joined sentences"))
@@ -300,28 +307,28 @@ def _longer(lab: Lab, place: DeltaGenerator, rail: DeltaGenerator) -> None:
         waiting = st.empty()
     with waiting, st.spinner(_("{n_cards} trained models are reading {read} sentences …", n_cards=len(cards), read=READ)):
         found: LengthResult = cached_result(
-            "longer", way, lambda: longer(way, {p: loaded(card) for p, card in cards.items()}, vocabulary), SECONDS
+            "longer", test, lambda: longer(test, {p: loaded(card) for p, card in cards.items()}, vocabulary), SECONDS
         )
     st.markdown(_("{n_cards} trained translators, which differ only in their position scheme, read {read} held-out sentences "
                   "of their grammar. In training every sentence started at position 0, and none had more than {trained} tokens.",
                   n_cards=len(cards), read=READ, trained=found.trained))
     st.success(as_markdown(length_words(found, step)))
-    axis = _("position of the first word") if way == "moved" else _("tokens of the longest text")
+    axis = _("position of the first word") if test == "moved" else _("tokens of the longest text")
     with place:
         chart(longer_figure(found.curves, found.trained, axis, found.place(step), dark()), "pos_longer", fill=True,
-              code=lambda: snippets.longer(way, step, axis))
+              code=lambda: snippets.longer(test, step, axis))
     _longer_table(found, cards, step)
-    if way == "moved":
+    if test == "moved":
         _longer_sentence(lab, cards, vocabulary, step)
 
 
 def _vocabulary(card: Card) -> dict[str, Vocabulary]:
-    """The words of a shipped translator."""
+    """Return the vocabulary of each side of a shipped translator."""
     return {side: words for side, words in card.tokenizers().items() if isinstance(words, Vocabulary)}
 
 
 def _longer_table(found: "LengthResult", cards: dict[Position, Card], step: int) -> None:
-    """The accuracy of each scheme at the chosen step; not every scheme has trained weights here."""
+    """Show the accuracy of each scheme at the chosen step; schemes without trained weights have an empty row."""
     first = found.steps[0]
     before, now = (_("At position 0"), _("{step} positions later", step=step)) if found.way == "moved" else (_("One sentence"),
                                                                                                              _("{step} joined",
@@ -336,7 +343,7 @@ def _longer_table(found: "LengthResult", cards: dict[Position, Card], step: int)
 
 
 def _score_words(score: "Score") -> str:
-    """An accuracy, or why the checkpoint refuses the texts."""
+    """Return an accuracy as a percentage, or why the checkpoint refuses the texts."""
     if score.problem:
         return problem_words(score.problem)
     assert score.share is not None
@@ -344,7 +351,7 @@ def _score_words(score: "Score") -> str:
 
 
 def _longer_sentence(lab: Lab, cards: dict[Position, Card], vocabulary: dict[str, Vocabulary], step: int) -> None:
-    """The three translations of the typed sentence, started at position 0 and started later."""
+    """Show the three translations of the typed sentence, started at position 0 and started later."""
     from viz_core.experiments.length_extrapolation import translated
     from viz_core.experiments.word_order import as_words
     from viz_core.ui.shell.cache import cached_result
@@ -354,8 +361,8 @@ def _longer_sentence(lab: Lab, cards: dict[Position, Card], vocabulary: dict[str
     if not lines:
         return
     text = lines[min(lab.setup.item, len(lines) - 1)]
-    carried = carried_words(vocabulary["source"], text)
-    named = {side: replace(words, carried=carried) for side, words in vocabulary.items()}
+    copied = carried_words(vocabulary["source"], text)
+    named = {side: replace(words, carried=copied) for side, words in vocabulary.items()}
     words = as_words(*named["source"].read(text))
     st.markdown(_("**Your sentence:** {tokens}", tokens=" ".join(map(code, words.tokens))))
     tell_cut(words)
@@ -368,7 +375,7 @@ def _longer_sentence(lab: Lab, cards: dict[Position, Card], vocabulary: dict[str
             except ValueError as error:
                 return problem_words(error)
 
-        return cached_result("translated", (cards[position].name, words.ids, carried, places), make)
+        return cached_result("translated", (cards[position].name, words.ids, copied, places), make)
 
     table([_("Scheme"), _("Translation at position 0"), _("Translation {step} positions later", step=step)],
           [[TITLES[p], translation(p, 0), translation(p, step)] for p in cards])

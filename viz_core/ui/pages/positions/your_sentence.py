@@ -1,4 +1,4 @@
-"""The section Your sentence: embedding, position and their sum for the typed tokens; of A, of B or A − B where a run was kept."""
+"""The section Your sentence: embedding, position and their sum for the typed tokens, of one run or of A, B and A − B."""
 
 from dataclasses import replace
 from functools import partial
@@ -30,33 +30,33 @@ ALL_ON_ONE_SCALE = (
 
 
 def sentence(lab: Lab) -> None:
-    """Embedding, position and their sum for the typed tokens, and how large each part is."""
+    """Draw embedding, position and their sum for the typed tokens, and the length of each part."""
     if lab.capture is None:
         nothing_typed()
         return
-    two = two_runs(lab)
-    lab = lab if two is None else two.b
+    runs = two_runs(lab)
+    lab = lab if runs is None else runs.b
     capture = lab.capture
     assert capture is not None
-    what = st.container(gap=None)  # filled when it is known which rows are shown
-    place, controls = picture(), below()
+    takeaway_place = st.container(gap=None)  # filled below, once the rows are known
+    main, controls = picture(), below()
     with controls:
         side, item, scale = _which_rows(lab, capture)
     b = stack_input(capture, side, item, scale)
-    problem = _not_comparable(two, side)
-    if two is None or problem:
-        panels, ends = input_panels(b)
-        said = problem or ALL_ON_ONE_SCALE
+    problem = _not_comparable(runs, side)
+    if runs is None or problem:
+        panels, colour_range = input_panels(b)
+        takeaway = problem or ALL_ON_ONE_SCALE
     else:
-        a = stack_input(two.both.a, side, two.both.item_a, scale)
-        panels, ends = two_inputs_panels(a, b, two.both.places[side], two.shown)
-        said = _both_words(a, b, two.both.places[side], two.shown)
-    with what:
-        look(said)
-    with place:
+        a = stack_input(runs.both.a, side, runs.both.item_a, scale)
+        panels, colour_range = two_inputs_panels(a, b, runs.both.places[side], runs.shown)
+        takeaway = _both_words(a, b, runs.both.places[side], runs.shown)
+    with takeaway_place:
+        look(takeaway)
+    with main:
         picking(panels, "pos_parts", fill=True, code=lambda: (
-            snippets.parts(lab, side, item, scale) if two is None or problem else snippets.both_parts(two, side, scale)))
-    tell_clipped_colours(ends)
+            snippets.parts(lab, side, item, scale) if runs is None or problem else snippets.both_parts(runs, side, scale)))
+    tell_clipped_colours(colour_range)
     if b.added is None:
         st.info(_("This model adds no positions to the input ({titles}). The section All schemes shows where they enter.",
                   titles=TITLES[b.config.position]))
@@ -69,7 +69,7 @@ def sentence(lab: Lab) -> None:
 
 
 def _not_comparable(two: TwoRuns | None, side: Side) -> str:
-    """Why the rows of this side cannot be compared with A's; "" where they can."""
+    """Return why the rows of this side cannot be compared with A's; "" if they can."""
     if two is None:
         return ""
     if side not in two.both.places:
@@ -79,25 +79,28 @@ def _not_comparable(two: TwoRuns | None, side: Side) -> str:
 
 
 def _both_words(a: StackInput, b: StackInput, rows: Places, shown: Shown) -> str:
-    """What the colours are, how many rows of each part differ, and which run adds no positions."""
+    """Return what the colours mean, how many rows of each part differ, and which run adds no positions."""
     shared = [(i, j) for i, j in rows if i is not None and j is not None]
-    of_a, of_b = (np.array([pair[k] for pair in shared], dtype=int) for k in (0, 1))
+    rows_a, rows_b = (np.array([pair[k] for pair in shared], dtype=int) for k in (0, 1))
 
     def differing(x: np.ndarray, y: np.ndarray) -> int:
-        change, __ = difference(x[of_a], y[of_b])
+        change, __ = difference(x[rows_a], y[rows_b])
         return int((change != 0).any(axis=-1).sum())
 
-    said = [_("**Orange is larger in A, blue in B.**") if shown == "difference" else _("**A and B have one colour scale.**")]
-    said.append(_("Rows that differ, of the {n:,} that both have: {words:,} of the embedding, {places:,} of the position, {sums:,} "
-                  "of the sum.", n=len(shared), words=differing(a.content, b.content), places=differing(a.position, b.position),
-                  sums=differing(a.total, b.total)))
-    said += [_("{run} adds no positions to the embedding ({scheme}).", run=run, scheme=TITLES[p.config.position])
-             for run, p in (("A", a), ("B", b)) if p.added is None]
-    return " ".join(said)
+    sentences = [
+        _("**Orange is larger in A, blue in B.**") if shown == "difference" else _("**A and B have one colour scale.**"),
+    ]
+    sentences.append(_("Rows that differ, of the {n:,} that both have: {words:,} of the embedding, {places:,} of the position, "
+                       "{sums:,} of the sum.", n=len(shared), words=differing(a.content, b.content),
+                       places=differing(a.position, b.position),
+                       sums=differing(a.total, b.total)))
+    sentences += [_("{run} adds no positions to the embedding ({scheme}).", run=run, scheme=TITLES[p.config.position])
+                  for run, p in (("A", a), ("B", b)) if p.added is None]
+    return " ".join(sentences)
 
 
 def _which_rows(lab: Lab, capture: Capture) -> tuple[Side, int, Scale]:
-    """The side, the sentence, and whether the embedding is scaled ("model", "with", "without"), each with its control."""
+    """Draw the controls and return the side, the sentence, and how the embedding is scaled ("model", "with", "without")."""
     c, side = lab.config, lab.config.sides[0]
     if len(c.sides) > 1:
         side = view_widget(st.segmented_control, "pos_side", _("Side"), options=c.sides, required=True,
@@ -111,13 +114,13 @@ def _which_rows(lab: Lab, capture: Capture) -> tuple[Side, int, Scale]:
 
 
 def _magnitudes(lab: Lab, capture: Capture, side: Side, item: int, added: np.ndarray | None) -> None:
-    """The lengths of this model's rows, and of the same rows drawn from N(0, 1) and with Xavier for this vocabulary."""
+    """Draw the lengths of this model's rows, and of the same rows initialised with N(0, 1) and with Xavier for this vocabulary."""
     from viz_core.ui.shell.cache import cached_result
 
-    c, there = lab.config, real(capture, side, item)
-    if not there.any():
+    c, is_real = lab.config, real(capture, side, item)
+    if not is_real.any():
         return
-    ids, vocabulary = capture[f"ids.{side}"][item][there], c.vocab_size(side)
+    ids, vocabulary = capture[f"ids.{side}"][item][is_real], c.vocab_size(side)
     drawn: dict[str, Init] = {_("N(0, 1) rows"): "torch", _("Xavier, {n:,} words", n=vocabulary): "xavier_uniform"}
     found, position = lengths(capture, side, item, {
         name: cached_result("embedding rows", (c, lab.setup.seed, init, side, ids.tobytes()), partial(_rows, lab, init, side, ids))
@@ -126,17 +129,17 @@ def _magnitudes(lab: Lab, capture: Capture, side: Side, item: int, added: np.nda
     comparison = compare_lengths(found[0].scaled if c.scale_embedding else found[0].plain, position)
     chart(magnitudes_figure(found, position, c.d_model, dark()), "pos_magnitudes",
           code=lambda: snippets.magnitudes(lab, side, item, drawn))
-    usual = {name: expected_length(init, vocabulary, c.d_model) for name, init in drawn.items()}
+    expected_lengths = {name: expected_length(init, vocabulary, c.d_model) for name, init in drawn.items()}
     expected = "; ".join(_("{name} {x}, times √d_model {x_2}", name=name, x=long(x), x_2=long(x * c.d_model ** 0.5)) for name,
-                         x in usual.items())
-    whose = "" if added is not None else " " + _("The positions are the sinusoidal ones that this model could add.")
-    n = int(there.sum())
+                         x in expected_lengths.items())
+    note = "" if added is not None else " " + _("The positions are the sinusoidal ones that this model could add.")
+    n = int(is_real.sum())
     st.caption(_("Measured on your {tokens}. Expected lengths: {expected}. {comparison}{whose}",
-                 tokens=plural("{n:,} token", "{n:,} tokens", n), expected=expected, comparison=comparison, whose=whose))
+                 tokens=plural("{n:,} token", "{n:,} tokens", n), expected=expected, comparison=comparison, whose=note))
 
 
 def compare_lengths(word: float, place: float) -> str:
-    """Say which of the two parts of this model's sum is longer, and by what factor."""
+    """Return which of the two parts of this model's sum is longer, and by what factor."""
     if not word or not place:
         return _("Here one of the two parts has length 0.")
     times = max(word / place, place / word)
@@ -150,6 +153,7 @@ def compare_lengths(word: float, place: float) -> str:
 
 
 def _rows(lab: Lab, init: Init, side: Side, ids: np.ndarray) -> np.ndarray:
+    """Return the embedding rows of these ids [T, D] with another initialisation."""
     from viz_core.experiments.word_order import embedding_rows
 
     return embedding_rows(replace(lab.config, init=init), lab.setup.seed, side, ids.tolist())

@@ -1,4 +1,4 @@
-"""The columns of the ledger: what each one shows of a tensor."""
+"""The columns of the table of tensors."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,34 +12,35 @@ from viz_core.stages import LIBRARIES
 from viz_core.ui.components.table import Cell, ColumnKind
 
 ALL = "all"
-AMOUNTS: dict[Amount, str] = {"parameters": _("parameters"), "flops": "FLOPs", "nbytes": _("bytes")}  # amounts that are summed
-COLUMN_TITLES = {  # of the choices of columns
+AMOUNTS: dict[Amount, str] = {"parameters": _("parameters"), "flops": "FLOPs", "nbytes": _("bytes")}  # summed over all tensors
+COLUMN_TITLES = {  # optional groups of columns
     "symbolic_shape": _("symbolic shape"), "dtype": _("dtype"), "parameters": _("parameters"), "flops": "FLOPs",
                  "bytes": _("bytes"),
     "statistics": _("statistics"), **LIBRARIES, "sequence_first": _("sequence-first"),
 }
 
-SIZE_NAMES = {"vocabulary": _("vocabulary")}  # of a symbolic shape: all others are names in code
+SIZE_NAMES = {"vocabulary": _("vocabulary")}  # sizes of symbolic shapes; all others are names in code
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of the ledger: heading, kind, minimum width, cell, and the option that shows it."""
+    """One column: heading, kind, minimum width in pixels, cell, and the group that shows it."""
 
     label: str
     kind: ColumnKind
     width: int
     cell: Callable[[Line], Cell]
-    choice: str = ""  # "" is always shown
-    measure: Callable[[Line], object] | None = None  # the value that a change of size may change
+    choice: str = ""  # "": always shown
+    measure: Callable[[Line], object] | None = None  # the value whose change is marked
 
 
 def sizes(shape: Sequence[object]) -> str:
+    """Return a shape as "2 × 3 × 4"."""
     return " × ".join(map(str, shape)) or _("a single number")
 
 
 def _made_by(line: Line) -> str:
-    """ "W^Q w_q.weight 32 × 32, b^Q w_q.bias 32": symbol, torch's name below the module, shape."""
+    """Return symbol, torch's name below the module, and shape of each parameter: "W^Q w_q.weight 32 × 32, b^Q w_q.bias 32"."""
 
     def one(p: Parameter) -> str:
         name = p.name.removeprefix(f"{line.stage.prefix}." if line.stage.prefix and not p.tied else "")
@@ -49,7 +50,7 @@ def _made_by(line: Line) -> str:
 
 
 def _sequence_first(line: Line) -> str:
-    """ "T B D = 6 × 1 × 32", the layout of PositionalEncoding (001)."""
+    """Return the sequence-first layout, as in PositionalEncoding of document 001: "T B D = 6 × 1 × 32"."""
     axes = line.sequence_first
     if axes is None:
         return "–"

@@ -1,4 +1,4 @@
-"""What the model costs: totals of the run, parameters and FLOPs by block, and the growth with longer texts."""
+"""What the model costs: totals of the run, parameters and FLOPs by block, and growth with the number of tokens."""
 
 import math
 from functools import lru_cache
@@ -19,7 +19,7 @@ from viz_core.ui.shell import Lab
 
 
 def totals(lab: Lab, size: Size) -> None:
-    """A sentence with the parameters, bytes and FLOPs of the run, and whether the estimate was right."""
+    """Show the parameters, bytes and FLOPs of the run, and whether the estimate of the bytes was right."""
     lines = ledger(*size)
     n_bytes, recorded = total(lines, "nbytes"), None if lab.capture is None else lab.capture.nbytes
     if recorded is None:
@@ -41,23 +41,23 @@ def totals(lab: Lab, size: Size) -> None:
 
 
 def block_charts(lab: Lab, size: Size | None, dark: bool) -> None:
-    """Parameters by block and, if there is a text, FLOPs by block."""
-    sized, parameters, flops = size or (lab.config, 1, 1, 1), _("Parameters by block"), _("FLOPs by block")
+    """Draw parameters by block and, if there is a text, FLOPs by block."""
+    size_or_one, parameters, flops = size or (lab.config, 1, 1, 1), _("Parameters by block"), _("FLOPs by block")
     left, right = st.columns(2, gap="medium")
     with left:
-        chart(_by_block(sized, "parameters", parameters, dark), "shapes_parameters",
-              code=lambda: snippets.blocks(lab, sized, "parameters", parameters))
+        chart(_by_block(size_or_one, "parameters", parameters, dark), "shapes_parameters",
+              code=lambda: snippets.blocks(lab, size_or_one, "parameters", parameters))
         st.caption(_("Look at the cost of the vocabulary: an embedding has a row for every word, even if you type only a few."))
     if size is not None:
         with right:
-            chart(_by_block(sized, "flops", flops, dark), "shapes_flops",
-                  code=lambda: snippets.blocks(lab, sized, "flops", flops))
+            chart(_by_block(size_or_one, "flops", flops, dark), "shapes_flops",
+                  code=lambda: snippets.blocks(lab, size_or_one, "flops", flops))
             st.caption(
                 _("An embedding is a lookup and costs no product. “Pairs of tokens” stands for QKᵀ and for weights times V.")
             )
 
 
-# The charts depend only on sizes, so a new sentence of the same length gives the same ones.
+# The figures depend only on sizes, so sentences of the same length share them.
 
 
 @lru_cache(maxsize=64)
@@ -76,7 +76,7 @@ def _growth(config: TransformerConfig, amount: Literal["flops", "nbytes"], headi
 
 
 def growth_charts(lab: Lab, size: Size | None, dark: bool) -> None:
-    """Growth of the layers' FLOPs and recorded bytes with the number of tokens, compared with an RNN."""
+    """Draw how the layers' FLOPs and recorded bytes grow with the number of tokens, and compare one layer with an RNN."""
     config, here = lab.config, None if size is None else max(size[2:])
     flops, nbytes = _("FLOPs against tokens"), _("Recorded bytes against tokens")
     st.header(_("The cost of longer texts"), anchor=False)
@@ -96,25 +96,26 @@ def growth_charts(lab: Lab, size: Size | None, dark: bool) -> None:
 
 
 def crossing_words(work: Growth) -> str:
-    """The number of tokens above which pairs of tokens cost more than everything else."""
-    equal, (least, *__rest, most) = work.crossing[0], work.lengths
-    if least <= equal <= most:
-        return _("Look at the circle: above N = {equal:,.0f}, pairs of tokens cost more than everything else.", equal=equal)
-    if math.isnan(equal):
+    """Return above which number of tokens pairs of tokens cost more than everything else."""
+    crossing, (shortest, *__rest, longest) = work.crossing[0], work.lengths
+    if shortest <= crossing <= longest:
+        return _("Look at the circle: above N = {equal:,.0f}, pairs of tokens cost more than everything else.", equal=crossing)
+    if math.isnan(crossing):
         return _("This model has no layers, so it has no cost that grows.")
-    if equal > most:
-        return _("Pairs of tokens cost more than everything else only above {most:,} tokens, outside this chart.", most=most)
+    if crossing > longest:
+        return _("Pairs of tokens cost more than everything else only above {most:,} tokens, outside this chart.", most=longest)
     return _("Pairs of tokens cost more than everything else at every length in this chart.")
 
 
 def against_rnn(n: int, d: int) -> str:
-    """Table 1 of Vaswani et al. 2017 for this run, as Markdown."""
-    one, other = layer_costs(n, d)
+    """Return table 1 of Vaswani et al. (2017) for N = n tokens of width d, as Markdown."""
+    attention, recurrent = layer_costs(n, d)
     return (
         _("One layer on N = {n:,} tokens of width d = {d:,} (table 1 of Vaswani et al. 2017, constants left out):\n\n| per "
           "layer | self-attention | recurrent |\n|---|---|---|\n| operations | {formula} = {operations:,} | {formula_2} = "
           "{operations_2:,} |\n| sequential steps | {sequential:,} | {sequential_2:,} |\n| longest path between two tokens | "
           "{path:,} | {path_2:,} |",
-          n=n, d=d, formula=one.formula, operations=one.operations, formula_2=other.formula, operations_2=other.operations,
-          sequential=one.sequential, sequential_2=other.sequential, path=one.path, path_2=other.path)
+          n=n, d=d, formula=attention.formula, operations=attention.operations, formula_2=recurrent.formula,
+          operations_2=recurrent.operations,
+          sequential=attention.sequential, sequential_2=recurrent.sequential, path=attention.path, path_2=recurrent.path)
     )

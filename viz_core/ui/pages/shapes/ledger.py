@@ -1,4 +1,4 @@
-"""The ledger: a table of every tensor, with its filters and its marks, and the same as CSV."""
+"""The table of every tensor, with filters and marked changes, and its CSV file."""
 
 import math
 import re
@@ -24,22 +24,22 @@ from viz_core.ui.shell.setup import Setup, changes, unpacked
 
 @st.fragment
 def table() -> None:
-    """The ledger with its filters. It is a fragment: a change reruns only this."""
-    lab = present()
-    size = size_of(lab)
+    """Draw the table with its filters. A fragment: a change reruns only this."""
+    context = present()
+    size = size_of(context)
     if size is None:
         return
-    lines, (before, __), of_a = ledger(*size), marked_against(), size_of_a()
-    if of_a is None:
+    lines, (before, __), size_a = ledger(*size), marked_against(), size_of_a()
+    if size_a is None:
         look(_("**Each row is a tensor, in the order of computation.** To find one, type its name, such as q, or an axis, such as "
                "H."))
     else:
-        look(against_a(of_a, size, differences(unpacked(view("kept"))[0], lab.setup, lab.setup.item)))
-    chosen, beside = view("shapes_columns"), of_a is not None
-    text = _planned(size, before, chosen, beside)
+        look(against_a(size_a, size, differences(unpacked(view("kept"))[0], context.setup, context.setup.item)))
+    chosen, is_comparison = view("shapes_columns"), size_a is not None
+    text = _planned(size, before, chosen, is_comparison)
     if "statistics" in chosen:
-        text = table_text(_measured(lab, lines), marks_of(before, lines), chosen, beside)
-        if lab.capture is None:
+        text = table_text(_measured(context, lines), marks_of(before, lines), chosen, is_comparison)
+        if context.capture is None:
             st.info(_("Statistics need a run, and this one is too large to run."))
     with picture():
         ledger_table(
@@ -50,14 +50,14 @@ def table() -> None:
         with st.popover(_("More columns"), icon=":material/view_column:", key="shapes_more"):
             view_widget(st.pills, "shapes_columns", _("More columns"), selection_mode="multi", label_visibility="collapsed",
                         format_func=COLUMN_TITLES.get)
-        file_button(_("Download the full table (CSV)"), "shapes_csv", file_name(lab.setup), "text/csv",
-                    partial(csv_file, lab, lines), icon=":material/download:", help=_("All tensors with all columns."))
+        file_button(_("Download the full table (CSV)"), "shapes_csv", file_name(context.setup), "text/csv",
+                    partial(csv_file, context, lines), icon=":material/download:", help=_("All tensors with all columns."))
         view_widget(st.toggle, "shapes_marked", _("Show only changes"), disabled=before is None)
     write_link()
 
 
 def _filter(lines: Sequence[Line]) -> Filter:
-    """The link's filter, by titles. If this model lacks its block or part, a note says so and all are shown."""
+    """Return the filter of the link, with titles. Where this model lacks its block or part, a note says so and all are shown."""
     blocks, parts = _titles(lines)
     block, part = view("shapes_block"), view("shapes_part")
     if block != ALL and block not in blocks:
@@ -68,29 +68,29 @@ def _filter(lines: Sequence[Line]) -> Filter:
 
 
 def _keep_filter(lines: Sequence[Line], chosen: Filter) -> None:
-    """Keep the visitor's filter: the browser knows titles, the link holds identifiers."""
+    """Store the visitor's filter in the link. The browser sends titles, the link holds identifiers."""
     blocks, parts = ({title: name for name, title in titles.items()} for titles in _titles(lines))
     set_view(shapes_filter=chosen.text, shapes_block=blocks.get(chosen.block, ALL), shapes_part=parts.get(chosen.part, ALL))
 
 
 def _titles(lines: Sequence[Line]) -> tuple[dict[str, str], dict[str, str]]:
-    """The blocks and the parts of these lines, each with its title."""
+    """Return the titles of the blocks and of the parts of these lines."""
     return {n.stage.block: block_title(n.stage.block) for n in lines}, {n.part: PART_TITLES[n.part] for n in lines}
 
 
 @lru_cache(maxsize=8)
 def _planned(size: Size, before: Size | None, chosen: tuple[str, ...], beside: bool) -> str:
-    """The table for the browser, without the numbers of a run."""
+    """Return the table for the browser, without statistics of a run."""
     return table_text(ledger(*size), marks_of(before, ledger(*size)), chosen, beside)
 
 
 def marks_of(before: Size | None, lines: Sequence[Line]) -> dict[str, Line | None]:
-    """The changed lines, with their previous values."""
+    """Return the changed lines by name, each with its previous line, or None if it is new."""
     return {} if before is None else changed(ledger(*before), lines)
 
 
 def table_text(lines: Sequence[Line], marks: Mapping[str, Line | None], chosen: Sequence[str], beside: bool = False) -> str:
-    """The first four columns and the chosen ones of every line, with changes marked. beside: they are B's against A's."""
+    """Return the fixed and the chosen columns of every line, with changes marked. is_comparison: the marks compare B with A."""
     columns = [c for c in COLUMNS if not c.choice or c.choice in chosen]
     heads = {line.stage.prefix: line.shape[line.stage.axes.index("H")] for line in lines if line.stage.leaf == "z"}
     rows = [_row(line, columns, line.name in marks, marks.get(line.name), heads.get(line.stage.prefix, 1), beside)
@@ -99,17 +99,18 @@ def table_text(lines: Sequence[Line], marks: Mapping[str, Line | None], chosen: 
 
 
 def _row(line: Line, columns: Sequence[Column], marked: bool, was: Line | None, heads: int, beside: bool) -> LedgerRow:
+    """Return one row of the table, with its previous values if it is marked."""
     cells = [_drawn(c.cell(line)) for c in columns]
-    old: dict[int, Cell] = {}
+    old_cells: dict[int, Cell] = {}
     if was is not None:
-        old = {i: _drawn(c.cell(was)) for i, c in enumerate(columns) if c.measure and c.measure(was) != c.measure(line)}
+        old_cells = {i: _drawn(c.cell(was)) for i, c in enumerate(columns) if c.measure and c.measure(was) != c.measure(line)}
     mark: Mark = "" if not marked else "new" if was is None else "changed" if was.shape != line.shape else "cost"
     note = _note(line, was, beside) if marked else ""
-    return LedgerRow(cells, block_title(line.stage.block), PART_TITLES[line.part], mark, old, note, _split(line, heads))
+    return LedgerRow(cells, block_title(line.stage.block), PART_TITLES[line.part], mark, old_cells, note, _split(line, heads))
 
 
 def _split(line: Line, heads: int) -> Split | None:
-    """Where the features of q, k and v become those of the heads, and where the heads of z become one row again."""
+    """Return how q, k and v are split into heads, and how z is joined again; None for other stages."""
     size = dict(zip(line.stage.axes, line.shape, strict=True))
     match line.stage.leaf, size:
         case "q" | "k" | "v" as leaf, {"H": _heads}:
@@ -121,7 +122,7 @@ def _split(line: Line, heads: int) -> Split | None:
 
 
 def _note(line: Line, was: Line | None, beside: bool) -> str:
-    """The meaning of a mark, even if the changed column is not shown."""
+    """Return what a mark means, including columns that are not shown."""
     if was is None:
         return _("A has no such tensor.") if beside else _("This tensor is new.")
     amounts = (
@@ -133,14 +134,14 @@ def _note(line: Line, was: Line | None, beside: bool) -> str:
 
 
 def _drawn(cell: Cell) -> Cell:
-    """Numbers of a run with six digits; None is shown as a dash."""
+    """Format statistics with six significant digits; None, shown as a dash, if not finite."""
     if isinstance(cell, float):
         return f"{cell:.6g}" if math.isfinite(cell) else None
     return cell
 
 
 def _measured(lab: Lab, lines: tuple[Line, ...]) -> tuple[Line, ...]:
-    """The lines with the statistics of the run, if there is one."""
+    """Return the lines with the statistics of the run, if there is one."""
     if lab.capture is None or lab.batch is None:
         return lines
     from viz_core.ui.shell.cache import cached_result
@@ -150,19 +151,19 @@ def _measured(lab: Lab, lines: tuple[Line, ...]) -> tuple[Line, ...]:
 
 
 def csv_file(lab: Lab, lines: tuple[Line, ...], progress: Callable[[float], object]) -> bytes:
-    """The ledger with the statistics of its run, where there is one."""
+    """Return all lines as CSV, with the statistics of the run if there is one."""
     return as_csv(_measured(lab, lines), progress)
 
 
 def as_csv(lines: Sequence[Line], progress: Callable[[float], object] = lambda share: None) -> bytes:
-    """Every line as `viz_core.tables.lines` has it, with its names in code."""
-    from viz_core import tables  # here: pandas takes half a second, and the page is shown without it
+    """Return the columns of `viz_core.tables.lines` as CSV, with identifiers instead of titles."""
+    from viz_core import tables  # imports pandas, which takes half a second and is not needed to draw the page
 
     return tables.csv_of(tables.lines(lines), progress)
 
 
 def file_name(setup: Setup) -> str:
-    """ "shapes_000_qk_dim=8.csv": the model and the changed settings."""
+    """Return the name of the CSV file, with the model and the changed settings: "shapes_000_qk_dim=8.csv"."""
     settings = changes(setup) | ({"seed": setup.seed} if setup.seed else {})
     base = setup.preset if setup.origin is None else setup.checkpoint
     parts = [base, *(f"{name}={value}" for name, value in settings.items())]

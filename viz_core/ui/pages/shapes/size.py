@@ -1,4 +1,4 @@
-"""The size of a run that the page is about, and the size that it is compared with."""
+"""The size of the run that the page shows, and the size that it is compared with."""
 
 import streamlit as st
 
@@ -7,13 +7,13 @@ from viz_core.ui.shell import Lab, current, lab_of, view
 from viz_core.ui.shell.setup import packed_size, unpacked, unpacked_size, with_view
 from viz_core.ui.shell.state import ADOPTED, SETTLE, SETUP
 
-Size = tuple[TransformerConfig, int, int, int]  # the input of a ledger: config, sentences, source and target tokens
+Size = tuple[TransformerConfig, int, int, int]  # config, sentences, source tokens, target tokens
 
-SEEN = "shapes_seen"  # in the session: the last size shown, its text in a link, and the size it was compared with
+SEEN = "shapes_seen"  # session state: the last size shown, its text in a link, and the size that it was compared with
 
 
 def size_of(lab: Lab) -> Size | None:
-    """The size that the ledger is about, even if the run is too large. None if there is no text."""
+    """Return the size of the run, even if it is too large to run; None if there is no text."""
     if lab.batch is None:
         return None
     shapes = {side: ids.shape for side, ids in lab.batch.ids.items()}
@@ -22,13 +22,13 @@ def size_of(lab: Lab) -> Size | None:
 
 
 def remember() -> None:
-    """Keep the size that is shown. A later change is marked relative to it, and its link holds the marks."""
+    """Store the size that is shown. A later change is marked relative to it, and the link holds that size."""
     st.session_state.setdefault(SETTLE, {})["shapes"] = settle
     settle()
 
 
 def settle() -> None:
-    """Mark a change of size since the last time; but a link has its own marks."""
+    """Mark a change of size since the last run of the page, unless a link has set the size to compare with."""
     setup = current()
     if (size := size_of(lab_of(setup))) is None:
         return
@@ -39,14 +39,14 @@ def settle() -> None:
 
 
 def size_of_a() -> Size | None:
-    """The size of the run that is kept as A, even if that is too large to run; None without one."""
+    """Return the size of the run that is kept as A, even if it is too large to run; None without one."""
     return size_of(lab_of(unpacked(view("kept"))[0])) if view("kept") else None
 
 
 def marked_against() -> tuple[Size | None, str]:
-    """The size to compare with, or the problem of the link's size. None and "" if nothing is marked.
+    """Return the size to compare with, and what is wrong with the link's size. None and "" if nothing is marked.
 
-    A run that is kept as A comes before the size that was shown before the last change.
+    A run that is kept as A takes precedence over the size before the last change.
     """
     if (kept := size_of_a()) is not None:
         return kept, ""

@@ -1,4 +1,4 @@
-"""The Python of this page's pictures, filled with the values with which they are drawn: a config and sizes, but no run."""
+"""Notebook code for the figures of this page, with the values that they are drawn with. They need no run."""
 
 from typing import Literal
 
@@ -31,7 +31,7 @@ def growth(lab: Lab, amount: Literal["flops", "nbytes"], heading: str, here: int
 
 
 def _config(lab: Lab) -> Source:
-    """The lines that make `config`; of weights that only this server has, which a notebook cannot load, setting by setting."""
+    """Return the code that makes `config`: field by field for weights that only this server has, which a notebook cannot load."""
     if lab.setup.origin is None or lab.setup.checkpoint in lasting():
         return config_code(lab.setup)
     return code("""

@@ -1,1 +1,1 @@
-"""Step by step: the walk, the arithmetic of a picked cell, and the comparison with torch."""
+"""The page Step by step: one stage at a time, where two runs diverge, and the comparison with torch."""

@@ -1,6 +1,6 @@
-"""One cell's arithmetic in a sentence, with the names of its tokens, as HTML.
+"""The arithmetic of one cell in a sentence, with the names of its tokens, as HTML.
 
-Typed text is escaped, in quotes, and isolated from the reading direction of the text around it.
+Typed text is escaped, quoted, and isolated from the reading direction of the text around it.
 """
 
 import math
@@ -45,9 +45,9 @@ WHO = {"key": _("the key"), "query": _("the query")}
 
 @dataclass(frozen=True)
 class Names:
-    """The names of the positions of a run: tokens, words of the vocabulary, features.
+    """Names for the positions of a run: tokens, words of the vocabulary, features.
 
-    tokenizers: those that name the slots of the sentence. own_words: the vocabulary names each id, as a checkpoint's does;
+    tokenizers: those of the sentence, which name its slots. has_vocabulary: the vocabulary names each id, as a checkpoint's does;
     otherwise an id is named after the typed word that has it.
     """
 
@@ -62,29 +62,29 @@ class Names:
 
     @cached_property
     def typed(self) -> dict[int, str]:
-        """The typed word of each id of the output side."""
+        """The typed word of each id of the output side; empty if the vocabulary names the ids."""
         return {} if self.own_words else typed_words(self.capture, self.output_side)
 
     def token(self, stage: Stage, letter: str, item: int, at: int) -> str:
-        """The name of a position on an axis of a stage: a token, a word, or else its number."""
+        """Return the name of a position on an axis of a stage: a token, a word, or else its number."""
         if letter == "W":
             return self.word(at)
         tokens = self.capture.axis_tokens(stage.name, letter, item)
         return str(at) if tokens is None else quoted(tokens[at])
 
     def word(self, id: int) -> str:
-        """A word of the vocabulary of the logits."""
+        """Return a word of the vocabulary of the logits."""
         return quoted(self.typed.get(id) or self.tokenizers[self.output_side].decode(id))
 
     def place(self, stage: Stage, index: Sequence[int]) -> str:
-        """ "Query “sat” · key “mat” · head 0": where a cell stands."""
+        """Return the position of a cell in words: "Query “sat” · key “mat” · head 0"."""
         at = dict(zip(stage.axes, index, strict=True))
         item, pairs = at.get("B", 0), "S" in at and "T" in at
-        own = "B" in at  # else the stage is the same for every sentence and has no tokens
-        described = [_("sentence {item}", item=item + 1)] if own and self.capture.n_sentences > 1 else []
+        has_sentences = "B" in at  # otherwise the stage is the same for every sentence and has no tokens
+        described = [_("sentence {item}", item=item + 1)] if has_sentences and self.capture.n_sentences > 1 else []
         for letter, title in (("T", _("query") if pairs else _("token")), ("S", _("key"))):
             if letter in at:
-                name = self.token(stage, letter, item, at[letter]) if own else _("at position {at}", at=at[letter])
+                name = self.token(stage, letter, item, at[letter]) if has_sentences else _("at position {at}", at=at[letter])
                 described.append(f"{title} {name}")
         described += [f"{word} {at[letter]}" for letter, word in FEATURES.items() if letter in at]
         described += [_("word {word}", word=self.word(at["W"]))] if "W" in at else []
@@ -93,18 +93,18 @@ class Names:
 
 
 def quoted(token: str) -> str:
-    """A token as HTML: visible, short, escaped, with a reading direction of its own; the whole of it on hover."""
+    """Return a token as HTML: visible, shortened, escaped, with its own reading direction; the whole token on hover."""
     return quoted_html(token, shown_glosses())
 
 
 def sentence(cell: Arithmetic, names: Names) -> str:
-    """The computation of this cell in one sentence, with its result: what the terms give, also where the cell was changed later."""
+    """Return the computation of a cell in one sentence. The result is that of its terms, even if the cell was changed later."""
     where = names.place(cell.stage, cell.index)
     return f"{where}: {_event(cell, names)}" if where and cell.stage.prefix != "ids" else _event(cell, names)
 
 
 def _event(cell: Arithmetic, names: Names) -> str:
-    value = brief(cell.value if cell.agrees else cell.rebuilt)  # what the terms give: a cell can be changed after that
+    value = brief(cell.value if cell.agrees else cell.rebuilt)  # the result of the terms, if the cell was changed afterwards
     match cell.parts[-1]:
         case Product() as p:
             products = _("{products} add up to", products=plural("{n:,} product", "{n:,} products", len(p.products)))
@@ -193,7 +193,7 @@ def _verdict(p: Logic, cell: Arithmetic) -> str:
 
 
 def reason(f: Comparison) -> str:
-    """The meaning of a condition of a mask that holds or fails."""
+    """Return what it means that a condition of a mask holds or fails."""
     word = (_("is a word"), _("is padding"))
     holds, fails = {"≠": word, "<": word,
                     "≤": (_("is not later than the query"), _("is later than the query"))}[f.relation]
@@ -201,7 +201,7 @@ def reason(f: Comparison) -> str:
 
 
 def _given(p: Given, cell: Arithmetic, names: Names) -> str:
-    """The id of a typed word. It may be in the vocabulary, share an id with other words, be carried by a slot, or be unknown."""
+    """Return how a typed word got its id: from the vocabulary, shared with other words, through a slot, or as unknown."""
     tokenizer = names.tokenizers["source" if cell.stage.leaf == "source" else names.output_side]
     if isinstance(tokenizer, Vocabulary) and (slot := tokenizer.slot(p.id)):
         return _("{token} is not in the vocabulary. It is read through slot {slot}, which can carry it over: its id is {id}.",

@@ -1,4 +1,4 @@
-"""A stage of two runs in the walk: A, B or A − B on the places of both, and what a picked cell says there."""
+"""One stage of two runs: A, B or A − B on their aligned positions, and the arithmetic of a picked cell."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ from viz_core.ui.pages.steps.cell_words import Names
 from viz_core.ui.pages.steps.inspector import inspect_cell
 from viz_core.ui.shell import Lab, TwoRuns
 
-# What stands below A − B of what cannot be subtracted.
+# The note below A − B for kinds of stages that cannot be subtracted.
 NOTES = {
     "ids": _("Ids are names, not amounts, so they are not subtracted: the last matrix is 1 where A and B differ."),
     "mask": _("A mask says yes or no, so masks are not subtracted: the last matrix is 1 where A and B differ."),
 }
-LOOKS = {"stage": _("This stage"), "parting": _("Where do they part?")}
+LOOKS = {"stage": _("This stage"), "parting": _("Where do they diverge?")}
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One stage that both runs have, as the walk shows it."""
+    """One stage that both runs have."""
 
     two: TwoRuns
     name: str
@@ -37,7 +37,7 @@ class Compared:
 
     @property
     def run(self) -> Lab:
-        """The run that words and arithmetic are about: A where that is shown, else B."""
+        """The run that text and arithmetic are about: A if A is shown, else B."""
         return self.two.a if self.two.shown == "a" else self.two.b
 
     @property
@@ -55,11 +55,11 @@ class Compared:
 
     @property
     def as_words(self) -> bool:
-        """Whether the ids of one run are drawn as the rows of its vocabulary, on the places of that run alone."""
+        """Whether the ids of one run are drawn as rows of its vocabulary, on the positions of that run alone."""
         return self.stage.kind == "ids" and self.two.shown != "difference"
 
     def panels(self) -> list[Panel]:
-        """The matrices of the stage in the run that is shown; or A, B and A − B."""
+        """Return the heatmaps of the stage in the run that is shown; or A, B and A − B."""
         two, both = self.two, self.two.both
         if self.as_words:
             return stage_panels(self.capture, self.name, self.item, self.head, self.run.named(self.item))
@@ -69,33 +69,33 @@ class Compared:
         return run_panels(both, self.name, 0 if two.shown == "a" else 1, self.head, named)
 
     def lookup(self) -> Lookup | None:
-        """The vocabulary beside the ids of one run."""
+        """Return the vocabulary lookup beside the ids of one run; None for other stages."""
         return lookup(self.capture, self.name, self.item, self.run.named(self.item)) if self.as_words else None
 
     def lead(self, cell: Pick | None, own: Sequence[Panel], drawn: Sequence[Panel]) -> Pick | None:
-        """The cell that the tour picks in B's own matrices, in the last of those that are drawn."""
+        """Map the cell that the tour picks in B's own heatmaps to the last of those that are drawn."""
         if cell is None or self.as_words:
             return None if self.two.shown == "a" else cell
         return Pick(len(drawn) - 1, *place_of(self.two.both, self.name, own[-1], cell.row, cell.col, 1))
 
     def token(self, token: int) -> int | None:
-        """The token of the output in the run that is shown that stands for one of B's; None where it has none."""
+        """Map an output token of B to the run that is shown; None if that run has no such token."""
         if self.two.shown != "a":
             return token
         return next((i for i, j in self.two.both.places[self.capture.config.output_side] if j == token), None)
 
     @property
     def beside(self) -> Capture | None:
-        """A, where both runs are shown at once."""
+        """The capture of A if both runs are shown at once; else None."""
         return self.two.a.capture if self.two.shown == "difference" else None
 
     def hint(self, hint: str) -> str:
-        """The line below the picture, with what A − B is where there is nothing to subtract."""
+        """Return the line below the figure, preceded by a note if A and B cannot be subtracted."""
         note = NOTES.get(self.stage.kind, "") if self.two.shown == "difference" else ""
         return f"{note} {hint}".strip()
 
     def inspect(self, pick: Pick, drawn: Sequence[Panel]) -> None:
-        """The arithmetic of a picked cell in its run; or a, b and a − b."""
+        """Show the arithmetic of a picked cell in its run; or a, b and a − b."""
         if self.two.shown == "difference":
             st.html(f'<p class="walk-apart">{self._apart(pick, drawn[-1])}</p>')
             return
@@ -110,56 +110,56 @@ class Compared:
         inspect_cell(self.run, name, original_index(self.capture.stage(name), *cell, self.item, self.head))
 
     def _apart(self, pick: Pick, shown: Panel) -> str:
-        """ "Token “tired” · feature 3: A − B = 0.12 − 0.45 = −0.33", as HTML."""
+        """Return the difference in one cell, as HTML: "Token “tired” · feature 3: A − B = 0.12 − 0.45 = −0.33"."""
         a, b = (self._number(which, pick, shown) for which in (0, 1))
         if a is None or b is None:
-            if (there := a or b) is None:
+            if (present := a or b) is None:
                 return _("A and B each lack one of the two tokens of this cell.")
-            where, value = there
+            where, value = present
             if a is None:
                 return _("{where}: A has no such token, and B has {value}.", where=where, value=brief(value))
             return _("{where}: A has {value}, and B has no such token.", where=where, value=brief(value))
         where = a[0] or self.stage.leaf if a[0] == b[0] else f"A: {a[0]}; B: {b[0]}"
         if hidden := 0 if shown.absent is None else int(shown.absent[pick.row, pick.col]):
             return f"{where}: {shown.absent_names[hidden - 1].cell}."
-        one, other = a[1], b[1]
+        value_a, value_b = a[1], b[1]
         if self.stage.kind in NOTES:
-            return _("{where}: A has {a}, and B has {b}: {said}.", where=where, a=brief(one), b=brief(other),
-                     said=_("they agree") if one == other else _("they differ"))
-        words = _("{where}: A − B = {a} − {b} = {difference}.", where=where, a=brief(one),
-                  b=f"({brief(other)})" if other < 0 else brief(other), difference=brief(one - other))
-        if one != other and shown.values[pick.row, pick.col] == 0:
-            words += " " + _("Rounding alone can cause such a difference, so it is drawn as 0.")
-        return words
+            return _("{where}: A has {a}, and B has {b}: {said}.", where=where, a=brief(value_a), b=brief(value_b),
+                     said=_("they agree") if value_a == value_b else _("they differ"))
+        text = _("{where}: A − B = {a} − {b} = {difference}.", where=where, a=brief(value_a),
+                 b=f"({brief(value_b)})" if value_b < 0 else brief(value_b), difference=brief(value_a - value_b))
+        if value_a != value_b and shown.values[pick.row, pick.col] == 0:
+            text += " " + _("Rounding alone can cause such a difference, so it is drawn as 0.")
+        return text
 
     def _number(self, which: int, pick: Pick, shown: Panel) -> tuple[str, float] | None:
-        """Where a cell stands in A (0) or B (1), as HTML, and its number; None where that run lacks its token."""
-        both, run = self.two.both, (self.two.a, self.two.b)[which]
+        """Return a cell's position in A (0) or B (1), as HTML, and its value; None if that run lacks its token."""
+        both, context = self.two.both, (self.two.a, self.two.b)[which]
         cell, item = cell_of(both, self.name, shown, pick.row, pick.col, which), (both.item_a, both.item_b)[which]
-        if cell is None or run.capture is None:
+        if cell is None or context.capture is None:
             return None
-        stage = run.capture.stage(self.name)
+        stage = context.capture.stage(self.name)
         index = original_index(stage, *cell, item, self.head)
-        names = Names(run.capture, run.named(item), own_words=run.setup.origin is not None)
-        return names.place(stage, index), float(run.capture[self.name][index])
+        names = Names(context.capture, context.named(item), own_words=context.setup.origin is not None)
+        return names.place(stage, index), float(context.capture[self.name][index])
 
 
 def compared_stage(two: TwoRuns | None, name: str) -> Compared | None:
-    """The stage in both runs; None where there is no A, or no such stage of this width in it."""
+    """Return the stage in both runs; None if there is no A, or A has no such stage of this width."""
     return None if two is None or name not in two.both.stages else Compared(two, name, two.b.setup.attn_head)
 
 
 def why_alone(two: TwoRuns, name: str) -> str:
-    """Why a stage of B is not compared with A's, as Markdown; "" where it is."""
+    """Return why a stage of B is not compared with A's, as Markdown; "" if it is."""
     a, b = two.both.a, two.both.b
     if name in two.both.stages:
         return ""
     if name not in a:
         return _("A has no stage {name}, so B is shown.", name=code(name))
-    one, other = a.stage(name), b.stage(name)
-    sizes = [(axis, m, n) for axis, m, n in zip(one.axes, a[name].shape, b[name].shape, strict=False)
-             if m != n and axis not in (*one.sides, "B")]
-    if one.axes == other.axes and sizes:
+    stage_a, stage_b = a.stage(name), b.stage(name)
+    sizes = [(axis, m, n) for axis, m, n in zip(stage_a.axes, a[name].shape, b[name].shape, strict=False)
+             if m != n and axis not in (*stage_a.sides, "B")]
+    if stage_a.axes == stage_b.axes and sizes:
         axis, m, n = sizes[0]
         return _("{name} has {axis} = {m} in A and {axis} = {n} in B, so there is no difference; B is shown.",
                  name=code(name), axis=axis, m=m, n=n)

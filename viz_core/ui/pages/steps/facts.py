@@ -1,4 +1,4 @@
-"""What stands below the picture of a stage: its shape, its numbers, its line of source, and its other names."""
+"""The facts below the figure of a stage: shape, statistics, line of source, and names in other libraries."""
 
 import html
 
@@ -15,14 +15,14 @@ from viz_core.stages import AXES, LIBRARIES, Stage
 
 
 def six_digits(x: float) -> str:
-    """Six significant digits; NaN is spelt out."""
+    """Format with six significant digits; NaN is spelt out."""
     return _("NaN (not a number)") if x != x else minus(f"{x:.6g}")
 
 
 def facts(capture: Capture, stage: Stage, hint: str, of_a: Capture | None = None) -> None:
-    """Shape with named axes, statistics, the line of source, and the other names: one element, quick to replace.
+    """Show the shape with named axes, statistics, the line of source, and other names, as one HTML element.
 
-    of_a: the run kept as A, where the statistics of both are shown; the rest is that of B.
+    capture_a: the run kept as A, if the statistics of both are shown; everything else is about B.
     """
     hint_html = f'<div class="walk-{stage.kind}" style="opacity:.7;margin-bottom:10px">{hint}</div>'
     numbers = _statistics(capture, stage)
@@ -32,24 +32,24 @@ def facts(capture: Capture, stage: Stage, hint: str, of_a: Capture | None = None
 
 
 def _statistics(capture: Capture, stage: Stage) -> str:
-    # Masked scores hold the fill in masked cells: a number of the mask, not of the model.
+    # In masked scores, masked cells hold the fill, which the statistics leave out.
     overwritten = capture[stage.mask] if stage.mask and stage.kind == "signed" else None
     return statistics_html(summarize(capture[stage.name], overwritten), stage)
 
 
 def source_html(stage: Stage) -> str:
-    """The line of this project's source that computed the stage."""
-    place = source_of(stage)
-    box = "background:rgba(128,128,128,.12);border-radius:4px;padding:10px 12px;margin:4px 0 14px;white-space:pre-wrap"
+    """Return the line of this project's source that computes the stage, as HTML."""
+    source = source_of(stage)
+    style = "background:rgba(128,128,128,.12);border-radius:4px;padding:10px 12px;margin:4px 0 14px;white-space:pre-wrap"
     return (
         '<div style="opacity:.7">'
-         + _("Computed in <code>{file}</code>, line {line}", file=html.escape(place.file), line=place.line)
-         + f'</div><pre style="{box}"><code>{html.escape(place.text)}</code></pre>'
+         + _("Computed in <code>{file}</code>, line {line}", file=html.escape(source.file), line=source.line)
+         + f'</div><pre style="{style}"><code>{html.escape(source.text)}</code></pre>'
     )
 
 
 def shape_html(stage: Stage) -> str:
-    """The name and the shape, with one coloured chip for each axis and what its letter stands for."""
+    """Return the name and the shape, with a coloured chip and the meaning of each axis, as HTML."""
     chips = "".join(
         f'<span style="background:{theme.AXIS_COLOURS[a]};color:#fff;border-radius:4px;padding:2px 8px;white-space:nowrap">'
         f"{a} = {n}</span> <span>{html.escape(meaning_of(stage, a))}</span>"
@@ -61,12 +61,12 @@ def shape_html(stage: Stage) -> str:
 
 
 def meaning_of(stage: Stage, letter: str) -> str:
-    """What the letter of an axis stands for at this stage: "key: source token"."""
+    """Return what the letter of an axis stands for at this stage: "key: source token"."""
     return AXES["1"] if letter == "1" else axis_title(stage, letter).removeprefix(f"{letter} · ")
 
 
 def names_html(stage: Stage) -> str:
-    """The names of the stage in the documents and the libraries, one per line."""
+    """Return the names of the stage in the documents and the libraries, one per line, as HTML."""
     lines = "".join(
         f'<div><span style="opacity:.7">{html.escape(LIBRARIES[who])}</span> '
         f'<code style="overflow-wrap:anywhere">{html.escape(name)}</code></div>'
@@ -76,7 +76,7 @@ def names_html(stage: Stage) -> str:
 
 
 def statistics_html(s: Summary, stage: Stage) -> str:
-    """min, mean, max, std of the whole stage, and how many cells are not finite."""
+    """Return min, mean, max and std of the stage, and how many cells they leave out, as HTML."""
     cells = [("min", s.min), (_("mean"), s.mean), ("max", s.max), ("std", s.std)]
     if stage.kind == "ids":
         cells = [("min", s.min), ("max", s.max)]
@@ -85,8 +85,8 @@ def statistics_html(s: Summary, stage: Stage) -> str:
         f"{six_digits(value)}</div></div>"
         for name, value in cells
     )
-    odd = [f"{n:,} {what}" for n, what in ((s.n_masked, _("masked")), (s.n_infinite, _("infinite")), (s.n_nan, "NaN")) if n]
+    excluded = [f"{n:,} {what}" for n, what in ((s.n_masked, _("masked")), (s.n_infinite, _("infinite")), (s.n_nan, "NaN")) if n]
     note = ("<div>"
-            + _("over {n_counted:,} cells; {odd} left out", n_counted=s.n_counted, odd=_(" and ").join(odd))
-            + "</div>") if odd else ""
+            + _("over {n_counted:,} cells; {odd} left out", n_counted=s.n_counted, odd=_(" and ").join(excluded))
+            + "</div>") if excluded else ""
     return f'<div style="display:flex;flex-wrap:wrap;gap:28px;align-items:end;margin-bottom:8px">{boxes}{note}</div>'

@@ -1,9 +1,9 @@
-"""The cell inspector: the numbers that one number was computed from, as one compact element.
+"""The cell inspector: the numbers that one value of a capture was computed from, as one HTML element.
 
     inspect_cell(lab, "encoder.layers.0.self_attn.weights", (0, 2, 3, 1))
 
-First a sentence with the tokens' names, then the arithmetic (`viz_core.analysis.terms`) as a table with bars or a chain
-of boxes, then where each number comes from, in numpy notation.
+It has a sentence with the tokens' names, the arithmetic (`viz_core.analysis.terms`) as a table with bars or a row of boxes,
+and the source of each number in numpy notation.
 """
 
 import html
@@ -48,16 +48,16 @@ from viz_core.ui.pages.steps.cell_words import WHO, Names, brief, quoted, reason
 from viz_core.ui.shell import Lab
 from viz_core.ui.shell.code import Source, code, traced_code
 
-WHOLE = 16  # a sum of at most so many terms is shown in full and in order
-LARGEST = 12  # of a longer sum, so many of the largest terms come first
-LISTED = 128  # and so many more when it is unfolded; the rest is added up in one line
-FOOT = "foot"  # the look of the result of the rows above
-SO_FAR = _("so far")  # the column that a narrow page leaves out
-WAVE_POSITIONS = 24  # positions before the picked one in the drawing of its wave
+WHOLE = 16  # sums of at most this many terms are shown in full and in order
+LARGEST = 12  # terms of a longer sum that are shown first, by size
+LISTED = 128  # further terms that unfold; the rest is added up in one line
+FOOT = "foot"  # CSS class of a row with the result of the rows above
+SO_FAR = _("so far")  # the running total, a column that a narrow page hides
+WAVE_POSITIONS = 24  # drawn before the position of the picked cell
 
 
 def inspect_cell(lab: Lab, name: str, index: tuple[int, ...]) -> None:
-    """Show the arithmetic behind `lab.capture[name][index]`, a full index. There must be a capture."""
+    """Show the arithmetic behind `context.capture[name][index]`, a full index. Raises ValueError if there is no capture."""
     capture = lab.capture
     if capture is None:
         raise ValueError(_("there is no run to take a cell of {name!r} from; call this only if lab.capture is not None.",
@@ -70,7 +70,7 @@ def inspect_cell(lab: Lab, name: str, index: tuple[int, ...]) -> None:
 
 
 def _snippet(lab: Lab, name: str, index: Sequence[int]) -> Source:
-    """The Python of the numbers behind one cell, which are a table here."""
+    """Return the notebook code for the table of the numbers behind one cell."""
     return code("""
         {run}
         from viz_core import drawn
@@ -81,7 +81,7 @@ def _snippet(lab: Lab, name: str, index: Sequence[int]) -> Source:
 
 
 def inspection(cell: Arithmetic, names: Names) -> str:
-    """The arithmetic of one cell as HTML."""
+    """Return the arithmetic of one cell as HTML."""
     place = ", ".join(str(i) if a == "1" else f"{a.lower()}={i}" for a, i in zip(cell.stage.axes, cell.index, strict=True))
     exact = html.escape(f"{cell.stage.name}[{place}] = {cell.value:.6g}")
     changed = (
@@ -99,7 +99,7 @@ def inspection(cell: Arithmetic, names: Names) -> str:
 
 @cache
 def _style() -> str:
-    """The look in both themes: the page says which of two colours holds."""
+    """Return the style for both themes; `light-dark` selects the colour."""
     pairs = {
         "plus": (theme.DIVERGING[-2], theme.DIVERGING_DARK[-2]), "minus": (theme.DIVERGING[1], theme.DIVERGING_DARK[1]),
         "share": (theme.SEQUENTIAL[5], theme.SEQUENTIAL_DARK[5]), "hatch": (theme.MASKED["line"], theme.MASKED_DARK["line"]),
@@ -123,7 +123,7 @@ def _cite(n: Number | Vector) -> str:
 
 
 def _numbers(part: Part) -> list[Number | Vector]:
-    """The numbers of a part, in reading order."""
+    """Return the numbers of a part, in reading order."""
     match part:
         case Product(a, b, bias):
             return [a, b, bias] if bias else [a, b]
@@ -144,7 +144,7 @@ def _numbers(part: Part) -> list[Number | Vector]:
 
 
 def _part(part: Part, names: Names) -> str:
-    """The picture of each kind of part."""
+    """Return the HTML of a part, by its kind."""
     match part:
         case Product():
             return _product(part, names)
@@ -172,11 +172,11 @@ def _part(part: Part, names: Names) -> str:
 
 
 def _product(p: Product, names: Names) -> str:
-    """Both vectors side by side, their products as bars, the sum as it grows, and the bias."""
+    """Return a table of both vectors, their products as bars, the running total, and the bias."""
     label = _labels(p.a, names)
     feet = [(_("sum of {products}", products=plural("{n:,} product", "{n:,} products", len(p.products))), p.total)]
     feet += [(_("+ bias"), p.bias.value), ("=", p.result)] if p.bias else []
-    size = _largest(p.size, *(value for __, value in feet))  # one scale, so that bars compare
+    size = _largest(p.size, *(value for __, value in feet))  # one scale for all bars
 
     def row(i: int, so_far: str = "") -> str:
         numbers = (brief(x) for x in (p.a.values[i], p.b.values[i], p.products[i]))
@@ -192,7 +192,7 @@ def _product(p: Product, names: Names) -> str:
 
 
 def _labels(v: Vector, names: Names) -> Callable[[int], str]:
-    """The names of the rows of a sum: tokens, concatenated heads, or else numbers."""
+    """Return a function that names the rows of a sum: tokens, concatenated heads, or else numbers."""
     if v.source not in names.capture:
         return str
     stage, item = names.capture.stage(v.source), v.index[0] or 0
@@ -209,7 +209,7 @@ def _sum(parts: Sequence[tuple[str, float]], result: float, formula: str) -> str
 
 
 def _mean(p: Mean, names: Names) -> str:
-    """The entries and their intermediate columns, their sum, and the number that divides it."""
+    """Return a table of the entries, their intermediate columns, their sum, and the mean."""
     labels = names.capture.stage("ids.labels") if p.places is not None else None
 
     def label(i: int) -> str:
@@ -233,7 +233,7 @@ def _mean(p: Mean, names: Names) -> str:
 
 
 def _softmax(p: Softmax, names: Names) -> str:
-    """Each entry's score, its exp and its share; the picked one stands out, the masked ones are hatched."""
+    """Return a table of each entry's score, exp and share; the picked entry is highlighted, masked ones are hatched."""
     stage, item = names.capture.stage(p.scores.source), p.scores.index[0] or 0
     largest = float(p.shares[np.isfinite(p.shares)].max(initial=0.0))
 
@@ -256,7 +256,7 @@ def _softmax(p: Softmax, names: Names) -> str:
 
 
 def _norm(p: Norm) -> str:
-    """The steps of x: minus the mean, over the root and, for the output, times γ plus β."""
+    """Return a table of the steps of x: minus the mean, divided by the root and, for the output, times γ plus β."""
     root = f"÷ √({brief(p.variance.value)} + {brief(p.eps)})"
     steps = [("x", "", p.x.value), (_("− mean"), brief(p.mean.value), p.centred), (root, brief(p.root), p.standard)]
     if p.normalized and p.gamma and p.beta:
@@ -272,7 +272,7 @@ def _norm(p: Norm) -> str:
 
 
 def _steps(part: Part) -> str:
-    """A few numbers in a row, with signs between them."""
+    """Return a few numbers in boxes, with signs between them."""
     match part:
         case Lookup(key, entry, rows):
             boxes = [(brief(key.value), key.role), (_("{value} of {rows:,}", value=brief(key.value), rows=rows), _("row")),
@@ -305,7 +305,7 @@ def _choice(p: Choice) -> str:
 
 
 def _logic(p: Logic, names: Names) -> str:
-    """Each condition with its numbers and whether it holds, then all of them joined."""
+    """Return a list of the conditions, each with its numbers and whether it holds, and their conjunction."""
     lines = []
     for f in p.factors:
         numbers = f"{f.left.role} {brief(f.left.value)} {f.relation} {f.right.role} {brief(f.right.value)}"
@@ -356,7 +356,7 @@ def _rotation(p: Rotation) -> str:
 
 
 def _split(sizes: np.ndarray, keep: int | None = None) -> tuple[list[int], list[int], list[int]]:
-    """The terms that are shown at once, those that unfold, and those only in a sum: NaN first, then the largest."""
+    """Return the indices of the terms shown at once, of those that unfold, and of the rest: NaN first, then by size."""
     if len(sizes) <= WHOLE:
         return list(range(len(sizes))), [], []
     order = np.argsort(-np.where(np.isnan(sizes), np.inf, np.abs(sizes)), kind="stable").tolist()
@@ -368,7 +368,7 @@ def _split(sizes: np.ndarray, keep: int | None = None) -> tuple[list[int], list[
 
 
 def _unfold(sizes: np.ndarray, more: list[int], rest: list[int], rows: list[str]) -> str:
-    """ "and 500 more, together 0.0123", which opens."""
+    """Return a collapsed table: "and 500 more, together 0.0123"."""
     if not more:
         return ""
     summary = _("and {n_more:,} more, together {sum}", n_more=len(more) + len(rest), sum=brief(float(sizes[more + rest].sum())))
@@ -379,7 +379,7 @@ def _unfold(sizes: np.ndarray, more: list[int], rest: list[int], rows: list[str]
 
 
 def _table(formula: str, heads: Sequence[str], rows: Sequence[str]) -> str:
-    """A table; without heads it continues the columns of the one before."""
+    """Return a table; without headings it continues the columns of the previous one."""
     caption = f"<caption>{html.escape(formula)}</caption>" if formula else ""
     head = "".join(f'<th scope="col"{" class=far" if h == SO_FAR else ""}>{h}</th>' if h else "<td></td>" for h in heads)
     return f"<table>{caption}{f'<tr class=heads>{head}</tr>' if heads else ''}{''.join(rows)}</table>"
@@ -393,7 +393,7 @@ def _row(label: str, *cells: str, so_far: str | None = None, bar: str = "", span
 
 
 def _bar(value: float, size: float, share: bool = False) -> str:
-    """From the middle to the left (below zero) or to the right; shares grow from the left edge."""
+    """Return a bar from the middle, to the left for negative values; shares start at the left edge."""
     if not math.isfinite(value) or not size:
         return ""
     long = min(abs(value) / size, 1.0) * (100 if share else 50)
@@ -402,7 +402,7 @@ def _bar(value: float, size: float, share: bool = False) -> str:
 
 
 def _largest(*values: float) -> float:
-    """The size of the largest finite number, for the scale of bars."""
+    """Return the largest magnitude of the finite numbers, for the scale of bars."""
     return max((abs(x) for x in values if math.isfinite(x)), default=0.0)
 
 
@@ -411,7 +411,7 @@ def _letter(letter: str) -> str:
 
 
 def _chain(steps: Sequence[tuple[str, str]], signs: str) -> str:
-    """Numbers in boxes, each with its role, and a sign between each two; the last is the result."""
+    """Return (number, role) pairs in boxes, with a sign between neighbours; the last box is the result."""
     boxes = [_box(big, small, "strong" if i == len(steps) - 1 else "") for i, (big, small) in enumerate(steps)]
     joined = "".join(box + (f"<i>{signs[i]}</i>" if i < len(signs) else "") for i, box in enumerate(boxes))
     return f'<div class="chain">{joined}</div>'

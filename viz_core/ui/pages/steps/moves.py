@@ -1,4 +1,4 @@
-"""The row of moves above the picture, and everything that goes to another stage."""
+"""Navigation of Step by step: the row of controls above the figure, and everything that selects another stage."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -14,24 +14,26 @@ from viz_core.ui.controls import keep, sentence_picker, with_cell
 from viz_core.ui.shell import Lab, change, current, set_choice, set_view, touch, view, view_widget, widget, widget_value
 from viz_core.ui.shell.setup import Setup
 
-PLAY_SECONDS = 2.0  # long enough to read a title, short enough to keep a class's attention
+PLAY_SECONDS = 2.0  # per step, enough to read its title
 WHOLE, TOUR = "whole", "tour"
 SCRUBBER = "walk_scrubber"
 CANVAS, PLAYING, TICK = "walk_canvas", "walk_playing", "walk_tick"
-FEW_HEADS = 4  # as many are buttons; more are a list, which is as narrow
+FEW_HEADS = 4  # up to this many heads are buttons; more are a list
 
 Stops = Mapping[str, int | None]
-"""The stops of a walk in order: the name of each stage, and the head that it is shown in (None: the head that is chosen)."""
+"""Stages in order, each with the head that it is shown in (None: the selected head)."""
 
 
 def modes(lab: Lab) -> None:
-    """All stages or the tour, LayerNorms open or folded, a jump to a stage. They are outside the fragment, beside the page's
-    title, since a step does not change them."""
+    """Draw the controls for tour or all stages, LayerNorm steps, and the jump to a stage.
+
+    They are beside the page's title, outside the fragment, because a step does not change them.
+    """
     if lab.capture is None or lab.tools is None:
         return
     touring = view("walk_mode") == TOUR
     with lab.tools:
-        # A button, since a radio group would keep the focus and with it the arrow keys.
+        # A button: a radio group would keep the focus and take the arrow keys.
         st.button(_("All stages") if touring else _("Short tour"), icon=":material/route:", key="walk_tour", type="tertiary",
                   on_click=_switch_mode, args=(tour(lab.config)[0],),
                   help=_("Eight stops that take one token from its id to its logits."))
@@ -41,16 +43,17 @@ def modes(lab: Lab) -> None:
 
 
 def norms_open() -> bool:
-    """Whether LayerNorms are open: by choice, or because the walk is inside one."""
+    """Return whether the inner steps of LayerNorms are shown: by choice, or because the current stage is one."""
     return view("walk_norms") or _inside_norm(current())
 
 
 def _inside_norm(setup: Setup) -> bool:
+    """Return whether the current stage is an inner step of a LayerNorm."""
     return any(s.inside_norm for s in stages(setup.config) if s.name == setup.stage)
 
 
 def _switch_mode(first: str) -> None:
-    """The tour begins at its first stop, wherever the walk was; the walk goes on where the tour was."""
+    """Switch between tour and all stages. The tour starts at its first stop; all stages continue at the current one."""
     touring = view("walk_mode") == TOUR
     set_view(walk_mode=WHOLE if touring else TOUR, walk_look="stage", cells=with_cell(view("cells"), CANVAS, None))
     if not touring:
@@ -61,7 +64,7 @@ def _switch_mode(first: str) -> None:
 
 
 def moves(capture: Capture, stops: Stops, name: str, title: str) -> None:
-    """Previous, next, play, and the scrubber with the stage's title below the row."""
+    """Draw previous, next and play, and the scrubber with the stage's title below the row."""
     names = list(stops)
     at = _nearest(list(capture), names, name)
     here = names[at] == name
@@ -79,7 +82,7 @@ def moves(capture: Capture, stops: Stops, name: str, title: str) -> None:
 
 
 def selection(lab: Lab, capture: Capture, shown: Sequence[Stage]) -> tuple[int, int]:
-    """The sentence and the head that the matrices show, with a control for each if there are several."""
+    """Return the sentence and the head that the heatmaps show, with a control for each if there are several."""
     item, head, n_heads = sentence_picker(lab, capture), lab.setup.attn_head, capture.config.n_heads
     if n_heads > 1 and any("H" in s.axes for s in shown):
         if n_heads <= FEW_HEADS:
@@ -90,18 +93,21 @@ def selection(lab: Lab, capture: Capture, shown: Sequence[Stage]) -> tuple[int, 
 
 
 def path(stage: Stage) -> str:
-    """ "Encoder layer 0 › Self-attention › weights" """
+    """Return the path of a stage: "Encoder layer 0 › Self-attention › weights"."""
     return " › ".join(dict.fromkeys((block_title(stage.block), sublayer_title(stage.sublayer), stage.leaf)))
 
 
 def _nearest(order: Sequence[str], stops: Sequence[str], name: str) -> int:
-    """The place in the walk at or before a stage."""
+    """Return the index of the last stop at or before a stage."""
     place = {n: i for i, n in enumerate(order)}
     return max((i for i, s in enumerate(stops) if place[s] <= place[name]), default=0)
 
 
 def go(name: str, head: int | None = None) -> None:
-    """To a stage, in a head of its own. LayerNorms that the walk has opened stay open; a stop of the tour picks its own cell."""
+    """Select a stage, and a head if given.
+
+    LayerNorm steps that are shown stay shown. In the tour, the picked cell is cleared, because each stop picks its own.
+    """
     opened = norms_open()
     change(stage=name, **({} if head is None else {"attn_head": head}))
     set_view(walk_norms=opened or norms_open())
@@ -110,20 +116,21 @@ def go(name: str, head: int | None = None) -> None:
 
 
 def _press(name: str, head: int | None) -> None:
-    """A click on Previous or Next, where the scrubber has not counted it."""
+    """Handle a click on Previous or Next, unless the scrubber's script has counted it."""
     touch()
     if not counts(SCRUBBER):
         go(name, head)
 
 
 def _toggle_play() -> None:
+    """Start or stop playing; for callbacks."""
     touch()
     st.session_state[PLAYING] = not st.session_state.get(PLAYING, False)
     st.session_state[TICK] = time.monotonic()
 
 
 def player(stops: Stops, name: str) -> None:
-    """While playing, a fragment that wakes up and takes the next step; it stops at the last one."""
+    """While playing, advance one step every `PLAY_SECONDS`; stop at the last one."""
     if not st.session_state.get(PLAYING):
         return
     names = list(stops)
@@ -147,7 +154,7 @@ def player(stops: Stops, name: str) -> None:
 
 
 def jumps(capture: Capture, stage: Stage) -> None:
-    """Chapter, section and operation: each select box goes to the first stage of what is chosen."""
+    """Draw select boxes for chapter, section and operation; each goes to the first stage of the choice."""
     everything = [capture.stage(n) for n in capture]
     block = [s for s in everything if s.block == stage.block]
     section = [s for s in block if s.sublayer == stage.sublayer]
@@ -161,6 +168,6 @@ def jumps(capture: Capture, stage: Stage) -> None:
 
 
 def _jump(first: dict[str, str], name: str) -> None:
-    """Go to the first stage of what was chosen; a choice made on an older page may be none of this one's."""
+    """Go to the first stage of the choice, unless the choice came from an outdated page and does not exist."""
     if (chosen := widget_value(name)) in first:
         go(first[chosen])

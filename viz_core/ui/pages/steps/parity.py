@@ -1,4 +1,4 @@
-"""The parity line: the largest difference between this run and torch's own layers."""
+"""The largest difference between this run and torch's own layers, as a line with a table below."""
 
 import html
 from typing import TYPE_CHECKING, Any
@@ -12,18 +12,18 @@ from viz_core.ui.controls import data_table, numeric
 from viz_core.ui.pages.steps import snippets
 from viz_core.ui.shell import Lab, fold, present, touch, write_link
 
-if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.experiments.parity import Inexpressible, Parity
 
-ON_REQUEST = 50_000_000  # a model with more parameters is checked only on request: the check takes a second or more
-LATER = 1.0  # seconds by which a comparison lets other jobs go first; it is dropped if its visitor has moved on
+ON_REQUEST = 50_000_000  # parameters; a larger model is checked only on request, because it takes a second or more
+LATER = 1.0  # seconds added to the cost, so that other jobs go first; the check is dropped if its visitor moves on
 REQUESTED = "proof_asked"
 
 
 def parity_line(lab: Lab) -> None:
-    """One line: the largest difference between this run and torch, with a closer look on request."""
+    """Show the largest difference between this run and torch, and the differences per stage on request."""
     if lab.capture is not None:
-        _line()  # without the lab: a session would keep a fragment's arguments, and captures belong to no session
+        _line()  # no arguments: a session keeps those of a fragment, and with them the capture
 
 
 @st.fragment
@@ -31,30 +31,32 @@ def _line() -> None:
     from viz_core.experiments.parity import check_parity
     from viz_core.ui.shell.cache import cached_result
 
-    lab = present()
-    if lab.capture is None or lab.batch is None:
+    context = present()
+    if context.capture is None or context.batch is None:
         return
-    capture, batch, model, key = lab.capture, lab.batch, lab.model(), lab.key()
+    capture, batch, model, key = context.capture, context.batch, context.model(), context.key()
     if sum(p.numel() for p in model.parameters()) > ON_REQUEST and st.session_state.get(REQUESTED) != key:
         st.button(_("Check this run against torch"), icon=":material/rule:", key="proof_ask", on_click=_ask, args=(key,),
                   help=_("Computes the run once more with torch's own layers and the same weights."))
     else:
-        seconds, nbytes = lab.cost()
-        _show(lab, cached_result("proof", key, lambda: check_parity(model, batch, capture), seconds + LATER, nbytes))
+        seconds, nbytes = context.cost()
+        _show(context, cached_result("proof", key, lambda: check_parity(model, batch, capture), seconds + LATER, nbytes))
     write_link()
 
 
 def _ask(key: object) -> None:
+    """Request the check of the run with this key; for callbacks."""
     touch()
     st.session_state[REQUESTED] = key
 
 
 def _show(lab: Lab, parity: "Parity") -> None:
+    """Show the line as a caption, or as a warning if torch disagrees, and the expander with the table."""
     if not parity.numbers:
         st.caption(_("There is nothing to compare with torch: every token here is padding."))
         return
-    say = st.caption if parity.agrees else st.warning
-    say(sentence(parity))
+    show = st.caption if parity.agrees else st.warning
+    show(sentence(parity))
     more = fold("proof_more", _("Show differences per stage"))
     if more.open:
         with more:
@@ -63,7 +65,7 @@ def _show(lab: Lab, parity: "Parity") -> None:
 
 
 def sentence(parity: "Parity") -> str:
-    """The parity line, in Markdown."""
+    """Return the line, as Markdown."""
     against, difference, stages = _(" and ").join(parity.against), _number(parity.difference), _stages(parity)
     if parity.agrees:
         checked = (_("Checked on this machine: the largest difference from {against} with the same weights is {difference}, "
@@ -76,7 +78,7 @@ def sentence(parity: "Parity") -> str:
 
 
 def _stages(parity: "Parity") -> str:
-    """ "12 stages (41,216 numbers)" """
+    """Return how much was compared: "12 stages (41,216 numbers)"."""
     stages = plural("{n:,} stage", "{n:,} stages", len(parity.checks))
     if parity.both_nan:
         return _("{stages} ({numbers:,} numbers, {both_nan:,} of them NaN on both sides)",
@@ -97,7 +99,7 @@ WHY_NOT: "dict[Inexpressible, str]" = {
 
 
 def _why_not(parity: "Parity") -> list[str]:
-    """Why torch's layers cannot compute this run, a sentence for each reason."""
+    """Return a sentence for each reason why torch's layers cannot compute this run."""
     c = parity.config
     return [WHY_NOT[reason].format(d_model=c.d_model, qk_width=c.qk_width, fill=rounded(c.fill)) for reason in parity.why_not]
 
@@ -107,7 +109,7 @@ def _number(x: float) -> str:
 
 
 def meaning(parity: "Parity") -> str:
-    """What was compared, what the agreement shows, and where the difference comes from."""
+    """Return what was compared, what the agreement shows, and where the difference comes from."""
     if parity.why_not:
         how = (
             _("torch's attention, linear layers and LayerNorms, with this model's weights, computed each step from the "
@@ -126,7 +128,7 @@ def meaning(parity: "Parity") -> str:
 
 
 def _differences(lab: Lab, parity: "Parity") -> None:
-    """One row a stage, the largest difference first; the first column puts them into the order of the walk again."""
+    """Show a table with a row per stage, the largest difference first; sorting by the first column restores their order."""
     from viz_core import tables
 
     frame = tables.parity(parity).assign(step=range(1, len(parity.checks) + 1))

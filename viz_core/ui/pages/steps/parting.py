@@ -1,4 +1,4 @@
-"""Where do they part? How far A and B are apart at every stage and token, and a way from each cell to its stage."""
+"""Where A and B diverge: their distance at every stage and token, with a link from each cell to its stage."""
 
 from collections.abc import Sequence
 
@@ -38,27 +38,27 @@ ROWS = {"stream": _("residual stream"), "all": _("all stages")}
 
 
 def parting_section(two: TwoRuns) -> None:
-    """The section: one sentence, the matrix of stages × tokens, and the choice of stages."""
+    """Draw a sentence, the heatmap of stages × tokens, and the choice of stages."""
     from viz_core.ui.shell.cache import cached_result
 
-    both = two.both
-    key = (two.a.key(), two.b.key(), both.item_a, both.item_b)
-    whole, norms = view("walk_rows") == "all", norms_open()
-    rows = amounts(both, cached_result("parting", key, lambda: parting(both)), norms)
-    shown = rows if whole else stream(rows)
+    aligned = two.both
+    key = (two.a.key(), two.b.key(), aligned.item_a, aligned.item_b)
+    all_stages, with_norm_steps = view("walk_rows") == "all", norms_open()
+    rows = amounts(aligned, cached_result("parting", key, lambda: parting(aligned)), with_norm_steps)
+    shown = rows if all_stages else stream(rows)
     if not shown:
         st.info(_("A and B have no stage in common that could be compared: their widths or their kinds of model differ."))
         return
-    look(parting_words(two, shown, [name for name in left_out(both) if whole or in_stream(name)]))
-    panels, names = parting_panels(both, shown)
+    look(parting_words(two, shown, [name for name in left_out(aligned) if all_stages or in_stream(name)]))
+    panels, names = parting_panels(aligned, shown)
 
-    def opened(pick: Pick | None) -> None:  # a session keeps it: no panel and no run in it
+    def opened(pick: Pick | None) -> None:  # the session keeps this callback, so it must not hold a panel or a run
         if pick is not None:
             open_compared(names[pick.panel][pick.row], pick.col)
 
     with picture():
         matrices(panels, key="walk_parting", on_pick=opened, fill=True, opens=True,
-                 code=lambda: snippets.parting(two, whole, norms))
+                 code=lambda: snippets.parting(two, all_stages, with_norm_steps))
     with below():
         view_widget(st.segmented_control, "walk_rows", _("Stages"), required=True, format_func=ROWS.get,
                     label_visibility="collapsed")
@@ -67,26 +67,26 @@ def parting_section(two: TwoRuns) -> None:
 
 
 def open_compared(name: str, place: int) -> None:
-    """The walk at this stage with A − B, at the largest difference of the token at this place; for callbacks."""
+    """Show A − B at this stage, with the largest difference of the token at this position picked; for callbacks."""
     a, b = lab_of(unpacked(view("kept"))[0]), lab_of(current())
     if a.capture is None or b.capture is None:
         return
-    both, head = lined_up(a, b), b.setup.attn_head
-    drawn = difference_panels(both, name, head, (a.named(both.item_a), b.named(both.item_b)))[-1]
+    aligned, head = lined_up(a, b), b.setup.attn_head
+    difference_panel = difference_panels(aligned, name, head, (a.named(aligned.item_a), b.named(aligned.item_b)))[-1]
     set_view(walk_look="stage", shown="difference", walk_mode=WHOLE, walk_drawing=False)
     go(name)
-    set_view(cells=with_cell(view("cells"), CANVAS, (2, *strongest(drawn, place))))
+    set_view(cells=with_cell(view("cells"), CANVAS, (2, *strongest(difference_panel, place))))
 
 
 def left_out(both: Together) -> list[str]:
-    """The stages with numbers of a token that A and B have in other shapes, so that there is no difference, in A's order."""
+    """Return the stages per token that have different shapes in A and B and so cannot be compared, in A's order."""
     stages = [both.b.stage(name) for name in both.reshaped]
     return [s.name for s in stages
             if any(is_amount(s, s.sides[letter], norms_open()) for letter in ("T", "S") if letter in s.sides)]
 
 
 def _named(name: str, side: str = "") -> str:
-    """A stage in a sentence: "layer 0’s self-attention in the encoder"; side: of the tokens, which says the stack already."""
+    """Return a stage for a sentence: "layer 0’s self-attention in the encoder"; without the stack if `side` is given."""
     stack, *rest = name.split(".")
     leaf = name.rpartition(".")[2]
     if leaf in SUMS and side:
@@ -99,28 +99,28 @@ def _named(name: str, side: str = "") -> str:
 
 
 def parting_words(two: TwoRuns, rows: Sequence[Parting], missing: Sequence[str] = ()) -> str:
-    """Where the runs part first, and from where on every token differs, as Markdown.
+    """Return where the runs first diverge, and from which stage on every token differs, as Markdown.
 
-    rows: the stages that are drawn. missing: those that are left out, since they have another shape in A and B.
+    rows: the stages that are drawn. missing: those that are left out, because their shapes in A and B differ.
     """
     found = spread(rows)
     if found.first is None:
-        said = [_("A and B agree at every stage shown: no ‖A − B‖ / ‖A‖ is more than {least}, which rounding alone can cause.",
-                  least=rounded(LEAVES_AT, 1))]
+        sentences = [_("A and B agree at every stage shown: no ‖A − B‖ / ‖A‖ is more than {least}, which rounding alone can cause.",
+                       least=rounded(LEAVES_AT, 1))]
     else:
-        said = [_first_words(two, rows, found.first, missing)]
-        said += [_side_words(two, found, side) for side in dict.fromkeys(row.side for row in rows)]
+        sentences = [_first_words(two, rows, found.first, missing)]
+        sentences += [_side_words(two, found, side) for side in dict.fromkeys(row.side for row in rows)]
     if missing:
-        said.append(plural("{n:,} stage has another shape in A and B and is left out.",
-                           "{n:,} stages have another shape in A and B and are left out.", len(missing)))
-    return " ".join(filter(None, said))
+        sentences.append(plural("{n:,} stage has another shape in A and B and is left out.",
+                                "{n:,} stages have another shape in A and B and are left out.", len(missing)))
+    return " ".join(filter(None, sentences))
 
 
 def _first_words(two: TwoRuns, rows: Sequence[Parting], first: Parting, missing: Sequence[str]) -> str:
-    """The first stage where the runs differ. Where one that is left out comes before it, they may have parted there."""
+    """Return the first stage where the runs differ, with a reservation if a stage that is left out comes before it."""
     stage, tokens, order = _named(first.name), _tokens(two, first), list(two.both.a)
     if not any(order.index(name) < order.index(first.name) for name in missing):
-        return _("**They part at {stage}, at {tokens}.**", stage=stage, tokens=tokens)
+        return _("**They diverge at {stage}, at {tokens}.**", stage=stage, tokens=tokens)
     if first is rows[0]:
         return _("**The first stage that can be compared is {stage}: A and B differ there, at {tokens}.**", stage=stage,
                  tokens=tokens)
@@ -129,16 +129,16 @@ def _first_words(two: TwoRuns, rows: Sequence[Parting], first: Parting, missing:
 
 
 def _side_words(two: TwoRuns, found: Spread, side: str) -> str:
-    """How far the difference gets among the tokens of one side."""
+    """Return how far the difference spreads among the tokens of one side."""
     reached, filled = found.reached.get(side), found.filled.get(side)
     assert found.first is not None
     if reached is None:
         return _("No {side} token differs.", side=SIDE_NAMES[side])
     if filled is None:
-        entered = "" if reached is found.first else _("The {side} tokens first differ at {stage}, at {tokens}.",
-                                                      side=SIDE_NAMES[side], stage=_named(reached.name, side),
-                                                      tokens=_tokens(two, reached))
-        return " ".join(filter(None, [entered, _("Not every {side} token differs in the end.", side=SIDE_NAMES[side])]))
+        first_sentence = "" if reached is found.first else _("The {side} tokens first differ at {stage}, at {tokens}.",
+                                                             side=SIDE_NAMES[side], stage=_named(reached.name, side),
+                                                             tokens=_tokens(two, reached))
+        return " ".join(filter(None, [first_sentence, _("Not every {side} token differs in the end.", side=SIDE_NAMES[side])]))
     if filled is found.first:
         return ""
     if reached in (filled, found.first):
@@ -148,17 +148,17 @@ def _side_words(two: TwoRuns, found: Spread, side: str) -> str:
 
 
 def _tokens(two: TwoRuns, row: Parting) -> str:
-    """The tokens that differ at a stage, by their names where they are few."""
+    """Return the tokens that differ at a stage: by name if they are few, else their number."""
     names = place_names(two.both, row.side)
-    apart = [name for name, share in zip(names, row.share, strict=True) if not share <= LEAVES_AT]
-    if len(apart) == len(names):
+    differing = [name for name, share in zip(names, row.share, strict=True) if not share <= LEAVES_AT]
+    if len(differing) == len(names):
         return _("every token")
-    if len(apart) > NAMED:
-        return _("{n} of {many}", n=len(apart), many=plural("{n} token", "{n} tokens", len(names)))
-    return few([_with_gloss(name) for name in apart], NAMED)
+    if len(differing) > NAMED:
+        return _("{n} of {many}", n=len(differing), many=plural("{n} token", "{n} tokens", len(names)))
+    return few([_with_gloss(name) for name in differing], NAMED)
 
 
 def _with_gloss(name: str) -> str:
-    """A token, or "tired | wide", with what it means: `动物 | 街道` (animal | street)."""
-    said = gloss(name, shown_glosses())
-    return code(name) + (f" ({escaped(said)})" if said else "")
+    """Return a token, or a pair such as "tired | wide", with its gloss: `动物 | 街道` (animal | street)."""
+    meaning = gloss(name, shown_glosses())
+    return code(name) + (f" ({escaped(meaning)})" if meaning else "")

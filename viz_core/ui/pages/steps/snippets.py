@@ -1,4 +1,4 @@
-"""The Python of this page's pictures, filled with the values with which they are drawn."""
+"""Notebook code for the figures of this page, with the values that they are drawn with."""
 
 from collections.abc import Sequence
 
@@ -35,7 +35,7 @@ def stage(lab: Lab, name: str, item: int, head: int, drawn: Sequence[Panel]) -> 
 
 
 def compared(shown: Compared, drawn: Sequence[Panel]) -> Source:
-    """One of two runs, or A, B and A − B."""
+    """Return the code for a stage of one of two runs, or of A, B and A − B."""
     two, both = shown.two, shown.two.both
     if shown.as_words:
         return stage(shown.run, shown.name, shown.item, shown.head, drawn)
@@ -54,7 +54,7 @@ def compared(shown: Compared, drawn: Sequence[Panel]) -> Source:
 
 
 def parity(lab: Lab) -> Source:
-    """The table of the differences from torch."""
+    """Return the code for the table of the differences from torch."""
     return code("""
         {run}
         from viz_core import tables
@@ -81,12 +81,12 @@ def parting(two: TwoRuns, whole: bool, norms: bool) -> Source:
 
 
 def _has_words(drawn: Sequence[Panel]) -> bool:
-    """Whether the words of the vocabulary stand on an axis."""
+    """Return whether an axis of a panel is the vocabulary."""
     return any("W" in (panel.row_letter, panel.col_letter) for panel in drawn)
 
 
 def _with_readers(two: TwoRuns) -> Source:
-    """The lines of both runs, and the tokenizers of each where its config is at hand."""
+    """Return the code that makes both runs and the tokenizers of each."""
     readers_a, readers_b = (tokenizers_code(lab, item, name, f"readers_{name}") for lab, item, name in
                             ((two.a, two.both.item_a, "a"), (two.b, two.both.item_b, "b")))
     if two.b.altered is not None:  # made from A

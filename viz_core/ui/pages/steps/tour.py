@@ -1,4 +1,4 @@
-"""The short tour: the token that it follows through one run, and what it says at each stop."""
+"""The short tour: the token that it follows through one run, and the caption of each stop."""
 
 from collections.abc import Callable
 
@@ -24,10 +24,10 @@ from viz_core.ui.shell import Lab, set_view, view, widget, widget_value
 
 
 def told(lab: Lab, capture: Capture, item: int) -> Story:
-    """The story that the tour tells of a sentence: about the token that is chosen, or about one where something happens.
+    """Return the token, layer and heads that the tour follows in a sentence: the chosen token, or an informative one.
 
-    Where an example of the trained weights has a twin that differs in one word, the tour follows the row that predicts the first
-    word in which their translations differ, in the head that training measured as the best at it.
+    If an example of the trained weights has a counterpart that differs in one word, the tour follows the row that predicts the
+    first word in which their translations differ, in the head that training measured as the best at it.
     """
     last = len(capture.tokens(capture.config.output_side)[item]) - 1
     if view("walk_follow") >= 0:
@@ -35,34 +35,33 @@ def told(lab: Lab, capture: Capture, item: int) -> Story:
     swap, measured = find_swap(lab.setup, item), lab.setup.card.referent_head if lab.setup.card else None
     if swap is None or measured is None or measured[0] >= lab.config.n_decoder_layers or "labels" not in capture.sides:
         return story(capture, item)
-    here, there = capture.tokens("labels")[item], lab.tokenizers[capture.config.output_side].read(swap.target)[0]
-    token = next((t for t, (a, b) in enumerate(zip(here, there, strict=False)) if a != b), None)
+    labels, other_labels = capture.tokens("labels")[item], lab.tokenizers[capture.config.output_side].read(swap.target)[0]
+    token = next((t for t, (a, b) in enumerate(zip(labels, other_labels, strict=False)) if a != b), None)
     return story(capture, item, token, None if token is None else measured)
 
 
 def follow(capture: Capture, stage: Stage, item: int, story: Story) -> int:
-    """The control that chooses the token; returns the one that is followed at this stage.
+    """Draw the control that chooses the token, and return the token that is followed at this stage.
 
-    That is the story's own where the stage is about its side. Between the stops there are stages of the other side: there it is
-    the chosen one, or the last that means something.
+    At stages of the output side that is the token of `focus`. At stages of the other side, between the stops, it is the chosen
+    token, or the last word of the sentence.
     """
     side = stage.sides.get("T", capture.config.output_side)
-    row = capture.tokens(side)[item]
-    chosen = inside("walk_follow", _("Token"), len(row) - 1) if view("walk_follow") >= 0 else last_word(capture, side, item)
+    tokens = capture.tokens(side)[item]
+    chosen = inside("walk_follow", _("Token"), len(tokens) - 1) if view("walk_follow") >= 0 else last_word(capture, side, item)
     token = story.token if side == capture.config.output_side else chosen
-    names = [f"{t} · {isolated(named(each))}" for t, each in enumerate(row)]
-    widget(st.selectbox, "walk_follow", _("Follow"), token, _follow, options=range(len(row)), format_func=names.__getitem__)
+    names = [f"{t} · {isolated(named(each))}" for t, each in enumerate(tokens)]
+    widget(st.selectbox, "walk_follow", _("Follow"), token, _follow, options=range(len(tokens)), format_func=names.__getitem__)
     return token
 
 
 def _follow(name: str) -> None:
-    """Another token leads the tour's pick again."""
+    """Follow another token, and clear the picked cell so that the tour picks one again."""
     set_view(walk_follow=widget_value(name), cells=with_cell(view("cells"), CANVAS, None))
 
 
 def followed(capture: Capture, stage: Stage, panels: list[Panel], item: int, head: int, token: int) -> Pick | None:
-    """The cell of the token that the tour follows, in the output panel: the one of its best key in attention, which the caption
-    names, and its strongest one elsewhere."""
+    """Return the cell of the followed token in the last panel: that of its best key in attention, its strongest cell elsewhere."""
     if "T" not in stage.sides:
         return None
     key = best_key(capture, stage, item, head, token)
@@ -71,23 +70,24 @@ def followed(capture: Capture, stage: Stage, panels: list[Panel], item: int, hea
 
 
 def best_key(capture: Capture, stage: Stage, item: int, head: int, token: int) -> int | None:
-    """The key with the largest score or weight of those that a query may attend to in one head; None if there is none, or where
-    the stage has no keys."""
+    """Return the key with the largest score or weight that a query may attend to in one head; None if there is no such key."""
     if stage.axes[:2] != ("B", "H") or "S" not in stage.axes:
         return None
     row = capture[stage.name][item, head, token]
-    used = capture[capture.stage(f"{stage.prefix}.weights").mask][item, 0, token] & np.isfinite(row)  # type: ignore[index]
-    return int(np.argmax(np.where(used, row, -np.inf))) if used.any() else None
+    is_allowed = capture[capture.stage(f"{stage.prefix}.weights").mask][item, 0, token] & np.isfinite(row)  # type: ignore[index]
+    return int(np.argmax(np.where(is_allowed, row, -np.inf))) if is_allowed.any() else None
 
 
-# ---------------------------------------------------------------- what it says
+# ---------------------------------------------------------------- captions
 
 
 def tour_words(
     capture: Capture, stage: Stage, item: int, token: int, head: int, word_of: Callable[[int], str], in_place: bool = False
 ) -> str:
-    """The caption of a stop, about the token that the tour follows in this run. word_of: the word of an id of the output.
-    in_place: the model answers at each position for that very position, and not with the next word."""
+    """Return the caption of a stop, about the followed token.
+
+    word_of: the word of an id of the output. in_place: the model predicts the word at each position instead of the next word.
+    """
     word = _named(capture, capture.config.output_side, item, token)
     match stage.leaf:
         case "source" if in_place:
@@ -120,35 +120,37 @@ def _named(capture: Capture, side: str, item: int, token: int) -> str:
 
 def _embedded(capture: Capture, word: str, token: int) -> str:
     if capture.config.position in ("sinusoidal", "learned"):
-        return _("The position is added: {word} stands at position {at}, and at another one it would have another vector.",
+        return _("The position is added: {word} is at position {at}, and at another one it would have another vector.",
                  word=word, at=token)
     return _("This model adds no position here: {word} has the same vector at every position.", word=word)
 
 
 def _attended(capture: Capture, stage: Stage, item: int, token: int, head: int, word: str) -> str:
-    """What attention does with the token in one head: its best match, its largest weight, or the mean of the values."""
+    """Return what attention does with the token in one head: its best match, its largest weight, or the mean of the values."""
     if stage.leaf == "z":
         return _("Head {head} now holds a new vector for {word}: the mean of the values of all tokens, each with its weight.",
                  head=head, word=word)
     row = capture[stage.name][item, head, token]
-    at = best_key(capture, stage, item, head, token)
-    if at is None:
+    key_index = best_key(capture, stage, item, head, token)
+    if key_index is None:
         return _("In head {head}, {word} may attend to nothing: every key is masked for it.", head=head, word=word)
-    key = _named(capture, stage.sides["S"], item, at)
+    key = _named(capture, stage.sides["S"], item, key_index)
     if stage.leaf == "raw_scores":
         return _("In head {head} of layer {layer}, the query of {word} is compared with every key by a dot product. Of the keys "
                  "that it may attend to, {key} has the largest score: {score}.",
-                 head=head, layer=stage.prefix.split(".")[2], word=word, key=key, score=brief(float(row[at])))
+                 head=head, layer=stage.prefix.split(".")[2], word=word, key=key, score=brief(float(row[key_index])))
     if stage.prefix.endswith("cross_attn"):
         return _("Now the keys are the words of the source sentence. In head {head}, {word} puts {share} of its attention on "
-                 "{key}.", head=head, word=word, share=percent(float(row[at])), key=key)
+                 "{key}.", head=head, word=word, share=percent(float(row[key_index])), key=key)
     return _("A softmax turns the row into weights that sum to 1. In head {head}, {word} puts {share} of its attention on "
-             "{key}.", head=head, word=word, share=percent(float(row[at])), key=key)
+             "{key}.", head=head, word=word, share=percent(float(row[key_index])), key=key)
 
 
 def _predicted(capture: Capture, item: int, token: int, word: str, word_of: Callable[[int], str], in_place: bool) -> str:
-    """The prediction after the token, and whether it is the label; or the one at its place, where the run's labels, the next
-    words, are not what the model was trained to say."""
+    """Return the prediction after the token and whether it is the label; with `in_place`, the prediction at its position.
+
+    The labels of a run are the next words, so a model that predicts in place is not compared with them.
+    """
     ranked = predictions(capture, item, 1)
     if token >= len(ranked):
         return _("The last vector gives every word a score. {word} is padding, so its prediction does not count.", word=word)
@@ -156,10 +158,10 @@ def _predicted(capture: Capture, item: int, token: int, word: str, word_of: Call
     if in_place:
         return _("The last vector gives every word a score. At {word} the model says {best}, with a probability of {chance}.",
                  word=word, best=quoted(word_of(best)), chance=percent(chance))
-    said = _("The last vector gives every word a score. After {word} the model predicts {best}, with a probability of "
-             "{chance}.", word=word, best=quoted(word_of(best)), chance=percent(chance))
+    caption = _("The last vector gives every word a score. After {word} the model predicts {best}, with a probability of "
+                "{chance}.", word=word, best=quoted(word_of(best)), chance=percent(chance))
     if label is None:
-        return said
-    right = (_("That is the label, the word to predict here.") if label == best else
-             _("The label, the word to predict here, is {label}.", label=quoted(word_of(label))))
-    return f"{said} {right}"
+        return caption
+    verdict = (_("That is the label, the word to predict here.") if label == best else
+               _("The label, the word to predict here, is {label}.", label=quoted(word_of(label))))
+    return f"{caption} {verdict}"

@@ -1,4 +1,4 @@
-"""Step by step: the walk through the stages of one run, one stage at a time."""
+"""The page Step by step: the stages of one run, one at a time."""
 
 from functools import partial
 from pathlib import Path
@@ -35,14 +35,14 @@ WORDS_HINT = (
       "previous and next step; P plays or pauses.")
 )
 PICKED_HINT = _("The arrow keys pick the next cell; Esc clears the choice. Then ← and → go to the previous and next step again.")
-STRIP = 150  # pixels of the architecture beside the picture
+STRIP = 150  # width in pixels of the architecture strip beside the figure
 STYLE = Path(__file__).with_name("walk.css").read_text("utf-8")
 
 
 def walk(capture: Capture, mode: str, norms: bool, layer: int = 0) -> list[str]:
-    """The stops in order: those of the tour, or every stage; LayerNorm's inner steps are included only if `norms`.
+    """Return the stages in order: those of the tour, or all; the inner steps of LayerNorms only if `norms`.
 
-    layer: the one that the tour stops in.
+    layer: the layer that the tour shows.
     """
     if mode == TOUR:
         return [name for name in tour(capture.config, layer) if name in capture]
@@ -50,82 +50,82 @@ def walk(capture: Capture, mode: str, norms: bool, layer: int = 0) -> list[str]:
 
 
 def style() -> None:
-    """The look of the page's own parts."""
+    """Add the style sheet of the page."""
     st.html(f"<style>{STYLE}</style>")
 
 
 @st.fragment
 def step_by_step() -> None:
-    """The page below its title. A fragment: a step reruns this alone, not the sidebar and the frame."""
-    lab = present()
-    if lab.capture is None:
+    """Draw the page below its title. A fragment: a step reruns only this, not the sidebar and the frame."""
+    context = present()
+    if context.capture is None:
         return
-    two = runs_line(lab)
-    if two is not None and view("walk_look") == "parting":
-        parting_section(two)
+    runs = runs_line(context)
+    if runs is not None and view("walk_look") == "parting":
+        parting_section(runs)
     else:
-        one_stage(lab if two is None else two.b, two)
+        one_stage(context if runs is None else runs.b, runs)
     write_link()
 
 
 def runs_line(lab: Lab) -> TwoRuns | None:
-    """The line about A and B, where a run is kept as A, with the switch between one stage and where they part."""
+    """Draw the line about A and B if a run is kept as A, with the switch between one stage and their divergence."""
     if not view("kept"):
         return two_runs(lab)  # a link may patch B without an A
     with st.container(key="walk_runs", horizontal=True, vertical_alignment="center", gap="small"):
-        place = st.container(key="walk_looks", width="content")
-        two = two_runs(lab, () if view("walk_look") == "parting" else ("a", "b", "difference"))
-        if two is not None:
-            with place:
+        switch = st.container(key="walk_looks", width="content")
+        runs = two_runs(lab, () if view("walk_look") == "parting" else ("a", "b", "difference"))
+        if runs is not None:
+            with switch:
                 view_widget(st.segmented_control, "walk_look", _("Picture"), required=True, format_func=LOOKS.get,
                             label_visibility="collapsed")
-    return two
+    return runs
 
 
 def one_stage(lab: Lab, two: TwoRuns | None) -> None:
-    """The moves, one stage as matrices, the arithmetic of a picked cell, and what else there is to know of the stage.
+    """Draw the navigation, one stage as heatmaps, the arithmetic of a picked cell, and the facts about the stage.
 
-    two: A and B, of which `lab` is B, where a run is kept as A.
+    runs: A and B, if a run is kept as A; `context` is B.
     """
     capture = lab.capture
     assert capture is not None
     first = walk(capture, view("walk_mode"), norms=False)[0]
     name = lab.setup.stage if lab.setup.stage in capture else first
     if norms_open() and not widget_shows("walk_norms"):
-        st.rerun()  # for `modes` to open what the step went into
+        st.rerun()  # so that `mode_controls` shows that LayerNorms are open
     stage, item = capture.stage(name), lab.item(capture)
     compared = compared_stage(two, name)
     shown = [capture.stage(n) for n in (*stage.inputs, name) if n in capture]
-    story = told(lab, capture, item) if view("walk_mode") == TOUR else None
+    focus = told(lab, capture, item) if view("walk_mode") == TOUR else None
     stops: Stops = dict.fromkeys(walk(capture, WHOLE, norms_open()))
     title, token = stage.meaning, None
-    if story is not None:
-        stops, token = {n: story.head(n) for n in walk(capture, TOUR, False, story.layer)}, story.token
+    if focus is not None:
+        stops, token = {n: focus.head(n) for n in walk(capture, TOUR, False, focus.layer)}, focus.token
         title = (_stop_words(lab, compared, name, item, token) if name in stops
                  else _("This stage lies between two stops of the tour. {meaning}", meaning=stage.meaning))
     with st.container(key="walk_moves", horizontal=True, vertical_alignment="center", gap="small"):
         moves(capture, stops, name, _about(lab if compared is None else compared.run, stage, title))
-        if story is not None:
-            token = follow(capture, stage, item, story)
+        if focus is not None:
+            token = follow(capture, stage, item, focus)
         item, head = selection(lab, capture, shown)
     if view("walk_jump"):
         with st.container(key="walk_jumps", horizontal=True, gap="small"):
             jumps(capture, stage)
     panels, table = stage_panels(capture, name, item, head, lab.named(item)), [capture.stage(n) for n in capture]
-    lead = None if token is None else followed(capture, stage, panels, item, head, token)
+    tour_cell = None if token is None else followed(capture, stage, panels, item, head, token)
     rows = lookup(capture, name, item, lab.named(item))
     if compared is not None:
-        own, panels, rows = panels, compared.panels(), compared.lookup()
-        lead = compared.lead(lead, own, panels)
-    place, rail = beside(STRIP)
-    with place:
+        own_panels, panels, rows = panels, compared.panels(), compared.lookup()
+        tour_cell = compared.lead(tour_cell, own_panels, panels)
+    main, rail = beside(STRIP)
+    with main:
         if view("walk_drawing"):
             pick = None
             diagram(architecture(table, name), key="walk_whole", fill=True, stages=capture, on_open=_open,
                     code=lambda: snippets.drawing(lab, name))
         else:
             called = f"{name}, {_('head {head}', head=head)}" if "H" in stage.axes else name
-            pick = picking(panels, CANVAS, lead, fill=True, lookup=rows, name=called, code=lambda: (
+            pick = picking(panels, CANVAS, tour_cell, fill=True, lookup=rows, name=called, code=lambda: (
                 snippets.stage(lab, name, item, head, panels) if compared is None else snippets.compared(compared, panels)))
     with rail:
         turn = _("Show the matrices") if view("walk_drawing") else _("Whole drawing")
@@ -148,7 +148,7 @@ def one_stage(lab: Lab, two: TwoRuns | None) -> None:
 
 
 def _stop_words(lab: Lab, compared: Compared | None, name: str, item: int, token: int) -> str:
-    """What a stop of the tour says of the run that is shown; of B where A − B is."""
+    """Return the caption of a stop for the run that is shown; for B if A − B is shown."""
     at: int | None = token
     if compared is not None:
         lab, item, at = compared.run, compared.item, compared.token(token)
@@ -157,31 +157,31 @@ def _stop_words(lab: Lab, compared: Compared | None, name: str, item: int, token
     if at is None:
         return capture.stage(name).meaning
     word_of = partial(lab.word, capture.config.output_side, item=item)
-    said = tour_words(capture, capture.stage(name), item, at, lab.setup.attn_head, word_of, lab.in_place)
-    return _("In B: {said}", said=said) if compared is not None and compared.two.shown == "difference" else said
+    caption = tour_words(capture, capture.stage(name), item, at, lab.setup.attn_head, word_of, lab.in_place)
+    return _("In B: {said}", said=caption) if compared is not None and compared.two.shown == "difference" else caption
 
 
 def _turn() -> None:
-    """The whole drawing in place of the matrices, and back."""
+    """Switch between the heatmaps and the whole architecture drawing."""
     set_view(walk_drawing=not view("walk_drawing"))
 
 
 def _open(name: str) -> None:
-    """A box of the whole drawing leads to the matrices of its stage."""
+    """Show the heatmaps of the stage whose box was clicked in the architecture drawing."""
     set_view(walk_drawing=False)
     go(name)
 
 
 def _about(lab: Lab, stage: Stage, title: str) -> str:
-    """The title of a step: at the loss with what it is compared with, and with a warning where untrained weights predict words."""
+    """Return the title of a step, with the uniform loss at the loss and a warning where untrained weights predict words."""
     if stage.leaf == "loss" and lab.capture is not None:
-        guess = _("A uniform guess among {n:,} words has the loss ln {n:,} = {loss}.",
-                  n=lab.config.output_vocab_size, loss=brief(uniform_loss(lab.capture)))
-        title = f"{title} {guess}"
+        uniform_text = _("A uniform guess among {n:,} words has the loss ln {n:,} = {loss}.",
+                         n=lab.config.output_vocab_size, loss=brief(uniform_loss(lab.capture)))
+        title = f"{title} {uniform_text}"
         if lab.in_place:
             title += " " + _("These weights were trained to answer at the place itself, so this loss, of the next words, is not "
                              "the one that their training lowered.")
     if stage.block != "output" or lab.setup.card is not None:
         return title
-    untrained = _("The weights are untrained: these numbers are exact, but the model cannot predict words yet.")
-    return f"{title} {untrained}"
+    untrained_text = _("The weights are untrained: these numbers are exact, but the model cannot predict words yet.")
+    return f"{title} {untrained_text}"

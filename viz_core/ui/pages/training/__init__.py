@@ -1,1 +1,1 @@
-"""Training: weights come to be in front of a person, and experiments in which one choice changes."""
+"""The Training page: a model that trains while the visitor watches, and experiments that vary one factor."""

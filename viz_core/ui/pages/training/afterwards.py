@@ -1,4 +1,4 @@
-"""What an experiment asks of its trained models, drawn: of those that were trained here, or of the stored measurement."""
+"""Tables and figures of the evaluations that follow an experiment, for models trained here or for a stored measurement."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ Code = Callable[[], str]
 
 
 def again(names: Sequence[str], found: Sequence[tuple[float, float]], changed: Mapping[str, Any], code: Code) -> None:
-    """The held-out loss and accuracy of each model with settings changed after its training."""
+    """Show the held-out loss and accuracy of each model with settings changed after its training."""
     fields = ((BY_FIELD[name.partition(".")[2]], value) for name, value in changed.items())
     st.markdown(_("**The same trained models with {changed}**, measured again on the held-out rows:",
                   changed=", ".join(f"{field.label} = {field.shown(value)}" for field, value in fields)))
@@ -27,14 +27,14 @@ def again(names: Sequence[str], found: Sequence[tuple[float, float]], changed: M
 
 
 def lengths(names: Sequence[str], found: LengthGrid, code: Code) -> None:
-    """The accuracy of each model at every tested length."""
+    """Draw the accuracy of each model at every tested length."""
     st.markdown(_("**Each trained model at other lengths than it has seen:** look for the rows whose accuracy stays high beyond "
                   "the trained length."))
     picking([length_panel(names, found.test, found.accuracy, max(found.train))], "train_lengths", code=code)
 
 
 def induction(names: Sequence[str], found: Sequence[Sequence[float]], block_lengths: Sequence[int], code: Code) -> None:
-    """The best head of each model, at several lengths of the repeated block: a head that counts positions has one alone."""
+    """Show the score of each model's best induction head at several lengths of the repeated block."""
     st.markdown(_("**How much the best head attends to the token after the previous occurrence**, on repeated blocks of several "
                   "lengths. A head that looks up the previous occurrence does well at every length; a head that counts positions "
                   "does well only at the trained length."))

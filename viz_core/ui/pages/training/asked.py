@@ -1,4 +1,4 @@
-"""The recipe that the page asks for: the task and its numbers from the page, the switches from the model in the sidebar."""
+"""The recipe form: the task and its numbers come from the page, the switches from the model in the sidebar."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,37 +22,37 @@ from viz_core.ui.shell.setup import BY_FIELD, problem_words
 from viz_core.ui.shell.views import TASK_PARAMETERS
 
 SMALL = {"d_model": 64, "n_heads": 4, "d_ff": 128, "n_encoder_layers": 2, "n_decoder_layers": 2, "max_len": 128}
-"""Sizes with which the default run takes well under a minute on two cores."""
+"""Sizes for which the default run takes well under a minute on two cores."""
 OF_TASK = "train_"
-AS_LONG = ("copy", "reverse", "sort")  # tasks whose rows are as long as the visitor's sentence
-SELDOM = ("shortest", "symbols", "repeat", "source", "sentences", "damage")  # parameters of tasks that are seldom changed
+AS_LONG = ("copy", "reverse", "sort")  # tasks whose rows are by default as long as the visitor's sentence
+SELDOM = ("shortest", "symbols", "repeat", "source", "sentences", "damage")  # task parameters that are rarely changed
 DOCUMENT_MODELS: Mapping[str, tuple[str, Architecture | None]] = {
     **{number: (number, None) for number in PRESETS}, **{f"004-{family}": ("004", family) for family in FAMILIES},
 }
-"""The document and the family of models of each choice."""
+"""The document and the model family of each choice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What would be trained now. recipe: None where it cannot be; problem says why, in one sentence."""
+    """The recipe that the form describes. recipe: None if it cannot be trained; problem says why, in one sentence."""
 
     recipe: Recipe | None
     problem: str = ""
 
 
 def asked(lab: Lab) -> Asked:
-    """The recipe of the page's controls and the sidebar's switches, or the one that a link brought."""
-    if brought := view("train_recipe"):
+    """Return the recipe of the link, or that of the page's controls and the sidebar's switches."""
+    if link := view("train_recipe"):
         try:
-            return Asked(Recipe.from_link(brought))
+            return Asked(Recipe.from_link(link))
         except (Problem, ValueError) as error:
             return Asked(None, problem_words(error))
     task = TASKS[view("train_task")]
-    given = {name: value for name, value in defaults(lab, task).items() if value != task.bounds[name].default}
-    given |= {name: view(f"train_{name}") for name in task.bounds if view(f"train_{name}") >= 0}
+    parameters = {name: value for name, value in defaults(lab, task).items() if value != task.bounds[name].default}
+    parameters |= {name: view(f"train_{name}") for name in task.bounds if view(f"train_{name}") >= 0}
     try:
         recipe = Recipe(
-            task=task.name, parameters=given, config=config_of(lab.config, task), learning_rate=view("train_rate"),
+            task=task.name, parameters=parameters, config=config_of(lab.config, task), learning_rate=view("train_rate"),
             warmup=view("train_warmup"), decay=view("train_decay"), batch=view("train_batch"), steps=view("train_steps"),
             seed=lab.setup.seed, data_seed=view("train_data_seed"), clip=view("train_clip") or None,
             measured_every=max(1, view("train_steps") // 20), target_loss=view("train_target") or None,
@@ -64,22 +64,22 @@ def asked(lab: Lab) -> Asked:
 
 
 def defaults(lab: Lab, task: Task) -> dict[str, int]:
-    """The parameters where nobody chose any: a row of a question is as long as the visitor's own sentence."""
-    found = {name: bound.default for name, bound in task.bounds.items()}
+    """Return the default parameters of a task; in `SENTENCE_LENGTH_TASKS` rows are as long as the visitor's sentence."""
+    parameters = {name: bound.default for name, bound in task.bounds.items()}
     if task.name in AS_LONG:
-        held = view("train_symbols")
-        if n := n_own_symbols(lab, task, found | ({"symbols": held} if held >= 0 else {})):
-            found["length"] = min(max(n, task.bounds["length"].least), MOST_WORDS)
-    return found
+        n_chosen = view("train_symbols")
+        if n := n_own_symbols(lab, task, parameters | ({"symbols": n_chosen} if n_chosen >= 0 else {})):
+            parameters["length"] = min(max(n, task.bounds["length"].least), MOST_WORDS)
+    return parameters
 
 
 def n_own_symbols(lab: Lab, task: Task, parameters: Mapping[str, int]) -> int:
-    """How many symbols of the task the visitor's sentence becomes."""
+    """Return how many symbols of the task the visitor's sentence becomes."""
     return len(symbols_of(own_words(lab), task.kind.symbols(parameters))[0])
 
 
 def config_of(config: TransformerConfig, task: Task) -> TransformerConfig:
-    """The model with its switches; small unless the page says otherwise; another architecture where the task cannot use its own."""
+    """Return the model to train: that of the sidebar or of a document, in the chosen size, with an architecture for the task."""
     if (chosen := view("train_model")) in DOCUMENT_MODELS:
         config, sizes = of_document(*DOCUMENT_MODELS[chosen]).recipe.config, {}
     else:
@@ -90,18 +90,18 @@ def config_of(config: TransformerConfig, task: Task) -> TransformerConfig:
 
 
 def own_words(lab: Lab) -> list[str]:
-    """The words of the visitor's first sentence; of a question that an arrow ends, those before the arrow."""
+    """Return the words of the visitor's first sentence, up to the arrow that ends a question."""
     words = split_words(own_text(lab).split("\n")[0])
     return words[: words.index(ARROW)] if ARROW in words[1:] else words
 
 
 def own_text(lab: Lab) -> str:
-    """What the visitor typed: the source, or the text of a model that has no source."""
+    """Return what the visitor typed: the source, or the target of a model without an encoder."""
     return lab.setup.source if lab.config.has_encoder else lab.setup.target
 
 
 def controls(lab: Lab) -> None:
-    """The task and its numbers, in the narrow column."""
+    """Draw the main controls of the recipe in the rail."""
     if view("train_recipe"):
         st.caption(_("**Train** uses the recipe of the link."))
         st.button(_("Choose one here instead"), key="train_choose", on_click=partial(set_view, train_recipe=""))
@@ -113,7 +113,7 @@ def controls(lab: Lab) -> None:
 
 
 def more_controls(lab: Lab) -> None:
-    """What is seldom changed, in a row below the picture."""
+    """Draw the controls that are rarely changed, in a row below the figure."""
     if view("train_recipe"):
         return
     with st.container(horizontal=True, key="train_more"):
@@ -121,33 +121,33 @@ def more_controls(lab: Lab) -> None:
         _numbers(lab, seldom=True)
         view_widget(st.select_slider, "train_warmup", _("Warm-up steps"), width=200)
         view_widget(st.select_slider, "train_batch", _("Batch"), width=200)
-        view_widget(st.select_slider, "train_clip", _("Largest gradient norm (0: any)"), width=220, format_func=lambda x: f"{x:g}")
+        view_widget(st.select_slider, "train_clip", _("Maximum gradient norm (0: none)"), width=220, format_func=lambda x: f"{x:g}")
         view_widget(st.toggle, "train_decay", _("The learning rate falls to 0"))
         view_widget(st.number_input, "train_data_seed", _("Seed of the data"), width=160)
         view_widget(st.select_slider, "train_target", _("Stop at held-out loss (0: never)"), width=220,
                     format_func=lambda x: f"{x:g}")
-        view_widget(st.select_slider, "train_patience", _("Stop after so many measurements without a better one (0: never)"),
+        view_widget(st.select_slider, "train_patience", _("Stop after this many measurements without improvement (0: never)"),
                     width=240)
 
 
 def _numbers(lab: Lab, seldom: bool) -> None:
-    """The parameters of the task, each at its own default until somebody chooses another. seldom: those that are, or the others."""
+    """Draw the parameters of the task. advanced: those of `ADVANCED_PARAMETERS`, or all others."""
     task = TASKS[view("train_task")]
-    usual = defaults(lab, task)
+    default_values = defaults(lab, task)
     for name, bound in task.bounds.items():
         if (name in SELDOM) != seldom:
             continue
-        held = view(f"train_{name}")
+        requested = view(f"train_{name}")
         assert bound.most <= TASK_PARAMETERS[name]
-        value = held if bound.least <= held <= bound.most else usual[name]
-        if held >= 0 and value != held:
-            st.caption(_("{title} cannot be {held}; it is {value}.", title=escaped(bound.title), held=held, value=value))
+        value = requested if bound.least <= requested <= bound.most else default_values[name]
+        if requested >= 0 and value != requested:
+            st.caption(_("{title} cannot be {held}; it is {value}.", title=escaped(bound.title), held=requested, value=value))
         widget(st.number_input, OF_TASK + name, bound.title, value, keep, min_value=bound.least, max_value=bound.most, step=1,
                **({"width": 220} if seldom else {}))
 
 
 def model_title(name: str) -> str:
-    """A choice of the model as the page writes it."""
+    """Return the title of a choice of the model."""
     if name == "small":
         return _("The model on the left, small")
     if name == "model":
@@ -157,10 +157,10 @@ def model_title(name: str) -> str:
 
 
 def what_was_reduced(recipe: Recipe) -> str:
-    """Of a document's model: its document, and the sizes that were made smaller; "" for any other model."""
+    """Return the document of a document's model and the sizes that were reduced, as Markdown; "" for any other model."""
     for name, of in DOCUMENT_MODELS.items():
-        if task_of_document(*of) == recipe.task and (made := of_document(*of)).recipe.config == recipe.config:
-            sizes = ", ".join(f"`{size}` {own:,} → {here:,}" for size, own, here in made.reduced)
+        if task_of_document(*of) == recipe.task and (document_setup := of_document(*of)).recipe.config == recipe.config:
+            sizes = ", ".join(f"`{size}` {own:,} → {here:,}" for size, own, here in document_setup.reduced)
             return _("This is the model of {title} with {sizes}; everything else is as in the document.",
                      title=escaped(model_title(name)), sizes=sizes)
     return ""

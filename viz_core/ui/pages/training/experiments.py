@@ -1,4 +1,4 @@
-"""Experiments: arms that differ in one factor, several seeds each, as bands; and what the runs say, computed from them."""
+"""The section Experiments: conditions that differ in one factor, several seeds each, drawn as bands, and the conclusions."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -26,7 +26,7 @@ from viz_core.ui.shell.setup import BY_FIELD, problem_words
 from viz_core.ui.shell.views import OWN_FACTOR, TRAINING_FACTORS
 
 RAIL = 220
-MOST_BESIDE = 3  # sentences of a verdict that stand beside the picture; more of them stand below
+MOST_BESIDE = 3  # up to this many sentences of a verdict are beside the figure; more are below it
 NUMBERS = {"loss": _("Loss"), "accuracy": _("Accuracy")}
 ARMS = {
     "post": _("Post-LN"), "post_warmup": _("Post-LN with warm-up"), "pre": _("Pre-LN"), "masked": _("causal mask"),
@@ -38,58 +38,59 @@ ARMS = {
 
 
 def experiments(lab: Lab) -> None:
-    """Bands of the arms, the verdict below them, and the choice of the experiment beside them."""
-    look(_("**Each band is one choice, trained with several seeds:** two choices differ where, at the end, their means are more "
-           "than {n:g} spreads of the seeds apart and no seed of one lies among those of the other. One lower line alone may "
-           "be chance.", n=BEYOND))
-    place, rail = beside(RAIL)
-    wanted, problem = _asked(lab)
+    """Draw the bands of the conditions, the verdict below them, and the choice of the experiment beside them."""
+    look(_("**Each band is one condition, trained with several seeds:** two conditions differ if, at the end, their means are more "
+           "than {n:g} times the spread of the seeds apart and no seed of one lies among those of the other. A single lower line "
+           "may be chance.", n=BEYOND))
+    main, rail = beside(RAIL)
+    chosen, problem = _asked(lab)
     job, name = shown_job(), view("train_setup")
     found, missing = (None, "") if name == OWN_FACTOR else stored(name, range(view("train_seeds")))
-    at_first = found if job is None else None  # what the page opens with
-    first = "" if at_first is None else _("Measure again here")
+    opening = found if job is None else None  # the page opens with the stored measurement
+    start_label = "" if opening is None else _("Measure again here")
     with rail:
-        buttons("train_experiment", job, None if wanted is None else wanted.to_json(), lab.setup.device, first)
-        if at_first is not None:
-            mark(at_first)
-        progress(job, [] if wanted is None else [recipe for __, __, recipe in wanted.runs()], lab.setup.device)
+        buttons("train_experiment", job, None if chosen is None else chosen.to_json(), lab.setup.device, start_label)
+        if opening is not None:
+            mark(opening)
+        progress(job, [] if chosen is None else [recipe for __, __, recipe in chosen.runs()], lab.setup.device)
         _controls()
-    held = at_first.experiment if at_first is not None else wanted if job is None else jobs().asked(job.number)
-    results = _results(job) if at_first is None else at_first.results
+    experiment = opening.experiment if opening is not None else chosen if job is None else jobs().asked(job.number)
+    results = _results(job) if opening is None else opening.results
     device = None if job is None else job.runs[0].device
-    with place:
-        if isinstance(held, Experiment):
-            _draw(held, device, results, at_first is not None)
-    say_what_is_wrong(job, "train_experiment", problem or (missing if job is None else ""), first)
-    if at_first is not None:
-        if len(at_first.results) > 1:
-            _say(at_first.experiment, None, at_first.results, rail, True)
-        afterwards(name, at_first, arm_names(at_first.experiment))
-        origin(name, at_first)
-    elif job is not None and isinstance(held, Experiment):
+    with main:
+        if isinstance(experiment, Experiment):
+            _draw(experiment, device, results, opening is not None)
+    say_what_is_wrong(job, "train_experiment", problem or (missing if job is None else ""), start_label)
+    if opening is not None:
+        if len(opening.results) > 1:
+            _say(opening.experiment, None, opening.results, rail, True)
+        afterwards(name, opening, arm_names(opening.experiment))
+        origin(name, opening)
+    elif job is not None and isinstance(experiment, Experiment):
         if len(finished := jobs().results(job.number)) > 1:
-            _say(held, device, finished, rail, False)
-        if found is not None and (line := compared(found, finished)):
-            st.markdown(line)
-        if (setup := _setup_of(held)) is not None:
-            trained(job, setup, held, arm_names(held))
+            _say(experiment, device, finished, rail, False)
+        if found is not None and (reproduction := compared(found, finished)):
+            st.markdown(reproduction)
+        if (setup := _setup_of(experiment)) is not None:
+            trained(job, setup, experiment, arm_names(experiment))
 
 
 def shown_job() -> Look | None:
-    """The training of the link, if it is of the chosen experiment."""
+    """Return the job of the link if it is of the chosen experiment."""
     if (job := look_at("train_experiment")) is None:
         return None
-    held = jobs().asked(job.number)
-    name = setup_name(held) if isinstance(held, Experiment) else None
+    experiment = jobs().asked(job.number)
+    name = setup_name(experiment) if isinstance(experiment, Experiment) else None
     return job if (name or OWN_FACTOR) == view("train_setup") else None
 
 
 def _setup_of(experiment: Experiment) -> OfferedExperiment | None:
-    """The offered experiment that this is, with whatever seeds."""
+    """Return the predefined experiment that this is, whatever its seeds; None for another factor."""
     return None if (name := setup_name(experiment)) is None else SETUPS[name]
 
 
 def _controls() -> None:
+    """Draw the controls of the experiment, its seeds and the curve."""
     titles = {name: setup.title for name, setup in SETUPS.items()} | {OWN_FACTOR: _("Another factor")}
     view_widget(st.selectbox, "train_setup", _("Experiment"), format_func=titles.get)
     if view("train_setup") == OWN_FACTOR:
@@ -104,6 +105,7 @@ def _controls() -> None:
 
 
 def _factor_title(factor: str) -> str:
+    """Return the title of a factor as the sidebar or the page calls it."""
     field = factor.partition(".")[2]
     return BY_FIELD[field].label if field in BY_FIELD else {
         "learning_rate": _("Learning rate"), "warmup": _("Warm-up steps"), "batch": _("Batch"),
@@ -111,17 +113,17 @@ def _factor_title(factor: str) -> str:
 
 
 def _values(factor: str) -> tuple[str, ...]:
-    """The values of a factor, as a link says them."""
+    """Return the values of a factor as the link spells them."""
     return TRAINING_FACTORS[factor]
 
 
 def _asked(lab: Lab) -> tuple[Experiment | None, str]:
-    """The experiment of the page's choices; or why there is none, in one sentence."""
+    """Return the experiment of the page's controls; or None and why, in one sentence."""
     seeds = tuple(range(view("train_seeds")))
     try:
         if view("train_setup") != OWN_FACTOR:
-            chosen = SETUPS[view("train_setup")].experiment
-            return Experiment(chosen.base, chosen.arms, seeds), ""
+            predefined = SETUPS[view("train_setup")].experiment
+            return Experiment(predefined.base, predefined.arms, seeds), ""
         base = asked(lab)
         if base.recipe is None:
             return None, base.problem
@@ -133,13 +135,13 @@ def _asked(lab: Lab) -> tuple[Experiment | None, str]:
 
 
 def _value_words(factor: str, value: str) -> str:
-    """A value of a factor as the sidebar shows it."""
+    """Return a value of a factor as the sidebar shows it."""
     field = factor.partition(".")[2]
     return BY_FIELD[field].shown(_typed(value)) if field in BY_FIELD else value
 
 
 def _typed(value: str) -> object:
-    """A value as a recipe has it: a switch, a number or a name."""
+    """Parse a value of a link: a switch, a number or a name."""
     if value in ("on", "off"):
         return value == "on"
     try:
@@ -148,37 +150,38 @@ def _typed(value: str) -> object:
         return value
 
 
-# ---------------------------------------------------------------- what the runs say so far
+# ---------------------------------------------------------------- results
 
 
 def _results(job: Look | None) -> list[Result]:
-    """The held-out numbers of every run so far, those that still go on among them."""
+    """Return the held-out numbers of every run so far, including unfinished runs."""
     found = []
     for i, run in enumerate(() if job is None else job.runs):
-        moments = jobs().moments(job.number, i)  # type: ignore[union-attr]
-        if moments is not None and moments.held_out.seen:
-            found.append(moments.result(run.arm, run.seed, run.stopped))
+        history = jobs().moments(job.number, i)  # type: ignore[union-attr]
+        if history is not None and history.held_out.seen:
+            found.append(history.result(run.arm, run.seed, run.stopped))
     return found
 
 
 def arm_names(experiment: Experiment) -> list[str]:
-    """The arms as a visitor reads them: of an offered experiment by their titles, of another factor by its values."""
-    by_value = _setup_of(experiment) is None or all(list(arm.changes) == ["config.position"] for arm in experiment.arms)
-    return [_value_title(arm) if by_value else str(ARMS[arm.name]) for arm in experiment.arms]
+    """Return the titles of the conditions: of a predefined experiment by name, of another factor by value."""
+    by_value = _setup_of(experiment) is None or all(list(condition.changes) == ["config.position"] for condition in experiment.arms)
+    return [_value_title(condition) if by_value else str(ARMS[condition.name]) for condition in experiment.arms]
 
 
 def _value_title(arm: Arm) -> str:
-    """The value of the factor, as the sidebar shows it."""
+    """Return the value of the factor of one condition as the sidebar shows it."""
     ((factor, value),) = arm.changes.items()
     field = factor.partition(".")[2]
     return BY_FIELD[field].shown(value) if field in BY_FIELD else f"{_factor_title(factor)} {value:g}"
 
 
 def _draw(experiment: Experiment, device: str | None, results: Sequence[Result], is_stored: bool) -> None:
+    """Draw one band per condition."""
     what, names = view("train_number"), arm_names(experiment)
     found = [band(results, i, what) for i in range(len(names))]
     bands = [BandOf(name, one.steps, one.mean, one.low, one.high) for name, one in zip(names, found, strict=True)]
-    steps = max(experiment.recipe(arm, 0).steps for arm in experiment.arms)
+    steps = max(experiment.recipe(condition, 0).steps for condition in experiment.arms)
     base = experiment.base
     chart(bands_figure(bands, what, steps, base.chance, base.floor, dark()), "train_bands", fill=True,
           code=lambda: snippets.bands(experiment, results, device, names, what, steps, is_stored))
@@ -187,26 +190,29 @@ def _draw(experiment: Experiment, device: str | None, results: Sequence[Result],
 def _say(
     experiment: Experiment, device: str | None, results: Sequence[Result], rail: DeltaGenerator, is_stored: bool,
 ) -> None:
-    """The last held-out numbers of each arm; and, beside the picture if it is short, which arms differ by more than their seeds."""
+    """Show the last held-out numbers of each condition, and which conditions differ by more than the seed-to-seed variation."""
     what = view("train_number")
     names, verdict = arm_names(experiment), at_the_end(results, what)
     arms = sorted({r.arm for r in results})
     from viz_core import tables
 
-    data_table(tables.arms([names[arm] for arm in arms], verdict), "train_arms", {
-        "arm": _("Arm"), "seeds": _("Seeds"), "mean": numeric(_("Mean at the end"), 5), "lowest": numeric(_("Lowest"), 5),
+    data_table(tables.arms([names[condition] for condition in arms], verdict), "train_arms", {
+        "arm": _("Condition"), "seeds": _("Seeds"), "mean": numeric(_("Mean at the end"), 5), "lowest": numeric(_("Lowest"), 5),
         "highest": numeric(_("Highest"), 5), "without": _("Seeds without a number"),
-    }, _("The arms at the end"), missing="–", code=lambda: snippets.arms(experiment, results, device, names, what, is_stored))
+    }, _("The conditions at the end"), missing="–", code=lambda: snippets.arms(experiment, results, device, names, what, is_stored))
     lines = verdict_words(names, verdict)
-    if verdict.what == "loss" and all(one.apart for one in verdict.comparisons) and (ahead := lead(results)) is not None:
-        lines.append(lead_words(names, ahead, experiment.base.measured_every))
+    if verdict.what == "loss" and all(one.apart for one in verdict.comparisons) and (leading := lead(results)) is not None:
+        lines.append(lead_words(names, leading, experiment.base.measured_every))
     with rail if len(lines) <= MOST_BESIDE else st.container():
         st.markdown("\n".join(f"- {line}" for line in lines))
 
 
 def lead_words(names: Sequence[str], ahead: Lead, every: int) -> str:
-    """How many times as fast the better arm is where the other one ends, as far as a measurement every so many steps says it."""
-    faster, slower = (escaped(names[arm]) for arm in (ahead.faster, ahead.slower))
+    """Return how much faster the better condition reaches the final loss of the other.
+
+    measured_every: the steps between measurements, which limit the accuracy.
+    """
+    faster, slower = (escaped(names[condition]) for condition in (ahead.faster, ahead.slower))
     return _("**{faster}** reaches a loss of {target} after about {steps:,} steps: the mean, over the seeds that get there, of the "
              "first measurement at or below that loss; there is one every {every:,} steps. **{slower}** ends with this loss "
              "after {last:,}. So **{faster}** is about {times} times as fast.", faster=faster, slower=slower,
@@ -215,18 +221,19 @@ def lead_words(names: Sequence[str], ahead: Lead, every: int) -> str:
 
 
 def verdict_words(names: Sequence[str], verdict: Verdict) -> list[str]:
-    """A sentence for each two arms, computed from their runs."""
-    said = []
+    """Return a sentence for each pair of conditions."""
+    sentences = []
     for one in verdict.comparisons:
         a, b = names[one.first], names[one.second]
         if one.difference is None:
-            said.append(_("**{a} and {b}** cannot be compared: one of them has no number at the end.", a=escaped(a), b=escaped(b)))
+            sentences.append(_("**{a} and {b}** cannot be compared: one of them has no number at the end.", a=escaped(a),
+                               b=escaped(b)))
         elif one.spread is None:
-            said.append(_("**{b} − {a}: {difference}.** One seed does not say whether that is more than chance.", a=escaped(a),
-                          b=escaped(b), difference=rounded(one.difference)))
+            sentences.append(_("**{b} − {a}: {difference}.** One seed does not say whether that is more than chance.", a=escaped(a),
+                               b=escaped(b), difference=rounded(one.difference)))
         else:
-            apart = (_("The choices differ by more than the seeds do.") if one.apart else
-                     _("Different seeds alone could make such a difference."))
-            said.append(_("**{b} − {a}: {difference}**; the spread among seeds is {spread}. {apart}", a=escaped(a),
-                          b=escaped(b), difference=rounded(one.difference), spread=rounded(one.spread), apart=apart))
-    return said
+            conclusion = (_("The conditions differ by more than the seed-to-seed variation.") if one.apart else
+                          _("Different seeds alone could make such a difference."))
+            sentences.append(_("**{b} − {a}: {difference}**; the spread among seeds is {spread}. {apart}", a=escaped(a),
+                               b=escaped(b), difference=rounded(one.difference), spread=rounded(one.spread), apart=conclusion))
+    return sentences

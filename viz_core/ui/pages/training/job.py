@@ -1,4 +1,4 @@
-"""The training that the page shows: a job of the server, which outlives the page; its buttons, and what is said of it."""
+"""The training job that the page shows: its buttons, progress and status. Jobs belong to the server and outlive the page."""
 
 from collections.abc import Callable, Sequence
 
@@ -20,45 +20,45 @@ from viz_core.ui.shell import set_view, view
 from viz_core.ui.shell.setup import problem_words
 from viz_core.ui.shell.tab import SESSION
 
-PROBLEM = "train_problem"  # why the last click on Train came to nothing: (view, sentence)
+PROBLEM = "train_problem"  # session state: (link parameter, sentence) of the last click on Train that failed
 WORKING = ("waiting", "starting", "running")
 STOPPED = {
-    "steps": _("It has done all its steps."), "target": _("It has reached the loss at which it was to stop."),
+    "steps": _("It has completed all steps."), "target": _("It has reached the target loss."),
     "patience": _("It stopped because the held-out loss no longer fell."),
     "diverged": _("It diverged: at step {step} the loss or the gradient was no longer a finite number."),
 }
 
 
 def jobs() -> Engine:
-    """The trainings of this server, which ask this page whether a visitor is still there."""
+    """Return the job engine of this server, set up to ask whether a visitor is still connected."""
     found = engine()
     found.present = _present
     return found
 
 
 def visitor() -> str:
-    """Who watches a training: this session, by its own name and by that of its connection."""
+    """Return the id of this visitor: the session's own id and that of its connection."""
     context = get_script_run_ctx()
     return f"{st.session_state.get(SESSION, '')} {'' if context is None else context.session_id}"
 
 
 def _present(name: str) -> bool:
-    """Whether the page of a visitor is still open."""
+    """Return whether the page of a visitor is still open."""
     return not runtime.exists() or bool(runtime.get_instance().is_active_session(name.partition(" ")[2]))
 
 
 def look_at(name: str) -> Look | None:
-    """The training that the link names under a view, as it is now; None where there is none, or this server does not know it."""
+    """Return the job that a link parameter names; None if there is none, or this server does not know it."""
     return jobs().look(view(name), visitor()) if view(name) else None
 
 
 def active(job: Look | None) -> bool:
-    """Whether there is something to wait for: it runs or waits for its turn, and not for others alone."""
+    """Return whether the job is queued or running, and not only for other visitors."""
     return job is not None and job.state in WORKING and not job.without
 
 
 def begin(name: str, recipe: str, device: str) -> None:
-    """Begin with a recipe or an experiment, as JSON, and show it. Why it cannot be begun stays on the page."""
+    """Submit a recipe or an experiment, as JSON, and show its job. If that fails, the page shows why."""
     try:
         number = jobs().submit(recipe, visitor(), pick_device(device))
     except Problem as problem:
@@ -69,7 +69,7 @@ def begin(name: str, recipe: str, device: str) -> None:
 
 
 def _pause(name: str, job: Look) -> None:
-    """Where it goes on for others, the picture of a run stays at the moment that was seen last."""
+    """Pause a job. If it continues for other visitors, the figure stays at the snapshot that was shown last."""
     trainings = jobs()
     trainings.pause(job.number, visitor())
     now = trainings.look(job.number, visitor())
@@ -78,15 +78,17 @@ def _pause(name: str, job: Look) -> None:
 
 
 def _go_on(name: str, job: Look) -> None:
-    """With the others, if it has gone on for them."""
+    """Resume a job. If it has continued for other visitors, show its newest snapshot."""
     jobs().go_on(job.number, visitor())
     if name == "train_job" and job.without:
         set_view(train_moment=-1)
 
 
 def buttons(name: str, job: Look | None, recipe: str | None, device: str, first: str = "") -> None:
-    """Train, pause or go on; one step; stop, or leave what others watch. name: the view that holds the number of the training;
-    first: another label of Train before there is any."""
+    """Draw the buttons of a job: train, pause or resume, one step, stop or leave.
+
+    param_name: the link parameter that holds the number of the job. start_label: replaces "Train" before there is a job.
+    """
     trainings = jobs()
 
     def button(label: str, icon: str, key: str, act: Callable[..., None], *args: object, main: bool = False) -> None:
@@ -96,7 +98,7 @@ def buttons(name: str, job: Look | None, recipe: str | None, device: str, first:
     if job is not None and active(job):
         button(_("Pause"), "pause", "pause", _pause, name, job, main=True)
     elif job is not None and job.state not in ("done", "stopped"):
-        button(_("Go on"), "play_arrow", "go_on", _go_on, name, job, main=True)
+        button(_("Resume"), "play_arrow", "go_on", _go_on, name, job, main=True)
         if job.state not in WORKING:
             button(_("One step"), "skip_next", "one", trainings.one_step, job.number, visitor())
     if not active(job):
@@ -108,79 +110,80 @@ def buttons(name: str, job: Look | None, recipe: str | None, device: str, first:
 
 
 def progress(job: Look | None, recipes: Sequence[Recipe], device: str) -> None:
-    """How far the training is; or how long one would take."""
+    """Show how far the job is; or, without one, how long it would take."""
     if job is not None:
         st.progress(job.share)
         st.caption(" ".join(filter(None, [status(job), watched_by(job)])))
     elif recipes:
         speed = calibrated(pick_device(device))
-        took, at_once = sum(seconds(recipe, speed) for recipe in recipes), min(jobs().places, len(recipes))
+        expected, n_parallel = sum(seconds(recipe, speed) for recipe in recipes), min(jobs().places, len(recipes))
         if len(recipes) == 1:
-            st.caption(_("It takes about {took} on this machine.", took=duration(took)))
-        elif at_once == 1:
+            st.caption(_("It takes about {took} on this machine.", took=duration(expected)))
+        elif n_parallel == 1:
             st.caption(_("It takes about {took}, or half of that while nobody uses another page, because two of its {n} runs then "
-                         "train at once.", took=duration(took), n=len(recipes)))
+                         "train at once.", took=duration(expected), n=len(recipes)))
         else:
             st.caption(_("It takes about {took} if nothing else is trained meanwhile, because {at_once} of its {n} runs train at "
-                         "once.", took=duration(took / at_once), at_once=at_once, n=len(recipes)))
+                         "once.", took=duration(expected / n_parallel), at_once=n_parallel, n=len(recipes)))
 
 
 def runs_ended(job: Look) -> str:
-    over = sum(run.stopped is not None for run in job.runs)
-    return plural("{over} of {n} run has ended", "{over} of {n} runs have ended", len(job.runs), over=over)
+    """Return how many runs have ended."""
+    n_ended = sum(run.stopped is not None for run in job.runs)
+    return plural("{over} of {n} run has ended", "{over} of {n} runs have ended", len(job.runs), over=n_ended)
 
 
 def duration(took: float) -> str:
-    """Seconds as a person says them: two digits up to two minutes, then minutes."""
+    """Format a time in seconds: as seconds below 100, else as minutes."""
     return _("{n} s", n=max(1, round(took))) if took < 100 else plural("{n} minute", "{n} minutes", round(took / 60))
 
 
 def say_what_is_wrong(job: Look | None, name: str, problem: str, first: str = "") -> None:
-    """Why nothing can be trained, or that the training of the link is not here. first: the label of the button that begins."""
-    of, refused = st.session_state.get(PROBLEM, ("", ""))
-    if said := problem or (refused if of == name else ""):
-        st.warning(escaped(said))
+    """Show why nothing can be trained, or that the job of the link does not exist. start_label: the label of the start button."""
+    refused_param, refusal = st.session_state.get(PROBLEM, ("", ""))
+    if message := problem or (refusal if refused_param == name else ""):
+        st.warning(escaped(message))
     if job is None and view(name) and look_at(name) is None:
-        st.info(_("This server does not know the training of this link, or has forgotten it. **{begin}** runs it again, with the "
+        st.info(_("This server does not know the training of this link, or has removed it. **{begin}** runs it again, with the "
                   "same recipe and the same initial weights.", begin=first or _("Train")))
 
 
 def status(job: Look) -> str:
-    """What the training does, in a line: its state, its step or its runs, and the time that is left."""
+    """Return a line with the state of the job, its step or its runs, and the time left."""
     run = job.runs[0]
-    said = [_state(job)]
+    sentences = [_state(job)]
     if len(job.runs) > 1:
-        return " ".join([*said, runs_ended(job)])
+        return " ".join([*sentences, runs_ended(job)])
     if run.last is not None:
-        said.append(_("Step {done:,} of {steps:,}.", done=run.done, steps=run.steps))
+        sentences.append(_("Step {done:,} of {steps:,}.", done=run.done, steps=run.steps))
     if job.state == "running" and run.taken:
         left = run.seconds / run.taken * (run.steps - run.done)
-        said.append(_("About {left} left.", left=duration(left)))
+        sentences.append(_("About {left} left.", left=duration(left)))
     if run.stopped is not None:
-        said.append(STOPPED[run.stopped].format(step=run.done))
-    return " ".join(said)
+        sentences.append(STOPPED[run.stopped].format(step=run.done))
+    return " ".join(sentences)
 
 
 def started_from(job: Look) -> str:
-    """The hash of the initial weights; "" before they are known."""
+    """Return a line with the hash of the initial weights; "" before it is known."""
     found = job.runs[0].initial_hash
     return "" if found is None else _("Initial weights: `{short}`, the same at every start.", short=found[:SHORT_HASH])
 
 
 def watched_by(job: Look) -> str:
-    """That others watch it, and what a click on Pause or Leave then means; "" where nobody else does or it is over."""
+    """Return that others watch the job, and what Pause and Leave then do; "" if nobody else does or it is over."""
     if not job.others or job.state in ("done", "stopped"):
         return ""
     who = plural("{n} other person watches this training.", "{n} other people watch this training.", job.others)
     if not active(job):
         return who
-    return who + " " + _("If you pause it or leave it, it goes on for the others; the last one who leaves it ends it.")
+    return who + " " + _("If you pause it or leave it, it continues for the others; the last one who leaves it ends it.")
 
 
 def _state(job: Look) -> str:
     if job.without:
-        return (_("**You have paused it.** It goes on for the others.") if job.wish == "pause" else
-                _("**You have left it.** It goes on for the others."))
+        return (_("**You have paused it.** It continues for the others.") if job.wish == "pause" else
+                _("**You have left it.** It continues for the others."))
     if job.wish == "stop" != job.wished:
         return _("**You have left it.** The others have paused it.")
     if job.state == "waiting":
@@ -188,18 +191,18 @@ def _state(job: Look) -> str:
     if job.problem is not None:
         return f"**{escaped(problem_words(job.problem))}**"
     if job.state == "paused" and job.unwatched:
-        return _("**Paused**, since nobody has looked at it for some time.")
+        return _("**Paused**, because nobody has watched it for some time.")
     return {
-        "starting": _("**It is about to start.**"), "running": _("**It trains.**"),
-        "paused": _("**Paused.**"), "done": _("**Done.**"), "stopped": _("**Stopped.** What it learned stays."),
-        "lost": _("**Its process has died.**"), "failed": _("**It cannot go on.**"),
+        "starting": _("**It is starting.**"), "running": _("**It is training.**"),
+        "paused": _("**Paused.**"), "done": _("**Done.**"), "stopped": _("**Stopped.** The trained weights are kept."),
+        "lost": _("**Its process ended unexpectedly.**"), "failed": _("**It cannot continue.**"),
     }[job.state]
 
 
 def _waiting(job: Look) -> str:
-    """The place in the queue, and when its turn comes."""
-    said = [_("**In the queue:** it is next.") if job.place is None or job.place == 1 else plural(
-        "**In the queue:** {n} training is before it.", "**In the queue:** {n} trainings are before it.", job.place - 1)]
+    """Return the position in the queue, and the expected waiting time."""
+    sentences = [_("**In the queue:** it is next.") if job.place is None or job.place == 1 else plural(
+        "**In the queue:** {n} training is ahead of it.", "**In the queue:** {n} trainings are ahead of it.", job.place - 1)]
     if job.begins is not None and job.begins >= 1:
-        said.append(_("Its turn comes in about {time}, at the pace of the trainings before it.", time=duration(job.begins)))
-    return " ".join(said)
+        sentences.append(_("It starts in about {time}, at the pace of the trainings ahead of it.", time=duration(job.begins)))
+    return " ".join(sentences)

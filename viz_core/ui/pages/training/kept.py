@@ -1,4 +1,4 @@
-"""What a training made, on every page of this visitor: used as weights, downloaded, and opened again from a file."""
+"""Controls of a trained model: use it on every page of this visitor, download it, or open one from a file."""
 
 from collections.abc import Mapping, Sequence
 
@@ -25,19 +25,19 @@ from viz_core.weights.guests import guests
 
 
 def keep_it(lab: Lab, job: Look | None, moments: Moments | None, at: int) -> None:
-    """Buttons for the model of the moment that is shown, whether every page uses it, and the place for a file."""
-    made = None if job is None or moments is None or not moments.steps else made_at(moments, at, own_words(lab))
-    name = made.name if made else ""
-    used = bool(made) and lab.setup.weights == name
+    """Draw the buttons for the model of the snapshot that is shown, and the upload of a file."""
+    trained = None if job is None or moments is None or not moments.steps else made_at(moments, at, own_words(lab))
+    name = trained.name if trained else ""
+    is_used = bool(trained) and lab.setup.weights == name
     with st.container(horizontal=True, vertical_alignment="bottom", key="train_keep"):
         st.button(_("Use these weights on every page"), icon=":material/hub:", key="train_use", on_click=_use,
-                  args=(made, own_text(lab)), disabled=made is None or used)
-        file_button(_("Download them with their recipe"), "train_download", f"{name}.safetensors" if made else "",
-                    "application/octet-stream", lambda progress: made.to_bytes() if made else b"",
-                    icon=":material/download:", disabled=made is None)
-    if made and used:
+                  args=(trained, own_text(lab)), disabled=trained is None or is_used)
+        file_button(_("Download them with their recipe"), "train_download", f"{name}.safetensors" if trained else "",
+                    "application/octet-stream", lambda progress: trained.to_bytes() if trained else b"",
+                    icon=":material/download:", disabled=trained is None)
+    if trained and is_used:
         st.success(_("Every page now uses these weights: the sidebar names them under Model, as “{title}”.",
-                     title=escaped(title(made))))
+                     title=escaped(title(trained))))
     with st.popover(_("Open a file of weights"), icon=":material/upload:"):
         file = st.file_uploader(_("A file that was downloaded here, at most {size}", size=megabytes(MAX_GUEST_FILE, 0)),
                                 type=["safetensors"], key="train_file")
@@ -46,25 +46,30 @@ def keep_it(lab: Lab, job: Look | None, moments: Moments | None, at: int) -> Non
 
 
 def made_at(moments: Moments, at: int, typed: Sequence[str]) -> Trained:
-    """The model of a stored moment with the last measurement that is not behind it. typed: the visitor's words, which become those
-    of its symbols."""
-    moment, measured = moments.at(at), [i for i, step in enumerate(moments.held_out.steps) if step <= at]
-    loss, accuracy = (float(moments.held_out.values(name)[measured[-1]]) if measured else None for name in ("loss", "accuracy"))
-    return Trained(moments.recipe, moment.step, moment.weights, loss, accuracy, symbol_words(moments.recipe, typed))
+    """Return the model of the snapshot at a step, with the last measurement up to that step.
+
+    typed: the visitor's words, which become the names of the task's symbols.
+    """
+    snapshot = moments.at(at)
+    measurements = [i for i, measured_step in enumerate(moments.held_out.steps) if measured_step <= at]
+    loss, accuracy = (float(moments.held_out.values(name)[measurements[-1]]) if measurements else None
+                      for name in ("loss", "accuracy"))
+    return Trained(moments.recipe, snapshot.step, snapshot.weights, loss, accuracy, symbol_words(moments.recipe, typed))
 
 
 def symbol_words(recipe: Recipe, typed: Sequence[str]) -> Mapping[int, str]:
-    """The visitor's words by the ids of the symbols that they are in a task of symbols; a task of sentences has its own words.
+    """Return the visitor's words by the ids of the symbols that they stand for; empty for tasks on sentences.
 
-    A word that the task has for itself, such as the arrow that ends a question, stays the task's.
+    Words that the task itself uses, such as the arrow that ends a question, are left out.
     """
     symbols = recipe.entry.kind.symbols(recipe.parameters)
-    taken = {*SPECIALS, *(word for words in recipe.vocabulary.values() for word in words.words)} - {*symbols}
-    own = symbols_of(typed, symbols)[1]
-    return {FIRST + i: word for i, word in own.items() if len(word) <= MAX_WORD and word not in taken}
+    task_words = {*SPECIALS, *(word for words in recipe.vocabulary.values() for word in words.words)} - {*symbols}
+    user_symbols = symbols_of(typed, symbols)[1]
+    return {FIRST + i: word for i, word in user_symbols.items() if len(word) <= MAX_WORD and word not in task_words}
 
 
 def _open(data: bytes) -> None:
+    """Show the weights of an uploaded file and a button to use them, or why they cannot be read."""
     try:
         found = opened(data)
     except Problem as problem:
@@ -75,19 +80,23 @@ def _open(data: bytes) -> None:
 
 
 def _use(made: Trained, typed: str) -> None:
+    """Register trained weights and use them on every page; for callbacks."""
     guests().keep(made.card(title(made), facts(made)), made.nbytes)
     use_weights(made.name, texts(made.recipe, typed))
 
 
 def texts(recipe: Recipe, typed: str) -> Mapping[Side, str]:
-    """What the text boxes of all pages say about the sentence that was watched here, as the task reads it: the question with its
-    answer where one row has both, or the sentence with its masks. Empty where the task has words of its own and hides none."""
+    """Return the text for the text boxes of all pages: the visitor's sentence as the task reads it.
+
+    That is the question with its answer if one row has both, or the sentence with its masks. Empty for tasks that have words of
+    their own and mask none.
+    """
     side, (first, *more) = recipe.config.input_side, typed.split("\n")
     try:
-        read = recipe.entry.sentence(recipe.parameters, recipe.config, split_words(first))
+        row = recipe.entry.sentence(recipe.parameters, recipe.config, split_words(first))
     except Problem:
         return {}
-    words = [token for token in read.tokens[side] if token not in SPECIALS]
+    words = [token for token in row.tokens[side] if token not in SPECIALS]
     if recipe.entry.kind.symbols(recipe.parameters) and side == "source":
         return {side: typed}
     if recipe.entry.kind.symbols(recipe.parameters) or MASK in words:
@@ -96,19 +105,19 @@ def texts(recipe: Recipe, typed: str) -> Mapping[Side, str]:
 
 
 def title(made: Trained) -> str:
-    """As the list of models shows it."""
+    """Return the title of trained weights in the list of models."""
     return _("{task}, trained for {step:,} steps", task=made.recipe.entry.title, step=made.step)
 
 
 def facts(made: Trained) -> Mapping[str, str]:
-    """What the sidebar tells of it."""
-    r = made.recipe
-    said = {
-        "task": str(r.entry.question),
+    """Return the facts about trained weights that the sidebar shows."""
+    recipe = made.recipe
+    card = {
+        "task": str(recipe.entry.question),
         "training": _("{step:,} steps of {batch} rows with Adam, learning rate {rate:g}, seed {seed}", step=made.step,
-                      batch=r.batch, rate=r.learning_rate, seed=r.seed),
+                      batch=recipe.batch, rate=recipe.learning_rate, seed=recipe.seed),
     }
     if made.loss is not None and made.accuracy is not None:
-        said["held-out"] = _("loss {loss}, {accuracy} of the answers are right", loss=rounded(made.loss),
+        card["held-out"] = _("loss {loss}, {accuracy} of the answers are right", loss=rounded(made.loss),
                              accuracy=percent(made.accuracy))
-    return said
+    return card

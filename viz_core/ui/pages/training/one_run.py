@@ -1,4 +1,4 @@
-"""One run: its loss and the attention of the person's own sentence, at the newest moment or at any stored one."""
+"""The section One run: its loss and the attention on the visitor's sentence, at the newest snapshot or any stored one."""
 
 from functools import partial
 
@@ -49,47 +49,47 @@ from viz_core.ui.shell.setup import problem_words
 from viz_core.weights.card import NEXT_WORD
 
 RAIL = 196
-DOCUMENTS = "train_documents"  # whether the documents' models are open to choose from
+DOCUMENTS = "train_documents"  # key of the menu of the documents' models, and whether it is open
 LOOKS = {"attention": _("Attention"), "answers": _("Answers"), "gradients": _("Gradients"), "induction": _("Induction")}
 NUMBERS = {"loss": _("Loss"), "accuracy": _("Accuracy")}
 
 
 def one_run(lab: Lab) -> None:
-    """Curves and attention, the stored moments as a slider below them, and the recipe beside them."""
-    wanted, job = asked(lab), look_at("train_job")
-    moments = None if job is None else jobs().moments(job.number)
-    recipe = wanted.recipe if moments is None else moments.recipe
-    at = _step(moments)
-    shown = None if recipe is None else _shown(lab, recipe, moments, at)
+    """Draw curves and attention, a slider over the snapshots below them, and the recipe beside them."""
+    form, job = asked(lab), look_at("train_job")
+    history = None if job is None else jobs().moments(job.number)
+    recipe = form.recipe if history is None else history.recipe
+    step = _step(history)
+    shown = None if recipe is None else _shown(lab, recipe, history, step)
     if job is not None and recipe is not None and isinstance(shown, Shown):
-        look(answer_words(shown.said, at, recipe.config.is_causal))
+        look(answer_words(shown.said, step, recipe.config.is_causal))
     else:
         look(_("**Press Train and watch the attention of your own sentence:** its weights are spread out at first. As the loss "
                "falls, they gather on the tokens that hold the answer."))
-    place, rail = beside(RAIL, horizontal=True)
+    main, rail = beside(RAIL, horizontal=True)
     with rail:
-        buttons("train_job", job, None if wanted.recipe is None else wanted.recipe.to_json(), lab.setup.device)
-        progress(job, [] if wanted.recipe is None else [wanted.recipe], lab.setup.device)
+        buttons("train_job", job, None if form.recipe is None else form.recipe.to_json(), lab.setup.device)
+        progress(job, [] if form.recipe is None else [form.recipe], lab.setup.device)
         controls(lab)
         view_widget(st.selectbox, "train_look", _("Picture"), format_func=LOOKS.get)
-    with place:
+    with main:
         if recipe is None:
-            st.warning(escaped(wanted.problem))
+            st.warning(escaped(form.problem))
         else:
-            run = Taken.of(recipe, job, moments)
-            _curves(run, moments, at)
-            _picture(lab, run, moments, at, shown)
+            run = Taken.of(recipe, job, history)
+            _curves(run, history, step)
+            _picture(lab, run, history, step, shown)
     if isinstance(shown, Shown) and recipe is not None:
         with rail:
             _notes(lab, recipe, shown.read)
     with below():
         documents_models(lab.setup.device)
-        _scrubber(moments, at)
-    _below(lab, job, wanted.problem, moments, at)
+        _scrubber(history, step)
+    _below(lab, job, form.problem, history, step)
 
 
 def documents_models(device: str) -> None:
-    """One button for the model of each document; document 004 has three, each with its own task."""
+    """Draw a menu with a button for the model of each document; document 004 has three, each with its own task."""
     with st.popover(_("A document's model"), icon=":material/menu_book:", key=DOCUMENTS, on_change="rerun"):
         st.caption(_("One click trains the document's own model, made small enough to train in a minute or two. Its switches stay "
                      "as in the document."))
@@ -100,16 +100,17 @@ def documents_models(device: str) -> None:
 
 
 def _begin_document(name: str, device: str) -> None:
-    """Train a document's model; the controls then say its recipe, and so does the link."""
+    """Train a document's model, and set the controls and the link to its recipe."""
     recipe = of_document(*DOCUMENT_MODELS[name]).recipe
     set_view(train_model=name, train_task=recipe.task, train_steps=recipe.steps, train_rate=recipe.learning_rate,
              train_warmup=recipe.warmup, train_batch=recipe.batch, train_recipe="", train_clip=0.0, train_decay=False,
              train_target=0.0, train_patience=0, **{f"train_{name}": -1 for name in recipe.parameters})
     begin("train_job", recipe.to_json(), device)
-    st.session_state[DOCUMENTS] = False  # the picture is what there is to see now
+    st.session_state[DOCUMENTS] = False  # close the menu, so that it does not cover the figure
 
 
 def _below(lab: Lab, job: Look | None, problem: str, moments: Moments | None, at: int) -> None:
+    """Draw what is below the figure: numbers, notes, the choice of the curve, and further controls."""
     say_what_is_wrong(job, "train_job", problem)
     if moments is not None:
         st.markdown(_numbers(moments, at))
@@ -126,18 +127,19 @@ def _below(lab: Lab, job: Look | None, problem: str, moments: Moments | None, at
     keep_it(lab, job, moments, at)
 
 
-# ---------------------------------------------------------------- the moment
+# ---------------------------------------------------------------- the snapshot
 
 
 def _step(moments: Moments | None) -> int:
-    """The stored step that is shown: the newest, or the one nearest to what the link asks for."""
+    """Return the step of the snapshot that is shown: the newest, or the one nearest to that of the link."""
     if moments is None or not moments.steps:
         return 0
-    asked_for = view("train_moment")
-    return moments.steps[-1] if asked_for < 0 else moments.at(asked_for).step
+    requested = view("train_moment")
+    return moments.steps[-1] if requested < 0 else moments.at(requested).step
 
 
 def _scrubber(moments: Moments | None, at: int) -> None:
+    """Draw the slider over the stored snapshots."""
     steps = (0,) if moments is None else moments.steps or (0,)
     label = _("After {at:,} steps", at=at)
     scrubber(label, "", At(steps.index(at) + 1 if at in steps else len(steps), len(steps)), key="train_scrubber",
@@ -145,7 +147,7 @@ def _scrubber(moments: Moments | None, at: int) -> None:
 
 
 def _go(steps: tuple[int, ...], place: int) -> None:
-    """Another moment; the newest one goes on with the run."""
+    """Select another snapshot. The newest one follows the run."""
     set_view(train_moment=-1 if place >= len(steps) else steps[place - 1])
 
 
@@ -153,39 +155,41 @@ def _go(steps: tuple[int, ...], place: int) -> None:
 
 
 def _curves(run: Taken, moments: Moments | None, at: int) -> None:
-    recipe, history, number = run.recipe, moments or Moments(run.recipe, ()), view("train_number")
-    training, held_out = (Points(series.steps, series.values(number)) for series in (history.training, history.held_out))
+    """Draw the loss or accuracy on training batches and held-out rows."""
+    recipe, number = run.recipe, view("train_number")
+    shown = moments or Moments(run.recipe, ())
+    training, held_out = (Points(series.steps, series.values(number)) for series in (shown.training, shown.held_out))
     if number == "loss":
-        drawn = loss_curves(training, held_out, recipe.steps, at, recipe.chance, recipe.floor)
+        chart_data = loss_curves(training, held_out, recipe.steps, at, recipe.chance, recipe.floor)
     else:
-        drawn = accuracy_curves(training, held_out, recipe.steps, at)
-    curves(drawn, "train_curves", fill=True, of=recipe.to_json(), code=lambda: snippets.curves(run, number, at))
+        chart_data = accuracy_curves(training, held_out, recipe.steps, at)
+    curves(chart_data, "train_curves", fill=True, of=recipe.to_json(), code=lambda: snippets.curves(run, number, at))
 
 
 def _numbers(moments: Moments, at: int) -> str:
-    """The held-out numbers of the last measurement that is not behind the moment."""
+    """Return the held-out numbers of the last measurement up to a step, as Markdown."""
     loss, accuracy = (Points(moments.held_out.steps, moments.held_out.values(name)) for name in ("loss", "accuracy"))
     if not len(loss.steps):
         return _("No measurement on the held-out rows yet.")
-    step, value = loss.at(at)
-    return _("**On held-out rows after {step:,} steps:** loss {loss} nats, {accuracy} of the answers are right.", step=int(step),
-             loss=rounded(value), accuracy=percent(accuracy.at(at)[1]))
+    measured_step, value = loss.at(at)
+    return _("**On held-out rows after {step:,} steps:** loss {loss} nats, {accuracy} of the answers are right.",
+             step=int(measured_step), loss=rounded(value), accuracy=percent(accuracy.at(at)[1]))
 
 
-# ---------------------------------------------------------------- the picture beside them
+# ---------------------------------------------------------------- the figure beside them
 
 
 def _shown(lab: Lab, recipe: Recipe, moments: Moments | None, at: int) -> Shown | str:
-    """The sentence with the model of a moment, before the first step the initial one; or why the task cannot read it."""
-    moment = initial(recipe) if moments is None or not moments.steps else moments.at(at)
+    """Run the model of a snapshot, or the initial model, on the visitor's words; or return why the task cannot read them."""
+    snapshot = initial(recipe) if moments is None or not moments.steps else moments.at(at)
     try:
-        return on_words(moment.model(recipe.config), recipe, own_words(lab))
+        return on_words(snapshot.model(recipe.config), recipe, own_words(lab))
     except Problem as problem:
         return problem_words(problem)
 
 
 def _picture(lab: Lab, run: Taken, moments: Moments | None, at: int, shown: Shown | str | None) -> None:
-    """The chosen picture of a moment."""
+    """Draw the chosen figure of a snapshot."""
     if view("train_look") == "gradients" and moments is not None and moments.training.seen:
         picking([gradient_panel(moments.training.steps, moments.norms, moments.parts)], "train_gradients", fill=True,
                 code=lambda: snippets.gradients(run))
@@ -206,27 +210,29 @@ def _picture(lab: Lab, run: Taken, moments: Moments | None, at: int, shown: Show
             picking([answers_panel(said.on, said.right, said.words, said.probabilities, at)], "train_answers", fill=True,
                     code=lambda: snippets.answers(run, at, words))
         case _other:
-            kept = [name for name in shown.seen if name.endswith("attn.weights")]
-            stage = view("train_map") if view("train_map") in kept else kept[-1]
+            recorded = [name for name in shown.seen if name.endswith("attn.weights")]
+            stage = view("train_map") if view("train_map") in recorded else recorded[-1]
             picking(attention_panels(shown.seen, stage, at, shown.rows), "train_maps", fill=True,
                     code=lambda: snippets.attention(run, at, words, stage))
 
 
 def answer_words(said: Answers, at: int, causal: bool) -> str:
-    """What the model answers after so many steps, and how much of it is right where that is known. causal: whether each answer
-    reads only what stands before it; there the right words stand, whatever the model would have written."""
-    line = _("**After {at:,} steps, on your sentence it answers:** {words}.", at=at,
+    """Return what the model answers after `step` steps, and how much of it is right if that is known, as Markdown.
+
+    is_causal: whether each answer reads only earlier positions, which hold the right words instead of the model's own.
+    """
+    text = _("**After {at:,} steps, on your sentence it answers:** {words}.", at=at,
              words=" ".join(code(visible(word)) for word in said.likeliest))
     if causal:
-        line += " " + _("Each answer is given after the right words; a text that the model writes itself goes on from its "
+        text += " " + _("Each answer is given after the right words; a text that the model writes itself continues from its "
                         "own words.")
     if not said.known:
-        return line
-    return line + " " + _("{hits} of {known} are right.", hits=said.hits, known=said.known)
+        return text
+    return text + " " + _("{hits} of {known} are right.", hits=said.hits, known=said.known)
 
 
 def _notes(lab: Lab, recipe: Recipe, read: Sentence) -> None:
-    """What the task leaves out of the sentence, and whether it trains on rows of another length."""
+    """Show whether the task trains on rows of another length, and which words of the sentence it leaves out."""
     if recipe.task in AS_LONG and not recipe.parameters["shortest"]:
         n, length = n_own_symbols(lab, recipe.entry, recipe.parameters), recipe.parameters["length"]
         if n != length:

@@ -1,4 +1,4 @@
-"""The page on training. While something trains, it looks again each second."""
+"""The Training page, which polls once per second while a job that it shows is active."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,29 +11,29 @@ from viz_core.ui.pages.training.job import active, look_at
 from viz_core.ui.pages.training.one_run import one_run
 from viz_core.ui.shell import PAGES, Lab, present, section_of, view, write_link
 
-GOES = "train_goes"  # whether the clock goes
-SECONDS = 1.0  # between two looks at a training
+GOES = "train_goes"  # session state: whether the page polls
+SECONDS = 1.0  # between two polls
 
 
 def training(lab: Lab) -> None:
-    """The whole page below its title."""
+    """Draw the page below its title."""
     st.fragment(sections, run_every=SECONDS if _goes() else None)()
 
 
 def sections() -> None:
-    """The chosen section, in a fragment. Its clock goes only while something trains: the page runs again where that changes."""
-    lab = present()
+    """Draw the chosen section, in a fragment. When polling has to start or stop, the whole page reruns."""
+    context = present()
     section = section_of(PAGES["training"])
-    goes = _goes()
-    SECTIONS[section](lab)
+    is_polling = _goes()
+    SECTIONS[section](context)
     write_link()
-    if st.session_state.get(GOES, False) != goes:
-        st.session_state[GOES] = goes
+    if st.session_state.get(GOES, False) != is_polling:
+        st.session_state[GOES] = is_polling
         st.rerun()
 
 
 def _goes() -> bool:
-    """Whether a training that the page shows is at work or waits for its turn."""
+    """Return whether the job that the page shows is queued or running."""
     return active(JOBS[view("train_section")]())
 
 

@@ -1,4 +1,4 @@
-"""The Python of this page's pictures: it trains again, with the same numbers on a device of the same kind."""
+"""Notebook code for the figures of this page. It trains again, with the same numbers on a device of the same kind."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -16,7 +16,7 @@ from viz_core.ui.shell.code import Source, called, code, settings_code, written_
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """How far a run is. begun: whether it has any moments; steps: taken so far, None where it has stopped by itself."""
+    """How far a run is. has_started: whether it has snapshots. steps: taken so far; None if the run has stopped by itself."""
 
     recipe: Recipe
     begun: bool = False
@@ -32,18 +32,18 @@ class Taken:
 
 
 def recipe_code(recipe: Recipe) -> Source:
-    """The lines that make `recipe`, without what it has by itself."""
-    plain, usual = TransformerConfig(), {f.name: f.default for f in fields(Recipe)}
-    own = {n: x for n, x in recipe.parameters.items() if x != recipe.entry.bounds[n].default}
-    said = {name: value for name in usual if (value := getattr(recipe, name)) != usual[name]}
-    said |= {"config": Source("config"), "parameters": own}
-    config = replace(recipe.config, **{name: getattr(plain, name) for name in OF_THE_TASK})
+    """Return the code that makes `recipe`, without arguments that are defaults."""
+    default_config, recipe_defaults = TransformerConfig(), {f.name: f.default for f in fields(Recipe)}
+    own_parameters = {n: x for n, x in recipe.parameters.items() if x != recipe.entry.bounds[n].default}
+    arguments = {name: value for name in recipe_defaults if (value := getattr(recipe, name)) != recipe_defaults[name]}
+    arguments |= {"config": Source("config"), "parameters": own_parameters}
+    config = replace(recipe.config, **{name: getattr(default_config, name) for name in OF_THE_TASK})
     return code("""
         from viz_core.config import TransformerConfig
         from viz_core.learning.recipe import Recipe
         config = {config}
         recipe = {recipe}
-        """, config=settings_code(config), recipe=called("Recipe", {name: x for name, x in said.items() if x != {}}))
+        """, config=settings_code(config), recipe=called("Recipe", {name: x for name, x in arguments.items() if x != {}}))
 
 
 # ---------------------------------------------------------------- one run
@@ -95,7 +95,7 @@ def induction(run: Taken, at: int, words: Sequence[str], of: str) -> Source:
 
 
 def _moments(run: Taken) -> Source:
-    """The lines that make `recipe` and `moments`, what is kept of the run so far."""
+    """Return the code that makes `recipe` and `moments`, the snapshots and curves of the run so far."""
     if not run.begun:
         return code("""
             {recipe}
@@ -110,7 +110,7 @@ def _moments(run: Taken) -> Source:
 
 
 def _shown(run: Taken, at: int, words: Sequence[str]) -> Source:
-    """The lines that make `recipe` and `shown`, the visitor's words with the model of a moment."""
+    """Return the code that makes `recipe` and `shown`, the run of a snapshot on the visitor's words."""
     moment, name = Source("initial(recipe)"), Source("initial")
     if at:
         moment, name = Source(f"train({_arguments(at, run.device)}).at({at})"), Source("train")
@@ -124,7 +124,7 @@ def _shown(run: Taken, at: int, words: Sequence[str]) -> Source:
 
 
 def _arguments(steps: int | Source | None, device: str | None) -> Source:
-    """What stands behind `recipe` where something is trained: nothing for a whole run on the CPU."""
+    """Return the arguments of a training: `recipe` alone for a whole run on the CPU."""
     given = {"steps": steps, "device": None if device == "cpu" else device}
     return Source(", ".join(["recipe", *(f"{name}={written_out(value)}" for name, value in given.items() if value is not None)]))
 
@@ -136,13 +136,13 @@ def bands(
     experiment: Experiment, results: Sequence[Result], device: str | None, names: Sequence[str], number: Number, n_steps: int,
     stored: bool = False,
 ) -> Source:
-    """results: of the runs that have begun, as far as they are measured. stored: whether they are stored with the app."""
+    """Return the code for the bands. results: of the runs that have started. is_stored: whether they are stored with the app."""
     return code("""
         {results}
         from viz_core.figures.learning import BandOf, bands_figure
         from viz_core.learning.curves import band
         names = {names}
-        found = [band(results, arm, {number}) for arm in range(len(names))]
+        found = [band(results, condition, {number}) for condition in range(len(names))]
         bands = [BandOf(name, x.steps, x.mean, x.low, x.high) for name, x in zip(names, found)]
         picture = bands_figure(bands, {number}, {n_steps}, experiment.base.chance, experiment.base.floor)
         """, results=_results(experiment, results, device, stored), names=list(names), number=number,
@@ -153,40 +153,40 @@ def arms(
     experiment: Experiment, results: Sequence[Result], device: str | None, names: Sequence[str], number: Number,
     stored: bool = False,
 ) -> Source:
-    """The table of the arms at the end. results: of the runs that have stopped; stored: whether they are stored with the app."""
+    """Return the code for the table of final results. results: of the runs that have stopped. is_stored: as in `bands`."""
     return code("""
         {results}
         from viz_core import tables
         from viz_core.learning.curves import at_the_end
         frame = tables.arms({names}, at_the_end(results, {number}))
-        """, results=_results(experiment, results, device, stored), names=[names[arm] for arm in sorted({r.arm for r in results})],
-                number=number)
+        """, results=_results(experiment, results, device, stored),
+                names=[names[condition] for condition in sorted({r.arm for r in results})], number=number)
 
 
 def _results(experiment: Experiment, results: Sequence[Result], device: str | None, stored: bool) -> Source:
-    """The lines that make `experiment` and `results`, as far as each run has come, and why it stopped if it diverged."""
+    """Return the code that makes `experiment` and `results`, with each run trained as far as it has come or until it diverged."""
     if stored:
         return code("""
             {stored}
             experiment = stored.experiment
             results = [result for result in stored.results if result.seed in {seeds}]
             """, stored=_stored(str(setup_name(experiment))), seeds=experiment.seeds)
-    taken = [(r.arm, r.seed, r.steps[-1] if r.steps else 0, *(["diverged"] if r.diverged else [])) for r in results]
-    if not taken:
+    progress = [(r.arm, r.seed, r.steps[-1] if r.steps else 0, *(["diverged"] if r.diverged else [])) for r in results]
+    if not progress:
         trained = Source("results = []  # nothing is trained yet")
-    elif taken == [(arm, seed, recipe.steps) for arm, seed, recipe in experiment.runs()]:
+    elif progress == [(condition, seed, recipe.steps) for condition, seed, recipe in experiment.runs()]:
         trained = code("""
             from viz_core.learning.moments import train
-            results = [train({arguments}).result(arm, seed) for arm, seed, recipe in experiment.runs()]
+            results = [train({arguments}).result(condition, seed) for condition, seed, recipe in experiment.runs()]
             """, arguments=_arguments(None, device))
     else:
         trained = code("""
             from viz_core.learning.moments import train
             results = []
-            for arm, seed, steps, *why in {taken}:  # steps: as far as each run has come; why it stopped before
-                recipe = experiment.recipe(experiment.arms[arm], seed)
-                results.append(train({arguments}).result(arm, seed, *why))
-            """, taken=taken, arguments=_arguments(Source("steps"), device))
+            for condition, seed, steps, *why in {taken}:  # steps: trained so far; why: why it stopped early
+                recipe = experiment.recipe(experiment.arms[condition], seed)
+                results.append(train({arguments}).result(condition, seed, *why))
+            """, taken=progress, arguments=_arguments(Source("steps"), device))
     return code("""
         {experiment}
         {trained}
@@ -204,7 +204,7 @@ def lengths(experiment: Experiment, names: Sequence[str], test: Sequence[int], d
 
 
 def again(experiment: Experiment, names: Sequence[str], changes: Mapping[str, Any], device: str | None) -> Source:
-    """The table of the trained models with a switch changed afterwards."""
+    """Return the code for the table of the trained models with a setting changed after training."""
     return code("""
         {models}
         from viz_core import tables
@@ -214,7 +214,7 @@ def again(experiment: Experiment, names: Sequence[str], changes: Mapping[str, An
 
 
 def best_heads(experiment: Experiment, names: Sequence[str], blocks: Sequence[int], device: str | None) -> Source:
-    """The table of each model's best head on repeated blocks of several lengths."""
+    """Return the code for the table of each model's best head on repeated blocks of several lengths."""
     return code("""
         {models}
         from viz_core import tables
@@ -254,25 +254,25 @@ def stored_best_heads(setup: str, names: Sequence[str], blocks: Sequence[int]) -
 
 
 def _stored(setup: str) -> Source:
-    """The lines that make `stored`, the measurement of an offered experiment that the app has."""
+    """Return the code that makes `stored`, the stored measurement of a predefined experiment."""
     return code("""
         from viz_core.learning.measurement import measurement
-        stored = measurement({setup})  # viz_core.learning.measurement.measure(SETUPS[{setup}]) makes it anew
+        stored = measurement({setup})  # viz_core.learning.measurement.measure(SETUPS[{setup}]) measures it again
         """, setup=setup)
 
 
 def _models(experiment: Experiment, device: str | None) -> Source:
-    """The lines that make `models`, the trained model of each arm's first seed with its recipe."""
+    """Return the code that makes `models`: for each condition, the trained model of the first seed and its recipe."""
     return code("""
         {experiment}
         from viz_core.learning.training_run import finished
-        recipes = [recipe for arm, seed, recipe in experiment.runs() if seed == {seed}]
+        recipes = [recipe for condition, seed, recipe in experiment.runs() if seed == {seed}]
         models = [(finished({arguments}), recipe) for recipe in recipes]
         """, experiment=_experiment(experiment), seed=experiment.seeds[0], arguments=_arguments(None, device))
 
 
 def _experiment(experiment: Experiment) -> Source:
-    """The lines that make `experiment`: one that is offered by its name, another one by its factor."""
+    """Return the code that makes `experiment`: a predefined one by name, another by its factor."""
     if (name := setup_name(experiment)) is not None:
         return code("""
             from dataclasses import replace
@@ -284,5 +284,5 @@ def _experiment(experiment: Experiment) -> Source:
         {recipe}
         from viz_core.learning.arms import of_factor
         experiment = of_factor(recipe, {factor}, {values}, {seeds})
-        """, recipe=recipe_code(experiment.base), factor=factor, values=[arm.changes[factor] for arm in experiment.arms],
-                seeds=experiment.seeds)
+        """, recipe=recipe_code(experiment.base), factor=factor,
+                values=[condition.changes[factor] for condition in experiment.arms], seeds=experiment.seeds)

@@ -1,4 +1,4 @@
-"""What an experiment opens with: the measurement of it that is stored with the app, marked as such."""
+"""The measurement of an experiment that is stored with the app, shown before the visitor runs the experiment."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,32 +21,31 @@ from viz_core.ui.shell.setup import problem_words
 
 
 def stored(name: str, seeds: Sequence[int]) -> tuple[Measurement | None, str]:
-    """The stored measurement of an offered experiment with those of its seeds that are asked for; or, in one sentence, why there
-    is none that can be shown."""
+    """Return the stored measurement of a predefined experiment, cut to the given seeds; or None and why, in one sentence."""
     try:
         found = measurement(name)
     except Problem as problem:
         return None, problem_words(problem)
     if found is None:
         return None, _("No measurement of this experiment is stored with the app.")
-    taken = tuple(seed for seed in found.experiment.seeds if seed in seeds)
-    results = tuple(result for result in found.results if result.seed in taken)
-    return replace(found, experiment=replace(found.experiment, seeds=taken), results=results), ""
+    own_seeds = tuple(seed for seed in found.experiment.seeds if seed in seeds)
+    results = tuple(result for result in found.results if result.seed in own_seeds)
+    return replace(found, experiment=replace(found.experiment, seeds=own_seeds), results=results), ""
 
 
 def mark(found: Measurement) -> None:
-    """That it is stored, and since when."""
+    """Show that the measurement is stored, and its date."""
     st.caption(_("**A stored measurement** of {day}, not made on this page.", day=found.day.isoformat()))
 
 
 def origin(name: str, found: Measurement) -> None:
-    """How it was made: command, day, machine, recipe and hash."""
+    """Show how the measurement was made: command, date, machine, recipe and hash."""
     whole, m = measurement(name), found.machine
     assert whole is not None
     st.caption(_(
         "**The stored measurement** was made on {day} by the command {command}, in {took} on one of {cores} cores of {processor} "
         "({vectors}) with torch {torch}. The SHA-256 of its content begins with {hash}. **Measure again here** trains all of its "
-        "runs anew.",
+        "runs again.",
         command=code(f"python -m viz_core.learning {name}"), day=found.day.isoformat(), took=duration(found.seconds), cores=m.cores,
         processor=escaped(m.name), vectors=escaped(m.vectors), torch=escaped(m.torch), hash=code(whole.sha256[:SHORT_HASH])))
     with st.popover(_("Its recipe"), icon=":material/receipt_long:", key="train_stored_recipe"):
@@ -54,29 +53,29 @@ def origin(name: str, found: Measurement) -> None:
 
 
 def compared(found: Measurement, results: Sequence[Result]) -> str:
-    """How far runs that have ended here are from the stored ones of the same arm and seed; "" where none is the same."""
-    here = {(r.arm, r.seed): r for r in results}
-    pairs = [(r, here[r.arm, r.seed]) for r in found.results if (r.arm, r.seed) in here]
+    """Return how far finished runs are from the stored ones of the same condition and seed; "" if none can be compared."""
+    by_condition_and_seed = {(r.arm, r.seed): r for r in results}
+    pairs = [(r, by_condition_and_seed[r.arm, r.seed]) for r in found.results if (r.arm, r.seed) in by_condition_and_seed]
     if pairs and all(_after(one) == _after(two) for one, two in pairs):
-        return plural("**The stored measurement comes out again:** {n} run has the same held-out losses, bit for bit.",
-                      "**The stored measurement comes out again:** {n} runs have the same held-out losses, bit for bit.",
+        return plural("**The stored measurement is reproduced:** {n} run has the same held-out losses, bit for bit.",
+                      "**The stored measurement is reproduced:** {n} runs have the same held-out losses, bit for bit.",
                       len(pairs))
-    apart = [abs(one.losses[-1] - two.losses[-1]) for one, two in pairs if not (one.diverged or two.diverged)]
-    return "" if not apart else _(
-        "**Beside the stored measurement** of {day}, the held-out losses at the end differ by at most {most}. Other processors "
-        "round differently, and training enlarges that.", day=found.day.isoformat(), most=rounded(max(apart), 3))
+    differences = [abs(one.losses[-1] - two.losses[-1]) for one, two in pairs if not (one.diverged or two.diverged)]
+    return "" if not differences else _(
+        "**Compared with the stored measurement** of {day}, the held-out losses at the end differ by at most {most}. Other "
+        "processors round differently, and training amplifies that.", day=found.day.isoformat(), most=rounded(max(differences), 3))
 
 
 def _after(run: Result) -> list[tuple[int, float]]:
-    """(step, loss) behind the first step."""
+    """Return (step, loss) of every measurement after step 0."""
     return [(step, loss) for step, loss in zip(run.steps, run.losses, strict=True) if step]
 
 
-# ---------------------------------------------------------------- what was asked of the trained models
+# ---------------------------------------------------------------- evaluations of the trained models
 
 
 def afterwards(name: str, found: Measurement, names: Sequence[str]) -> None:
-    """What the experiment asks of the first seed's trained models, as it was measured then."""
+    """Show the stored evaluations of the first seed's trained models."""
     setup = SETUPS[name]
     if found.again:
         again(names, found.again, setup.again, lambda: snippets.stored_again(name, names))

@@ -1,1 +1,1 @@
-"""Writing: how a model writes a sentence word by word, what it costs, and what its own words do to it."""
+"""The Writing page: how a model generates text token by token, teacher forcing, and the key-value cache."""

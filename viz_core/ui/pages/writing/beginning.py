@@ -1,4 +1,4 @@
-"""What a text begins with: the ids that the decoder has read, the source, the strategy; and the trail that follows from them."""
+"""The prompt of a generated text, the decoding strategy, and the trace of the generation."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -19,14 +19,16 @@ from viz_core.ui.shell.setup import problem_words, with_weights
 from viz_core.ui.shell.state import FAULTS, SETUP
 from viz_core.weights.catalogue import catalogue
 
-SECONDS = 0.004  # in which a small model writes a word and keeps its logits, roughly
+SECONDS = 0.004  # roughly, for a small model to generate a token and keep its logits
 
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What the decoder of this run reads before it writes. item: the sentence. source: the ids of the encoder, None without one.
-    target: the ids of the decoder, <bos> first. labels: what the run's target goes on with at each place, <eos> last; where a model
-    has no <bos> or no <eos>, without it. opened: the ids in front of the typed ones, 1 or 0."""
+    """The ids of one sentence that generation starts from.
+
+    item: the sentence. source: the ids of the encoder; None without one. target: the ids of the decoder, <bos> first. labels: the
+    next id at each position of the target, <eos> last. A model without <bos> or <eos> has none. n_bos: 1, or 0 without <bos>.
+    """
 
     item: int
     source: tuple[int, ...] | None
@@ -36,26 +38,26 @@ class Beginning:
 
     @property
     def words(self) -> int:
-        """The typed words, in tokens."""
+        """The number of typed tokens of the target."""
         return len(self.target) - self.opened
 
     def start(self) -> tuple[int, ...]:
-        """What is read before the first word is written: with an encoder <bos> alone, else a part of the typed text."""
+        """Return the ids read before the first token is generated: with an encoder <bos> alone, else a part of the typed text."""
         return self.target[: self.opened + self.given()]
 
     def given(self) -> int:
-        """The typed words that are given: as many as the link says, as far as there are any; half of them where it does not.
+        """Return how many typed tokens are given: the number in the link, or half of them by default.
 
-        A model without <bos> needs one word to go on from.
+        A model without <bos> needs at least one.
         """
         if self.source is not None:
             return 0
-        asked = view("write_from")
-        return max(1 - self.opened, self.words // 2 if asked < 0 else min(asked, self.words))
+        requested = view("write_from")
+        return max(1 - self.opened, self.words // 2 if requested < 0 else min(requested, self.words))
 
 
 def beginning(lab: Lab) -> Beginning | None:
-    """The beginning of the selected sentence; None where nothing runs, or nothing can be written."""
+    """Return the prompt of the selected sentence; None if there is no run, or the model has no decoder."""
     if lab.capture is None or not lab.config.has_decoder:
         return None
     capture, item = lab.capture, lab.item(lab.capture)
@@ -65,13 +67,13 @@ def beginning(lab: Lab) -> Beginning | None:
 
 
 def _ids(capture: Capture, side: str, item: int) -> tuple[int, ...]:
-    """The ids of one sentence without the padding behind it."""
+    """Return the ids of one sentence without padding."""
     ids: list[int] = capture[f"ids.{side}"][item].tolist()
     return tuple(ids[: max(1, capture.length(side, item))])
 
 
 def needs_a_decoder() -> None:
-    """What the page needs, and weights that have it."""
+    """Explain that generation needs a decoder, with buttons for weights that have one."""
     st.markdown(_("**This model cannot write: it has an encoder alone.** An encoder reads a whole sentence at once. Only a decoder "
                   "predicts the next token from the tokens before it, and every decoder of this app has a vocabulary head for "
                   "that. These trained models write:"))
@@ -82,15 +84,16 @@ def needs_a_decoder() -> None:
 
 
 def _open(name: str) -> None:
+    """Choose weights that can generate; for callbacks."""
     touch()
     st.session_state[SETUP], st.session_state[FAULTS] = with_weights(current(), name), []
 
 
-# ---------------------------------------------------------------- the text that follows
+# ---------------------------------------------------------------- the generated text
 
 
 def strategy() -> Strategy:
-    """How the next word is chosen, as the link says it."""
+    """Return the decoding strategy of the link."""
     if view("write_strategy") == "sampling":
         return Sampling(temperature=view("write_temperature"), top_k=view("write_top_k") or None, top_p=view("write_top_p"),
                         seed=view("write_seed"))
@@ -100,21 +103,21 @@ def strategy() -> Strategy:
 
 
 def model_id(lab: Lab) -> Hashable:
-    """The key of the model in the store."""
+    """Return the key of the model in the cache."""
     from viz_core.ui.shell.cache import model_key
 
     return model_key(lab.setup.weights, lab.config, lab.setup.seed, lab.setup.device)
 
 
 def longest() -> int:
-    """The most words that are written."""
+    """Return the largest number of tokens to generate."""
     return min(view("write_most"), MAX_WRITTEN)
 
 
 def trail_of(lab: Lab, begun: Beginning, how: Strategy, given: tuple[int, ...] = ()) -> Trail | None:
-    """The text that follows, the given words first, written once for all visitors.
+    """Return the trace of the generated text, cached for all visitors. given: ids that the text starts with.
 
-    None where it cannot be written, and then the page says why.
+    Returns None, after a warning on the page, if the text cannot be generated.
     """
     from viz_core.ui.shell.cache import cached_result
 
@@ -133,7 +136,7 @@ def trail_of(lab: Lab, begun: Beginning, how: Strategy, given: tuple[int, ...] =
 
 
 def whole_run(lab: Lab, begun: Beginning, start: tuple[int, ...], written: tuple[int, ...]) -> Capture:
-    """The run that reads the start and what was written behind it, <eos> last or not, as one target."""
+    """Return the run that reads the prompt and the generated ids as one target. written: with or without a final <eos>."""
     from viz_core.generate import reading
     from viz_core.ui.shell.cache import cached_run
 

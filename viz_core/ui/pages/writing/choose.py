@@ -1,4 +1,4 @@
-"""Token by token: what is written so far, and for one step the way from the logits to the word that is chosen."""
+"""The section Choose: the text generated so far, and for one step how a token is chosen from the logits."""
 
 from collections.abc import Callable
 from functools import partial
@@ -36,32 +36,32 @@ LOOKS = {
 
 
 def choose(lab: Lab, begun: Beginning) -> None:
-    """The text as a row of tokens, the candidates of the current step below it, and what the new token attends to."""
+    """Draw the text as a row of tokens, the candidates of the current step, and what the new token attends to."""
     look(LOOKS[view("write_strategy")])
-    place, rail = beside(RAIL)
+    main, rail = beside(RAIL)
     with rail:
-        how = controls(lab)
-    with place:
-        trail = trail_of(lab, begun, how)
-    if trail is None:
+        strategy = controls(lab)
+    with main:
+        trace = trail_of(lab, begun, strategy)
+    if trace is None:
         return
-    at, name = step_of(len(trail.ids)), partial(lab.word, "target", item=begun.item)
-    text = Text(tuple(visible(name(i)) for i in begun.start()), tuple(visible(name(i)) for i in trail.ids), at)
-    with place:
-        choice(text, candidates(trail, at, how, name, lab.tokenizers["target"].eos_id), title(trail, at, how, name),
-               key="write_choice", on_step=go, code=lambda: snippets.chosen(lab, begun, how, at))
-    moves(len(trail.ids), named(name(trail.ids[at])))
+    step, name = step_of(len(trace.ids)), partial(lab.word, "target", item=begun.item)
+    text = Text(tuple(visible(name(i)) for i in begun.start()), tuple(visible(name(i)) for i in trace.ids), step)
+    with main:
+        choice(text, candidates(trace, step, strategy, name, lab.tokenizers["target"].eos_id), title(trace, step, strategy, name),
+               key="write_choice", on_step=go, code=lambda: snippets.chosen(lab, begun, strategy, step))
+    moves(len(trace.ids), named(name(trace.ids[step])))
     lengths(begun)
-    lost = _lost(lab, begun, trail)
+    lost_words_text = _lost(lab, begun, trace)
     has_eos = lab.tokenizers["target"].eos_id != NO_TOKEN
-    said = " ".join(filter(None, (lost, end_words(trail, how, lab.config.max_len, has_eos))))
-    st.caption(said, help=lost_words_help(lab) if lost else None)
-    _attended(lab, begun, how, trail, at)
-    player(len(trail.ids))
+    caption = " ".join(filter(None, (lost_words_text, end_words(trace, strategy, lab.config.max_len, has_eos))))
+    st.caption(caption, help=lost_words_help(lab) if lost_words_text else None)
+    _attended(lab, begun, strategy, trace, step)
+    player(len(trace.ids))
 
 
 def controls(lab: Lab) -> Strategy:
-    """How each word is chosen, in the narrow column."""
+    """Draw the controls of the decoding strategy, and return it."""
     view_widget(st.segmented_control, "write_strategy", _("Strategy"), required=True, format_func=STRATEGIES.get)
     if view("write_strategy") == "sampling":
         view_widget(st.select_slider, "write_temperature", _("Temperature"), help=_(
@@ -81,7 +81,7 @@ def controls(lab: Lab) -> Strategy:
 
 
 def lengths(begun: Beginning) -> None:
-    """What the text begins with and how long it may become, in a row below the picture."""
+    """Draw the controls for the length of the prompt and of the text, in a row below the figure."""
     with st.container(horizontal=True, key="write_lengths"):
         view_widget(st.number_input, "write_most", _("max_new_tokens"), width=200)
         if begun.source is None and begun.words:
@@ -90,7 +90,7 @@ def lengths(begun: Beginning) -> None:
 
 
 def candidates(trail: Trail, at: int, how: Strategy, name: Callable[[int], str], eos_id: int) -> Choice:
-    """The candidates of one step, as the strategy looks at them."""
+    """Return the candidates of one step, in the form that fits the strategy."""
     if isinstance(how, Beam) and trail.search is not None:
         return searched(trail.search.steps, at, how, trail.ids, name, eos_id)
     if isinstance(how, Sampling):
@@ -99,49 +99,51 @@ def candidates(trail: Trail, at: int, how: Strategy, name: Callable[[int], str],
 
 
 def title(trail: Trail, at: int, how: Strategy, name: Callable[[int], str]) -> str:
-    """The step in one line: its word, its probability, and how sure the model was."""
-    found = draw(trail.logits[at], how if isinstance(how, Sampling) else Sampling(), 0.0)
-    said = _("Step {at} writes {word}, with probability {p}. The entropy of the prediction is {entropy} of at most {most} nats.",
-             at=at + 1, word=quoted(name(trail.ids[at])), p=percent(float(np.exp(trail.logprobs[at]))),
-             entropy=rounded(found.model_entropy, 3), most=rounded(log(len(found.logits)), 3))
-    if isinstance(how, Sampling) and found.entropy != found.model_entropy:
-        said += " " + _("After temperature and filters the probability is {p} and the entropy {entropy} nats.",
-                        p=percent(float(found.probs[trail.ids[at]])), entropy=rounded(found.entropy, 3))
-    return said
+    """Return the step in one line: its token, its probability, and the entropy of the prediction."""
+    distribution = draw(trail.logits[at], how if isinstance(how, Sampling) else Sampling(), 0.0)
+    sentence = _("Step {at} writes {word}, with probability {p}. The entropy of the prediction is {entropy} of at most {most} "
+                 "nats.",
+                 at=at + 1, word=quoted(name(trail.ids[at])), p=percent(float(np.exp(trail.logprobs[at]))),
+                 entropy=rounded(distribution.model_entropy, 3), most=rounded(log(len(distribution.logits)), 3))
+    if isinstance(how, Sampling) and distribution.entropy != distribution.model_entropy:
+        sentence += " " + _("After temperature and filters the probability is {p} and the entropy {entropy} nats.",
+                            p=percent(float(distribution.probs[trail.ids[at]])), entropy=rounded(distribution.entropy, 3))
+    return sentence
 
 
 def end_words(trail: Trail, how: Strategy, max_len: int, has_eos: bool = True) -> str:
-    """The probability of the whole text, and why it ends. max_len: the rows of the position table, where there is one.
+    """Return the probability of the whole text, and why it ends.
 
-    has_eos: whether the model has a token that ends a text.
+    max_len: the rows of the position table, if there is one. has_eos: whether the model has a token that ends a text.
     """
     total = float(trail.logprobs.sum())
-    said = [_("The log-probability of the whole text is {total}, the sum over its tokens. The geometric mean of their "
-              "probabilities is {each}.", total=rounded(total, 4), each=percent(float(np.exp(trail.logprobs.mean()))))]
-    most = longest()
-    if not trail.ended and len(trail.ids) < most:
-        said.append(_("It stops because the position table has no row left for another token: max_len = {max_len}.",
-                      max_len=max_len))
+    sentences = [_("The log-probability of the whole text is {total}, the sum over its tokens. The geometric mean of their "
+                   "probabilities is {each}.", total=rounded(total, 4), each=percent(float(np.exp(trail.logprobs.mean()))))]
+    limit = longest()
+    if not trail.ended and len(trail.ids) < limit:
+        sentences.append(_("It stops because the position table has no row left for another token: max_len = {max_len}.",
+                           max_len=max_len))
     elif not trail.ended:
-        said.append(_("It stops because it has reached max_new_tokens = {most}.", most=most))
+        sentences.append(_("It stops because it has reached max_new_tokens = {most}.", most=limit))
     if not has_eos:
-        said.append(_("This model has no token that ends a text, so it always writes up to the limit."))
+        sentences.append(_("This model has no token that ends a text, so it always writes up to the limit."))
     if isinstance(how, Greedy):
-        said.append(_("Greedy takes the largest logit of each step; another text may have a larger sum."))
-    return " ".join(said)
+        sentences.append(_("Greedy takes the largest logit of each step; another text may have a larger sum."))
+    return " ".join(sentences)
 
 
 def _lost(lab: Lab, begun: Beginning, trail: Trail) -> str:
-    """What the whole text may have lost of its source, by the run that `_attended` shows; "" of a text without its end."""
+    """Return which words of the source the whole text may leave out; "" for an unfinished text."""
     if begun.source is None or not lab.config.is_causal or not lab.config.n_decoder_layers or not trail.ended:
         return ""
     return lost_words(lab, whole_run(lab, begun, begun.start(), trail.ids), 0)
 
 
 def _attended(lab: Lab, begun: Beginning, how: Strategy, trail: Trail, at: int) -> None:
-    """The mask as far as it has grown, and where the newest token looks in the chosen layer.
+    """Draw the causal mask up to this step, and where the newest token attends in the chosen layer.
 
-    With a causal mask, the run of the whole text shows every step; without one, its rows would also see what comes later.
+    With a causal mask, one run of the whole text serves every step. Without one, rows would also attend to later tokens, so each
+    step has its own run.
     """
     layers = lab.config.n_decoder_layers
     if not layers:

@@ -1,4 +1,4 @@
-"""Teacher forcing against free running: the loss of each true token where the model reads the truth, and its own words."""
+"""The section on teacher forcing: the loss of each true token if the model reads the true tokens, and if it reads its own."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,27 +25,27 @@ from viz_core.ui.shell import Lab, beside, look, view_widget
 from viz_core.ui.shell.setup import problem_words
 
 RAIL = 190
-SAME = 1e-3  # by which two losses may differ and count as the same: two runs round differently
+SAME = 1e-3  # losses that differ by less count as equal: two runs round differently
 EXAMPLE = (101, 400, 500, 102)  # document 000's sentence as ids: [CLS], two words, [SEP]
 
 
 def forced(lab: Lab, begun: Beginning) -> None:
-    """Bars for both losses of each true token, and the two texts below them, word by word."""
+    """Draw both losses of each true token as bars, and the two texts below them, token by token."""
     look(_("**Compare the two bars of each token:** once the model has written another word, it reads its own words, and then it "
            "may predict the true ones less well."))
-    place, rail = beside(RAIL)
+    main, rail = beside(RAIL)
     with rail:
         labels = _truth(lab, begun)
         if not labels:
-            place.info(_("All typed tokens are given, and this model has no token that ends a text, so no true token is left to "
-                         "compare. Give it fewer words in the section Choose, or type a longer text."))
+            main.info(_("All typed tokens are given, and this model has no token that ends a text, so no true token is left to "
+                        "compare. Give it fewer words in the section Choose, or type a longer text."))
             return
-        slip = bounded(st.number_input, "write_slip", _("Slip at token"), len(labels) - 1, least=-1, help=_(
-            "At this token the model is made to write its second choice. 0: it never slips; −1: it slips at the token of which it "
-            "is least sure, unless it goes wrong by itself."))
+        slip = bounded(st.number_input, "write_slip", _("Forced error at token"), len(labels) - 1, least=-1, help=_(
+            "At this token the model is made to write its second choice. 0: at none; −1: at the token where it is least certain, "
+            "unless it writes a wrong token by itself."))
         assert lab.capture is not None
         sentence_picker(lab, lab.capture)
-    with place:
+    with main:
         found = _compared(lab, begun, labels, slip)
         name = partial(lab.word, "target", item=begun.item)
         if found is not None:
@@ -60,26 +60,27 @@ def forced(lab: Lab, begun: Beginning) -> None:
 
 
 def _truth(lab: Lab, begun: Beginning) -> tuple[int, ...]:
-    """The ids of the true sentence behind the start, <eos> last where the model has one; with an encoder a text box says it."""
+    """Return the ids of the true text after the prompt, <eos> last if the model has one; with an encoder it has a text box."""
     if begun.source is None:
         return begun.labels[len(begun.start()) - 1 :][:MAX_WRITTEN]
     text = view_widget(st.text_input, "write_true", _("True sentence"), placeholder=_example_target(lab),
                        help=_("Empty: the target of this run, or the example's own answer.")) or _example_target(lab)
-    reader = lab.named(begun.item)["target"]
-    ids = reader.read(text)[1] if text.strip() and lab.setup.tokenizer != "ids" else []
-    labels = (*ids, *reader.around[1]) if ids else begun.labels
+    tokenizer = lab.named(begun.item)["target"]
+    ids = tokenizer.read(text)[1] if text.strip() and lab.setup.tokenizer != "ids" else []
+    labels = (*ids, *tokenizer.around[1]) if ids else begun.labels
     if len(labels) > MAX_WRITTEN:
         st.caption(_("Only the first {most} tokens are compared.", most=MAX_WRITTEN))
     return labels[:MAX_WRITTEN]
 
 
 def _example_target(lab: Lab) -> str:
-    """The target that the card of the weights gives for this source, where it is one of its examples."""
+    """Return the target of this source if it is an example of the card of the weights; else ""."""
     source = lab.setup.source.strip()
     return next((e[1] for e in (lab.setup.card.examples if lab.setup.card else ()) if e[0] == source), "")
 
 
 def _compared(lab: Lab, begun: Beginning, labels: tuple[int, ...], slip: int) -> Slipped | None:
+    """Return the losses with teacher forcing and free running, cached; None, after a warning, if they cannot be computed."""
     from viz_core.ui.shell.cache import cached_result
 
     start, eos = begun.start(), lab.tokenizers["target"].eos_id
@@ -96,36 +97,37 @@ def _compared(lab: Lab, begun: Beginning, labels: tuple[int, ...], slip: int) ->
 
 
 def _words(found: Slipped, labels: Sequence[str], written: Sequence[str]) -> str:
-    """Where the texts part, and what the first other word does to the losses behind it."""
+    """Return where the texts diverge, and how that changes the later losses, as Markdown."""
     if found.parts_at is None and found.slip is not None:
-        return _("**They never part:** at token {slip} the model was made to write its second choice, and that is the true word. "
-                 "Change a word of the true sentence, or let the model slip elsewhere.", slip=found.slip + 1)
+        return _("**They never diverge:** at token {slip} the model was made to write its second choice, and that is the true "
+                 "word. Change a word of the true sentence, or force the error at another token.", slip=found.slip + 1)
     if found.parts_at is None and not np.allclose(found.free, found.forcing.forced[: len(found.free)], atol=SAME):
-        return _("**They never part:** the model writes the true sentence by itself. The losses differ all the same: without a "
+        return _("**They never diverge:** the model writes the true sentence by itself. The losses differ all the same: without a "
                  "causal mask, the run that reads the true sentence also sees the tokens that come later.")
     if found.parts_at is None:
-        return _("**They never part:** the model writes the true sentence by itself, so both losses are the same. Change a word of "
-                 "the true sentence, or let the model slip.")
+        return _("**They never diverge:** the model writes the true sentence by itself, so both losses are the same. Change a word "
+                 "of the true sentence, or force an error.")
     at, n = found.parts_at, len(found.free)
-    said = [_("**They part at token {at}:** the truth is {label}, the model writes {word}.", at=at + 1,
-              label=token_code(labels[at]), word=token_code(written[at]))]
+    sentences = [_("**They diverge at token {at}:** the truth is {label}, the model writes {word}.", at=at + 1,
+                   label=token_code(labels[at]), word=token_code(written[at]))]
     if found.slip is not None:
-        said.append(_("The model was made to slip at token {slip}, where it wrote its second choice.", slip=found.slip + 1))
+        sentences.append(_("The model was made to write its second choice at token {slip}.", slip=found.slip + 1))
     if n > at + 1:
-        said.append(_("After that token, the mean loss is {free} if it reads its own words and {forced} if it reads the true ones.",
-                      free=rounded(float(found.free[at + 1 :].mean()), 3),
-                      forced=rounded(float(found.forcing.forced[at + 1 : n].mean()), 3)))
+        sentences.append(_("After that token, the mean loss is {free} if it reads its own words and {forced} if it reads the "
+                           "true ones.",
+                           free=rounded(float(found.free[at + 1 :].mean()), 3),
+                           forced=rounded(float(found.forcing.forced[at + 1 : n].mean()), 3)))
     if len(found.free) < len(labels):
-        said.append(_("Its own text ends after {n} tokens, so the later true tokens have no second bar.", n=n))
-    return " ".join(said)
+        sentences.append(_("Its own text ends after {n} tokens, so the later true tokens have no second bar.", n=n))
+    return " ".join(sentences)
 
 
 def _both_texts(lab: Lab, begun: Beginning, labels: tuple[int, ...], found: Slipped, slip: int) -> None:
-    """One line for each place: what each way reads last, the true token, and what each way would write."""
+    """Show a table with a row per position: the token that each way reads, the true token, and what each way predicts."""
     from viz_core import tables
 
-    both = replace(found.forcing, written=found.written, free=found.free)
-    frame = tables.forcing(both, labels, begun.start()[-1], lambda id: lab.word("target", id, begun.item))
+    compared = replace(found.forcing, written=found.written, free=found.free)
+    frame = tables.forcing(compared, labels, begun.start()[-1], lambda id: lab.word("target", id, begun.item))
     words: dict[str, list[Any]] = {"place": [place + 1 for place in frame["place"]]}
     for name in ("input", "label", "predicted", "own_input", "written"):
         words[name] = [None if word is None else named(word) for word in frame[name]]
@@ -138,7 +140,7 @@ def _both_texts(lab: Lab, begun: Beginning, labels: tuple[int, ...], found: Slip
 
 
 def _example() -> None:
-    """Inputs and labels of document 000's sentence: the same ids, one place apart."""
+    """Show inputs and labels of document 000's sentence: the same ids, shifted by one position."""
     st.markdown(_("**Inputs and labels are one sentence, shifted by one place.** Document 000 writes a sentence as the ids {ids}. "
                   "The decoder reads all but the last; at each place the label is the id that follows:",
                   ids=escaped(str(list(EXAMPLE)))))

@@ -1,4 +1,4 @@
-"""The page on writing. The page draws one section at a time; the link holds which one."""
+"""The Writing page. It draws the section that the link names."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from viz_core.ui.shell import PAGES, Lab, present, section_of, write_link
 
 
 def writing(lab: Lab) -> None:
-    """The whole page below its title. Another model changes the sidebar too, so what offers one stands outside the fragment."""
+    """Draw the page below its title. Buttons for other weights are outside the fragment, because they change the sidebar."""
     if lab.capture is None or lab.config.has_decoder:
         sections()
     else:
@@ -23,12 +23,12 @@ def writing(lab: Lab) -> None:
 
 @st.fragment
 def sections() -> None:
-    """The chosen section. It is a fragment: a step reruns only this, not the sidebar and the frame."""
-    lab = present()
+    """Draw the chosen section. A fragment: a step reruns only this, not the sidebar and the frame."""
+    context = present()
     section = section_of(PAGES["writing"])
-    begun = beginning(lab)
-    if begun is not None:
-        SECTIONS[section](lab, begun)
+    prompt = beginning(context)
+    if prompt is not None:
+        SECTIONS[section](context, prompt)
     write_link()
 
 

@@ -1,4 +1,4 @@
-"""The texts of the tree: greedy, those of a beam search, samples, and the reader's branches, each written once for all visitors."""
+"""The texts of the tree: greedy, beam search, samples, and the visitor's branches, all cached for all visitors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ GREEDY, BEAM, SAMPLES = "g", "b", ("s1", "s2")
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One path: how it was written, its trail, and, where it is a text of a beam search, that text and the search."""
+    """One path of the tree: its strategy and trace and, for a text of a beam search, its hypothesis and the search."""
 
     how: Strategy
     trail: Trail
@@ -27,68 +27,71 @@ class Told:
 
 
 def paths_of(lab: Lab, begun: Beginning) -> dict[str, Told] | None:
-    """The paths that are shown, by their keys as links say them. None where one cannot be written; the page then says why."""
+    """Return the paths that are shown, by their keys in links. None, after a warning, if one cannot be generated."""
     parents, shown = {parent for parent, *__ in view("write_branches")}, view("write_overlay")
     needed = {"beam": any(p.startswith(BEAM) for p in parents), "sampling": not parents.isdisjoint(SAMPLES)}
     found = _overlaid(lab, begun, [name for name, needs in needed.items() if needs or name in shown])
     if found is None or not _add_branches(lab, begun, found):
         return None
-    return {key: told for key, told in found.items() if key == GREEDY or key.isdigit() or _overlay(key) in shown}
+    return {key: path for key, path in found.items() if key == GREEDY or key.isdigit() or _overlay(key) in shown}
 
 
 def _overlay(key: str) -> str:
-    """What the reader chooses to see a path: the beam search, or sampling."""
+    """Return the overlay that a path belongs to: beam search or sampling."""
     return "beam" if key.startswith(BEAM) else "sampling"
 
 
 def _overlaid(lab: Lab, begun: Beginning, overlay: Sequence[str]) -> dict[str, Told] | None:
-    """Greedy, and what stands beside it."""
+    """Return the greedy path and those of the chosen overlays."""
     if (greedy := trail_of(lab, begun, Greedy())) is None:
         return None
     found = {GREEDY: Told(Greedy(), greedy)}
     if "beam" in overlay and not _add_beam(lab, begun, found):
         return None
     for number, key in enumerate(SAMPLES if "sampling" in overlay else ()):
-        how = Sampling(temperature=view("write_temperature"), top_k=view("write_top_k") or None, top_p=view("write_top_p"),
-                       seed=view("write_seed") + number)
-        if (trail := trail_of(lab, begun, how)) is None:
+        strategy = Sampling(temperature=view("write_temperature"), top_k=view("write_top_k") or None, top_p=view("write_top_p"),
+                            seed=view("write_seed") + number)
+        if (trace := trail_of(lab, begun, strategy)) is None:
             return None
-        found[key] = Told(how, trail)
+        found[key] = Told(strategy, trace)
     return found
 
 
 def _add_beam(lab: Lab, begun: Beginning, found: dict[str, Told]) -> bool:
-    """All finished texts of the search, the best first."""
-    how = Beam(num_beams=view("write_beams"), length_penalty=view("write_penalty"))
-    best = trail_of(lab, begun, how)
+    """Add all finished texts of the beam search, the best first; return whether that succeeded."""
+    strategy = Beam(num_beams=view("write_beams"), length_penalty=view("write_penalty"))
+    best = trail_of(lab, begun, strategy)
     if best is None or best.search is None:
         return False
-    found[BEAM] = Told(how, best, best.search.chosen, best.search)
+    found[BEAM] = Told(strategy, best, best.search.chosen, best.search)
     eos = lab.tokenizers["target"].eos_id
     for number, text in enumerate(best.search.finished[1:], 2):
-        trail = trail_of(lab, begun, Greedy(), (*text.ids, *([eos] if text.ended else [])))
-        if trail is None:
+        trace = trail_of(lab, begun, Greedy(), (*text.ids, *([eos] if text.ended else [])))
+        if trace is None:
             return False
-        found[f"{BEAM}{number}"] = Told(how, trail, text, best.search)
+        found[f"{BEAM}{number}"] = Told(strategy, trace, text, best.search)
     return True
 
 
 def _add_branches(lab: Lab, begun: Beginning, found: dict[str, Told]) -> bool:
-    """The reader's branches behind the paths that are there. One with a step or an id that its path lacks is named and left out."""
+    """Add the visitor's branches; return whether that succeeded.
+
+    A branch whose step or ids do not exist is named in a caption and skipped.
+    """
     for number, (parent, step, ids) in enumerate(view("write_branches"), 1):
-        told = found.get(parent)
-        if told is None or step >= len(told.trail.ids) or max(ids) >= lab.config.output_vocab_size:
+        path = found.get(parent)
+        if path is None or step >= len(path.trail.ids) or max(ids) >= lab.config.output_vocab_size:
             st.caption(_("Branch {n} begins at a token that is not in this text, so it is left out.", n=number))
             continue
-        trail = trail_of(lab, begun, Greedy(), (*told.trail.ids[:step], *ids))
-        if trail is None:
+        trace = trail_of(lab, begun, Greedy(), (*path.trail.ids[:step], *ids))
+        if trace is None:
             return False
-        found[str(number)] = Told(Greedy(), trail)
+        found[str(number)] = Told(Greedy(), trace)
     return True
 
 
 def title(key: str) -> str:
-    """What a path is called."""
+    """Return the title of a path."""
     if key == GREEDY:
         return _("greedy")
     if key in SAMPLES:
@@ -97,7 +100,7 @@ def title(key: str) -> str:
 
 
 def score_words(told: Told) -> str:
-    """The sum and the length penalty behind the score of a beam search's text; "" for other paths."""
+    """Return the score of a beam search's text as its sum divided by the length penalty; "" for other paths."""
     if told.finished is None or not isinstance(told.how, Beam):
         return ""
     words = len(told.trail.ids)

@@ -1,4 +1,4 @@
-"""The Python of this page's pictures, filled with the values with which they are drawn."""
+"""Notebook code for the figures of this page, with the values that they are drawn with."""
 
 from collections.abc import Mapping, Sequence
 
@@ -40,18 +40,18 @@ def chosen(lab: Lab, begun: Beginning, how: Strategy, at: int) -> Source:
 
 
 def branching(lab: Lab, begun: Beginning, found: Mapping[str, Told], key: str, at: int) -> Source:
-    told, search = found[key], f"trails[{title(BEAM)!r}].search"
-    how = told.how if told.search is not None or not isinstance(told.how, Beam) else Greedy()
+    path, search = found[key], f"trails[{title(BEAM)!r}].search"
+    strategy = path.how if path.search is not None or not isinstance(path.how, Beam) else Greedy()
     return code("""
         {paths}
         trail = trails[{name}]
         {candidates}
         """, paths=_paths(lab, begun, found), name=title(key),
-                candidates=_candidates(lab, how, at, search, marked=True))
+                candidates=_candidates(lab, strategy, at, search, marked=True))
 
 
 def _candidates(lab: Lab, how: Strategy, at: int, search: str, *, marked: bool) -> Source:
-    """The candidates of one step of `trail`, as its strategy looks at them. search: of the beams; marked: by the word written."""
+    """Return the code for the candidates of one step. search: code of the beam search. marked: mark the token written."""
     if isinstance(how, Beam):
         return code("""
             from viz_core.figures.writing import searched
@@ -90,7 +90,10 @@ def rows(lab: Lab, begun: Beginning, number: int, last: int) -> Source:
 
 
 def costs(lab: Lab, begun: Beginning, chart: Curves, at: int, times: StepTimes | None) -> Source:
-    """times: those with the cache and without, which no other machine measures again; None for FLOPs."""
+    """Return the code for the cost of the steps.
+
+    times: measured times, which are written out because they depend on the machine; None for FLOPs.
+    """
     if times is not None:
         return code("""
             import numpy as np
@@ -124,7 +127,7 @@ def losses(lab: Lab, begun: Beginning, labels: Sequence[int], slip: int) -> Sour
 
 
 def both_texts(lab: Lab, begun: Beginning, labels: Sequence[int], slip: int) -> Source:
-    """The table of both texts, token by token."""
+    """Return the code for the table of both texts, token by token."""
     return code("""
         {forced}
         from dataclasses import replace
@@ -135,7 +138,7 @@ def both_texts(lab: Lab, begun: Beginning, labels: Sequence[int], slip: int) -> 
 
 
 def _forced(lab: Lab, begun: Beginning, labels: Sequence[int], slip: int) -> Source:
-    """The lines that make `labels` and `found`, the losses of both ways."""
+    """Return the code that makes `labels` and `found`, the losses with teacher forcing and free running."""
     return code("""
         {begin}
         {word}
@@ -147,7 +150,7 @@ def _forced(lab: Lab, begun: Beginning, labels: Sequence[int], slip: int) -> Sou
 
 
 def paths(lab: Lab, begun: Beginning, found: Mapping[str, Told]) -> Source:
-    """The texts of the tree, which is a table here."""
+    """Return the code for the table of the texts of the tree."""
     return code("""
         {paths}
         from viz_core import tables
@@ -156,7 +159,7 @@ def paths(lab: Lab, begun: Beginning, found: Mapping[str, Told]) -> Source:
 
 
 def _paths(lab: Lab, begun: Beginning, found: Mapping[str, Told]) -> Source:
-    """The texts of the tree as `trails`, by their titles."""
+    """Return the code that makes `trails`, the texts of the tree by their titles."""
     return code("""
         {begin}
         {word}
@@ -166,15 +169,15 @@ def _paths(lab: Lab, begun: Beginning, found: Mapping[str, Told]) -> Source:
         trails = {{}}
         {paths}
         """, begin=_begin(lab, begun, named=True), word=word_code(lab, "target", begun.item), eos=_eos(lab), most=longest(),
-                paths=Source("".join(_path(lab, key, told) for key, told in found.items())))
+                paths=Source("".join(_path(lab, key, path) for key, path in found.items())))
 
 
 def _path(lab: Lab, key: str, told: Told) -> Source:
     name = title(key)
-    if key.isdigit():  # as far as it was given
+    if key.isdigit():  # the ids up to the end of the branch are given
         __, step, ids = view("write_branches")[int(key) - 1]
         return code("trails[{name}] = write(given={given})", name=name, given=list(told.trail.ids[: step + len(ids)]))
-    if key.startswith(BEAM) and key != BEAM:  # a finished text of the search, which greedy writing would not write
+    if key.startswith(BEAM) and key != BEAM:  # another finished text of the search, whose ids are all given
         number, ended = int(key[len(BEAM) :]) - 1, told.finished is not None and told.finished.ended
         return code("trails[{name}] = write(given=[*trails[{best}].search.finished[{number}].ids{end}])", name=name,
                     best=title(BEAM), number=number, end=Source(f", {_eos(lab)}" if ended else ""))
@@ -187,7 +190,7 @@ def _path(lab: Lab, key: str, told: Told) -> Source:
 
 
 def _begin(lab: Lab, begun: Beginning, named: bool = False) -> Source:
-    """The model, and the ids that it reads before it writes. named: and the run of the page, whose words name ids."""
+    """Return the code that makes the model and the prompt. with_words: also the run of the page, whose words name ids."""
     source = Source("None" if begun.source is None else f'batch.ids["source"][{begun.item}, :{len(begun.source)}].tolist()')
     return code("""
         {model}
@@ -197,7 +200,7 @@ def _begin(lab: Lab, begun: Beginning, named: bool = False) -> Source:
 
 
 def _trail(lab: Lab, how: Strategy) -> Source:
-    """What the model writes behind the start."""
+    """Return the code that makes `trail`, the generated text."""
     given = Source("" if how == Greedy() else code(", strategy={how}", how=how).strip("\n"))
     kind = Source("" if how == Greedy() else f"from viz_core.generate import {type(how).__name__}")
     return code("""
