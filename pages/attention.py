@@ -4,6 +4,6 @@ from viz_core.ui.shell import PAGES, open_page
 
 open_page(PAGES["attention"])
 
-from viz_core.ui.pages.attention.page import attention
+from viz_core.ui.pages.attention.page import attention_page
 
-attention()
+attention_page()

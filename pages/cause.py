@@ -4,6 +4,6 @@ from viz_core.ui.shell import PAGES, open_page
 
 open_page(PAGES["cause"])
 
-from viz_core.ui.pages.cause.page import cause
+from viz_core.ui.pages.cause.page import cause_page
 
-cause()
+cause_page()

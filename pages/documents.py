@@ -6,7 +6,7 @@ open_page(PAGES["documents"])
 
 from viz_core.ui.pages import documents
 
-documents.side_by_side()
-documents.presets()
-documents.faults()
-documents.concepts()
+documents.comparison_section()
+documents.preset_buttons()
+documents.errors_section()
+documents.concepts_section()

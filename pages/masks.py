@@ -4,6 +4,6 @@ from viz_core.ui.shell import PAGES, open_page
 
 open_page(PAGES["masks"])
 
-from viz_core.ui.pages.masks.page import masks
+from viz_core.ui.pages.masks.page import masks_page
 
-masks()
+masks_page()

@@ -4,6 +4,6 @@ from viz_core.ui.shell import PAGES, open_page
 
 open_page(PAGES["norms"])
 
-from viz_core.ui.pages.norms.page import norms
+from viz_core.ui.pages.norms.page import norms_page
 
-norms()
+norms_page()

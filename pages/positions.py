@@ -4,6 +4,6 @@ from viz_core.ui.shell import PAGES, open_page
 
 open_page(PAGES["positions"])
 
-from viz_core.ui.pages.positions.waves import positions
+from viz_core.ui.pages.positions.waves import positions_page
 
-positions()
+positions_page()

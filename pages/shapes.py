@@ -7,22 +7,22 @@ from viz_core.ui.shell import PAGES, open_page, two_runs
 
 lab = open_page(PAGES["shapes"])
 
-from viz_core.ui.pages.shapes.change import changing
-from viz_core.ui.pages.shapes.cost import block_charts, growth_charts, totals
-from viz_core.ui.pages.shapes.ledger import table
-from viz_core.ui.pages.shapes.size import remember, size_of
-from viz_core.ui.shell.view_widgets import fold
+from viz_core.ui.pages.shapes.change import size_change_controls
+from viz_core.ui.pages.shapes.cost import draw_block_charts, draw_growth_charts, show_totals
+from viz_core.ui.pages.shapes.ledger import tensor_table
+from viz_core.ui.pages.shapes.size import remember_size, run_size
+from viz_core.ui.shell.view_widgets import linked_expander
 
 dark = st.context.theme.type == "dark"
-size = size_of(lab)
+size = run_size(lab)
 if size is not None:
-    remember()
+    remember_size()
     two_runs(lab, ())
-    table()
-    changing(size)
-    totals(lab, size)
-cost = None if size is None else fold("shapes_cost", _("What costs most, and how the cost grows with longer texts"))
+    tensor_table()
+    size_change_controls(size)
+    show_totals(lab, size)
+cost = None if size is None else linked_expander("shapes_cost", _("What costs most, and how the cost grows with longer texts"))
 if cost is None or cost.open:  # four charts, slower to draw than the table
     with cost or st.container():
-        block_charts(lab, size, dark)
-        growth_charts(lab, size, dark)
+        draw_block_charts(lab, size, dark)
+        draw_growth_charts(lab, size, dark)

@@ -4,12 +4,12 @@ from viz_core.ui.shell import PAGES, open_page
 
 lab = open_page(PAGES["step_by_step"])
 
-from viz_core.ui.pages.steps.moves import modes
+from viz_core.ui.pages.steps.moves import mode_controls
 from viz_core.ui.pages.steps.parity import parity_line
-from viz_core.ui.pages.steps.walk import step_by_step, style
+from viz_core.ui.pages.steps.walk import step_by_step_page, page_style
 
 if lab.capture is not None:
-    style()
-    modes(lab)
-    step_by_step()
+    page_style()
+    mode_controls(lab)
+    step_by_step_page()
     parity_line(lab)

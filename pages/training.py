@@ -4,6 +4,6 @@ from viz_core.ui.shell import PAGES, open_page
 
 lab = open_page(PAGES["training"])
 
-from viz_core.ui.pages.training.page import training
+from viz_core.ui.pages.training.page import training_page
 
-training(lab)
+training_page(lab)

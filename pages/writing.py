@@ -4,6 +4,6 @@ from viz_core.ui.shell import PAGES, open_page
 
 lab = open_page(PAGES["writing"])
 
-from viz_core.ui.pages.writing.page import writing
+from viz_core.ui.pages.writing.page import writing_page
 
-writing(lab)
+writing_page(lab)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viz_core.config import Side, TransformerConfig
-from viz_core.formats import count
+from viz_core.formats import count_noun
 from viz_core.limits import megabytes
 from viz_core.stages import Stage, stage_of
 
@@ -28,21 +28,21 @@ class Capture(Mapping[str, np.ndarray]):
 
     def __init__(
         self, config: TransformerConfig, arrays: Mapping[str, np.ndarray], tokens: Mapping[str, Sequence[Sequence[str]]],
-        carried: Sequence[Sequence[str]] = (), *, is_token: Mapping[str, np.ndarray] = MappingProxyType({}),
+        copied_words: Sequence[Sequence[str]] = (), *, token_masks: Mapping[str, np.ndarray] = MappingProxyType({}),
         grads: Mapping[str, np.ndarray] | None = None, seed: int = 0, device: str = "cpu", milliseconds: float = 0.0,
     ) -> None:
         self.config, self.seed, self.device, self.milliseconds = config, seed, device, milliseconds
-        self._arrays = {name: _frozen(x) for name, x in arrays.items()}
-        self._grads = None if grads is None else {name: _frozen(x) for name, x in grads.items()}
-        self._is_token = {side: _frozen(x) for side, x in is_token.items()}
-        self._shaped: dict[str, Stage] = {}
+        self._arrays = {name: _read_only(x) for name, x in arrays.items()}
+        self._grads = None if grads is None else {name: _read_only(x) for name, x in grads.items()}
+        self._token_masks = {side: _read_only(x) for side, x in token_masks.items()}
+        self._stages: dict[str, Stage] = {}
         self._tokens = {side: tuple(map(tuple, rows)) for side, rows in tokens.items()}
-        self._carried = tuple(map(tuple, carried))
+        self._copied_words = tuple(map(tuple, copied_words))
 
     def __repr__(self) -> str:
         """Return "Capture(encoder-decoder, 1 sentence, source 12 and target 10 tokens, 155 stages, 0.4 MB)"."""
         lengths = " and ".join(f"{side} {len(rows[0])}" for side, rows in self._tokens.items() if side != "labels" and rows)
-        many = count(self.n_sentences, "sentence", "sentences")
+        many = count_noun(self.n_sentences, "sentence", "sentences")
         return f"Capture({self.config.architecture}, {many}, {lengths} tokens, {len(self)} stages, {megabytes(self.nbytes, 1)})"
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -58,27 +58,27 @@ class Capture(Mapping[str, np.ndarray]):
 
     def stage(self, name: str) -> Stage:
         """Return the name, axes, shape, formula, inputs, meaning and aliases of a recorded stage."""
-        if name not in self._shaped:  # created on first access, so that recording stays fast
-            self._shaped[name] = replace(stage_of(self.config, name), shape=self[name].shape)
-        return self._shaped[name]
+        if name not in self._stages:  # created on first access, so that recording stays fast
+            self._stages[name] = replace(stage_of(self.config, name), shape=self[name].shape)
+        return self._stages[name]
 
     def ids(self, side: Side, item: int = 0) -> list[int]:
         """Return the ids of one sentence of a side without trailing padding; of a sentence that is all padding, the first id."""
         ids: list[int] = self[f"ids.{side}"][item, : max(1, self.length(side, item))].tolist()
         return ids
 
-    def is_token(self, side: str) -> np.ndarray:
+    def token_mask(self, side: str) -> np.ndarray:
         """Return bool [B, T]: True where a position of a side holds a token, False where it is padding.
 
         For typed text it follows from the length of each sentence, for id lists from `TransformerConfig.token_mask`.
         """
-        known = self._is_token.get(side)
-        found: np.ndarray = self.config.find_tokens(side, self[f"ids.{side}"]) if known is None else known
+        known = self._token_masks.get(side)
+        found: np.ndarray = self.config.token_mask(side, self[f"ids.{side}"]) if known is None else known
         return found
 
     def length(self, side: str, item: int = 0) -> int:
         """Return the number of positions of one sentence of a side up to and including its last token."""
-        return 1 + int(np.max(np.nonzero(self.is_token(side)[item])[0], initial=-1))
+        return 1 + int(np.max(np.nonzero(self.token_mask(side)[item])[0], initial=-1))
 
     def tokens(self, side: Side | str) -> list[list[str]]:
         """Return the tokens of every sentence of a side, including padding: B lists of equal length."""
@@ -86,9 +86,9 @@ class Capture(Mapping[str, np.ndarray]):
             raise KeyError(f"side {side!r} is not part of this run; it has {', '.join(map(repr, self._tokens))}.")
         return [list(row) for row in self._tokens[side]]
 
-    def carried(self, item: int) -> tuple[str, ...]:
+    def copied_words(self, item: int) -> tuple[str, ...]:
         """Return the unknown words of one sentence that stand in the slots of its vocabularies, that of <1> first."""
-        return self._carried[item] if self._carried else ()
+        return self._copied_words[item] if self._copied_words else ()
 
     def axis_tokens(self, name: str, axis: str, item: int = 0) -> list[str] | None:
         """Return the tokens along an axis (a letter) of a stage for one sentence; None for an axis without tokens."""
@@ -108,19 +108,19 @@ class Capture(Mapping[str, np.ndarray]):
 
         capture.frame("encoder.layers.0.self_attn.weights") has sentence, head, query, query_token, key, key_token and value.
         """
-        from viz_core.tidy import tidy
+        from viz_core.tidy import tidy_frame
 
         axes, sides = self.stage(name).axes, self.stage(name).sides
         of_side = {axis: "labels" if name == "ids.labels" else side for axis, side in sides.items()}
-        return tidy(self[name], axes, {axis: self.tokens(side) for axis, side in of_side.items()})
+        return tidy_frame(self[name], axes, {axis: self.tokens(side) for axis, side in of_side.items()})
 
     def summary(self) -> "pd.DataFrame":
         """Return one row per stage, in execution order: axes, shape, bytes, and minimum, mean and maximum of the finite values."""
         import pandas as pd
 
-        return pd.DataFrame([self._row(name) for name in self])
+        return pd.DataFrame([self._summary_row(name) for name in self])
 
-    def _row(self, name: str) -> dict[str, object]:
+    def _summary_row(self, name: str) -> dict[str, object]:
         x, stage = self[name], self.stage(name)
         finite = x[np.isfinite(x)].astype(np.float64)
         low, mean, high = (finite.min(), finite.mean(), finite.max()) if finite.size else (np.nan,) * 3
@@ -145,7 +145,7 @@ class Capture(Mapping[str, np.ndarray]):
         return sum(x.nbytes for x in self._arrays.values())
 
 
-def _frozen(x: np.ndarray) -> np.ndarray:
+def _read_only(x: np.ndarray) -> np.ndarray:
     x = x.view()
     x.flags.writeable = False
     return x

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from viz_core.activations import ACTIVATIONS
-from viz_core.position_schemes import SCHEMES, Position, PositionScheme
+from viz_core.position_schemes import POSITION_SCHEMES, Position, PositionScheme
 from viz_core.problems import SettingError
 
 Side = Literal["source", "target"]
@@ -28,13 +28,13 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "architecture": get_args(Architecture),
     "activation": tuple(ACTIVATIONS),
     "norm": get_args(Norm),
-    "position": tuple(SCHEMES),
+    "position": tuple(POSITION_SCHEMES),
     "empty_row": get_args(EmptyRow),
     "padding_from": get_args(PaddingFrom),
     "init": get_args(Init),
 }
 # Aliases of values by field, accepted so that older links, cards and notebooks still open.
-RENAMED: dict[str, dict[str, str]] = {"empty_row": {"as filled": "softmax"}}
+RENAMED_VALUES: dict[str, dict[str, str]] = {"empty_row": {"as filled": "softmax"}}
 SIZES = ("d_model", "n_heads", "n_encoder_layers", "n_decoder_layers", "max_len", "source_vocab_size", "target_vocab_size")
 OPTIONAL_SIZES = ("qk_dim", "d_ff")
 SWITCHES = (
@@ -99,7 +99,7 @@ class TransformerConfig:
     init: Init = "xavier_uniform"
 
     def __post_init__(self) -> None:
-        for name, old in RENAMED.items():
+        for name, old in RENAMED_VALUES.items():
             if isinstance(value := getattr(self, name), str) and value in old:
                 object.__setattr__(self, name, old[value])
         _check_types(self)
@@ -148,24 +148,24 @@ class TransformerConfig:
         return self.norm == "pre" if self.final_norm is None else self.final_norm
 
     @property
-    def scheme(self) -> PositionScheme:
+    def position_scheme(self) -> PositionScheme:
         """The entry of `position` in `POSITION_SCHEMES`."""
-        return SCHEMES[self.position]
+        return POSITION_SCHEMES[self.position]
 
     @property
     def has_position_table(self) -> bool:
         """Whether positions are rows of a table of max_len rows (sinusoidal and learned)."""
-        return self.scheme.has_table
+        return self.position_scheme.has_table
 
     @property
-    def rotates(self) -> bool:
+    def has_rotary_positions(self) -> bool:
         """Whether self-attention rotates queries and keys by their positions (RoPE)."""
-        return self.scheme.enters == "queries and keys"
+        return self.position_scheme.applied_to == "queries and keys"
 
     @property
-    def biases_scores(self) -> bool:
+    def has_score_bias(self) -> bool:
         """Whether self-attention adds a bias for each pair of positions to its scores (ALiBi, T5)."""
-        return self.scheme.enters == "scores"
+        return self.position_scheme.applied_to == "scores"
 
     @property
     def qk_width(self) -> int:
@@ -188,7 +188,7 @@ class TransformerConfig:
         return 4 * self.d_model if self.d_ff is None else self.d_ff
 
     @property
-    def fill(self) -> float:
+    def fill_value(self) -> float:
         """The number that replaces a masked score."""
         return -math.inf if self.mask_fill == "-inf" else float(self.mask_fill)
 
@@ -205,7 +205,7 @@ class TransformerConfig:
         """Return the padding id of a side."""
         return self.source_pad_id if side == "source" else self.target_pad_id
 
-    def find_tokens(self, side: str, ids: Any) -> Any:
+    def token_mask(self, side: str, ids: Any) -> Any:
         """Return a bool mask of the ids of "source", "target" or "labels", True where an id is not padding, from the ids alone.
 
         ids: an array or a tensor of any shape. Ids that differ from the pad id are tokens (`ne` in document 002); with
@@ -237,7 +237,7 @@ def side_of(stack: str) -> Side:
 FIELDS = tuple(f.name for f in fields(TransformerConfig))
 
 
-def _bad(field: str, value: object, problem: str, remedy: str, code: str = "value", **values: object) -> SettingError:
+def _setting_error(field: str, value: object, problem: str, remedy: str, code: str = "value", **values: object) -> SettingError:
     return SettingError(f"{field}={value!r} {problem}; {remedy}.", code, field=field, value=value, **values)
 
 
@@ -253,71 +253,71 @@ def _check_types(c: TransformerConfig) -> None:
     for name, choices in CHOICES.items():
         value = getattr(c, name)
         if value not in choices:
-            raise _bad(name, value, "is not one of the choices", "use " + ", ".join(repr(x) for x in choices))
+            raise _setting_error(name, value, "is not one of the choices", "use " + ", ".join(repr(x) for x in choices))
     for name in SIZES + OPTIONAL_SIZES:
         value = getattr(c, name)
         if value is None and name in OPTIONAL_SIZES:
             continue
         least = 0 if name.endswith("_layers") else 1
         if not _is_int(value) or value < least:
-            raise _bad(name, value, "is not a size", f"use a whole number of at least {least}")
+            raise _setting_error(name, value, "is not a size", f"use a whole number of at least {least}")
     for name in SWITCHES + OPTIONAL_SWITCHES:
         value = getattr(c, name)
         if not isinstance(value, bool) and not (value is None and name in OPTIONAL_SWITCHES):
-            raise _bad(name, value, "is not a switch", "use True or False")
+            raise _setting_error(name, value, "is not a switch", "use True or False")
     if not _is_int(c.n_segments) or c.n_segments < 0:
-        raise _bad("n_segments", c.n_segments, "is not a number of segments", "use 0 for none, 2 for BERT")
+        raise _setting_error("n_segments", c.n_segments, "is not a number of segments", "use 0 for none, 2 for BERT")
     if not _is_number(c.norm_eps) or not 0 <= c.norm_eps < math.inf:
-        raise _bad("norm_eps", c.norm_eps, "is not a valid epsilon", "use a small number such as 1e-5")
+        raise _setting_error("norm_eps", c.norm_eps, "is not a valid epsilon", "use a small number such as 1e-5")
     if not _is_number(c.position_base) or not 1 < c.position_base < math.inf:
-        raise _bad("position_base", c.position_base, "does not give falling frequencies", "use a number above 1 such as 10000")
+        raise _setting_error("position_base", c.position_base, "does not give falling frequencies", "use a number above 1 such as 10000")
     if not _is_number(c.dropout) or not 0 <= c.dropout < 1:
-        raise _bad("dropout", c.dropout, "is not a dropout rate", "use a number from 0 up to, not including, 1")
+        raise _setting_error("dropout", c.dropout, "is not a dropout rate", "use a number from 0 up to, not including, 1")
     if not isinstance(c.dropout_sites, tuple) or any(s not in get_args(DropoutSite) for s in c.dropout_sites):
-        raise _bad("dropout_sites", c.dropout_sites, "has an unknown site", f"use a tuple of sites from {get_args(DropoutSite)}")
+        raise _setting_error("dropout_sites", c.dropout_sites, "has an unknown site", f"use a tuple of sites from {get_args(DropoutSite)}")
     if c.mask_fill != "-inf" and not (_is_number(c.mask_fill) and -3.0e38 < c.mask_fill < 3.0e38):
-        raise _bad("mask_fill", c.mask_fill, "is not a fill value", "use '-inf' or a finite number such as -1e9")
+        raise _setting_error("mask_fill", c.mask_fill, "is not a fill value", "use '-inf' or a finite number such as -1e9")
 
 
 def _check_sizes(c: TransformerConfig) -> None:
     if c.d_model % c.n_heads:
         below, above = c.d_model // c.n_heads * c.n_heads, (c.d_model // c.n_heads + 1) * c.n_heads
         fits = [n for n in (below, above) if n]
-        raise _bad("d_model", c.d_model, f"does not split into n_heads={c.n_heads} equal heads",
+        raise _setting_error("d_model", c.d_model, f"does not split into n_heads={c.n_heads} equal heads",
                    f"use {' or '.join(map(str, fits))}", "heads_split", heads=c.n_heads, fits=fits)
     if c.qk_width % c.n_heads:
         above = (c.qk_width // c.n_heads + 1) * c.n_heads
-        raise _bad("qk_dim", c.qk_dim, f"does not split into n_heads={c.n_heads} equal heads", f"use {above}",
+        raise _setting_error("qk_dim", c.qk_dim, f"does not split into n_heads={c.n_heads} equal heads", f"use {above}",
                    "heads_split", heads=c.n_heads, fits=[above])
     for side in get_args(Side):
         pad, size = c.pad_id(side), c.vocab_size(side)
         if not _is_int(pad) or not 0 <= pad < size:
-            raise _bad(f"{side}_pad_id", pad, f"is outside the vocabulary of {size}", f"use 0 to {size - 1}",
+            raise _setting_error(f"{side}_pad_id", pad, f"is outside the vocabulary of {size}", f"use 0 to {size - 1}",
                        "pad_outside", size=size, last=size - 1)
 
 
 def _check_combinations(c: TransformerConfig) -> None:
     """Raise `SettingError` for settings that contradict each other."""
-    if c.rotates and c.d_k % 2:
-        raise _bad(
+    if c.has_rotary_positions and c.d_k % 2:
+        raise _setting_error(
             "position", c.position, f"rotates pairs of features, and a head's query is {c.d_k} wide",
             f"use an even head width, such as qk_dim={c.n_heads * (c.d_k + 1)}",
             "odd_width", width=c.d_k, fits=c.n_heads * (c.d_k + 1),
         )
     if c.norm == "none" and c.final_norm:
-        raise _bad("final_norm", True, "has no effect with norm='none'", "use norm='pre', or final_norm=False",
+        raise _setting_error("final_norm", True, "has no effect with norm='none'", "use norm='pre', or final_norm=False",
                    "norm_missing")
     if not c.has_encoder and c.n_segments:
-        raise _bad("n_segments", c.n_segments, "belongs to an encoder", "use 0 with architecture='decoder-only'",
+        raise _setting_error("n_segments", c.n_segments, "belongs to an encoder", "use 0 with architecture='decoder-only'",
                    "segments_without_encoder")
     if c.has_decoder and not c.head:
-        raise _bad("head", False, f"leaves architecture={c.architecture!r} without logits", "use head=True",
+        raise _setting_error("head", False, f"leaves architecture={c.architecture!r} without logits", "use head=True",
                    "logits_needed")
     if c.tie_output and not c.has_head:
-        raise _bad("tie_output", True, "needs an output matrix to tie", "use head=True, or tie_output=False",
+        raise _setting_error("tie_output", True, "needs an output matrix to tie", "use head=True, or tie_output=False",
                    "logits_missing")
     if c.mask_padded_queries and not any(map(c.masks_padding, c.sides)):
-        raise _bad(
+        raise _setting_error(
             "mask_padded_queries", True, "has no padding mask to use",
             "turn on mask_source_padding or mask_target_padding of a side that the architecture has", "padding_shown",
         )

@@ -17,18 +17,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from viz_core.analysis.arithmetic import Arithmetic, Number, Vector
-from viz_core.analysis.attention import Chain
-from viz_core.analysis.labelled_weights import EveryHead
-from viz_core.analysis.summary import Prediction
+from viz_core.analysis.arithmetic import CellArithmetic, Number, Vector
+from viz_core.analysis.attention import WeightArithmetic
+from viz_core.analysis.labelled_weights import AllHeads
+from viz_core.analysis.summary import TopPrediction
 from viz_core.figures.architecture import Diagram
-from viz_core.figures.batchnorm import Members
-from viz_core.figures.block_drawing import block, is_lit
-from viz_core.figures.clock import Clocks
-from viz_core.figures.curves import Curves
+from viz_core.figures.batchnorm import NormGroup
+from viz_core.figures.block_drawing import block_pieces, is_highlighted
+from viz_core.figures.clock import ClockChart
+from viz_core.figures.curves import CurveChart
 from viz_core.figures.panels import Panel
-from viz_core.figures.writing import Choice
-from viz_core.tidy import labels
+from viz_core.figures.writing import CandidateTable
+from viz_core.tidy import categorical_column
 
 
 def panels(shown: Iterable[Panel]) -> pd.DataFrame:
@@ -40,20 +40,20 @@ def _panel(shown: Panel) -> pd.DataFrame:
     n_rows, n_cols = shown.values.shape
     row, col = np.divmod(np.arange(n_rows * n_cols), max(1, n_cols))
     found: dict[str, Any] = {
-        "panel": _repeated(shown.title, row.size), "row": row, "row_label": labels(shown.rows, row), "column": col,
-        "column_label": labels(shown.cols, col), "value": shown.values.ravel(),
+        "panel": _constant_column(shown.title, row.size), "row": row, "row_label": categorical_column(shown.rows, row), "column": col,
+        "column_label": categorical_column(shown.cols, col), "value": shown.values.ravel(),
     }
-    if shown.names:
-        found["means"] = [shown.names[int(x)] if 0 <= x < len(shown.names) else "" for x in shown.values.ravel()]
-    if shown.words:
-        found["says"] = list(shown.words)
-    if shown.share is not None:
-        found["kept"] = shown.share[row]  # the value is divided by it
+    if shown.class_names:
+        found["means"] = [shown.class_names[int(x)] if 0 <= x < len(shown.class_names) else "" for x in shown.values.ravel()]
+    if shown.cell_words:
+        found["says"] = list(shown.cell_words)
+    if shown.kept_share is not None:
+        found["kept"] = shown.kept_share[row]  # the value is divided by it
     if shown.masked is not None:
         found["masked"] = shown.masked.ravel()
     if shown.absent is not None:
-        reasons = ("", *(reason.cell for reason in shown.absent_names))
-        found["missing"] = labels(reasons, shown.absent.ravel())
+        reasons = ("", *(reason.cell for reason in shown.absence_reasons))
+        found["missing"] = categorical_column(reasons, shown.absent.ravel())
     return pd.DataFrame(found)
 
 
@@ -76,12 +76,12 @@ def _trace(trace: Any, n: int) -> pd.DataFrame:
         if trace["text"] is not None and not isinstance(trace["text"], str):
             found["text"] = [str(text) for text in trace["text"]]
     size = len(next(iter(found.values())))
-    return pd.DataFrame({"trace": _repeated(trace.name or str(n), size)} | found)
+    return pd.DataFrame({"trace": _constant_column(trace.name or str(n), size)} | found)
 
 
-def curves(shown: Curves) -> pd.DataFrame:
+def curves(shown: CurveChart) -> pd.DataFrame:
     """Return one row per point of each series; a horizontal line is one row without x."""
-    parts = [pd.DataFrame({"series": _repeated(s.name, len(s.x)), "x": s.x, "y": s.y}) for s in shown.series]
+    parts = [pd.DataFrame({"series": _constant_column(s.name, len(s.x)), "x": s.x, "y": s.y}) for s in shown.series]
     parts += [pd.DataFrame({"series": [level.label], "x": [np.nan], "y": [level.y]}) for level in shown.levels]
     return pd.concat(parts, ignore_index=True)
 
@@ -90,7 +90,7 @@ def lines(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> p
     """Return one row per line of each head. weights: [H, T, S]. queries, keys: labels."""
     head, query, key = np.unravel_index(np.arange(weights.size), weights.shape)
     return pd.DataFrame({
-        "head": head, "query": query, "query_label": labels(queries, query), "key": key, "key_label": labels(keys, key),
+        "head": head, "query": query, "query_label": categorical_column(queries, query), "key": key, "key_label": categorical_column(keys, key),
         "weight": weights.ravel(),
     })
 
@@ -101,7 +101,7 @@ def faded_lines(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]
     return found.assign(kept=kept[found["head"], found["query"]])
 
 
-def heads(shown: Iterable[EveryHead]) -> pd.DataFrame:
+def head_weights(shown: Iterable[AllHeads]) -> pd.DataFrame:
     """Return one row per weight of every head of each kind of attention, before pooling.
 
     Columns: weight, or relative (weight × number of visible keys); with two runs, run (A, B or A − B), and missing, which is true
@@ -110,20 +110,20 @@ def heads(shown: Iterable[EveryHead]) -> pd.DataFrame:
     return pd.concat([_heads(each) for each in shown], ignore_index=True)
 
 
-def _heads(shown: EveryHead) -> pd.DataFrame:
+def _heads(shown: AllHeads) -> pd.DataFrame:
     layer, head, query, key = np.unravel_index(np.arange(shown.weights.size), shown.weights.shape)
-    found: dict[str, Any] = {"run": _repeated(shown.run, layer.size)} if shown.run else {}
+    found: dict[str, Any] = {"run": _constant_column(shown.run_label, layer.size)} if shown.run_label else {}
     found |= {
-        "attention": _repeated(shown.kind, layer.size), "layer": layer, "head": head, "query": query,
-        "query_label": labels(shown.queries, query), "key": key, "key_label": labels(shown.keys, key),
-        "relative" if shown.relative else "weight": shown.weights.ravel(), "masked": shown.blocked[query, key],
+        "attention": _constant_column(shown.kind, layer.size), "layer": layer, "head": head, "query": query,
+        "query_label": categorical_column(shown.queries, query), "key": key, "key_label": categorical_column(shown.keys, key),
+        "relative" if shown.is_relative else "weight": shown.weights.ravel(), "masked": shown.blocked[query, key],
     }
     if shown.gaps is not None:
         found["missing"] = shown.gaps[query, key]
     return pd.DataFrame(found)
 
 
-def clocks(shown: Clocks, position: int) -> pd.DataFrame:
+def clocks(shown: ClockChart, position: int) -> pd.DataFrame:
     """Return one row per hand of each clock at a position: the angle in radians, counterclockwise from the right, and the tip."""
     rows = []
     for clock in shown.clocks:
@@ -138,7 +138,7 @@ def clocks(shown: Clocks, position: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def choice(shown: Choice) -> pd.DataFrame:
+def choice(shown: CandidateTable) -> pd.DataFrame:
     """Return one row per cell of the candidates of one decoding step: candidate, outcome, column, and the number or text."""
     rows = []
     for row in shown.rows:
@@ -154,7 +154,7 @@ def features(values: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"feature": np.arange(len(values)), "value": values})
 
 
-def chain(shown: Chain) -> pd.DataFrame:
+def attention_steps(shown: WeightArithmetic) -> pd.DataFrame:
     """Return the numbers from q · k to an attention weight, in order of computation; the last one is the recorded weight."""
     steps = [field.name for field in fields(shown) if field.name not in ("products", "visible", "empty")]
     numbers = [getattr(shown, step) for step in steps]
@@ -164,37 +164,37 @@ def chain(shown: Chain) -> pd.DataFrame:
 def contributions(keys: Sequence[str], weights: np.ndarray, lengths: np.ndarray) -> pd.DataFrame:
     """Return one row per key of a query, also for keys without a bar: its weight and the length of its contribution."""
     key = np.arange(len(keys))
-    return pd.DataFrame({"key": key, "key_token": labels(keys, key), "weight": weights, "length": lengths})
+    return pd.DataFrame({"key": key, "key_token": categorical_column(keys, key), "weight": weights, "length": lengths})
 
 
-def next_words(shown: Prediction, words: Sequence[str]) -> pd.DataFrame:
+def next_token_predictions(shown: TopPrediction, words: Sequence[str]) -> pd.DataFrame:
     """Return the most likely next tokens in order of probability. words: the tokens of the ids."""
     rank = np.arange(len(words))
-    return pd.DataFrame({"rank": rank, "id": shown.ids, "word": labels(words, rank), "probability": shown.probabilities})
+    return pd.DataFrame({"rank": rank, "id": shown.ids, "word": categorical_column(words, rank), "probability": shown.probabilities})
 
 
-def members(shown: Iterable[Members], words: np.ndarray, tokens: Sequence[Sequence[str]]) -> pd.DataFrame:
+def norm_members(shown: Iterable[NormGroup], words: np.ndarray, tokens: Sequence[Sequence[str]]) -> pd.DataFrame:
     """Return one row per cell of [B, T, D] and norm: whether it shares the mean of the selected cell. words [B, T]: not padding."""
     return pd.concat([_members(each, words, tokens) for each in shown], ignore_index=True)
 
 
-def _members(shown: Members, words: np.ndarray, tokens: Sequence[Sequence[str]]) -> pd.DataFrame:
+def _members(shown: NormGroup, words: np.ndarray, tokens: Sequence[Sequence[str]]) -> pd.DataFrame:
     sentence, token, feature = np.unravel_index(np.arange(shown.cells.size), shown.cells.shape)
-    names = labels([name for row in tokens for name in row], sentence * shown.cells.shape[1] + token)
+    names = categorical_column([name for row in tokens for name in row], sentence * shown.cells.shape[1] + token)
     return pd.DataFrame({
-        "norm": _repeated(shown.norm, sentence.size), "sentence": sentence, "position": token, "token": names, "feature": feature,
+        "norm": _constant_column(shown.norm, sentence.size), "sentence": sentence, "position": token, "token": names, "feature": feature,
         "shares_mean": shown.cells.ravel(), "padding": ~words[sentence, token],
     })
 
 
-def arithmetic(shown: Arithmetic) -> pd.DataFrame:
+def arithmetic(shown: CellArithmetic) -> pd.DataFrame:
     """Return one row per number that a cell was computed from, and one for the result of each part of the computation.
 
     Columns: part and kind, the index and the type of the part; stage and index, the cell of a stage or parameter, "" for constants.
     """
     return pd.DataFrame([
         (n, type(part).__name__, *number)
-        for n, part in enumerate(shown.parts) for number in (*_numbers(part), ("result", "", "", float(part.result)))
+        for n, part in enumerate(shown.operations) for number in (*_numbers(part), ("result", "", "", float(part.result)))
     ], columns=["part", "kind", "role", "stage", "index", "value"])
 
 
@@ -221,8 +221,8 @@ def blocks(lit: str = "", cross: bool = False) -> pd.DataFrame:
     it is on the residual stream, and whether it is highlighted."""
     return pd.DataFrame([
         {"block": "Pre-LN" if pre else "Post-LN", "stage": piece.stage, "box": piece.label if piece.kind == "box" else "+",
-         "on_stream": piece.residual, "lit": is_lit(piece, pre, lit, cross)}
-        for pre in (False, True) for piece in block(pre, cross)[0] if piece.kind in ("box", "sum")
+         "on_stream": piece.on_residual_stream, "lit": is_highlighted(piece, pre, lit, cross)}
+        for pre in (False, True) for piece in block_pieces(pre, cross)[0] if piece.kind in ("box", "sum")
     ])
 
 
@@ -234,5 +234,5 @@ def diagram(shown: Diagram) -> pd.DataFrame:
     ])
 
 
-def _repeated(name: str, n: int) -> "pd.Categorical[str]":
-    return labels([name], np.zeros(n, dtype=np.int64))
+def _constant_column(name: str, n: int) -> "pd.Categorical[str]":
+    return categorical_column([name], np.zeros(n, dtype=np.int64))

@@ -5,67 +5,67 @@ import re
 import zlib
 
 
-def minus(number: str) -> str:
+def with_minus_sign(number: str) -> str:
     """Return the number with minus signs instead of hyphens: "-1.2e-5" -> "−1.2e−5"."""
     return number.replace("-", "−")
 
 
-def special(x: float) -> str:
+def non_finite(x: float) -> str:
     """Return "NaN", "∞" or "−∞"; "" for a finite number."""
     return "NaN" if math.isnan(x) else "" if math.isfinite(x) else "∞" if x > 0 else "−∞"
 
 
 def rounded(x: float, digits: int = 5) -> str:
     """Format with a number of significant digits: 0.4312, −12.35, 1.23e−5."""
-    return special(x) or minus(f"{x:.{digits}g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e"))
+    return non_finite(x) or with_minus_sign(f"{x:.{digits}g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e"))
 
 
 def brief(x: float) -> str:
     """Format with four digits, small numbers with three, whole numbers without decimals: 0.4312, −12.35, 0.00171, 1.23e−5, 128."""
-    if special(x):
-        return special(x)
+    if non_finite(x):
+        return non_finite(x)
     size = abs(x)
     if size < 1e6 and x == int(x):
-        return minus(f"{int(x)}")
+        return with_minus_sign(f"{int(x)}")
     if 1e-2 <= size < 1e5:
-        return minus(f"{x:.{max(0, 4 - len(str(int(size)).lstrip('0')))}f}")
+        return with_minus_sign(f"{x:.{max(0, 4 - len(str(int(size)).lstrip('0')))}f}")
     digits, _, power = f"{x:#.3g}".partition("e")
-    return minus(f"{float(digits):g}e{int(power)}" if power else digits)
+    return with_minus_sign(f"{float(digits):g}e{int(power)}" if power else digits)
 
 
-def long(x: float) -> str:
+def full_number(x: float) -> str:
     """Format with four significant digits; numbers from 1000 to 10⁷ as whole numbers, without a thousands separator."""
-    return special(x) or (minus(f"{x:.0f}") if 1000 <= abs(x) < 1e7 else rounded(x, 4))
+    return non_finite(x) or (with_minus_sign(f"{x:.0f}") if 1000 <= abs(x) < 1e7 else rounded(x, 4))
 
 
 def percent(share: float) -> str:
     """Format a share as a percentage with two decimals, as "< 0.01%" or "> 99.99%" where these would round to 0% or 100%."""
-    if special(share):
-        return special(share)
+    if non_finite(share):
+        return non_finite(share)
     if 0 < share < 0.00005:
         return "< 0.01%"
-    return "> 99.99%" if 0.99995 <= share < 1 else minus(f"{share:.2%}")
+    return "> 99.99%" if 0.99995 <= share < 1 else with_minus_sign(f"{share:.2%}")
 
 
 def rounded_percent(share: float, digits: int = 0) -> str:
     """Format a share as a percentage with a number of decimals, even if it rounds to 0% or 100%."""
-    return special(share) or minus(f"{share:.{digits}%}")
+    return non_finite(share) or with_minus_sign(f"{share:.{digits}%}")
 
 
-def change(share: float) -> str:
+def signed_percent(share: float) -> str:
     """Format a relative change with its sign: +2.5%, −0.3%."""
-    return special(share) or minus(f"{share:+.1%}")
+    return non_finite(share) or with_minus_sign(f"{share:+.1%}")
 
 
-def count(n: int, one: str, many: str) -> str:
+def count_noun(n: int, one: str, many: str) -> str:
     """Format a count with its noun, in the singular or the plural form: "1 token", "1,200 tokens"."""
     return f"{n:,} {one if n == 1 else many}"
 
 
-def latex(x: float, digits: int = 5) -> str:
+def latex_number(x: float, digits: int = 5) -> str:
     """Format as LaTeX with a number of significant digits: 0.4312, 3.2\\cdot 10^{-5}, 10^{-5}, \\infty."""
-    if special(x):
-        return {"NaN": r"\text{NaN}", "∞": r"\infty", "−∞": r"-\infty"}[special(x)]
+    if non_finite(x):
+        return {"NaN": r"\text{NaN}", "∞": r"\infty", "−∞": r"-\infty"}[non_finite(x)]
     shown = f"{x:.{max(digits, 10)}g}" if x == round(x) and abs(x) < 1e7 else f"{x:.{digits}g}"
     mantissa, _, exponent = shown.partition("e")
     if not exponent:
@@ -73,16 +73,16 @@ def latex(x: float, digits: int = 5) -> str:
     return (f"{mantissa}\\cdot " if mantissa not in ("1", "-1") else mantissa[:-1]) + f"10^{{{int(exponent)}}}"
 
 
-def plain_name(*parts: str, most: int = 80) -> str:
+def file_stem(*parts: str, max_chars: int = 80) -> str:
     """Return a file name without extension: the letters and digits of each part, joined by "-", with "_" between parts.
 
     ("attention", "Layer 1 · head 0") -> "attention_layer-1-head-0"
     """
     words = (re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-") for part in parts)
-    return "_".join(word for word in words if word)[:most].rstrip("-_") or "picture"
+    return "_".join(word for word in words if word)[:max_chars].rstrip("-_") or "picture"
 
 
-def about(*parts: object) -> str:
+def description_hash(*parts: object) -> str:
     """Return an eight-character hash of the description of a figure.
 
     Numbers are ignored, since a slider changes them: "9 of 16 dimensions" and "7 of 16 dimensions" have the same hash.

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import lru_cache
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # mallopt(3)
-LARGE = 2**23  # bytes from which a freed block returns to the operating system: allocating it again costs little beside filling it
+LARGE_BLOCK_BYTES = 2**23  # bytes from which a freed block returns to the operating system: allocating it again costs little beside filling it
 
 
 @lru_cache(maxsize=1)
@@ -21,16 +21,16 @@ def keep_freed_pages() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):  # not glibc
         return False
-    return bool(mallopt(M_ARENA_MAX, 1) and mallopt(M_MMAP_THRESHOLD, LARGE) and mallopt(M_TRIM_THRESHOLD, 2**30))
+    return bool(mallopt(M_ARENA_MAX, 1) and mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES) and mallopt(M_TRIM_THRESHOLD, 2**30))
 
 
-def give_back(look: bool) -> None:
+def trim_heap(collect_cycles: bool) -> None:
     """Return freed memory to the operating system, where the C library allows it (glibc's malloc_trim).
 
     collect_cycles: run the garbage collector before, which frees objects that refer to each other. Python itself does so only
     once in thousands of page runs. No page runs during the collection.
     """
-    if look:
+    if collect_cycles:
         gc.collect()
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -18,15 +18,15 @@ from pathlib import Path
 
 import numpy as np
 
-from viz_core.analysis.attention import KINDS, AttentionKind, Step, kinds, n_layers
+from viz_core.analysis.attention import ATTENTION_KINDS, AttentionKind, AttentionStep, attention_kinds, n_layers
 from viz_core.capture import Capture
 from viz_core.figures.architecture import Diagram
-from viz_core.figures.assets import document, html_page
-from viz_core.figures.attention import Colour, Grid, head_name, head_panel, pack_grids, pack_lines
-from viz_core.figures.clock import Clocks
-from viz_core.figures.curves import Curves, pack_curves
+from viz_core.figures.assets import component_page, html_page
+from viz_core.figures.attention import ColourMode, HeadGrid, head_title, head_panel, pack_grids, pack_lines
+from viz_core.figures.clock import ClockChart
+from viz_core.figures.curves import CurveChart, pack_curves
 from viz_core.figures.offline import attention_page
-from viz_core.figures.panels import Panel, pack
+from viz_core.figures.panels import Panel, pack_panels
 from viz_core.figures.steps import stage_panels
 
 HEIGHT = 560  # pixels
@@ -49,8 +49,8 @@ class Picture:
 
 
 def show(
-    capture: Capture, what: str = "", *, layer: int = 0, head: int = 0, item: int = 0, step: Step = "weights",
-    colour: Colour = "largest", height: int = HEIGHT,
+    capture: Capture, what: str = "", *, layer: int = 0, head: int = 0, item: int = 0, step: AttentionStep = "weights",
+    colour: ColourMode = "largest", height: int = HEIGHT,
 ) -> Picture:
     """Draw one sentence of a run. Raises `ValueError` for what the run does not have.
 
@@ -62,12 +62,12 @@ def show(
         raise ValueError(f"item={item}, but this run has {capture.n_sentences} sentences; use 0 to {capture.n_sentences - 1}.")
     if not what:
         return Picture(attention_page(capture, item), height)
-    if what in KINDS:
+    if what in ATTENTION_KINDS:
         _check(capture, what, layer, head)
         drawn = head_panel(capture, what, layer, head, item, step, colour)
-        return matrices([drawn], head_name(what, layer, head), height)
+        return matrices([drawn], head_title(what, layer, head), height)
     if what not in capture:
-        raise ValueError(f"{what!r} is neither one of {', '.join(KINDS)} nor a stage of this run; list(capture) has their names.")
+        raise ValueError(f"{what!r} is neither one of {', '.join(ATTENTION_KINDS)} nor a stage of this run; list(capture) has their names.")
     return matrices(stage_panels(capture, what, item, head), what, height)
 
 
@@ -76,51 +76,51 @@ def show(
 
 def matrices(panels: Sequence[Panel], title: str = "", height: int = HEIGHT) -> Picture:
     """Draw matrices side by side on a canvas. title: by default that of the first panel."""
-    return Picture(document("canvas", pack(panels), title or (panels[0].title if panels else "")), height)
+    return Picture(component_page("canvas", pack_panels(panels), title or (panels[0].title if panels else "")), height)
 
 
-def curves(chart: Curves, height: int = HEIGHT) -> Picture:
+def curves(chart: CurveChart, height: int = HEIGHT) -> Picture:
     """Draw curves over two axes."""
-    return Picture(document("curves", pack_curves(chart), chart.title), height)
+    return Picture(component_page("curves", pack_curves(chart), chart.title), height)
 
 
 def lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], title: str = "", height: int = HEIGHT,
-    kept: np.ndarray | None = None,
+    kept_share: np.ndarray | None = None,
 ) -> Picture:
     """Draw the weights [H, T, S] of one layer as lines from queries to keys.
 
     queries, keys: the labels of the tokens. heads: the heads shown at first. kept_share: [H, T], where keys are left out, the
     share of each row's weight on the others, by which its lines fade.
     """
-    data = pack_lines(weights, queries, keys, heads, None, title, "", (0, 0), reports=False, share=kept)
-    return Picture(document("lines", data, title), height)
+    data = pack_lines(weights, queries, keys, heads, None, title, "", (0, 0), reports_state=False, kept_share=kept_share)
+    return Picture(component_page("lines", data, title), height)
 
 
-def tiles(grids: Sequence[Grid], height: int = HEIGHT) -> Picture:
+def head_grids(grids: Sequence[HeadGrid], height: int = HEIGHT) -> Picture:
     """Draw all heads of each kind of attention as small matrices."""
-    return Picture(document("heads", pack_grids(grids, None, 0), grids[0].title if grids else ""), height)
+    return Picture(component_page("heads", pack_grids(grids, None, 0), grids[0].title if grids else ""), height)
 
 
-def clock(clocks: Clocks, position: int, height: int = HEIGHT) -> Picture:
+def clock(clocks: ClockChart, position: int, height: int = HEIGHT) -> Picture:
     """Draw rotation angles at a position as clock hands, with a slider for the position."""
-    return Picture(document("clock", clocks.as_data() | {"position": position, "echo": 0, "fill": False}, "Clock"), height)
+    return Picture(component_page("clock", clocks.to_dict() | {"position": position, "echo": 0, "fill": False}, "Clock"), height)
 
 
 def diagram(drawing: Diagram, height: int = HEIGHT) -> Picture:
     """Draw the architecture as boxes and arrows."""
     data = asdict(drawing) | {"room": None, "fill": False, "turn": ""}
-    return Picture(document("diagram", data, drawing.title), height)
+    return Picture(component_page("diagram", data, drawing.title), height)
 
 
-def as_page(shown: str, title: str = "", height: int = HEIGHT) -> Picture:
+def html_picture(shown: str, title: str = "", height: int = HEIGHT) -> Picture:
     """Wrap a figure that `viz_core.figures` made as HTML, for the light theme."""
     return Picture(html_page(shown, title), height)
 
 
 def _check(capture: Capture, kind: AttentionKind, layer: int, head: int) -> None:
-    if kind not in kinds(capture.config):
-        raise ValueError(f"this model has no attention of the kind {kind!r}; it has {', '.join(kinds(capture.config)) or 'none'}.")
+    if kind not in attention_kinds(capture.config):
+        raise ValueError(f"this model has no attention of the kind {kind!r}; it has {', '.join(attention_kinds(capture.config)) or 'none'}.")
     for name, value, n in (("layer", layer, n_layers(capture.config, kind)), ("head", head, capture.config.n_heads)):
         if not 0 <= value < n:
             raise ValueError(f"{name}={value}, but there are {n}; use 0 to {n - 1}.")

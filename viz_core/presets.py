@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viz_core.config import TransformerConfig
-from viz_core.language import Message, translating
+from viz_core.language import Message, translate_fields
 from viz_core.language import translate as _
 
 Status = Literal["stated", "repaired", "assumed"]
@@ -59,7 +59,7 @@ TOPIC_TITLES: dict[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-@translating
+@translate_fields
 class PresetRow:
     """The value of one topic in one document, its status, and the reason."""
 
@@ -70,24 +70,24 @@ class PresetRow:
 
 
 @dataclass(frozen=True, slots=True)
-@translating
+@translate_fields
 class Document:
     """One of the five documents: its number, its name in the app, its own heading ("" for none), that in English, its source."""
 
     number: str
-    called: str
+    name: str
     heading: str
-    in_english: Message
+    english_heading: Message
     source: Message = ""
 
     def __str__(self) -> str:
         """Return "Document 002 (Transformer_code)": the name in a sentence, also for a reader who does not know the documents."""
-        return _("Document {number} ({called})", number=self.number, called=self.called)
+        return _("Document {number} ({called})", number=self.number, called=self.name)
 
     @property
     def title(self) -> str:
         """The name in a list of documents or models, such as "Transformer_code (002)"."""
-        return f"{self.called} ({self.number})"
+        return f"{self.name} ({self.number})"
 
 
 DOCUMENTS: dict[str, Document] = {
@@ -104,7 +104,7 @@ DOCUMENTS: dict[str, Document] = {
 
 
 @dataclass(frozen=True, slots=True)
-@translating
+@translate_fields
 class Preset:
     """The model of a document. rows: one per topic, in the order of `TOPICS`."""
 

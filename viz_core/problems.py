@@ -8,7 +8,7 @@ from functools import partial
 from typing import Self
 
 
-class Problem(ValueError):
+class UserError(ValueError):
     """An error in a setting or an input: an English sentence, a code for the kind of error, and the values in the sentence."""
 
     def __init__(self, message: str, code: str, **values: object) -> None:
@@ -20,13 +20,13 @@ class Problem(ValueError):
         """Keep code and values when the error is pickled."""
         return partial(type(self), str(self), self.code, **self.values), ()
 
-    def kept(self) -> Self:
+    def without_traceback(self) -> Self:
         """Remove the traceback, context and cause, whose frames hold models and arrays, and return the error. For caching."""
         self.__traceback__ = self.__context__ = self.__cause__ = None
         return self
 
 
-class SettingError(Problem):
+class SettingError(UserError):
     """An error in a config field whose value is not allowed or does not fit other fields. values: "field", "value", and more."""
 
     @property

@@ -17,14 +17,14 @@ from viz_core.language import translate as _
 from viz_core.limits import MAX_SENTENCES, MAX_TOKENS
 from viz_core.memory import keep_freed_pages
 from viz_core.model.transformer import Transformer
-from viz_core.position_schemes import SCHEMES
-from viz_core.problems import Problem
-from viz_core.text import NO_TOKEN, AnyTokenizer, Tokenizer, TokenizerKind, bound, carried_words, pad
+from viz_core.position_schemes import POSITION_SCHEMES
+from viz_core.problems import UserError
+from viz_core.text import NO_TOKEN, AnyTokenizer, UntrainedTokenizer, TokenizerKind, with_copied_words, find_copied_words, pad
 from viz_core.tracing import Edit, Tracer
 from viz_core.weights.card import Card
 
 Sentence = str | Sequence[int]
-MISFIT = _("these weights are of another model and do not fit this config; build(config) makes weights that fit.")
+WEIGHTS_MISMATCH = _("these weights are of another model and do not fit this config; build(config) makes weights that fit.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +38,16 @@ class Batch:
 
     ids: dict[str, np.ndarray]
     tokens: dict[str, list[list[str]]]
-    carried: list[tuple[str, ...]] = field(default_factory=list)
-    is_token: dict[str, np.ndarray] = field(default_factory=dict)
+    copied_words: list[tuple[str, ...]] = field(default_factory=list)
+    given_token_masks: dict[str, np.ndarray] = field(default_factory=dict)
 
-    def token_mask(self, config: TransformerConfig) -> dict[str, np.ndarray]:
+    def token_masks(self, config: TransformerConfig) -> dict[str, np.ndarray]:
         """Return the token mask of every side, bool [B, T], True where an id is not padding."""
-        return {side: config.find_tokens(side, ids) for side, ids in self.ids.items()} | self.is_token
+        return {side: config.token_mask(side, ids) for side, ids in self.ids.items()} | self.given_token_masks
 
     def length(self, config: TransformerConfig, side: str, item: int) -> int:
         """Return the number of ids of one sentence of a side up to and including its last token."""
-        return 1 + int(np.max(np.nonzero(self.token_mask(config)[side][item])[0], initial=-1))
+        return 1 + int(np.max(np.nonzero(self.token_masks(config)[side][item])[0], initial=-1))
 
 
 def build(config: TransformerConfig, seed: int = 0, device: str = "cpu") -> Transformer:
@@ -55,7 +55,7 @@ def build(config: TransformerConfig, seed: int = 0, device: str = "cpu") -> Tran
     return Transformer(config, seed).eval().to(pick_device(device))
 
 
-def parameters(model: Transformer) -> Callable[[str], np.ndarray]:
+def parameter_reader(model: Transformer) -> Callable[[str], np.ndarray]:
     """Return a function from a parameter's torch name to a read-only array: `parameter_reader(model)("head.weight")`."""
 
     def parameter(name: str) -> np.ndarray:
@@ -72,7 +72,7 @@ def pick_device(device: str = "auto") -> str:
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cpu" or (device == "cuda" and torch.cuda.is_available()):
         return device
-    raise Problem(_("device={device!r} is not on this machine; use 'cpu' or 'auto'.", device=device), "device", device=device)
+    raise UserError(_("device={device!r} is not on this machine; use 'cpu' or 'auto'.", device=device), "device", device=device)
 
 
 def run(
@@ -91,11 +91,11 @@ def run(
     """
     if isinstance(weights, Card):
         batch = prepare(config, source, target, weights.tokenizers())
-        model = switched(weights.load(), config).to(pick_device(device))
+        model = with_config(weights.load(), config).to(pick_device(device))
     else:
         batch = prepare(config, source, target, tokenizer)
-        model = _placed(config, seed, weights, pick_device(device))
-    if grads and not _has_answers(config, batch):
+        model = _model_on_device(config, seed, weights, pick_device(device))
+    if grads and not _has_labels(config, batch):
         raise ValueError(_("grads=True needs a loss, and there is no next token to predict; give a head and at least two tokens."))
     return trace(model, batch, seed=seed, keep=keep, tap=tap, grads=grads)
 
@@ -108,7 +108,7 @@ def trace(
     keep_freed_pages()
     device = next(model.parameters()).device
     ids = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}  # a copy: the capture is frozen
-    is_token = batch.token_mask(model.config)
+    is_token = batch.token_masks(model.config)
     tracer = Tracer(keep=keep, edit=tap, grads=grads)
     start = time.perf_counter()
     with torch.enable_grad() if grads else torch.inference_mode():
@@ -118,14 +118,14 @@ def trace(
     arrays = tracer.arrays()
     milliseconds = 1000 * (time.perf_counter() - start)
     return Capture(
-        model.config, arrays, batch.tokens, batch.carried, is_token=is_token, grads=gradients, seed=seed, device=device.type,
+        model.config, arrays, batch.tokens, batch.copied_words, token_masks=is_token, grads=gradients, seed=seed, device=device.type,
         milliseconds=milliseconds,
     )
 
 
-def tokenizers(config: TransformerConfig, kind: TokenizerKind = "word") -> dict[str, Tokenizer]:
+def untrained_tokenizers(config: TransformerConfig, kind: TokenizerKind = "word") -> dict[str, UntrainedTokenizer]:
     """Return the untrained tokenizer of each side that the architecture has."""
-    return {side: Tokenizer(kind, config.vocab_size(side), config.pad_id(side)) for side in config.sides}
+    return {side: UntrainedTokenizer(kind, config.vocab_size(side), config.pad_id(side)) for side in config.sides}
 
 
 def prepare(
@@ -141,32 +141,32 @@ def prepare(
     first, then by the target. In typed text, everything after the end of a sentence is padding; in an id list,
     `TransformerConfig.token_mask` decides.
     """
-    sides = tokenizers(config, tokenizer) if isinstance(tokenizer, str) else tokenizer
+    sides = untrained_tokenizers(config, tokenizer) if isinstance(tokenizer, str) else tokenizer
     batch = Batch({}, {})
     if config.has_encoder:
         tok = sides["source"]
-        given = _sentences("source", source, config)
-        rows = _read(batch, "source", tok, given)
-        _mark_tokens(config, batch, "source", given, rows)
+        given = _checked_sentences("source", source, config)
+        rows = _encode_side(batch, "source", tok, given)
+        _set_token_mask(config, batch, "source", given, rows)
         if config.head and not config.has_decoder:
             words = batch.tokens["source"]
             batch.ids["labels"] = pad([[*row[1:], tok.pad_id] for row in rows], tok.pad_id)
             batch.tokens["labels"] = [[*row[1:], "<pad>"] for row in words]
-            _mark_tokens(config, batch, "labels", given, [row[1:] for row in rows])
+            _set_token_mask(config, batch, "labels", given, [row[1:] for row in rows])
     if config.has_decoder:
         tok = sides["target"]
-        given = _sentences("target", source if target is None and not config.has_encoder else target, config)
-        rows = _read(batch, "labels", tok, given, end=list(tok.around[1]))
+        given = _checked_sentences("target", source if target is None and not config.has_encoder else target, config)
+        rows = _encode_side(batch, "labels", tok, given, end=list(tok.prefix_suffix_ids[1]))
         if config.has_encoder and len(rows) != len(batch.ids["source"]):
             sources = len(batch.ids["source"])
-            raise Problem(_("target has {n_rows} sentences and source has {sources}; give one target for each source.",
+            raise UserError(_("target has {n_rows} sentences and source has {sources}; give one target for each source.",
                             n_rows=len(rows), sources=sources),
                           "sides_differ", targets=len(rows), sources=sources)
-        _shift(config, batch, tok, given, rows)
+        _shift_right(config, batch, tok, given, rows)
     return batch
 
 
-def _shift(
+def _shift_right(
     config: TransformerConfig, batch: Batch, tok: AnyTokenizer, given: Sequence[Sentence], rows: Sequence[list[int]],
 ) -> None:
     """Add the target and its labels to the batch: the same text, shifted by one position.
@@ -177,7 +177,7 @@ def _shift(
     begin = () if tok.bos_id == NO_TOKEN else (tok.bos_id,)
     reads, answers, names = list[list[int]](), list[list[int]](), list[list[str]]()
     for sentence, row, words in zip(given, rows, batch.tokens["labels"], strict=True):
-        before, closed = tok.around if isinstance(sentence, str) else (begin, begin)
+        before, closed = tok.prefix_suffix_ids if isinstance(sentence, str) else (begin, begin)
         text = [*before, *row]
         reads.append(text[:-1] if closed else text)
         answers.append(text[1:])
@@ -186,74 +186,74 @@ def _shift(
     for side, part, first in (("target", reads, 0), ("labels", answers, 1)):
         batch.ids[side] = pad([[*ids, *[tok.pad_id] * (width - len(ids))] for ids in part], tok.pad_id)
         batch.tokens[side] = [_padded(words[first : first + len(ids)], width) for words, ids in zip(names, part, strict=True)]
-        _mark_tokens(config, batch, side, given, part)
+        _set_token_mask(config, batch, side, given, part)
 
 
-def _mark_tokens(
+def _set_token_mask(
     config: TransformerConfig, batch: Batch, side: str, given: Sequence[Sentence], rows: Sequence[Sequence[int]],
 ) -> None:
     """Add the token mask of a side to the batch. given: the sentences of its rows; a typed one is as long as its row of ids."""
     ids = batch.ids[side]  # [B, T]
     within = np.arange(ids.shape[1]) < np.array([len(row) for row in rows])[:, None]  # [B, T]
     typed = np.array([isinstance(sentence, str) for sentence in given])[:, None]  # [B, 1]
-    batch.is_token[side] = within & (typed | config.find_tokens(side, ids))
+    batch.given_token_masks[side] = within & (typed | config.token_mask(side, ids))
 
 
-def _sentences(side: str, given: Sequence[Sentence] | None, config: TransformerConfig) -> Sequence[Sentence]:
+def _checked_sentences(side: str, given: Sequence[Sentence] | None, config: TransformerConfig) -> Sequence[Sentence]:
     if given is None or isinstance(given, str) or len(given) == 0:
-        raise Problem(_("{side}={given!r}, but architecture={architecture!r} needs a list of sentences there.",
+        raise UserError(_("{side}={given!r}, but architecture={architecture!r} needs a list of sentences there.",
                         side=side, given=given, architecture=config.architecture),
                       "no_sentences", side=side)
     if len(given) > MAX_SENTENCES:
-        raise Problem(_("{side} has {n_given} sentences; give at most {max_sentences}.",
+        raise UserError(_("{side} has {n_given} sentences; give at most {max_sentences}.",
                         side=side, n_given=len(given), max_sentences=MAX_SENTENCES),
                       "sentences", side=side, count=len(given), limit=MAX_SENTENCES)
     if side == config.input_side and all(isinstance(s, str) and not s.strip() for s in given):
-        raise Problem(_("There is nothing to read yet: type a sentence."), "no_text")
+        raise UserError(_("There is nothing to read yet: type a sentence."), "no_text")
     return given
 
 
-def _ids(side: str, i: int, sentence: Sentence, tok: AnyTokenizer, end: list[int] | None = None) -> list[int]:
+def _encode_sentence(side: str, i: int, sentence: Sentence, tok: AnyTokenizer, end: list[int] | None = None) -> list[int]:
     """Return the ids of one sentence, followed by `end` for typed text. An id list is checked and returned as it is."""
     if isinstance(sentence, str):
-        ids = tok.read(sentence)[1] + (end or [])
+        ids = tok.tokens_and_ids(sentence)[1] + (end or [])
     else:
         try:
             ids = [operator.index(x) for x in sentence]
         except TypeError:
             problem = _("{side} sentence {i} is {sentence!r}", side=side, i=i + 1, sentence=sentence)
-            raise Problem(_("{problem}, neither text nor a list of ids; give a string or whole numbers.", problem=problem),
+            raise UserError(_("{problem}, neither text nor a list of ids; give a string or whole numbers.", problem=problem),
                           "not_a_sentence", side=side, number=i + 1) from None
     if not ids:
-        raise Problem(_("{side} sentence {i} is {sentence!r}, which has no tokens; type at least one word.",
+        raise UserError(_("{side} sentence {i} is {sentence!r}, which has no tokens; type at least one word.",
                         side=side, i=i + 1, sentence=sentence),
                       "no_tokens", side=side, number=i + 1)
     if len(ids) > MAX_TOKENS:
-        raise Problem(_("{side} sentence {i} has {n_ids:,} tokens; shorten it to at most {max_tokens:,}.",
+        raise UserError(_("{side} sentence {i} has {n_ids:,} tokens; shorten it to at most {max_tokens:,}.",
                         side=side, i=i + 1, n_ids=len(ids), max_tokens=MAX_TOKENS),
                       "tokens", side=side, number=i + 1, count=len(ids), limit=MAX_TOKENS)
     for x in ids:
         if not 0 <= x < tok.vocab_size:
             ids_are = _("{side}_vocab_size={vocab_size} has 0 to {vocab_size_2}",
                         side=side, vocab_size=tok.vocab_size, vocab_size_2=tok.vocab_size - 1)
-            raise Problem(_("{side} id {x} is outside the vocabulary; {ids_are}.", side=side, x=x, ids_are=ids_are),
+            raise UserError(_("{side} id {x} is outside the vocabulary; {ids_are}.", side=side, x=x, ids_are=ids_are),
                           "id_outside", side=side, id=x, last=tok.vocab_size - 1)
     if not isinstance(sentence, str):
         tok.check_ids(ids)
     return ids
 
 
-def _read(
+def _encode_side(
     batch: Batch, name: str, tok: AnyTokenizer, given: Sequence[Sentence], end: list[int] | None = None
 ) -> list[list[int]]:
     """Add the sentences of one side to the batch, and their unknown words to its copied words. Return the ids as lists."""
-    before = [*batch.carried, *[()] * (len(given) - len(batch.carried))]
-    batch.carried[:] = [
-        carried_words(tok, s, words) if isinstance(s, str) else words for s, words in zip(given, before, strict=False)
+    before = [*batch.copied_words, *[()] * (len(given) - len(batch.copied_words))]
+    batch.copied_words[:] = [
+        find_copied_words(tok, s, words) if isinstance(s, str) else words for s, words in zip(given, before, strict=False)
     ]
-    readers = [bound(tok, words) for words in batch.carried]
+    readers = [with_copied_words(tok, words) for words in batch.copied_words]
     side = "source" if name == "source" else "target"
-    rows = [_ids(side, i, s, reader, end) for i, (s, reader) in enumerate(zip(given, readers, strict=True))]
+    rows = [_encode_sentence(side, i, s, reader, end) for i, (s, reader) in enumerate(zip(given, readers, strict=True))]
     batch.ids[name] = pad(rows, tok.pad_id)
     width = batch.ids[name].shape[1]
     batch.tokens[name] = [_padded(_tokens(s, row, reader), width) for s, row, reader in zip(given, rows, readers, strict=True)]
@@ -262,7 +262,7 @@ def _read(
 
 def _tokens(sentence: Sentence, ids: list[int], tok: AnyTokenizer) -> list[str]:
     """Return the tokens as typed, then the names of the ids added at the end."""
-    typed = tok.read(sentence)[0] if isinstance(sentence, str) else []
+    typed = tok.tokens_and_ids(sentence)[0] if isinstance(sentence, str) else []
     return typed + [tok.decode(x) for x in ids[len(typed) :]]
 
 
@@ -270,7 +270,7 @@ def _padded(tokens: list[str], length: int) -> list[str]:
     return tokens + ["<pad>"] * (length - len(tokens))
 
 
-def switched(model: Transformer, config: TransformerConfig, added: Mapping[str, Tensor] = MappingProxyType({})) -> Transformer:
+def with_config(model: Transformer, config: TransformerConfig, extra_parameters: Mapping[str, Tensor] = MappingProxyType({})) -> Transformer:
     """Return a model with another config that shares the parameters of this one.
 
     The configs may differ in settings that no parameter depends on, and in the position scheme: learned parameters of a scheme
@@ -280,22 +280,22 @@ def switched(model: Transformer, config: TransformerConfig, added: Mapping[str, 
     if model.config == config:
         return model
     other = Transformer(config, seed=None).eval()
-    unused = {scheme.parameter for scheme in SCHEMES.values() if scheme.parameter} - {config.scheme.parameter}
+    unused = {scheme.parameter_name for scheme in POSITION_SCHEMES.values() if scheme.parameter_name} - {config.position_scheme.parameter_name}
     kept = {n: p for n, p in model.state_dict().items() if unused.isdisjoint(n.split("."))}
     try:
-        other.load_state_dict(kept | dict(added), assign=True)
+        other.load_state_dict(kept | dict(extra_parameters), assign=True)
     except RuntimeError as error:
-        raise Problem(f"{MISFIT} {error}", "weights") from None
+        raise UserError(f"{WEIGHTS_MISMATCH} {error}", "weights") from None
     if other.head is not None and config.tie_output:
         other.head.weight = other.stack(config.output_side).tok_embedding.weight
     return other
 
 
-def _has_answers(config: TransformerConfig, batch: Batch) -> bool:
-    return "labels" in batch.ids and bool(batch.token_mask(config)["labels"].any())
+def _has_labels(config: TransformerConfig, batch: Batch) -> bool:
+    return "labels" in batch.ids and bool(batch.token_masks(config)["labels"].any())
 
 
-def _placed(config: TransformerConfig, seed: int, weights: Transformer | None, device: str) -> Transformer:
+def _model_on_device(config: TransformerConfig, seed: int, weights: Transformer | None, device: str) -> Transformer:
     """Return the model to run, on its device. The caller's model is copied if it has to be moved or changed."""
     if weights is None:
         return build(config, seed, device)
@@ -303,12 +303,12 @@ def _placed(config: TransformerConfig, seed: int, weights: Transformer | None, d
         here = next(weights.parameters()).device.type == device and not weights.training
         return weights if here else copy.deepcopy(weights).eval().to(device)
     if weights.config.tie_output != config.tie_output:
-        raise Problem(_("tie_output={tie_output} does not fit these weights; use tie_output={tie_output_2}.",
+        raise UserError(_("tie_output={tie_output} does not fit these weights; use tie_output={tie_output_2}.",
                         tie_output=config.tie_output, tie_output_2=weights.config.tie_output),
                       "tied")
     model = build(config, seed)
     try:
         model.load_state_dict(weights.state_dict())
     except RuntimeError as error:
-        raise Problem(f"{MISFIT} {error}", "weights") from None
+        raise UserError(f"{WEIGHTS_MISMATCH} {error}", "weights") from None
     return model.to(device)

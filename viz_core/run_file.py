@@ -19,43 +19,43 @@ from safetensors.numpy import save as save_tensors
 
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 
-Kind = Literal["npz", "safetensors"]
-KINDS: tuple[Kind, ...] = ("npz", "safetensors")
-ABOUT = "about"  # the key of the metadata in the file
-FORMAT = 1  # the version of the metadata
+RunFormat = Literal["npz", "safetensors"]
+RUN_FORMATS: tuple[RunFormat, ...] = ("npz", "safetensors")
+METADATA_KEY = "about"  # the key of the metadata in the file
+FORMAT_VERSION = 1  # the version of the metadata
 
 
-def about(capture: Capture, setup: str = "") -> dict[str, Any]:
+def run_metadata(capture: Capture, setup: str = "") -> dict[str, Any]:
     """Return the metadata of a run: all but the arrays. setup: the query string of the page state that made the run, if any."""
     return {
-        "format": FORMAT, "made_by": "Attention Lab", "setup": setup, "seed": capture.seed, "device": capture.device,
+        "format": FORMAT_VERSION, "made_by": "Attention Lab", "setup": setup, "seed": capture.seed, "device": capture.device,
         "milliseconds": capture.milliseconds, "config": asdict(capture.config),
         "tokens": {side: capture.tokens(side) for side in capture.sides},
-        "carried": [list(capture.carried(i)) for i in range(capture.n_sentences)],
-        "is_token": {side: capture.is_token(side).tolist() for side in capture.sides},
+        "carried": [list(capture.copied_words(i)) for i in range(capture.n_sentences)],
+        "is_token": {side: capture.token_mask(side).tolist() for side in capture.sides},
         "axes": {name: list(capture.stage(name).axes) for name in capture},
     }
 
 
 def run_bytes(
-    capture: Capture, kind: Kind, setup: str = "", progress: Callable[[float], object] = lambda share: None,
+    capture: Capture, kind: RunFormat, setup: str = "", progress: Callable[[float], object] = lambda share: None,
 ) -> bytes:
     """Return the bytes of the file. Arrays are stored as recorded, in float32, uncompressed since they are nearly random.
 
     progress: called with the share of the arrays written so far.
     """
-    text = json.dumps(about(capture, setup), ensure_ascii=True)
+    text = json.dumps(run_metadata(capture, setup), ensure_ascii=True)
     if kind == "safetensors":
         found = {}
         for n, (name, x) in enumerate(capture.items(), start=1):
             found[name] = x.copy(order="C")
             progress(n / len(capture))
-        return save_tensors(found, metadata={ABOUT: text})
+        return save_tensors(found, metadata={METADATA_KEY: text})
     out = io.BytesIO()
     with ZipFile(out, "w") as file:  # as np.savez writes it, one array at a time
-        for n, (name, x) in enumerate({ABOUT: np.array(text), **capture}.items()):
+        for n, (name, x) in enumerate({METADATA_KEY: np.array(text), **capture}.items()):
             with file.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asanyarray(x), allow_pickle=False)
             progress(n / len(capture))
@@ -65,53 +65,53 @@ def run_bytes(
 def save_run(capture: Capture, path: str | Path, setup: str = "") -> None:
     """Write a run to a file, in the format of its extension, .npz or .safetensors. setup: as in `run_metadata`."""
     path = Path(path)
-    path.write_bytes(run_bytes(capture, _kind(path), setup))
+    path.write_bytes(run_bytes(capture, _format_of(path), setup))
 
 
 def open_run(path: str | Path) -> Capture:
     """Open a run that `save_run` wrote. No code in the file is executed. Raises `UserError` for any other file."""
     path = Path(path)
     try:
-        arrays, text = _read(path, _kind(path))
+        arrays, text = _read(path, _format_of(path))
         metadata = json.loads(text)
-        config = TransformerConfig(**_tuples(metadata["config"]))
+        config = TransformerConfig(**_lists_to_tuples(metadata["config"]))
         is_token = {side: np.array(rows, dtype=bool) for side, rows in metadata.get("is_token", {}).items()}  # not in older files
-        found = Capture(config, arrays, metadata["tokens"], metadata["carried"], is_token=is_token, seed=metadata["seed"],
+        found = Capture(config, arrays, metadata["tokens"], metadata["carried"], token_masks=is_token, seed=metadata["seed"],
                         device=metadata["device"], milliseconds=metadata["milliseconds"])
-        wrong = [name for name in found if list(found.stage(name).axes) != metadata["axes"][name] or _misshapen(found, name)]
+        wrong = [name for name in found if list(found.stage(name).axes) != metadata["axes"][name] or _has_wrong_shape(found, name)]
         wrong += [f"is_token of {side}" for side, x in is_token.items() if x.shape != np.shape(metadata["tokens"][side])]
     except (OSError, KeyError, TypeError, ValueError, AttributeError, BadZipFile, SafetensorError) as error:
         why = type(error).__name__
-        raise Problem(f"{path.name} is no run that was saved here ({why}); save it again.", "run_file", name=path.name) from None
-    if wrong or metadata["format"] != FORMAT:
+        raise UserError(f"{path.name} is no run that was saved here ({why}); save it again.", "run_file", name=path.name) from None
+    if wrong or metadata["format"] != FORMAT_VERSION:
         what = ", ".join(wrong[:3]) or "another format"
-        raise Problem(f"{path.name} holds {what} in a way that this version cannot read; save the run again.", "run_file",
+        raise UserError(f"{path.name} holds {what} in a way that this version cannot read; save the run again.", "run_file",
                       name=path.name)
     return found
 
 
-def _kind(path: Path) -> Kind:
+def _format_of(path: Path) -> RunFormat:
     kind = path.suffix.removeprefix(".")
-    if kind not in KINDS:
-        raise Problem(f"{path.name} ends in none of {', '.join(KINDS)}; choose one of them.", "run_file", name=path.name)
+    if kind not in RUN_FORMATS:
+        raise UserError(f"{path.name} ends in none of {', '.join(RUN_FORMATS)}; choose one of them.", "run_file", name=path.name)
     return kind
 
 
-def _read(path: Path, kind: Kind) -> tuple[dict[str, np.ndarray], str]:
+def _read(path: Path, kind: RunFormat) -> tuple[dict[str, np.ndarray], str]:
     if kind == "safetensors":
         with safe_open(path, "numpy") as file:
-            return {name: file.get_tensor(name) for name in _in_order(file.metadata()[ABOUT])}, file.metadata()[ABOUT]
+            return {name: file.get_tensor(name) for name in _stage_names(file.metadata()[METADATA_KEY])}, file.metadata()[METADATA_KEY]
     with np.load(path, allow_pickle=False) as file:
-        text = str(file[ABOUT])
-        return {name: file[name] for name in _in_order(text)}, text
+        text = str(file[METADATA_KEY])
+        return {name: file[name] for name in _stage_names(text)}, text
 
 
-def _in_order(text: str) -> list[str]:
+def _stage_names(text: str) -> list[str]:
     """Return the names of the stages in execution order, which safetensors does not keep."""
     return list(json.loads(text)["axes"])
 
 
-def _misshapen(capture: Capture, name: str) -> bool:
+def _has_wrong_shape(capture: Capture, name: str) -> bool:
     """Return whether the axes of a stage do not match the stage table in number, or the tokens in length."""
     x, axes, sides = capture[name], capture.stage(name).axes, capture.stage(name).sides
     if x.ndim != len(axes):
@@ -119,6 +119,6 @@ def _misshapen(capture: Capture, name: str) -> bool:
     return any(n != len(capture.tokens(sides[axis])[0]) for axis, n in zip(axes, x.shape, strict=True) if axis in sides)
 
 
-def _tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _lists_to_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Turn lists back into tuples, which JSON lacks."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from viz_core.stages import Stage
 
-MODEL = Path(__file__).parent / "model"
+MODEL_FOLDER = Path(__file__).parent / "model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,33 +19,33 @@ class SourceLine:
     text: str
 
 
-def source_of(stage: Stage) -> SourceLine:
+def source_line(stage: Stage) -> SourceLine:
     """Return the code that taps a stage. Raises `LookupError` if there is none."""
-    return _find(stage.owner, "add" if stage.leaf in ("resid_mid", "resid_cross", "resid_post") else stage.leaf)
+    return _find_tap(stage.defined_in, "add" if stage.local_name in ("resid_mid", "resid_cross", "resid_post") else stage.local_name)
 
 
 @cache
-def _find(owner: str, leaf: str) -> SourceLine:
+def _find_tap(defined_in: str, local_name: str) -> SourceLine:
     """Return the statement that taps a local name in "file" or "file.Class"; for a residual sum, the method that computes it."""
-    file, _, scope = owner.partition(".")
-    path = MODEL / f"{file}.py"
+    file, _, scope = defined_in.partition(".")
+    path = MODEL_FOLDER / f"{file}.py"
     text = path.read_text(encoding="utf-8")
     tree: ast.AST = ast.parse(text)
     if scope:
         tree = next(n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name == scope)
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == leaf == "add":
+        if isinstance(node, ast.FunctionDef) and node.name == local_name == "add":
             return _lines(path, text, node)
-    statements = [n for n in ast.walk(tree) if isinstance(n, ast.Assign | ast.Return | ast.Expr) and _taps(n, leaf)]
+    statements = [n for n in ast.walk(tree) if isinstance(n, ast.Assign | ast.Return | ast.Expr) and _taps(n, local_name)]
     if not statements:
-        raise LookupError(f"no line of {file}.py taps {leaf!r} in {scope or 'the file'}.")
+        raise LookupError(f"no line of {file}.py taps {local_name!r} in {scope or 'the file'}.")
     return _lines(path, text, statements[0])
 
 
-def _taps(statement: ast.AST, leaf: str) -> bool:
+def _taps(statement: ast.AST, local_name: str) -> bool:
     """Return whether a statement contains a call whose first argument is this local name."""
     calls = (n for n in ast.walk(statement) if isinstance(n, ast.Call) and n.args)
-    return any(isinstance(c.args[0], ast.Constant) and c.args[0].value == leaf for c in calls)
+    return any(isinstance(c.args[0], ast.Constant) and c.args[0].value == local_name for c in calls)
 
 
 def _lines(path: Path, text: str, node: ast.stmt) -> SourceLine:

@@ -28,35 +28,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from viz_core.analysis.attention import AttentionKind, AttentionProfile, hidden_stage, kinds, profiles, real, relative_change
+from viz_core.analysis.attention import AttentionKind, AttentionProfile, hidden_stage, attention_kinds, attention_profiles, token_mask, relative_change
 from viz_core.analysis.attribution import Attribution
-from viz_core.analysis.counts import Parameter
-from viz_core.analysis.layernorm import Case, Spreads
+from viz_core.analysis.counts import ParameterSpec
+from viz_core.analysis.layernorm import BatchContext, PlacementHistograms
 from viz_core.analysis.logit_lens import LogitLens
-from viz_core.analysis.placement import METRICS, curves
-from viz_core.analysis.shapes import Line, statistics, with_statistics
-from viz_core.analysis.shapes import ledger as lines_of
-from viz_core.analysis.summary import predictions as predicted
-from viz_core.analysis.two_runs import Parting
+from viz_core.analysis.placement import METRICS, depth_curves
+from viz_core.analysis.shapes import StageCost, stage_statistics, with_statistics
+from viz_core.analysis.shapes import stage_costs as lines_of
+from viz_core.analysis.summary import top_predictions as predicted
+from viz_core.analysis.two_runs import Divergence
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.presets import PRESETS
-from viz_core.tidy import csv_of
+from viz_core.tidy import csv_bytes
 
 if TYPE_CHECKING:
     from viz_core.experiments.head_effects import HeadEffects
     from viz_core.experiments.parity import Parity
     from viz_core.experiments.patching import PatchGrid
     from viz_core.experiments.word_order import Prepending, Reordering
-    from viz_core.generation.forcing import Forcing
-    from viz_core.generation.trail import Trail
-    from viz_core.learning.curves import Result, Verdict
-    from viz_core.learning.training_run import Event
+    from viz_core.generation.forcing import ForcingComparison
+    from viz_core.generation.trail import GenerationTrace
+    from viz_core.learning.curves import RunResult, ExperimentSummary
+    from viz_core.learning.training_run import StepEvent
 
 __all__ = [
-    "ablation", "arms", "attribution", "batch_contexts", "csv_of", "depth", "documents", "experiment", "forcing", "head_effects",
-    "heads", "induction", "ledger", "lens", "lines", "measured", "parity", "parting", "patching", "paths", "predictions",
-    "prepending", "reordering", "spread", "training",
+    "ablation", "condition_summary", "attribution", "batch_norm_contexts", "csv_bytes", "depth", "document_choices", "experiment_runs", "teacher_forcing", "head_effects",
+    "head_profiles", "induction", "ledger", "lens", "ledger_rows", "held_out_scores", "parity", "divergence", "patching", "continuations", "predictions",
+    "prepending", "reordering", "activation_spread", "training",
 ]
 
 
@@ -65,10 +65,10 @@ def ledger(
 ) -> pd.DataFrame:
     """Return one row per tensor of a run of B sentences of these lengths, with the statistics of `capture` if given."""
     found = lines_of(config, batch, source_len, target_len)
-    return lines(found if capture is None else with_statistics(found, statistics(capture)))
+    return ledger_rows(found if capture is None else with_statistics(found, stage_statistics(capture)))
 
 
-def lines(ledger: Iterable[Line]) -> pd.DataFrame:
+def ledger_rows(ledger: Iterable[StageCost]) -> pd.DataFrame:
     """Return one row per line of a ledger: the tensor, its sizes and costs, its names elsewhere, and statistics if it has them.
 
     The column sequence_first has the axes in PositionalEncoding (document 001), with tokens before sentences; "" where that
@@ -78,23 +78,23 @@ def lines(ledger: Iterable[Line]) -> pd.DataFrame:
     for line in ledger:
         row = {
             "stage": line.name, "axes": " ".join(line.stage.axes), "shape": line.shape,
-            "symbolic_shape": " × ".join(map(str, line.symbolic)), "meaning": line.stage.meaning, "block": line.stage.block,
+            "symbolic_shape": " × ".join(map(str, line.symbolic_shape)), "meaning": line.stage.meaning, "block": line.stage.block,
             "part": line.part, "dtype": line.stage.dtype, "cells": math.prod(line.shape), "parameters": line.parameters,
-            "parameter_tensors": ", ".join(map(_parameter, line.made_by)), "flops": line.flops, "bytes": line.nbytes,
-            **line.stage.aliases, "sequence_first": " ".join(line.sequence_first or ()),
+            "parameter_tensors": ", ".join(map(_parameter, line.parameter_specs)), "flops": line.flops, "bytes": line.nbytes,
+            **line.stage.aliases, "sequence_first": " ".join(line.sequence_first_axes or ()),
         }
         rows.append(row | ({} if line.statistics is None else asdict(line.statistics)))
     return pd.DataFrame(rows)
 
 
-def _parameter(p: Parameter) -> str:
+def _parameter(p: ParameterSpec) -> str:
     """Return "W^Q encoder.layers.0.self_attn.w_q.weight 32 × 32": symbol, torch name and shape, and "(tied)" if it is shared."""
     return f"{p.symbol} {p.name} {' × '.join(map(str, p.shape))}{' (tied)' if p.tied else ''}"
 
 
-def heads(capture: Capture, kind: AttentionKind | None = None, item: int = 0) -> pd.DataFrame:
+def head_profiles(capture: Capture, kind: AttentionKind | None = None, item: int = 0) -> pd.DataFrame:
     """Return the profile of each head for one sentence, of one kind of attention or all; entropies in nats, distances in tokens."""
-    found = [profile for k in (kinds(capture.config) if kind is None else (kind,)) for profile in profiles(capture, k, item)]
+    found = [profile for k in (attention_kinds(capture.config) if kind is None else (kind,)) for profile in attention_profiles(capture, k, item)]
     return pd.DataFrame(found, columns=list(AttentionProfile._fields))
 
 
@@ -105,11 +105,11 @@ def predictions(capture: Capture, item: int = 0, k: int = 8, word: Callable[[int
     for found in predicted(capture, item, k):
         for rank, (id, chance) in enumerate(zip(found.ids, found.probabilities, strict=True)):
             rows.append({
-                "position": found.position, "rank": rank, "id": id, "probability": chance, "answer": found.answer,
-                "answer_probability": found.answer_probability,
+                "position": found.position, "rank": rank, "id": id, "probability": chance, "answer": found.label,
+                "answer_probability": found.label_probability,
             })
     frame = _with_words(pd.DataFrame(rows).astype({"answer": "Int64"}), word)
-    frame.insert(1, "token", _texts([tokens[at] for at in frame["position"]]))
+    frame.insert(1, "token", _text_column([tokens[at] for at in frame["position"]]))
     return frame
 
 
@@ -117,7 +117,7 @@ def depth(capture: Capture) -> pd.DataFrame:
     """Return power, mean and the other metrics of the residual stream at each stage. depth: the number of layers before it."""
     return pd.DataFrame([
         {"metric": metric, "curve": curve.kind, "stage": stage, "depth": at, "value": value}
-        for metric, found in curves(capture, METRICS).items() for curve in found
+        for metric, found in depth_curves(capture, METRICS).items() for curve in found
         for stage, at, value in zip(curve.stages, curve.depth, curve.values, strict=True)
     ])
 
@@ -129,17 +129,17 @@ def parity(found: "Parity") -> pd.DataFrame:
 
 def patching(grid: "PatchGrid") -> pd.DataFrame:
     """Return the runs of a patching grid: place and direction of the patch, its effect, and the most likely word."""
-    return pd.DataFrame(grid.rows()).astype({"head": "Int64", "token": "Int64"})
+    return pd.DataFrame(grid.records()).astype({"head": "Int64", "token": "Int64"})
 
 
 def head_effects(found: "HeadEffects") -> pd.DataFrame:
     """Return each head's weight on a word, the effects of patching and ablating it, and the ranks of all three."""
-    return pd.DataFrame(found.rows())
+    return pd.DataFrame(found.records())
 
 
 def attribution(found: Attribution) -> pd.DataFrame:
     """Return the contributions to a logit in execution order; up to rounding, their sum is the logit."""
-    return pd.DataFrame([asdict(part) for part in found.parts]).astype({"layer": "Int64", "head": "Int64"})
+    return pd.DataFrame([asdict(part) for part in found.contributions]).astype({"layer": "Int64", "head": "Int64"})
 
 
 def lens(
@@ -149,39 +149,39 @@ def lens(
 
     word: id -> token. at: the index of a stage and a position, for the words of that cell only.
     """
-    n_stages, n_places, k = found.words.shape
+    n_stages, n_places, k = found.top_ids.shape
     stages, places = (range(n_stages), range(n_places)) if at is None else ((at[0],), (at[1],))
     return _with_words(pd.DataFrame([
         {
-            "stage": found.stages[n], "position": t, "place": place, "id": int(found.words[n, t, place]),
-            "probability": float(found.chances[n, t, place]), "final": int(found.final[t]),
-            "final_rank": int(found.rank[n, t]), "final_probability": float(found.chance[n, t]),
+            "stage": found.stages[n], "position": t, "place": place, "id": int(found.top_ids[n, t, place]),
+            "probability": float(found.top_probs[n, t, place]), "final": int(found.predicted_ids[t]),
+            "final_rank": int(found.predicted_rank[n, t]), "final_probability": float(found.predicted_prob[n, t]),
         }
         for n in stages for t in places for place in range(k)
     ]), word)
 
 
-def parting(found: Sequence[Parting]) -> pd.DataFrame:
+def divergence(found: Sequence[Divergence]) -> pd.DataFrame:
     """Return ‖A − B‖ / ‖A‖ of two runs for every stage and position."""
     return pd.DataFrame([
         {"stage": part.name, "side": part.side, "place": place, "share": share}
-        for part in found for place, share in enumerate(part.share)
+        for part in found for place, share in enumerate(part.relative_difference)
     ])
 
 
-def paths(trails: Mapping[str, "Trail"], word: Callable[[int], str]) -> pd.DataFrame:
+def continuations(traces: Mapping[str, "GenerationTrace"], word: Callable[[int], str]) -> pd.DataFrame:
     """Return one row per token of several continuations of one prompt: step, log-probability and its cumulative sum, in nats.
 
     traces: the traced continuations by name. word: id -> token.
     """
     return _with_words(pd.DataFrame([
         {"path": name, "step": step, "id": id, "logprob": logprob, "total": total}
-        for name, trail in trails.items()
+        for name, trail in traces.items()
         for step, (id, logprob, total) in enumerate(zip(trail.ids, trail.logprobs, trail.logprobs.cumsum(), strict=True))
     ], columns=["path", "step", "id", "logprob", "total"]), word)
 
 
-def training(events: Sequence["Event"], parts: Sequence[str] = ()) -> pd.DataFrame:
+def training(events: Sequence["StepEvent"], parts: Sequence[str] = ()) -> pd.DataFrame:
     """Return one row per training step. parts: names of the parts of the model, for a column of gradient norms each."""
     rows = []
     for event in events:
@@ -191,19 +191,19 @@ def training(events: Sequence["Event"], parts: Sequence[str] = ()) -> pd.DataFra
     return pd.DataFrame(rows)
 
 
-def experiment(results: Sequence["Result"], arms: Sequence[str] = ()) -> pd.DataFrame:
+def experiment_runs(results: Sequence["RunResult"], conditions: Sequence[str] = ()) -> pd.DataFrame:
     """Return one row per held-out measurement of every run of an experiment. conditions: names of the conditions."""
     return pd.DataFrame([
-        {"arm": arms[r.arm] if arms else r.arm, "seed": r.seed, "step": step, "loss": loss, "accuracy": accuracy}
+        {"arm": conditions[r.condition] if conditions else r.condition, "seed": r.seed, "step": step, "loss": loss, "accuracy": accuracy}
         for r in results for step, loss, accuracy in zip(r.steps, r.losses, r.accuracies, strict=True)
     ])
 
 
-def arms(names: Sequence[str], verdict: "Verdict") -> pd.DataFrame:
+def condition_summary(names: Sequence[str], verdict: "ExperimentSummary") -> pd.DataFrame:
     """Return one row per condition of an experiment: the number of runs with a value, the mean, lowest and highest value, and the
     number of runs without a value."""
     rows = []
-    for name, values, without in zip(names, verdict.values, verdict.without, strict=True):
+    for name, values, without in zip(names, verdict.values, verdict.n_missing, strict=True):
         known = np.array([x for x in values if x is not None])
         found = (known.mean(), known.min(), known.max()) if known.size else (None,) * 3
         rows.append({"arm": name, "seeds": known.size, **dict(zip(("mean", "lowest", "highest"), found, strict=True)),
@@ -211,10 +211,10 @@ def arms(names: Sequence[str], verdict: "Verdict") -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"mean": float, "lowest": float, "highest": float})
 
 
-def measured(names: Sequence[str], found: Sequence[tuple[float, float]]) -> pd.DataFrame:
+def held_out_scores(names: Sequence[str], scores: Sequence[tuple[float, float]]) -> pd.DataFrame:
     """Return the held-out loss and accuracy of trained models, one row per model."""
     return pd.DataFrame([{"model": name, "loss": loss, "accuracy": accuracy}
-                         for name, (loss, accuracy) in zip(names, found, strict=True)])
+                         for name, (loss, accuracy) in zip(names, scores, strict=True)])
 
 
 def induction(names: Sequence[str], blocks: Sequence[int], shares: Sequence[Sequence[float]]) -> pd.DataFrame:
@@ -230,19 +230,19 @@ def ablation(intact: Capture, ablated: Capture, item: int = 0, word: Callable[[i
     """Return one row per token of a sentence: the relative change of its last hidden state, ‖difference‖ / ‖intact‖, and, if the
     model has a head, the most likely next word in both runs. word: id -> token."""
     side, name = intact.config.output_side, hidden_stage(intact.config)
-    places = np.nonzero(real(intact, side, item))[0].tolist()
+    places = np.nonzero(token_mask(intact, side, item))[0].tolist()
     tokens = intact.tokens(side)[item]
     change = relative_change(intact[name][item], ablated[name][item])
-    found: dict[str, Any] = {"position": places, "token": _texts([tokens[t] for t in places]), "change": change[places]}
+    found: dict[str, Any] = {"position": places, "token": _text_column([tokens[t] for t in places]), "change": change[places]}
     for run, capture in (("intact", intact), ("ablated", ablated)) if "probs" in intact else ():
         likeliest = {each.position: each for each in predicted(capture, item, 1)}
         ids = [likeliest[t].ids[0] for t in places]
-        found |= {f"{run}_id": ids, **({} if word is None else {f"{run}_word": _texts(list(map(word, ids)))}),
+        found |= {f"{run}_id": ids, **({} if word is None else {f"{run}_word": _text_column(list(map(word, ids)))}),
                   f"{run}_probability": [likeliest[t].probabilities[0] for t in places]}
     return pd.DataFrame(found)
 
 
-def _texts(words: Sequence[str | None]) -> "pd.Series[Any]":
+def _text_column(words: Sequence[str | None]) -> "pd.Series[Any]":
     """Return a column of texts with dtype object: pandas' string dtype refuses lone surrogates, which may be typed."""
     return pd.Series(words, dtype=object)
 
@@ -250,42 +250,42 @@ def _texts(words: Sequence[str | None]) -> "pd.Series[Any]":
 def _with_words(frame: pd.DataFrame, word: Callable[[int], str] | None) -> pd.DataFrame:
     """Insert a column "word" after "id". word: id -> token; None leaves the table as it is."""
     if word is not None:
-        frame.insert(list(frame).index("id") + 1, "word", _texts([word(int(id)) for id in frame["id"]]))
+        frame.insert(list(frame).index("id") + 1, "word", _text_column([word(int(id)) for id in frame["id"]]))
     return frame
 
 
-def forcing(found: "Forcing", labels: Sequence[int], first: int, word: Callable[[int], str] | None = None) -> pd.DataFrame:
+def teacher_forcing(found: "ForcingComparison", labels: Sequence[int], start_id: int, word: Callable[[int], str] | None = None) -> pd.DataFrame:
     """Return one row per label: the last input and the predicted token, with teacher forcing and free-running; losses in nats.
 
     start_id: the id before the first label. After the end of the free-running text, its columns are empty. word: id -> token.
     """
-    free = len(found.free)
-    ids = {"input": [first, *labels[:-1]], "label": list(labels), "predicted": list(found.predicted),
-           "own_input": [first, *found.written][:free], "written": list(found.written)[:free]}
+    free = len(found.free_running_losses)
+    ids = {"input": [start_id, *labels[:-1]], "label": list(labels), "predicted": list(found.predicted_ids),
+           "own_input": [start_id, *found.generated_ids][:free], "written": list(found.generated_ids)[:free]}
     rest = len(labels) - free
     columns: dict[str, Any] = {"place": range(len(labels))}
     for name, column in ids.items():
         empty = [None] * (len(labels) - len(column))
-        columns[name] = [*column, *empty] if word is None else _texts([*map(word, column), *empty])
-    return pd.DataFrame(columns | {"forced_loss": found.forced, "free_loss": [*map(float, found.free), *[np.nan] * rest]})
+        columns[name] = [*column, *empty] if word is None else _text_column([*map(word, column), *empty])
+    return pd.DataFrame(columns | {"forced_loss": found.teacher_forced_losses, "free_loss": [*map(float, found.free_running_losses), *[np.nan] * rest]})
 
 
-def spread(found: Spreads) -> pd.DataFrame:
+def activation_spread(found: PlacementHistograms) -> pd.DataFrame:
     """Return one row per norm placement: the standard deviation in the first and last layer, the largest share of a layer's values
     outside the axis of the plot, and the first layer with an infinite value or NaN."""
     return pd.DataFrame([
-        {"placement": name, "first_std": one.std[0], "last_std": one.std[-1], "outside": one.beyond.max(),
-         "first_not_finite": next((layer for layer, odd in zip(one.layers, one.odd, strict=True) if odd > 0), None)}
-        for name, one in found.by.items()
+        {"placement": name, "first_std": one.std[0], "last_std": one.std[-1], "outside": one.outside.max(),
+         "first_not_finite": next((layer for layer, odd in zip(one.layers, one.non_finite, strict=True) if odd > 0), None)}
+        for name, one in found.by_placement.items()
     ]).astype({"first_not_finite": "Int64"})
 
 
-def batch_contexts(found: Sequence[Case]) -> pd.DataFrame:
+def batch_norm_contexts(found: Sequence[BatchContext]) -> pd.DataFrame:
     """Return one row per context (batch) of the same cell: its value after LayerNorm and BatchNorm, the largest change of either
     from the first context, and the number of cells that BatchNorm averages, with their mean and variance."""
     return pd.DataFrame([
         {"context": case.context, "layer_norm": case.layer.value, "batch_norm": case.batch.value,
-         "layer_norm_moved": case.layer_moved, "batch_norm_moved": case.moved, "cells": case.batch.cells,
+         "layer_norm_moved": case.layer_change, "batch_norm_moved": case.batch_change, "cells": case.batch.group_size,
          "mean": case.batch.mean, "variance": case.batch.var}
         for case in found
     ])
@@ -295,8 +295,8 @@ def reordering(found: "Reordering") -> pd.DataFrame:
     """Return one row per position scheme: the largest difference between the outputs of a sentence and the reordered outputs of the
     shuffled sentence, without and with a causal mask, and whether it is within rounding. problem: why a scheme cannot run."""
     return pd.DataFrame([
-        {"scheme": row.position, "difference": row.free, "equivariant": row.equivariant, "causal_difference": row.causal,
-         "causal_equivariant": row.causal_equivariant, "size": row.size,
+        {"scheme": row.position, "difference": row.difference, "equivariant": row.is_equivariant, "causal_difference": row.causal_difference,
+         "causal_equivariant": row.is_causal_equivariant, "size": row.output_scale,
          "problem": None if row.problem is None else str(row.problem)}
         for row in found.rows
     ])
@@ -306,15 +306,15 @@ def prepending(found: "Prepending") -> pd.DataFrame:
     """Return one row per position scheme: in a column per layer, the largest change of a score between the same words as a share of
     the layer's largest score; and whether layer 0 is unchanged up to rounding. problem: why a scheme cannot run."""
     return pd.DataFrame([
-        {"scheme": row.position, "unchanged": row.unchanged, **{f"layer_{i}": share for i, share in enumerate(row.changes)},
+        {"scheme": row.position, "unchanged": row.is_unchanged, **{f"layer_{i}": share for i, share in enumerate(row.changes)},
          "problem": None if row.problem is None else str(row.problem)}
         for row in found.rows
     ])
 
 
-def documents() -> pd.DataFrame:
+def document_choices() -> pd.DataFrame:
     """Return the choice of each document for each topic: the value, its status (stated, repaired or assumed), and the reason."""
     return pd.DataFrame([
-        {"document": preset.document.number, "called": preset.document.called} | asdict(row)
+        {"document": preset.document.number, "called": preset.document.name} | asdict(row)
         for preset in PRESETS.values() for row in preset.rows
     ])

@@ -8,17 +8,17 @@ import pandas as pd
 import regex
 
 # The column of each axis letter of the stage table that has no tokens.
-COLUMNS = {"B": "sentence", "H": "head", "D": "feature", "K": "feature", "V": "feature", "F": "unit", "W": "word"}
+AXIS_COLUMNS = {"B": "sentence", "H": "head", "D": "feature", "K": "feature", "V": "feature", "F": "unit", "W": "word"}
 # What spreadsheets strip before they check for a formula: control characters, spaces, the byte order mark and other invisible
 # characters.
-_UNSEEN = regex.compile(r"[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]*")
+_INVISIBLE = regex.compile(r"[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]*")
 _CONTROL = regex.compile(r"\p{Cc}")
-BEGINS_A_FORMULA = "=+-@"  # and what NFKC normalizes to them, such as the full-width ＝
-QUOTE = "'"  # prefix of a text that a spreadsheet would evaluate
-ROWS = 20_000  # written at a time, so that other threads run in between
+FORMULA_PREFIXES = "=+-@"  # and what NFKC normalizes to them, such as the full-width ＝
+TEXT_PREFIX = "'"  # prefix of a text that a spreadsheet would evaluate
+CSV_CHUNK_ROWS = 20_000  # written at a time, so that other threads run in between
 
 
-def tidy(x: np.ndarray, axes: Sequence[str], tokens: Mapping[str, Sequence[Sequence[str]]]) -> pd.DataFrame:
+def tidy_frame(x: np.ndarray, axes: Sequence[str], tokens: Mapping[str, Sequence[Sequence[str]]]) -> pd.DataFrame:
     """Return an array as one row per cell, in C order, with the cell in the column "value".
 
     axes: the axis letters. tokens: for each token axis, the tokens of every sentence. An axis "1" has no column. With both token
@@ -33,18 +33,18 @@ def tidy(x: np.ndarray, axes: Sequence[str], tokens: Mapping[str, Sequence[Seque
         if axis in tokens:
             name = {"T": "query", "S": "key"}[axis] if both else "position"
             found[name] = i
-            found[f"{name}_token" if both else "token"] = _words(tokens[axis], sentence, i)
+            found[f"{name}_token" if both else "token"] = _token_column(tokens[axis], sentence, i)
         elif axis != "1":
-            found[COLUMNS[axis]] = i
+            found[AXIS_COLUMNS[axis]] = i
     return pd.DataFrame(found | {"value": np.ascontiguousarray(x).ravel()})
 
 
-def _words(rows: Sequence[Sequence[str]], sentence: np.ndarray, position: np.ndarray) -> "pd.Categorical[str]":
+def _token_column(rows: Sequence[Sequence[str]], sentence: np.ndarray, position: np.ndarray) -> "pd.Categorical[str]":
     """Return the token of each cell. rows: the tokens of each sentence, all of one length."""
-    return labels([word for row in rows for word in row], np.minimum(sentence, len(rows) - 1) * len(rows[0]) + position)
+    return categorical_column([word for row in rows for word in row], np.minimum(sentence, len(rows) - 1) * len(rows[0]) + position)
 
 
-def labels(names: Sequence[str], at: np.ndarray) -> "pd.Categorical[str]":
+def categorical_column(names: Sequence[str], at: np.ndarray) -> "pd.Categorical[str]":
     """Return a categorical column with the names at the indices `at`: each distinct name is stored once."""
     words = sorted(set(names))
     number = {word: n for n, word in enumerate(words)}
@@ -52,7 +52,7 @@ def labels(names: Sequence[str], at: np.ndarray) -> "pd.Categorical[str]":
     return pd.Categorical.from_codes(codes[at], categories=pd.Index(words, dtype=object))
 
 
-def csv_of(frame: pd.DataFrame, progress: Callable[[float], object] = lambda share: None) -> bytes:
+def csv_bytes(frame: pd.DataFrame, progress: Callable[[float], object] = lambda share: None) -> bytes:
     r"""Return a table as CSV in UTF-8, with a byte order mark for spreadsheets, and floats with all their digits.
 
     A text that begins like a formula (=, +, -, @, also full-width or after invisible characters), or with an apostrophe, is
@@ -65,28 +65,28 @@ def csv_of(frame: pd.DataFrame, progress: Callable[[float], object] = lambda sha
     safe = frame.copy(deep=False)
     for name, column in frame.items():
         if isinstance(column.dtype, pd.CategoricalDtype):
-            safe[name] = column.map(_quoted)  # two categories may be escaped to the same text, which a categorical does not allow
+            safe[name] = column.map(_escaped)  # two categories may be escaped to the same text, which a categorical does not allow
         elif not pd.api.types.is_numeric_dtype(column.dtype):
-            safe[name] = pd.Series([_quoted(value) for value in column], index=column.index, dtype=object)
-    safe.columns = [_quoted(name) for name in frame.columns]
+            safe[name] = pd.Series([_escaped(value) for value in column], index=column.index, dtype=object)
+    safe.columns = [_escaped(name) for name in frame.columns]
     parts = []
-    for start in range(0, max(1, len(safe)), ROWS):
-        text: str = safe.iloc[start : start + ROWS].to_csv(index=False, header=not start, lineterminator="\r\n")
+    for start in range(0, max(1, len(safe)), CSV_CHUNK_ROWS):
+        text: str = safe.iloc[start : start + CSV_CHUNK_ROWS].to_csv(index=False, header=not start, lineterminator="\r\n")
         parts.append(text.encode("utf-8" if start else "utf-8-sig"))
-        progress(min(1.0, (start + ROWS) / max(1, len(safe))))
+        progress(min(1.0, (start + CSV_CHUNK_ROWS) / max(1, len(safe))))
     return b"".join(parts)
 
 
-def _quoted(value: object) -> object:
+def _escaped(value: object) -> object:
     """Return a text escaped for a CSV file; a lone surrogate, which UTF-8 cannot encode, is written as its code."""
     if not isinstance(value, str):
         return value
     text = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", value.encode("utf-8", "backslashreplace").decode())
-    return f"{QUOTE}{text}" if _is_computed(value) else text
+    return f"{TEXT_PREFIX}{text}" if _is_formula(value) else text
 
 
-def _is_computed(text: str) -> bool:
+def _is_formula(text: str) -> bool:
     """Return whether a spreadsheet may take a text for a formula, or for a text that is already prefixed."""
-    first_visible = _UNSEEN.sub("", text, count=1)[:1]
+    first_visible = _INVISIBLE.sub("", text, count=1)[:1]
     first = unicodedata.normalize("NFKC", first_visible)[:1]
-    return bool(first) and (first in BEGINS_A_FORMULA or first == QUOTE)
+    return bool(first) and (first in FORMULA_PREFIXES or first == TEXT_PREFIX)

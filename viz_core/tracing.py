@@ -35,7 +35,7 @@ class _NoTap:
 NO_TAP: Tap = _NoTap()
 
 
-class _Scope:
+class _ScopedTap:
     """A tap that prefixes each local name with the path of a module."""
 
     __slots__ = ("_prefix", "_tracer")
@@ -46,8 +46,8 @@ class _Scope:
     def __call__(self, name: str, x: Tensor) -> Tensor:
         return self._tracer(self._prefix + name, x)
 
-    def scope(self, name: str) -> "_Scope":
-        return _Scope(self._tracer, f"{self._prefix}{name}.")
+    def scope(self, name: str) -> "_ScopedTap":
+        return _ScopedTap(self._tracer, f"{self._prefix}{name}.")
 
 
 class Tracer:
@@ -61,16 +61,16 @@ class Tracer:
     def __init__(self, *, keep: Iterable[str] | None = None, edit: Edit | None = None, grads: bool = False) -> None:
         self._keep = None if keep is None else _pattern((keep,) if isinstance(keep, str) else tuple(keep))
         self._edit, self._grads = edit, grads
-        self._plain = self._keep is None and edit is None and not grads
+        self._records_everything = self._keep is None and edit is None and not grads
         self._records: dict[str, Tensor] = {}
-        self._live: dict[str, Tensor] = {}
+        self._grad_tensors: dict[str, Tensor] = {}
 
     def __call__(self, name: str, x: Tensor) -> Tensor:
-        if self._plain and name not in self._records:  # fast path: hundreds of calls per run
+        if self._records_everything and name not in self._records:  # fast path: hundreds of calls per run
             self._records[name] = x
             return x
         if self._edit is not None:
-            x = _edited(self._edit, name, x)
+            x = _apply_edit(self._edit, name, x)
         if self._keep is not None and not self._keep.match(name):
             return x
         if name in self._records:
@@ -78,12 +78,12 @@ class Tracer:
         if self._grads and x.is_floating_point():
             if not x.requires_grad:  # a fixed table, such as sinusoidal positions: make it a leaf of the graph
                 x = x.detach().requires_grad_()
-            self._live[name] = x
+            self._grad_tensors[name] = x
         self._records[name] = x
         return x
 
-    def scope(self, name: str) -> _Scope:
-        return _Scope(self, f"{name}.")
+    def scope(self, name: str) -> _ScopedTap:
+        return _ScopedTap(self, f"{name}.")
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the records as numpy arrays. Those on a GPU are copied to the CPU."""
@@ -95,10 +95,10 @@ class Tracer:
 
     def gradients(self, loss: Tensor) -> dict[str, np.ndarray]:
         """Return ∂loss/∂stage for every recorded stage that the loss depends on. Does not change the `.grad` of parameters."""
-        if not self._live:
+        if not self._grad_tensors:
             return {}
-        found = torch.autograd.grad(loss, list(self._live.values()), allow_unused=True)
-        return {name: g.cpu().numpy() for name, g in zip(self._live, found, strict=True) if g is not None}
+        found = torch.autograd.grad(loss, list(self._grad_tensors.values()), allow_unused=True)
+        return {name: g.cpu().numpy() for name, g in zip(self._grad_tensors, found, strict=True) if g is not None}
 
 
 @lru_cache(maxsize=64)
@@ -107,7 +107,7 @@ def _pattern(keep: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(translate, keep)) or r"(?!)")
 
 
-def _edited(edit: Edit, name: str, x: Tensor) -> Tensor:
+def _apply_edit(edit: Edit, name: str, x: Tensor) -> Tensor:
     y = edit(name, x)
     if not isinstance(y, Tensor):
         raise TypeError(f"the editing tap returned {type(y).__name__} at {name!r}; return a tensor (x itself for no change).")

@@ -11,34 +11,34 @@ from hypothesis import strategies as st
 from tests.tolerances import DOUBLE, FLOAT
 from viz_core.analysis.attention import (
     AttentionKind,
-    allowed,
-    at_step,
-    chain,
+    attention_mask,
+    step_values,
+    weight_arithmetic,
     contribution_norms,
     contributions,
-    distance,
+    mean_distance,
     entropy,
     entropy_bounds,
-    head_columns,
+    head_w_o,
     hidden_stage,
-    kinds,
+    attention_kinds,
     max_pool,
     mean_over_heads,
-    module,
+    attention_path,
     n_layers,
-    of_pair,
-    profiles,
-    real,
-    relative,
+    pair_weights,
+    attention_profiles,
+    token_mask,
+    relative_to_uniform,
     relative_change,
     rollout,
-    rollout_of,
-    share,
-    sides,
-    steps,
-    tiles,
+    stack_rollout,
+    weight_at_offset,
+    query_key_sides,
+    attention_steps,
+    pooled_heads,
 )
-from viz_core.analysis.word_attention import between_words
+from viz_core.analysis.word_attention import word_weights
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
@@ -65,13 +65,13 @@ def softmax(x: np.ndarray) -> np.ndarray:
 
 def test_a_pairs_weights_are_those_of_all_layers_and_heads() -> None:
     _, _, capture = both()
-    found = of_pair(capture, "cross", 0, 2, 5)
+    found = pair_weights(capture, "cross", 0, 2, 5)
     assert found.shape == (2, 3)
     np.testing.assert_array_equal(found[1], capture["decoder.layers.1.cross_attn.weights"][0, :, 2, 5])
     queries, keys = (0, 1, 1, 2, 3), (0, 0, 1, 2, 2, 2)  # the words of the tokens
     layer = capture["decoder.layers.1.cross_attn.weights"][0]
-    np.testing.assert_allclose(of_pair(capture, "cross", 0, 2, 5, (queries, keys))[1],
-                               between_words(layer, queries, keys)[:, 1, 2], atol=DOUBLE)
+    np.testing.assert_allclose(pair_weights(capture, "cross", 0, 2, 5, (queries, keys))[1],
+                               word_weights(layer, queries, keys)[:, 1, 2], atol=DOUBLE)
 
 
 # ---------------------------------------------------------------- entropy
@@ -129,7 +129,7 @@ def test_a_causal_model_without_queries_is_uniform_over_the_past() -> None:
     counts = np.arange(1, weights.shape[-1] + 1)
     np.testing.assert_allclose(weights, np.broadcast_to(np.tril(1 / counts[:, None] + 0 * weights[0]), weights.shape), atol=FLOAT)
     np.testing.assert_allclose(entropy(weights), np.broadcast_to(np.log(counts), weights.shape[:2]), atol=FLOAT)
-    np.testing.assert_allclose(relative(weights, allowed(capture, "decoder", 0)), np.tril(np.ones_like(weights)), atol=FLOAT)
+    np.testing.assert_allclose(relative_to_uniform(weights, attention_mask(capture, "decoder", 0)), np.tril(np.ones_like(weights)), atol=FLOAT)
 
 
 # ---------------------------------------------------------------- distance and shares
@@ -138,19 +138,19 @@ def test_a_causal_model_without_queries_is_uniform_over_the_past() -> None:
 def test_distance_and_shares_of_a_shift() -> None:
     n = 5
     back = np.eye(n, k=-1)
-    np.testing.assert_array_equal(distance(back), [0, 1, 1, 1, 1])
-    np.testing.assert_array_equal(share(back, -1), [0, 1, 1, 1, 1])
-    assert not share(back, 0).any() and not share(back, 1).any()
-    np.testing.assert_array_equal(share(np.eye(n), 0), np.ones(n))
-    assert distance(np.full((n, n), 1 / n))[2] == pytest.approx((2 + 1 + 0 + 1 + 2) / n)
+    np.testing.assert_array_equal(mean_distance(back), [0, 1, 1, 1, 1])
+    np.testing.assert_array_equal(weight_at_offset(back, -1), [0, 1, 1, 1, 1])
+    assert not weight_at_offset(back, 0).any() and not weight_at_offset(back, 1).any()
+    np.testing.assert_array_equal(weight_at_offset(np.eye(n), 0), np.ones(n))
+    assert mean_distance(np.full((n, n), 1 / n))[2] == pytest.approx((2 + 1 + 0 + 1 + 2) / n)
 
 
 def test_profiles_are_means_over_words_alone() -> None:
     _, _, capture = both(mask_source_padding=False)
     for item in (0, 1):
-        lines = profiles(capture, "encoder", item)
+        lines = attention_profiles(capture, "encoder", item)
         assert [(p.layer, p.head) for p in lines] == [(i, h) for i in range(2) for h in range(3)]
-        words = real(capture, "source", item)
+        words = token_mask(capture, "source", item)
         assert words.sum() == (6, 2)[item]
         for p in lines:
             w = capture[f"encoder.layers.{p.layer}.self_attn.weights"][item, p.head].astype(float)
@@ -166,9 +166,9 @@ def test_profiles_are_means_over_words_alone() -> None:
 
 def test_profiles_without_a_place_and_with_nan() -> None:
     _, _, capture = both()
-    assert all(math.isnan(p.distance) and math.isnan(p.itself) for p in profiles(capture, "cross", 0))
+    assert all(math.isnan(p.distance) and math.isnan(p.itself) for p in attention_profiles(capture, "cross", 0))
     _, _, broken = both(mask_padded_queries=True, empty_row="softmax", n_encoder_layers=3)
-    lines = profiles(broken, "encoder", 1)
+    lines = attention_profiles(broken, "encoder", 1)
     assert all(p.queries == 2 and not p.odd and math.isfinite(p.entropy) for p in lines[:6])
     # The padded rows' NaN is in every value of layer 1, times a weight of 0, and so in every score of layer 2.
     assert len(lines) == 9 and all(p.queries == 0 and p.odd == 2 and math.isnan(p.entropy) for p in lines[6:])
@@ -186,7 +186,7 @@ def test_rollout_of_uniform_attention() -> None:
 
 def test_rollout_is_a_product_whose_rows_sum_to_one() -> None:
     _, _, capture = both()
-    found = rollout_of(capture, "decoder", 0)
+    found = stack_rollout(capture, "decoder", 0)
     product = np.eye(found.shape[-1])
     for i in range(2):
         w = capture[f"decoder.layers.{i}.self_attn.weights"][0].astype(float)
@@ -195,7 +195,7 @@ def test_rollout_is_a_product_whose_rows_sum_to_one() -> None:
     np.testing.assert_allclose(found.sum(-1), 1, atol=FLOAT)
     assert not np.triu(found, 1).any()  # causal stays causal
     with pytest.raises(ValueError, match="cross"):
-        rollout_of(capture, "cross", 0)
+        stack_rollout(capture, "cross", 0)
 
 
 # ---------------------------------------------------------------- the grid
@@ -221,13 +221,13 @@ def test_pooling_hides_no_nan() -> None:
 
 def test_tiles_are_the_captures_weights() -> None:
     _, _, capture = both()
-    for kind in kinds(capture.config):
-        found = tiles(capture, kind, 0, 64)
+    for kind in attention_kinds(capture.config):
+        found = pooled_heads(capture, kind, 0, 64)
         for i in range(2):
-            np.testing.assert_array_equal(found.values[i], capture[f"{module(kind, i)}.weights"][0])
-        np.testing.assert_array_equal(found.blocked, ~allowed(capture, kind, 0))
-    pooled = tiles(capture, "decoder", 0, 2)
-    assert pooled.block == (3, 3) and pooled.values.shape == (2, 3, 2, 2)
+            np.testing.assert_array_equal(found.values[i], capture[f"{attention_path(kind, i)}.weights"][0])
+        np.testing.assert_array_equal(found.blocked, ~attention_mask(capture, kind, 0))
+    pooled = pooled_heads(capture, "decoder", 0, 2)
+    assert pooled.block_shape == (3, 3) and pooled.values.shape == (2, 3, 2, 2)
     np.testing.assert_array_equal(pooled.blocked, [[False, True], [False, False]])
     np.testing.assert_array_equal(mean_over_heads(found.values[0]), found.values[0].mean(0))
 
@@ -240,11 +240,11 @@ def test_tiles_are_the_captures_weights() -> None:
 )
 def test_every_number_of_the_chain_is_the_captures(switches: dict) -> None:
     config, _, capture = both(**switches)
-    for kind in kinds(config):
-        visible = allowed(capture, kind, 1)
+    for kind in attention_kinds(config):
+        visible = attention_mask(capture, kind, 1)
         for query, key in ((0, 0), (1, 1), (0, 1)):
-            c = chain(capture, kind, 1, 2, 1, query, key)
-            path = module(kind, 1)
+            c = weight_arithmetic(capture, kind, 1, 2, 1, query, key)
+            path = attention_path(kind, 1)
             at = (1, 2, query, key)
             assert c.products.sum() == pytest.approx(c.raw, abs=DOUBLE)
             assert c.raw == pytest.approx(capture[f"{path}.raw_scores"][at], abs=FLOAT)
@@ -254,17 +254,17 @@ def test_every_number_of_the_chain_is_the_captures(switches: dict) -> None:
                 assert c.masked == pytest.approx(capture[f"{path}.masked_scores"][at], abs=FLOAT)
                 assert c.exponential / c.total == c.weight
             else:
-                assert c.masked == config.fill
+                assert c.masked == config.fill_value
             assert c.weight == pytest.approx(c.recorded, abs=FLOAT) and c.recorded == capture[f"{path}.weights"][at]
-            assert (c.bias is None) == ("biased" not in steps(config, kind))
+            assert (c.bias is None) == ("biased" not in attention_steps(config, kind))
             if c.bias is not None:
-                assert c.biased == pytest.approx(at_step(capture, kind, 1, 2, 1, "biased")[query, key], abs=FLOAT)
+                assert c.biased == pytest.approx(step_values(capture, kind, 1, 2, 1, "biased")[query, key], abs=FLOAT)
 
 
 @pytest.mark.parametrize(("rule", "weight"), [("zero", 0.0), ("softmax", math.nan)])
 def test_the_chain_of_a_row_that_sees_nothing(rule: str, weight: float) -> None:
     _, _, capture = both(mask_padded_queries=True, empty_row=rule)
-    c = chain(capture, "encoder", 0, 0, 1, 4, 0)
+    c = weight_arithmetic(capture, "encoder", 0, 0, 1, 4, 0)
     assert c.empty
     np.testing.assert_equal([c.weight, c.recorded], [weight, weight])
 
@@ -275,8 +275,8 @@ def test_the_chain_of_a_row_that_sees_nothing(rule: str, weight: float) -> None:
 @pytest.mark.parametrize("bias", [True, False])
 def test_contributions_add_up_to_the_output(bias: bool) -> None:
     config, model, capture = both(attention_bias=bias)
-    for kind in kinds(config):
-        path = module(kind, 1)
+    for kind in attention_kinds(config):
+        path = attention_path(kind, 1)
         linear = model.get_submodule(f"{path}.w_o")
         w_o = linear.weight.detach().numpy()
         offset = linear.bias.detach().numpy() if bias else 0
@@ -285,10 +285,10 @@ def test_contributions_add_up_to_the_output(bias: bool) -> None:
             parts = contributions(weights[:, t], v, w_o)  # [H, S, D]
             np.testing.assert_allclose(parts.sum((0, 1)) + offset, capture[f"{path}.out"][0, t], atol=FLOAT)
             for h in range(3):
-                own = contribution_norms(weights[h], v[h], head_columns(w_o, h, v.shape[-1]))
+                own = contribution_norms(weights[h], v[h], head_w_o(w_o, h, v.shape[-1]))
                 np.testing.assert_allclose(own[t], np.linalg.norm(parts[h], axis=-1), atol=FLOAT)
         by_head = torch.tensor(capture[f"{path}.z"][0, 1]) @ linear.weight[:, 8:16].T
-        np.testing.assert_allclose(capture[f"{path}.z"][0, 1] @ head_columns(w_o, 1, 8), by_head.detach(), atol=FLOAT)
+        np.testing.assert_allclose(capture[f"{path}.z"][0, 1] @ head_w_o(w_o, 1, 8), by_head.detach(), atol=FLOAT)
 
 
 # ---------------------------------------------------------------- which there are
@@ -302,11 +302,11 @@ def test_contributions_add_up_to_the_output(bias: bool) -> None:
 def test_kinds_and_the_last_hidden_states(architecture: str, expected: tuple[AttentionKind, ...], norm: str) -> None:
     config = TransformerConfig(**SMALL, architecture=architecture, norm=norm, head=True)
     capture = run(config, SOURCE, TARGET, device="cpu")
-    assert kinds(config) == expected
+    assert attention_kinds(config) == expected
     for kind in expected:
-        asks, asked = sides(kind)
-        assert allowed(capture, kind, 0).shape == (len(capture.tokens(asks)[0]), len(capture.tokens(asked)[0]))
-        assert f"{module(kind, n_layers(config, kind) - 1)}.weights" in capture
+        asks, asked = query_key_sides(kind)
+        assert attention_mask(capture, kind, 0).shape == (len(capture.tokens(asks)[0]), len(capture.tokens(asked)[0]))
+        assert f"{attention_path(kind, n_layers(config, kind) - 1)}.weights" in capture
     model = build(config)
     again = capture[hidden_stage(config)] @ model.head.weight.detach().numpy().T
     bias = 0 if model.head.bias is None else model.head.bias.detach().numpy()

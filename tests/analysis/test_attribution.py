@@ -8,10 +8,10 @@ import torch
 from hypothesis import given
 
 from tests.model.small import SOURCE, TARGET, batches, configs, double, small, unlike_identity
-from viz_core.analysis.attribution import Attribution, Parameter, attribute
+from viz_core.analysis.attribution import Attribution, ParameterReader, attribute_logit
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 from viz_core.run import build, run
 
 CONFIGS: list[dict[str, Any]] = [
@@ -21,13 +21,13 @@ CONFIGS: list[dict[str, Any]] = [
 ]
 
 
-def parameters(model: Transformer) -> Parameter:
+def parameters(model: Transformer) -> ParameterReader:
     state = {name: x.numpy() for name, x in model.state_dict().items()}
     return state.__getitem__
 
 
 def adds_up(found: Attribution, within: float) -> None:
-    largest = max(abs(part.value) for part in found.parts)
+    largest = max(abs(part.value) for part in found.contributions)
     assert abs(found.remainder) <= within * max(largest, 1e-12)
 
 
@@ -38,12 +38,12 @@ def test_the_parts_add_up_to_the_logit(switches: dict[str, Any], other: int | No
     for model, within in ((unlike_identity(double(config)), 1e-9), (unlike_identity(build(config)), 1e-4)):
         capture = run(config, SOURCE, TARGET, weights=model)
         for item, at in ((0, 0), (1, 2)):
-            found = attribute(capture, parameters(model), at, 7, other, item)
+            found = attribute_logit(capture, parameters(model), at, 7, other, item)
             logits = capture["logits"][item, at].astype(np.float64)
             assert found.logit == logits[7] - (0 if other is None else logits[other])
             adds_up(found, within)
-            assert found.sum == pytest.approx(sum(map(found.of, ("embedding", "head", "ffn", "bias"))))
-            heads = [p for p in found.parts if p.kind == "head"]
+            assert found.total == pytest.approx(sum(map(found.total_of, ("embedding", "head", "ffn", "bias"))))
+            heads = [p for p in found.contributions if p.kind == "head"]
             attentions = 1 if config.architecture != "encoder-decoder" else 2
             assert len(heads) == (0 if not config.residual else 2 * config.n_heads * attentions)
 
@@ -55,7 +55,7 @@ def test_of_any_model(config: TransformerConfig, batch: tuple[list[list[int]], l
     model = unlike_identity(double(config))
     capture = run(config, *batch, weights=model)
     if np.isfinite(capture["logits"][0, 0]).all():
-        adds_up(attribute(capture, parameters(model), 0, 3, 5), 1e-6)
+        adds_up(attribute_logit(capture, parameters(model), 0, 3, 5), 1e-6)
 
 
 def test_a_head_s_share_in_a_model_without_norms_is_what_its_logit_loses_without_it() -> None:
@@ -63,34 +63,34 @@ def test_a_head_s_share_in_a_model_without_norms_is_what_its_logit_loses_without
     model = double(config)
     model.decoder.layers[0].ffn.w_out.weight.data.zero_()  # so that nothing reads the head but the logits
     capture = run(config, target=TARGET, weights=model)
-    found = attribute(capture, parameters(model), 2, 7)
+    found = attribute_logit(capture, parameters(model), 2, 7)
     for head in range(2):
         def off(name: str, x: Any, head: int = head) -> Any:
             return x * (torch.arange(2) != head)[None, :, None, None] if name.endswith(".z") else x
 
         without = run(config, target=TARGET, weights=model, tap=off)["logits"][0, 2, 7]
-        (share,) = (part.value for part in found.parts if part.head == head)
+        (share,) = (part.value for part in found.contributions if part.head == head)
         assert abs(share) > 1e-4
         assert share == pytest.approx(float(capture["logits"][0, 2, 7] - without))
 
 
 def test_a_model_without_logits_and_an_unknown_word_are_refused() -> None:
     headless = small(architecture="encoder-only", head=False)
-    with pytest.raises(Problem, match="logits"):
-        attribute(run(headless, SOURCE), parameters(build(headless)), 0, 1)
-    with pytest.raises(Problem, match="outside"):
-        attribute(run(small(), SOURCE, TARGET), parameters(build(small())), 0, 19)
-    with pytest.raises(Problem, match="with itself"):
-        attribute(run(small(), SOURCE, TARGET), parameters(build(small())), 0, 7, 7)
+    with pytest.raises(UserError, match="logits"):
+        attribute_logit(run(headless, SOURCE), parameters(build(headless)), 0, 1)
+    with pytest.raises(UserError, match="outside"):
+        attribute_logit(run(small(), SOURCE, TARGET), parameters(build(small())), 0, 19)
+    with pytest.raises(UserError, match="with itself"):
+        attribute_logit(run(small(), SOURCE, TARGET), parameters(build(small())), 0, 7, 7)
 
 
 def test_a_value_put_in_behind_the_heads_is_no_rounding() -> None:
     model = unlike_identity(build(small()))
     own, other = (run(small(), source, TARGET, weights=model) for source in (SOURCE, [row[::-1] for row in SOURCE]))
-    assert attribute(own, parameters(model), 1, 7, 4).adds_up
+    assert attribute_logit(own, parameters(model), 1, 7, 4).adds_up
 
     def put_in(name: str, x: Any) -> Any:
         return torch.from_numpy(other[name].copy()) if name == "decoder.layers.1.cross_attn.out" else x
 
-    found = attribute(run(small(), SOURCE, TARGET, weights=model, tap=put_in), parameters(model), 1, 7, 4)
-    assert not found.adds_up and found.logit == pytest.approx(found.sum + found.remainder)
+    found = attribute_logit(run(small(), SOURCE, TARGET, weights=model, tap=put_in), parameters(model), 1, 7, 4)
+    assert not found.adds_up and found.logit == pytest.approx(found.total + found.remainder)

@@ -5,19 +5,19 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from tests.model.small import small
-from viz_core.analysis.caching import cache_bytes, computed, flops_of_steps, reused, step_cost
+from viz_core.analysis.caching import kv_cache_bytes, flops_with_cache, flops_per_step, flops_saved, step_flops
 from viz_core.config import CHOICES
-from viz_core.generation.cache import Cache
-from viz_core.generation.readers import Reader, Remembering, open_reader
+from viz_core.generation.cache import KVCache
+from viz_core.generation.readers import IncrementalDecoder, CachedDecoder, init_decoder
 from viz_core.run import build
 
 TARGET = torch.tensor([[6, 5, 4, 9, 11], [9, 12, 7, 8, 3]])
 SOURCES = torch.tensor([[5, 9, 7, 11], [8, 3, 6, 2]])
 
 
-def counted(reader: Reader, ids: torch.Tensor) -> int:
+def counted(reader: IncrementalDecoder, ids: torch.Tensor) -> int:
     with FlopCounterMode(display=False) as counter:
-        reader.read(ids)
+        reader.step(ids)
     return counter.get_total_flops()
 
 
@@ -30,9 +30,9 @@ def counted(reader: Reader, ids: torch.Tensor) -> int:
 def test_a_step_costs_what_torch_counts(switches: dict, position: str) -> None:
     model = build(small(position=position, **switches))
     source = SOURCES if model.config.has_encoder else None
-    cost = step_cost(model.config, 2, 4, 5)
-    for use_cache, expected in ((True, computed(cost)), (False, computed(cost) + reused(cost))):
-        _, reader = open_reader(model, TARGET, source, use_cache=use_cache).read(TARGET[:, :4])
+    cost = step_flops(model.config, 2, 4, 5)
+    for use_cache, expected in ((True, flops_with_cache(cost)), (False, flops_with_cache(cost) + flops_saved(cost))):
+        _, reader = init_decoder(model, TARGET, source, use_cache=use_cache).step(TARGET[:, :4])
         assert counted(reader, TARGET[:, 4:]) == expected
 
 
@@ -40,21 +40,21 @@ def test_a_step_costs_what_torch_counts(switches: dict, position: str) -> None:
 @torch.inference_mode()
 def test_a_cache_takes_what_is_computed_before_it_exists(switches: dict) -> None:
     model = build(small(**switches))
-    _, reader = open_reader(model, TARGET, SOURCES if model.config.has_encoder else None, use_cache=True).read(TARGET)
-    assert isinstance(reader, Remembering)
-    cache: Cache = reader.cache
-    assert cache.nbytes == cache_bytes(model.config, 2, 4, 5)
+    _, reader = init_decoder(model, TARGET, SOURCES if model.config.has_encoder else None, use_cache=True).step(TARGET)
+    assert isinstance(reader, CachedDecoder)
+    cache: KVCache = reader.cache
+    assert cache.nbytes == kv_cache_bytes(model.config, 2, 4, 5)
 
 
 def test_only_what_the_source_gives_is_saved_whole() -> None:
-    cost = {one.name: one for one in step_cost(small(), 1, 4, 5)}
+    cost = {one.name: one for one in step_flops(small(), 1, 4, 5)}
     assert {name for name, one in cost.items() if not one.computed} == {
         f"decoder.layers.{i}.cross_attn.{x}" for i in range(2) for x in "kv"}
     assert [name for name, one in cost.items() if not one.reused] == ["logits"]
 
 
 def test_the_steps_of_a_text_are_those_of_each_length() -> None:
-    with_cache, without = flops_of_steps(small(), 5, 4)
-    steps = [step_cost(small(), 1, 5, n) for n in (1, 2, 3, 4)]
-    assert with_cache.tolist() == [computed(step) for step in steps]
-    assert without.tolist() == [computed(step) + reused(step) for step in steps] and without[3] > with_cache[3]
+    with_cache, without = flops_per_step(small(), 5, 4)
+    steps = [step_flops(small(), 1, 5, n) for n in (1, 2, 3, 4)]
+    assert with_cache.tolist() == [flops_with_cache(step) for step in steps]
+    assert without.tolist() == [flops_with_cache(step) + flops_saved(step) for step in steps] and without[3] > with_cache[3]

@@ -10,12 +10,12 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tests.model.small import SMALL, configs, ids
 from viz_core import limits
-from viz_core.analysis.counts import estimate, flops, parameters, parameters_of
+from viz_core.analysis.counts import estimate_size, flops_by_stage, parameters_by_block, stage_parameters
 from viz_core.config import TransformerConfig
 from viz_core.limits import megabytes
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
-from viz_core.stages import plan, stages
+from viz_core.stages import stages_with_shapes, stages
 
 PAPER = TransformerConfig(
     d_model=512, n_heads=8, d_ff=2048, n_encoder_layers=6, n_decoder_layers=6, source_vocab_size=37000, target_vocab_size=37000,
@@ -30,11 +30,11 @@ GPT2 = TransformerConfig(
 
 
 def total(config: TransformerConfig) -> int:
-    return sum(parameters(config).values())
+    return sum(parameters_by_block(config).values())
 
 
 def layers(config: TransformerConfig) -> int:
-    return sum(n for name, n in parameters(config).items() if "layer" in name)
+    return sum(n for name, n in parameters_by_block(config).items() if "layer" in name)
 
 
 # ---------------------------------------------------------------- parameters
@@ -49,7 +49,7 @@ def test_the_sum_is_the_models(config: TransformerConfig) -> None:
 @settings(max_examples=15)
 @given(configs())
 def test_each_block_is_the_models(config: TransformerConfig) -> None:
-    model, counts = build(config), parameters(config)
+    model, counts = build(config), parameters_by_block(config)
 
     def held(path: str) -> int:
         return sum(p.numel() for name, p in model.named_parameters() if name.startswith(path))
@@ -68,10 +68,10 @@ def test_each_block_is_the_models(config: TransformerConfig) -> None:
 @given(configs())
 def test_every_parameter_makes_one_stage(config: TransformerConfig) -> None:
     model = {name: tuple(p.shape) for name, p in build(config).named_parameters()}
-    used = [p for stage in stages(config) for p in parameters_of(config, stage)]
+    used = [p for stage in stages(config) for p in stage_parameters(config, stage)]
     assert {p.name: p.shape for p in used if not p.tied} == model
     assert sum(not p.tied for p in used) == len(model)
-    assert [(p.name, p.shape, p.size) for p in used if p.tied] == [
+    assert [(p.name, p.shape, p.numel) for p in used if p.tied] == [
         (name, model[name], 0)
         for name in [f"{'decoder' if config.has_decoder else 'encoder'}.tok_embedding.weight"] * config.tie_output
     ]
@@ -85,7 +85,7 @@ def test_a_parameter_stands_in_the_formula_of_its_stage(config: TransformerConfi
         formula = stage.formula
         for latex, symbol in plain.items():
             formula = formula.replace(latex, symbol)
-        made_by = {p.symbol for p in parameters_of(config, stage)}
+        made_by = {p.symbol for p in stage_parameters(config, stage)}
         named = {s for s in ("W^E", "W^P", "W^A", "W^G", "W^Q", "W^K", "W^V", "W^O", "W^1", "W^2", "W^out", "γ", "β",
                              "b^Q", "b^K", "b^V", "b^O", "b^1", "b^2", "b^out") if s in formula}
         assert made_by == named, stage.name
@@ -103,7 +103,7 @@ def test_gpt2_small() -> None:
 
 def test_torchs_default_transformer() -> None:
     default = TransformerConfig(d_model=512, n_heads=8, d_ff=2048, n_encoder_layers=6, n_decoder_layers=6, final_norm=True)
-    counts = parameters(default)
+    counts = parameters_by_block(default)
     assert sum(n for name, n in counts.items() if "layer" in name or "final_norm" in name) == 44_140_544
 
 
@@ -111,7 +111,7 @@ def test_torchs_default_transformer_itself() -> None:
     with torch.device("meta"):
         theirs = torch.nn.Transformer()
     config = TransformerConfig(d_model=512, n_heads=8, d_ff=2048, n_encoder_layers=6, n_decoder_layers=6, final_norm=True)
-    counts = parameters(config)
+    counts = parameters_by_block(config)
     for side, stack in (("encoder", theirs.encoder), ("decoder", theirs.decoder)):
         for i, layer in enumerate(stack.layers):
             assert counts[f"{side}_layer_{i}"] == sum(p.numel() for p in layer.parameters())
@@ -151,7 +151,7 @@ def counted(config: TransformerConfig, batch: int, source_len: int, target_len: 
 @settings(max_examples=40)
 @given(configs())
 def test_flops_are_what_torch_counts(config: TransformerConfig) -> None:
-    cost = flops(plan(config, 2, 5, 3))
+    cost = flops_by_stage(stages_with_shapes(config, 2, 5, 3))
     theirs = counted(config, 2, 5, 3)
     assert sum(cost.values()) == theirs.get("", 0)
     for path, n in theirs.items():
@@ -164,13 +164,13 @@ def test_flops_are_what_torch_counts(config: TransformerConfig) -> None:
 def test_each_product_of_cross_attention_is_what_torch_counts(leaf: str, linear: str) -> None:
     config = replace(SMALL, qk_dim=4)
     path = "decoder.layers.0.cross_attn"
-    assert flops(plan(config, 2, 5, 3))[f"{path}.{leaf}"] == counted(config, 2, 5, 3)[f"{path}.{linear}"]
+    assert flops_by_stage(stages_with_shapes(config, 2, 5, 3))[f"{path}.{leaf}"] == counted(config, 2, 5, 3)[f"{path}.{linear}"]
 
 
 @pytest.mark.parametrize(("d", "heads", "tokens"), [(64, 4, 10), (512, 8, 128), (768, 12, 1024)])
 def test_a_layer_of_usual_widths(d: int, heads: int, tokens: int) -> None:
     config = TransformerConfig(architecture="encoder-only", d_model=d, n_heads=heads, n_encoder_layers=1, head=False)
-    assert sum(flops(plan(config, 1, tokens)).values()) == 24 * tokens * d**2 + 4 * tokens**2 * d
+    assert sum(flops_by_stage(stages_with_shapes(config, 1, tokens)).values()) == 24 * tokens * d**2 + 4 * tokens**2 * d
 
 
 def test_a_layer_of_other_widths() -> None:
@@ -179,18 +179,18 @@ def test_a_layer_of_other_widths() -> None:
         architecture="encoder-only", d_model=d, n_heads=h, qk_dim=h * k, d_ff=ff, n_encoder_layers=1, head=False
     )
     closed = 2 * t * (2 * d * h * k + 2 * d * h * v + 2 * d * ff) + 2 * t**2 * h * (k + v)
-    assert sum(flops(plan(config, 1, t)).values()) == closed
+    assert sum(flops_by_stage(stages_with_shapes(config, 1, t)).values()) == closed
 
 
 def test_gpt2_small_by_nanogpts_formula() -> None:
     # Forward is a third of 6N + 12·L·H·Q·T a token; N are the matrices, the tied table counted as the output's.
-    matrices = sum(p.size for s in stages(GPT2) for p in parameters_of(GPT2, s) if len(p.shape) == 2 and s.leaf != "pos_embed")
+    matrices = sum(p.numel for s in stages(GPT2) for p in stage_parameters(GPT2, s) if len(p.shape) == 2 and s.local_name != "pos_embed")
     tokens = 1024
-    assert sum(flops(plan(GPT2, 1, 0, tokens)).values()) == tokens * (2 * matrices + 4 * 12 * 12 * 64 * tokens)
+    assert sum(flops_by_stage(stages_with_shapes(GPT2, 1, 0, tokens)).values()) == tokens * (2 * matrices + 4 * 12 * 12 * 64 * tokens)
 
 
 def test_what_works_cell_by_cell_counts_nothing() -> None:
-    cost = flops(plan(SMALL, 2, 5, 3))
+    cost = flops_by_stage(stages_with_shapes(SMALL, 2, 5, 3))
     leaves = {name.rpartition(".")[2] for name, n in cost.items() if n and ".layers." in name}
     assert leaves == {"q", "k", "v", "raw_scores", "z", "out", "pre_act"}
     assert not any(n for name, n in cost.items() if "norm" in name or name.endswith("weights"))
@@ -205,7 +205,7 @@ def test_the_estimate_is_what_is_recorded(config: TransformerConfig) -> None:
     source, target = [[5, 6, 7], [8]], [[9], [5, 6, 7, 8]]
     capture = run(config, source, target if config.has_decoder else None, device="cpu")
     lengths = [capture[f"ids.{side}"].shape[1] if f"ids.{side}" in capture else 0 for side in ("source", "target")]
-    size = estimate(config, 2, *lengths)
+    size = estimate_size(config, 2, *lengths)
     assert size.capture_bytes == capture.nbytes
     assert size.parameters == total(config)
     assert size.problem is None
@@ -213,7 +213,7 @@ def test_the_estimate_is_what_is_recorded(config: TransformerConfig) -> None:
 
 def test_too_many_parameters_say_so() -> None:
     config = TransformerConfig(d_model=1024, n_heads=8, n_encoder_layers=12, n_decoder_layers=12)
-    size = estimate(config, 1, 5, 5)
+    size = estimate_size(config, 1, 5, 5)
     assert size.parameters > limits.MAX_PARAMETERS
     assert size.problem is not None and size.problem.code == "too_many_parameters"
     assert (size.problem.values["count"], size.problem.values["limit"]) == (size.parameters, limits.MAX_PARAMETERS)
@@ -232,7 +232,7 @@ def test_too_many_parameters_say_so() -> None:
 )
 def test_too_large_a_run_names_its_size_and_a_remedy(change: dict[str, Any], batch: int, words: int, remedies: list[str]) -> None:
     config = replace(TransformerConfig(), **change)
-    size = estimate(config, batch, words, words)
+    size = estimate_size(config, batch, words, words)
     assert size.capture_bytes > limits.MAX_CAPTURE_BYTES
     assert size.problem is not None and size.problem.code == "run_too_large"
     assert size.problem.values["size_bytes"] == size.capture_bytes
@@ -242,21 +242,21 @@ def test_too_large_a_run_names_its_size_and_a_remedy(change: dict[str, Any], bat
 @pytest.mark.parametrize("words", [200, 1000])
 def test_each_remedy_does_help(words: int) -> None:
     config = TransformerConfig()
-    before = estimate(config, 32, words, words).capture_bytes
-    assert estimate(config, 16, words, words).capture_bytes < before
-    assert estimate(config, 32, words // 2, words // 2).capture_bytes < before
-    assert estimate(replace(config, n_heads=2), 32, words, words).capture_bytes < before
-    assert estimate(replace(config, n_encoder_layers=1), 32, words, words).capture_bytes < before
+    before = estimate_size(config, 32, words, words).capture_bytes
+    assert estimate_size(config, 16, words, words).capture_bytes < before
+    assert estimate_size(config, 32, words // 2, words // 2).capture_bytes < before
+    assert estimate_size(replace(config, n_heads=2), 32, words, words).capture_bytes < before
+    assert estimate_size(replace(config, n_encoder_layers=1), 32, words, words).capture_bytes < before
 
 
 def test_the_limit_itself_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     config = TransformerConfig()
-    exact = estimate(config, 1, 5, 5)
+    exact = estimate_size(config, 1, 5, 5)
     monkeypatch.setattr("viz_core.analysis.counts.MAX_CAPTURE_BYTES", exact.capture_bytes)
     monkeypatch.setattr("viz_core.analysis.counts.MAX_PARAMETERS", exact.parameters)
-    assert estimate(config, 1, 5, 5).problem is None
-    assert estimate(config, 1, 6, 5).problem is not None
-    assert estimate(replace(config, d_ff=257), 1, 5, 5).problem is not None
+    assert estimate_size(config, 1, 5, 5).problem is None
+    assert estimate_size(config, 1, 6, 5).problem is not None
+    assert estimate_size(replace(config, d_ff=257), 1, 5, 5).problem is not None
 
 
 def test_a_megabyte_is_a_million_bytes() -> None:

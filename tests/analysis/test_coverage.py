@@ -5,7 +5,7 @@ import pytest
 from torch import Tensor
 
 from tests.tolerances import FLOAT
-from viz_core.analysis.coverage import coverage, uncovered
+from viz_core.analysis.coverage import coverage, uncovered_positions
 from viz_core.config import TransformerConfig
 from viz_core.run import run
 from viz_core.weights.catalogue import catalogue
@@ -44,8 +44,8 @@ def test_a_word_that_no_row_looks_at_has_none() -> None:
     capture = run(CONFIG, ["dog cat the"], ["u v"], seed=1, tap=elsewhere)
     covered = coverage(capture, (0, 0), (1, 1), eos_id=EOS)
     assert covered[1] == 0 < covered[0]
-    assert uncovered(["dog", "cat", "the"], covered, 1e-9) == [1]
-    assert uncovered(["dog", "cat", "the"], covered, 99.0) == [0, 1], "the third is a function word"
+    assert uncovered_positions(["dog", "cat", "the"], covered, 1e-9) == [1]
+    assert uncovered_positions(["dog", "cat", "the"], covered, 99.0) == [0, 1], "the third is a function word"
 
 
 def test_without_a_causal_mask_there_is_none() -> None:
@@ -69,4 +69,4 @@ def test_the_translator_says_what_a_translation_lost(source: str, target: str, l
     capture = run(card.config, [source], [target], weights=card)
     tokens = capture.tokens("source")[0]
     covered = coverage(capture, told.writes, told.reads, eos_id=card.tokenizers()["target"].eos_id)
-    assert [tokens[s] for s in uncovered(tokens, covered, told.least)] == lost
+    assert [tokens[s] for s in uncovered_positions(tokens, covered, told.threshold)] == lost

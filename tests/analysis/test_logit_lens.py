@@ -10,8 +10,8 @@ from tests.model.small import SOURCE, TARGET, double, small, unlike_identity
 from tests.tolerances import DOUBLE
 from viz_core.analysis.logit_lens import logit_lens
 from viz_core.model.transformer import Transformer
-from viz_core.problems import Problem
-from viz_core.run import build, parameters, run
+from viz_core.problems import UserError
+from viz_core.run import build, parameter_reader, run
 
 
 @pytest.mark.parametrize("switches", [
@@ -24,8 +24,8 @@ def test_each_layer_predicts_what_the_model_without_the_later_ones_predicts(swit
     state = model.state_dict()
     capture = run(config, SOURCE, TARGET, weights=model)
     found = logit_lens(capture, lambda name: state[name].numpy(), item=1, k=4)
-    np.testing.assert_array_equal(found.final, found.words[-1, :, 0])
-    assert (found.rank[-1] == 0).all() and len(found.stages) == 3 and (found.rank[0] > 0).any()
+    np.testing.assert_array_equal(found.predicted_ids, found.top_ids[-1, :, 0])
+    assert (found.predicted_rank[-1] == 0).all() and len(found.stages) == 3 and (found.predicted_rank[0] > 0).any()
     size = "n_encoder_layers" if config.output_side == "source" else "n_decoder_layers"
     for layers in range(3):  # at the last it is the model itself
         shorter = Transformer(replace(config, **{size: layers}), seed=None).double().eval()
@@ -34,22 +34,22 @@ def test_each_layer_predicts_what_the_model_without_the_later_ones_predicts(swit
             shorter.head.weight = shorter.stack(config.output_side).tok_embedding.weight
         probs = run(shorter.config, SOURCE, TARGET, weights=shorter)["probs"][1]  # [T, W]
         best = np.argsort(-probs, axis=-1)[:, :4]
-        np.testing.assert_array_equal(found.words[layers], best)
-        np.testing.assert_allclose(found.chances[layers], np.take_along_axis(probs, best, -1), atol=DOUBLE)
-        own = probs[np.arange(len(probs)), found.final]
-        np.testing.assert_allclose(found.chance[layers], own, atol=DOUBLE)
-        np.testing.assert_array_equal(found.rank[layers], (probs > own[:, None]).sum(-1))
+        np.testing.assert_array_equal(found.top_ids[layers], best)
+        np.testing.assert_allclose(found.top_probs[layers], np.take_along_axis(probs, best, -1), atol=DOUBLE)
+        own = probs[np.arange(len(probs)), found.predicted_ids]
+        np.testing.assert_allclose(found.predicted_prob[layers], own, atol=DOUBLE)
+        np.testing.assert_array_equal(found.predicted_rank[layers], (probs > own[:, None]).sum(-1))
 
 
 def test_the_first_tokens_alone() -> None:
     model = build(small())
-    found = logit_lens(run(small(), SOURCE, TARGET, weights=model), parameters(model))
-    cut = found.until(2)
-    assert cut.stages == found.stages and cut.words.shape[1] == cut.chances.shape[1] == cut.rank.shape[1] == len(cut.final) == 2
-    np.testing.assert_array_equal(cut.chance, found.chance[:, :2])
+    found = logit_lens(run(small(), SOURCE, TARGET, weights=model), parameter_reader(model))
+    cut = found.truncated(2)
+    assert cut.stages == found.stages and cut.top_ids.shape[1] == cut.top_probs.shape[1] == cut.predicted_rank.shape[1] == len(cut.predicted_ids) == 2
+    np.testing.assert_array_equal(cut.predicted_prob, found.predicted_prob[:, :2])
 
 
 def test_a_model_without_logits_has_no_lens() -> None:
     config = small(architecture="encoder-only", head=False)
-    with pytest.raises(Problem, match="logits"):
+    with pytest.raises(UserError, match="logits"):
         logit_lens(run(config, SOURCE), lambda name: build(config).state_dict()[name].numpy())

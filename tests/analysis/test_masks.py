@@ -10,26 +10,26 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.model.small import small
-from viz_core.analysis.attention import AttentionKind, kinds
+from viz_core.analysis.attention import AttentionKind, attention_kinds
 from viz_core.analysis.masks import (
-    BACK,
-    CONVENTIONS,
-    TO,
-    WHY,
-    Convention,
-    agreement,
-    in_use,
-    informative_cell,
-    open_cells,
-    parts,
-    provenance,
-    read,
-    reason,
-    recipe,
-    tally,
-    values,
-    weight_there,
-    written,
+    FROM_CONVENTION_CODE,
+    MASK_CONVENTIONS,
+    TO_CONVENTION_CODE,
+    REASONS,
+    MaskConvention,
+    compare_masks,
+    mask_uses,
+    initial_cell,
+    newly_allowed_cells,
+    mask_parts,
+    blocking_reasons,
+    from_convention,
+    cell_reason,
+    mask_code,
+    count_reasons,
+    summarize_values,
+    mean_weight_on_cells,
+    to_convention,
 )
 from viz_core.capture import Capture
 from viz_core.run import run
@@ -77,26 +77,26 @@ def by_hand(capture: Capture, kind: AttentionKind, item: int, t: int, s: int) ->
 @each_config
 def test_every_cell_has_its_reason(switches: dict[str, Any]) -> None:
     capture = captured(**switches)
-    for kind in kinds(capture.config):
+    for kind in attention_kinds(capture.config):
         used = capture[{"encoder": "masks.source", "decoder": "masks.target", "cross": "masks.cross"}[kind]]
         for item in range(3):
-            why = provenance(capture, kind, item)
+            why = blocking_reasons(capture, kind, item)
             np.testing.assert_array_equal(why == 0, used[item, 0])  # what attention really used
             for t, s in np.ndindex(why.shape):
                 key, query, future = by_hand(capture, kind, item, t, s)
                 assert why[t, s] == (key or query) + 2 * future
-                r = reason(capture, kind, item, t, s)
-                assert (r.hides_key, r.hides_query, r.hides_future) == (key, query, future)
-                assert r.allowed == used[item, 0, t, s] and r.empty == (not used[item, 0, t].any())
+                r = cell_reason(capture, kind, item, t, s)
+                assert (r.is_key_masked, r.is_query_masked, r.is_future_masked) == (key, query, future)
+                assert r.is_allowed == used[item, 0, t, s] and r.is_empty_row == (not used[item, 0, t].any())
 
 
 def test_a_tally_counts_every_cell_and_a_telling_cell_is_blocked_the_most() -> None:
     capture = captured()
-    why = provenance(capture, "decoder", 0)
-    assert tally(why) == tuple(int((why == i).sum()) for i in range(4)) and sum(tally(why)) == 16 and len(WHY) == 4
-    assert why[informative_cell(why)] == why.max() == 3
-    assert informative_cell(np.zeros((2, 3), np.uint8)) == (1, 2)
-    assert informative_cell(2 * np.triu(np.ones((3, 3), np.uint8), 1)) == (0, 2)
+    why = blocking_reasons(capture, "decoder", 0)
+    assert count_reasons(why) == tuple(int((why == i).sum()) for i in range(4)) and sum(count_reasons(why)) == 16 and len(REASONS) == 4
+    assert why[initial_cell(why)] == why.max() == 3
+    assert initial_cell(np.zeros((2, 3), np.uint8)) == (1, 2)
+    assert initial_cell(2 * np.triu(np.ones((3, 3), np.uint8), 1)) == (0, 2)
 
 
 # ---------------------------------------------------------------- shapes and lines of code
@@ -105,41 +105,41 @@ def test_a_tally_counts_every_cell_and_a_telling_cell_is_blocked_the_most() -> N
 @each_config
 def test_every_mask_fits_the_scores_where_it_is_used(switches: dict[str, Any]) -> None:
     capture = captured(**switches)
-    found = in_use(capture)
+    found = mask_uses(capture)
     for m in found:
         paths = {"encoder": "encoder.layers.0.self_attn", "decoder": "decoder.layers.1.self_attn"}
         path = paths.get(m.kind, "decoder.layers.0.cross_attn")
-        assert m.full == capture[f"{path}.weights"].shape == np.broadcast_shapes(m.own, m.full)
-        real = capture[m.name].swapaxes(2, 3) if m.turned else capture[m.name]
-        assert real.shape == m.own
-        assert m.repeated == {a: n for a, n, o in zip("BHTS", m.full, m.own, strict=True) if o != n}
-    for kind in kinds(capture.config):
+        assert m.scores_shape == capture[f"{path}.weights"].shape == np.broadcast_shapes(m.shape, m.scores_shape)
+        real = capture[m.name].swapaxes(2, 3) if m.is_transposed else capture[m.name]
+        assert real.shape == m.shape
+        assert m.broadcast_axes == {a: n for a, n, o in zip("BHTS", m.scores_shape, m.shape, strict=True) if o != n}
+    for kind in attention_kinds(capture.config):
         (used,) = [m for m in found if m.kind == kind and m.name in ("masks.source", "masks.target", "masks.cross")]
-        product = np.ones(used.full, bool)
+        product = np.ones(used.scores_shape, bool)
         for m in found:
             if m.kind == kind and m is not used:
-                product = product & (capture[m.name].swapaxes(2, 3) if m.turned else capture[m.name])
-        np.testing.assert_array_equal(product, np.broadcast_to(capture[used.name], used.full))
+                product = product & (capture[m.name].swapaxes(2, 3) if m.is_transposed else capture[m.name])
+        np.testing.assert_array_equal(product, np.broadcast_to(capture[used.name], used.scores_shape))
     recorded = {n for n in capture if n.startswith("masks.")}
     assert {m.name for m in found} == recorded
 
 
 def test_where_every_axis_is_one_nothing_is_repeated() -> None:
     capture = run(small(n_heads=1), [[5]], [[6]], device="cpu")
-    assert [m.repeated for m in in_use(capture)] == [{}] * 7
+    assert [m.broadcast_axes for m in mask_uses(capture)] == [{}] * 7
 
 
 @each_config
 def test_the_recipe_makes_the_mask(switches: dict[str, Any]) -> None:
     capture = captured(**switches)
-    for kind in kinds(capture.config):
+    for kind in attention_kinds(capture.config):
         asks, asked = ("source" if kind == "encoder" else "target"), ("target" if kind == "decoder" else "source")
         query_ids, key_ids = (torch.tensor(capture[f"ids.{side}"]) for side in (asks, asked))
         scope = {"torch": torch, "query_ids": query_ids, "key_ids": key_ids, "B": 3, "T": query_ids.shape[1], "S": key_ids.shape[1]}
-        exec("\n".join(recipe(capture.config, kind)), scope)
+        exec("\n".join(mask_code(capture.config, kind)), scope)
         used = capture[{"encoder": "masks.source", "decoder": "masks.target", "cross": "masks.cross"}[kind]]
         np.testing.assert_array_equal(scope["mask"].expand(used.shape).numpy(), used)
-        assert len(recipe(capture.config, kind)) == 1 + sum(p is not None for p in parts(capture.config, kind))
+        assert len(mask_code(capture.config, kind)) == 1 + sum(p is not None for p in mask_parts(capture.config, kind))
 
 
 # ---------------------------------------------------------------- conventions
@@ -148,16 +148,16 @@ def test_the_recipe_makes_the_mask(switches: dict[str, Any]) -> None:
 MASKS = hnp.arrays(bool, hnp.array_shapes(min_dims=2, max_dims=2, max_side=6))
 
 
-@given(MASKS, st.sampled_from(CONVENTIONS))
-def test_each_convention_leads_back_and_is_what_its_line_makes(may: np.ndarray, convention: Convention) -> None:
-    mask = written(may, convention)
-    np.testing.assert_array_equal(read(mask, convention), may)
+@given(MASKS, st.sampled_from(MASK_CONVENTIONS))
+def test_each_convention_leads_back_and_is_what_its_line_makes(may: np.ndarray, convention: MaskConvention) -> None:
+    mask = to_convention(may, convention)
+    np.testing.assert_array_equal(from_convention(mask, convention), may)
     scope: dict[str, Any] = {"torch": torch, "may": torch.tensor(may)}
-    exec(TO[convention], scope)
-    name = TO[convention].split(" = ")[0]
+    exec(TO_CONVENTION_CODE[convention], scope)
+    name = TO_CONVENTION_CODE[convention].split(" = ")[0]
     np.testing.assert_array_equal(scope[name].numpy(), mask)
     scope["may"] = None
-    exec(BACK[convention], scope)
+    exec(FROM_CONVENTION_CODE[convention], scope)
     np.testing.assert_array_equal(scope["may"].numpy(), may)
 
 
@@ -168,16 +168,16 @@ def test_the_conventions_do_what_torch_reads_in_them() -> None:
     mha = torch.nn.MultiheadAttention(4, 1, batch_first=True).eval()
     x = torch.randn(1, 3, 4)
     for convention in ("blocked", "additive"):
-        _, weights = mha(x, x, x, attn_mask=torch.tensor(written(may, convention)))
+        _, weights = mha(x, x, x, attn_mask=torch.tensor(to_convention(may, convention)))
         assert (weights[0].detach().numpy()[~may] == 0).all() and (weights[0].detach().numpy()[may] > 0).all()
     for convention in ("may", "additive"):
-        seen = torch.nn.functional.scaled_dot_product_attention(x, x, torch.eye(3)[None], torch.tensor(written(may, convention)))
+        seen = torch.nn.functional.scaled_dot_product_attention(x, x, torch.eye(3)[None], torch.tensor(to_convention(may, convention)))
         assert (seen[0].numpy()[~may] == 0).all() and (seen[0].numpy()[may] > 0).all()
 
 
 def test_a_bias_is_no_mask() -> None:
     with pytest.raises(ValueError, match=r"-0\.5, which is neither 0 nor −∞"):
-        read(np.array([[0, -0.5, -np.inf]]), "additive")
+        from_convention(np.array([[0, -0.5, -np.inf]]), "additive")
 
 
 # ---------------------------------------------------------------- what a mask does
@@ -188,24 +188,24 @@ def test_a_bias_is_no_mask() -> None:
     ([-1.25, 0.5], (2, 0, False)),
 ])
 def test_numbers_in_brief(x: list[float], found: tuple[int, int, bool]) -> None:
-    brief = values(np.array(x, np.float32))
-    assert (brief.size, brief.n_nan, brief.all_equal) == found
+    brief = summarize_values(np.array(x, np.float32))
+    assert (brief.size, brief.n_nan, brief.is_constant) == found
     if not brief.n_nan:
         assert (brief.low, brief.high) == (np.float32(min(x)), np.float32(max(x)))
 
 
 def test_weight_on_closed_cells() -> None:
     on, off = captured(architecture="decoder-only"), captured(architecture="decoder-only", causal=False)
-    cells = open_cells(on, off, "decoder", 1)
+    cells = newly_allowed_cells(on, off, "decoder", 1)
     np.testing.assert_array_equal(cells, np.triu(np.ones((4, 4), bool), 1))
     weights = off["decoder.layers.0.self_attn.weights"][1, 0]
     rows = np.array([True, True, False, False])
     expected = (weights[0, 1:].sum() + weights[1, 2:].sum()) / 2
-    assert weight_there(weights, cells, rows) == pytest.approx(expected)
-    assert np.isnan(weight_there(weights, cells, ~np.ones(4, bool)))
-    assert not open_cells(off, on, "decoder", 1).any()
+    assert mean_weight_on_cells(weights, cells, rows) == pytest.approx(expected)
+    assert np.isnan(mean_weight_on_cells(weights, cells, ~np.ones(4, bool)))
+    assert not newly_allowed_cells(off, on, "decoder", 1).any()
 
 
 def test_a_cell_is_allowed_in_both_in_one_or_in_neither() -> None:
     a, b = np.array([[1, 1, 0, 0, np.nan]]), np.array([[1, 0, 1, 0, 1]])
-    assert agreement(a, b)[:, :4].tolist() == [[0, 1, 2, 3]] and agreement(a > 0, b > 0)[:, :4].tolist() == [[0, 1, 2, 3]]
+    assert compare_masks(a, b)[:, :4].tolist() == [[0, 1, 2, 3]] and compare_masks(a > 0, b > 0)[:, :4].tolist() == [[0, 1, 2, 3]]

@@ -44,7 +44,7 @@ def test_the_streams_metrics_equal_numpy_on_the_capture(architecture: str, norm:
     capture = captured(architecture, norm=norm)
     stack, side = SIDES[architecture]
     assert (capture[f"ids.{side}"] == 0).any()
-    found = norms.curves(capture)
+    found = norms.depth_curves(capture)
     for metric, by_hand in BY_HAND.items():
         for curve in found[metric]:
             expected = [by_hand(real_tokens(capture, name, side)) for name in curve.stages]
@@ -66,7 +66,7 @@ def test_the_streams_metrics_equal_numpy_on_the_capture(architecture: str, norm:
 def test_inactive_units_and_entropy_equal_numpy_on_the_capture(architecture: str) -> None:
     capture = captured(architecture, norm="pre")
     stack, side = SIDES[architecture]
-    found = norms.curves(capture)
+    found = norms.depth_curves(capture)
     (hidden,), (attention,) = found["inactive"], found["entropy"]
     assert hidden.depth.tolist() == [1, 2] and attention.depth.tolist() == [0.5, 1.5]
     for i in range(2):
@@ -81,7 +81,7 @@ def test_inactive_units_and_entropy_equal_numpy_on_the_capture(architecture: str
 
 def test_the_mean_cosine_counts_each_pair_of_one_sentence() -> None:
     capture = captured("encoder-only", norm="post")
-    (curve,) = [c for c in norms.curves(capture)["cosine"] if c.kind == "sum"]
+    (curve,) = [c for c in norms.depth_curves(capture)["cosine"] if c.kind == "sum"]
     real = capture["ids.source"] != 0
     pairs = []
     for x, keep in zip(capture[curve.stages[-1]].astype(np.float64), real, strict=True):
@@ -101,7 +101,7 @@ def test_cosines_of_one_and_the_same_token_and_of_none() -> None:
 
 
 def test_a_model_without_layers_and_one_token() -> None:
-    found = norms.curves(run(small(architecture="encoder-only", n_encoder_layers=0, norm="pre"), [[5]], device="cpu"))
+    found = norms.depth_curves(run(small(architecture="encoder-only", n_encoder_layers=0, norm="pre"), [[5]], device="cpu"))
     assert found["entropy"] == found["inactive"] == ()
     assert [c.kind for c in found["power"]] == ["stream", "final"] and np.isfinite(found["power"][0].values).all()
 
@@ -117,7 +117,7 @@ def test_the_page_can_say_where_it_began(stage: str, value: float, what: str) ->
 
     capture = captured("encoder-only", inject, norm="none")
     assert norms.first_non_finite(capture) == norms.FirstNonFinite(stage, what)
-    stream = next(c for c in norms.curves(capture)["power"] if c.kind == "stream")
+    stream = next(c for c in norms.depth_curves(capture)["power"] if c.kind == "stream")
     assert not np.isfinite(stream.values[-1])
 
 
@@ -135,7 +135,7 @@ def test_lemma_1_is_the_mean_over_draws() -> None:
     x = 1.7 * np.random.default_rng(0).standard_normal((4000, 32))
     measured = (np.maximum(x, 0) ** 2).sum(-1).mean()
     assert measured == pytest.approx(norms.relu_power(1.7, 32), rel=0.02)
-    assert norms.relu_share(x) == pytest.approx(0.5, abs=0.01)
+    assert norms.relu_power_share(x) == pytest.approx(0.5, abs=0.01)
 
 
 @pytest.mark.parametrize(("d", "d_ff"), [(64, 64), (32, 128), (96, 40)])
@@ -151,9 +151,9 @@ def test_what_a_feed_forward_network_adds(d: int, d_ff: int) -> None:
 
 
 def test_the_lines_of_lemma_2() -> None:
-    assert norms.ffn_gain(7, 7) == 0.5 and norms.post_line() == 1.5
-    assert norms.post_line(norms.ffn_gain(64, 256)) == pytest.approx(1.32)
-    low, high = norms.pre_band(np.array([0, 1, 4]))
+    assert norms.ffn_gain(7, 7) == 0.5 and norms.post_ln_power() == 1.5
+    assert norms.post_ln_power(norms.ffn_gain(64, 256)) == pytest.approx(1.32)
+    low, high = norms.pre_ln_power_bounds(np.array([0, 1, 4]))
     assert low.tolist() == [1, 1.5, 3] and high.tolist() == [1, 2.5, 7]
 
 
@@ -192,10 +192,10 @@ def test_the_recursion_as_it_was_worked_out() -> None:
 
 def test_one_token_attains_the_upper_edge_and_many_begin_at_the_lower() -> None:
     layers = np.arange(1, 13)
-    low, high = norms.pre_band(layers)
+    low, high = norms.pre_ln_power_bounds(layers)
     np.testing.assert_allclose(norms.mean_field("pre", 12, 1).power[1::2], high, rtol=EXACT)
     many = norms.mean_field("pre", 12, 100_000).power[1::2]
-    assert many[0] == pytest.approx(low[0], abs=1e-4) and norms.outside(many, low, high) == 0
+    assert many[0] == pytest.approx(low[0], abs=1e-4) and norms.count_outside(many, low, high) == 0
 
 
 @pytest.mark.parametrize("tokens", [1, 2, 16, 500])
@@ -211,21 +211,21 @@ def test_post_ln_is_flat_and_tokens_collapse(tokens: int, gain: float) -> None:
 
 
 def test_ends_and_middles_of_layers() -> None:
-    curve = norms.Curve("stream", ("a", "b", "c", "d", "e"), np.array([0, 0.5, 1, 1.5, 2]), np.arange(5.0))
+    curve = norms.DepthCurve("stream", ("a", "b", "c", "d", "e"), np.array([0, 0.5, 1, 1.5, 2]), np.arange(5.0))
     assert [x.tolist() for x in norms.layer_ends(curve)] == [[1, 2], [2, 4]]
-    assert [x.tolist() for x in norms.layer_middles(curve)] == [[0.5, 1.5], [1, 3]]
-    assert norms.averaged([curve, replace(curve, values=curve.values + 2)]).values.tolist() == [1, 2, 3, 4, 5]
-    assert norms.of_kind([replace(curve, kind="final"), curve], "sum", "stream") is curve
+    assert [x.tolist() for x in norms.attention_ends(curve)] == [[0.5, 1.5], [1, 3]]
+    assert norms.mean_curve([curve, replace(curve, values=curve.values + 2)]).values.tolist() == [1, 2, 3, 4, 5]
+    assert norms.curve_of_kind([replace(curve, kind="final"), curve], "sum", "stream") is curve
 
 
 def test_laws_through_points() -> None:
     x = np.array([2.0, 4, 8, 16])
     y = 3 / np.sqrt(x)
-    assert norms.slope(x, y) == pytest.approx(-0.5, abs=DOUBLE)
-    np.testing.assert_allclose(norms.through(x, y * [1.1, 1 / 1.1, 1.1, 1 / 1.1], -0.5), y, rtol=FLOAT)
-    laws = norms.laws(x.tolist(), {"post": y, "pre": y})
+    assert norms.power_law_exponent(x, y) == pytest.approx(-0.5, abs=DOUBLE)
+    np.testing.assert_allclose(norms.fit_power_law(x, y * [1.1, 1 / 1.1, 1.1, 1 / 1.1], -0.5), y, rtol=FLOAT)
+    laws = norms.gradient_power_laws(x.tolist(), {"post": y, "pre": y})
     np.testing.assert_allclose(laws["pre"], y, rtol=FLOAT)
     assert np.ptp(laws["post"]) == 0 and laws["post"][0] == pytest.approx(np.exp(np.log(y).mean()))
-    assert norms.difference(np.array([1.1, 1.3]), np.array([1.0, 1.0])) == pytest.approx(0.2)
-    assert norms.ratio(3, 2) == 1.5 and norms.ratio(1, 0) == math.inf and math.isnan(norms.ratio(0, 0))
-    assert norms.outside(np.array([0.0, 1, 2, 3]), np.array([0.5] * 4), np.array([2.0] * 4)) == 2
+    assert norms.mean_relative_difference(np.array([1.1, 1.3]), np.array([1.0, 1.0])) == pytest.approx(0.2)
+    assert norms.safe_ratio(3, 2) == 1.5 and norms.safe_ratio(1, 0) == math.inf and math.isnan(norms.safe_ratio(0, 0))
+    assert norms.count_outside(np.array([0.0, 1, 2, 3]), np.array([0.5] * 4), np.array([2.0] * 4)) == 2

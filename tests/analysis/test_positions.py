@@ -10,7 +10,7 @@ from tests.model.small import double, record, small
 from tests.model.test_positions import official
 from tests.tolerances import DOUBLE, EXACT, FLOAT, ROUNDING, SAMPLING, TABLE
 from viz_core.analysis import positions as P
-from viz_core.model.positions import alibi_bias, alibi_slopes, rotate, sinusoidal
+from viz_core.model.positions import alibi_bias, alibi_slopes, apply_rotary, sinusoidal_encoding
 from viz_core.run import run
 
 WIDTHS = [1, 2, 3, 7, 8, 20, 21, 64, 512]
@@ -33,25 +33,25 @@ def spun(length: int, d: int, base: float, start: int = 0) -> np.ndarray:
 @each_width
 @each_base
 def test_the_waves_are_the_models(d: int, base: float) -> None:
-    table = P.waves(60, d, base)
+    table = P.sinusoidal_table(60, d, base)
     assert table.shape == (60, d) and table.dtype == np.float64
     np.testing.assert_allclose(table, spun(60, d, base), atol=EXACT)
-    np.testing.assert_allclose(sinusoidal(60, d, base), table, atol=TABLE)
-    np.testing.assert_allclose(P.waves(20, d, base, start=40), table[40:], atol=EXACT)
+    np.testing.assert_allclose(sinusoidal_encoding(60, d, base), table, atol=TABLE)
+    np.testing.assert_allclose(P.sinusoidal_table(20, d, base, start=40), table[40:], atol=EXACT)
 
 
 @each_width
 @each_base
 def test_columns_are_those_of_the_table(d: int, base: float) -> None:
     dims = sorted({0, d // 2, d - 1}, reverse=True)
-    np.testing.assert_allclose(P.columns(dims, 60, d, base), spun(60, d, base)[:, dims], atol=EXACT)
-    assert P.columns([], 9, d).shape == (9, 0)
+    np.testing.assert_allclose(P.sinusoidal_columns(dims, 60, d, base), spun(60, d, base)[:, dims], atol=EXACT)
+    assert P.sinusoidal_columns([], 9, d).shape == (9, 0)
 
 
 @pytest.mark.parametrize("d", [6, 7, 12])
 def test_the_waves_are_what_a_run_adds(d: int) -> None:
     capture = run(small(d_model=d, n_heads=1, position_base=300.0), [[5, 6, 7, 8]], [[5]])
-    np.testing.assert_allclose(capture["encoder.pos_embed"][0], P.waves(4, d, 300.0), atol=TABLE)
+    np.testing.assert_allclose(capture["encoder.pos_embed"][0], P.sinusoidal_table(4, d, 300.0), atol=TABLE)
 
 
 @each_even
@@ -70,7 +70,7 @@ def test_wavelengths_reach_from_2_pi_to_below_base_turns(d: int, base: float) ->
 def test_turns_count_the_steps_of_the_sentence(d: int) -> None:
     angle = np.angle(np.exp(1j * P.frequencies(d)))  # of one step, from a complex number
     expected = np.repeat(6 * angle / (2 * math.pi), 2)[:d]
-    np.testing.assert_allclose(P.turns(7, d), expected, atol=EXACT)
+    np.testing.assert_allclose(P.n_periods(7, d), expected, atol=EXACT)
     assert len(P.wavelengths(d)) == d
 
 
@@ -78,7 +78,7 @@ def test_turns_count_the_steps_of_the_sentence(d: int) -> None:
 def test_every_cell_has_its_formula(d: int, base: float) -> None:
     table = spun(30, d, base)
     for p, dim in np.ndindex(30, d):
-        t = P.term(p, dim, d, base)
+        t = P.sinusoidal_term(p, dim, d, base)
         assert t.value == pytest.approx(table[p, dim], abs=EXACT)
         assert t.divisor == pytest.approx(base ** (t.exponent / d), rel=EXACT)
         assert t.angle == pytest.approx(p / t.divisor, rel=EXACT)
@@ -100,8 +100,8 @@ def test_every_even_width_keeps_the_oracles_to_their_stated_precision(d: int) ->
     for k in (1, 5, 17):
         assert np.abs(table[k:] - table[:-k] @ P.shift_matrix(k, d).T).max() < STATED
         assert P.shift_residual(k, 60, d) < STATED
-    alike = P.similarity(P.waves(60, d)) / (d / 2)
-    assert np.abs(alike - P.closed_form(n[:, None] - n, d) / (d / 2)).max() < STATED
+    alike = P.dot_products(P.sinusoidal_table(60, d)) / (d / 2)
+    assert np.abs(alike - P.sinusoidal_dot_products(n[:, None] - n, d) / (d / 2)).max() < STATED
 
 
 @pytest.mark.parametrize("per_head", [2, 3])
@@ -138,12 +138,12 @@ def test_a_shift_is_one_rotation_for_all_positions(d: int, base: float, k: int) 
     np.testing.assert_allclose(table[k:], table[: 60 - k] @ m.T, atol=EXACT)
     np.testing.assert_allclose(m @ m.T, np.eye(whole), atol=EXACT)
     np.testing.assert_allclose(P.shift_matrix(3, d, base) @ m, P.shift_matrix(k + 3, d, base), atol=EXACT)
-    np.testing.assert_allclose(P.shifted(P.waves(60, d, base), k, d, base), table @ m.T, atol=EXACT)
+    np.testing.assert_allclose(P.shift_rows(P.sinusoidal_table(60, d, base), k, d, base), table @ m.T, atol=EXACT)
     assert 0 <= P.shift_residual(k, 60, d, base) < EXACT
 
 
 def test_the_residual_sees_a_wrong_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = P.waves
+    right = P.sinusoidal_table
     monkeypatch.setattr(P, "waves", lambda length, d, base: right(length, d, base) + 1e-3 * (np.arange(length)[:, None] >= 33))
     assert P.shift_residual(4, 30, 8) == pytest.approx(1e-3)  # row 33 is the last, and the first one is never shifted there
 
@@ -152,7 +152,7 @@ def test_no_matrix_shifts_an_unpaired_sine() -> None:
     """The least squares fit of PE(p + 5) on PE(p) leaves nothing for d = 8, and a rest in the last column for d = 7."""
 
     def rest(d: int) -> np.ndarray:
-        table = P.waves(200, d, 10.0)
+        table = P.sinusoidal_table(200, d, 10.0)
         fitted, *_ = np.linalg.lstsq(table[:-5], table[5:], rcond=None)
         return np.abs(table[:-5] @ fitted - table[5:]).max(0)
 
@@ -167,23 +167,23 @@ def test_no_matrix_shifts_an_unpaired_sine() -> None:
 @each_base
 def test_similarity_feels_only_the_distance(d: int, base: float) -> None:
     """⟨PE_p, PE_q⟩ = Σ cos ω(p − q), ‖PE‖² = d/2, ‖PE_p − PE_q‖² = d − 2 Σ cos ω(p − q)."""
-    table, n = P.waves(50, d, base), np.arange(50)
-    alike, expected = P.similarity(table), P.closed_form(n[:, None] - n[None, :], d, base)
+    table, n = P.sinusoidal_table(50, d, base), np.arange(50)
+    alike, expected = P.dot_products(table), P.sinusoidal_dot_products(n[:, None] - n[None, :], d, base)
     by_hand = sum(math.cos(7 * base ** (-2 * i / d)) for i in range(d // 2))
-    assert P.closed_form(np.array([7]), d, base)[0] == pytest.approx(by_hand, abs=DOUBLE)
+    assert P.sinusoidal_dot_products(np.array([7]), d, base)[0] == pytest.approx(by_hand, abs=DOUBLE)
     np.testing.assert_allclose(alike, expected, atol=d * EXACT)
     np.testing.assert_allclose((table**2).sum(1), d / 2, atol=d * EXACT)
     apart = ((table[:, None] - table[None]) ** 2).sum(-1)
     np.testing.assert_allclose(apart, d - 2 * expected, atol=d * EXACT)
-    assert P.spread_along_diagonals(alike) < d * EXACT
+    assert P.max_range_along_diagonals(alike) < d * EXACT
 
 
 @pytest.mark.parametrize("d", [1, 3, 7, 21])
 def test_an_odd_width_breaks_it_by_its_last_column_alone(d: int) -> None:
-    table = P.waves(50, d, 10.0)
-    found = P.profile(20, 50, d, 10.0)
+    table = P.sinusoidal_table(50, d, 10.0)
+    found = P.similarity_profile(20, 50, d, 10.0)
     assert found.residual > 1e-3
-    assert P.spread_along_diagonals(P.similarity(table)) > 1e-3
+    assert P.max_range_along_diagonals(P.dot_products(table)) > 1e-3
     last = table[:, -1] * table[20, -1]
     np.testing.assert_allclose(found.measured - last, found.expected, atol=DOUBLE)
 
@@ -191,18 +191,18 @@ def test_an_odd_width_breaks_it_by_its_last_column_alone(d: int) -> None:
 @each_even
 @pytest.mark.parametrize("p", [0, 13, 39])
 def test_a_profile_is_a_row_of_the_matrix(d: int, p: int) -> None:
-    found = P.profile(p, 40, d)
+    found = P.similarity_profile(p, 40, d)
     assert found.position == p and found.distance.tolist() == [q - p for q in range(40)]
-    np.testing.assert_allclose(found.measured, P.similarity(spun(40, d, 10000.0))[p], atol=d * EXACT)
+    np.testing.assert_allclose(found.measured, P.dot_products(spun(40, d, 10000.0))[p], atol=d * EXACT)
     assert found.residual < d * EXACT
 
 
 def test_cosines_are_those_of_numpy() -> None:
     rows = np.random.default_rng(0).normal(size=(6, 9))
     centred = rows - rows.mean(1, keepdims=True)
-    np.testing.assert_allclose(P.cosines(centred), np.corrcoef(rows), atol=EXACT)
+    np.testing.assert_allclose(P.cosine_similarities(centred), np.corrcoef(rows), atol=EXACT)
     rows[2] = 0
-    assert not P.cosines(rows)[2].any() and np.isfinite(P.cosines(rows)).all()
+    assert not P.cosine_similarities(rows)[2].any() and np.isfinite(P.cosine_similarities(rows)).all()
 
 
 # ---------------------------------------------------------------- magnitudes
@@ -210,9 +210,9 @@ def test_cosines_are_those_of_numpy() -> None:
 
 def test_512_against_16_and_7_against_16() -> None:
     """d = 512: rows of N(0, 1) and Xavier's of 10,000 words, each times √d, beside a position row."""
-    assert P.expected_length("torch", 10000, 512) * math.sqrt(512) == pytest.approx(512)
-    assert P.expected_length("xavier_uniform", 10000, 512) * math.sqrt(512) == pytest.approx(7.06, abs=0.005)
-    np.testing.assert_allclose(P.norms(P.waves(40, 512)), 16, atol=DOUBLE)
+    assert P.expected_row_length("torch", 10000, 512) * math.sqrt(512) == pytest.approx(512)
+    assert P.expected_row_length("xavier_uniform", 10000, 512) * math.sqrt(512) == pytest.approx(7.06, abs=0.005)
+    np.testing.assert_allclose(P.row_norms(P.sinusoidal_table(40, 512)), 16, atol=DOUBLE)
 
 
 @pytest.mark.parametrize("d", [16, 64])
@@ -225,36 +225,36 @@ def test_expected_lengths_are_those_that_torch_draws(init: str, d: int) -> None:
         "xavier_uniform": lambda: torch.nn.init.xavier_uniform_(table, generator=g),
         "xavier_normal": lambda: torch.nn.init.xavier_normal_(table, generator=g),
     }[init]()
-    assert P.rms(P.norms(table.numpy())) == pytest.approx(P.expected_length(init, 3000, d), rel=SAMPLING)
+    assert P.rms(P.row_norms(table.numpy())) == pytest.approx(P.expected_row_length(init, 3000, d), rel=SAMPLING)
 
 
 def test_scaled_embeddings_are_twice_the_positions() -> None:
     """A table of N(0, 1/d) times √d: E‖·‖² = d = 2 ‖PE‖²."""
     d = 64
     rows = np.random.default_rng(0).normal(size=(4000, d)) / math.sqrt(d)
-    found, position = P.magnitude("drawn", rows), P.rms(P.norms(P.waves(30, d)))
+    found, position = P.embedding_length("drawn", rows), P.rms(P.row_norms(P.sinusoidal_table(30, d)))
     assert found.scaled**2 == pytest.approx(d, rel=SAMPLING)
     assert found.scaled**2 / position**2 == pytest.approx(2, rel=SAMPLING)
-    assert found.scaled == pytest.approx(found.plain * math.sqrt(d), rel=EXACT)
+    assert found.scaled == pytest.approx(found.unscaled * math.sqrt(d), rel=EXACT)
 
 
 def test_colours_end_before_a_few_giants() -> None:
     rows = np.random.default_rng(0).normal(size=(20, 30))
-    plain = P.reach(rows, rows / 2)
-    assert plain.most == plain.largest == np.abs(rows).max() and not plain.beyond
+    plain = P.color_range(rows, rows / 2)
+    assert plain.limit == plain.largest == np.abs(rows).max() and not plain.is_clipped
     giant = rows.copy()
     giant[3, 4], giant[0, 0] = -90.0, np.nan
-    found = P.reach(giant)
-    assert found.largest == 90 and found.beyond
-    assert found.most == pytest.approx(4 * np.sqrt(np.nanmean(giant**2)))
-    assert P.reach(np.zeros((2, 2))) == P.Reach(1.0, 1.0)
+    found = P.color_range(giant)
+    assert found.largest == 90 and found.is_clipped
+    assert found.limit == pytest.approx(4 * np.sqrt(np.nanmean(giant**2)))
+    assert P.color_range(np.zeros((2, 2))) == P.ColorRange(1.0, 1.0)
 
 
 # ---------------------------------------------------------------- RoPE
 
 
 def test_angles_are_position_times_frequency() -> None:
-    found = P.angles(5, 6, 100.0)
+    found = P.rope_angles(5, 6, 100.0)
     assert found.shape == (5, 3)
     np.testing.assert_allclose(found[3], [3.0, 3 * 100 ** (-2 / 6), 3 * 100 ** (-4 / 6)], rtol=EXACT)
     assert found[4, 0] == 4  # whole turns and all
@@ -267,20 +267,20 @@ def test_rope_turns_as_the_model_does(n_heads: int) -> None:
     n, same = np.arange(20), (1, n_heads, 20, 6)
     for h in range(n_heads):
         q, k = x[0, h, 0].numpy(), x[0, h, 1].numpy()
-        turned = P.rotated(q, n, 50.0)
-        model = rotate(x[:, :, :1].expand(same), 50.0)[0, h]
+        turned = P.rope_rotated(q, n, 50.0)
+        model = apply_rotary(x[:, :, :1].expand(same), 50.0)[0, h]
         np.testing.assert_allclose(turned, model, atol=EXACT)
         scores = P.rope_scores(q, k, 20, 50.0)
-        np.testing.assert_allclose(scores, P.rope_closed_form(q, k, n[:, None] - n[None, :], 50.0), atol=DOUBLE)
-        assert P.spread_along_diagonals(scores) < DOUBLE
-        np.testing.assert_allclose(P.norms(turned), np.linalg.norm(q), rtol=EXACT)
-        np.testing.assert_allclose(P.rotated(turned[7], n, 50.0)[5], turned[12], atol=EXACT)
+        np.testing.assert_allclose(scores, P.rope_score_by_distance(q, k, n[:, None] - n[None, :], 50.0), atol=DOUBLE)
+        assert P.max_range_along_diagonals(scores) < DOUBLE
+        np.testing.assert_allclose(P.row_norms(turned), np.linalg.norm(q), rtol=EXACT)
+        np.testing.assert_allclose(P.rope_rotated(turned[7], n, 50.0)[5], turned[12], atol=EXACT)
 
 
 def test_the_spread_sees_what_depends_on_the_place() -> None:
     q, k = np.random.default_rng(1).normal(size=(2, 6))
-    assert P.spread_along_diagonals(P.rope_scores(q, k, 9) + np.arange(9)[:, None]) > 1
-    assert P.spread_along_diagonals(np.array([[1.0, 2.0], [5.0, 4.0]])) == 3
+    assert P.max_range_along_diagonals(P.rope_scores(q, k, 9) + np.arange(9)[:, None]) > 1
+    assert P.max_range_along_diagonals(np.array([[1.0, 2.0], [5.0, 4.0]])) == 3
 
 
 @pytest.mark.parametrize("n_heads", range(1, 17))
@@ -289,7 +289,7 @@ def test_rope_is_what_a_run_turns(n_heads: int) -> None:
     name = "encoder.layers.0.self_attn"
     for h in range(n_heads):
         for t in range(4):
-            expected = P.rotated(capture[f"{name}.q"][0, h, t], np.array([t]))[0]
+            expected = P.rope_rotated(capture[f"{name}.q"][0, h, t], np.array([t]))[0]
             np.testing.assert_allclose(capture[f"{name}.q_rot"][0, h, t], expected, atol=ROUNDING)
 
 

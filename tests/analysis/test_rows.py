@@ -2,7 +2,7 @@
 
 import pytest
 
-from viz_core.analysis.rows import Row, reads_and_writes, row_labels
+from viz_core.analysis.rows import TokenRow, token_rows, row_labels
 from viz_core.presets import PRESETS
 from viz_core.run import run
 
@@ -10,9 +10,9 @@ SOURCE, TARGET = ["the cat sat", "a dog"], ["猫 坐 了", "狗"]
 
 
 def test_a_row_of_the_decoder_writes_the_token_of_the_next_row() -> None:
-    rows = reads_and_writes(run(PRESETS["000"].config, SOURCE, TARGET), "target", 0)
-    assert rows == [Row("<bos>", "猫"), Row("猫", "坐"), Row("坐", "了"), Row("了", "<eos>")]
-    assert [row.writes for row in rows[:-1]] == [row.reads for row in rows[1:]]
+    rows = token_rows(run(PRESETS["000"].config, SOURCE, TARGET), "target", 0)
+    assert rows == [TokenRow("<bos>", "猫"), TokenRow("猫", "坐"), TokenRow("坐", "了"), TokenRow("了", "<eos>")]
+    assert [row.next_token for row in rows[:-1]] == [row.token for row in rows[1:]]
 
 
 def test_padding_writes_nothing() -> None:
@@ -26,10 +26,10 @@ def test_the_rows_of_an_encoder_write_nothing_even_where_it_has_answers() -> Non
 
 
 def test_ids_write_the_last_of_them() -> None:
-    rows = reads_and_writes(run(PRESETS["000"].config, [[5, 6]], [[7, 8, 9]]), "target", 0)
-    assert [row.reads for row in rows[1:]] == [row.writes for row in rows[:-1]] and rows[-1].writes is not None
+    rows = token_rows(run(PRESETS["000"].config, [[5, 6]], [[7, 8, 9]]), "target", 0)
+    assert [row.token for row in rows[1:]] == [row.next_token for row in rows[:-1]] and rows[-1].next_token is not None
 
 
-@pytest.mark.parametrize(("row", "label"), [(Row("a b", "\n"), "a␣b → ⏎"), (Row("\u202e"), "U+202E"), (Row("x", ""), "x → ∅")])
-def test_a_label_shows_what_leaves_no_mark(row: Row, label: str) -> None:
+@pytest.mark.parametrize(("row", "label"), [(TokenRow("a b", "\n"), "a␣b → ⏎"), (TokenRow("\u202e"), "U+202E"), (TokenRow("x", ""), "x → ∅")])
+def test_a_label_shows_what_leaves_no_mark(row: TokenRow, label: str) -> None:
     assert row.label == label

@@ -14,19 +14,19 @@ from torch.utils.flop_counter import FlopCounterMode
 from tests.model.documents import doc001
 from tests.model.small import SMALL, configs
 from tests.tolerances import EXACT
-from viz_core.analysis.counts import parameters
+from viz_core.analysis.counts import parameters_by_block
 from viz_core.analysis.shapes import (
-    PAIRS,
+    TOKEN_PAIRS,
     Amount,
-    Line,
-    by_block,
-    changed,
-    gone,
-    growth,
+    StageCost,
+    amounts_by_block,
+    changed_costs,
+    removed_stages,
+    cost_growth,
     layer_costs,
-    ledger,
-    statistics,
-    total,
+    stage_costs,
+    stage_statistics,
+    total_amount,
     with_statistics,
 )
 from viz_core.capture import Capture
@@ -44,12 +44,12 @@ def captured(config: TransformerConfig = SMALL) -> Capture:
     return run(config, SOURCE, TARGET if config.has_decoder else None, device="cpu")
 
 
-def lines_of(capture: Capture) -> tuple[Line, ...]:
+def lines_of(capture: Capture) -> tuple[StageCost, ...]:
     length = {side: capture[f"ids.{side}"].shape[1] if f"ids.{side}" in capture else 0 for side in ("source", "target")}
-    return ledger(capture.config, 2, length["source"], length["target"])
+    return stage_costs(capture.config, 2, length["source"], length["target"])
 
 
-def line(lines: Sequence[Line], name: str) -> Line:
+def line(lines: Sequence[StageCost], name: str) -> StageCost:
     return next(x for x in lines if x.name == name)
 
 
@@ -65,9 +65,9 @@ def test_a_line_is_what_was_recorded(config: TransformerConfig) -> None:
     for x in lines:
         array = capture[x.name]
         assert (x.shape, x.nbytes, x.stage.dtype) == (array.shape, array.nbytes, str(array.dtype))
-        assert len(x.stage.axes) == len(x.symbolic) == array.ndim
-    assert total(lines, "nbytes") == capture.nbytes
-    assert total(lines, "parameters") == sum(parameters(config).values())
+        assert len(x.stage.axes) == len(x.symbolic_shape) == array.ndim
+    assert total_amount(lines, "nbytes") == capture.nbytes
+    assert total_amount(lines, "parameters") == sum(parameters_by_block(config).values())
 
 
 @settings(max_examples=30)
@@ -78,17 +78,17 @@ def test_the_symbolic_shape_is_the_shape(config: TransformerConfig) -> None:
         "d_k": config.qk_width // config.n_heads, "d_v": config.d_model // config.n_heads, "d_ff": config.ff_width,
         "vocabulary": config.target_vocab_size if config.has_decoder else config.source_vocab_size,
     }
-    for x in ledger(config, 2, 5, 3):
-        assert tuple(size[word] for word in x.symbolic) == x.shape, x.name
+    for x in stage_costs(config, 2, 5, 3):
+        assert tuple(size[word] for word in x.symbolic_shape) == x.shape, x.name
 
 
 def test_statistics_are_numpys_over_what_no_mask_overwrote() -> None:
     capture = captured()
-    lines = with_statistics(lines_of(capture), statistics(capture))
+    lines = with_statistics(lines_of(capture), stage_statistics(capture))
     for x in lines:
         array, found = capture[x.name].astype(np.float64), x.statistics
         counted = array
-        if x.stage.leaf == "masked_scores":
+        if x.stage.local_name == "masked_scores":
             counted = array[np.broadcast_to(capture[x.stage.mask], array.shape)]
             assert counted.size < array.size
         assert found.n_counted == counted.size
@@ -99,14 +99,14 @@ def test_statistics_are_numpys_over_what_no_mask_overwrote() -> None:
 
 def test_a_stage_that_was_not_kept_has_no_statistics() -> None:
     kept = run(SMALL, SOURCE, TARGET, device="cpu", keep=["*.masked_scores", "logits"])
-    lines = with_statistics(lines_of(captured()), statistics(kept))
+    lines = with_statistics(lines_of(captured()), stage_statistics(kept))
     assert {x.name for x in lines if x.statistics} == set(kept)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_stage_has_a_part_and_a_block(preset: str) -> None:
-    lines = ledger(PRESETS[preset].config, 1, 6, 5)
-    parts = {x.part: {y.stage.owner for y in lines if y.part == x.part} for x in lines}
+    lines = stage_costs(PRESETS[preset].config, 1, 6, 5)
+    parts = {x.part: {y.stage.defined_in for y in lines if y.part == x.part} for x in lines}
     assert parts["attention"] == {"attention.Attention"} and parts["feed_forward"] == {"layers.FeedForward"}
     assert {x.name for x in lines if x.part == "input"} == {x.name for x in lines if x.name.startswith("ids.")}
     assert {x.name for x in lines if x.part == "output"} == {"logits", "probs", "loss"}
@@ -150,17 +150,17 @@ def test_the_sequence_first_layout_is_the_references() -> None:
     seen |= {f"ids.{side}": tuple(x.shape) for side, x in ids.items()} | {f"masks.{n}": tuple(x.shape) for n, x in masks.items()}
 
     config = replace(PRESETS["001"].config, d_model=d, n_heads=2, source_vocab_size=17, target_vocab_size=19)
-    lines = ledger(config, batch, source, target)
+    lines = stage_costs(config, batch, source, target)
     for name, shape in seen.items():
         x = line(lines, name)
         length = dict(zip(x.stage.axes, x.shape, strict=True))
-        assert x.sequence_first is not None and tuple(length[a] for a in x.sequence_first) == shape, name
+        assert x.sequence_first_axes is not None and tuple(length[a] for a in x.sequence_first_axes) == shape, name
 
 
 def test_what_document_001_does_not_show_has_no_layout() -> None:
-    lines = ledger(PRESETS["001"].config, 2, 5, 3)
+    lines = stage_costs(PRESETS["001"].config, 2, 5, 3)
     for name in ("encoder.layers.0.self_attn.q", "encoder.layers.0.self_attn.weights", "encoder.layers.0.ffn.pre_act", "loss"):
-        assert line(lines, name).sequence_first is None
+        assert line(lines, name).sequence_first_axes is None
 
 
 # ---------------------------------------------------------------- by block
@@ -169,33 +169,33 @@ def test_what_document_001_does_not_show_has_no_layout() -> None:
 @settings(max_examples=30)
 @given(configs())
 def test_blocks_add_up(config: TransformerConfig) -> None:
-    lines = ledger(config, 2, 5, 3)
+    lines = stage_costs(config, 2, 5, 3)
     for amount in AMOUNTS:
-        blocks = by_block(lines, amount)
-        assert sum(n for parts in blocks.values() for n in parts.values()) == total(lines, amount)
+        blocks = amounts_by_block(lines, amount)
+        assert sum(n for parts in blocks.values() for n in parts.values()) == total_amount(lines, amount)
         assert all(n > 0 for parts in blocks.values() for n in parts.values())
 
 
 def test_blocks_of_the_first_preset_by_hand() -> None:
     d, ff, words, layers = 32, 64, 1000, 2
-    lines = ledger(PRESETS["000"].config, 1, 6, 5)
+    lines = stage_costs(PRESETS["000"].config, 1, 6, 5)
     attention, ffn, norm = 4 * (d * d + d), 2 * d * ff + ff + d, 2 * d
-    assert by_block(lines, "parameters") == {
+    assert amounts_by_block(lines, "parameters") == {
         "encoder_embedding": {"embedding": words * d},
         "encoder_layers_0_1": {"attention": layers * attention, "layer_norm": layers * 2 * norm, "feed_forward": layers * ffn},
         "decoder_embedding": {"embedding": words * d},
         "decoder_layers_0_1": {"attention": layers * 2 * attention, "layer_norm": layers * 3 * norm, "feed_forward": layers * ffn},
         "output": {"output": d * words + words},
     }
-    pairs = by_block(lines, "flops")
-    assert pairs["encoder_layers_0_1"][PAIRS] == layers * 4 * 6 * 6 * d
-    assert pairs["decoder_layers_0_1"][PAIRS] == layers * 4 * (5 * 5 + 5 * 6) * d
+    pairs = amounts_by_block(lines, "flops")
+    assert pairs["encoder_layers_0_1"][TOKEN_PAIRS] == layers * 4 * 6 * 6 * d
+    assert pairs["decoder_layers_0_1"][TOKEN_PAIRS] == layers * 4 * (5 * 5 + 5 * 6) * d
     assert pairs["output"] == {"output": 2 * 5 * d * words}
 
 
 def test_a_single_layer_keeps_its_name() -> None:
-    lines = ledger(replace(SMALL, n_encoder_layers=1), 1, 5, 3)
-    assert "encoder_layer_0" in by_block(lines, "parameters") and "decoder_layers_0_1" in by_block(lines, "parameters")
+    lines = stage_costs(replace(SMALL, n_encoder_layers=1), 1, 5, 3)
+    assert "encoder_layer_0" in amounts_by_block(lines, "parameters") and "decoder_layers_0_1" in amounts_by_block(lines, "parameters")
 
 
 # ---------------------------------------------------------------- what changed
@@ -203,8 +203,8 @@ def test_a_single_layer_keeps_its_name() -> None:
 
 def test_narrower_queries_change_these_lines_and_no_other() -> None:
     wide = TransformerConfig(architecture="decoder-only", d_model=256, n_heads=8, n_decoder_layers=1)
-    before, after = ledger(wide, 1, 0, 7), ledger(replace(wide, qk_dim=64), 1, 0, 7)
-    marks = changed(before, after)
+    before, after = stage_costs(wide, 1, 0, 7), stage_costs(replace(wide, qk_dim=64), 1, 0, 7)
+    marks = changed_costs(before, after)
     path = "decoder.layers.0.self_attn."
     assert {name.removeprefix(path) for name in marks} == {"q", "k", "raw_scores"}  # the scores' shape stays, not their cost
     q, was = line(after, f"{path}q"), marks[f"{path}q"]
@@ -212,15 +212,15 @@ def test_narrower_queries_change_these_lines_and_no_other() -> None:
     assert was.parameters - q.parameters == (256 - 64) * 257
     scores, were = line(after, f"{path}raw_scores"), marks[f"{path}raw_scores"]
     assert were is not None and were.shape == scores.shape and were.flops == 4 * scores.flops
-    assert changed(before, before) == {} and gone(before, after) == ()
+    assert changed_costs(before, before) == {} and removed_stages(before, after) == ()
 
 
 def test_stages_that_come_and_go() -> None:
     plain = replace(SMALL, position="none")
-    before, after = ledger(plain, 1, 5, 3), ledger(replace(plain, position="rope", qk_dim=8), 1, 5, 3)
-    fresh = {name for name, was in changed(before, after).items() if was is None}
-    assert fresh == {x.name for x in after if x.stage.leaf in ("q_rot", "k_rot")} and fresh
-    assert set(gone(after, before)) == fresh
+    before, after = stage_costs(plain, 1, 5, 3), stage_costs(replace(plain, position="rope", qk_dim=8), 1, 5, 3)
+    fresh = {name for name, was in changed_costs(before, after).items() if was is None}
+    assert fresh == {x.name for x in after if x.stage.local_name in ("q_rot", "k_rot")} and fresh
+    assert set(removed_stages(after, before)) == fresh
 
 
 # ---------------------------------------------------------------- growth
@@ -230,24 +230,24 @@ def test_stages_that_come_and_go() -> None:
 @pytest.mark.parametrize("amount", ["flops", "nbytes"])
 def test_growth_is_the_ledgers_at_every_length(config: TransformerConfig, amount: Amount) -> None:
     lengths = (1, 2, 7, 100)
-    found = growth(config, lengths, amount)
+    found = cost_growth(config, lengths, amount)
     for i, n in enumerate(lengths):
-        layers = [x for x in ledger(config, 1, n, n) if ".layers." in x.name]
-        assert found.pairs[i] + found.single[i] == total(layers, amount)
-        pairs = [x for x in layers if x.stage.leaf in {"flops": ("raw_scores", "z")}.get(
+        layers = [x for x in stage_costs(config, 1, n, n) if ".layers." in x.name]
+        assert found.quadratic[i] + found.linear[i] == total_amount(layers, amount)
+        pairs = [x for x in layers if x.stage.local_name in {"flops": ("raw_scores", "z")}.get(
             amount, ("raw_scores", "scores", "bias", "masked_scores", "weights"))]
-        assert found.pairs[i] == total(pairs, amount)
+        assert found.quadratic[i] == total_amount(pairs, amount)
 
 
 @pytest.mark.parametrize("d", [64, 512])
 def test_usual_layers_cross_at_six_times_their_width(d: int) -> None:
-    found = growth(TransformerConfig(architecture="encoder-only", d_model=d, n_heads=4), [1])
-    assert found.crossing == (6 * d, 2 * 24 * 6 * d * d**2)  # 24·N·d² = 4·N²·d, in two layers
+    found = cost_growth(TransformerConfig(architecture="encoder-only", d_model=d, n_heads=4), [1])
+    assert found.crossover == (6 * d, 2 * 24 * 6 * d * d**2)  # 24·N·d² = 4·N²·d, in two layers
 
 
 def test_without_layers_nothing_crosses() -> None:
-    found = growth(replace(SMALL, n_encoder_layers=0, n_decoder_layers=0), [1, 10])
-    assert math.isnan(found.crossing[0]) and not found.pairs.any() and not found.single.any() and not found.rnn.any()
+    found = cost_growth(replace(SMALL, n_encoder_layers=0, n_decoder_layers=0), [1, 10])
+    assert math.isnan(found.crossover[0]) and not found.quadratic.any() and not found.linear.any() and not found.rnn.any()
 
 
 @pytest.mark.parametrize("n", [1, 6, 50])
@@ -257,8 +257,8 @@ def test_the_rnn_is_torchs(n: int) -> None:
     rnn = torch.nn.RNN(d, d, num_layers=depth, batch_first=True)
     with FlopCounterMode(display=False) as counter:
         states, _ = rnn(torch.zeros(1, n, d))
-    assert growth(config, [n]).rnn[0] == counter.get_total_flops()
-    assert growth(config, [n], "nbytes").rnn[0] == depth * states.nbytes  # a layer's states are as many as the last one's
+    assert cost_growth(config, [n]).rnn[0] == counter.get_total_flops()
+    assert cost_growth(config, [n], "nbytes").rnn[0] == depth * states.nbytes  # a layer's states are as many as the last one's
 
 
 def test_table_1_in_numbers() -> None:

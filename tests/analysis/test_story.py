@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from viz_core.analysis.story import head_between_words, last_word, means_something, story, telling_row
+from viz_core.analysis.story import head_between_words_of, last_word_position, is_word_token, tour_focus, most_informative_query
 from viz_core.capture import Capture
 from viz_core.presets import PRESETS
 from viz_core.run import run
@@ -26,34 +26,34 @@ def with_weights(capture: Capture, stage: str, cell: tuple[int, ...], weight: fl
 @pytest.mark.parametrize(("token", "means"), [("mat", True), ("动物", True), ("7", True), (".", False), ("。", False),
                                               ("<bos>", False), ("[CLS]", False), ("<", False), ("🙂", False)])
 def test_a_word_means_something_and_punctuation_does_not(token: str, means: bool) -> None:
-    assert means_something(token) == means
+    assert is_word_token(token) == means
 
 
 def test_the_last_word_writes_a_word() -> None:
     capture = run(CONFIG, SOURCE, TARGET, device="cpu")
     assert capture.tokens("target")[0] == ["<bos>", "x", "y", "z", "w", "."]
-    assert last_word(capture, "target", 0) == 3  # reads z and writes w; w itself writes the full stop
-    assert last_word(capture, "source", 0) == 3  # the side's own answers are those of the target
-    assert last_word(run(CONFIG, [". ."], [". ."], device="cpu"), "target", 0) == 2  # no word: the last one that is no padding
+    assert last_word_position(capture, "target", 0) == 3  # reads z and writes w; w itself writes the full stop
+    assert last_word_position(capture, "source", 0) == 3  # the side's own answers are those of the target
+    assert last_word_position(run(CONFIG, [". ."], [". ."], device="cpu"), "target", 0) == 2  # no word: the last one that is no padding
     padded = run(CONFIG, ["a", "a b c d"], ["x y", "x y z w"], device="cpu")
-    assert last_word(padded, "target", 0) == 1
+    assert last_word_position(padded, "target", 0) == 1
 
 
 def test_the_story_is_told_where_the_weight_is_largest() -> None:
     capture = run(CONFIG, SOURCE, TARGET, device="cpu")
     stage = "decoder.layers.1.cross_attn.weights"
-    told = story(with_weights(capture, stage, (0, 2, 3, 1), 5.0), 0)
+    told = tour_focus(with_weights(capture, stage, (0, 2, 3, 1), 5.0), 0)
     assert (told.token, told.layer, told.head(stage)) == (3, 1, 2)
     assert told.head("decoder.embed") is None and told.head("decoder.layers.0.cross_attn.weights") is None
     assert set(told.heads) == {"decoder.layers.1.self_attn", "decoder.layers.1.cross_attn"}
-    stop = story(with_weights(capture, "decoder.layers.0.cross_attn.weights", (0, 1, 3, 6), 5.0), 0)  # at the full stop
-    plain = story(capture, 0)
+    stop = tour_focus(with_weights(capture, "decoder.layers.0.cross_attn.weights", (0, 1, 3, 6), 5.0), 0)  # at the full stop
+    plain = tour_focus(capture, 0)
     assert (stop.layer, stop.heads) == (plain.layer, plain.heads)
 
 
 def test_a_measured_head_and_a_chosen_token_come_first() -> None:
     capture = run(CONFIG, SOURCE, TARGET, device="cpu")
-    told = story(capture, 0, 2, (0, 1))
+    told = tour_focus(capture, 0, 2, (0, 1))
     assert (told.token, told.layer, told.head("decoder.layers.0.cross_attn.weights")) == (2, 0, 1)
 
 
@@ -63,15 +63,15 @@ def test_a_model_of_one_stack_attends_to_itself(architecture: str) -> None:
     given = (SOURCE, None) if architecture == "encoder-only" else (None, TARGET)
     capture = run(config, *given, device="cpu")
     stack = architecture.partition("-")[0]
-    told = story(capture, 0)
+    told = tour_focus(capture, 0)
     stage = f"{stack}.layers.{told.layer}.self_attn.weights"
     assert list(told.heads) == [stage.removesuffix(".weights")]
-    own = story(with_weights(capture, stage, (0, 0, told.token, told.token), 5.0), 0)  # to itself: that tells nothing
+    own = tour_focus(with_weights(capture, stage, (0, 0, told.token, told.token), 5.0), 0)  # to itself: that tells nothing
     assert (own.layer, own.heads) == (told.layer, told.heads)
 
 
 def test_a_model_without_layers_has_no_head_to_show() -> None:
-    told = story(run(replace(CONFIG, n_encoder_layers=0, n_decoder_layers=0), SOURCE, TARGET, device="cpu"), 0)
+    told = tour_focus(run(replace(CONFIG, n_encoder_layers=0, n_decoder_layers=0), SOURCE, TARGET, device="cpu"), 0)
     assert (told.token, told.layer, told.heads) == (3, 0, {})
 
 
@@ -89,13 +89,13 @@ def test_the_telling_row_is_about_a_word_that_looks_far_at_another_word() -> Non
     beside[range(6), [0, 1, 2, 3, 5, 6]] = 0.9  # each row looks beside itself, those that write . and <eos> at the end
     far = beside.copy()
     far[2] = [0.8, 0, 0, 0, 0, 0, 0.2]  # the row that writes z looks back at the first word
-    assert telling_row(written_over(capture, stage, far), "cross", 1, 0, 0) == 2
+    assert most_informative_query(written_over(capture, stage, far), "cross", 1, 0, 0) == 2
     far[5] = [1, 0, 0, 0, 0, 0, 0]  # the row of <eos> looks farther, but is about no word
-    assert telling_row(written_over(capture, stage, far), "cross", 1, 0, 0) == 2
+    assert most_informative_query(written_over(capture, stage, far), "cross", 1, 0, 0) == 2
     stop = beside.copy()
     stop[0] = [0, 0, 0, 0, 0, 0, 1]  # the first row looks at the full stop, which is no word
-    assert telling_row(written_over(capture, stage, stop), "cross", 1, 0, 0) != 0
-    assert telling_row(run(CONFIG, [". ."], [". ."], device="cpu"), "cross", 1, 0, 0) == 2  # no word: the last row
+    assert most_informative_query(written_over(capture, stage, stop), "cross", 1, 0, 0) != 0
+    assert most_informative_query(run(CONFIG, [". ."], [". ."], device="cpu"), "cross", 1, 0, 0) == 2  # no word: the last row
 
 
 def test_a_head_between_words_is_neither_on_special_tokens_nor_on_the_token_itself() -> None:
@@ -105,8 +105,8 @@ def test_a_head_between_words_is_neither_on_special_tokens_nor_on_the_token_itse
         stage = f"encoder.layers.{layer}.self_attn.weights"
         heads = np.stack([np.eye(4), np.tile([0, 0, 1.0, 0], (4, 1)), np.full((4, 4), 0.25)])  # itself; the full stop; evenly
         capture = written_over(capture, stage, heads)
-    assert head_between_words(capture, "encoder", 0) == (0, 2)
+    assert head_between_words_of(capture, "encoder", 0) == (0, 2)
     previous = np.array([[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0.4, 0.6]], float)
     heads = np.stack([np.eye(4), previous, np.full((4, 4), 0.25)])
-    assert head_between_words(written_over(capture, "encoder.layers.1.self_attn.weights", heads), "encoder", 0) == (1, 1)
-    assert head_between_words(run(config, [". !"], device="cpu"), "encoder", 0) == (0, 0)
+    assert head_between_words_of(written_over(capture, "encoder.layers.1.self_attn.weights", heads), "encoder", 0) == (1, 1)
+    assert head_between_words_of(run(config, [". !"], device="cpu"), "encoder", 0) == (0, 0)

@@ -11,9 +11,9 @@ from hypothesis.extra import numpy as hnp
 
 from tests.model.small import small
 from tests.tolerances import EXACT
-from viz_core.analysis.summary import predictions, summarize, sureness, typed_words, word_of
+from viz_core.analysis.summary import top_predictions, summarize, confidence, typed_words, word_lookup
 from viz_core.capture import Capture
-from viz_core.run import run, tokenizers
+from viz_core.run import run, untrained_tokenizers
 
 NAN, INF = np.nan, np.inf
 
@@ -90,7 +90,7 @@ def capture(**switches: object) -> Capture:
 def test_the_best_words_are_those_of_a_direct_sort(switches: dict[str, object], item: int) -> None:
     seen = capture(**switches)
     own = "source" if seen.config.architecture == "encoder-only" else "target"
-    found = predictions(seen, item, k=5)
+    found = top_predictions(seen, item, k=5)
     length = {("source", 0): 4, ("source", 1): 1, ("target", 0): 3, ("target", 1): 1}[own, item]
     assert [p.position for p in found] == list(range(length))  # padding is left out
     for p in found:
@@ -99,8 +99,8 @@ def test_the_best_words_are_those_of_a_direct_sort(switches: dict[str, object], 
         assert list(p.ids) == best
         assert p.probabilities == tuple(float(probs[w]) for w in best)
         label = int(seen["ids.labels"][item, p.position])
-        assert p.answer == (None if label == 0 else label)
-        assert p.answer_probability == (None if label == 0 else float(probs[label]))
+        assert p.label == (None if label == 0 else label)
+        assert p.label_probability == (None if label == 0 else float(probs[label]))
 
 
 def with_probs(probs: np.ndarray) -> Capture:
@@ -112,27 +112,27 @@ def with_probs(probs: np.ndarray) -> Capture:
 def test_ties_go_to_the_smaller_id() -> None:
     shape = capture()["probs"].shape
     flat = np.full(shape, 1 / shape[-1], np.float32)
-    assert predictions(with_probs(flat), k=4)[0].ids == (0, 1, 2, 3)
+    assert top_predictions(with_probs(flat), k=4)[0].ids == (0, 1, 2, 3)
     flat[0, 0, [9, 3]] = 0.5
-    assert predictions(with_probs(flat), k=4)[0].ids == (3, 9, 0, 1)
+    assert top_predictions(with_probs(flat), k=4)[0].ids == (3, 9, 0, 1)
 
 
 def test_no_more_words_than_there_are() -> None:
     seen = capture()
-    assert len(predictions(seen, k=1000)[0].ids) == seen.config.target_vocab_size
-    assert sum(predictions(seen, k=1000)[0].probabilities) == pytest.approx(1)
+    assert len(top_predictions(seen, k=1000)[0].ids) == seen.config.target_vocab_size
+    assert sum(top_predictions(seen, k=1000)[0].probabilities) == pytest.approx(1)
 
 
 def test_a_pad_id_inside_the_sentence_is_still_a_position() -> None:
     seen = run(small(), [[5]], [[4, 0, 6, 7]], device="cpu")
-    found = predictions(seen)
+    found = top_predictions(seen)
     assert [p.position for p in found] == [0, 1, 2, 3]
-    assert found[1].answer is None
+    assert found[1].label is None
 
 
 def test_another_pad_id() -> None:
     seen = run(small(target_pad_id=5), [[5], [6]], [[4, 6, 7], [8]], device="cpu")
-    assert len(predictions(seen, 1)) == 1
+    assert len(top_predictions(seen, 1)) == 1
 
 
 def test_typed_words_have_their_names_back() -> None:
@@ -147,8 +147,8 @@ def test_typed_words_have_their_names_back() -> None:
 
 def test_an_id_is_named_by_the_word_that_was_typed_for_it() -> None:
     found = run(small(source_vocab_size=60, target_vocab_size=60), ["the שלום"], ["x"])
-    reader = tokenizers(found.config)["source"]
-    word = word_of(found, "source", reader)
+    reader = untrained_tokenizers(found.config)["source"]
+    word = word_lookup(found, "source", reader)
     ids = found["ids.source"][0].tolist()
     assert [word(id) for id in ids] == ["the", "שלום"]
     other = next(id for id in range(4, 60) if id not in ids)
@@ -170,16 +170,16 @@ def test_the_probability_of_a_text_is_that_of_torchs_loss() -> None:
     for item, n in ((0, 3), (1, 2)):  # with <eos>
         logits, labels = torch.tensor(capture["logits"][item, :n]), torch.tensor(capture["ids.labels"][item, :n])
         each = torch.nn.functional.cross_entropy(logits, labels, reduction="none")
-        found = sureness(capture, item)
+        found = confidence(capture, item)
         assert found is not None
         assert found.probability == pytest.approx(float(torch.exp(-each.sum())), rel=1e-5)
         assert found.per_word == pytest.approx(float(torch.exp(-each.mean())), rel=1e-5)
-        assert found.least == int(each.argmax())
+        assert found.least_likely_position == int(each.argmax())
         assert found.least_probability == pytest.approx(float(torch.exp(-each.max())), rel=1e-5)
-        cut_off = sureness(capture, item, ended=False)  # its last answer is not <eos>
+        cut_off = confidence(capture, item, has_eos=False)  # its last answer is not <eos>
         assert cut_off is not None and cut_off.probability == pytest.approx(float(torch.exp(-each[:-1].sum())), rel=1e-5)
 
 
 def test_without_a_causal_mask_one_run_has_no_probability_of_a_text() -> None:
     with pytest.raises(ValueError, match="is_causal"):
-        sureness(run(small(causal=False), ["a b c"], ["x y"], device="cpu"))
+        confidence(run(small(causal=False), ["a b c"], ["x y"], device="cpu"))

@@ -20,18 +20,18 @@ from tests.tolerances import DOUBLE, FLOAT
 from tests.tracing.test_recompute import GRID, described, slopes
 from viz_core.activations import ACTIVATIONS
 from viz_core.analysis.arithmetic import (
-    Arithmetic,
-    Bucket,
-    Choice,
-    Comparison,
+    CellArithmetic,
+    T5Bucket,
+    Where,
+    MaskCondition,
     Copy,
-    Distance,
-    Function,
-    Given,
-    Logic,
-    Lookup,
+    AlibiBias,
+    ActivationValue,
+    InputValue,
+    MaskConditions,
+    TableLookup,
     Mean,
-    Norm,
+    LayerNormFeature,
     Number,
     Product,
     Rotation,
@@ -39,9 +39,9 @@ from viz_core.analysis.arithmetic import (
     Softmax,
     Sum,
     Vector,
-    Wave,
+    Sinusoid,
 )
-from viz_core.analysis.terms import MAKERS, module_of, terms
+from viz_core.analysis.terms import OPERATION_BUILDERS, module_kind, explain_cell
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
@@ -95,19 +95,19 @@ def numbers(part: Any) -> Iterator[Number | Vector]:
             yield from numbers(getattr(part, field.name))
 
 
-def all_numbers(found: Arithmetic) -> list[Number | Vector]:
-    return list(numbers(found.parts))
+def all_numbers(found: CellArithmetic) -> list[Number | Vector]:
+    return list(numbers(found.operations))
 
 
-def rebuilds(found: Arithmetic, capture: Capture, largest: float = 0.0) -> None:
+def rebuilds(found: CellArithmetic, capture: Capture, largest: float = 0.0) -> None:
     """The terms give the recorded cell to 1e-5, NaN and infinities as they are."""
     recorded = float(capture[found.stage.name][found.index])
     np.testing.assert_equal(found.value, recorded)
     if math.isfinite(recorded):
         bound = FLOAT * max(1.0, abs(recorded), largest)
-        assert abs(found.rebuilt - recorded) <= bound, (found.stage.name, found.index, recorded, found.rebuilt)
+        assert abs(found.recomputed - recorded) <= bound, (found.stage.name, found.index, recorded, found.recomputed)
     else:
-        np.testing.assert_equal(found.rebuilt, recorded, err_msg=f"{found.stage.name}{found.index}")
+        np.testing.assert_equal(found.recomputed, recorded, err_msg=f"{found.stage.name}{found.index}")
     assert found.agrees
 
 
@@ -122,8 +122,8 @@ def test_every_stage_of_every_preset(preset: str) -> None:
     capture = run(config, WORDS[0], WORDS[1] if config.has_decoder else None, weights=model, device="cpu")
     for name in capture:
         for index in cells(capture, name):
-            found = terms(capture, name, index, parameters(model))
-            (last,) = found.parts[-1:]
+            found = explain_cell(capture, name, index, parameters(model))
+            (last,) = found.operations[-1:]
             largest = max(abs(last.products)) if preset == "004" and isinstance(last, Product) else 0.0
             rebuilds(found, capture, largest)
 
@@ -133,7 +133,7 @@ def test_every_stage_with_every_switch(config: TransformerConfig) -> None:
     model, capture = traced(config)
     for name in capture:
         for index in cells(capture, name, count=1):
-            found = terms(capture, name, index, parameters(model))
+            found = explain_cell(capture, name, index, parameters(model))
             rebuilds(found, capture)
             sound(found, capture, model)
 
@@ -145,7 +145,7 @@ def test_any_config(config: TransformerConfig, batch: tuple[list[list[int]], lis
     model, capture = traced(config, *batch)
     for name in capture:
         for index in cells(capture, name, count=1):
-            rebuilds(terms(capture, name, index, parameters(model)), capture)
+            rebuilds(explain_cell(capture, name, index, parameters(model)), capture)
 
 
 def test_nan_and_infinity() -> None:
@@ -154,24 +154,24 @@ def test_nan_and_infinity() -> None:
     assert {"encoder.layers.0.self_attn.masked_scores", "encoder.layers.0.self_attn.weights", "logits", "loss"} <= set(odd)
     for name in odd:
         for index in np.argwhere(~np.isfinite(capture[name]))[:4]:
-            rebuilds(terms(capture, name, tuple(map(int, index)), parameters(model)), capture)
+            rebuilds(explain_cell(capture, name, tuple(map(int, index)), parameters(model)), capture)
 
 
 def test_a_loss_of_nothing() -> None:
     config = small(architecture="encoder-only")
     model, capture = traced(config, [[4]], None)  # one word has no next word
-    (mean,) = terms(capture, "loss", (), parameters(model)).parts
-    assert mean.count == 0 and mean.skipped == 1 and math.isnan(mean.result) and math.isnan(capture["loss"])
+    (mean,) = explain_cell(capture, "loss", (), parameters(model)).operations
+    assert mean.count == 0 and mean.n_skipped == 1 and math.isnan(mean.result) and math.isnan(capture["loss"])
 
 
 def test_every_stage_has_its_arithmetic() -> None:
-    assert set(MAKERS) == {(module_of(s), s.leaf) for config in GRID for s in stages(config)}
+    assert set(OPERATION_BUILDERS) == {(module_kind(s), s.local_name) for config in GRID for s in stages(config)}
 
 
 # ---------------------------------------------------------------- the terms are the true ones
 
 
-def sound(found: Arithmetic, capture: Capture, model: Transformer) -> None:
+def sound(found: CellArithmetic, capture: Capture, model: Transformer) -> None:
     """Each number is the one it is said to be, comes from where the stage's row says, and each part adds up."""
     declared = set(found.stage.inputs) | {found.stage.name}
     declared |= {i for name in list(declared) for i in capture.stage(name).inputs}  # why a mask is False, what a norm took
@@ -191,11 +191,11 @@ def sound(found: Arithmetic, capture: Capture, model: Transformer) -> None:
             assert not n.values.flags.writeable
             if n.source in capture:
                 assert n.letter == capture.stage(n.source).axes[n.index.index(None)]
-    for part in found.parts:
+    for part in found.operations:
         np.testing.assert_allclose(part.result, oracle(part, found, capture), rtol=DOUBLE, atol=DOUBLE)
 
 
-def oracle(part: Any, found: Arithmetic, capture: Capture) -> float:
+def oracle(part: Any, found: CellArithmetic, capture: Capture) -> float:
     """The result of a part by other means: torch in float64, complex numbers, plain Python."""
     match part:
         case Product(a, b, bias):
@@ -204,15 +204,15 @@ def oracle(part: Any, found: Arithmetic, capture: Capture) -> float:
             return math.fsum(t.value for t in each)
         case Softmax(scores, at, allowed, empty):
             assert empty == (allowed is not None and capture.config.empty_row == "zero" and not any(allowed))
-            assert math.isclose(part.numerators[at] / part.denominator, part.shares[at]) or empty or np.isnan(part.denominator)
+            assert math.isclose(part.numerators[at] / part.denominator, part.probabilities[at]) or empty or np.isnan(part.denominator)
             return 0.0 if empty else float(torch.tensor(scores.values).softmax(0)[at])
-        case Norm(x, mean, variance, eps, normalized, gamma, beta):
+        case LayerNormFeature(x, mean, variance, eps, normalized, gamma, beta):
             standard = (x.value - mean.value) * (variance.value + eps) ** -0.5
             if normalized is None:
                 return standard
             np.testing.assert_allclose(normalized.value, standard, rtol=FLOAT, atol=FLOAT)
             return normalized.value * gamma.value + beta.value
-        case Mean(columns, places, skipped) if found.stage.leaf == "loss":
+        case Mean(columns, places, skipped) if found.stage.local_name == "loss":
             labels = capture["ids.labels"]
             pad = capture.config.target_pad_id if capture.config.has_decoder else capture.config.source_pad_id
             counted = [(b, t) for b in range(labels.shape[0]) for t in range(labels.shape[1]) if labels[b, t] != pad]
@@ -222,23 +222,23 @@ def oracle(part: Any, found: Arithmetic, capture: Capture) -> float:
             return float(F.cross_entropy(logits, torch.tensor(labels).flatten(), ignore_index=pad))
         case Mean((x,)):
             return math.fsum(x.values) / len(x.values)
-        case Mean((x, centred, squares), about=Number() as about):
+        case Mean((x, centred, squares), center=Number() as about):
             mean = about.value
             np.testing.assert_equal(mean, float(capture[found.stage.inputs[1]][*found.index]))
             np.testing.assert_allclose(centred.values, x.values - mean)
             return math.fsum((v - mean) ** 2 for v in x.values) / len(squares.values)
-        case Lookup(key, entry, rows):
+        case TableLookup(key, entry, rows):
             assert entry.index[0] == key.value < rows
             return entry.value
-        case Logic(factors):
+        case MaskConditions(factors):
             for f in factors:
                 holds = {"≠": operator.ne, "≤": operator.le, "<": operator.lt}[f.relation](f.left.value, f.right.value)
-                assert f.true == holds
-            return float(all(f.true for f in factors))
-        case Choice(condition, when_true, when_false):
-            assert condition.value == found.parts[0].result and when_false.value == capture.config.fill
-            return when_true.value if condition.value else capture.config.fill
-        case Function(of, x):
+                assert f.holds == holds
+            return float(all(f.holds for f in factors))
+        case Where(condition, when_true, when_false):
+            assert condition.value == found.operations[0].result and when_false.value == capture.config.fill_value
+            return when_true.value if condition.value else capture.config.fill_value
+        case ActivationValue(of, x):
             assert of is ACTIVATIONS[capture.config.activation]
             return DEFINITIONS[capture.config.activation](x.value)
         case Rotation(a, b, position, speed):
@@ -247,22 +247,22 @@ def oracle(part: Any, found: Arithmetic, capture: Capture) -> float:
             assert math.isclose(speed, capture.config.position_base ** (-2 * k / capture.config.d_k))
             z = complex(a.value, b.value) * np.exp(1j * position * speed)
             return float(z.imag if found.index[-1] % 2 else z.real)
-        case Wave(position, base):
+        case Sinusoid(position, base):
             i, d = found.index[-1] // 2, capture.config.d_model
             assert (position, base) == (found.index[1], capture.config.position_base)
             return (math.cos if found.index[-1] % 2 else math.sin)(position / base ** (2 * i / d))
-        case Distance(_, query, key):
+        case AlibiBias(_, query, key):
             assert (query, key) == found.index[2:]
             return -slopes(capture.config.n_heads)[found.index[1]] * abs(query - key)
-        case Bucket(query, key, causal):
+        case T5Bucket(query, key, causal):
             assert (query, key) == found.index[2:]
             return float(T5Attention._relative_position_bucket(torch.tensor(key - query), bidirectional=not causal))
         case Scale(x, _, divide):
             return x.value / math.sqrt(capture.config.d_k) if divide else x.value * math.sqrt(capture.config.d_model)
         case Copy(of):
             return of.value
-        case Given(token, id):
-            assert token == capture.tokens(found.stage.leaf)[found.index[0]][found.index[1]]
+        case InputValue(token, id):
+            assert token == capture.tokens(found.stage.local_name)[found.index[0]][found.index[1]]
             return id
     raise AssertionError(f"{part} has no oracle")
 
@@ -279,7 +279,7 @@ def test_the_sum_has_all_its_terms() -> None:
             f"{layer}.ffn.out": config.ff_width, "logits": config.d_model,
         }
         for name, length in lengths.items():
-            (product,) = terms(capture, name, (0,) * capture[name].ndim, parameters(model)).parts
+            (product,) = explain_cell(capture, name, (0,) * capture[name].ndim, parameters(model)).operations
             assert len(product.products) == length
             assert (product.bias is not None) == (bias and not name.endswith((".raw_scores", ".z")))
 
@@ -287,7 +287,7 @@ def test_the_sum_has_all_its_terms() -> None:
 def test_a_hidden_unit_by_hand() -> None:
     model, capture = traced(small())
     name = "decoder.layers.1.ffn.pre_act"
-    (product,) = terms(capture, name, (1, 2, 7), parameters(model)).parts
+    (product,) = explain_cell(capture, name, (1, 2, 7), parameters(model)).operations
     layer = model.get_submodule("decoder.layers.1.ffn.w_in")
     x = capture["decoder.layers.1.norm_cross_attn.out"][1, 2]
     np.testing.assert_array_equal(product.a.values, x)
@@ -300,13 +300,13 @@ def test_why_a_cell_is_masked() -> None:
     """The reasons of one blocked cell: a later place, a padded key, a padded query."""
     _, capture = traced(small(mask_padded_queries=True, position="alibi"))
     name = "decoder.layers.0.self_attn.masked_scores"
-    logic, added, choice = terms(capture, name, (0, 1, 3, 3), lambda n: np.empty(0)).parts
-    assert isinstance(logic, Logic) and isinstance(added, Sum) and isinstance(choice, Choice)
-    assert [f.true for f in logic.factors] == [False, False, True]  # key 3 and query 3 are padding; 3 ≤ 3
-    assert [(f.left.source, f.left.index) for f in logic.factors[:2]] == [("ids.target", (0, 3))] * 2
-    later = terms(capture, name, (1, 0, 0, 2), lambda n: np.empty(0)).parts[0]
-    assert [f.true for f in later.factors] == [True, True, False]
-    assert isinstance(later.factors[2], Comparison) and (later.factors[2].left.value, later.factors[2].right.value) == (2, 0)
+    logic, added, choice = explain_cell(capture, name, (0, 1, 3, 3), lambda n: np.empty(0)).operations
+    assert isinstance(logic, MaskConditions) and isinstance(added, Sum) and isinstance(choice, Where)
+    assert [f.holds for f in logic.conditions] == [False, False, True]  # key 3 and query 3 are padding; 3 ≤ 3
+    assert [(f.left.source, f.left.index) for f in logic.conditions[:2]] == [("ids.target", (0, 3))] * 2
+    later = explain_cell(capture, name, (1, 0, 0, 2), lambda n: np.empty(0)).operations[0]
+    assert [f.holds for f in later.conditions] == [True, True, False]
+    assert isinstance(later.conditions[2], MaskCondition) and (later.conditions[2].left.value, later.conditions[2].right.value) == (2, 0)
 
 
 # ---------------------------------------------------------------- it can be wrong
@@ -326,19 +326,19 @@ def test_each_number_counts(config: TransformerConfig) -> None:
     tried = set()
     for name in capture:
         index = max((i for i in np.ndindex(capture[name].shape) if i[:1] <= (1,) and not _masked(capture, name)[i]), default=())
-        before = terms(capture, name, index, parameters(model))
-        part = before.parts[-1]
-        context = (part.x, part.mean, part.variance) if isinstance(part, Norm) and part.normalized else ()
+        before = explain_cell(capture, name, index, parameters(model))
+        part = before.operations[-1]
+        context = (part.x, part.mean, part.variance) if isinstance(part, LayerNormFeature) and part.normalized else ()
         for n in numbers(part):
-            unused = isinstance(part, Choice) and n is part.when_false
-            if not n.source or n in context or unused or (isinstance(part, Logic) and n.source.startswith("ids.")):
+            unused = isinstance(part, Where) and n is part.when_false
+            if not n.source or n in context or unused or (isinstance(part, MaskConditions) and n.source.startswith("ids.")):
                 continue
-            along = part.at if isinstance(part, Softmax) else np.argmax(np.abs(part.products)) if isinstance(part, Product) else 0
+            along = part.index if isinstance(part, Softmax) else np.argmax(np.abs(part.products)) if isinstance(part, Product) else 0
             place = tuple(int(along) if i is None else i for i in n.index)
-            after = terms(*disturbed(capture, model, n.source, place, name, index))
-            assert after.rebuilt != before.rebuilt, (name, n.source)
+            after = explain_cell(*disturbed(capture, model, n.source, place, name, index))
+            assert after.recomputed != before.recomputed, (name, n.source)
             tried.add(type(part))
-    assert {Product, Softmax, Norm, Mean, Lookup, Choice, Function, Copy} <= tried
+    assert {Product, Softmax, LayerNormFeature, Mean, TableLookup, Where, ActivationValue, Copy} <= tried
 
 
 def disturbed(capture: Capture, model: Transformer, source: str, place: tuple[int, ...], name: str, index: Any) -> Any:
@@ -361,21 +361,21 @@ def disturbed(capture: Capture, model: Transformer, source: str, place: tuple[in
 def test_an_edited_cell_is_told_from_its_terms() -> None:
     name = "encoder.layers.0.self_attn.z"
     model, capture = traced(small(), tap=lambda n, x: x + 0.5 if n == name else x)
-    edited = terms(capture, name, (0, 0, 0, 0), parameters(model))
-    assert not edited.agrees and edited.value - edited.rebuilt == pytest.approx(0.5, abs=FLOAT)
-    rebuilds(terms(capture, "encoder.layers.0.self_attn.concat", (0, 0, 0), parameters(model)), capture)  # the edit flows on
+    edited = explain_cell(capture, name, (0, 0, 0, 0), parameters(model))
+    assert not edited.agrees and edited.value - edited.recomputed == pytest.approx(0.5, abs=FLOAT)
+    rebuilds(explain_cell(capture, "encoder.layers.0.self_attn.concat", (0, 0, 0), parameters(model)), capture)  # the edit flows on
 
 
 @pytest.mark.parametrize("index", [(), (0, 0), (0, 0, 0, 99), (0, 0, 0, -1), (0, 0, 0, 0, 0)])
 def test_a_cell_outside_is_refused(index: tuple[int, ...]) -> None:
     _, capture = traced(small())
     with pytest.raises(IndexError, match=r"has the shape \[3, 2, 5, 5\] and no cell"):
-        terms(capture, "encoder.layers.0.self_attn.weights", index, lambda n: np.empty(0))
+        explain_cell(capture, "encoder.layers.0.self_attn.weights", index, lambda n: np.empty(0))
 
 
 def test_what_was_not_recorded_is_named() -> None:
     _, capture = traced(small(), keep=["*.weights"])
     with pytest.raises(KeyError, match=r"'masks\.source' was not recorded"):
-        terms(capture, "encoder.layers.0.self_attn.weights", (0, 0, 0, 0), lambda n: np.empty(0))
+        explain_cell(capture, "encoder.layers.0.self_attn.weights", (0, 0, 0, 0), lambda n: np.empty(0))
     with pytest.raises(KeyError, match="logits"):
-        terms(capture, "logits", (0, 0, 0), lambda n: np.empty(0))
+        explain_cell(capture, "logits", (0, 0, 0), lambda n: np.empty(0))

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from tests.weights.test_subword import bert, gpt2
-from viz_core.analysis.attention import tiles
-from viz_core.analysis.word_attention import between_words, seen_words
+from viz_core.analysis.attention import pooled_heads
+from viz_core.analysis.word_attention import word_weights, word_visibility
 from viz_core.presets import PRESETS
 from viz_core.run import run
-from viz_core.text import Tokenizer, Words, words_of
+from viz_core.text import UntrainedTokenizer, WordGroups, group_words
 
 OF = (0, 1, 1, 2, 2, 2, 3)
 
 
 def test_words_by_hand() -> None:
     w = np.random.default_rng(0).dirichlet(np.ones(7), size=(2, 3, 7))
-    found = between_words(w, OF, OF)
+    found = word_weights(w, OF, OF)
     assert found.shape == (2, 3, 4, 4)
     for a in range(4):
         for b in range(4):
@@ -27,41 +27,41 @@ def test_words_by_hand() -> None:
 
 def test_where_each_word_is_a_token_nothing_changes() -> None:
     w = np.random.default_rng(0).dirichlet(np.ones(5), size=(2, 4))
-    np.testing.assert_array_equal(between_words(w, range(4), range(5)), w)
+    np.testing.assert_array_equal(word_weights(w, range(4), range(5)), w)
 
 
 def test_a_word_is_seen_where_one_of_its_tokens_is() -> None:
     causal = np.tril(np.ones((7, 7), bool))
-    np.testing.assert_array_equal(seen_words(causal, OF, OF), np.tril(np.ones((4, 4), bool)))
-    assert not seen_words(np.zeros((7, 7), bool), OF, OF).any()
+    np.testing.assert_array_equal(word_visibility(causal, OF, OF), np.tril(np.ones((4, 4), bool)))
+    assert not word_visibility(np.zeros((7, 7), bool), OF, OF).any()
 
 
 @pytest.mark.parametrize(("sentence", "texts"), [
     ("tokens playing 猫!", ("[CLS]", "tokens", "playing", "猫", "!", "[SEP]")), ("", ("[CLS]", "[SEP]")),
 ])
 def test_words_of_bert(sentence: str, texts: tuple[str, ...]) -> None:
-    tokens, _ = bert().read(sentence)
-    assert words_of(bert(), tokens).texts == texts
+    tokens, _ = bert().tokens_and_ids(sentence)
+    assert group_words(bert(), tokens).texts == texts
 
 
 @pytest.mark.parametrize("sentence", ["the cat's 猫 tokens", "ünïcode 👩‍👩‍👧!", "a  b"])
 def test_words_of_gpt2_are_what_was_typed(sentence: str) -> None:
-    tokens, _ = gpt2().read(sentence)
-    found = words_of(gpt2(), tokens)
-    assert "".join(found.texts) == sentence and len(found.of) == len(tokens)
+    tokens, _ = gpt2().tokens_and_ids(sentence)
+    found = group_words(gpt2(), tokens)
+    assert "".join(found.texts) == sentence and len(found.word_ids) == len(tokens)
     assert not any("⟨" in text for text in found.texts)  # bytes are characters again
 
 
 def test_words_of_characters_and_of_words() -> None:
-    tokens, _ = Tokenizer("character", 60).read("ab cd")
-    assert words_of(Tokenizer("character", 60), tokens) == Words(("ab", " ", "cd"), (0, 0, 1, 2, 2))
-    assert words_of(Tokenizer("word", 60), ["ab", "cd"]).whole and not Words(("ab",), (0, 0)).whole
+    tokens, _ = UntrainedTokenizer("character", 60).tokens_and_ids("ab cd")
+    assert group_words(UntrainedTokenizer("character", 60), tokens) == WordGroups(("ab", " ", "cd"), (0, 0, 1, 2, 2))
+    assert group_words(UntrainedTokenizer("word", 60), ["ab", "cd"]).has_one_token_per_word and not WordGroups(("ab",), (0, 0)).has_one_token_per_word
 
 
 def test_tiles_between_words() -> None:
     config = PRESETS["000"].config
     capture = run(config, ["a b c"], ["d e"], device="cpu")
     n = capture["ids.source"].shape[1]
-    found = tiles(capture, "encoder", 0, 64, words=((0,) * n, (0,) * n))
+    found = pooled_heads(capture, "encoder", 0, 64, words=((0,) * n, (0,) * n))
     np.testing.assert_allclose(found.values, 1, rtol=1e-6)  # one word looks at itself alone
     assert found.values.shape == (config.n_encoder_layers, config.n_heads, 1, 1) and not found.blocked.any()

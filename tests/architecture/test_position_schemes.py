@@ -8,58 +8,58 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from viz_core.analysis.terms import BIASES, terms
+from viz_core.analysis.terms import BIAS_BUILDERS, explain_cell
 from viz_core.config import CHOICES, Position, TransformerConfig
-from viz_core.experiments.word_order import schemes, with_scheme
+from viz_core.experiments.word_order import run_schemes, with_scheme
 from viz_core.figures import theme
-from viz_core.figures.word_order import PLACES, scheme_line
+from viz_core.figures.word_order import SCHEME_ORDER, scheme_style
 from viz_core.model.transformer import Transformer
-from viz_core.position_schemes import SCHEMES, Enters
+from viz_core.position_schemes import POSITION_SCHEMES, AppliedTo
 from viz_core.run import build, run
-from viz_core.ui.pages.attention.one_head import BIAS_WORDS
+from viz_core.ui.pages.attention.one_head import BIAS_TEXTS
 from viz_core.ui.pages.positions.schemes import DETAILS
 
 SMALL = TransformerConfig(d_model=8, n_heads=2, d_ff=12, max_len=6, source_vocab_size=17, target_vocab_size=19)
 IDS = [5, 9, 7, 11]
 # The stages that positions add to a stack and its layer 0.
-STAGES: dict[Enters, set[str]] = {
+STAGES: dict[AppliedTo, set[str]] = {
     "embedding": {"pos_embed"}, "queries and keys": {"q_rot", "k_rot"}, "scores": {"bias"}, "nowhere": set(),
 }
 
 
 def test_the_table_names_every_scheme_of_the_config() -> None:
-    assert tuple(SCHEMES) == get_args(Position) == CHOICES["position"]
+    assert tuple(POSITION_SCHEMES) == get_args(Position) == CHOICES["position"]
 
 
 def lacking(name: Position) -> Iterator[str]:
     """What an entry lacks, each in one sentence."""
-    scheme = SCHEMES[name]
+    scheme = POSITION_SCHEMES[name]
     for field in ("title", "name", "summary", "source"):
         if not getattr(scheme, field).strip():
             yield f"SCHEMES[{name!r}] has no {field}"
-    others = [SCHEMES[other] for other in SCHEMES if other != name]
+    others = [POSITION_SCHEMES[other] for other in POSITION_SCHEMES if other != name]
     for field in ("title", "name", "dash", "symbol"):
         if getattr(scheme, field) in {getattr(other, field) for other in others}:
             yield f"SCHEMES[{name!r}] shares its {field} with another scheme, so they cannot be told apart"
-    if PLACES.index(name) >= len(theme.HEAD_COLOURS):
+    if SCHEME_ORDER.index(name) >= len(theme.HEAD_COLOURS):
         yield f"there is no colour left for {name!r} in theme.HEAD_COLOURS"
     if name not in DETAILS:
         yield f"ui/pages/positions/schemes.py explains every scheme but {name!r}: add it to DETAILS"
-    if scheme.enters == "scores" and name not in BIASES:
+    if scheme.applied_to == "scores" and name not in BIAS_BUILDERS:
         yield f"analysis/terms.py cannot explain a cell of the bias of {name!r}: add it to BIASES"
-    if scheme.enters == "scores" and name not in BIAS_WORDS:
+    if scheme.applied_to == "scores" and name not in BIAS_TEXTS:
         yield f"ui/pages/attention/one_head.py has no sentence on the bias of {name!r}: add it to BIAS_WORDS"
 
 
-@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.parametrize("name", POSITION_SCHEMES)
 def test_an_entry_is_complete(name: Position) -> None:
     gaps = "\n".join(lacking(name))
     assert not gaps, gaps
 
 
-@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.parametrize("name", POSITION_SCHEMES)
 def test_plotly_draws_its_line(name: Position) -> None:
-    go.Scatter(x=[0], y=[0], **scheme_line(name))  # refuses a dash or symbol that it does not know
+    go.Scatter(x=[0], y=[0], **scheme_style(name))  # refuses a dash or symbol that it does not know
 
 
 # ---------------------------------------------------------------- what an entry says is what the model does
@@ -71,51 +71,51 @@ def parameters(model: Transformer) -> set[str]:
     return {child for child, _ in model.encoder.named_children()} - plain
 
 
-@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.parametrize("name", POSITION_SCHEMES)
 def test_its_parameter_is_in_every_stack(name: Position) -> None:
     model = build(replace(SMALL, position=name))
-    assert parameters(model) == ({SCHEMES[name].parameter} - {""})
+    assert parameters(model) == ({POSITION_SCHEMES[name].parameter_name} - {""})
     other = with_scheme(build(replace(SMALL, position="none"), seed=5), name, seed=5)  # drawn as an untrained model draws it
     for (path, a), b in zip(other.named_parameters(), build(replace(SMALL, position=name), seed=5).parameters(), strict=True):
         np.testing.assert_array_equal(a.detach(), b.detach(), err_msg=path)
 
 
-@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.parametrize("name", POSITION_SCHEMES)
 def test_positions_enter_where_it_says(name: Position) -> None:
     capture = run(replace(SMALL, position=name), [IDS], [IDS])
     added = {stage.rpartition(".")[2] for stage in capture} & set.union(*STAGES.values())
-    assert added == STAGES[SCHEMES[name].enters], (
-        f"SCHEMES[{name!r}] enters {SCHEMES[name].enters!r}, so Stack or Attention in viz_core/model has to tap "
-        f"{STAGES[SCHEMES[name].enters]} for it, and viz_core/stages/table.py needs their rows")
+    assert added == STAGES[POSITION_SCHEMES[name].applied_to], (
+        f"SCHEMES[{name!r}] enters {POSITION_SCHEMES[name].applied_to!r}, so Stack or Attention in viz_core/model has to tap "
+        f"{STAGES[POSITION_SCHEMES[name].applied_to]} for it, and viz_core/stages/table.py needs their rows")
 
 
-@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.parametrize("name", POSITION_SCHEMES)
 def test_a_table_ends_and_a_formula_does_not(name: Position) -> None:
     config, long = replace(SMALL, position=name), [[5] * 7]
-    if SCHEMES[name].has_table:
+    if POSITION_SCHEMES[name].has_table:
         with pytest.raises(ValueError, match="max_len=6 is too short for 7 tokens"):
             run(config, long, [IDS])
     else:
         run(config, long, [IDS])
 
 
-@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.parametrize("name", POSITION_SCHEMES)
 def test_the_base_matters_where_it_says(name: Position) -> None:
     config = replace(SMALL, position=name)
     a, b = (run(replace(config, position_base=base), [IDS], [IDS])["logits"] for base in (10000.0, 3.0))
-    assert np.array_equal(a, b) is not SCHEMES[name].uses_base
+    assert np.array_equal(a, b) is not POSITION_SCHEMES[name].has_base
 
 
-@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.parametrize("name", POSITION_SCHEMES)
 def test_every_cell_of_its_stages_is_explained(name: Position) -> None:
     config = replace(SMALL, position=name)
     model = build(config)
     capture = run(config, [IDS], [IDS], weights=model)
     for stage in capture:
         index = tuple(n - 1 for n in capture[stage].shape)
-        assert terms(capture, stage, index, lambda p: model.get_parameter(p).detach().numpy()).agrees, stage
+        assert explain_cell(capture, stage, index, lambda p: model.get_parameter(p).detach().numpy()).agrees, stage
 
 
 def test_all_of_them_stand_side_by_side() -> None:
-    found = schemes(build(SMALL), IDS)
-    assert [s.position for s in found] == list(SCHEMES) and not any(s.problem for s in found)
+    found = run_schemes(build(SMALL), IDS)
+    assert [s.position for s in found] == list(POSITION_SCHEMES) and not any(s.problem for s in found)

@@ -19,8 +19,8 @@ from viz_core.model.layers import activation_function
 from viz_core.stages import stages
 from viz_core.text import Vocabulary
 from viz_core.training.bilingual.unknown import SLOTS
-from viz_core.training.plans import PLANS, Plan
-from viz_core.weights.catalogue import SHIPPED, shipped
+from viz_core.training.plans import PLANS, CheckpointPlan
+from viz_core.weights.catalogue import SHIPPED_FOLDER, shipped_cards
 from viz_core.weights.stored_card import StoredCard
 
 GRID = torch.linspace(-8, 8, 161, dtype=torch.float64)
@@ -85,13 +85,13 @@ def test_every_activation_is_a_choice_with_names_of_its_own() -> None:
     assert CHOICES["activation"] == tuple(ACTIVATIONS)
     for own in ("title", "latex", "formula"):
         assert len({getattr(entry, own) for entry in ACTIVATIONS.values()}) == len(ACTIVATIONS), own
-    theirs = [name for entry in ACTIVATIONS.values() for name in entry.huggingface]
+    theirs = [name for entry in ACTIVATIONS.values() for name in entry.huggingface_names]
     assert len(set(theirs)) == len(theirs)
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_the_formula_of_the_hidden_units_names_the_activation(name: str) -> None:
-    (first, *_) = (s for s in stages(TransformerConfig(activation=name)) if s.leaf == "post_act")
+    (first, *_) = (s for s in stages(TransformerConfig(activation=name)) if s.local_name == "post_act")
     assert ACTIVATIONS[name].latex in first.formula
 
 
@@ -103,7 +103,7 @@ MEASURES = ("sentences", "seed", "loss", "next_word")
 OF_TRANSLATORS = ("exact_match", "aer", "referent")
 
 
-def missing_in_shipped(plans: Mapping[str, Plan], folder: Path) -> Iterator[str]:
+def missing_in_shipped(plans: Mapping[str, CheckpointPlan], folder: Path) -> Iterator[str]:
     """What the folder of shipped checkpoints lacks, and what it holds beyond the plans."""
     there = {path.name for path in folder.iterdir()}
     due = {name + ending: name for name in plans for ending in ENDINGS}
@@ -116,7 +116,7 @@ def missing_in_shipped(plans: Mapping[str, Plan], folder: Path) -> Iterator[str]
             yield from missing_in_card(plans[name], folder / f"{name}.json")
 
 
-def missing_in_card(plan: Plan, path: Path) -> Iterator[str]:
+def missing_in_card(plan: CheckpointPlan, path: Path) -> Iterator[str]:
     """What a card lacks, and where it is not that of its plan."""
     try:
         card = StoredCard.read(path)
@@ -124,27 +124,27 @@ def missing_in_card(plan: Plan, path: Path) -> Iterator[str]:
         yield str(error)
         return
     yield from (f"{path.name} lacks the fact {fact!r}" for fact in FACTS if not card.about.get(fact))
-    measures = MEASURES + OF_TRANSLATORS * plan.translates
+    measures = MEASURES + OF_TRANSLATORS * plan.is_translation
     yield from (f"{path.name} lacks the measure {measure!r}" for measure in measures if measure not in card.measures)
     if not card.examples:
         yield f"{path.name} has no examples"
     vocabulary = {side: Vocabulary(words) for side, words in card.vocabulary.items()}
-    for field, due in (("title", plan.title), ("config", plan.sized(vocabulary)), ("examples", plan.examples)):
+    for field, due in (("title", plan.title), ("config", plan.config_with_vocabulary(vocabulary)), ("examples", plan.examples)):
         if getattr(card, field) != due:
             yield f"{path.name}: its {field} is not that of its plan"
-    if plan.translates and (missing := set(card.vocabulary["target"]) - card.glosses.keys() - set(SLOTS)):
+    if plan.is_translation and (missing := set(card.vocabulary["target"]) - card.glosses.keys() - set(SLOTS)):
         yield f"{path.name} does not say what {' '.join(sorted(missing))} mean"
 
 
 def test_every_plan_is_shipped_and_nothing_else() -> None:
-    assert not list(missing_in_shipped(PLANS, SHIPPED))
-    assert list(shipped()) == list(PLANS)
+    assert not list(missing_in_shipped(PLANS, SHIPPED_FOLDER))
+    assert list(shipped_cards()) == list(PLANS)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A copy of the shipped folder that a test may damage."""
-    return shutil.copytree(SHIPPED, tmp_path / "shipped")
+    return shutil.copytree(SHIPPED_FOLDER, tmp_path / "shipped")
 
 
 def test_a_plan_without_files_is_told_and_so_is_a_file_without_a_plan(folder: Path) -> None:

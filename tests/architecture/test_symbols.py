@@ -14,7 +14,7 @@ import pytest
 import regex
 
 from viz_core.figures.theme import FONT
-from viz_core.text import visible
+from viz_core.text import display_token
 
 ROOT = Path(__file__).parents[2] / "viz_core"
 NAMED = "DejaVu Sans"
@@ -63,4 +63,4 @@ def test_every_symbol_is_in_the_font() -> None:
 @needs_font
 @pytest.mark.parametrize("token", [*map(chr, range(0xA1)), "", "\u200b", "\ufeff", "\u2800", "\u3000", "\ud800", "a\u0301" * 2])
 def test_what_is_made_visible_is_in_the_font(token: str) -> None:
-    assert {ord(c) for c in visible(token)} <= covered()
+    assert {ord(c) for c in display_token(token)} <= covered()

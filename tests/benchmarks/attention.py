@@ -66,7 +66,7 @@ def clicked(page: Page, button: str, condition: str, awaited: dict) -> float:
 
 def shell_steps(page: Page, params: dict[str, str]) -> Iterator[float]:
     """Key presses on the bare shell, as many as are asked for."""
-    names = [s.name for s in stages(from_link(params)[0].config) if not s.inside_norm]
+    names = [s.name for s in stages(from_link(params)[0].config) if not s.is_norm_step]
     for name in names[1:]:
         yield shell_step(page, {"name": name})
 

@@ -116,7 +116,7 @@ async def costs(url: str, process: int, name: str, sentences: Iterator[str], rep
 
 def measure(small: bool) -> Iterator[Result]:
     repeats = 2 if small else REPEATS
-    typed = itertools.cycle(sentence.english for sentence in everyday.sentences())
+    typed = itertools.cycle(sentence.english for sentence in everyday.eval_sentences())
     with running(APP) as (url, process, _):
         for name in WIDGETS:
             for kind, ms, kb in asyncio.run(costs(url, process.pid, name, typed, repeats)):

@@ -23,7 +23,7 @@ from tests.benchmarks.measure import Result, middle_half
 from tests.benchmarks.servers import APP, running
 from tests.benchmarks.visitor import HTML, Run, Visitor, visitor
 from viz_core.ui.pages.masks.focus import KIND_LABELS
-from viz_core.ui.shell.setup import VIEW
+from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
 
 VISITORS, CHANGES, THINK = 50, 25, 3.0  # seconds, the mean of an exponential
 AGAIN, AGAIN_AFTER = 0.2, (0.05, 0.3)  # the share of changes that are changed again, and after how many seconds
@@ -84,12 +84,12 @@ def option(name: str) -> Maker:
     """One of the values of a view, by the widget that shows them all."""
 
     def make(reader: "Reader") -> Change | None:
-        values = list(VIEW[name].options or ())
+        values = list(URL_PARAM_BY_NAME[name].options or ())
         offered = [o.content for o in reader.element(f"set_{name}").options]
         if len(offered) != len(values):
             return None
-        i = reader.other(name, [i for i, v in enumerate(values) if v != VIEW[name].default])
-        return reader.widget({name: VIEW[name].write(values[i])}, f"set_{name}", [offered[i]])
+        i = reader.other(name, [i for i, v in enumerate(values) if v != URL_PARAM_BY_NAME[name].default])
+        return reader.widget({name: URL_PARAM_BY_NAME[name].to_text(values[i])}, f"set_{name}", [offered[i]])
 
     return make
 
@@ -106,7 +106,7 @@ def stop(name: str) -> Maker:
     """A stop of a slider over a few numbers."""
 
     def make(reader: "Reader") -> Change | None:
-        value = reader.other(name, [o for o in reader.element(f"set_{name}").options if o != str(VIEW[name].default)])
+        value = reader.other(name, [o for o in reader.element(f"set_{name}").options if o != str(URL_PARAM_BY_NAME[name].default)])
         return reader.widget({name: value}, f"set_{name}", [value])
 
     return make
@@ -137,7 +137,7 @@ def stage(reader: "Reader") -> Change | None:
 
 
 def columns(reader: "Reader") -> Change | None:
-    name = reader.other("columns", VIEW["shapes_columns"].options or ())
+    name = reader.other("columns", URL_PARAM_BY_NAME["shapes_columns"].options or ())
     return reader.widget({"shapes_columns": name}, "set_shapes_columns", [reader.shown("shapes_columns", name)])
 
 
@@ -161,7 +161,7 @@ def section(name: str) -> Maker:
     """Another section of the page."""
 
     def make(reader: "Reader") -> Change | None:
-        others = [p for p in PLACES if p.page == reader.place.page and p.section != VIEW[name].default]
+        others = [p for p in PLACES if p.page == reader.place.page and p.section != URL_PARAM_BY_NAME[name].default]
         place = reader.other(name, [p for p in others if p != reader.place])
         shown = reader.shown(name, place.section)
         reader.place = place
@@ -228,7 +228,7 @@ class Reader:
 
     def shown(self, name: str, value: str) -> str:
         """What a pill of this selection shows for a value of the link."""
-        return str(self.element(f"set_{name}").options[list(VIEW[name].options or ()).index(value)].content)
+        return str(self.element(f"set_{name}").options[list(URL_PARAM_BY_NAME[name].options or ()).index(value)].content)
 
     def other(self, name: str, values: Sequence[Any]) -> Any:
         """One of the values, another one than the last time."""

@@ -13,7 +13,7 @@ from tests.benchmarks.measure import Result, middle_half, ratio
 from tests.benchmarks.servers import APP, SHELL, pages, served
 from tests.benchmarks.watching import shell_step, timed
 from tests.browser.helpers import idle
-from viz_core.analysis.shapes import Line, ledger
+from viz_core.analysis.shapes import StageCost, stage_costs
 from viz_core.figures.shapes import PART_TITLES
 from viz_core.stages import block_title
 from viz_core.ui.shell.setup import from_link
@@ -46,7 +46,7 @@ SCROLL = """async () => {
 def measure(small: bool) -> Iterator[Result]:
     layers = SMALL if small else LAYERS
     link = {"preset": "000", "n_encoder_layers": str(layers), "n_decoder_layers": str(layers)}
-    lines = ledger(from_link(link)[0].config, 1, 6, 5)
+    lines = stage_costs(from_link(link)[0].config, 1, 6, 5)
     parts = {**{line.part: PART_TITLES[line.part] for line in lines}, "all": "all"}  # in the link: as a choice
     texts = WORDS[:2] if small else WORDS * 2
     choices = [*parts.items()][:2] if small else [*parts.items()] * 2
@@ -55,7 +55,7 @@ def measure(small: bool) -> Iterator[Result]:
         for each, address in ((page, f"{url}/shapes"), (shell, shell_url)):
             each.goto(f"{address}/?{urlencode(link)}" if each is shell else f"{address}?{urlencode(link)}")
             idle(each)
-        names = iter([line.name for line in lines if not line.stage.inside_norm][1:])
+        names = iter([line.name for line in lines if not line.stage.is_norm_step][1:])
         times: dict[str, list[float]] = {what: [] for what in ("typed", "chosen", "linked", "columns", "typed, shell", "shell")}
 
         def bare(to: str) -> None:
@@ -95,10 +95,10 @@ def measure(small: bool) -> Iterator[Result]:
     yield Result("a frame of scrolling", *spread(frames), "ms", f"{setting}; 600 pixels a frame, the longest {max(frames):.0f} ms")
 
 
-def fitting(lines: Sequence[Line], text: str) -> int:
+def fitting(lines: Sequence[StageCost], text: str) -> int:
     """How many lines have every word in what the table shows of them at first, in their block or their part."""
 
-    def told(x: Line) -> str:
+    def told(x: StageCost) -> str:
         shape = " × ".join(map(str, x.shape)) or "a single number"
         titles = block_title(x.stage.block), PART_TITLES[x.part]
         return "\n".join((x.name, " ".join(x.stage.axes), shape, x.stage.meaning, *titles)).lower()

@@ -11,8 +11,8 @@ from tests.benchmarks.measure import Result
 from tests.benchmarks.servers import APP, running
 from tests.visitor import PAGES, Visitor
 from viz_core.presets import PRESETS
-from viz_core.ui.shell.setup import BY_FIELD, MAX_SEED
-from viz_core.ui.shell.views import VIEWS
+from viz_core.ui.shell.setup import CONTROL_BY_FIELD, MAX_SEED
+from viz_core.ui.shell.views import URL_PARAMS
 from viz_core.weights.catalogue import catalogue
 
 BAR = 1200.0  # MB of the whole process
@@ -40,7 +40,7 @@ def measure(small: bool) -> Iterator[Result]:
 def random_links(seed: int) -> Iterator[tuple[str, str]]:
     """Pages and queries without end: every page and section, presets and weights, sizes from the smallest to the largest."""
     rng = random.Random(seed)
-    offered = {field: list(BY_FIELD[field].options(PRESETS["000"].config)) for field in SIZES}
+    offered = {field: list(CONTROL_BY_FIELD[field].options(PRESETS["000"].config)) for field in SIZES}
     while True:
         page = rng.choice(PAGES)
         said: dict[str, object] = {"seed": rng.randrange(MAX_SEED)} if rng.random() < 0.5 else {}
@@ -49,11 +49,11 @@ def random_links(seed: int) -> Iterator[tuple[str, str]]:
         else:
             said["preset"] = rng.choice(list(PRESETS))
             said |= {field: rng.choice(offered[field]) for field in rng.sample(SIZES, rng.choice((0, 0, 1, 2, 4, 7)))}
-        for view in VIEWS:
+        for view in URL_PARAMS:
             often = 0.6 if "section" in view.name else 0.2
             if view.name.split("_")[0] == PREFIX.get(page) and view.options and rng.random() < often:
-                values = rng.sample(list(view.options), min(3, len(view.options))) if view.many else rng.choice(view.options)
-                said[view.name] = view.write(values)
+                values = rng.sample(list(view.options), min(3, len(view.options))) if view.is_multiple else rng.choice(view.options)
+                said[view.name] = view.to_text(values)
         most = rng.choice((6, 12, 12, 40, 200, 1000))
         for side in ("source", "target"):
             rows = rng.choice((1, 1, 1, 2, 8)) if most < 100 else 1

@@ -8,9 +8,9 @@ import torch
 
 from tests.benchmarks.measure import Result, middle_half
 from viz_core.config import TransformerConfig
-from viz_core.experiments.patching import Question, contrast_runs, patch_grid
+from viz_core.experiments.patching import Question, run_clean_and_corrupted, run_patch_grid
 from viz_core.run import build
-from viz_core.weights.catalogue import shipped
+from viz_core.weights.catalogue import shipped_cards
 
 TOKENS, SMALL_TOKENS = 12, 3
 SMALL = TransformerConfig(d_model=16, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, max_len=32)
@@ -18,7 +18,7 @@ BAR = 1.5  # seconds, on two cores
 
 
 def measure(small: bool) -> Iterator[Result]:
-    model, tokens = (build(SMALL), SMALL_TOKENS) if small else (shipped()["translator"].load(), TOKENS)
+    model, tokens = (build(SMALL), SMALL_TOKENS) if small else (shipped_cards()["translator"].load(), TOKENS)
     config, g = model.config, torch.Generator().manual_seed(0)
     clean = torch.randint(4, config.source_vocab_size, (tokens,), generator=g).tolist()
     target = torch.randint(4, config.target_vocab_size, (tokens,), generator=g).tolist()
@@ -26,7 +26,7 @@ def measure(small: bool) -> Iterator[Result]:
     times = []
     for turn in range(-1, 1 if small else 7):
         start = time.perf_counter()
-        grid = patch_grid(contrast_runs(model, clean, changed, Question(target[0], target[1], tokens - 1), target))
+        grid = run_patch_grid(run_clean_and_corrupted(model, clean, changed, Question(target[0], target[1], tokens - 1), target))
         if turn >= 0:  # the first one warms up
             times.append(time.perf_counter() - start)
     setting = f"{2 * len(grid.cells)} patched runs, {tokens} + {tokens} tokens, both directions"

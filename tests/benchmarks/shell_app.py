@@ -2,21 +2,21 @@
 
 import streamlit as st
 
-from viz_core.ui.pages.steps.walk import WHOLE, walk
-from viz_core.ui.shell import PageSpec, change, main, open_page
+from viz_core.ui.pages.steps.walk import ALL_STAGES, stage_order
+from viz_core.ui.shell import PageSpec, update_setup, main, open_page
 
 SPEC = PageSpec(name="shell", title="Shell", icon=":material/home:", question="Shell",
-                lead="How does one token become a prediction?")
+                introduction="How does one token become a prediction?")
 
 
 def shell() -> None:
     lab = open_page(SPEC)
     assert lab.capture is not None
-    stops = walk(lab.capture, WHOLE, norms=False)
+    stops = stage_order(lab.capture, ALL_STAGES, norms=False)
     name = lab.setup.stage or stops[0]
     following = stops[min(stops.index(name) + 1, len(stops) - 1)]
-    st.button("Next", shortcut="Right", on_click=lambda: change(stage=following))
+    st.button("Next", shortcut="Right", on_click=lambda: update_setup(stage=following))
     st.text(name)
 
 
-main((SPEC,), bodies={"shell": shell})
+main((SPEC,), page_functions={"shell": shell})

@@ -16,8 +16,8 @@ from tests.browser.helpers import go, idle
 from viz_core.capture import Capture
 from viz_core.figures.steps import stage_panels
 from viz_core.run import run
-from viz_core.ui.pages.steps.walk import WHOLE, path, walk
-from viz_core.ui.shell.setup import Setup, sentences
+from viz_core.ui.pages.steps.walk import ALL_STAGES, stage_path, stage_order
+from viz_core.ui.shell.setup import Setup, typed_sentences
 
 BAR = 2.0
 WEIGHTS = "decoder.layers.0.self_attn.weights"  # a stage that depends on the seed
@@ -43,10 +43,10 @@ def next_seed(page: Page) -> float:
 def stops() -> list[dict]:
     """The whole walk of preset 000: each stage's name and the titles of its matrices."""
     setup = Setup()
-    source, target, _ = sentences(setup)
+    source, target, _ = typed_sentences(setup)
     capture = run(setup.config, source, target, seed=setup.seed, device=setup.device)
-    names = walk(capture, WHOLE, norms=False)
-    return [{"name": name, "path": path(capture.stage(name)), "titles": _titles(capture, name)} for name in names]
+    names = stage_order(capture, ALL_STAGES, norms=False)
+    return [{"name": name, "path": stage_path(capture.stage(name)), "titles": _titles(capture, name)} for name in names]
 
 
 def _titles(capture: Capture, name: str) -> list[str]:

@@ -14,9 +14,9 @@ from torch.nn import functional as F
 from tests.benchmarks.measure import Result, interleaved, ratio
 from viz_core.config import TransformerConfig
 from viz_core.learning.recipe import Recipe
-from viz_core.learning.training_run import TrainingRun, parts_of
+from viz_core.learning.training_run import TrainingRun, parameters_by_part
 from viz_core.model.transformer import Transformer
-from viz_core.training.step import adam, one_thread, train_step
+from viz_core.training.step import make_adam, single_thread, train_step
 
 BAR = 1 / 0.75
 SIZES = {"d_model": 64, "n_heads": 4, "d_ff": 128, "n_encoder_layers": 2, "n_decoder_layers": 2, "max_len": 128, "dropout": 0.1}
@@ -55,15 +55,15 @@ class Theirs(nn.Module):
 def measure(small: bool) -> Iterator[Result]:
     recipe = Recipe(task="reverse", config=TransformerConfig(**SIZES), steps=10_000, measured_every=10_000)
     ours, theirs = Transformer(recipe.config, 0).train(), Theirs(recipe.config).train()
-    batch, run = recipe.rows(0), TrainingRun(recipe)
+    batch, run = recipe.train_batch(0), TrainingRun(recipe)
 
     def step_of(model: nn.Module) -> object:
-        optimizer, parts = adam(model), list(parts_of(ours).values()) if model is ours else [list(theirs.parameters())]
-        return lambda: train_step(model, optimizer, batch, 1e-3, parts=parts)  # type: ignore[arg-type]
+        optimizer, parts = make_adam(model), list(parameters_by_part(ours).values()) if model is ours else [list(theirs.parameters())]
+        return lambda: train_step(model, optimizer, batch, 1e-3, parameter_groups=parts)  # type: ignore[arg-type]
 
     repeats = SMALL_REPEATS if small else REPEATS
     setting = f"reverse, {recipe.batch} rows of {recipe.parameters['length']} symbols, d_model 64, 2 + 2 layers, one thread"
-    with one_thread():
+    with single_thread():
         step, torchs = step_of(ours), step_of(theirs)
         yield ratio("a step of training against torch's", *interleaved(step, torchs, repeats), None if small else BAR, setting)  # type: ignore[arg-type]
         yield ratio("a step of a whole run against torch's", *interleaved(run.step, torchs, repeats), None, setting)  # type: ignore[arg-type]

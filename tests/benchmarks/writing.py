@@ -10,7 +10,7 @@ from tests.benchmarks.measure import Result, interleaved, middle_half, ratio
 from tests.tolerances import FLOAT
 from viz_core.config import TransformerConfig
 from viz_core.generate import generate
-from viz_core.generation.readers import open_reader
+from viz_core.generation.readers import init_decoder
 from viz_core.run import build
 
 CONFIG = TransformerConfig(
@@ -29,8 +29,8 @@ def measure(small: bool) -> Iterator[Result]:
     ids = torch.randint(4, config.target_vocab_size, (1, max(lengths)), generator=g)
     size = f"{config.n_decoder_layers} layers, d_model {config.d_model}, max_len {config.max_len}"
     for length in lengths:
-        readers = [open_reader(model, ids, source, use_cache=on).read(ids[:, : length - 1])[1] for on in (True, False)]
-        cached, recomputed = (partial(reader.read, ids[:, length - 1 : length]) for reader in readers)
+        readers = [init_decoder(model, ids, source, use_cache=on).step(ids[:, : length - 1])[1] for on in (True, False)]
+        cached, recomputed = (partial(reader.step, ids[:, length - 1 : length]) for reader in readers)
         torch.testing.assert_close(cached()[0], recomputed()[0], atol=FLOAT, rtol=FLOAT)
         times = interleaved(cached, recomputed, 3 if small else 20)
         yield ratio(f"word {length} with the cache", *times, None if small or length < max(lengths) else BAR, size)

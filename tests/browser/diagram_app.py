@@ -3,8 +3,8 @@
 import streamlit as st
 
 from viz_core.config import TransformerConfig
-from viz_core.figures.architecture import architecture
-from viz_core.stages import plan
+from viz_core.figures.architecture import architecture_diagram
+from viz_core.stages import stages_with_shapes
 from viz_core.ui.components.diagram import diagram
 
 SMALL = {"d_model": 32, "n_heads": 4}
@@ -23,7 +23,7 @@ st.set_page_config(layout="wide")
 choice = st.query_params.get("model", "both")
 room = st.query_params.get("height")
 size = (256, 128) if choice == "bert" else (7, 5)
-stages = plan(MODELS[choice], 2, *size)
+stages = stages_with_shapes(MODELS[choice], 2, *size)
 names = [stage.name for stage in stages]
 if st.session_state.get("link") != (link := dict(st.query_params)):
     st.session_state.link, st.session_state.at = link, link.get("at")
@@ -41,5 +41,5 @@ def note(stage: str) -> None:
 
 st.button("Next", on_click=go_on)
 told = st.empty()
-opened = diagram(architecture(stages, at), key="drawing", height=int(room) if room else None, on_open=note)
+opened = diagram(architecture_diagram(stages, at), key="drawing", height=int(room) if room else None, on_open=note)
 told.text(f"at {at}; opened {opened}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from viz_core.ui.shell.page_list import PAGES
-from viz_core.ui.shell.setup import VIEW
+from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Locator, Page, WebSocketRoute
@@ -145,7 +145,7 @@ def button(page: Page, name: str) -> Locator:
 
 def option(page: Page, name: str, value: object) -> Locator:
     """One of the choices of a view that stand side by side: that of a value, where the page offers all values."""
-    return choices(page, name).nth(list(VIEW[name].options).index(value))
+    return choices(page, name).nth(list(URL_PARAM_BY_NAME[name].options).index(value))
 
 
 def choices(page: Page, name: str) -> Locator:

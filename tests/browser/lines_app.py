@@ -3,10 +3,10 @@
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import Tiles
-from viz_core.figures.attention import grid
-from viz_core.ui.components.heads import Focus, heads
-from viz_core.ui.components.lines import Lock, lines
+from viz_core.analysis.attention import PooledHeads
+from viz_core.figures.attention import grid_of_tiles
+from viz_core.ui.components.heads import Focus, head_grids
+from viz_core.ui.components.lines import Lock, attention_lines
 
 TOKENS = ["<s>", "$x$", "<b>bold</b>", "the", "the", "the", "مرحبا", "👩‍👩‍👧", "**a**", "</s>"]
 WEIGHTS = np.random.default_rng(0).dirichlet(np.full(10, 0.4), size=(3, 10)).astype(np.float32)
@@ -29,10 +29,10 @@ def focus(at: Focus) -> None:
 def page() -> None:
     link = st.query_params.get("link", "")
     at = st.session_state.get("focus", ("encoder", 0, 1))
-    tiles = Tiles(np.stack([WEIGHTS, WEIGHTS[::-1]]), np.triu(np.ones((10, 10), bool), 1), (1, 1))
-    heads([grid("encoder", tiles, "largest", (10, 10))], at, key=f"heads{link}", on_focus=focus)
+    tiles = PooledHeads(np.stack([WEIGHTS, WEIGHTS[::-1]]), np.triu(np.ones((10, 10), bool), 1), (1, 1))
+    head_grids([grid_of_tiles("encoder", tiles, "largest", (10, 10))], at, key=f"heads{link}", on_focus=focus)
     shown = st.session_state.get("shown", (at[2],))
-    lines(WEIGHTS, TOKENS, TOKENS, shown, st.session_state.get("locked"), "Lines", key=f"lines{link}", identity=str(at),
+    attention_lines(WEIGHTS, TOKENS, TOKENS, shown, st.session_state.get("locked"), "Lines", key=f"lines{link}", selection_id=str(at),
           on_lock=lock, on_heads=choose)
     st.text(f"focus {at}; locked {st.session_state.get('locked')}; shown {shown}")
 

@@ -30,7 +30,7 @@ PICTURES = Path(__file__).with_name("pictures")
 # Path → title, of the pages that these tests open.
 PAGES = {"" if name == "home" else name: ALL_PAGES[name].question for name in ("home", "step_by_step", "masks", "norms")}
 
-ORDER = [s.name for s in stages(PRESETS["000"].config) if not s.inside_norm]
+ORDER = [s.name for s in stages(PRESETS["000"].config) if not s.is_norm_step]
 WEIGHTS = "decoder.layers.0.cross_attn.weights"
 DEFAULT_KEYS = ["The", "animal", "didn't", "cross", "the", "street", "because", "it", "was", "too", "tired", "."]
 WRITTEN = """canvas => {
@@ -289,14 +289,14 @@ def test_a_slow_line_never_takes_a_step_back(far: Callable[..., tuple[Page, Line
 
 
 def test_a_jump_into_a_folded_norm_opens_it(open_at: Open) -> None:
-    inside = next(s for s in stages(PRESETS["000"].config) if s.inside_norm)
+    inside = next(s for s in stages(PRESETS["000"].config) if s.is_norm_step)
     page = open_at("step_by_step", stage=f"{inside.prefix}.out")
     keyed(page, "walk_jump").locator("label").click()
     idle(page)
     scrubber = slider(page, "walk_scrubber")
     folded = int(scrubber.get_attribute("max"))
     keyed(page, "walk_operation").get_by_role("combobox").click()
-    page.get_by_role("option", name=inside.leaf, exact=True).click()
+    page.get_by_role("option", name=inside.local_name, exact=True).click()
     at_stage(page, inside.name)
     assert keyed(page, "walk_norms").get_by_role("switch").is_checked()
     assert int(scrubber.get_attribute("max")) > folded

@@ -10,7 +10,7 @@ import pytest
 
 from tests.browser.helpers import idle, linked, open_page
 from viz_core.ui.shell import PAGES
-from viz_core.ui.shell.setup import OPENING
+from viz_core.ui.shell.setup import DEFAULT_WEIGHTS
 from viz_core.weights.catalogue import catalogue
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["tests.browser.one_page"]
 
-SECTION = PAGES["cause"].section_view
+SECTION = PAGES["cause"].section_param
 
 
 def cells(page: Page) -> list[dict[str, str]]:
@@ -33,7 +33,7 @@ def click_cell(page: Page, panel: int, row: int, col: int) -> None:
     canvas.click(position={"x": left + (col + 0.5) * wide, "y": top + (row + 0.5) * high})
 
 
-@pytest.mark.skipif(OPENING not in catalogue(), reason="the translator is not shipped here")
+@pytest.mark.skipif(DEFAULT_WEIGHTS not in catalogue(), reason="the translator is not shipped here")
 def test_a_click_on_a_cell_makes_that_run_b_and_its_link_opens_it_elsewhere(
     serve: Callable[..., str], new_page: Callable[..., Page]
 ) -> None:
@@ -58,7 +58,7 @@ def test_a_click_on_a_cell_makes_that_run_b_and_its_link_opens_it_elsewhere(
     assert "B has A’s value of the residual stream after layer 1 of the encoder" in other.locator("body").inner_text()
 
 
-@pytest.mark.skipif(OPENING not in catalogue(), reason="the translator is not shipped here")
+@pytest.mark.skipif(DEFAULT_WEIGHTS not in catalogue(), reason="the translator is not shipped here")
 @pytest.mark.parametrize("section", [section.name for section in PAGES["cause"].sections])
 def test_the_changed_sentence_is_typed_at_the_picture(
     section: str, serve: Callable[..., str], turn_to: Callable[..., Page]
@@ -75,7 +75,7 @@ def test_the_changed_sentence_is_typed_at_the_picture(
         assert "too dark" in page.locator('[class*="st-key-set_source"] textarea').input_value()  # it is B
 
 
-@pytest.mark.skipif(OPENING not in catalogue(), reason="the translator is not shipped here")
+@pytest.mark.skipif(DEFAULT_WEIGHTS not in catalogue(), reason="the translator is not shipped here")
 def test_both_directions_and_the_readout_of_a_cell(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
     page = open_page(new_page(), f"{serve()}/cause?cause_part=heads")
     titles = [each["title"] for each in cells(page)]

@@ -17,20 +17,20 @@ from playwright.sync_api import expect
 
 from tests.browser.helpers import at_page, box, button, go, idle, option
 from tests.ui.test_concepts import refusal
-from viz_core.analysis.counts import estimate
-from viz_core.concepts import Place, places
+from viz_core.analysis.counts import estimate_size
+from viz_core.concepts import PageLink, page_links
 from viz_core.presets import PRESETS
 from viz_core.stages import stage_of
-from viz_core.ui.pages.documents import address, setup_of
+from viz_core.ui.pages.documents import page_url, setup_of_link
 from viz_core.ui.shell import PAGES
-from viz_core.ui.shell.setup import Setup, problem_words, to_link
-from viz_core.ui.shell.written import text_written
+from viz_core.ui.shell.setup import Setup, error_message, to_link
+from viz_core.ui.shell.written import generated_text
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytest_plugins = ["tests.browser.one_page"]
-OPEN = [(document, place) for document, place in places()]
+OPEN = [(document, place) for document, place in page_links()]
 QUESTION = "Five documents, one model: where do they agree?"
 
 
@@ -50,7 +50,7 @@ def test_every_link_and_reason_is_there_and_a_button_loads_a_preset(
     links = page.locator(".docs a")
     seen = links.evaluate_all("links => links.map(a => [a.href, a.target])")
     here = f"{serve()}/documents"
-    assert Counter(href for href, _ in seen) == Counter(urljoin(here, address(d, place)) for d, place in OPEN)
+    assert Counter(href for href, _ in seen) == Counter(urljoin(here, page_url(d, place)) for d, place in OPEN)
     assert {target for _, target in seen} <= {"", "_self"}
     assert f"{len(OPEN)} rows" in page.get_by_test_id("stMarkdown").filter(has_text="here and above").inner_text()
 
@@ -68,7 +68,7 @@ def test_every_link_and_reason_is_there_and_a_button_loads_a_preset(
     assert page.locator("h1").inner_text() == QUESTION  # still here
 
 
-def promised(page: Page, setup: Setup, place: Place) -> None:
+def promised(page: Page, setup: Setup, place: PageLink) -> None:
     """The page shows the state: its own title in the navigation, sentences, model, stage or refusal, and no complaint."""
     assert urlsplit(page.url).path == ("/" if place.page == "home" else f"/{place.page}")
     assert page.locator("h1").inner_text() == PAGES[place.page].question
@@ -79,57 +79,57 @@ def promised(page: Page, setup: Setup, place: Place) -> None:
     for side, own in (("source", setup.config.has_encoder), ("target", setup.config.has_decoder)):
         if own:
             by_model = side == "target" and setup.writer == "model"
-            assert box(page, side).input_value() == (text_written(setup) if by_model else getattr(setup, side))
+            assert box(page, side).input_value() == (generated_text(setup) if by_model else getattr(setup, side))
     status = page.get_by_test_id("stCaptionContainer").filter(has_text=" parameters").filter(has_text=" ms on ")
-    if place.problem:
-        assert any(problem_words(refusal(setup)) in text for text in alerts)
+    if place.error_code:
+        assert any(error_message(refusal(setup)) in text for text in alerts)
         assert status.count() == 0
         return
     assert status.count() == 1
     said = status.inner_text()
     assert said.startswith(setup.config.architecture)
-    assert f" {estimate(setup.config, 1, 1, 1).parameters:,} parameters" in said
+    assert f" {estimate_size(setup.config, 1, 1, 1).parameters:,} parameters" in said
     if place.page == "step_by_step":
-        stage = stage_of(setup.config, place.state["stage"])
+        stage = stage_of(setup.config, place.parameters["stage"])
         assert [plain(text) for text in page.locator("h2").all_inner_texts()] == [plain(stage.meaning)]
         assert page.locator("canvas[data-drawn]").count()
     if place.page == "attention":
-        assert page.locator(f'canvas[data-kind][data-focus="{place.state["att_layer"]},{setup.attn_head}"]').count() == 1
+        assert page.locator(f'canvas[data-kind][data-focus="{place.parameters["att_layer"]},{setup.attn_head}"]').count() == 1
     if place.page == "positions":
-        assert option(page, "pos_section", setup.view("pos_section")).get_attribute("aria-checked") == "true"
-    if "shapes_filter" in place.state:
-        assert page.locator(".find input").input_value() == place.state["shapes_filter"]
+        assert option(page, "pos_section", setup.url_param("pos_section")).get_attribute("aria-checked") == "true"
+    if "shapes_filter" in place.parameters:
+        assert page.locator(".find input").input_value() == place.parameters["shapes_filter"]
 
 
-def problem_with(page: Page, document: str, place: Place, seconds: float = 20) -> str:
+def problem_with(page: Page, document: str, place: PageLink, seconds: float = 20) -> str:
     """Why the page does not show what the place promises, "" once it does; a busy machine may begin to answer late."""
     end = time.monotonic() + seconds
     while True:
         try:
-            promised(page, setup_of(document, place)[0], place)
+            promised(page, setup_of_link(document, place)[0], place)
             return ""
         except (AssertionError, PlaywrightError) as error:  # the second: a box that is not there yet
             if time.monotonic() > end:
-                return f"{address(document, place)[:150]}: {str(error)[:300]}"
+                return f"{page_url(document, place)[:150]}: {str(error)[:300]}"
             idle(page)
 
 
-def chosen() -> list[tuple[str, Place]]:
+def chosen() -> list[tuple[str, PageLink]]:
     """Of each page the place with most in its link, where the browser has most to carry; and one that is refused."""
-    most: dict[str, tuple[str, Place]] = {}
-    for document, place in sorted(OPEN, key=lambda x: len(x[1].state)):
+    most: dict[str, tuple[str, PageLink]] = {}
+    for document, place in sorted(OPEN, key=lambda x: len(x[1].parameters)):
         most[place.page] = document, place
     found = []
     for page in sorted(most):
         here = [x for x in OPEN if x[1].page == page]
-        found += [x for x in here if x == most[page]] + [x for x in here if x[1].problem][:1]
+        found += [x for x in here if x == most[page]] + [x for x in here if x[1].error_code][:1]
     return found
 
 
 def test_links_open_what_their_rows_promise(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
     page, wrong = turn_to(f"{serve()}/documents?preset=003"), []
     for document, place in chosen():
-        go(page, urljoin(f"{serve()}/documents", address(document, place)))
+        go(page, urljoin(f"{serve()}/documents", page_url(document, place)))
         wrong.append(problem_with(page, document, place))
     assert not any(wrong), "\n".join(filter(None, wrong))
 
@@ -141,7 +141,7 @@ def test_a_click_opens_it_in_this_tab_and_back_returns(serve: Callable[..., str]
     at_page(page, "step_by_step")
     idle(page)
     assert len(page.context.pages) == tabs and query(page).items() >= {"preset": "003", "stage": "loss"}.items()
-    look = next(place.look for document, place in OPEN if document == "003" and place.state.get("stage") == "loss")
+    look = next(place.takeaway for document, place in OPEN if document == "003" and place.parameters.get("stage") == "loss")
     assert query(page)["note"] == look and page.locator(".st-key-lab_note").get_by_test_id("stText").inner_text() == look
     button(page, "lab_note_close").click()
     expect(page.locator(".st-key-lab_note")).to_have_count(0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from viz_core.figures import assets
-from viz_core.figures.clock import wave_clocks
+from viz_core.figures.clock import sinusoidal_clocks
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -30,6 +30,6 @@ CALLS = """async ([js, first, second, late]) => {
 
 @pytest.mark.parametrize("late", [False, True])
 def test_the_end_of_an_earlier_call_leaves_what_the_next_one_began(late: bool, new_page: Callable[..., Page]) -> None:
-    page, sent = new_page(), wave_clocks(100, 20, 10000.0, k=3).as_data() | {"echo": 0, "fill": False}
+    page, sent = new_page(), sinusoidal_clocks(100, 20, 10000.0, shift=3).to_dict() | {"echo": 0, "fill": False}
     page.goto("about:blank")
     assert page.evaluate(CALLS, [assets.component("clock")["js"], sent | {"position": 4}, sent | {"position": 10}, late]) == "10"

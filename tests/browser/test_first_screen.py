@@ -13,7 +13,7 @@ import pytest
 from tests.browser.first_screen import Screen, measure
 from tests.browser.helpers import idle
 from viz_core.ui.shell.page_list import PAGES
-from viz_core.ui.shell.setup import from_link, packed
+from viz_core.ui.shell.setup import from_link, to_query
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -23,7 +23,7 @@ pytest_plugins = ["tests.browser.one_page"]
 PROJECTOR, DESK, BACK_ROW = (1280, 720), (1920, 1080), (853, 480)  # the last is the first at 150 % zoom
 # Further states of pages: its name, what follows in the link, the key of its main picture.
 KEPT = urlencode({"source": "the animal did not cross the street because it was too wide",
-                  "kept": packed(from_link({"source": "the animal did not cross the street because it was too tired"})[0])})
+                  "kept": to_query(from_link({"source": "the animal did not cross the street because it was too tired"})[0])})
 STATES = (
     ("step_by_step", "?walk_mode=tour", "walk_canvas"),
     ("step_by_step", "?stage=decoder.layers.1.cross_attn.weights", "walk_canvas"),
@@ -40,9 +40,9 @@ def states() -> Iterator[tuple[str, str]]:
     for page in PAGES.values():
         path = "" if page.name == "home" else page.name
         if not page.sections:
-            yield f"/{path}", page.picture
+            yield f"/{path}", page.figure_key
         for section in page.sections:
-            yield f"/{path}?{page.section_view}={section.name}", section.picture
+            yield f"/{path}?{page.section_param}={section.name}", section.figure_key
     for name, query, key in STATES:
         yield f"/{name}{query}", key
 

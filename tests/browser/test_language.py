@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.figures.test_assets import ROOT
-from viz_core.language import LANGUAGE
+from viz_core.language import LANGUAGE_ENV
 from viz_core.language.po import Entry, write_po
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def test_lines_speak_the_language(
     catalogue, file, page = tmp_path / "de.po", tmp_path / "lines.html", new_page()
     catalogue.write_text(write_po(entries), encoding="utf-8")
     made = subprocess.run([sys.executable, "-c", LINES], cwd=ROOT, capture_output=True, text=True, check=True,
-                          env=os.environ | {LANGUAGE: str(catalogue)})
+                          env=os.environ | {LANGUAGE_ENV: str(catalogue)})
     file.write_text(made.stdout, encoding="utf-8")
     page.goto(file.as_uri())
     readout = page.locator(".readout > div")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.browser.helpers import button, idle, linked, option, slider
 from tests.browser.looks import LOOKS, look
-from viz_core.figures.placement import METRIC_TITLES, TITLES
+from viz_core.figures.placement import METRIC_TITLES, PLACEMENT_TITLES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -88,7 +88,7 @@ def test_other_placements_are_a_click_away(open_at: Open) -> None:
         idle(page)
     (chart,) = drawn(page)
     assert chart["y"] == "log"
-    assert {name.split(" · ")[0] for name in chart["names"]} == {TITLES[n] for n in ("post", "pre", "none", "plain")}
+    assert {name.split(" · ")[0] for name in chart["names"]} == {PLACEMENT_TITLES[n] for n in ("post", "pre", "none", "plain")}
     assert query(page)["norm_placements"] == "post,pre,none,plain"
 
 
@@ -126,7 +126,7 @@ def test_what_costs_much_is_asked_for(open_at: Open) -> None:
 
 def test_every_section_fits(open_at: Open) -> None:
     for section, n_charts in N_CHARTS.items():
-        page = open_at(section, norm_placements=",".join(TITLES))
+        page = open_at(section, norm_placements=",".join(PLACEMENT_TITLES))
         for width, theme in LOOKS:
             look(page, width, theme)
             case = section, width, theme

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 from tests.browser.helpers import button, idle, linked, option, slider
 from tests.browser.looks import look
-from viz_core.analysis.positions import waves
+from viz_core.analysis.positions import sinusoidal_table
 from viz_core.ui.pages.positions.waves import SECTIONS
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def tips(page: Page) -> np.ndarray:
 def test_the_hands_follow_the_slider_without_the_server(open_at: Open) -> None:
     page = open_at("clock", pos_k="4", pos_at="0")
     at(page, 0)
-    table = waves(110, 20)
+    table = sinusoidal_table(110, 20)
     positions = list(range(0, 100, 3))
     stood, sent, rests = hands(page).evaluate(DRAG, positions)
     assert sent <= rests  # none where the page is never left waiting
@@ -101,7 +101,7 @@ def test_the_hands_follow_the_slider_without_the_server(open_at: Open) -> None:
 def test_the_numbers_are_those_of_the_table(open_at: Open) -> None:
     page = open_at("clock", pos_at="37")
     at(page, 37)
-    table = waves(100, 20)
+    table = sinusoidal_table(100, 20)
     for i, text in enumerate(page.locator(".faces .value").all_inner_texts()):
         sin, cos = (float(x) for x in re.findall(r"[-\d.]+", text.replace("−", "-")))
         assert (sin, cos) == pytest.approx(tuple(table[37, 2 * i : 2 * i + 2]), abs=5.1e-5)
@@ -158,7 +158,7 @@ STOOD = """() => new Promise((resolve) => {
 
 def between(stood: list[float], n_positions: int) -> list[float]:
     """Where a hand stood that is no whole position."""
-    cosines = waves(n_positions, 20)[:, 1]
+    cosines = sinusoidal_table(n_positions, 20)[:, 1]
     return [x for x in stood if np.abs(cosines - x).min() > 1e-9]
 
 
@@ -232,12 +232,12 @@ def test_a_click_on_the_overview_redraws_the_window_at_full_precision(open_at: O
     window = drawn(page, f"Full precision: positions {row:,} to {row + 23:,}, dimensions {col} to {col + 9}")
     window.hover(position=cell(window, 7, 3))
     shown = float(window.get_attribute("data-hover").split(",")[2].replace("−", "-"))
-    assert shown == pytest.approx(waves(1, 512, start=row + 7)[0, col + 3], abs=5.1e-6)
+    assert shown == pytest.approx(sinusoidal_table(1, 512, start=row + 7)[0, col + 3], abs=5.1e-6)
     assert f"“{row + 7}”" in window.locator("xpath=..").locator(".readout").inner_text()
     window.click(position=cell(window, 7, 3))
     said = page.get_by_test_id("stText").filter(has_text=f"PE({row + 7}, {col + 3})")
     said.wait_for()
-    assert float(said.inner_text().split("= ")[2]) == pytest.approx(waves(1, 512, start=row + 7)[0, col + 3], abs=1e-11)
+    assert float(said.inner_text().split("= ")[2]) == pytest.approx(sinusoidal_table(1, 512, start=row + 7)[0, col + 3], abs=1e-11)
 
 
 # ---------------------------------------------------------------- every section
@@ -274,7 +274,7 @@ def test_the_pointer_and_the_keys_read_a_chart(open_at: Open, section: str) -> N
     assert readout.inner_text() == "Point at a mark to read its values."
     points = {
         "matrix": [(f"dim {i}: wavelength", 2 * np.pi * 10000 ** (i // 2 * 2 / 16)) for i in range(3)],
-        "similarity": [(f"⟨PE(0), PE(0 + {i})⟩ =", float(waves(60, 16)[0] @ waves(60, 16)[i])) for i in range(3)],
+        "similarity": [(f"⟨PE(0), PE(0 + {i})⟩ =", float(sinusoidal_table(60, 16)[0] @ sinusoidal_table(60, 16)[i])) for i in range(3)],
     }[section]
 
     def reads(point: tuple[str, float]) -> None:

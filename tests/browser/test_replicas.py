@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, WebSocket
 
 WEIGHTS = "decoder.layers.0.cross_attn.weights"
-ORDER = [s.name for s in stages(PRESETS["000"].config) if not s.inside_norm]
+ORDER = [s.name for s in stages(PRESETS["000"].config) if not s.is_norm_step]
 AFTER = ORDER[ORDER.index(WEIGHTS) + 1]
 TEXTS = {"haproxy": "the cat " + "猫" * 1000, "nginx": "one two three"}  # one too long for the link, and one that it holds
 

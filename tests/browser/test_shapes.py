@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.helpers import Line, at_page, button, go, idle, keyed, linked, open_page, option, until
-from viz_core.analysis.shapes import ledger
+from viz_core.analysis.shapes import stage_costs
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET
@@ -19,7 +19,7 @@ from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
-LINES = ledger(PRESETS["000"].config, 1, 6, 5)
+LINES = stage_costs(PRESETS["000"].config, 1, 6, 5)
 Open = Callable[..., "Page"]
 pytest_plugins = ["tests.browser.one_page"]
 
@@ -163,14 +163,14 @@ def test_an_answer_takes_back_nothing_that_was_typed_meanwhile(open_shapes: Open
 def test_one_letter_is_a_name_or_an_axis(open_shapes: Open) -> None:
     page = open_shapes()
     box(page).fill("q")
-    assert names(page) == [x.name for x in LINES if x.stage.leaf == "q"] and names(page)
+    assert names(page) == [x.name for x in LINES if x.stage.local_name == "q"] and names(page)
     split = row(page, "encoder.layers.0.self_attn.q").locator(".split")
     expect(split).to_have_text("32→4×8")
     expect(split.locator(".bar").last.locator("i")).to_have_count(4)
     box(page).fill("H")
     assert names(page) == [x.name for x in LINES if "H" in x.stage.axes] and names(page)
     box(page).fill("q decoder")
-    assert names(page) == [x.name for x in LINES if x.stage.leaf == "q" and "decoder" in x.name]
+    assert names(page) == [x.name for x in LINES if x.stage.local_name == "q" and "decoder" in x.name]
     letters = page.locator(".letters > span").all_inner_texts()
     assert "Hhead" in letters and page.locator(".body .letter[title='query token']").count()
     linked(page, r"shapes_filter=q(\+|%20)decoder")  # nothing of it comes late, to the next link

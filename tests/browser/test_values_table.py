@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from tests.browser.test_accessibility import violations
-from viz_core.figures.assets import document
-from viz_core.figures.attention import Grid, pack_grids, pack_lines
-from viz_core.figures.curves import Curves, Series, pack_curves
-from viz_core.figures.panels import Panel, pack, panel
+from viz_core.figures.assets import component_page
+from viz_core.figures.attention import HeadGrid, pack_grids, pack_lines
+from viz_core.figures.curves import CurveChart, ChartSeries, pack_curves
+from viz_core.figures.panels import Panel, pack_panels, panel
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -27,7 +27,7 @@ Show = Callable[..., "Page"]
 def show(new_page: Callable[..., Page], tmp_path: Path) -> Show:
     def show(name: str, data: bytes, theme: str = "light") -> Page:
         file, page = tmp_path / f"{name}.html", new_page(theme=theme)
-        file.write_text(document(name, data, "A picture"), encoding="utf-8")
+        file.write_text(component_page(name, data, "A picture"), encoding="utf-8")
         page.goto(file.as_uri())
         page.get_by_role("button", name="Show as a table").first.wait_for()
         return page
@@ -58,7 +58,7 @@ def read(table: Locator) -> tuple[list[str], list[list[str]]]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_matrix(show: Show, theme: str) -> None:
     masked = np.triu(np.ones((4, 4), bool), 1)
-    page = show("canvas", pack([matrix(kind="probability", masked=masked)], (0, 2, 1)), theme)
+    page = show("canvas", pack_panels([matrix(kind="probability", masked=masked)], (0, 2, 1)), theme)
     page.locator("canvas").focus()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "as-table"  # the next stop of the keyboard
@@ -80,7 +80,7 @@ def test_a_matrix(show: Show, theme: str) -> None:
 
 def test_a_large_matrix_around_the_picked_cell(show: Show) -> None:
     values = np.arange(90 * 70, dtype=float).reshape(90, 70)
-    table = opened(show("canvas", pack([matrix(values, None)], (0, 88, 30))), "Weights")
+    table = opened(show("canvas", pack_panels([matrix(values, None)], (0, 88, 30))), "Weights")
     heads, rows = read(table)
     assert heads == [str(c) for c in range(10, 50)] and [row[0] for row in rows] == [str(r) for r in range(50, 90)]
     assert [[float(x) for x in row[1:]] for row in rows] == values[50:, 10:50].tolist()
@@ -91,7 +91,7 @@ def test_a_large_matrix_around_the_picked_cell(show: Show) -> None:
 def test_a_pooled_matrix_says_so(show: Show) -> None:
     values = np.zeros((600, 1000), np.float32)
     values[7, 13] = 3
-    page = show("canvas", pack([matrix(values, None)], (0, 7, 13)))
+    page = show("canvas", pack_panels([matrix(values, None)], (0, 7, 13)))
     table = opened(page, "Weights")
     assert "largest absolute value" in table.locator("caption").inner_text()
     assert table.locator("[aria-current]").inner_text() == "3"
@@ -115,7 +115,7 @@ def test_lines_by_the_strongest_key(show: Show) -> None:
 def test_heads_by_their_largest_value(show: Show) -> None:
     shades = np.zeros((2, 3, 4, 4), np.uint8)
     shades[:, :, 1, 0] = np.array([[0, 127, 254], [10, 20, 30]])
-    grid = Grid(kind="encoder", title="Encoder self-attention", shades=shades, blocked=np.triu(np.ones((4, 4), bool), 1),
+    grid = HeadGrid(kind="encoder", title="Encoder self-attention", shades=shades, blocked=np.triu(np.ones((4, 4), bool), 1),
                 block=(1, 1), low=0.0, high=1.0, diverging=False, tokens=(4, 4))
     page = show("heads", pack_grids([grid], ("encoder", 1, 2), 0))
     table = opened(page, "Encoder self-attention")
@@ -128,8 +128,8 @@ def test_heads_by_their_largest_value(show: Show) -> None:
 
 def test_curves_by_place_and_series(show: Show) -> None:
     x = np.arange(100.0)
-    series = (Series("sin", x, np.sin(x), "#0072B2", "circle", "{x}: {y}"), Series("few", x[::2], x[::2], "#D55E00", "cross"))
-    page = show("curves", pack_curves(Curves("Waves", "position", "value", series, (-1, 100))))
+    series = (ChartSeries("sin", x, np.sin(x), "#0072B2", "circle", "{x}: {y}"), ChartSeries("few", x[::2], x[::2], "#D55E00", "cross"))
+    page = show("curves", pack_curves(CurveChart("Waves", "position", "value", series, (-1, 100))))
     table = opened(page, "Waves: value")
     heads, rows = read(table)
     assert heads == ["sin", "few"] and len(rows) == 34 and "one of every 3 points" in table.locator("caption").inner_text()

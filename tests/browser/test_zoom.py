@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tests.browser.helpers import idle, keyed, linked, slider, until
-from viz_core.figures.assets import document
-from viz_core.figures.curves import Curves, Level, Series, pack_curves
+from viz_core.figures.assets import component_page
+from viz_core.figures.curves import CurveChart, ReferenceLine, ChartSeries, pack_curves
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -90,20 +90,20 @@ def test_another_sentence_is_shown_whole(serve: Callable[..., str], turn_to: Ope
 # ---------------------------------------------------------------- light charts
 
 X = np.arange(101.0)
-WAVE = Curves("A wave", "position", "value", (
-    Series("sine", X, np.sin(X / 7), "#0072B2", "disc", "{x}: {y}"), Series("few", X[:2], X[:2], "#D55E00", "line"),
-), (-1.5, 1.5), (Level(1.4, "above", "#888888"), Level(0.0, "zero", "#888888")))
-POWERS = Series("power", X[:9], 10.0 ** X[:9], "#0072B2", "disc", "{x}: {y}")
-LOG = Curves("Powers", "dimension", "length", (POWERS,), (0.1, 1e9), log=True)
+WAVE = CurveChart("A wave", "position", "value", (
+    ChartSeries("sine", X, np.sin(X / 7), "#0072B2", "disc", "{x}: {y}"), ChartSeries("few", X[:2], X[:2], "#D55E00", "line"),
+), (-1.5, 1.5), (ReferenceLine(1.4, "above", "#888888"), ReferenceLine(0.0, "zero", "#888888")))
+POWERS = ChartSeries("power", X[:9], 10.0 ** X[:9], "#0072B2", "disc", "{x}: {y}")
+LOG = CurveChart("Powers", "dimension", "length", (POWERS,), (0.1, 1e9), is_log=True)
 
 
 @pytest.fixture
-def shown(new_page: Open, tmp_path: Path) -> Callable[[Curves], Locator]:
+def shown(new_page: Open, tmp_path: Path) -> Callable[[CurveChart], Locator]:
     """A chart as a file of its own, which needs no server."""
 
-    def show(chart: Curves) -> Locator:
+    def show(chart: CurveChart) -> Locator:
         file, page = tmp_path / "chart.html", new_page()
-        file.write_text(document("curves", pack_curves(chart), "A chart"), encoding="utf-8")
+        file.write_text(component_page("curves", pack_curves(chart), "A chart"), encoding="utf-8")
         page.goto(file.as_uri())
         page.locator(".plot .grid").wait_for()
         return page.locator(".curves")
@@ -136,7 +136,7 @@ def place(chart: Locator, x: float, y: float) -> tuple[float, float]:
     return found[0], found[1]
 
 
-def test_the_pointer_zooms_into_a_light_chart(shown: Callable[[Curves], Locator]) -> None:
+def test_the_pointer_zooms_into_a_light_chart(shown: Callable[[CurveChart], Locator]) -> None:
     chart = shown(WAVE)
     page, readout = chart.page, chart.locator(".readout")
     assert seen(chart) is None and [text for text, __ in ticks(chart, "middle")][-1] == "100"
@@ -160,7 +160,7 @@ def test_the_pointer_zooms_into_a_light_chart(shown: Callable[[Curves], Locator]
     assert seen(chart) is None and chart.locator(".halo").count() == 2 and chart.locator("clipPath").count() == 0
 
 
-def test_the_toolbar_and_the_keys_zoom_into_a_light_chart(shown: Callable[[Curves], Locator]) -> None:
+def test_the_toolbar_and_the_keys_zoom_into_a_light_chart(shown: Callable[[CurveChart], Locator]) -> None:
     chart = shown(WAVE)
     page, readout = chart.page, chart.locator(".readout")
     tools = chart.get_by_role("toolbar").get_by_role("button")
@@ -190,7 +190,7 @@ def test_the_toolbar_and_the_keys_zoom_into_a_light_chart(shown: Callable[[Curve
     assert seen(chart) is None
 
 
-def test_a_logarithmic_axis_has_numbers_however_near(shown: Callable[[Curves], Locator]) -> None:
+def test_a_logarithmic_axis_has_numbers_however_near(shown: Callable[[CurveChart], Locator]) -> None:
     chart = shown(LOG)
     chart.locator(".plot").focus()
     for __ in range(5):

@@ -12,7 +12,7 @@ from tests.tolerances import FLOAT
 from viz_core.analysis.attention import hidden_stage
 from viz_core.config import TransformerConfig
 from viz_core.experiments import ablation
-from viz_core.experiments.ablation import Ablation, ablate_each, ablated_run
+from viz_core.experiments.ablation import Ablation, ablate_each_head, ablated_run
 from viz_core.run import Batch, build, prepare, trace
 
 SMALL = {"d_model": 24, "n_heads": 3, "n_encoder_layers": 2, "n_decoder_layers": 2, "d_ff": 16, "source_vocab_size": 60,
@@ -28,7 +28,7 @@ def made(**more: object) -> tuple[torch.nn.Module, Batch]:
 def test_a_head_switched_off_is_a_z_of_zeros_and_columns_of_zeros() -> None:
     model, batch = made()
     intact = trace(model, batch)
-    broken = ablated_run(model, batch, Ablation(off=frozenset({(CROSS, 1), (SELF, 0), (SELF, 2)})))
+    broken = ablated_run(model, batch, Ablation(heads=frozenset({(CROSS, 1), (SELF, 0), (SELF, 2)})))
 
     def by_hand(name: str, x: torch.Tensor) -> torch.Tensor:
         if name == f"{CROSS}.z":
@@ -77,7 +77,7 @@ def test_all_at_once_and_nothing_at_all() -> None:
     intact, same = trace(model, batch), ablated_run(model, batch, Ablation())
     for name in same:
         np.testing.assert_array_equal(same[name], intact[name])
-    assert Ablation().nothing and not Ablation(unscaled=True).nothing
+    assert Ablation().is_empty and not Ablation(unscaled=True).is_empty
     everything = Ablation(frozenset({(CROSS, h) for h in range(3)}), unscaled=True, temperature=2.0)
     assert np.isfinite(ablated_run(model, batch, everything)["logits"]).all()
 
@@ -104,7 +104,7 @@ def test_each_head_switched_off_by_itself_is_a_run_of_its_own(
     paths += [CROSS] if model.config.has_cross_attention else []
     heads = [(path, head) for path in paths for head in range(3)]
     for item in (0, 1):  # the second sentence has padding in the batch
-        found = ablate_each(model, intact, heads, item)
+        found = ablate_each_head(model, intact, heads, item)
         n = len(intact.ids(model.config.output_side, item))
         for i, head in enumerate(heads):
             alone = ablated_run(model, batch, Ablation(frozenset({head})))
@@ -112,13 +112,13 @@ def test_each_head_switched_off_by_itself_is_a_run_of_its_own(
                 name = hidden_stage(model.config)
                 before, after = (run[name][item, :n].astype(np.float64) for run in (intact, alone))
                 expected = np.mean(np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1))
-                assert found.changed[i] == 0
+                assert found.n_changed[i] == 0
             else:
                 p, q = (run["probs"][item, :n].astype(np.float64) for run in (intact, alone))
                 expected = np.mean((p * np.log(p / q)).sum(axis=-1))
-                assert found.changed[i] == (p.argmax(axis=-1) != q.argmax(axis=-1)).sum()
-            assert found.shift[i] == pytest.approx(expected, abs=1e-5)
-        assert all((found.changed[i], found.shift[i]) <= (found.changed[found.most], found.shift[found.most])
+                assert found.n_changed[i] == (p.argmax(axis=-1) != q.argmax(axis=-1)).sum()
+            assert found.prediction_shift[i] == pytest.approx(expected, abs=1e-5)
+        assert all((found.n_changed[i], found.prediction_shift[i]) <= (found.n_changed[found.most_important], found.prediction_shift[found.most_important])
                    for i in range(len(heads)))
     with pytest.raises(ValueError, match="at least one head"):
-        ablate_each(model, intact, [])
+        ablate_each_head(model, intact, [])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from viz_core.config import TransformerConfig
-from viz_core.experiments.effect_maps import EffectMaps, effect_maps, n_runs
-from viz_core.experiments.patching import DIRECTIONS, EMBEDDING, Contrast, Direction, contrast_runs, patch_grid
+from viz_core.experiments.effect_maps import EffectMaps, effect_maps, count_runs
+from viz_core.experiments.patching import DIRECTIONS, EMBEDDING_LAYER, CleanCorruptedRuns, Direction, run_clean_and_corrupted, run_patch_grid
 from viz_core.experiments.question import Question
 from viz_core.run import build
 
@@ -16,30 +16,30 @@ CONFIG = TransformerConfig(
 TARGET = [1, 6, 7, 8]
 
 
-def contrasted(clean: Sequence[int] = (4, 5, 6, 7), changed: Sequence[int] = (4, 5, 9, 7)) -> Contrast:
-    return contrast_runs(build(CONFIG, seed=1), clean, changed, Question(3, 11, 2), TARGET)
+def contrasted(clean: Sequence[int] = (4, 5, 6, 7), changed: Sequence[int] = (4, 5, 9, 7)) -> CleanCorruptedRuns:
+    return run_clean_and_corrupted(build(CONFIG, seed=1), clean, changed, Question(3, 11, 2), TARGET)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_the_maps_are_the_grid(direction: Direction) -> None:
     contrast = contrasted()
-    grid, found = patch_grid(contrast), effect_maps(contrast, direction)
-    kinds = [(each.stack, each.part, each.of_heads) for each in found.maps]
+    grid, found = run_patch_grid(contrast), effect_maps(contrast, direction)
+    kinds = [(each.stack, each.part, each.is_per_head) for each in found.maps]
     assert len(set(kinds)) == len(kinds) == 10  # 3 + 4 parts of tokens, 1 + 2 of heads
     for each in found.maps:
-        expected = grid.table(each.stack, each.part, direction, heads=each.of_heads)
+        expected = grid.table(each.stack, each.part, direction, heads=each.is_per_head)
         np.testing.assert_allclose(each.effects, expected, atol=1e-5)
-    sorted_out = [found.of(values) for values in ("residual", "sublayers", "heads")]
-    assert [len(some) for some in sorted_out] == [2, 5, 3] and all(each.of_heads for each in sorted_out[2])
-    assert found.n_runs == len(grid.cells) == n_runs(CONFIG, {"source": 4, "target": 3})
+    sorted_out = [found.of_kind(values) for values in ("residual", "sublayers", "heads")]
+    assert [len(some) for some in sorted_out] == [2, 5, 3] and all(each.is_per_head for each in sorted_out[2])
+    assert found.n_runs == len(grid.cells) == count_runs(CONFIG, {"source": 4, "target": 3})
 
 
 def test_a_place_leads_to_its_cell_and_back() -> None:
     for each in effect_maps(contrasted(), "denoise").maps:
         for row, col in np.ndindex(each.effects.shape):
-            place = each.place(row, col)
+            place = each.patch_target(row, col)
             assert place is not None and each.cell(place) == (row, col)
-            assert (place[3] is None) != each.of_heads and (place[2] == EMBEDDING) == (each.part == "residual" and row == 0)
+            assert (place[3] is None) != each.is_per_head and (place[2] == EMBEDDING_LAYER) == (each.part == "residual" and row == 0)
         assert each.cell(("encoder", "residual", 99, None, 0)) is None
 
 
@@ -49,16 +49,16 @@ def test_a_token_without_a_partner_is_a_gap_and_is_counted(direction: Direction)
     source = found.pairs["source"]
     of_source = next(each for each in found.maps if each.stack == "encoder" and each.part == "residual")
     gaps = [i for i, pair in enumerate(source) if None in pair]
-    assert found.gaps == len(gaps) == 3 and of_source.effects.shape[1] == len(source)
+    assert found.n_unpaired == len(gaps) == 3 and of_source.effects.shape[1] == len(source)
     for col in range(len(source)):
-        assert (of_source.place(1, col) is None) == np.isnan(of_source.effects[1, col]) == (col in gaps)
-    last = of_source.place(1, len(source) - 1)
+        assert (of_source.patch_target(1, col) is None) == np.isnan(of_source.effects[1, col]) == (col in gaps)
+    last = of_source.patch_target(1, len(source) - 1)
     assert last is not None and last[4] == (3 if direction == "denoise" else 4)  # as the run that gives counts it
 
 
 def test_the_strongest_is_neither_the_whole_input_nor_the_whole_answer() -> None:
     found = effect_maps(contrasted(), "denoise")
-    shown = [each for each in found.maps if each.part == "residual" and not each.of_heads]
+    shown = [each for each in found.maps if each.part == "residual" and not each.is_per_head]
     best = found.strongest(shown)
     assert best is not None
     each, row, col, __ = best
@@ -69,7 +69,7 @@ def test_the_strongest_is_neither_the_whole_input_nor_the_whole_answer() -> None
 
 def test_of_effects_as_large_the_earliest_to_be_computed_is_named() -> None:
     found = effect_maps(contrasted(), "denoise")
-    parts = [each for each in found.maps if not each.of_heads and each.part != "residual"]
+    parts = [each for each in found.maps if not each.is_per_head and each.part != "residual"]
     for each in parts:
         each.effects[:] = 0.0
     first, second = (next(e for e in parts if (e.stack, e.part) == name) for name in (("encoder", "ffn"), ("decoder", "ffn")))
@@ -80,7 +80,7 @@ def test_of_effects_as_large_the_earliest_to_be_computed_is_named() -> None:
 
 def test_small_effects_that_differ_are_not_called_equally_large() -> None:
     found = effect_maps(contrasted(), "denoise")
-    parts = [each for each in found.maps if not each.of_heads and each.part != "residual"]
+    parts = [each for each in found.maps if not each.is_per_head and each.part != "residual"]
     for each in parts:
         each.effects[:] = 0.0
     early, late = (next(e for e in parts if (e.stack, e.part) == (stack, "ffn")) for stack in ("encoder", "decoder"))

@@ -10,10 +10,10 @@ from tests.experiments.test_patching import CHANGED, CLEAN, SHAPES, TARGET, cont
 from tests.model.small import small, unlike_identity
 from tests.tolerances import DEVICE, DOUBLE
 from viz_core.experiments.ablation import Ablation
-from viz_core.experiments.ablation import edit as ablating
-from viz_core.experiments.head_effects import attended, attended_key, changed_key, head_effects, key_side, mean_effects, n_heads
-from viz_core.experiments.patching import Contrast, Patch, Question, Site, contrast_runs, patch_grid
-from viz_core.problems import Problem
+from viz_core.experiments.ablation import ablation_tap as ablating
+from viz_core.experiments.head_effects import key_weights, most_attended_key, first_changed_key, head_effects, key_side, mean_effects, n_heads
+from viz_core.experiments.patching import CleanCorruptedRuns, Patch, Question, Site, run_clean_and_corrupted, run_patch_grid
+from viz_core.problems import UserError
 from viz_core.run import build
 from viz_core.tracing import Tracer
 
@@ -22,10 +22,10 @@ EVERY = [(name, *kind) for name in SHAPES for kind in KINDS if n_heads(small(**S
 
 
 @torch.no_grad()
-def answer_without(contrast: Contrast, path: str, head: int) -> float:
+def answer_without(contrast: CleanCorruptedRuns, path: str, head: int) -> float:
     run, config = contrast.clean, contrast.model.config
     tracer = Tracer(keep=(), edit=ablating(Ablation(frozenset({(path, head)})), config))
-    return float(contrast.answer(contrast.model(run.ids.get("source"), run.ids.get("target"), tap=tracer).logits[0, run.at]))
+    return float(contrast.logit_difference(contrast.model(run.ids.get("source"), run.ids.get("target"), tap=tracer).logits[0, run.position]))
 
 
 @pytest.mark.parametrize(("name", "stack", "attention"), EVERY)
@@ -36,15 +36,15 @@ def test_each_number_is_that_of_a_whole_run(name: str, stack: Any, attention: An
     tracer = Tracer(keep=["*.weights"])
     with torch.no_grad():
         contrast.model(run.ids.get("source"), run.ids.get("target"), tap=tracer)
-    weights, (clean, changed) = tracer.arrays(), contrast.answers
+    weights, (clean, changed) = tracer.arrays(), contrast.logit_differences
     side = "source" if stack == "encoder" else "target"
     for layer, head in np.ndindex(found.weight.shape):
         path = f"{stack}.layers.{layer}.{attention}"
         row = weights[f"{path}.weights"][0, head, :, 2]  # [T]
-        assert found.weight[layer, head] == pytest.approx(row.mean() if side != config.output_side else row[run.at])
+        assert found.weight[layer, head] == pytest.approx(row.mean() if side != config.output_side else row[run.position])
         absent = (clean - answer_without(contrast, path, head)) / (clean - changed)
         assert found.ablated[layer, head] == pytest.approx(absent, abs=DOUBLE)
-        cell = (Patch(Site(stack, attention, layer, head), tuple(contrast.partner[side])),)
+        cell = (Patch(Site(stack, attention, layer, head), tuple(contrast.partners[side])),)
         assert found.denoise[layer, head] == pytest.approx(whole_run(contrast, cell, "denoise"), abs=DOUBLE)
         assert found.noise[layer, head] == pytest.approx(whole_run(contrast, cell, "noise"), abs=DOUBLE)
     assert np.abs(found.ablated).max() > 1e-3
@@ -56,7 +56,7 @@ def test_each_number_is_that_of_a_whole_run(name: str, stack: Any, attention: An
 def test_what_the_grid_has_is_not_computed_again(kind: Any) -> None:
     contrast = contrast_of()
     for directions in (("denoise", "noise"), ("noise",)):
-        grid = patch_grid(contrast, directions)  # type: ignore[arg-type]
+        grid = run_patch_grid(contrast, directions)  # type: ignore[arg-type]
         found, alone = (head_effects(contrast, given, *kind, 2) for given in (grid, None))
         assert np.array_equal(found.noise, grid.table(*kind, "noise", heads=True))
         for name in ("weight", "denoise", "noise", "ablated"):
@@ -66,21 +66,21 @@ def test_what_the_grid_has_is_not_computed_again(kind: Any) -> None:
 @pytest.mark.parametrize("head", [0, 1])
 def test_a_planted_head_acts_and_another_attends_as_much(head: int) -> None:
     """All heads attend alike, and one copies what it sees: its removal takes the whole answer, theirs nothing."""
-    contrast = contrast_runs(copying(head), CLEAN, CHANGED, Question(7, 3, 0))
+    contrast = run_clean_and_corrupted(copying(head), CLEAN, CHANGED, Question(7, 3, 0))
     found = head_effects(contrast, None, "encoder", "self_attn", 2)
     np.testing.assert_allclose(found.weight, 1 / 5, atol=DOUBLE)
     acts = np.zeros((2, 2))
     acts[1, head] = 1
     np.testing.assert_allclose(found.denoise, acts, atol=DOUBLE)
     np.testing.assert_allclose(found.noise, acts, atol=DOUBLE)
-    clean, changed = contrast.answers
+    clean, changed = contrast.logit_differences
     np.testing.assert_allclose(found.ablated, acts * clean / (clean - changed), atol=DOUBLE)  # without it all logits are 0
     assert all(np.isnan(x) for x in found.correlations.values())  # nobody attends more than the others
 
 
 def test_the_rows_rank_the_heads() -> None:
     found = head_effects(contrast_of(), None, "decoder", "cross_attn", 2)
-    rows = found.rows()
+    rows = found.records()
     assert [(row["layer"], row["head"]) for row in rows] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     for name in ("weight", "denoise", "noise", "ablated"):
         placed = sorted(rows, key=lambda row: row[f"{name}_rank"])  # type: ignore[arg-type, return-value]
@@ -91,7 +91,7 @@ def test_the_rows_rank_the_heads() -> None:
 
 def test_what_rounding_alone_does_has_no_rank() -> None:
     """Both runs read the same target, so a head of the decoder's first layer, which has not read the source yet, does nothing."""
-    contrast = contrast_runs(unlike_identity(build(small())), CLEAN, CHANGED, Question(5, 9, 3), TARGET)
+    contrast = run_clean_and_corrupted(unlike_identity(build(small())), CLEAN, CHANGED, Question(5, 9, 3), TARGET)
     found = head_effects(contrast, None, "decoder", "self_attn", 1)
     assert (found.denoise[0] == 0).all() and (found.noise[0] == 0).all() and (found.ablated[0] != 0).all()
 
@@ -107,17 +107,17 @@ def test_the_mean_over_sentences() -> None:
 
 def test_the_changed_word_is_the_key_where_there_is_one() -> None:
     contrast = contrast_of()
-    assert changed_key(contrast, "decoder", "cross_attn") == changed_key(contrast, "encoder", "self_attn") == 2
-    assert changed_key(contrast, "decoder", "self_attn") is None  # both read the same target
-    assert changed_key(contrast_of(architecture="decoder-only"), "decoder", "self_attn") == 2
+    assert first_changed_key(contrast, "decoder", "cross_attn") == first_changed_key(contrast, "encoder", "self_attn") == 2
+    assert first_changed_key(contrast, "decoder", "self_attn") is None  # both read the same target
+    assert first_changed_key(contrast_of(architecture="decoder-only"), "decoder", "self_attn") == 2
     assert key_side("decoder", "cross_attn") == "source" and key_side("decoder", "self_attn") == "target"
 
 
 def test_a_head_s_own_key_is_the_one_that_it_attends_to_most() -> None:
     contrast = contrast_of()
     for layer, head in np.ndindex(2, 2):
-        best = attended_key(contrast, "decoder", "cross_attn", layer, head)
-        weights = [attended(contrast, "decoder", "cross_attn", key)[layer, head] for key in range(5)]
+        best = most_attended_key(contrast, "decoder", "cross_attn", layer, head)
+        weights = [key_weights(contrast, "decoder", "cross_attn", key)[layer, head] for key in range(5)]
         assert weights[best] == max(weights) and sum(weights) == pytest.approx(1)
 
 
@@ -127,10 +127,10 @@ def test_a_head_s_own_key_is_the_one_that_it_attends_to_most() -> None:
     (("encoder", "cross_attn", 0), "no_head_of_attention"),
 ])
 def test_bad_input_is_refused_in_a_sentence(given: tuple[Any, ...], code: str) -> None:
-    with pytest.raises(Problem) as raised:
+    with pytest.raises(UserError) as raised:
         head_effects(contrast_of(), None, *given)
     assert raised.value.code == code
-    with pytest.raises(Problem, match="no cross_attn"):
+    with pytest.raises(UserError, match="no cross_attn"):
         head_effects(contrast_of(architecture="decoder-only"), None, "decoder", "cross_attn", 0)
 
 

@@ -11,15 +11,15 @@ from safetensors.numpy import load_file
 
 from viz_core.config import Position
 from viz_core.experiments import length_extrapolation as L
-from viz_core.experiments.length_extrapolation import LengthResult, Score, checkpoints
+from viz_core.experiments.length_extrapolation import LengthResult, LengthScore, checkpoints_by_scheme
 from viz_core.model.transformer import Transformer
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 from viz_core.run import Batch, trace
 from viz_core.training.bilingual.split import examples, is_held_out
-from viz_core.training.loop import encode
-from viz_core.weights.catalogue import SHIPPED, catalogue
+from viz_core.training.loop import encode_pairs
+from viz_core.weights.catalogue import SHIPPED_FOLDER, catalogue
 
-CARDS = checkpoints()
+CARDS = checkpoints_by_scheme()
 
 
 @cache
@@ -35,15 +35,15 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few steps of few sentences: what is asked holds for any."""
     monkeypatch.setattr(L, "STEPS", STEPS)
     monkeypatch.setattr(L, "READ", 24)
-    L.held_out.cache_clear()
+    L.held_out_sentences.cache_clear()
     yield
-    L.held_out.cache_clear()
+    L.held_out_sentences.cache_clear()
 
 
 def table(position: Position, rows: int) -> np.ndarray:
     """The rows that a checkpoint adds, from the formula or from its file."""
     if position == "learned":
-        return load_file(SHIPPED / "translator-learned.safetensors")["encoder.pos_embedding.weight"][:rows].astype(np.float32)
+        return load_file(SHIPPED_FOLDER / "translator-learned.safetensors")["encoder.pos_embedding.weight"][:rows].astype(np.float32)
     angle = np.outer(np.arange(rows), 10000.0 ** (-np.arange(0, 64, 2) / 64))
     return np.stack((np.sin(angle), np.cos(angle)), -1).reshape(rows, 64).astype(np.float32)
 
@@ -51,7 +51,7 @@ def table(position: Position, rows: int) -> np.ndarray:
 def right_words(position: Position, source: list[str], target: list[str], places: int) -> list[bool]:
     """Whether each next word is the likeliest, read by a plain run whose position rows are those of later places."""
     rows = table(position, 64) if position == "learned" else table(position, 100)
-    decoder = load_file(SHIPPED / "translator-learned.safetensors")["decoder.pos_embedding.weight"].astype(np.float32)
+    decoder = load_file(SHIPPED_FOLDER / "translator-learned.safetensors")["decoder.pos_embedding.weight"].astype(np.float32)
 
     def later(name: str, x: torch.Tensor) -> torch.Tensor:
         if not name.endswith("pos_embed"):
@@ -60,7 +60,7 @@ def right_words(position: Position, source: list[str], target: list[str], places
         return torch.tensor(own[places : places + x.shape[1]])[None]
 
     model = models()[position]
-    ids = {side: x.numpy() for side, x in encode(model.config, [(source, target)], VOCABULARY).items()}  # slots as they are
+    ids = {side: x.numpy() for side, x in encode_pairs(model.config, [(source, target)], VOCABULARY).items()}  # slots as they are
     capture = trace(model, Batch(ids, {}), tap=later, keep=["logits", "ids.*"])
     return (capture["logits"][0].argmax(-1) == capture["ids.labels"][0]).tolist()
 
@@ -77,72 +77,72 @@ def test_they_differ_in_nothing_but_their_positions() -> None:
 @each_checkpoint
 @pytest.mark.parametrize("places", STEPS["moved"])
 def test_words_moved_on_read_the_rows_of_later_places(position: Position, places: int) -> None:
-    found = L.longer("moved", {position: models()[position]}, VOCABULARY).at(position, places)
-    right = [r for e in L.held_out() for r in right_words(position, e.source, e.target, places)]
-    assert found.share == pytest.approx(np.mean(right), abs=1e-9)
-    assert found.tokens == places + max(max(len(e.source), len(e.target) + 1) for e in L.held_out())
+    found = L.extrapolate_lengths("moved", {position: models()[position]}, VOCABULARY).score(position, places)
+    right = [r for e in L.held_out_sentences() for r in right_words(position, e.source, e.target, places)]
+    assert found.accuracy == pytest.approx(np.mean(right), abs=1e-9)
+    assert found.n_tokens == places + max(max(len(e.source), len(e.target) + 1) for e in L.held_out_sentences())
 
 
 @each_checkpoint
 def test_sentences_in_a_row_are_one_text(position: Position) -> None:
-    found = L.longer("row", {position: models()[position]}, VOCABULARY).at(position, 3)
-    said = L.held_out()
+    found = L.extrapolate_lengths("row", {position: models()[position]}, VOCABULARY).score(position, 3)
+    said = L.held_out_sentences()
     rows = [said[i : i + 3] for i in range(0, len(said), 3)]
     texts = [([word for e in row for word in e.source], [word for e in row for word in e.target]) for row in rows]
     right = [r for source, target in texts for r in right_words(position, source, target, 0)]
-    assert found.share == pytest.approx(np.mean(right), abs=1e-9) and found.share < 0.9
-    assert found.tokens == max(max(len(s), len(t) + 1) for s, t in texts) > L.LEARNT
+    assert found.accuracy == pytest.approx(np.mean(right), abs=1e-9) and found.accuracy < 0.9
+    assert found.n_tokens == max(max(len(s), len(t) + 1) for s, t in texts) > L.TRAINED_LENGTH
 
 
 def test_a_learned_table_refuses_where_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(L, "STEPS", {"moved": (0, 48)})
-    found = L.longer("moved", models(), VOCABULARY)
-    refused = found.at("learned", 48)
-    assert refused.share is None and "max_len=64 is too short for" in str(refused.problem)
-    assert found.at("sinusoidal", 48).share is not None
-    assert found.at("none", 48).share == found.at("none", 0).share  # without positions no place is new
+    found = L.extrapolate_lengths("moved", models(), VOCABULARY)
+    refused = found.score("learned", 48)
+    assert refused.accuracy is None and "max_len=64 is too short for" in str(refused.problem)
+    assert found.score("sinusoidal", 48).accuracy is not None
+    assert found.score("none", 48).accuracy == found.score("none", 0).accuracy  # without positions no place is new
 
 
 def test_the_sentences_are_held_out_and_end_in_a_mark() -> None:
     learnt = {tuple(e.source) for e in islice(examples(0), 3000)}
-    assert len(L.held_out()) == 24 and all(e.source[-1] in ".?" and is_held_out(e) for e in L.held_out())
-    assert not learnt & {tuple(e.source) for e in L.held_out()}
+    assert len(L.held_out_sentences()) == 24 and all(e.source[-1] in ".?" and is_held_out(e) for e in L.held_out_sentences())
+    assert not learnt & {tuple(e.source) for e in L.held_out_sentences()}
     lengths = [max(len(e.source), len(e.target) + 1) for e in islice(examples(0), 3000)]
-    assert L.LEARNT - 6 < max(lengths) <= L.LEARNT
+    assert L.TRAINED_LENGTH - 6 < max(lengths) <= L.TRAINED_LENGTH
 
 
 @each_checkpoint
 def test_a_translation_at_place_0_is_the_plain_one(position: Position) -> None:
-    e, words, model = L.held_out()[0], VOCABULARY["target"], models()[position]
+    e, words, model = L.held_out_sentences()[0], VOCABULARY["target"], models()[position]
     ids = VOCABULARY["source"].encode(e.source)
     written = [words.bos_id]
     with torch.inference_mode():
         while len(written) < 20 and written[-1] != words.eos_id:
             written.append(int(model(torch.tensor([ids]), torch.tensor([written])).logits[0, -1].argmax()))
-    assert L.translated(model, VOCABULARY, ids, 0) == [words.decode(i) for i in written[1:-1]]
+    assert L.translate_padded(model, VOCABULARY, ids, 0) == [words.decode(i) for i in written[1:-1]]
 
 
 def test_a_translation_later_is_cut_where_the_table_ends_and_refused_behind_it() -> None:
     ids = VOCABULARY["source"].encode(["the", "cat", "sat", "on", "the", "mat"])
-    at_0 = L.translated(models()["none"], VOCABULARY, ids, 0)
-    assert at_0 == ["猫", "坐", "在", "垫子", "上"] == L.translated(models()["none"], VOCABULARY, ids, 200)
-    moved = L.translated(models()["sinusoidal"], VOCABULARY, ids, 40)
-    assert L.translated(models()["sinusoidal"], VOCABULARY, ids, 0) == at_0 != moved
-    assert len(L.translated(models()["learned"], VOCABULARY, ids, 58)) <= 7  # six places are left
+    at_0 = L.translate_padded(models()["none"], VOCABULARY, ids, 0)
+    assert at_0 == ["猫", "坐", "在", "垫子", "上"] == L.translate_padded(models()["none"], VOCABULARY, ids, 200)
+    moved = L.translate_padded(models()["sinusoidal"], VOCABULARY, ids, 40)
+    assert L.translate_padded(models()["sinusoidal"], VOCABULARY, ids, 0) == at_0 != moved
+    assert len(L.translate_padded(models()["learned"], VOCABULARY, ids, 58)) <= 7  # six places are left
     with pytest.raises(ValueError, match="max_len=64 is too short for 68 tokens"):
-        L.translated(models()["learned"], VOCABULARY, ids, 62)
+        L.translate_padded(models()["learned"], VOCABULARY, ids, 62)
 
 
 def test_what_fell_and_who_refuses() -> None:
-    refused = Score(9, None, Problem("The table ends.", "max_len", max_len=8, tokens=9))
-    scores = {"sinusoidal": (Score(9, 1.0), Score(9, 0.7)), "learned": (Score(9, 0.99), refused), "none": (Score(9, 0.95),) * 2}
+    refused = LengthScore(9, None, UserError("The table ends.", "max_len", max_len=8, tokens=9))
+    scores = {"sinusoidal": (LengthScore(9, 1.0), LengthScore(9, 0.7)), "learned": (LengthScore(9, 0.99), refused), "none": (LengthScore(9, 0.95),) * 2}
     found = LengthResult("moved", 17, STEPS["moved"][:2], scores)
-    assert found.shares(3) == {"sinusoidal": (1.0, 0.7), "none": (0.95, 0.95)}
-    assert found.refusing(3) == ("learned",) and found.fallen(3) == {"sinusoidal"}
-    assert found.refusing(0) == () and found.fallen(0) == frozenset()
+    assert found.accuracies(3) == {"sinusoidal": (1.0, 0.7), "none": (0.95, 0.95)}
+    assert found.rejecting(3) == ("learned",) and found.degraded(3) == {"sinusoidal"}
+    assert found.rejecting(0) == () and found.degraded(0) == frozenset()
     first, later = found.steps
     assert found.curves == [("sinusoidal", [first, later], [1.0, 0.7]), ("learned", [first, later], [0.99, None]),
                             ("none", [first, later], [0.95, 0.95])]
-    assert found.place(later) == later
+    assert found.axis_value(later) == later
     joined = LengthResult("row", 17, found.steps, scores)
-    assert joined.curves[0] == ("sinusoidal", [9, 9], [1.0, 0.7]) and joined.place(later) == 9
+    assert joined.curves[0] == ("sinusoidal", [9, 9], [1.0, 0.7]) and joined.axis_value(later) == 9

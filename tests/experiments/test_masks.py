@@ -12,18 +12,18 @@ from tests.model.documents.doc004 import scaled_dot_product_attention
 from tests.model.small import TARGET, ids, small, unlike_identity
 from tests.tolerances import FLOAT
 from viz_core.experiments.masks import (
-    SWITCHES,
-    agreement,
-    empty_rows,
-    hidden,
-    leak,
+    MASK_FIELDS,
+    compare_conventions,
+    compare_empty_rows,
+    hidden_states,
+    measure_leak,
     masked_run,
-    reach,
-    replacements,
-    spread,
-    switch,
-    unsqueezed,
-    why_no_twin,
+    replacement_changes,
+    replacement_ids,
+    spread_nan,
+    with_mask,
+    unsqueeze_mask,
+    mha_limitations,
     with_padded_queries_masked,
 )
 from viz_core.model.transformer import Transformer
@@ -48,12 +48,12 @@ def made(**switches: Any) -> tuple[Transformer, Batch]:
 # ---------------------------------------------------------------- with a mask and without it
 
 
-@pytest.mark.parametrize("name", SWITCHES)
+@pytest.mark.parametrize("name", MASK_FIELDS)
 @pytest.mark.parametrize("on", [True, False])
 def test_a_switched_mask_is_a_run_of_that_config(name: str, on: bool) -> None:
     model, batch = made()
     before = trace(model, batch)
-    config = switch(model.config, name, on)
+    config = with_mask(model.config, name, on)
     assert getattr(config, name) == on
     found = masked_run(model, batch, config)
     other = unlike_identity(build(config, seed=2))
@@ -68,11 +68,11 @@ def test_a_switched_mask_is_a_run_of_that_config(name: str, on: bool) -> None:
 
 def test_padded_queries_go_with_the_last_padding_mask() -> None:
     config = small(mask_padded_queries=True)
-    assert switch(config, "mask_source_padding", False).mask_padded_queries
-    both = switch(switch(config, "mask_source_padding", False), "mask_target_padding", False)
+    assert with_mask(config, "mask_source_padding", False).mask_padded_queries
+    both = with_mask(with_mask(config, "mask_source_padding", False), "mask_target_padding", False)
     assert not both.mask_padded_queries
     with pytest.raises(ValueError, match="no padding mask"):
-        switch(both, "mask_padded_queries", True)
+        with_mask(both, "mask_padded_queries", True)
 
 
 # ---------------------------------------------------------------- leaks
@@ -84,24 +84,24 @@ def test_nothing_before_the_exchanged_word_moves_by_a_bit(switches: dict[str, An
     side = "target" if model.config.has_decoder else "source"
     for place in (1, 2):
         new = int(batch.ids[side][1, place]) % 16 + 1
-        found = leak(model, batch, 1, place, new)
-        assert (found.was, found.now, found.place) == (int(batch.ids[side][1, place]), new, place)
-        assert not found.changed[:place].any() and not found.moved[:place].any()
-        assert found.changed[place] and found.moved[place] > 0
-        assert found.changed_free[:place].all() and (found.moved_free[:place] > 1e-6).all()
+        found = measure_leak(model, batch, 1, place, new)
+        assert (found.old_id, found.new_id, found.position) == (int(batch.ids[side][1, place]), new, place)
+        assert not found.is_changed[:place].any() and not found.change[:place].any()
+        assert found.is_changed[place] and found.change[place] > 0
+        assert found.is_changed_without_mask[:place].all() and (found.change_without_mask[:place] > 1e-6).all()
 
 
 def test_the_moves_are_those_of_two_runs() -> None:
     model, batch = made()
-    found = leak(model, batch, 1, 2, 15)
+    found = measure_leak(model, batch, 1, 2, 15)
     words = [list(map(int, row[row != 0])) for row in batch.ids["labels"]]
     other = [list(w) for w in words]
     other[1][1] = 15  # the decoder's input is shifted by one
-    for causal, moved in ((True, found.moved), (False, found.moved_free)):
+    for causal, moved in ((True, found.change), (False, found.change_without_mask)):
         weights = unlike_identity(build(small(causal=causal), seed=2))
         before, after = (run(small(causal=causal), SOURCE, t, weights=weights, device="cpu") for t in (words, other))
         stage = "decoder.layers.1.norm_ffn.out"
-        assert after["ids.target"][1, 2] == 15 and before["ids.target"][1, 2] == found.was
+        assert after["ids.target"][1, 2] == 15 and before["ids.target"][1, 2] == found.old_id
         np.testing.assert_allclose(moved, np.abs(after[stage] - before[stage])[1].max(axis=-1), atol=FLOAT)
         for item in (0, 2):  # the other sentences of the batch are alone
             np.testing.assert_array_equal(after[stage][item], before[stage][item])
@@ -110,20 +110,20 @@ def test_the_moves_are_those_of_two_runs() -> None:
 def test_the_same_word_or_none_of_the_vocabulary_is_refused() -> None:
     model, batch = made()
     with pytest.raises(ValueError, match="is already at this position"):
-        leak(model, batch, 0, 1, int(batch.ids["target"][0, 1]))
+        measure_leak(model, batch, 0, 1, int(batch.ids["target"][0, 1]))
     with pytest.raises(ValueError, match="outside the vocabulary"):
-        leak(model, batch, 0, 1, 999)
+        measure_leak(model, batch, 0, 1, 999)
     assert batch.ids["target"][0, 1] != 999
 
 
 def test_each_replacement_is_another_word_of_the_vocabulary_and_no_padding() -> None:
     model, batch = made()
     for item, row in enumerate(batch.ids["target"].tolist()):
-        others = replacements(model.config, batch, item, model.config.target_vocab_size)
+        others = replacement_ids(model.config, batch, item, model.config.target_vocab_size)
         assert len(others) == len(row) and not any(a == b for a, b in zip(row, others, strict=True))
         assert all(0 < id < model.config.target_vocab_size for id in others)
     alone = Batch({"target": np.array([[model.config.target_vocab_size - 1]])}, {"target": [["x"]]})
-    assert replacements(model.config, alone, 0, model.config.target_vocab_size) == [1]
+    assert replacement_ids(model.config, alone, 0, model.config.target_vocab_size) == [1]
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -131,11 +131,11 @@ def test_where_a_token_reaches_is_where_its_gradient_comes_from(causal: bool) ->
     """∂out_i/∂x_j = 0 for j > i under a causal mask; each row of the map is a leak test of its own."""
     model, batch = made(architecture="decoder-only")
     others = [int(i) % 16 + 1 for i in batch.ids["target"][1]]
-    found = reach(model, batch, 1, others, causal)
+    found = replacement_changes(model, batch, 1, others, causal)
     if causal:
         np.testing.assert_array_equal(found > 0, np.triu(np.ones_like(found)))
-    one = leak(model, batch, 1, 2, others[2])
-    np.testing.assert_array_equal(found[2], one.moved if causal else one.moved_free)
+    one = measure_leak(model, batch, 1, 2, others[2])
+    np.testing.assert_array_equal(found[2], one.change if causal else one.change_without_mask)
 
     other = unlike_identity(build(small(architecture="decoder-only", causal=causal), seed=2))
     leaves: list[torch.Tensor] = []
@@ -161,7 +161,7 @@ def test_appended_padding_changes_no_word_unless_it_is_unmasked(architecture: st
         if not config.has_decoder:
             given, longer = {"source": given["source"]}, {"source": longer["source"]}
         n = given["target" if config.has_decoder else "source"].shape[1]
-        return float(np.abs(hidden(model, Batch(longer, {}))[:, :n] - hidden(model, Batch(given, {}))).max())
+        return float(np.abs(hidden_states(model, Batch(longer, {}))[:, :n] - hidden_states(model, Batch(given, {}))).max())
 
     assert moved() < FLOAT
     assert moved(causal=False, mask_source_padding=False, mask_target_padding=False) > 1e-3
@@ -204,7 +204,7 @@ def test_every_treatment_is_what_torch_says_here(path: str, switches: dict[str, 
     fused = F.scaled_dot_product_attention(q, k, v, keep)
     by_inf, by_number = (scores.masked_fill(blocked, fill).softmax(-1) for fill in (-torch.inf, -1e20))
 
-    found = empty_rows(model, batch, path, item)
+    found = compare_empty_rows(model, batch, path, item)
     expected = {
         "infinite_fill": (by_inf, out(by_inf @ v)),
         "finite_fill": (by_number, out(by_number @ v)),
@@ -213,9 +213,9 @@ def test_every_treatment_is_what_torch_says_here(path: str, switches: dict[str, 
         "fused": (None, out(fused)),
         "app": (torch.tensor(capture[f"{path}.weights"]), capture[f"{path}.out"][item]),
     }
-    assert [t.name for t in found.treatments] == list(expected)
-    np.testing.assert_array_equal(found.empty, blocked[item, 0].all(-1).numpy())
-    for t in found.treatments:
+    assert [t.name for t in found.results] == list(expected)
+    np.testing.assert_array_equal(found.is_empty, blocked[item, 0].all(-1).numpy())
+    for t in found.results:
         weights, left = expected[t.name]
         np.testing.assert_allclose(t.out, left, atol=FLOAT, err_msg=t.name)
         if weights is not None:
@@ -225,10 +225,10 @@ def test_every_treatment_is_what_torch_says_here(path: str, switches: dict[str, 
 def test_what_comes_out_where_there_is_nothing_to_see() -> None:
     """As this version of torch has it, and as the app's default does."""
     model, batch = made()
-    found = empty_rows(model, batch, ENCODER, 1)
-    assert found.empty.tolist() == [False, False, False, True, True]
-    weights = {t.name: t.weights for t in found.treatments}
-    outs = {t.name: t.out for t in found.treatments}
+    found = compare_empty_rows(model, batch, ENCODER, 1)
+    assert found.is_empty.tolist() == [False, False, False, True, True]
+    weights = {t.name: t.weights for t in found.results}
+    outs = {t.name: t.out for t in found.results}
     assert np.isnan(weights["infinite_fill"][:, 3:]).all() and np.isnan(outs["infinite_fill"][3:]).all()
     np.testing.assert_allclose(weights["finite_fill"][:, 3:], 0.2, atol=FLOAT)
     assert not weights["app"][:, 3:].any()
@@ -266,34 +266,34 @@ def _mha(model: Transformer, path: str) -> torch.nn.MultiheadAttention:
     ({"position": "rope"}, True, ()), ({"scale_scores": False}, True, ("unscaled",)),
 ])
 def test_why_torchs_module_cannot_be_asked(switches: dict[str, Any], cross: bool, said: tuple[str, ...]) -> None:
-    assert why_no_twin(small(**switches), cross) == said
+    assert mha_limitations(small(**switches), cross) == said
     model, batch = made(**switches)
-    names = [t.name for t in empty_rows(model, batch, CROSS if cross else ENCODER, 1).treatments if t.no_twin]
+    names = [t.name for t in compare_empty_rows(model, batch, CROSS if cross else ENCODER, 1).results if t.mha_limitations]
     assert len(names) == (2 if said else 0)
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_nan_spreads_from_padded_rows_to_every_token(side: str) -> None:
     model, batch = made()
-    found = spread(model, batch, side, 2)
+    found = spread_nan(model, batch, side, 2)
     pad = batch.ids[side][2] == 0
-    assert found.stops == (None, 0, 1) and pad.any()
-    counts = np.isnan(found.filled)
+    assert found.layers == (None, 0, 1) and pad.any()
+    counts = np.isnan(found.lengths_softmax)
     assert not counts[0].any() and counts[2].all()
     if side == "source":
         np.testing.assert_array_equal(counts[1], pad)
     else:
         assert counts[1].all()  # the decoder reads an encoder that is NaN by then
-    assert np.isfinite(found.zero).all()
+    assert np.isfinite(found.lengths_zero).all()
     capture = trace(_twin(model), batch)
     stack = "encoder" if side == "source" else "decoder"
-    for row, stage in zip(found.zero, ("embed", "layers.0.norm_ffn.out", "layers.1.norm_ffn.out"), strict=True):
+    for row, stage in zip(found.lengths_zero, ("embed", "layers.0.norm_ffn.out", "layers.1.norm_ffn.out"), strict=True):
         np.testing.assert_allclose(row, np.sqrt((capture[f"{stack}.{stage}"][2].astype(float) ** 2).sum(-1)), rtol=FLOAT)
 
 
 def test_a_sentence_without_padding_stays_whole() -> None:
     model, batch = made()
-    assert np.isfinite(spread(model, batch, "source", 0).filled).all()
+    assert np.isfinite(spread_nan(model, batch, "source", 0).lengths_softmax).all()
 
 
 # ---------------------------------------------------------------- conventions
@@ -301,17 +301,17 @@ def test_a_sentence_without_padding_stays_whole() -> None:
 
 @pytest.mark.parametrize("switches", [{}, {"mask_padded_queries": True}, {"scale_scores": False}, {"position": "rope"}], ids=str)
 def test_both_forms_of_a_mask_agree(path: str, switches: dict[str, Any]) -> None:
-    found = agreement(*made(**switches), path)
+    found = compare_conventions(*made(**switches), path)
     assert found.sdpa is not None and found.sdpa < FLOAT
     asked = switches.get("scale_scores", True) and not (switches.get("position") == "rope" and path != CROSS)
-    assert (found.mha is not None) == asked == (not found.no_twin)
+    assert (found.mha is not None) == asked == (not found.mha_limitations)
     assert found.mha is None or found.mha < FLOAT
 
 
 def test_alibi_leaves_no_bool_form() -> None:
     model, batch = made(position="alibi")
-    assert agreement(model, batch, ENCODER).sdpa is None and agreement(model, batch, ENCODER).no_bool
-    assert agreement(model, batch, CROSS).mha is not None
+    assert compare_conventions(model, batch, ENCODER).sdpa is None and compare_conventions(model, batch, ENCODER).has_no_bool_form
+    assert compare_conventions(model, batch, CROSS).mha is not None
 
 
 # ---------------------------------------------------------------- unsqueeze(1)
@@ -320,41 +320,41 @@ def test_alibi_leaves_no_bool_form() -> None:
 @pytest.mark.parametrize("switches", [{}, {"architecture": "encoder-only"}, {"architecture": "decoder-only"}], ids=str)
 def test_torch_refuses_in_its_own_words(switches: dict[str, Any]) -> None:
     model, batch = made(**switches)
-    found = unsqueezed(model, batch, 0)
-    n = found.scores[-1]
+    found = unsqueeze_mask(model, batch, 0)
+    n = found.scores_shape[-1]
     with pytest.raises(RuntimeError) as error:
         torch.zeros(3, 2, n, n).masked_fill(torch.zeros(n, n, dtype=torch.bool).unsqueeze(1), 0.0)
-    assert found.answer == str(error.value) and found.weights is None and found.future is None
-    assert (found.mask, found.scores) == ((n, 1, n), (3, 2, n, n))
+    assert found.error == str(error.value) and found.weights is None and found.future_share is None
+    assert (found.mask_shape, found.scores_shape) == ((n, 1, n), (3, 2, n, n))
 
 
 @pytest.mark.parametrize("heads", [2, 4])
 def test_where_t_is_the_number_of_heads_it_leaks(heads: int) -> None:
     model, batch = made(n_heads=heads)
-    found = unsqueezed(model, batch, 1, heads)
-    assert found.answer == "" and found.weights is not None and found.future is not None
+    found = unsqueeze_mask(model, batch, 1, heads)
+    assert found.error == "" and found.weights is not None and found.future_share is not None
     cut = copy.deepcopy(batch)
     cut.ids["target"] = cut.ids["target"][:, :heads]
-    cut.is_token["target"] = cut.is_token["target"][:, :heads]
+    cut.given_token_masks["target"] = cut.given_token_masks["target"][:, :heads]
     cut.ids.pop("labels")
-    cut.is_token.pop("labels")
+    cut.given_token_masks.pop("labels")
     capture = trace(model, cut)
     q, k, v = (torch.tensor(capture[f"{DECODER}.{leaf}"]) for leaf in "qkv")
     look_ahead = torch.triu(torch.ones((heads, heads)), diagonal=1).bool()
     _, printed = scaled_dot_product_attention(q, k, v, look_ahead.unsqueeze(1))
     _, meant = scaled_dot_product_attention(q, k, v, look_ahead)
     np.testing.assert_allclose(found.weights, printed[1].numpy(), atol=FLOAT)
-    np.testing.assert_allclose(found.meant, meant[1].numpy(), atol=FLOAT)
+    np.testing.assert_allclose(found.intended_weights, meant[1].numpy(), atol=FLOAT)
     for h in range(heads):  # head h hides the keys after h, whoever asks
         assert (found.weights[h, :, h + 1 :] == 0).all() and (found.weights[h, :, : h + 1] > 0).all()
         later = [found.weights[h, t, t + 1 :].sum() for t in range(heads - 1)]
-        assert found.future[h] == pytest.approx(np.mean(later), abs=FLOAT)
-    assert found.future[0] == 0 and found.future[-1] > 0.05
-    assert not np.triu(found.meant, 1).any()
+        assert found.future_share[h] == pytest.approx(np.mean(later), abs=FLOAT)
+    assert found.future_share[0] == 0 and found.future_share[-1] > 0.05
+    assert not np.triu(found.intended_weights, 1).any()
 
 
 def test_one_head_is_refused_later_and_one_token_is_no_leak() -> None:
     model, batch = made(n_heads=1)
-    assert "cannot be multiplied" in unsqueezed(model, batch, 0).answer
-    alone = unsqueezed(model, batch, 0, 1)
-    assert alone.answer == "" and alone.future is not None and alone.future.tolist() == [0]
+    assert "cannot be multiplied" in unsqueeze_mask(model, batch, 0).error
+    alone = unsqueeze_mask(model, batch, 0, 1)
+    assert alone.error == "" and alone.future_share is not None and alone.future_share.tolist() == [0]

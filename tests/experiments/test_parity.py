@@ -99,7 +99,7 @@ def changed(model: Transformer, name: str) -> None:
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_torchs_layers_agree(architecture: str, switches: str, text: int) -> None:
     proof = proof_of(small(architecture=architecture, **EXPRESSIBLE[switches]), TEXTS[text])
-    assert (proof.against, proof.why_not) == (ARCHITECTURES[architecture], ())
+    assert (proof.torch_modules, proof.torch_limitations) == (ARCHITECTURES[architecture], ())
     assert proof.difference < FLOAT and proof.size > 0.1 and proof.both_nan == 0 and proof.agrees
 
 
@@ -109,10 +109,10 @@ def test_torchs_layers_agree(architecture: str, switches: str, text: int) -> Non
 def test_fused_attention_agrees_elsewhere(architecture: str, switches: str, text: int) -> None:
     fields, reason = INEXPRESSIBLE[switches]
     if len(TEXTS[text][0]) == 1 and switches in ("a weak fill", "NaN"):  # one word alone: nothing is masked
-        assert proof_of(small(architecture=architecture, **fields), TEXTS[text]).why_not == ()
+        assert proof_of(small(architecture=architecture, **fields), TEXTS[text]).torch_limitations == ()
         return
     proof = proof_of(small(architecture=architecture, **fields), TEXTS[text])
-    assert proof.against == (FUSED,) and reason in proof.why_not
+    assert proof.torch_modules == (FUSED,) and reason in proof.torch_limitations
     assert proof.difference < FLOAT and proof.size > 0.1
     assert (proof.both_nan > 0) == (switches == "NaN")
     n_attentions = {"encoder-decoder": 6, "encoder-only": 2, "decoder-only": 2}[architecture] * (switches != "no layer")
@@ -125,7 +125,7 @@ def test_the_presets_agree_at_their_own_size(preset: str) -> None:
     model = build(config)
     batch = prepare(config, ["我 爱 你", "the cat sat on the mat"], ["I love you", "猫 坐在 垫子 上"])
     single = check_parity(model, batch, trace(model, batch))
-    assert single.against == (BOTH if config.has_decoder else ENCODER)
+    assert single.torch_modules == (BOTH if config.has_decoder else ENCODER)
     # Document 004's first scores reach 500 (its embedding has entries of √512), where float32 is off by 3e-5.
     assert single.difference < (FLOAT if preset != "004" else 3e-5 * single.size)
     double = model.double()
@@ -137,7 +137,7 @@ def test_any_model_agrees(config: TransformerConfig, text: tuple[list[list[int]]
     """All switches together, ids of padding anywhere. An infinite difference would be a NaN on one side only."""
     proof = proof_of(config, text, double=True)
     assert proof.difference <= DOUBLE * max(1.0, proof.size)
-    assert (proof.against == (FUSED,)) == bool(proof.why_not)
+    assert (proof.torch_modules == (FUSED,)) == bool(proof.torch_limitations)
     assert [c.stage for c in proof.checks] == list(dict.fromkeys(c.stage for c in proof.checks))
 
 
@@ -155,23 +155,23 @@ def test_any_model_that_torchs_layers_can_express_agrees(
 ) -> None:
     proof = proof_of(config, text, double=True)
     assert proof.difference <= DOUBLE * max(1.0, proof.size) and proof.agrees
-    assert not proof.why_not or "empty_row" in proof.why_not
+    assert not proof.torch_limitations or "empty_row" in proof.torch_limitations
 
 
 def test_every_reason_is_named() -> None:
     proof = proof_of(small(architecture="encoder-only", norm="none", residual=False, position="rope"))
-    assert proof.why_not == ("rotated", "no_residual", "no_norm")
+    assert proof.torch_limitations == ("rotated", "no_residual", "no_norm")
 
 
 def test_a_sentence_of_padding_alone_has_nothing_to_compare() -> None:
     proof = proof_of(small(architecture="encoder-only"), ([[0, 0]], []))
-    assert (proof.numbers, proof.difference, proof.where) == (0, 0.0, "")
-    assert "empty_row" in proof.why_not
+    assert (proof.numbers, proof.difference, proof.largest_difference_stage) == (0, 0.0, "")
+    assert "empty_row" in proof.torch_limitations
 
 
 def test_a_source_of_padding_alone_leaves_the_rest_comparable() -> None:
     proof = proof_of(small(), ([[0], [4]], [[6, 5], [3]]))
-    assert proof.against == (FUSED,) and proof.difference < FLOAT and proof.numbers > 500 and proof.first == ""
+    assert proof.torch_modules == (FUSED,) and proof.difference < FLOAT and proof.numbers > 500 and proof.first_disagreement == ""
 
 
 # ---------------------------------------------------------------- what is compared
@@ -249,14 +249,14 @@ def edited(name: str, rows: Any, by: float) -> Edit:
 def test_the_difference_is_the_one_that_is_there(switches: dict[str, Any]) -> None:
     proof = proof_of(small(**switches), edit=edited("logits", (1, 2, 3), 0.25))
     assert proof.difference == pytest.approx(0.25, abs=FLOAT)
-    assert proof.where == "logits" and not proof.agrees
+    assert proof.largest_difference_stage == "logits" and not proof.agrees
     assert max(c.difference for c in proof.checks if c.stage != "logits") < FLOAT
 
 
 def test_the_first_stage_that_differs_is_the_changed_one() -> None:
     for name in ("encoder.layers.1.ffn.out", "decoder.layers.0.cross_attn.out", "decoder.layers.1.norm_ffn.out"):
         proof = proof_of(small(), edit=edited(name, (0, 0), 0.5))
-        assert proof.first == name and not proof.agrees
+        assert proof.first_disagreement == name and not proof.agrees
 
 
 def test_a_change_at_padding_shows_nowhere() -> None:
@@ -266,7 +266,7 @@ def test_a_change_at_padding_shows_nowhere() -> None:
 
 def test_nan_on_one_side_is_an_infinite_difference() -> None:
     proof = proof_of(small(), edit=edited("logits", (0, 0), math.nan))
-    assert (proof.difference, proof.where, proof.both_nan) == (math.inf, "logits", 0)
+    assert (proof.difference, proof.largest_difference_stage, proof.both_nan) == (math.inf, "logits", 0)
 
 
 def names(switches: dict[str, Any]) -> list[str]:
@@ -317,7 +317,7 @@ def test_the_masks_come_from_the_ids() -> None:
 
 def test_a_proof_is_frozen() -> None:
     with pytest.raises(FrozenInstanceError):
-        proof_of(small()).against = ("me",)  # type: ignore[misc]
+        proof_of(small()).torch_modules = ("me",)  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("switches", [{}, {"position": "rope"}], ids=["layers", "steps"])

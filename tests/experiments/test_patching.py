@@ -13,22 +13,22 @@ from tests.tolerances import DEVICE, DOUBLE
 from viz_core.experiments import patching
 from viz_core.experiments.patching import (
     DIRECTIONS,
-    EMBEDDING,
-    Contrast,
+    EMBEDDING_LAYER,
+    CleanCorruptedRuns,
     Patch,
     Question,
     Site,
-    contrast_runs,
-    edit,
-    effects,
-    grid_cells,
-    patch_grid,
+    run_clean_and_corrupted,
+    patching_tap,
+    patch_effects,
+    grid_patch_sets,
+    run_patch_grid,
     patched_logits,
     sites,
 )
-from viz_core.experiments.transplant import transplanted
+from viz_core.experiments.transplant import patched_run
 from viz_core.model.transformer import Transformer
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 from viz_core.run import build, prepare, trace
 from viz_core.tracing import Tracer
 
@@ -41,46 +41,46 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
-def contrast_of(changed: list[int] = CHANGED, at: int | None = None, device: str = "cpu", **switches: Any) -> Contrast:
+def contrast_of(changed: list[int] = CHANGED, at: int | None = None, device: str = "cpu", **switches: Any) -> CleanCorruptedRuns:
     config = small(**switches)
     model = unlike_identity(double(config)).to(device)
     target = TARGET if config.has_cross_attention else None
-    return contrast_runs(model, CLEAN, changed, Question(5, 9, 3 if at is None else at), target)
+    return run_clean_and_corrupted(model, CLEAN, changed, Question(5, 9, 3 if at is None else at), target)
 
 
 @pytest.fixture(params=SHAPES)
-def contrast(request: pytest.FixtureRequest) -> Contrast:
+def contrast(request: pytest.FixtureRequest) -> CleanCorruptedRuns:
     return contrast_of(**SHAPES[request.param])
 
 
-def at_once(contrast: Contrast, stack: Any, part: Any, layer: int) -> tuple[Patch, ...]:
+def at_once(contrast: CleanCorruptedRuns, stack: Any, part: Any, layer: int) -> tuple[Patch, ...]:
     """All tokens of one site."""
-    return (Patch(Site(stack, part, layer), tuple(contrast.partner["source" if stack == "encoder" else "target"])),)
+    return (Patch(Site(stack, part, layer), tuple(contrast.partners["source" if stack == "encoder" else "target"])),)
 
 
 @torch.no_grad()
-def whole_run(contrast: Contrast, cell: tuple[Patch, ...], direction: Any) -> float:
+def whole_run(contrast: CleanCorruptedRuns, cell: tuple[Patch, ...], direction: Any) -> float:
     """The same patched run, all of it computed anew, and its effect."""
-    base, donor = contrast.ends(direction)
-    tracer = Tracer(edit=edit(contrast, cell, direction), keep=())
+    base, donor = contrast.base_and_donor(direction)
+    tracer = Tracer(edit=patching_tap(contrast, cell, direction), keep=())
     out = contrast.model(base.ids.get("source"), base.ids.get("target"), tap=tracer)
-    before, after = (float(contrast.answer(run.logits)) for run in (base, donor))
-    return (float(contrast.answer(out.logits[0, base.at])) - before) / (after - before)
+    before, after = (float(contrast.logit_difference(run.logits)) for run in (base, donor))
+    return (float(contrast.logit_difference(out.logits[0, base.position])) - before) / (after - before)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_every_cell_is_what_a_whole_run_with_this_edit_answers(contrast: Contrast, direction: Any) -> None:
-    cells = grid_cells(contrast)
+def test_every_cell_is_what_a_whole_run_with_this_edit_answers(contrast: CleanCorruptedRuns, direction: Any) -> None:
+    cells = grid_patch_sets(contrast)
     assert {patch.site for cell in cells for patch in cell} == set(sites(contrast.model.config))
-    found = effects(contrast, cells, direction)
+    found = patch_effects(contrast, cells, direction)
     assert np.abs(found).max() > 0.1
     np.testing.assert_allclose(found, [whole_run(contrast, cell, direction) for cell in cells], atol=DOUBLE)
     both = [cells[0] + cells[-1], cells[-2] + cells[3]]  # two places in one run
-    np.testing.assert_allclose(effects(contrast, both, direction), [whole_run(contrast, c, direction) for c in both], atol=DOUBLE)
+    np.testing.assert_allclose(patch_effects(contrast, both, direction), [whole_run(contrast, c, direction) for c in both], atol=DOUBLE)
 
 
 @pytest.mark.parametrize("site", [
-    Site("encoder", "residual", EMBEDDING), Site("encoder", "self_attn", 0), Site("encoder", "self_attn", 1, 1),
+    Site("encoder", "residual", EMBEDDING_LAYER), Site("encoder", "self_attn", 0), Site("encoder", "self_attn", 1, 1),
     Site("decoder", "cross_attn", 1, 0), Site("decoder", "ffn", 0),
 ])
 def test_a_recorded_run_with_a_value_of_another_is_the_cell_s_run(site: Site) -> None:
@@ -88,10 +88,10 @@ def test_a_recorded_run_with_a_value_of_another_is_the_cell_s_run(site: Site) ->
     clean, changed = (prepare(contrast.model.config, [[4, 8], ids], [[3], [*TARGET[1:], 2]]) for ids in (CLEAN, CHANGED))
     donor = trace(contrast.model, clean)
     token = None if site.head is not None else 2
-    tokens = tuple(contrast.partner["source" if site.stack == "encoder" else "target"]) if token is None else (token,)
-    found = transplanted(contrast.model, changed, donor, site, token, item=1, donor_item=1)
+    tokens = tuple(contrast.partners["source" if site.stack == "encoder" else "target"]) if token is None else (token,)
+    found = patched_run(contrast.model, changed, donor, site, token, item=1, donor_item=1)
     logits = next(patched_logits(contrast, [(Patch(site, tokens),)], "denoise"))[1]
-    at = contrast.question.at
+    at = contrast.question.position
     np.testing.assert_allclose(found["logits"][1, at], logits[0].numpy(), atol=DOUBLE)
     assert np.abs(found["logits"][1, at] - trace(contrast.model, changed)["logits"][1, at]).max() > 1e-6
     np.testing.assert_array_equal(found["logits"][0], trace(contrast.model, changed)["logits"][0])  # the other sentence
@@ -102,20 +102,20 @@ def test_two_captures_are_contrasted_by_one_sentence_without_padding() -> None:
     clean, changed = (trace(model, prepare(model.config, [[5, 9, 7, 4], short], [TARGET[1:], answer]))
                       for short, answer in (([5, 3, 11], [6, 4, 8]), ([5, 9, 11], [7, 7, 7])))
     question = Question(5, 9, 2)
-    found = patching.contrast_of(model, clean, changed, question, 1)
-    expected = contrast_runs(model, [5, 3, 11], [5, 9, 11], question, [1, 6, 4])
-    assert found.answers == expected.answers and found.pairs == expected.pairs
+    found = patching.runs_of_captures(model, clean, changed, question, 1)
+    expected = run_clean_and_corrupted(model, [5, 3, 11], [5, 9, 11], question, [1, 6, 4])
+    assert found.logit_differences == expected.logit_differences and found.pairs == expected.pairs
 
 
 def test_padding_is_no_partner_of_a_word() -> None:
     """A head at all tokens of a sentence that is padded in its batch: the run of that sentence by itself says the same."""
     model, short, long = unlike_identity(double(small())), [5, 9], [5, 3, 11, 6, 4]
-    contrast = contrast_runs(model, short, long, Question(5, 9, 3), TARGET)
+    contrast = run_clean_and_corrupted(model, short, long, Question(5, 9, 3), TARGET)
     site = Site("encoder", "self_attn", 0, 0)
     donor = trace(model, prepare(model.config, [short, CLEAN], [[*TARGET[1:], 2], [3]]))
-    found = transplanted(model, prepare(model.config, [long, CLEAN], [[*TARGET[1:], 2], [3]]), donor, site, None)
-    logits = next(patched_logits(contrast, [(Patch(site, tuple(contrast.partner["source"])),)], "denoise"))[1]
-    np.testing.assert_allclose(found["logits"][0, contrast.question.at], logits[0].numpy(), atol=DOUBLE)
+    found = patched_run(model, prepare(model.config, [long, CLEAN], [[*TARGET[1:], 2], [3]]), donor, site, None)
+    logits = next(patched_logits(contrast, [(Patch(site, tuple(contrast.partners["source"])),)], "denoise"))[1]
+    np.testing.assert_allclose(found["logits"][0, contrast.question.position], logits[0].numpy(), atol=DOUBLE)
 
 
 @pytest.mark.parametrize(("site", "token", "code"), [
@@ -124,14 +124,14 @@ def test_padding_is_no_partner_of_a_word() -> None:
 def test_a_place_that_one_run_lacks_is_refused(site: Site, token: int, code: str) -> None:
     contrast = contrast_of()
     clean, changed = (prepare(contrast.model.config, [ids], [TARGET]) for ids in (CLEAN, CHANGED))
-    with pytest.raises(Problem) as refused:
-        transplanted(contrast.model, changed, trace(contrast.model, clean), site, token)
+    with pytest.raises(UserError) as refused:
+        patched_run(contrast.model, changed, trace(contrast.model, clean), site, token)
     assert refused.value.code == code
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_patching_nothing_changes_nothing(contrast: Contrast, direction: Any) -> None:
-    assert effects(contrast, [()], direction) == [0]
+def test_patching_nothing_changes_nothing(contrast: CleanCorruptedRuns, direction: Any) -> None:
+    assert patch_effects(contrast, [()], direction) == [0]
 
 
 @pytest.mark.parametrize("name", ["encoder", "t5", "decoder"])
@@ -139,8 +139,8 @@ def test_patching_nothing_changes_nothing(contrast: Contrast, direction: Any) ->
 def test_all_positions_of_one_layer_give_the_other_answer(name: str, direction: Any) -> None:
     contrast = contrast_of(**SHAPES[name])
     stack = "decoder" if name == "decoder" else "encoder"
-    cells = [at_once(contrast, stack, "residual", layer) for layer in (EMBEDDING, 0, 1)]
-    np.testing.assert_allclose(effects(contrast, cells, direction), 1, atol=DOUBLE)
+    cells = [at_once(contrast, stack, "residual", layer) for layer in (EMBEDDING_LAYER, 0, 1)]
+    np.testing.assert_allclose(patch_effects(contrast, cells, direction), 1, atol=DOUBLE)
 
 
 @pytest.mark.parametrize("name", ["both", "pre"])
@@ -148,7 +148,7 @@ def test_a_decoder_that_reads_a_source_needs_the_encoder_s_output_too(name: str)
     contrast = contrast_of(**SHAPES[name])
     memory = at_once(contrast, "encoder", "residual", 1)
     early, last = (at_once(contrast, "decoder", "residual", layer) for layer in (0, 1))
-    alone, together, end = effects(contrast, [early, early + memory, last])
+    alone, together, end = patch_effects(contrast, [early, early + memory, last])
     assert abs(alone - 1) > 1e-3
     np.testing.assert_allclose([together, end], 1, atol=DOUBLE)
 
@@ -157,7 +157,7 @@ def test_a_decoder_that_reads_a_source_needs_the_encoder_s_output_too(name: str)
 
 
 @torch.no_grad()
-def hooked(contrast: Contrast, site: Site, token: int) -> float:
+def hooked(contrast: CleanCorruptedRuns, site: Site, token: int) -> float:
     """The answer of torch's Transformer with the same weights, the clean value put in by a forward hook."""
     model = contrast.model
     encoder, decoder = torch_stack("encoder", model.encoder), torch_stack("decoder", model.decoder)
@@ -170,7 +170,7 @@ def hooked(contrast: Contrast, site: Site, token: int) -> float:
         future = torch.ones(target.shape[1], target.shape[1]).triu(1).bool()
         memory = encoder(model.encoder.embed(source))
         hidden = decoder(model.decoder.embed(target), memory, tgt_mask=future)
-        return float(contrast.answer(model.head(hidden[0, -1])))
+        return float(contrast.logit_difference(model.head(hidden[0, -1])))
 
     def keep(module: Any, given: Any, out: Any) -> None:
         kept.append((out[0] if isinstance(out, tuple) else out).clone())
@@ -180,7 +180,7 @@ def hooked(contrast: Contrast, site: Site, token: int) -> float:
         value[:, token] = kept[0][:, token]
         return (value, *out[1:]) if isinstance(out, tuple) else value
 
-    clean, changed = contrast.clean.ids, contrast.changed.ids
+    clean, changed = contrast.clean.ids, contrast.corrupted.ids
     handle = module.register_forward_hook(keep)
     best = answer(clean["source"], clean["target"])
     handle.remove()
@@ -195,12 +195,12 @@ def test_a_patch_is_the_edit_of_a_forward_hook_on_torch_s_transformer(norm: str)
     torch.backends.mha.set_fastpath_enabled(False)  # it would pass the hooks by
     try:
         contrast = contrast_of(norm=norm)
-        cells = [c for c in grid_cells(contrast) if c[0].site.head is None and c[0].site.layer != EMBEDDING]
+        cells = [c for c in grid_patch_sets(contrast) if c[0].site.head is None and c[0].site.layer != EMBEDDING_LAYER]
         expected = [hooked(contrast, site, tokens[0]) for ((site, tokens),) in cells]
     finally:
         torch.backends.mha.set_fastpath_enabled(before)
     assert len(cells) > 40 and np.ptp(expected) > 0.1
-    np.testing.assert_allclose(effects(contrast, cells), expected, atol=DOUBLE)
+    np.testing.assert_allclose(patch_effects(contrast, cells), expected, atol=DOUBLE)
 
 
 # ---------------------------------------------------------------- a planted cause
@@ -231,7 +231,7 @@ def copying(head: int) -> Transformer:
 @pytest.mark.parametrize("head", [0, 1])
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_planted_cause_is_found_and_nothing_else(head: int, direction: Any) -> None:
-    grid = patch_grid(contrast_runs(copying(head), CLEAN, CHANGED, Question(7, 3, 0)), [direction])
+    grid = run_patch_grid(run_clean_and_corrupted(copying(head), CLEAN, CHANGED, Question(7, 3, 0)), [direction])
     expected = np.zeros((2, 2))
     expected[1, head] = 1
     np.testing.assert_allclose(grid.table("encoder", "self_attn", direction, heads=True), expected, atol=DOUBLE)
@@ -245,13 +245,13 @@ def test_a_planted_cause_is_found_and_nothing_else(head: int, direction: Any) ->
 
 def test_tokens_without_a_partner_are_counted_and_left_out() -> None:
     contrast = contrast_of([5, 9, 7, 2, 11, 6])
-    assert contrast.gaps == 1 and contrast.partner["source"] == {0: 0, 1: 1, 2: 2, 3: 4, 4: 5}
+    assert contrast.n_unpaired == 1 and contrast.partners["source"] == {0: 0, 1: 1, 2: 2, 3: 4, 4: 5}
     shorter = contrast_of([5, 9, 11, 6])
-    assert shorter.gaps == 1
-    table = patch_grid(shorter).table("encoder", "residual")
+    assert shorter.n_unpaired == 1
+    table = run_patch_grid(shorter).table("encoder", "residual")
     assert np.isnan(table[:, 2]).all() and np.isfinite(np.delete(table, 2, axis=1)).all()
     with pytest.raises(ValueError, match="no partner"):
-        effects(shorter, [(Patch(Site("encoder", "residual", 0), (2,)),)])
+        patch_effects(shorter, [(Patch(Site("encoder", "residual", 0), (2,)),)])
 
 
 @pytest.mark.parametrize(("direction", "to", "given"), [("denoise", 4, 3), ("noise", 3, 4)])
@@ -259,7 +259,7 @@ def test_tokens_without_a_partner_are_counted_and_left_out() -> None:
 def test_of_unequal_sentences_a_value_goes_to_its_partner(direction: Any, to: int, given: int) -> None:
     """Token 3 of the clean run is token 4 of the changed one; head 1 alone, against a tap written for this case."""
     contrast, stage = contrast_of([5, 9, 7, 2, 11, 6]), "encoder.layers.0.self_attn.z"
-    base, donor = contrast.ends(direction)
+    base, donor = contrast.base_and_donor(direction)
 
     def by_hand(name: str, x: Tensor) -> Tensor:
         if name == stage:
@@ -268,18 +268,18 @@ def test_of_unequal_sentences_a_value_goes_to_its_partner(direction: Any, to: in
         return x
 
     out = contrast.model(base.ids["source"], base.ids["target"], tap=Tracer(edit=by_hand, keep=()))
-    before, after = (float(contrast.answer(run.logits)) for run in (base, donor))
-    expected = (float(contrast.answer(out.logits[0, 3])) - before) / (after - before)
+    before, after = (float(contrast.logit_difference(run.logits)) for run in (base, donor))
+    expected = (float(contrast.logit_difference(out.logits[0, 3])) - before) / (after - before)
     assert abs(expected) > 1e-3
     cell = (Patch(Site("encoder", "self_attn", 0, 1), (3,)),)
-    np.testing.assert_allclose(effects(contrast, [cell], direction), [expected], atol=DOUBLE)
+    np.testing.assert_allclose(patch_effects(contrast, [cell], direction), [expected], atol=DOUBLE)
 
 
 def test_the_grid_tells_how_far_it_is_and_gives_rows() -> None:
     shares: list[float] = []
-    grid = patch_grid(contrast_of(), progress=shares.append)
+    grid = run_patch_grid(contrast_of(), progress=shares.append)
     assert shares == sorted(shares) and shares[-1] == 1
-    rows = grid.rows()
+    rows = grid.records()
     assert len(rows) == 2 * len(grid.cells)
     asked = {"direction": "noise", "stack": "decoder", "part": "ffn", "layer": 1, "token": 3}
     (one,) = (row for row in rows if asked.items() <= row.items())
@@ -289,10 +289,10 @@ def test_the_grid_tells_how_far_it_is_and_gives_rows() -> None:
 def test_what_a_causal_decoder_reads_later_makes_no_difference() -> None:
     model = unlike_identity(double(small()))
     short, long = (
-        contrast_runs(model, CLEAN, CHANGED, Question(5, 9, 2), target) for target in ([1, 6, 4], [1, 6, 4, 8, 12])
+        run_clean_and_corrupted(model, CLEAN, CHANGED, Question(5, 9, 2), target) for target in ([1, 6, 4], [1, 6, 4, 8, 12])
     )
-    assert short.answers == long.answers
-    for a, b in zip(patch_grid(short).effects.values(), patch_grid(long).effects.values(), strict=True):
+    assert short.logit_differences == long.logit_differences
+    for a, b in zip(run_patch_grid(short).effects.values(), run_patch_grid(long).effects.values(), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -305,27 +305,27 @@ def test_what_a_causal_decoder_reads_later_makes_no_difference() -> None:
 ])
 def test_bad_input_is_refused_in_a_sentence(change: dict[str, Any], code: str) -> None:
     given = {"clean": CLEAN, "changed": CHANGED, "question": Question(5, 9, 3), "target": TARGET} | change
-    with pytest.raises(Problem) as raised:
-        contrast_runs(double(small()), **given)
+    with pytest.raises(UserError) as raised:
+        run_clean_and_corrupted(double(small()), **given)
     assert raised.value.code == code
 
 
 def test_models_that_cannot_answer_are_refused() -> None:
-    with pytest.raises(Problem, match="nothing to compare"):
+    with pytest.raises(UserError, match="nothing to compare"):
         contrast_of(architecture="encoder-only", head=False)
-    with pytest.raises(Problem, match="nearly the same"):  # no later word is seen
+    with pytest.raises(UserError, match="nearly the same"):  # no later word is seen
         contrast_of(architecture="decoder-only", at=1)
     broken = double(small())
     broken.head.weight.data[0, 0] = torch.nan
     broken.head.weight.data[5] = torch.nan
-    with pytest.raises(Problem, match="NaN"):
-        contrast_runs(broken, CLEAN, CHANGED, Question(5, 9, 3), TARGET)
+    with pytest.raises(UserError, match="NaN"):
+        run_clean_and_corrupted(broken, CLEAN, CHANGED, Question(5, 9, 3), TARGET)
 
 
 @pytest.mark.cuda
 @pytest.mark.parametrize("name", SHAPES)
 def test_cuda_agrees(name: str) -> None:
-    here, there = (patch_grid(contrast_of(device=device, **SHAPES[name])) for device in ("cpu", "cuda"))
+    here, there = (run_patch_grid(contrast_of(device=device, **SHAPES[name])) for device in ("cpu", "cuda"))
     for direction in DIRECTIONS:
         np.testing.assert_allclose(there.effects[direction], here.effects[direction], atol=DEVICE, rtol=DEVICE)
 
@@ -336,6 +336,6 @@ def test_a_model_of_gpt_2_s_layout() -> None:
     model = build(config, 3).double()
     clean, changed = ids(1, 9)[0].tolist(), ids(1, 9)[0].tolist()
     changed[4] = changed[4] % 16 + 1
-    contrast = contrast_runs(model, clean, changed, Question(3, 8, 8))
-    cells = grid_cells(contrast)
-    np.testing.assert_allclose(effects(contrast, cells), [whole_run(contrast, cell, "denoise") for cell in cells], atol=DOUBLE)
+    contrast = run_clean_and_corrupted(model, clean, changed, Question(3, 8, 8))
+    cells = grid_patch_sets(contrast)
+    np.testing.assert_allclose(patch_effects(contrast, cells), [whole_run(contrast, cell, "denoise") for cell in cells], atol=DOUBLE)

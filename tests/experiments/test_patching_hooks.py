@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from tests.experiments.test_patching import CHANGED, CLEAN, contrast_of
 from tests.model.test_parity import torch_stack
 from tests.tolerances import DOUBLE
-from viz_core.experiments.patching import DIRECTIONS, EMBEDDING, Contrast, Question, Site, contrast_runs, effects, grid_cells
+from viz_core.experiments.patching import DIRECTIONS, EMBEDDING_LAYER, CleanCorruptedRuns, Question, Site, run_clean_and_corrupted, patch_effects, grid_patch_sets
 
 Run = Callable[[Tensor, Tensor], float]  # (clean or changed) source and target -> logit difference
 
@@ -67,7 +67,7 @@ def swap(module: nn.Module, answer: Callable[[bool], float], take: Callable[[Any
 
 
 @torch.no_grad()
-def of_torch(contrast: Contrast, sites: list[Site]) -> list[float]:
+def of_torch(contrast: CleanCorruptedRuns, sites: list[Site]) -> list[float]:
     model = contrast.model
     stacks = {"encoder": torch_stack("encoder", model.encoder), "decoder": torch_stack("decoder", model.decoder)}
     for stack in stacks.values():
@@ -77,11 +77,11 @@ def of_torch(contrast: Contrast, sites: list[Site]) -> list[float]:
                     setattr(layer, name, OpenHeads(getattr(layer, name)))
 
     def answer(clean: bool) -> float:
-        ids = (contrast.clean if clean else contrast.changed).ids
+        ids = (contrast.clean if clean else contrast.corrupted).ids
         future = torch.ones(ids["target"].shape[1], ids["target"].shape[1]).triu(1).bool()
         memory = stacks["encoder"](model.encoder.embed(ids["source"]))
         hidden = stacks["decoder"](model.decoder.embed(ids["target"]), memory, tgt_mask=future)
-        return float(contrast.answer(model.head(hidden[0, -1])))
+        return float(contrast.logit_difference(model.head(hidden[0, -1])))
 
     def effect(site: Site) -> float:
         def put(out: Tensor, value: Tensor) -> Tensor:
@@ -93,31 +93,31 @@ def of_torch(contrast: Contrast, sites: list[Site]) -> list[float]:
         attention = layer.multihead_attn if site.part == "cross_attn" else layer.self_attn
         return swap(attention.z, answer, lambda out: out, put)
 
-    np.testing.assert_allclose([answer(True), answer(False)], contrast.answers, atol=DOUBLE)  # it is the same model
+    np.testing.assert_allclose([answer(True), answer(False)], contrast.logit_differences, atol=DOUBLE)  # it is the same model
     return [effect(site) for site in sites]
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_a_patched_head_is_the_edit_of_a_hook_on_torch_s_attention(norm: str) -> None:
     contrast = contrast_of(norm=norm)
-    cells = [cell for cell in grid_cells(contrast) if cell[0].site.head is not None]
+    cells = [cell for cell in grid_patch_sets(contrast) if cell[0].site.head is not None]
     expected = of_torch(contrast, [cell[0].site for cell in cells])
     assert len(cells) == 2 * 2 * 3 and np.ptp(expected) > 0.05
-    np.testing.assert_allclose(effects(contrast, cells), expected, atol=DOUBLE)
+    np.testing.assert_allclose(patch_effects(contrast, cells), expected, atol=DOUBLE)
 
 
 # ---------------------------------------------------------------- GPT-2 of `transformers`
 
 
 @pytest.fixture
-def gpt2(tmp_path: Path) -> tuple[Any, Contrast]:
+def gpt2(tmp_path: Path) -> tuple[Any, CleanCorruptedRuns]:
     """Their random model, and ours with its weights from the same file, both in float64."""
     from tests.weights.published import write
     from viz_core.weights.folder import read_folder
 
     theirs = write(tmp_path, "GPT2LMHeadModel").double()
     ours = read_folder(tmp_path).load().double()
-    return theirs, contrast_runs(ours, [0, *CLEAN], [0, *CHANGED], Question(17, 40, 5))
+    return theirs, run_clean_and_corrupted(ours, [0, *CLEAN], [0, *CHANGED], Question(17, 40, 5))
 
 
 def output(out: Any) -> Tensor:
@@ -126,10 +126,10 @@ def output(out: Any) -> Tensor:
 
 
 @torch.no_grad()
-def of_gpt2(theirs: Any, contrast: Contrast, site: Site, tokens: tuple[int, ...], direction: str) -> float:
+def of_gpt2(theirs: Any, contrast: CleanCorruptedRuns, site: Site, tokens: tuple[int, ...], direction: str) -> float:
     def answer(donor: bool) -> float:
-        run = contrast.clean if donor == (direction == "denoise") else contrast.changed
-        return float(contrast.answer(theirs(input_ids=run.ids["target"]).logits[0, run.at]))
+        run = contrast.clean if donor == (direction == "denoise") else contrast.corrupted
+        return float(contrast.logit_difference(theirs(input_ids=run.ids["target"]).logits[0, run.position]))
 
     def put(out: Any, value: Tensor) -> Any:
         patched = output(out).clone()
@@ -143,7 +143,7 @@ def of_gpt2(theirs: Any, contrast: Contrast, site: Site, tokens: tuple[int, ...]
         patched[..., own] = value[..., own]
         return (patched,)
 
-    if site.layer == EMBEDDING:
+    if site.layer == EMBEDDING_LAYER:
         return swap(theirs.transformer.drop, answer, output, put)
     block = theirs.transformer.h[site.layer]
     if site.head is not None:
@@ -152,9 +152,9 @@ def of_gpt2(theirs: Any, contrast: Contrast, site: Site, tokens: tuple[int, ...]
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_every_patch_of_gpt_2_is_that_of_hooks_on_the_published_model(gpt2: tuple[Any, Contrast], direction: Any) -> None:
+def test_every_patch_of_gpt_2_is_that_of_hooks_on_the_published_model(gpt2: tuple[Any, CleanCorruptedRuns], direction: Any) -> None:
     theirs, contrast = gpt2
-    cells = grid_cells(contrast)
+    cells = grid_patch_sets(contrast)
     expected = [of_gpt2(theirs, contrast, site, tokens, direction) for ((site, tokens),) in cells]
     assert np.ptp(expected) > 0.5
-    np.testing.assert_allclose(effects(contrast, cells, direction), expected, atol=DOUBLE)
+    np.testing.assert_allclose(patch_effects(contrast, cells, direction), expected, atol=DOUBLE)

@@ -11,28 +11,28 @@ from torch.nn import functional as F
 from tests.model.small import SOURCE, TARGET, small
 from tests.tolerances import FLOAT
 from viz_core.analysis.placement import (
-    curves,
-    difference,
+    depth_curves,
+    mean_relative_difference,
     ffn_gain,
     first_non_finite,
     jacobian_norm,
     layer_ends,
     mean_field,
-    of_kind,
-    outside,
-    post_line,
-    pre_band,
-    relu_share,
-    slope,
-    theory_of,
+    curve_of_kind,
+    count_outside,
+    post_ln_power,
+    pre_ln_power_bounds,
+    relu_power_share,
+    power_law_exponent,
+    measure_theory,
 )
 from viz_core.config import CHOICES, TransformerConfig
 from viz_core.experiments import placement as norms
-from viz_core.experiments.placement import PLACEMENTS, Setting, comparable, paper_runs, placed, placed_config, reading
+from viz_core.experiments.placement import PLACEMENTS, PaperSetting, comparison_config, paper_runs, with_placement, placement_config, comparison_batch
 from viz_core.presets import PRESETS
 from viz_core.run import Batch, build, run
 
-CONFIG = comparable(small(), 4, 16, "xavier_uniform")
+CONFIG = comparison_config(small(), 4, 16, "xavier_uniform")
 IDS = np.array([[5, 9, 7, 11, 6], [8, 3, 10, 0, 0]])
 TOKENS = {side: [["a"] * 5] * 2 for side in ("source", "labels")}
 BATCH = Batch({"source": IDS, "labels": np.array([[9, 7, 11, 6, 0], [3, 10, 0, 0, 0]])}, TOKENS)
@@ -44,7 +44,7 @@ BATCH = Batch({"source": IDS, "labels": np.array([[9, 7, 11, 6, 0], [3, 10, 0, 0
 @pytest.mark.parametrize("name", PLACEMENTS)
 def test_a_placement_has_the_weights_that_it_would_have_drawn(name: str) -> None:
     base = build(CONFIG, 3)
-    other, drawn = placed(base, name), build(placed_config(CONFIG, name), 3)
+    other, drawn = with_placement(base, name), build(placement_config(CONFIG, name), 3)
     assert other.config == drawn.config
     held = dict(other.named_parameters())
     assert held.keys() == dict(drawn.named_parameters()).keys()
@@ -52,7 +52,7 @@ def test_a_placement_has_the_weights_that_it_would_have_drawn(name: str) -> None
         assert torch.equal(held[n], p)
         assert held[n].data_ptr() == dict(base.named_parameters())[n].data_ptr()  # shared: no second copy in memory
     expected = run(other.config, IDS.tolist(), seed=3, device="cpu")
-    found = norms.placement(base, BATCH, name, 3)
+    found = norms.run_placement(base, BATCH, name, 3)
     for stage in found:
         np.testing.assert_array_equal(found[stage], BATCH.ids["labels"] if stage == "ids.labels" else expected[stage])
     assert {"encoder.layers.3.resid_post", "encoder.layers.0.self_attn.weights", "encoder.layers.0.ffn.pre_act"} <= set(found)
@@ -60,27 +60,27 @@ def test_a_placement_has_the_weights_that_it_would_have_drawn(name: str) -> None
 
 @pytest.mark.parametrize("name", PLACEMENTS)
 def test_the_first_layers_of_a_deep_run_are_the_shallow_run(name: str) -> None:
-    deep, shallow = build(norms.deep(CONFIG, 7), 3), build(CONFIG, 3)
-    found, expected = norms.first_layers(norms.placement(deep, BATCH, name, 3), deep, 4), norms.placement(shallow, BATCH, name, 3)
+    deep, shallow = build(norms.with_depth(CONFIG, 7), 3), build(CONFIG, 3)
+    found, expected = norms.truncated_run(norms.run_placement(deep, BATCH, name, 3), deep, 4), norms.run_placement(shallow, BATCH, name, 3)
     assert (found.config, list(found)) == (expected.config, list(expected))
     for stage in expected:
         np.testing.assert_array_equal(found[stage], expected[stage])
-    cut, own = (norms.layer_gradients(model, [BATCH]) for model in (placed(deep, name, 4), placed(shallow, name)))
+    cut, own = (norms.layer_gradients(model, [BATCH]) for model in (with_placement(deep, name, 4), with_placement(shallow, name)))
     np.testing.assert_array_equal(cut.ffn, own.ffn)
 
 
 def test_theory_at_a_depth_is_cut_from_a_deeper_measurement() -> None:
-    deep, shallow = (theory_of(paper_runs(Setting(depth=depth, width=16, seed=i)) for i in range(2)) for depth in (6, 4))
+    deep, shallow = (measure_theory(paper_runs(PaperSetting(depth=depth, width=16, seed=i)) for i in range(2)) for depth in (6, 4))
     cut = deep.first_layers(4)
     for found, expected in ((cut.post, shallow.post), (cut.pre, shallow.pre)):
         assert found.stages == expected.stages
         np.testing.assert_array_equal(found.values, expected.values)
-    np.testing.assert_array_equal(cut.ends, shallow.ends)
-    assert (cut.relu, cut.odd, cut.tokens) == (shallow.relu, shallow.odd, shallow.tokens)
+    np.testing.assert_array_equal(cut.layer_outputs, shallow.layer_outputs)
+    assert (cut.relu_power_share, cut.first_non_finite, cut.n_tokens) == (shallow.relu_power_share, shallow.first_non_finite, shallow.n_tokens)
 
 
 def test_what_the_placements_are() -> None:
-    assert {name: (c.norm, c.has_final_norm, c.residual) for name in PLACEMENTS for c in [placed_config(CONFIG, name)]} == {
+    assert {name: (c.norm, c.has_final_norm, c.residual) for name in PLACEMENTS for c in [placement_config(CONFIG, name)]} == {
         "post": ("post", False, True), "pre": ("pre", True, True), "pre_no_final": ("pre", False, True),
         "none": ("none", False, True),
         "post_no_residual": ("post", False, False), "plain": ("none", False, False),
@@ -89,8 +89,8 @@ def test_what_the_placements_are() -> None:
 
 def test_the_shared_model_stays_as_it_was() -> None:
     base, again = build(CONFIG, 3), build(CONFIG, 3)
-    norms.placements(base, BATCH, PLACEMENTS, 3)
-    norms.layer_gradients(placed(base, "post"), [BATCH])
+    norms.run_placements(base, BATCH, PLACEMENTS, 3)
+    norms.layer_gradients(with_placement(base, "post"), [BATCH])
     norms.layer_gradients(base, [BATCH])
     for p, q in zip(base.parameters(), again.parameters(), strict=True):
         assert torch.equal(p, q) and p.grad is None and p.requires_grad
@@ -100,7 +100,7 @@ def test_an_editing_tap_reaches_every_placement() -> None:
     def inject(name: str, x: torch.Tensor) -> torch.Tensor:
         return x * math.inf if name == "encoder.layers.2.resid_mid" else x
 
-    runs = norms.placements(build(CONFIG), BATCH, ("post", "none"), tap=inject)
+    runs = norms.run_placements(build(CONFIG), BATCH, ("post", "none"), tap=inject)
     assert [odd.stage for c in runs.values() if (odd := first_non_finite(c))] == ["encoder.layers.2.resid_mid"] * 2
 
 
@@ -115,18 +115,18 @@ def test_any_setup_has_a_stack_to_compare(preset: str, switches: dict[str, objec
     sizes = {"d_model": 32, "n_heads": 4, "qk_dim": None, "source_vocab_size": 50, "target_vocab_size": 50, "max_len": 30,
              "n_encoder_layers": 1, "n_decoder_layers": 1, "d_ff": 8}
     config = replace(PRESETS[preset].config, **sizes | switches)
-    found = comparable(config, 2, 16, "torch")
+    found = comparison_config(config, 2, 16, "torch")
     decoder = config.architecture == "decoder-only"
     assert found.architecture == ("decoder-only" if decoder else "encoder-only") and (found.norm, found.d_model) == ("pre", 16)
     assert found.is_causal == (config.is_causal if decoder or not config.has_decoder else False)
     capture = run(config, [[5, 6, 7], [8, 9]], [[5, 6], [7]], device="cpu")
     for name in PLACEMENTS:
-        curves(norms.placement(build(found), reading(capture), name))
+        depth_curves(norms.run_placement(build(found), comparison_batch(capture), name))
 
 
 @pytest.mark.parametrize(("heads", "width", "fits"), [(4, 128, 4), (8, 16, 8), (16, 16, 8), (12, 64, 4), (3, 32, 1), (1, 16, 1)])
 def test_heads_split_the_width_evenly(heads: int, width: int, fits: int) -> None:
-    config = comparable(small(d_model=48, n_heads=heads, qk_dim=None), 1, width, "torch")
+    config = comparison_config(small(d_model=48, n_heads=heads, qk_dim=None), 1, width, "torch")
     assert config.n_heads == fits and config.d_k % 2 == 0
 
 
@@ -134,11 +134,11 @@ def test_heads_split_the_width_evenly(heads: int, width: int, fits: int) -> None
 
 
 def test_the_first_stacks_own_ids_and_next_tokens_are_read() -> None:
-    batch = reading(run(small(), SOURCE, TARGET, device="cpu"))
+    batch = comparison_batch(run(small(), SOURCE, TARGET, device="cpu"))
     assert batch.ids["source"].tolist() == [[5, 9, 7, 11, 6], [8, 3, 10, 0, 0], [4, 0, 0, 0, 0]]
     assert batch.ids["labels"].tolist() == [[9, 7, 11, 6, 0], [3, 10, 0, 0, 0], [0, 0, 0, 0, 0]]
     capture = run(small(architecture="decoder-only"), None, TARGET, device="cpu")
-    batch = reading(capture)
+    batch = comparison_batch(capture)
     assert batch.ids.keys() == {"target", "labels"}
     for side in batch.ids:
         np.testing.assert_array_equal(batch.ids[side], capture[f"ids.{side}"])
@@ -146,10 +146,10 @@ def test_the_first_stacks_own_ids_and_next_tokens_are_read() -> None:
 
 def test_long_texts_are_cut_within_the_bounds() -> None:
     config = small(max_len=100, architecture="encoder-only")
-    one = reading(run(config, [[5] * 90], device="cpu"))
-    assert one.ids["source"].shape == (1, norms.MOST_TOKENS)
-    many = reading(run(config, [[5] * 90] * 5, device="cpu"))
-    assert many.ids["source"].size <= norms.MOST_CELLS and len(many.tokens["source"]) == len(many.ids["source"]) == 2
+    one = comparison_batch(run(config, [[5] * 90], device="cpu"))
+    assert one.ids["source"].shape == (1, norms.MAX_TOKENS)
+    many = comparison_batch(run(config, [[5] * 90] * 5, device="cpu"))
+    assert many.ids["source"].size <= norms.MAX_TOTAL_TOKENS and len(many.tokens["source"]) == len(many.ids["source"]) == 2
 
 
 # ---------------------------------------------------------------- gradients
@@ -181,16 +181,16 @@ def test_gradients_equal_autograds_on_an_uninstrumented_copy(
     monkeypatch.setattr(norms, "MOST_JOINT", joint)
     base = build(CONFIG, 1)
     batches = norms.with_random_batches(BATCH, CONFIG, n, 1)
-    found = norms.layer_gradients(placed(base, name), batches)
-    attention, ffn, loss = by_backward(placed_config(CONFIG, name), batches, 1)
+    found = norms.layer_gradients(with_placement(base, name), batches)
+    attention, ffn, loss = by_backward(placement_config(CONFIG, name), batches, 1)
     np.testing.assert_allclose(found.attention, attention, rtol=10 * FLOAT)
     np.testing.assert_allclose(found.ffn, ffn, rtol=10 * FLOAT)
     assert found.loss == pytest.approx(loss, rel=FLOAT) and found.batches == n and min(found.ffn) > 0
 
 
 def test_gradients_of_a_decoder() -> None:
-    config = comparable(small(architecture="decoder-only"), 2, 16, "torch")
-    batch = reading(run(small(architecture="decoder-only"), None, TARGET, device="cpu"))
+    config = comparison_config(small(architecture="decoder-only"), 2, 16, "torch")
+    batch = comparison_batch(run(small(architecture="decoder-only"), None, TARGET, device="cpu"))
     batches = norms.with_random_batches(batch, config, 2, 0)
     found = norms.layer_gradients(build(config), batches)
     np.testing.assert_allclose(found.attention, by_backward(config, batches, 0)[0], rtol=10 * FLOAT)
@@ -219,9 +219,9 @@ def test_one_token_has_nothing_to_learn_from() -> None:
 
 
 def test_without_norm_it_explodes_and_without_residual_too_it_vanishes() -> None:
-    base = build(comparable(small(), 48, 64, "xavier_uniform"))
-    runs = norms.placements(base, BATCH, ("none", "plain"))
-    last = {name: curves(c)["power"][0].values[-1] for name, c in runs.items()}
+    base = build(comparison_config(small(), 48, 64, "xavier_uniform"))
+    runs = norms.run_placements(base, BATCH, ("none", "plain"))
+    last = {name: depth_curves(c)["power"][0].values[-1] for name, c in runs.items()}
     assert 1e12 < last["none"] < math.inf and 0 < last["plain"] < 1e-12
     assert all(first_non_finite(c) is None for c in runs.values())
 
@@ -231,7 +231,7 @@ def test_without_norm_it_explodes_and_without_residual_too_it_vanishes() -> None
 
 @pytest.mark.parametrize("broken", [(), *((b,) for b in norms.ASSUMPTIONS if b != "gaussian")], ids=str)
 def test_the_setting_is_what_it_says(broken: tuple[str, ...]) -> None:
-    setting = Setting(depth=2, width=64, broken=frozenset(broken))
+    setting = PaperSetting(depth=2, width=64, broken_assumptions=frozenset(broken))
     model, runs = norms.paper_model(setting), paper_runs(setting)
     layer = model.encoder.layers[1]
     d_ff = 256 if "square" in broken else 64
@@ -243,16 +243,16 @@ def test_the_setting_is_what_it_says(broken: tuple[str, ...]) -> None:
     assert layer.ffn.w_in.weight.shape == (d_ff, 64) and model.config.n_heads == (4 if "single" in broken else 1)
     assert bool((layer.self_attn.w_q.weight == 0).all() and (layer.self_attn.w_k.weight == 0).all()) == ("uniform" not in broken)
     for capture in runs.values():
-        uniform = np.allclose(capture["encoder.layers.1.self_attn.weights"], 1 / norms.TOKENS)
+        uniform = np.allclose(capture["encoder.layers.1.self_attn.weights"], 1 / norms.PAPER_TOKENS)
         assert uniform == ("uniform" not in broken)
     x = runs["post"]["encoder.embed"]
-    assert x.shape == (norms.SENTENCES, norms.TOKENS, 64) and np.array_equal(x, runs["pre"]["encoder.embed"])
+    assert x.shape == (norms.PAPER_SENTENCES, norms.PAPER_TOKENS, 64) and np.array_equal(x, runs["pre"]["encoder.embed"])
     assert x.mean() == pytest.approx(0, abs=0.05) and x.std() == pytest.approx(1, abs=0.05)
 
 
 def test_typed_words_take_the_place_of_the_gaussian() -> None:
-    typed = norms.placement(build(comparable(small(), 2, 32, "torch")), BATCH, "pre")
-    setting = Setting(depth=3, width=32, broken=frozenset({"gaussian"}))
+    typed = norms.run_placement(build(comparison_config(small(), 2, 32, "torch")), BATCH, "pre")
+    setting = PaperSetting(depth=3, width=32, broken_assumptions=frozenset({"gaussian"}))
     for capture in paper_runs(setting, typed).values():
         np.testing.assert_array_equal(capture["encoder.embed"], typed["encoder.embed"])
         np.testing.assert_array_equal(capture["ids.source"] == 0, IDS == 0)
@@ -268,35 +268,35 @@ def test_lemma_2_and_the_mean_field(ratio: int) -> None:
     gain = ffn_gain(256, 256 * ratio)
     found: dict[str, list[np.ndarray]] = {"post": [], "pre": []}
     for seed in range(4):
-        for name, capture in paper_runs(Setting(depth=depth, width=256, broken=broken, seed=seed)).items():
-            found[name].append(of_kind(curves(capture)["power"], "sum", "stream").values)
-            assert relu_share(capture["encoder.layers.0.ffn.pre_act"]) == pytest.approx(0.5, abs=0.02)  # Lemma 1
+        for name, capture in paper_runs(PaperSetting(depth=depth, width=256, broken_assumptions=broken, seed=seed)).items():
+            found[name].append(curve_of_kind(depth_curves(capture)["power"], "sum", "stream").values)
+            assert relu_power_share(capture["encoder.layers.0.ffn.pre_act"]) == pytest.approx(0.5, abs=0.02)  # Lemma 1
     post, pre = np.mean(found["post"], axis=0), np.mean(found["pre"], axis=0)[1:]
-    assert difference(post[1::2], post_line(gain)) == pytest.approx(0, abs=0.03)
-    np.testing.assert_allclose(post[1::2], post_line(gain), rtol=0.1)
-    np.testing.assert_allclose(post, mean_field("post", depth, norms.TOKENS, gain).power, rtol=0.12)
-    np.testing.assert_allclose(pre, mean_field("pre", depth, norms.TOKENS, gain).power, rtol=0.06)
+    assert mean_relative_difference(post[1::2], post_ln_power(gain)) == pytest.approx(0, abs=0.03)
+    np.testing.assert_allclose(post[1::2], post_ln_power(gain), rtol=0.1)
+    np.testing.assert_allclose(post, mean_field("post", depth, norms.PAPER_TOKENS, gain).power, rtol=0.12)
+    np.testing.assert_allclose(pre, mean_field("pre", depth, norms.PAPER_TOKENS, gain).power, rtol=0.06)
     if ratio == 1:
-        assert outside(pre[1::2], *pre_band(np.arange(1, depth + 1))) == 0
+        assert count_outside(pre[1::2], *pre_ln_power_bounds(np.arange(1, depth + 1))) == 0
 
 
 def test_tokens_become_as_alike_as_the_mean_field_says() -> None:
-    for name, capture in paper_runs(Setting(depth=8, width=256)).items():
-        cosine = of_kind(curves(capture)["cosine"], "sum", "stream")
-        expected = mean_field(name, 8, norms.TOKENS).cosine
+    for name, capture in paper_runs(PaperSetting(depth=8, width=256)).items():
+        cosine = curve_of_kind(depth_curves(capture)["cosine"], "sum", "stream")
+        expected = mean_field(name, 8, norms.PAPER_TOKENS).cosine
         np.testing.assert_allclose(cosine.values[-16:], expected, atol=0.05)
 
 
 def test_torchs_own_draw_breaks_lemma_2() -> None:
-    capture = paper_runs(Setting(depth=4, width=128, broken=frozenset({"normal"})))["post"]
-    _, values = layer_ends(of_kind(curves(capture)["power"], "sum"))
-    assert difference(values, post_line()) < -0.2
+    capture = paper_runs(PaperSetting(depth=4, width=128, broken_assumptions=frozenset({"normal"})))["post"]
+    _, values = layer_ends(curve_of_kind(depth_curves(capture)["power"], "sum"))
+    assert mean_relative_difference(values, post_ln_power()) < -0.2
 
 
 @pytest.mark.parametrize("eps", [0.0, 1e-5, 0.5])
 def test_lemma_3_on_the_models_own_norm(eps: float) -> None:
-    x = paper_runs(Setting(depth=2, width=32))["pre"]["encoder.layers.1.resid_post"][0, 0]
-    assert norms.measured_jacobian_norm(x, eps) == pytest.approx(jacobian_norm(x, eps), rel=FLOAT)
+    x = paper_runs(PaperSetting(depth=2, width=32))["pre"]["encoder.layers.1.resid_post"][0, 0]
+    assert norms.autograd_jacobian_norm(x, eps) == pytest.approx(jacobian_norm(x, eps), rel=FLOAT)
     if eps == 0:
         assert jacobian_norm(x) == pytest.approx(math.sqrt(32) / np.linalg.norm(x - x.mean()), rel=FLOAT)
 
@@ -304,20 +304,20 @@ def test_lemma_3_on_the_models_own_norm(eps: float) -> None:
 def test_theorem_1_scales_as_it_says() -> None:
     depths = np.array(norms.DEPTHS)
     found = norms.last_layer_gradients(128)
-    assert slope(depths, found["post"]) == pytest.approx(0, abs=0.1)
-    assert slope(depths, found["pre"]) == pytest.approx(-0.5, abs=0.1)
+    assert power_law_exponent(depths, found["post"]) == pytest.approx(0, abs=0.1)
+    assert power_law_exponent(depths, found["pre"]) == pytest.approx(-0.5, abs=0.1)
     assert np.ptp(found["post"]) / found["post"].mean() < 0.25
     scaled = found["pre"] * np.sqrt(depths)
     assert scaled.max() / scaled.min() < 1.4
 
 
 def test_the_last_layers_gradient_is_autograds() -> None:
-    setting = Setting(depth=2, width=16, seed=5)
-    model = placed(norms.paper_model(setting), "post")
-    hidden = norms.input_edit(setting, batches=2)("encoder.embed", torch.empty(0))
-    assert hidden.shape == (2 * norms.SENTENCES, norms.TOKENS, 16)
+    setting = PaperSetting(depth=2, width=16, seed=5)
+    model = with_placement(norms.paper_model(setting), "post")
+    hidden = norms.input_tap(setting, batches=2)("encoder.embed", torch.empty(0))
+    assert hidden.shape == (2 * norms.PAPER_SENTENCES, norms.PAPER_TOKENS, 16)
     for layer in model.encoder.layers:
-        hidden = layer(hidden, torch.ones(1, 1, norms.TOKENS, norms.TOKENS, dtype=torch.bool))
+        hidden = layer(hidden, torch.ones(1, 1, norms.PAPER_TOKENS, norms.PAPER_TOKENS, dtype=torch.bool))
     labels = torch.tensor(norms.paper_batch(setting, 2).ids["labels"])
     loss = F.cross_entropy(model.head(hidden).flatten(0, 1), labels.flatten(), ignore_index=0)
     (g,) = torch.autograd.grad(loss, [model.encoder.layers[1].ffn.w_out.weight])
@@ -327,4 +327,4 @@ def test_the_last_layers_gradient_is_autograds() -> None:
 
 def test_sizes_of_init_are_the_configs() -> None:
     for init in CHOICES["init"]:
-        assert comparable(small(), 3, 64, init).init == init  # type: ignore[arg-type]
+        assert comparison_config(small(), 3, 64, init).init == init  # type: ignore[arg-type]

@@ -10,9 +10,9 @@ import pytest
 from tests.model.small import double, small, unlike_identity
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.experiments.patching import contrast_runs
-from viz_core.experiments.question import Question, answer_alike, first_difference, likeliest_words, proposed_question
-from viz_core.problems import Problem
+from viz_core.experiments.patching import run_clean_and_corrupted
+from viz_core.experiments.question import Question, is_same_answer, first_difference, likeliest_words, propose_question
+from viz_core.problems import UserError
 from viz_core.run import build, run
 from viz_core.training.bilingual.replacements import suggestions
 from viz_core.weights.catalogue import catalogue
@@ -29,14 +29,14 @@ def captured(logits: Any, ids: list[int], config: TransformerConfig = DECODER) -
 def test_the_first_place_with_another_likeliest_word() -> None:
     clean = captured([[0, 3, 1, 0, 0], [0, 0, 4, 3, 0], [9, 0, 0, 0, 0]], [1, 2, 3])
     changed = captured([[0, 2, 1, 0, 0], [0, 0, 3, 4, 0], [0, 9, 0, 0, 0]], [1, 2, 3])
-    assert proposed_question(clean, changed) == Question(2, 3, 1)
-    assert proposed_question(changed, clean) == Question(3, 2, 1)
+    assert propose_question(clean, changed) == Question(2, 3, 1)
+    assert propose_question(changed, clean) == Question(3, 2, 1)
 
 
 def test_a_place_that_is_asked_for_has_a_question_of_its_own() -> None:
     clean = captured([[0, 3, 1, 0, 0], [0, 0, 4, 3, 0], [9, 0, 0, 0, 0]], [1, 2, 3])
     changed = captured([[0, 2, 1, 0, 0], [0, 0, 3, 4, 0], [0, 9, 0, 0, 0]], [1, 2, 3])
-    assert [proposed_question(clean, changed, at=at) for at in range(4)] == [
+    assert [propose_question(clean, changed, position=at) for at in range(4)] == [
         Question(1, 2, 0), Question(2, 3, 1), Question(0, 1, 2), None]
 
 
@@ -45,7 +45,7 @@ def test_the_first_difference_has_the_word_of_each_run() -> None:
     changed = captured([[0, 2, 1, 0, 0], [0, 0, 3, 4, 0], [0, 9, 0, 0, 0]], [1, 2, 3])
     assert first_difference(clean, changed) == (1, 2, 3) and first_difference(changed, clean) == (1, 3, 2)
     closer = captured([[0, 2, 1, 0, 0], [0, 0, 4, 3.9, 0], [9, 0, 0, 0, 0]], [1, 2, 3])
-    assert proposed_question(clean, closer) is not None and first_difference(clean, closer) is None
+    assert propose_question(clean, closer) is not None and first_difference(clean, closer) is None
     longer = captured([[0, 2, 1, 0, 0], [1, 0, 0, 0, 0], [0, 0, 3, 4, 0], [9, 0, 0, 0, 0]], [1, 4, 2, 3])
     assert first_difference(clean, longer) == (1, 2, 3) and likeliest_words(clean, longer, 2) == (0, 0)
 
@@ -53,29 +53,29 @@ def test_the_first_difference_has_the_word_of_each_run() -> None:
 def test_where_it_is_the_same_everywhere_the_place_where_its_lead_changes_most() -> None:
     clean = captured([[0, 5, 1, 0, 0], [0, 0, 7, 3, 0], [9, 0, 0, 0, 8.8]], [1, 2, 3])
     changed = captured([[0, 4, 1, 0, 0], [0, 1, 4, 0, 2], [9, 0, 0, 0, 8.7]], [1, 2, 3])
-    assert proposed_question(clean, changed) == Question(2, 4, 1)  # 7 ahead, then 2
+    assert propose_question(clean, changed) == Question(2, 4, 1)  # 7 ahead, then 2
     louder = captured([[10, 14, 11, 10, 10], [0, 1, 4, 0, 2], [19, 10, 10, 10, 18.7]], [1, 2, 3])
-    assert proposed_question(clean, louder) == Question(2, 4, 1)  # places 0 and 2 have far larger logits and nearly the same lead
+    assert propose_question(clean, louder) == Question(2, 4, 1)  # places 0 and 2 have far larger logits and nearly the same lead
     raised = captured([[x + 3 for x in row] for row in clean["logits"][0].tolist()], [1, 2, 3])
-    assert proposed_question(clean, raised) is None  # all logits alike higher are the same answer
+    assert propose_question(clean, raised) is None  # all logits alike higher are the same answer
 
 
 def test_equal_runs_have_no_question_nor_have_runs_without_numbers() -> None:
     clean = captured([[0, 3, 1, 0, 0]] * 2, [1, 2])
     broken = captured([[np.nan] * 5, [0, 3, np.inf, 0, 0]], [1, 2])
-    assert proposed_question(clean, clean) is None and proposed_question(clean, broken) is None
+    assert propose_question(clean, clean) is None and propose_question(clean, broken) is None
     nearly = captured([[0, 3, 3 + 1e-5, 0, 0]] * 2, [1, 2])
-    assert proposed_question(captured([[0, 3 + 1e-5, 3, 0, 0]] * 2, [1, 2]), nearly) is None  # too little to be explained
-    with pytest.raises(Problem, match="nothing to compare"):
-        proposed_question(*[run(small(architecture="encoder-only", head=False), [[5, 3]])] * 2)
+    assert propose_question(captured([[0, 3 + 1e-5, 3, 0, 0]] * 2, [1, 2]), nearly) is None  # too little to be explained
+    with pytest.raises(UserError, match="nothing to compare"):
+        propose_question(*[run(small(architecture="encoder-only", head=False), [[5, 3]])] * 2)
 
 
 def test_places_are_partners_and_padding_is_none() -> None:
     """One token was inserted, so place 1 of the clean run is place 2 of the changed one; place 3 is padding."""
     clean = captured([[0, 9, 0, 0, 0], [0, 0, 9, 0, 0], [0, 9, 0, 0, 0], [9, 0, 0, 0, 0]], [1, 2, 3, 0])
     changed = captured([[0, 9, 0, 0, 0], [9, 0, 0, 0, 0], [0, 0, 0, 9, 0], [0, 9, 0, 0, 0]], [1, 4, 2, 3])
-    assert proposed_question(clean, changed) == Question(2, 3, 1)
-    assert proposed_question(captured([[0, 9, 0, 0, 0]] * 4, [1, 2, 3, 0]), captured([[0, 9, 0, 0, 0]] * 3 + [[9, 0, 0, 0, 0]],
+    assert propose_question(clean, changed) == Question(2, 3, 1)
+    assert propose_question(captured([[0, 9, 0, 0, 0]] * 4, [1, 2, 3, 0]), captured([[0, 9, 0, 0, 0]] * 3 + [[9, 0, 0, 0, 0]],
                                                                                   [1, 2, 3, 4])) is None
 
 
@@ -93,14 +93,14 @@ def test_what_is_proposed_can_be_asked(switches: dict[str, Any], changed: list[i
         batch["target"] = [[*target[1:], 2]] * 2
     captures = [run(config, **{side: [rows[i]] for side, rows in batch.items()}, weights=model) for i in (0, 1)]
     both = run(config, **batch, weights=model)  # type: ignore[arg-type]
-    found = proposed_question(*captures)
-    assert found is not None and found == proposed_question(both, both, 0, 1)
+    found = propose_question(*captures)
+    assert found is not None and found == propose_question(both, both, 0, 1)
     read = [capture[f"ids.{config.input_side}"][0].tolist() for capture in captures]
-    contrast = contrast_runs(model, *read, found, captures[0]["ids.target"][0].tolist() if config.has_cross_attention else None)
+    contrast = run_clean_and_corrupted(model, *read, found, captures[0]["ids.target"][0].tolist() if config.has_cross_attention else None)
     before, after = contrast.answers
-    assert before > 0 and not answer_alike(before, after)
+    assert before > 0 and not is_same_answer(before, after)
     if config.has_decoder and not config.has_encoder:
-        assert found.at >= 3  # <bos> and the two words before the change: what they say cannot differ
+        assert found.position >= 3  # <bos> and the two words before the change: what they say cannot differ
 
 
 @pytest.mark.parametrize("name", ["translator", "translator-pre", "english"])
@@ -112,12 +112,12 @@ def test_a_typed_sentence_a_suggested_word_and_the_proposed_question_go_together
     for change in suggestions(typed, reader, [dict(zip(("source", "target"), pair, strict=True))[side] for pair in card.examples]):
         target = {"target": [card.examples[0][1]]} if card.config.has_cross_attention else {}
         captures = [run(card.config, **{side: [text], **target}, weights=card) for text in (typed, change.sentence)]
-        found = proposed_question(*captures)
+        found = propose_question(*captures)
         assert found is not None
         read = [capture[f"ids.{side}"][0].tolist() for capture in captures]
         decoder = captures[0]["ids.target"][0].tolist() if target else None
-        before, after = contrast_runs(card.load(), *read, found, decoder).answers
-        assert before >= 0 and not answer_alike(before, after)  # the clean run's likeliest word leads
+        before, after = run_clean_and_corrupted(card.load(), *read, found, decoder).answers
+        assert before >= 0 and not is_same_answer(before, after)  # the clean run's likeliest word leads
         logits = [capture["logits"][0].argmax(axis=-1).tolist() for capture in captures]
         assert (after <= 0) == (logits[0] != logits[1])  # and no longer, if the other run says another word anywhere
 
@@ -134,4 +134,4 @@ def test_the_model_that_ignores_its_source_has_no_question() -> None:
         layer.cross_attn.w_o.weight.data.zero_()
         layer.cross_attn.w_o.bias.data.zero_()
     a, b = (run(config, [source], [[6, 4, 2]], weights=model) for source in ([5, 9, 7], [5, 3, 7]))
-    assert proposed_question(a, b) is None
+    assert propose_question(a, b) is None

@@ -11,13 +11,13 @@ from tests.model.small import small, unlike_identity
 from tests.tolerances import FLOAT
 from viz_core.config import TransformerConfig
 from viz_core.experiments import word_order as order
-from viz_core.experiments.word_order import SCHEMES
+from viz_core.experiments.word_order import POSITION_SCHEMES
 from viz_core.model.transformer import Transformer
-from viz_core.run import build, prepare, run, tokenizers
+from viz_core.run import build, prepare, run, untrained_tokenizers
 
 IDS = [5, 9, 7, 11, 6]
 HIDDEN = {"post": "layers.1.norm_ffn.out", "pre": "final_norm.out", "none": "layers.1.resid_post"}
-each_scheme = pytest.mark.parametrize("scheme", SCHEMES)
+each_scheme = pytest.mark.parametrize("scheme", POSITION_SCHEMES)
 
 
 def encoder(**switches: Any) -> TransformerConfig:
@@ -41,7 +41,7 @@ def hidden(model: Transformer, scheme: str, ids: list[int], causal: bool = False
 
 
 @each_scheme
-@pytest.mark.parametrize("own", SCHEMES)
+@pytest.mark.parametrize("own", POSITION_SCHEMES)
 @pytest.mark.parametrize("architecture", ["encoder-decoder", "encoder-only", "decoder-only"])
 def test_another_scheme_is_what_build_makes(architecture: str, own: str, scheme: str) -> None:
     """Of an untrained model: parameter for parameter the model that the config with the other scheme builds."""
@@ -71,7 +71,7 @@ def test_a_learned_table_of_the_model_is_kept() -> None:
     model = model_of(position="learned")
     with torch.no_grad():
         model.encoder.pos_embedding.weight.fill_(7)
-    (found,) = [s for s in order.schemes(model, IDS) if s.position == "learned"]
+    (found,) = [s for s in order.run_schemes(model, IDS) if s.position == "learned"]
     assert (found.pos_embed == 7).all()
 
 
@@ -89,11 +89,11 @@ def test_a_scheme_is_what_a_run_records(architecture: str, scheme: str) -> None:
     """The very numbers of `run` with the scheme switched on."""
     config = small(architecture=architecture, position="none")
     side = "decoder" if architecture == "decoder-only" else "encoder"
-    (found,) = [s for s in order.schemes(build(config, seed=2), IDS, seed=2) if s.position == scheme]
+    (found,) = [s for s in order.run_schemes(build(config, seed=2), IDS, seed=2) if s.position == scheme]
     target = [[*IDS[1:], 1]] if side == "decoder" else [[5]]
     model = build(replace(config, position=scheme), seed=2)
     with torch.inference_mode():  # ids as they are: `run` would put <bos> in front of a target
-        _, stages = order.read(model, IDS, side == "decoder", ["*"])
+        _, stages = order.run_first_stack(model, IDS, side == "decoder", ["*"])
     if side == "encoder":
         capture = run(replace(config, position=scheme), [IDS], target, seed=2, device="cpu")
         stages = {n.removeprefix("encoder."): x for n, x in capture.items() if n.startswith("encoder.")}
@@ -107,12 +107,12 @@ def test_a_scheme_is_what_a_run_records(architecture: str, scheme: str) -> None:
 
 
 def test_a_scheme_that_does_not_fit_says_why() -> None:
-    found = order.schemes(build(encoder(qk_dim=6)), IDS)
+    found = order.run_schemes(build(encoder(qk_dim=6)), IDS)
     assert [s.position for s in found if s.problem] == ["rope"]
     (rope,) = [s for s in found if s.position == "rope"]
     assert rope.weights is None and (rope.problem.code, rope.problem.values["width"]) == ("odd_width", 3)
-    assert {s.problem.code for s in order.schemes(build(encoder(n_encoder_layers=0)), IDS)} == {"no_attention"}
-    longer = order.schemes(build(encoder(max_len=4)), IDS)
+    assert {s.problem.code for s in order.run_schemes(build(encoder(n_encoder_layers=0)), IDS)} == {"no_attention"}
+    longer = order.run_schemes(build(encoder(max_len=4)), IDS)
     assert [s.position for s in longer if s.problem] == ["sinusoidal", "learned"]
     assert {(s.problem.code, s.problem.values["max_len"], s.problem.values["tokens"]) for s in longer if s.problem} == {
         ("max_len", 4, 5)
@@ -129,14 +129,14 @@ def test_a_scheme_that_does_not_fit_says_why() -> None:
 def test_the_differences_are_those_of_plain_runs(norm: str, permutation: list[int], scheme: str) -> None:
     model = model_of(norm=norm)
     (found,) = [r for r in order.reorder(model, IDS, permutation, seed=3).rows if r.position == scheme]
-    for causal, difference, moved in ((False, found.free, found.moved), (True, found.causal, found.moved_causal)):
+    for causal, difference, moved in ((False, found.difference, found.token_changes), (True, found.causal_difference, found.causal_token_changes)):
         before = hidden(model, scheme, IDS, causal)
         after = hidden(model, scheme, [IDS[i] for i in permutation], causal)
         expected = np.stack([after[permutation.index(i)] - before[i] for i in range(5)])
         assert difference == pytest.approx(np.abs(expected).max(), abs=FLOAT)
         shares = np.linalg.norm(expected, axis=1) / np.linalg.norm(before, axis=1)
         np.testing.assert_allclose(moved, shares, atol=FLOAT)
-    assert found.size == pytest.approx(np.abs(hidden(model, scheme, IDS)).max(), abs=FLOAT)
+    assert found.output_scale == pytest.approx(np.abs(hidden(model, scheme, IDS)).max(), abs=FLOAT)
 
 
 @pytest.mark.parametrize("norm", ["post", "pre", "none"])
@@ -146,25 +146,25 @@ def test_without_positions_and_mask_outputs_are_permuted_and_a_causal_mask_break
     model = unlike_identity(build(config, seed=n_heads))
     result = order.reorder(model, IDS, [1, 0, 2, 3, 4], seed=n_heads)
     rows = {r.position: r for r in result.rows}
-    assert [p for p in SCHEMES if rows[p].equivariant] == ["none"]
-    assert rows["none"].free <= 2e-6 * rows["none"].size
-    assert not any(r.causal_equivariant for r in result.rows)
-    assert rows["none"].causal > 1e-3 * rows["none"].size
+    assert [p for p in POSITION_SCHEMES if rows[p].is_equivariant] == ["none"]
+    assert rows["none"].difference <= 2e-6 * rows["none"].output_scale
+    assert not any(r.is_causal_equivariant for r in result.rows)
+    assert rows["none"].causal_difference > 1e-3 * rows["none"].output_scale
 
 
 def test_a_two_way_penalty_cannot_tell_a_sentence_from_its_mirror_image() -> None:
     result = order.reorder(model_of(), IDS, [4, 3, 2, 1, 0], seed=3)
-    assert [r.position for r in result.rows if r.equivariant] == ["alibi", "none"]
-    for row, (title, free, causal) in zip(result.rows, result.moved, strict=True):  # of rounding nothing is left
-        assert title == SCHEMES[row.position].title and causal.all()
-        np.testing.assert_array_equal(free, 0 if row.equivariant else row.moved)
+    assert [r.position for r in result.rows if r.is_equivariant] == ["alibi", "none"]
+    for row, (title, free, causal) in zip(result.rows, result.token_changes, strict=True):  # of rounding nothing is left
+        assert title == POSITION_SCHEMES[row.position].title and causal.all()
+        np.testing.assert_array_equal(free, 0 if row.is_equivariant else row.token_changes)
 
 
 @pytest.mark.parametrize("architecture", ["encoder-decoder", "decoder-only"])
 def test_every_architecture_is_read_by_its_first_stack(architecture: str) -> None:
     model = build(small(architecture=architecture))
     result = order.reorder(model, IDS, [2, 1, 0, 3, 4])
-    assert [r.position for r in result.rows if r.equivariant] == ["none"]
+    assert [r.position for r in result.rows if r.is_equivariant] == ["none"]
     assert order.first_stack(model)[0] == ("target" if architecture == "decoder-only" else "source")
 
 
@@ -188,20 +188,20 @@ def test_outputs_that_are_no_numbers_are_not_compared() -> None:
     with torch.no_grad():
         model.encoder.layers[0].ffn.w_out.bias[0] = float("inf")
     result = order.reorder(model, IDS, [1, 0, 2, 3, 4])
-    assert {r.problem for r in result.rows} == {order.NOT_NUMBERS}
+    assert {r.problem for r in result.rows} == {order.NOT_FINITE}
 
 
 @pytest.mark.parametrize("n", [2, 3, 6, 40])
 def test_a_shuffle_is_another_order_and_the_same_for_the_same_seed(n: int) -> None:
     for seed in range(20):
-        drawn = order.shuffle(n, seed)
+        drawn = order.shuffled_order(n, seed)
         assert sorted(drawn) == list(range(n)) and list(drawn) != list(range(n))
-        assert drawn == order.shuffle(n, seed)
-    assert order.shuffle(1, 0) == (0,)
+        assert drawn == order.shuffled_order(n, seed)
+    assert order.shuffled_order(1, 0) == (0,)
 
 
 def test_a_swap_changes_two_places() -> None:
-    assert order.swap(5, 1, 3) == (0, 3, 2, 1, 4)
+    assert order.swapped_order(5, 1, 3) == (0, 3, 2, 1, 4)
 
 
 # ---------------------------------------------------------------- a word in front
@@ -216,7 +216,7 @@ def scores(model: Transformer, scheme: str, ids: list[int]) -> list[np.ndarray]:
     found = []
     for i in range(2):
         name = f"encoder.layers.{i}.self_attn"
-        bias = capture[f"{name}.bias"][0] if SCHEMES[scheme].enters == "scores" else 0
+        bias = capture[f"{name}.bias"][0] if POSITION_SCHEMES[scheme].applied_to == "scores" else 0
         found.append(capture[f"{name}.scores"][0] + bias)
     return found
 
@@ -238,7 +238,7 @@ def test_only_schemes_of_distance_keep_layer_0s_scores(n_heads: int, causal: boo
     model = unlike_identity(build(config, seed=1))
     result = order.prepend(model, IDS, [8], seed=1)
     rows = {r.position: r for r in result.rows}
-    assert [p for p in SCHEMES if rows[p].unchanged] == [p for p in SCHEMES if SCHEMES[p].enters != "embedding"]
+    assert [p for p in POSITION_SCHEMES if rows[p].is_unchanged] == [p for p in POSITION_SCHEMES if POSITION_SCHEMES[p].applied_to != "embedding"]
     assert min(rows["sinusoidal"].changes[0], rows["learned"].changes[0]) > 1e-2
     assert all(r.changes[1] > 1e-3 for r in result.rows)
 
@@ -248,7 +248,7 @@ def test_nothing_in_front_and_too_much_in_front() -> None:
         order.prepend(model_of(), IDS, [])
     rows = {r.position: r for r in order.prepend(model_of(max_len=5), IDS, [8]).rows}
     assert "max_len=5 is too short for 6 tokens" in str(rows["sinusoidal"].problem) and not rows["learned"].changes
-    assert rows["rope"].unchanged
+    assert rows["rope"].is_unchanged
 
 
 # ---------------------------------------------------------------- past the table
@@ -256,20 +256,20 @@ def test_nothing_in_front_and_too_much_in_front() -> None:
 
 def test_past_the_table_is_a_sentence_or_numbers() -> None:
     model = model_of(max_len=7)
-    result = order.past_the_table(model, IDS)
-    assert result.max_len == 7 and all(r.tokens == 8 for r in result.rows)
+    result = order.run_past_max_len(model, IDS)
+    assert result.max_len == 7 and all(r.n_tokens == 8 for r in result.rows)
     rows = {r.position: r for r in result.rows}
     for scheme in ("sinusoidal", "learned"):
         with pytest.raises(ValueError) as refused:
             run(replace(model.config, position=scheme), [[5] * 8])
-        assert str(rows[scheme].problem) == str(refused.value) and rows[scheme].finite is None
-    assert all(rows[s].finite and not rows[s].problem for s in SCHEMES if not SCHEMES[s].has_table)
+        assert str(rows[scheme].problem) == str(refused.value) and rows[scheme].is_finite is None
+    assert all(rows[s].is_finite and not rows[s].problem for s in POSITION_SCHEMES if not POSITION_SCHEMES[s].has_table)
 
 
 def test_a_long_table_is_passed_by_the_schemes_that_have_one() -> None:
-    rows = {r.position: r for r in order.past_the_table(model_of(max_len=900), IDS).rows}
-    assert rows["sinusoidal"].tokens == 901 and "max_len=900 is too short for 901 tokens" in str(rows["sinusoidal"].problem)
-    assert rows["none"].tokens == order.ENOUGH and rows["none"].finite
+    rows = {r.position: r for r in order.run_past_max_len(model_of(max_len=900), IDS).rows}
+    assert rows["sinusoidal"].n_tokens == 901 and "max_len=900 is too short for 901 tokens" in str(rows["sinusoidal"].problem)
+    assert rows["none"].n_tokens == order.UNLIMITED_TEST_LENGTH and rows["none"].is_finite
 
 
 # ---------------------------------------------------------------- data
@@ -278,9 +278,9 @@ def test_a_long_table_is_passed_by_the_schemes_that_have_one() -> None:
 def test_results_are_frozen() -> None:
     result = order.reorder(model_of(), IDS, [1, 0, 2, 3, 4])
     with pytest.raises(FrozenInstanceError):
-        result.rows[0].free = 0.0
+        result.rows[0].difference = 0.0
     with pytest.raises(ValueError, match="read-only"):
-        result.rows[0].moved[0] = 0.0
+        result.rows[0].token_changes[0] = 0.0
 
 
 # ---------------------------------------------------------------- the sentence and the tables
@@ -289,7 +289,7 @@ def test_results_are_frozen() -> None:
 @pytest.mark.parametrize("scheme", ["learned", "t5"])
 def test_a_learned_table_is_the_one_that_the_model_reads(scheme: str) -> None:
     model = build(encoder(position=scheme), seed=4)
-    leaf = f"encoder.{SCHEMES[scheme].parameter}.weight"
+    leaf = f"encoder.{POSITION_SCHEMES[scheme].parameter_name}.weight"
     np.testing.assert_array_equal(order.learned_table(model, scheme, 7), model.get_parameter(leaf).detach().numpy())
     other = build(encoder(position="rope"), seed=4)
     drawn = order.with_scheme(other, scheme, 7).get_parameter(leaf).detach().numpy()
@@ -304,11 +304,11 @@ def test_words_are_read_without_padding_and_without_bos(architecture: str) -> No
     config = small(architecture=architecture)
     texts = ["a b c d", "x y"]
     batch = prepare(config, texts, texts)
-    tokenizer = tokenizers(config)[config.input_side]
+    tokenizer = untrained_tokenizers(config)[config.input_side]
     for i, text in enumerate(texts):
-        words = order.words_of(config, batch, i)
-        assert (list(words.tokens), list(words.ids)) == tokenizer.read(text) and not words.left_out
-    long = order.as_words(["a"] * 60, range(60))
-    assert (len(long.tokens), long.ids, long.left_out) == (48, tuple(range(48)), 12)
-    blocked = order.blocked(config, 3)
+        words = order.sentence_tokens(config, batch, i)
+        assert (list(words.tokens), list(words.ids)) == tokenizer.tokens_and_ids(text) and not words.n_left_out
+    long = order.first_tokens(["a"] * 60, range(60))
+    assert (len(long.tokens), long.ids, long.n_left_out) == (48, tuple(range(48)), 12)
+    blocked = order.causal_blocked(config, 3)
     assert blocked is None if architecture == "encoder-only" else blocked.tolist() == [[0, 1, 1], [0, 0, 1], [0, 0, 0]]

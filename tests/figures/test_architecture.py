@@ -8,9 +8,9 @@ from functools import cache
 import pytest
 
 from viz_core.config import TransformerConfig
-from viz_core.figures.architecture import Box, Diagram, architecture
+from viz_core.figures.architecture import Box, Diagram, architecture_diagram
 from viz_core.presets import PRESETS
-from viz_core.stages import Stage, plan, stages
+from viz_core.stages import Stage, stages_with_shapes, stages
 
 ARCHITECTURES = ("encoder-decoder", "encoder-only", "decoder-only")
 SMALL = {"d_model": 32, "n_heads": 4, "n_encoder_layers": 2, "n_decoder_layers": 2}
@@ -40,14 +40,14 @@ CONFIGS |= {
 
 
 def table(config: TransformerConfig) -> tuple[Stage, ...]:
-    return plan(config, 2, 7, 5)
+    return stages_with_shapes(config, 2, 7, 5)
 
 
 @cache
 def drawings(config: TransformerConfig) -> tuple[tuple[Stage | None, Diagram], ...]:
     """The drawing without a current stage, and at every stage of the table."""
     rows = table(config)
-    return tuple((stage, architecture(rows, stage.name if stage else None)) for stage in (None, *rows))
+    return tuple((stage, architecture_diagram(rows, stage.name if stage else None)) for stage in (None, *rows))
 
 
 def layouts(config: TransformerConfig) -> Iterator[Diagram]:
@@ -144,7 +144,7 @@ def test_the_drawing_stays_as_high_from_layer_to_layer(layers: int) -> None:
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_arrows_touch_their_boxes_and_are_inputs_of_the_table(config: TransformerConfig) -> None:
     rows = table(config)
-    drawing = architecture(rows)
+    drawing = architecture_diagram(rows)
     home = {stage.name: lit(there)[0].id for stage, there in drawings(config) if stage}
     inputs = {(home[i], home[s.name]) for s in rows for i in s.inputs}
     for arrow in drawing.arrows:
@@ -181,18 +181,18 @@ def test_one_unbroken_way_leads_from_the_ids_to_the_output(config: TransformerCo
 def test_residual_lines_are_there_only_with_the_residual_switch() -> None:
     layer = "encoder.layers.0"
     for norm, around in {"pre": ("resid_pre", "resid_mid"), "post": ("resid_pre", "norm_self_attn")}.items():
-        drawing = architecture(table(make(architecture="encoder-only", norm=norm)))
+        drawing = architecture_diagram(table(make(architecture="encoder-only", norm=norm)))
         expected = set(zip([f"{layer}.{name}" for name in around], [f"{layer}.resid_mid", f"{layer}.resid_post"], strict=True))
         assert feeds(drawing, "residual") == expected
         assert box(drawing, f"{layer}.resid_mid").label == "Add"
-        without = architecture(table(make(architecture="encoder-only", norm=norm, residual=False)))
+        without = architecture_diagram(table(make(architecture="encoder-only", norm=norm, residual=False)))
         assert not feeds(without, "residual")
         assert box(without, f"{layer}.resid_mid").label == "No residual"
 
 
 def test_the_norm_stands_before_or_after_its_sublayer() -> None:
     layer = "decoder.layers.0"
-    orders = {norm: order(architecture(table(make(norm=norm))), layer) for norm in ("pre", "post", "none")}
+    orders = {norm: order(architecture_diagram(table(make(norm=norm))), layer) for norm in ("pre", "post", "none")}
     assert orders["pre"][:4] == ["resid_pre", "norm_self_attn", "self_attn", "resid_mid"]
     assert orders["post"][:4] == ["resid_pre", "self_attn", "resid_mid", "norm_self_attn"]
     assert orders["none"] == ["resid_pre", "self_attn", "resid_mid", "cross_attn", "resid_cross", "ffn", "resid_post"]
@@ -208,18 +208,18 @@ def test_the_norm_stands_before_or_after_its_sublayer() -> None:
     ],
 )
 def test_cross_attention_is_fed_by_the_encoders_output(config: TransformerConfig, source: str) -> None:
-    assert feeds(architecture(table(config)), "memory") == {(source, "decoder.layers.0.cross_attn")}
+    assert feeds(architecture_diagram(table(config)), "memory") == {(source, "decoder.layers.0.cross_attn")}
 
 
 def test_only_both_stacks_together_have_a_memory() -> None:
     for kind in ("encoder-only", "decoder-only"):
-        drawing = architecture(table(make(architecture=kind)))
+        drawing = architecture_diagram(table(make(architecture=kind)))
         assert not feeds(drawing, "memory")
         assert {b.column for b in drawing.boxes} == {kind.removesuffix("-only")}
 
 
 def test_masks_position_and_answers_come_from_the_side() -> None:
-    side = feeds(architecture(table(make())), "side")
+    side = feeds(architecture_diagram(table(make())), "side")
     assert {
         ("masks.source", "encoder.layers.0.self_attn"),
         ("masks.target", "decoder.layers.0.self_attn"),
@@ -228,7 +228,7 @@ def test_masks_position_and_answers_come_from_the_side() -> None:
         ("ids.labels", "ids.target"),
         ("ids.labels", "loss"),
     } <= side
-    assert ("ids.source", "ids.labels") in feeds(architecture(table(make(architecture="encoder-only"))), "side")
+    assert ("ids.source", "ids.labels") in feeds(architecture_diagram(table(make(architecture="encoder-only"))), "side")
 
 
 # ---------------------------------------------------------------- where you are
@@ -238,7 +238,7 @@ def test_each_stack_shows_the_layer_last_entered() -> None:
     rows = table(make(n_encoder_layers=3, n_decoder_layers=3))
 
     def shown(current: str | None) -> list[str]:
-        return [frame.label for frame in architecture(rows, current).frames if frame.kind == "layer"]
+        return [frame.label for frame in architecture_diagram(rows, current).frames if frame.kind == "layer"]
 
     assert shown(None) == shown("ids.source") == ["layer 0 (of 3)", "layer 0 (of 3)"]
     assert shown("encoder.layers.1.ffn.out") == ["layer 1 (of 3)", "layer 0 (of 3)"]
@@ -248,32 +248,32 @@ def test_each_stack_shows_the_layer_last_entered() -> None:
 
 def test_a_slab_opens_the_same_place_in_its_layer() -> None:
     rows = table(make(n_encoder_layers=3))
-    assert box(architecture(rows), "encoder.layers.2").stage == "encoder.layers.2.resid_pre"
-    drawing = architecture(rows, "encoder.layers.1.self_attn.scores")
+    assert box(architecture_diagram(rows), "encoder.layers.2").stage == "encoder.layers.2.resid_pre"
+    drawing = architecture_diagram(rows, "encoder.layers.1.self_attn.scores")
     assert box(drawing, "encoder.layers.2").stage == "encoder.layers.2.self_attn.scores"
     assert box(drawing, "decoder.layers.1").stage == "decoder.layers.1.resid_pre"
 
 
 def test_the_lit_box_says_which_of_its_stages_it_shows() -> None:
     rows = table(make())
-    attention = lit(architecture(rows, "decoder.layers.0.cross_attn.k"))[0]
+    attention = lit(architecture_diagram(rows, "decoder.layers.0.cross_attn.k"))[0]
     assert (attention.sub, attention.shape_text) == ("k", "B 2 · H 4 · S 7 · K 8")
     assert attention.stage == "decoder.layers.0.cross_attn.weights"
     assert "decoder layer 0 (of 2)" in attention.hint
-    mask = lit(architecture(rows, "masks.target_padding"))[0]
+    mask = lit(architecture_diagram(rows, "masks.target_padding"))[0]
     assert (mask.id, mask.sub, mask.shape_text) == ("masks.target", "padding", "B 2 · 1 · 1 · S 5")
 
 
 def test_an_unknown_stage_is_named() -> None:
     with pytest.raises(ValueError, match=r"'encoder\.layer\.0'"):
-        architecture(table(make()), "encoder.layer.0")
+        architecture_diagram(table(make()), "encoder.layer.0")
 
 
 # ---------------------------------------------------------------- tables that are not whole
 
 
 def test_without_shapes_the_letters_stand_alone() -> None:
-    drawing = architecture(stages(make()))
+    drawing = architecture_diagram(stages(make()))
     assert box(drawing, "encoder.layers.0.self_attn").shape_text == "B · H · T · S"
     assert box(drawing, "loss").shape_text == "one number"
 
@@ -285,10 +285,10 @@ def test_a_part_of_the_table_is_drawn_too(seed: int) -> None:
     rows = table(make(norm=chance.choice(["pre", "post"]), n_decoder_layers=3))
     kept = [s for s in rows if chance.random() < chance.choice([0.1, 0.5])] or [rows[-1]]
     current = chance.choice(kept).name
-    drawing = architecture(kept, current)
+    drawing = architecture_diagram(kept, current)
     assert len(lit(drawing)) == 1
     assert {b.stage for b in drawing.boxes} <= {s.name for s in kept}
 
 
 def test_an_empty_table_is_an_empty_drawing() -> None:
-    assert architecture([]).boxes == ()
+    assert architecture_diagram([]).boxes == ()

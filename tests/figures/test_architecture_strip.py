@@ -5,9 +5,9 @@ from itertools import pairwise
 import pytest
 
 from viz_core.config import TransformerConfig
-from viz_core.figures.architecture import architecture
-from viz_core.figures.architecture_strip import WIDTH, strip
-from viz_core.stages import plan
+from viz_core.figures.architecture import architecture_diagram
+from viz_core.figures.architecture_strip import WIDTH, architecture_strip
+from viz_core.stages import stages_with_shapes
 
 SMALL = {"d_model": 32, "n_heads": 4}
 MODELS = {
@@ -22,19 +22,19 @@ each = pytest.mark.parametrize("model", MODELS)
 
 @each
 def test_every_stage_has_its_box_lit(model: str) -> None:
-    stages = plan(MODELS[model], 2, 7, 5)
+    stages = stages_with_shapes(MODELS[model], 2, 7, 5)
     for stage in stages:
-        drawn = strip(stages, stage.name)
+        drawn = architecture_strip(stages, stage.name)
         (lit,) = [box for box in drawn.boxes if box.current]
-        (same,) = [box for box in architecture(stages, stage.name).boxes if box.current]
+        (same,) = [box for box in architecture_diagram(stages, stage.name).boxes if box.current]
         assert (lit.id, lit.stage, lit.column) == (same.id, same.stage, same.column)
 
 
 @each
 def test_boxes_stand_below_each_other_inside_the_strip(model: str) -> None:
-    stages = plan(MODELS[model], 2, 7, 5)
+    stages = stages_with_shapes(MODELS[model], 2, 7, 5)
     for stage in stages:
-        drawn = strip(stages, stage.name)
+        drawn = architecture_strip(stages, stage.name)
         assert drawn.width == WIDTH
         for a, b in pairwise(drawn.boxes):
             assert a.bottom < b.y
@@ -48,15 +48,15 @@ def test_boxes_stand_below_each_other_inside_the_strip(model: str) -> None:
 
 
 def test_the_other_stack_is_one_box_that_leads_there() -> None:
-    stages = plan(MODELS["both"], 2, 7, 5)
-    inside, outside = (strip(stages, f"{stack}.layers.0.self_attn.q").boxes for stack in ("encoder", "decoder"))
+    stages = stages_with_shapes(MODELS["both"], 2, 7, 5)
+    inside, outside = (architecture_strip(stages, f"{stack}.layers.0.self_attn.q").boxes for stack in ("encoder", "decoder"))
     assert inside[-1].id == "across.decoder" and inside[-1].stage == "ids.labels"
     assert outside[0].id == "across.encoder" and outside[0].stage.startswith("encoder.layers.1.")
-    assert not any(box.id.startswith("across") for box in strip(plan(MODELS["decoder"], 2, 0, 5), "loss").boxes)
+    assert not any(box.id.startswith("across") for box in architecture_strip(stages_with_shapes(MODELS["decoder"], 2, 0, 5), "loss").boxes)
 
 
 def test_a_mask_stands_above_the_attention_that_reads_it() -> None:
-    boxes = strip(plan(MODELS["both"], 2, 7, 5), "decoder.layers.1.cross_attn.weights").boxes
+    boxes = architecture_strip(stages_with_shapes(MODELS["both"], 2, 7, 5), "decoder.layers.1.cross_attn.weights").boxes
     ids = [box.id for box in boxes]
     for mask, reads in (("masks.cross", "cross_attn"), ("masks.target", "self_attn")):
         assert ids.index(f"decoder.layers.1.{reads}") == ids.index(mask) + 1
@@ -64,11 +64,11 @@ def test_a_mask_stands_above_the_attention_that_reads_it() -> None:
 
 
 def test_of_a_deep_model_only_the_nearest_layers_are_there() -> None:
-    stages = plan(MODELS["pre"], 2, 7, 5)
-    boxes = strip(stages, "encoder.layers.3.ffn.out").boxes
+    stages = stages_with_shapes(MODELS["pre"], 2, 7, 5)
+    boxes = architecture_strip(stages, "encoder.layers.3.ffn.out").boxes
     assert [box.label for box in boxes if box.kind == "layer"] == ["layer 1", "layer 2", "layer 4", "layer 5", "Decoder"]
 
 
 def test_an_unknown_stage_is_named() -> None:
     with pytest.raises(ValueError, match="nowhere"):
-        strip(plan(MODELS["both"], 1, 2, 2), "nowhere")
+        architecture_strip(stages_with_shapes(MODELS["both"], 1, 2, 2), "nowhere")

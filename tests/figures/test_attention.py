@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 
 from tests.tolerances import FLOAT
-from viz_core.analysis.attention import Tiles, allowed, chain, module, profiles, steps, tiles
+from viz_core.analysis.attention import PooledHeads, attention_mask, weight_arithmetic, attention_path, attention_profiles, attention_steps, pooled_heads
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import (
-    SHADES,
-    chain_html,
-    chain_steps,
-    contribution_bars,
-    grid,
+    MAX_SHADE,
+    weight_arithmetic_html,
+    weight_arithmetic_steps,
+    contribution_bars_html,
+    grid_of_tiles,
     head_panel,
     pack_grids,
     pack_lines,
-    product_bars,
+    product_bars_html,
     profile_columns,
-    value_bars,
+    value_bars_html,
 )
 from viz_core.formats import rounded
 from viz_core.run import run
@@ -46,28 +46,28 @@ def unpack(data: bytes) -> tuple[dict, bytes]:
 
 
 def test_a_grid_is_the_weights_in_255_shades(capture: Capture) -> None:
-    found = tiles(capture, "decoder", 0, 64)
+    found = pooled_heads(capture, "decoder", 0, 64)
     for colour, top in (("largest", float(found.values.max())), ("one", 1.0)):
-        drawn = grid("decoder", found, colour, (5, 5))
+        drawn = grid_of_tiles("decoder", found, colour, (5, 5))
         assert (drawn.low, drawn.high, drawn.diverging) == (0, top, False)
-        np.testing.assert_allclose(drawn.shades / SHADES * top, found.values, atol=0.51 * top / SHADES)
+        np.testing.assert_allclose(drawn.shades / MAX_SHADE * top, found.values, atol=0.51 * top / MAX_SHADE)
     np.testing.assert_array_equal(drawn.blocked, ~np.tri(5, dtype=bool))
 
 
 def test_a_uniform_head_has_the_middle_shade(capture: Capture) -> None:
-    found = tiles(capture, "encoder", 0, 64, uniform=True)
+    found = pooled_heads(capture, "encoder", 0, 64, is_relative=True)
     np.testing.assert_allclose(found.values[1, 2], capture["encoder.layers.1.self_attn.weights"][0, 2] * 6, atol=FLOAT)
-    drawn = grid("encoder", found, "uniform", (6, 6))
+    drawn = grid_of_tiles("encoder", found, "uniform", (6, 6))
     assert drawn.diverging and drawn.low == pytest.approx(2 - drawn.high)
-    alike = grid("encoder", Tiles(np.ones((1, 1, 3, 3), np.float32), np.zeros((3, 3), bool), (1, 1)), "uniform", (3, 3))
-    assert set(alike.shades.flat) == {SHADES // 2}
+    alike = grid_of_tiles("encoder", PooledHeads(np.ones((1, 1, 3, 3), np.float32), np.zeros((3, 3), bool), (1, 1)), "uniform", (3, 3))
+    assert set(alike.shades.flat) == {MAX_SHADE // 2}
 
 
 def test_nan_has_a_shade_of_its_own_and_bytes_arrive(capture: Capture) -> None:
     holes = np.zeros((1, 2, 2, 2), np.float32)
     holes[0, 1, 1, 0] = np.nan
-    first, second = Tiles(holes, np.eye(2, dtype=bool), (3, 4)), tiles(capture, "encoder", 0, 64)
-    drawn = [grid("cross", first, "one", (6, 8)), grid("encoder", second, "one", (6, 6))]
+    first, second = PooledHeads(holes, np.eye(2, dtype=bool), (3, 4)), pooled_heads(capture, "encoder", 0, 64)
+    drawn = [grid_of_tiles("cross", first, "one", (6, 8)), grid_of_tiles("encoder", second, "one", (6, 6))]
     header, payload = unpack(pack_grids(drawn, ("cross", 0, 1), 7))
     first, second = header["grids"]
     assert (header["focus"], header["echo"], first["block"], first["tokens"]) == (["cross", 0, 1], 7, [3, 4], [6, 8])
@@ -79,18 +79,18 @@ def test_nan_has_a_shade_of_its_own_and_bytes_arrive(capture: Capture) -> None:
 
 
 def test_every_step_is_the_captures(capture: Capture) -> None:
-    path = module("decoder", 1)
-    assert steps(CONFIG, "decoder") == ("raw", "scaled", "biased", "masked", "weights")
-    assert "biased" not in steps(CONFIG, "cross")
+    path = attention_path("decoder", 1)
+    assert attention_steps(CONFIG, "decoder") == ("raw", "scaled", "biased", "masked", "weights")
+    assert "biased" not in attention_steps(CONFIG, "cross")
     stages = {"raw": "raw_scores", "scaled": "scores", "masked": "masked_scores", "weights": "weights"}
-    for step in steps(CONFIG, "decoder"):
+    for step in attention_steps(CONFIG, "decoder"):
         shown = head_panel(capture, "decoder", 1, 2, 0, step)
         bias = capture[f"{path}.bias"][0, 2] if step == "biased" else 0
         recorded = capture[f"{path}.{stages.get(step, 'scores')}"][0, 2] + bias
         np.testing.assert_array_equal(shown.values, recorded)
         assert shown.kind == ("probability" if step == "weights" else "signed")
         hidden = shown.masked is not None
-        assert hidden == (step in ("masked", "weights")) and (not hidden or (shown.masked == ~allowed(capture, "decoder", 0)).all())
+        assert hidden == (step in ("masked", "weights")) and (not hidden or (shown.masked == ~attention_mask(capture, "decoder", 0)).all())
     assert shown.rows == ("<bos> → 猫", "猫 → 坐在", "坐在 → 垫子", "垫子 → 上", "上 → <eos>")
     assert shown.cols == ("<bos>", "猫", "坐在", "垫子", "上") and "reads → writes" in shown.row_axis
     assert head_panel(capture, "cross", 1, 2, 0).rows == shown.rows
@@ -135,35 +135,35 @@ def test_of_many_lines_the_strongest_travel() -> None:
 
 
 def test_the_chain_says_the_captures_numbers(capture: Capture) -> None:
-    c = chain(capture, "decoder", 1, 2, 0, 3, 1)
-    path, at = module("decoder", 1), (0, 2, 3, 1)
-    said = {what: value for _, value, what in chain_steps(c)}
+    c = weight_arithmetic(capture, "decoder", 1, 2, 0, 3, 1)
+    path, at = attention_path("decoder", 1), (0, 2, 3, 1)
+    said = {what: value for _, value, what in weight_arithmetic_steps(c)}
     assert said["q · k"] == rounded(c.raw) and c.raw == pytest.approx(capture[f"{path}.raw_scores"][at], abs=FLOAT)
     assert said["divided by the sum of the row: the weight"] == rounded(c.weight)
     assert c.weight == pytest.approx(capture[f"{path}.weights"][at], abs=FLOAT)
-    assert "with position bias" in said and f"recorded {rounded(c.recorded)}" in chain_html(c)
-    blocked = chain_steps(chain(capture, "decoder", 1, 2, 0, 1, 3))
+    assert "with position bias" in said and f"recorded {rounded(c.recorded)}" in weight_arithmetic_html(c)
+    blocked = weight_arithmetic_steps(weight_arithmetic(capture, "decoder", 1, 2, 0, 1, 3))
     assert ("mask", "−∞", "blocked: overwritten") in blocked and blocked[-1][1] == "0"
-    bars = ElementTree.fromstring(product_bars(c)).findall(".//*[@title]")
+    bars = ElementTree.fromstring(product_bars_html(c)).findall(".//*[@title]")
     assert [b.get("title").split(" = ")[1] for b in bars] == [rounded(float(p)) for p in c.products]
-    taken = ElementTree.fromstring(value_bars(capture[f"{path}.v"][0, 2, 1], c.recorded)).findall(".//*[@title]")
+    taken = ElementTree.fromstring(value_bars_html(capture[f"{path}.v"][0, 2, 1], c.recorded)).findall(".//*[@title]")
     expected = capture[f"{path}.v"][0, 2, 1].astype(float) * c.recorded
     assert [b.get("title").split(" = ")[1] for b in taken] == [rounded(float(p)) for p in expected]
 
 
 def test_what_a_weight_buys_names_each_key_as_typed() -> None:
     weights, lengths = np.linspace(0, 1, 8), np.linspace(2, 0, 8)
-    drawn = ElementTree.fromstring(f"<div>{contribution_bars(HOSTILE, weights, lengths, 3)}</div>")
+    drawn = ElementTree.fromstring(f"<div>{contribution_bars_html(HOSTILE, weights, lengths, 3)}</div>")
     assert [e.text for e in drawn.iter("bdi")] == HOSTILE
     said = [e.text for e in drawn.iter("span") if "tabular" in (e.get("style") or "")]
     assert said == [rounded(float(x), 4) for pair in zip(weights, lengths, strict=True) for x in pair]
-    few = contribution_bars([str(i) for i in range(99)], np.arange(99) / 99, np.arange(99) / 99, 0, most=5)
+    few = contribution_bars_html([str(i) for i in range(99)], np.arange(99) / 99, np.arange(99) / 99, 0, max_keys=5)
     assert few.count("<bdi>") == 6 and "93 keys with smaller values are not shown" in few
 
 
 def test_the_table_holds_the_profiles(capture: Capture) -> None:
-    lines = profiles(capture, "encoder", 1)
+    lines = attention_profiles(capture, "encoder", 1)
     columns = profile_columns(lines)
     assert columns["entropy"] == [p.entropy for p in lines] and columns["on previous"] == [p.previous for p in lines]
     assert columns["head"] == [0, 1, 2] * 2 and "rows with NaN" not in columns
-    assert "mean distance" not in profile_columns(profiles(capture, "cross", 0))
+    assert "mean distance" not in profile_columns(attention_profiles(capture, "cross", 0))

@@ -16,21 +16,21 @@ def test_the_stages_are_in_the_order_in_which_the_model_computes_them() -> None:
         capture = run(config, ["a"], ["b"], device="cpu")
         start = "decoder.layers.0." if cross else "encoder.layers.0."
         recorded = [n.removeprefix(start) for n in capture if n.startswith(start)]
-        order = block_drawing.block(pre, cross)[1]
+        order = block_drawing.block_pieces(pre, cross)[1]
         assert order == [n for n in recorded if n in order]
 
 
 def test_post_ln_has_its_norms_on_the_residual_path_and_pre_ln_none() -> None:
     for pre in (False, True):
-        on_path = [p.label for p in block_drawing.block(pre)[0] if p.kind == "box" and p.residual]
+        on_path = [p.label for p in block_drawing.block_pieces(pre)[0] if p.kind == "box" and p.on_residual_stream]
         assert on_path == ([] if pre else ["LayerNorm"] * 2)
-        assert all(p.points[0][0] == block_drawing.SPINE for p in block_drawing.block(pre)[0] if p.residual)
-        assert sum(p.kind == "box" for p in block_drawing.block(pre)[0]) == 4
+        assert all(p.points[0][0] == block_drawing.STREAM_X for p in block_drawing.block_pieces(pre)[0] if p.on_residual_stream)
+        assert sum(p.kind == "box" for p in block_drawing.block_pieces(pre)[0]) == 4
 
 
 def lit_pieces(pre: bool, lit: str) -> tuple[int, int]:
     """How many lines and boxes are lit."""
-    colour = block_drawing.path_colours(False)[1]
+    colour = block_drawing.stream_and_path_colours(False)[1]
     svg = block_drawing.block_svg(pre, lit)
     return len(re.findall(rf'fill="none" stroke="{colour}"', svg)), len(re.findall(rf'fill-opacity=".38" stroke="{colour}"', svg))
 
@@ -63,8 +63,8 @@ def test_the_drawings_say_what_they_show() -> None:
 
 def test_nothing_is_drawn_outside_the_picture() -> None:
     for pre in (False, True):
-        pieces, _, height = block_drawing.block(pre, cross=True)
+        pieces, _, height = block_drawing.block_pieces(pre, has_cross_attention=True)
         for p in pieces:
             for x, y in p.points:
-                across = block_drawing.BOX / 2 if p.kind == "box" else 0
+                across = block_drawing.BOX_WIDTH / 2 if p.kind == "box" else 0
                 assert across <= x <= block_drawing.WIDTH - across and 0 <= y <= height

@@ -4,42 +4,42 @@ import numpy as np
 import pytest
 
 from tests.model.small import small
-from viz_core.analysis.attribution import Attribution, Share
+from viz_core.analysis.attribution import Attribution, LogitContribution
 from viz_core.analysis.logit_lens import LogitLens
-from viz_core.figures.cause import Heads, MapOf, effect_panels, heads_figure, lens_panel, maps_of, share_name, shares_figure
+from viz_core.figures.cause import HeadScatterData, EffectMapData, effect_panels, head_effects_figure, lens_panel, effect_map_data, contribution_name, attribution_figure
 from viz_core.run import run
 
 CONFIG = small(source_vocab_size=60)
 PARTS = (
-    Share("embedding", "decoder.tok_embed_scaled", 0.5), Share("head", "decoder.layers.0.self_attn.z", 1.5, 0, 0),
-    Share("head", "decoder.layers.0.cross_attn.z", -2.0, 0, 1), Share("bias", "decoder.layers.0.self_attn.w_o.bias", 0.25, 0),
-    Share("ffn", "decoder.layers.0.ffn.out", 3.0, 0),
+    LogitContribution("embedding", "decoder.tok_embed_scaled", 0.5), LogitContribution("head", "decoder.layers.0.self_attn.z", 1.5, 0, 0),
+    LogitContribution("head", "decoder.layers.0.cross_attn.z", -2.0, 0, 1), LogitContribution("bias", "decoder.layers.0.self_attn.w_o.bias", 0.25, 0),
+    LogitContribution("ffn", "decoder.layers.0.ffn.out", 3.0, 0),
 )
 
 
 def test_all_maps_have_one_scale_with_zero_in_its_middle() -> None:
     drawn = effect_panels([
-        MapOf("encoder", "residual", False, -1, np.array([[0.5, np.nan], [1.5, -0.2]]), ["a", "", "b", "<c>"], ["x", "y"]),
-        MapOf("decoder", "cross_attn", True, 0, np.array([[0.1, 0.2, 0.3]]), ["a", "b", "c"], ["0", "1", "2"]),
+        EffectMapData("encoder", "residual", False, -1, np.array([[0.5, np.nan], [1.5, -0.2]]), ["a", "", "b", "<c>"], ["x", "y"]),
+        EffectMapData("decoder", "cross_attn", True, 0, np.array([[0.1, 0.2, 0.3]]), ["a", "b", "c"], ["0", "1", "2"]),
     ])
     assert {(panel.low, panel.high) for panel in drawn} == {(-1.5, 1.5)}
     first, second = drawn
     assert first.rows == ("embedding", "0") and first.absent is not None
     np.testing.assert_array_equal(first.absent, [[0, 1], [0, 0]])
-    assert second.absent is None and second.rows == ("0",) and second.words == ("a", "b", "c")
+    assert second.absent is None and second.rows == ("0",) and second.cell_words == ("a", "b", "c")
 
 
 def test_places_are_named_by_both_sentences() -> None:
     runs = tuple(run(CONFIG, [words], ["x"]) for words in ("a b", "a c d"))
-    some = MapOf("encoder", "residual", False, -1, np.zeros((1, 3)), np.array([[3, -1, 4]]), ())  # type: ignore[arg-type]
-    heads = MapOf("encoder", "self_attn", True, 0, np.zeros((1, 2)), np.array([[3, 4]]), ())  # type: ignore[arg-type]
-    drawn = maps_of([some, heads], {"source": ((0, 0), (1, 1), (None, 2))}, runs, "w{}".format)  # type: ignore[arg-type]
+    some = EffectMapData("encoder", "residual", False, -1, np.zeros((1, 3)), np.array([[3, -1, 4]]), ())  # type: ignore[arg-type]
+    heads = EffectMapData("encoder", "self_attn", True, 0, np.zeros((1, 2)), np.array([[3, 4]]), ())  # type: ignore[arg-type]
+    drawn = effect_map_data([some, heads], {"source": ((0, 0), (1, 1), (None, 2))}, runs, "w{}".format)  # type: ignore[arg-type]
     assert drawn[0].cols == ["a", "b | c", "– | d"] and drawn[0].words == ["w3", "", "w4"]
     assert drawn[1].cols == ["0", "1"] and drawn[1].effects is heads.effects
 
 
 def test_small_effects_are_not_blown_up() -> None:
-    (panel,) = effect_panels([MapOf("encoder", "ffn", False, 0, np.array([[0.01]]), ["a"], ["x"])])
+    (panel,) = effect_panels([EffectMapData("encoder", "ffn", False, 0, np.array([[0.01]]), ["a"], ["x"])])
     assert (panel.low, panel.high) == (-1.0, 1.0)
 
 
@@ -49,26 +49,26 @@ def test_the_lens_has_the_likeliest_word_in_each_cell(rank: bool) -> None:
     found = LogitLens(("decoder.embed", "decoder.layers.0.norm_ffn.out"), words, np.ones((2, 2, 2)) / 2, np.array([5, 6]),
                       np.array([[9, 99], [0, 0]]), np.array([[0.1, 0.2], [0.9, 0.8]]))
     panel = lens_panel(found, ["<bos>", "猫"], lambda id: f"w{id}", rank)
-    assert panel.words == ("w3", "w2", "w5", "w6") and panel.written and panel.rows == ("embedding", "0")
-    np.testing.assert_allclose(panel.values, [[1, 2], [0, 0]] if rank else found.chance, rtol=1e-6)
+    assert panel.cell_words == ("w3", "w2", "w5", "w6") and panel.shows_words and panel.rows == ("embedding", "0")
+    np.testing.assert_allclose(panel.values, [[1, 2], [0, 0]] if rank else found.predicted_prob, rtol=1e-6)
 
 
 def test_the_bars_are_the_shares_and_the_line_their_sum() -> None:
-    figure = shares_figure(Attribution(PARTS, 3.25), "Logit of <b>x</b>").to_dict()
+    figure = attribution_figure(Attribution(PARTS, 3.25), "Logit of <b>x</b>").to_dict()
     bars = [trace for trace in figure["data"] if trace["type"] == "bar"]
     (line,) = [trace for trace in figure["data"] if trace["type"] == "scatter"]
-    assert [text for bar in bars for text in bar["text"]] == [share_name(PARTS[i]) for bar in bars for i in bar["x"]]
+    assert [text for bar in bars for text in bar["text"]] == [contribution_name(PARTS[i]) for bar in bars for i in bar["x"]]
     drawn = {x: y for bar in bars for x, y in zip(bar["x"], bar["y"], strict=True)}
     assert [drawn[i] for i in range(5)] == [part.value for part in PARTS]
     assert list(line["y"]) == list(np.cumsum([part.value for part in PARTS]))
     assert figure["layout"]["title"]["text"] == "Logit of &lt;b&gt;x&lt;/b&gt;"
     assert len(figure["layout"]["shapes"]) == 1  # where layer 0 begins
-    assert [share_name(part) for part in PARTS[1:3]] == ["self-attention, layer 0, head 0", "cross-attention, layer 0, head 1"]
+    assert [contribution_name(part) for part in PARTS[1:3]] == ["self-attention, layer 0, head 0", "cross-attention, layer 0, head 1"]
 
 
 def test_each_head_is_a_point_in_its_colour() -> None:
     weight, effect = np.array([[0.1, 0.9], [0.2, 0.3]]), np.array([[0.0, 0.5], [0.1, -0.2]])
-    figure = heads_figure(Heads("Cross", weight, effect), "x", "y", "title").to_dict()
+    figure = head_effects_figure(HeadScatterData("Cross", weight, effect), "x", "y", "title").to_dict()
     assert [list(trace["x"]) for trace in figure["data"]] == [[0.1, 0.2], [0.9, 0.3]]
     assert [list(trace["y"]) for trace in figure["data"]] == [[0.0, 0.1], [0.5, -0.2]]
     assert len({trace["marker"]["color"] for trace in figure["data"]}) == 2

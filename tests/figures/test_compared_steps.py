@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from tests.model.small import small, unlike_identity
-from viz_core.analysis.two_runs import Together, parting, stream, together
+from viz_core.analysis.two_runs import AlignedRuns, divergences, stream_divergences, align_runs
 from viz_core.figures.compared_steps import (
-    LACKS,
-    cell_of,
-    difference_panels,
+    ABSENCE_REASONS,
+    run_cell,
+    stage_difference_panels,
     log_range,
-    parting_panels,
-    place_of,
+    divergence_panels,
+    aligned_cell,
     row_label,
-    run_panels,
+    run_stage_panels,
 )
 from viz_core.figures.panels import Panel
-from viz_core.run import build, run, tokenizers
+from viz_core.run import build, run, untrained_tokenizers
 
 WORDS = {"source_vocab_size": 50, "target_vocab_size": 50}
 PAIRS = {
@@ -30,11 +30,11 @@ each = pytest.mark.parametrize("pair", PAIRS)
 
 
 @cache
-def both(pair: str, **switches: object) -> Together:
+def both(pair: str, **switches: object) -> AlignedRuns:
     one, other, *targets = PAIRS[pair]
     config = small(**WORDS, **switches)
     model = unlike_identity(build(config))
-    return together(*(run(config, [s], [t], weights=model) for s, t in zip((one, other), targets, strict=True)))
+    return align_runs(*(run(config, [s], [t], weights=model) for s, t in zip((one, other), targets, strict=True)))
 
 
 def matrix(x: np.ndarray, head: int) -> np.ndarray:
@@ -44,18 +44,18 @@ def matrix(x: np.ndarray, head: int) -> np.ndarray:
     return np.atleast_2d(x)
 
 
-def named(pair: Together) -> tuple[dict, dict]:
-    return tokenizers(pair.a.config), tokenizers(pair.b.config)
+def named(pair: AlignedRuns) -> tuple[dict, dict]:
+    return untrained_tokenizers(pair.a.config), untrained_tokenizers(pair.b.config)
 
 
 @each
 def test_every_stage_of_each_run_stands_on_the_places_of_both(pair: str) -> None:
     found = both(pair)
-    for name in found.stages:
+    for name in found.comparable_stages:
         if name == "loss":
             continue
         for which in (0, 1):
-            shown = run_panels(found, name, which, 1, named(found))[-1]
+            shown = run_stage_panels(found, name, which, 1, named(found))[-1]
             expected = matrix(found.values(name)[which], 1)
             there = np.zeros(expected.shape, bool) if shown.absent is None else shown.absent > 0
             np.testing.assert_array_equal(shown.values, expected.astype(np.float32), err_msg=name)
@@ -67,8 +67,8 @@ def test_every_stage_of_each_run_stands_on_the_places_of_both(pair: str) -> None
 @each
 def test_a_difference_is_that_of_numpy_and_zero_centred(pair: str) -> None:
     found = both(pair)
-    for name in found.stages:
-        first, second, last = difference_panels(found, name, 1, named(found))
+    for name in found.comparable_stages:
+        first, second, last = stage_difference_panels(found, name, 1, named(found))
         assert (first.low, first.high) == (second.low, second.high), "A and B have one scale"
         assert [p.role for p in (first, second, last)] == ["input", "input", "output"]
         there = np.ones(last.values.shape, bool) if last.absent is None else last.absent == 0
@@ -81,20 +81,20 @@ def test_a_difference_is_that_of_numpy_and_zero_centred(pair: str) -> None:
 
 
 def test_labels_say_both_tokens_and_what_is_missing() -> None:
-    shown = run_panels(both("inserted"), "encoder.embed", 0, 0, named(both("inserted")))[-1]
+    shown = run_stage_panels(both("inserted"), "encoder.embed", 0, 0, named(both("inserted")))[-1]
     assert shown.rows == ("it", "was", "– | very", "tired") and shown.absent is not None
-    assert shown.absent_names[shown.absent[2, 0] - 1] == LACKS[0] and LACKS[0][1] == "A has no such token"
-    replaced = run_panels(both("replaced"), "encoder.embed", 0, 0, named(both("replaced")))[-1]
+    assert shown.absence_reasons[shown.absent[2, 0] - 1] == ABSENCE_REASONS[0] and ABSENCE_REASONS[0][1] == "A has no such token"
+    replaced = run_stage_panels(both("replaced"), "encoder.embed", 0, 0, named(both("replaced")))[-1]
     assert replaced.rows == ("it", "was", "tired | wide") and replaced.absent is None
 
 
 def test_a_score_that_one_mask_overwrote_has_no_difference_and_a_weight_has() -> None:
     texts = (["it was"], ["x y"])
     free, causal = (run(small(**WORDS, causal=on), *texts, weights=None) for on in (False, True))
-    found = together(free, causal)
-    scores, weights = (difference_panels(found, f"decoder.layers.0.self_attn.{leaf}", 0, named(found))[-1]
+    found = align_runs(free, causal)
+    scores, weights = (stage_difference_panels(found, f"decoder.layers.0.self_attn.{leaf}", 0, named(found))[-1]
                        for leaf in ("masked_scores", "weights"))
-    assert scores.absent is not None and scores.absent_names[scores.absent[0, 2] - 1][1] == "masked in B"
+    assert scores.absent is not None and scores.absence_reasons[scores.absent[0, 2] - 1][1] == "masked in B"
     assert np.isfinite(scores.values[scores.absent == 0]).all() and scores.high < 1e3
     assert weights.absent is None
     np.testing.assert_allclose(weights.values[0, 2], free["decoder.layers.0.self_attn.weights"][0, 0, 0, 2], rtol=1e-6)
@@ -104,28 +104,28 @@ def test_a_score_that_one_mask_overwrote_has_no_difference_and_a_weight_has() ->
 def test_a_cell_leads_to_its_place_and_back(pair: str) -> None:
     found, name = both(pair), "decoder.layers.0.cross_attn.weights"
     for which in (0, 1):
-        shown = run_panels(found, name, which, 0, named(found))[-1]
+        shown = run_stage_panels(found, name, which, 0, named(found))[-1]
         for row, col in np.ndindex(*shown.values.shape):
-            cell = cell_of(found, name, shown, row, col, which)
+            cell = run_cell(found, name, shown, row, col, which)
             assert (cell is None) == bool(shown.absent is not None and shown.absent[row, col])
             if cell is not None:
                 own = (found.a, found.b)[which][name][0, 0][cell]
-                assert shown.values[row, col] == own and place_of(found, name, shown, *cell, which) == (row, col)
+                assert shown.values[row, col] == own and aligned_cell(found, name, shown, *cell, which) == (row, col)
 
 
 def test_a_run_of_another_width_is_drawn_without_the_other() -> None:
     one, other = (run(small(**WORDS, **s), ["a b"], ["x"]) for s in ({}, {"n_heads": 4}))
-    found = together(one, other)
-    panels = run_panels(found, "encoder.layers.0.self_attn.concat", 0, 3, named(found))  # its input, z, has other widths
+    found = align_runs(one, other)
+    panels = run_stage_panels(found, "encoder.layers.0.self_attn.concat", 0, 3, named(found))  # its input, z, has other widths
     assert panels[0].values.shape[1] != panels[1].values.shape[1] and all(np.isfinite(p.values).all() for p in panels)
 
 
 # ---------------------------------------------------------------- where do they part?
 
 
-def drawn(pair: str) -> tuple[list[Panel], list[list[str]], Together]:
+def drawn(pair: str) -> tuple[list[Panel], list[list[str]], AlignedRuns]:
     found = both(pair)
-    return *parting_panels(found, stream(parting(found))), found
+    return *divergence_panels(found, stream_divergences(divergences(found))), found
 
 
 @each
@@ -133,7 +133,7 @@ def test_distances_are_the_ratio_of_norms(pair: str) -> None:
     panels, names, found = drawn(pair)
     assert [p.title for p in panels] == ["‖A − B‖ / ‖A‖, source", "‖A − B‖ / ‖A‖, target"]
     for shown, rows in zip(panels, names, strict=True):
-        assert shown.log and list(shown.rows) == [row_label(found.b.stage(name), "") for name in rows]
+        assert shown.is_log and list(shown.rows) == [row_label(found.b.stage(name), "") for name in rows]
         for at, name in enumerate(rows):
             a, b = found.values(name)
             expected = np.linalg.norm(a - b, axis=1) / np.linalg.norm(a, axis=1)

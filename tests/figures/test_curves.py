@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from viz_core.figures.curves import Curves, Level, Series, pack_curves, padded
+from viz_core.figures.curves import CurveChart, ReferenceLine, ChartSeries, pack_curves, padded_range
 
 
-def chart(y: float = 1.0, name: str = "a") -> Curves:
-    one = Series(name, np.array([0, 1, 2]), np.array([y, 0.1, -1e-7]), "#000000", "disc", "{x} and {y}")
-    two = Series("⟨b⟩ 😀", np.array([5]), np.array([1e300]), "#ffffff", "line")
-    return Curves("Title", "across", "up", (one, two), (-1.0, 2.0), (Level(0.5, "half", "#888888"),))
+def chart(y: float = 1.0, name: str = "a") -> CurveChart:
+    one = ChartSeries(name, np.array([0, 1, 2]), np.array([y, 0.1, -1e-7]), "#000000", "disc", "{x} and {y}")
+    two = ChartSeries("⟨b⟩ 😀", np.array([5]), np.array([1e300]), "#ffffff", "line")
+    return CurveChart("Title", "across", "up", (one, two), (-1.0, 2.0), (ReferenceLine(0.5, "half", "#888888"),))
 
 
 def unpacked(bytes_: bytes) -> tuple[dict[str, object], np.ndarray]:
@@ -36,14 +36,14 @@ def test_another_chart_has_another_mark() -> None:
 
 @pytest.mark.parametrize("values", [[1.0, 3.0], [2.0], [0.0, 0.0]])
 def test_an_axis_has_room_for_its_values(values: list[float]) -> None:
-    low, high = padded([np.array(values), np.array([values[0]])])
+    low, high = padded_range([np.array(values), np.array([values[0]])])
     assert low < min(values) and high > max(values)
 
 
 def about(title: str = "9 of 16", name: str = "a", of: str = "", marked: int = 2) -> object:
     """What a chart is about, in its header."""
-    line, now = (Series(said, np.arange(n), np.arange(n), "#000000", "line") for said, n in ((name, 3), ("now", 1)))
-    return unpacked(pack_curves(Curves(title, "x", "y", (line, now)[:marked], (0, 1)), of=of))[0]["about"]
+    line, now = (ChartSeries(said, np.arange(n), np.arange(n), "#000000", "line") for said, n in ((name, 3), ("now", 1)))
+    return unpacked(pack_curves(CurveChart(title, "x", "y", (line, now)[:marked], (0, 1)), subject=of))[0]["about"]
 
 
 def test_a_zoom_does_not_outlast_another_title_series_or_sentence() -> None:

@@ -6,9 +6,9 @@ import struct
 import numpy as np
 import pytest
 
-from viz_core.figures.attention import contribution_bars, pack_lines, token
-from viz_core.figures.glosses import gloss, glosses_of, with_gloss, words_html
-from viz_core.figures.panels import pack, panel
+from viz_core.figures.attention import contribution_bars_html, pack_lines, token_html
+from viz_core.figures.glosses import gloss, glosses_of, with_gloss, glossed_words_html
+from viz_core.figures.panels import pack_panels, panel
 
 GLOSSES = {"动物": "animal", "因为": "because", "没有": "not, have not", "了": "completed", "坏": "<b>bad</b>"}
 
@@ -31,9 +31,9 @@ def test_a_label_means_what_its_words_mean(label: str, said: str) -> None:
 def test_a_picture_is_sent_the_glosses_of_its_own_labels() -> None:
     assert glosses_of(["动物", "John", "动物"], GLOSSES) == {"动物": "animal"}
     shown = panel("x", np.zeros((2, 2)), ["<bos>", "动物"], ["the", "了"], row_axis="", col_axis="")
-    (entry,) = header(pack([shown], glosses=GLOSSES))["panels"]  # type: ignore[misc]
+    (entry,) = header(pack_panels([shown], glosses=GLOSSES))["panels"]  # type: ignore[misc]
     assert entry["glosses"] == {"动物": "animal", "了": "completed"} and entry["rows"] == ["<bos>", "动物"]
-    (plain,) = header(pack([shown]))["panels"]  # type: ignore[misc]
+    (plain,) = header(pack_panels([shown]))["panels"]  # type: ignore[misc]
     assert plain["glosses"] == {} and plain["digest"] != entry["digest"]  # drawn anew when they are switched
     drawn = pack_lines(np.ones((1, 1, 2), np.float32), ["动物 → 了"], ["the", "因为"], [0], None, "", "", (0, 0), glosses=GLOSSES)
     assert header(drawn)["glosses"] == {"动物 → 了": "animal → completed", "因为": "because"}
@@ -41,13 +41,13 @@ def test_a_picture_is_sent_the_glosses_of_its_own_labels() -> None:
 
 def test_numbers_of_an_axis_are_no_words() -> None:
     shown = panel("x", np.zeros((1, 2)), row_axis="", col_axis="")
-    (entry,) = header(pack([shown], glosses={"1": "one"}))["panels"]  # type: ignore[misc]
+    (entry,) = header(pack_panels([shown], glosses={"1": "one"}))["panels"]  # type: ignore[misc]
     assert entry["glosses"] == {}
 
 
 def test_glosses_are_text() -> None:
-    assert token("坏", GLOSSES) == "<bdi>坏</bdi> (&lt;b&gt;bad&lt;/b&gt;)" and token("坏") == "<bdi>坏</bdi>"
-    line = words_html(["坏", "<i>"], GLOSSES)
+    assert token_html("坏", GLOSSES) == "<bdi>坏</bdi> (&lt;b&gt;bad&lt;/b&gt;)" and token_html("坏") == "<bdi>坏</bdi>"
+    line = glossed_words_html(["坏", "<i>"], GLOSSES)
     assert "&lt;b&gt;bad&lt;/b&gt;</small>" in line and "<bdi>&lt;i&gt;</bdi>" in line and "<b>" not in line and "<i>" not in line
-    bars = contribution_bars(["动物", "John"], np.array([0.5, 0.5]), np.ones(2), 0, glosses=GLOSSES)
+    bars = contribution_bars_html(["动物", "John"], np.array([0.5, 0.5]), np.ones(2), 0, glosses=GLOSSES)
     assert "<bdi>动物</bdi> (animal)" in bars and "<bdi>John</bdi> <span" in bars

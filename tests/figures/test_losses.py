@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from viz_core.figures.losses import losses_figure, step_curves
+from viz_core.figures.losses import losses_figure, cost_per_step_chart
 
 
 def test_each_label_has_the_bars_that_there_are() -> None:
@@ -44,7 +44,7 @@ def test_losses_that_differ_by_orders_of_magnitude_stand_on_a_logarithmic_axis()
 
 
 def test_the_step_is_marked_on_both_lines() -> None:
-    chart = step_curves(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 9.0]), "t", "ms", 1)
+    chart = cost_per_step_chart(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 9.0]), "t", "ms", 1)
     without, with_cache, here = chart.series
     assert list(without.y) == [2, 4, 9] and list(with_cache.y) == [1, 2, 3]
-    assert list(here.x) == [2, 2] and list(here.y) == [4, 2] and chart.reach[1] > 9
+    assert list(here.x) == [2, 2] and list(here.y) == [4, 2] and chart.y_range[1] > 9

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from viz_core.figures.mini_plots import HEIGHT, MARGIN, WIDTH, curve, turn
+from viz_core.figures.mini_plots import HEIGHT, MARGIN, WIDTH, curve, rotation
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -47,7 +47,7 @@ def test_zero_is_always_in_view() -> None:
 def test_the_hand_turns_counter_clockwise(angle: float) -> None:
     before = (1.5, -0.5)
     after = tuple(map(float, ((z := complex(*before) * complex(math.cos(angle), math.sin(angle))).real, z.imag)))
-    picture = ElementTree.fromstring(turn(before, (after[0], after[1]), angle))
+    picture = ElementTree.fromstring(rotation(before, (after[0], after[1]), angle))
     x, y = dot(picture)
     shown = math.atan2(HEIGHT / 2 - y, x - HEIGHT / 2)
     assert math.remainder(shown - math.atan2(before[1], before[0]) - angle, 2 * math.pi) == pytest.approx(0, abs=0.01)
@@ -57,4 +57,4 @@ def test_the_hand_turns_counter_clockwise(angle: float) -> None:
 
 
 def test_a_pair_of_zeros() -> None:
-    assert dot(ElementTree.fromstring(turn((0.0, 0.0), (0.0, 0.0), 1.0))) == (HEIGHT / 2, HEIGHT / 2)
+    assert dot(ElementTree.fromstring(rotation((0.0, 0.0), (0.0, 0.0), 1.0))) == (HEIGHT / 2, HEIGHT / 2)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from tests.model.small import small, unlike_identity
-from viz_core.analysis.attention import kinds, module, n_layers
+from viz_core.analysis.attention import attention_kinds, attention_path, n_layers
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.figures.offline import MISSING, STEPS, attention_page
+from viz_core.figures.offline import NAN_CODE, QUANTIZATION_STEPS, attention_page
 from viz_core.run import build, run
 
 ODD = "<s> </script> $x$ =1+1 שלום 👩‍🏫 the the"
@@ -31,18 +31,18 @@ def weights_of(kind: dict[str, Any]) -> np.ndarray:
     planes = np.frombuffer(zlib.decompress(base64.b64decode(kind["weights"])), np.uint8).reshape(2, -1).astype(int)
     steps = planes[0] + 256 * planes[1]
     shape = kind["n_layers"], kind["n_heads"], len(kind["queries"]), len(kind["keys"])
-    return np.where(steps == MISSING, np.nan, (steps / STEPS) ** 2).reshape(shape)
+    return np.where(steps == NAN_CODE, np.nan, (steps / QUANTIZATION_STEPS) ** 2).reshape(shape)
 
 
 def check(text: str, capture: Capture, item: int = 0) -> None:
     told = page_of(text)
-    assert [kind["kind"] for kind in told["kinds"]] == list(kinds(capture.config))
+    assert [kind["kind"] for kind in told["kinds"]] == list(attention_kinds(capture.config))
     for kind in told["kinds"]:
         layers = range(n_layers(capture.config, kind["kind"]))
-        recorded = np.stack([capture[f"{module(kind['kind'], i)}.weights"][item] for i in layers])
+        recorded = np.stack([capture[f"{attention_path(kind['kind'], i)}.weights"][item] for i in layers])
         found = weights_of(kind)
         np.testing.assert_array_equal(np.isnan(found), np.isnan(recorded))
-        assert np.abs(np.nan_to_num(found - recorded)).max() <= 1 / STEPS <= 0.001
+        assert np.abs(np.nan_to_num(found - recorded)).max() <= 1 / QUANTIZATION_STEPS <= 0.001
 
 
 def test_the_file_has_every_weight_to_a_stated_step() -> None:
@@ -50,7 +50,7 @@ def test_the_file_has_every_weight_to_a_stated_step() -> None:
     capture = run(config, ["a b c d", ODD], ["x", "y z"], weights=unlike_identity(build(config)))
     for item in (0, 1):
         check(attention_page(capture, item), capture, item)
-    assert f"by at most {1 / STEPS:g}." in attention_page(capture)
+    assert f"by at most {1 / QUANTIZATION_STEPS:g}." in attention_page(capture)
 
 
 def test_sharp_weights_and_not_a_number_are_kept() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from viz_core.figures import panels, theme
-from viz_core.figures.panels import MAX_COLS, MAX_ROWS, Panel, Reason, pack, panel, pool
+from viz_core.figures.panels import MAX_COLS, MAX_ROWS, Panel, AbsenceReason, pack_panels, panel, pool
 
 AXES = {"row_axis": "T · token", "col_axis": "D · feature"}
 MATRICES = hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.floats(width=32))
@@ -105,7 +105,7 @@ def test_the_input_is_left_as_it_was() -> None:
 def test_a_read_only_or_strided_input_will_do() -> None:
     values = np.arange(24, dtype=np.float32).reshape(4, 6)
     values.flags.writeable = False
-    _, (arrays,) = unpack(pack([panel("x", values[::2, ::-1].T, **AXES)]))
+    _, (arrays,) = unpack(pack_panels([panel("x", values[::2, ::-1].T, **AXES)]))
     assert np.array_equal(arrays["values"], values[::2, ::-1].T)
 
 
@@ -134,7 +134,7 @@ def test_pooling_keeps_the_largest_size_and_its_place(values: np.ndarray, max_ro
     assert pooled.values.shape[0] <= max_rows and pooled.values.shape[1] <= max_cols
     for r, c in np.ndindex(pooled.values.shape):
         block = values[r * high : (r + 1) * high, c * wide : (c + 1) * wide]
-        row, col = pooled.kept[r, c]
+        row, col = pooled.positions[r, c]
         assert r * high <= row < (r + 1) * high and c * wide <= col < (c + 1) * wide
         assert np.array_equal(pooled.values[r, c], values[row, col], equal_nan=True)  # the sign too
         assert np.array_equal(abs(pooled.values[r, c]), abs(block).max(), equal_nan=True)  # a NaN wins
@@ -150,7 +150,7 @@ def test_a_small_matrix_is_not_pooled() -> None:
 def test_a_masked_cell_is_kept_only_where_all_are() -> None:
     values, masked = np.array([[-np.inf, 0.5, -9.0, -np.inf]]), np.array([[True, False, True, True]])
     pooled = pool(values, 1, 2, masked)
-    assert pooled.kept[0].tolist() == [[0, 1], [0, 3]] or pooled.kept[0].tolist() == [[0, 1], [0, 2]]
+    assert pooled.positions[0].tolist() == [[0, 1], [0, 3]] or pooled.positions[0].tolist() == [[0, 1], [0, 2]]
     assert pooled.values[0, 0] == 0.5
 
 
@@ -161,7 +161,7 @@ def test_a_masked_cell_is_kept_only_where_all_are() -> None:
 def test_packing_round_trips_exactly(values: np.ndarray, names: list[str]) -> None:
     rows, masked = names[: len(values)], values > 0
     made = [panel("<b>$x$", values, rows, **AXES, masked=masked, role="input"), panel("second", values[:1], **AXES)]
-    header, arrays = unpack(pack(made, (0, 1, 2), 7))
+    header, arrays = unpack(pack_panels(made, (0, 1, 2), 7))
     first, second = header["panels"]
     assert (header["pick"], header["echo"]) == ([0, 1, 2], 7)
     assert (first["title"], first["role"], first["rowAxis"]) == ("<b>$x$", "input", "T · token")
@@ -175,7 +175,7 @@ def test_packing_round_trips_exactly(values: np.ndarray, names: list[str]) -> No
 
 
 def test_half_a_surrogate_pair_does_not_break_the_header() -> None:
-    header, _ = unpack(pack([panel("x", [[0]], ["\ud83d"], **AXES)]))
+    header, _ = unpack(pack_panels([panel("x", [[0]], ["\ud83d"], **AXES)]))
     assert header["panels"][0]["rows"] == ["\ud83d"]
 
 
@@ -183,8 +183,8 @@ def test_a_large_matrix_is_sent_pooled_and_says_so() -> None:
     values = np.zeros((2 * MAX_ROWS, 3 * MAX_COLS), np.float32)
     values[3, 5], values[-1, -1] = -4, 2
     made = panel("x", values, **AXES, masked=values == 0)
-    header, (arrays,) = unpack(pack([made]))
-    assert made.note == "pooled 2×3"
+    header, (arrays,) = unpack(pack_panels([made]))
+    assert made.pooling_note == "pooled 2×3"
     assert header["panels"][0]["block"] == [2, 3]
     assert header["panels"][0]["shape"] == [MAX_ROWS, MAX_COLS]
     assert arrays["values"][1, 1] == -4 and arrays["kept"][1, 1].tolist() == [3, 5]
@@ -193,24 +193,24 @@ def test_a_large_matrix_is_sent_pooled_and_says_so() -> None:
 
 def test_a_cell_that_is_not_there_is_sent_with_its_reason() -> None:
     made = panel("x", [[1.0, np.nan, 3.0]], **AXES, masked=[[True, False, False]])
-    names = Reason("not in A", "A lacks it"), Reason("masked in B", "masked in B", "masked")
+    names = AbsenceReason("not in A", "A lacks it"), AbsenceReason("masked in B", "masked in B", "masked")
     made = replace(made, absent=np.array([[0, 2, 0]], np.uint8), absent_names=names)
-    header, (arrays,) = unpack(pack([made]))
+    header, (arrays,) = unpack(pack_panels([made]))
     assert arrays["masked"].tolist() == [[1, 3, 0]] and header["panels"][0]["absentNames"] == [name._asdict() for name in names]
-    assert not header["opens"] and unpack(pack([made], opens=True))[0]["opens"]
+    assert not header["opens"] and unpack(pack_panels([made], pick_navigates=True))[0]["opens"]
 
 
 def test_an_overview_pools_around_what_is_not_there() -> None:
     values = np.full((panels.MAX_ROWS * 2, 1), np.nan)
     values[0] = 1
     absent = np.isnan(values).astype(np.uint8)
-    (arrays,) = unpack(pack([replace(panel("x", values, **AXES), absent=absent, absent_names=(Reason("-", "-"),))]))[1]
+    (arrays,) = unpack(pack_panels([replace(panel("x", values, **AXES), absent=absent, absent_names=(AbsenceReason("-", "-"),))]))[1]
     assert arrays["masked"][0, 0] == 0 and arrays["values"][0, 0] == 1 and (arrays["masked"][1:] == 2).all()
 
 
 def test_the_digest_tells_pictures_apart() -> None:
     def digest(made: Panel) -> str:
-        return unpack(pack([made]))[0]["panels"][0]["digest"]
+        return unpack(pack_panels([made]))[0]["panels"][0]["digest"]
 
     made = panel("x", [[1.0, 2.0]], **AXES)
     assert digest(made) == digest(panel("x", [[1.0, 2.0]], **AXES))
@@ -257,12 +257,12 @@ def test_white_letters_can_be_read_on_every_axis_colour() -> None:
 def test_the_template_is_legible_and_looks_like_the_page(dark: bool) -> None:
     layout = theme.template(dark).layout
     assert layout.font.size >= 14
-    assert layout.paper_bgcolor == theme.page(dark)["background_color"] and layout.plot_bgcolor == "rgba(0,0,0,0)"
+    assert layout.paper_bgcolor == theme.page_colours(dark)["background_color"] and layout.plot_bgcolor == "rgba(0,0,0,0)"
     assert [colour for _, colour in layout.colorscale.diverging] == list(theme.diverging(dark))
 
 
 def test_a_block_too_large_for_its_places_is_refused() -> None:
     kept = np.zeros((1, 1, 2), np.int32)
-    assert panels._place_in_block(kept, (256, 256)).item() == 0
+    assert panels._index_in_block(kept, (256, 256)).item() == 0
     with pytest.raises(ValueError, match="257 × 256"):
-        panels._place_in_block(kept, (257, 256))
+        panels._index_in_block(kept, (257, 256))

@@ -6,29 +6,29 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from viz_core.analysis.placement import METRICS, Curve, mean_field, pre_band
+from viz_core.analysis.placement import METRICS, DepthCurve, mean_field, pre_ln_power_bounds
 from viz_core.experiments.placement import ASSUMPTIONS, PLACEMENTS
 from viz_core.figures.placement import (
-    COLOURS,
-    KIND_LOOK,
+    PLACEMENT_COLOURS,
+    CURVE_STYLES,
     METRIC_NAMES,
     METRIC_TITLES,
-    TITLES,
+    PLACEMENT_TITLES,
     depth_figure,
     gradients_figure,
     last_layer_figure,
-    post_figure,
-    pre_figure,
+    post_ln_theory_figure,
+    pre_ln_theory_figure,
 )
-from viz_core.ui.pages.norms.depth import LOOK
+from viz_core.ui.pages.norms.depth import TAKEAWAYS
 from viz_core.ui.pages.norms.page import SECTIONS
-from viz_core.ui.pages.norms.theory import ASSUMED
-from viz_core.ui.shell.setup import VIEW
+from viz_core.ui.pages.norms.theory import ASSUMPTION_NAMES
+from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
 
 
-def curve(kind: str, values: list[float], start: float = 0.5) -> Curve:
+def curve(kind: str, values: list[float], start: float = 0.5) -> DepthCurve:
     depth = start + np.arange(len(values)) / 2
-    return Curve(kind, tuple(f"encoder.stage{d}" for d in depth), depth, np.array(values, dtype=float))  # type: ignore[arg-type]
+    return DepthCurve(kind, tuple(f"encoder.stage{d}" for d in depth), depth, np.array(values, dtype=float))  # type: ignore[arg-type]
 
 
 def by_name(figure: go.Figure) -> dict[str, go.Scatter]:
@@ -36,11 +36,11 @@ def by_name(figure: go.Figure) -> dict[str, go.Scatter]:
 
 
 def test_every_table_names_the_same_things() -> None:
-    assert tuple(TITLES) == tuple(PLACEMENTS) == VIEW["norm_placements"].options
-    assert set(METRIC_TITLES) == set(METRIC_NAMES) == set(LOOK) == set(METRICS) == set(VIEW["norm_metric"].options)
-    assert tuple(ASSUMED) == ASSUMPTIONS == VIEW["norm_broken"].options
-    assert tuple(SECTIONS) == VIEW["norm_section"].options
-    assert len(set(COLOURS.values())) == len(COLOURS) == len(TITLES)
+    assert tuple(PLACEMENT_TITLES) == tuple(PLACEMENTS) == URL_PARAM_BY_NAME["norm_placements"].options
+    assert set(METRIC_TITLES) == set(METRIC_NAMES) == set(TAKEAWAYS) == set(METRICS) == set(URL_PARAM_BY_NAME["norm_metric"].options)
+    assert tuple(ASSUMPTION_NAMES) == ASSUMPTIONS == URL_PARAM_BY_NAME["norm_broken"].options
+    assert tuple(SECTIONS) == URL_PARAM_BY_NAME["norm_section"].options
+    assert len(set(PLACEMENT_COLOURS.values())) == len(PLACEMENT_COLOURS) == len(PLACEMENT_TITLES)
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -56,8 +56,8 @@ def test_a_curve_is_drawn_as_it_is(metric: str, dark: bool) -> None:
     for (name, curves), traces in zip(found.items(), (figure.data[:2], figure.data[2:]), strict=True):
         for c, t in zip(curves, traces, strict=True):
             assert t.x.tolist() == c.depth.tolist() and t.y.tolist() == c.values.tolist()
-            assert tuple(t.customdata) == c.stages and "%{customdata}" in t.hovertemplate and TITLES[name] in t.hovertemplate
-            assert COLOURS[name] in (t.line.color, t.marker.color)
+            assert tuple(t.customdata) == c.stages and "%{customdata}" in t.hovertemplate and PLACEMENT_TITLES[name] in t.hovertemplate
+            assert PLACEMENT_COLOURS[name] in (t.line.color, t.marker.color)
     assert figure.layout.yaxis.type is None
 
 
@@ -83,7 +83,7 @@ def test_equal_streams_are_seen_through_each_other() -> None:
 
 
 def test_a_long_legend_has_room() -> None:
-    few, many = ({name: (curve("sum", [1, 2]),) for name in list(TITLES)[:n]} for n in (2, 6))
+    few, many = ({name: (curve("sum", [1, 2]),) for name in list(PLACEMENT_TITLES)[:n]} for n in (2, 6))
     assert depth_figure(many, "power").layout.height > depth_figure(few, "power").layout.height
 
 
@@ -93,7 +93,7 @@ def test_a_long_curve_is_a_line() -> None:
 
 
 def test_every_kind_has_a_look() -> None:
-    for kind in KIND_LOOK:
+    for kind in CURVE_STYLES:
         assert len(depth_figure({"post": (curve(kind, [1, 2]),)}, "power").data) == 1
 
 
@@ -102,19 +102,19 @@ def test_every_kind_has_a_look() -> None:
 
 def test_post_ln_over_its_line() -> None:
     measured, field = curve("sum", [1.1, 1.5, 1.7, 1.45]), mean_field("post", 2, 16)
-    drawn = by_name(post_figure(measured, 1.5, 1.5, field))
+    drawn = by_name(post_ln_theory_figure(measured, 1.5, 1.5, field))
     assert drawn["Lemma 2: 3d/2"].y == (1.5, 1.5) and drawn["Lemma 2: 3d/2"].x == (0, 2)
     assert drawn["measured before the second norm"].y.tolist() == [1.5, 1.45]
     assert drawn["measured before the first norm"].x.tolist() == [0.5, 1.5]
     assert drawn["measured before the first norm"].y.tolist() == [1.1, 1.7]
     np.testing.assert_array_equal(drawn["before the first norm: mean field"].y, field.power[::2])
-    general = by_name(post_figure(measured, 1.5, 1.32, field))
+    general = by_name(post_ln_theory_figure(measured, 1.5, 1.32, field))
     assert len(general) == len(drawn) + 1 and general["1 + f at this d_ff: 1.32"].y == (1.32, 1.32)
 
 
 def test_pre_ln_in_its_band() -> None:
-    low, high = pre_band(np.arange(3))
-    drawn = by_name(pre_figure(curve("stream", [1, 1.1, 1.6, 1.9, 2.4], 0), low, high, mean_field("pre", 2, 16)))
+    low, high = pre_ln_power_bounds(np.arange(3))
+    drawn = by_name(pre_ln_theory_figure(curve("stream", [1, 1.1, 1.6, 1.9, 2.4], 0), low, high, mean_field("pre", 2, 16)))
     band = drawn["Lemma 2's band, from (1 + l/2) d"]
     assert band.fill == "tonexty" and band.y.tolist() == low.tolist() and band.x.tolist() == [0, 1, 2]
     assert drawn["band's upper edge: (1 + 3l/2) d"].y.tolist() == high.tolist()

@@ -7,21 +7,21 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from viz_core.analysis.summary import Prediction
+from viz_core.analysis.summary import TopPrediction
 from viz_core.figures import theme
-from viz_core.figures.predictions import next_words
-from viz_core.text import visible
+from viz_core.figures.predictions import next_words_html
+from viz_core.text import display_token
 
-FOUND = Prediction(2, (7, 3, 11, 12), (0.5, 0.2, 0.1, 0.1), 3, 0.2)
+FOUND = TopPrediction(2, (7, 3, 11, 12), (0.5, 0.2, 0.1, 0.1), 3, 0.2)
 WORDS = ["cat", "the", "the", "<s>"]
 HOSTILE = {  # what is typed → what is shown
     "<img src=x onerror=alert(1)>": "<img␣src=x␣onerror=aler…", "' title='y": "'␣title='y",
 } | {typed: typed for typed in ("<b>x</b>", "$x$", "&lt;", '"', "<br>", "</bdi></div>")}
 
 
-def drawn(words: list[str] = WORDS, found: Prediction = FOUND, vocab_size: int = 1000, after: str = "x") -> ElementTree.Element:
+def drawn(words: list[str] = WORDS, found: TopPrediction = FOUND, vocab_size: int = 1000, after: str = "x") -> ElementTree.Element:
     """The picture as a tree; what is no well-formed HTML does not get this far."""
-    return ElementTree.fromstring(next_words(found, words, vocab_size, after))
+    return ElementTree.fromstring(next_words_html(found, words, vocab_size, after))
 
 
 def rows(picture: ElementTree.Element) -> list[ElementTree.Element]:
@@ -73,8 +73,8 @@ def test_typed_words_are_data(typed: str) -> None:
         sorted(each.keys()) for each in plain.iter() if each.tag != "bdi"
     ]
     assert words_of(picture)[0] == picture.findtext(".//figcaption/bdi") == HOSTILE[typed]
-    assert rows(picture)[0].get("title") == f"{visible(typed)} (id 7): 0.5"  # all of a word that is drawn short
-    assert picture.find(".//figcaption/bdi").attrib == ({"title": visible(typed)} if HOSTILE[typed] != visible(typed) else {})
+    assert rows(picture)[0].get("title") == f"{display_token(typed)} (id 7): 0.5"  # all of a word that is drawn short
+    assert picture.find(".//figcaption/bdi").attrib == ({"title": display_token(typed)} if HOSTILE[typed] != display_token(typed) else {})
 
 
 @pytest.mark.parametrize(("word", "shown"), [("\x00", "U+0000"), ("", "∅"), ("\u202e", "U+202E"), ("x" * 50, "x" * 23 + "…")])
@@ -85,7 +85,7 @@ def test_unseen_and_long_words_are_shown(word: str, shown: str) -> None:
 
 def test_the_pointer_reads_word_id_and_exact_value() -> None:
     exact = float(np.float32(1) / np.float32(3))
-    picture = drawn(found=Prediction(2, (7, 3, 11, 12), (exact, 1e-8, 0.0, 0.0), None, None))
+    picture = drawn(found=TopPrediction(2, (7, 3, 11, 12), (exact, 1e-8, 0.0, 0.0), None, None))
     titles = [row.get("title") for row in rows(picture)]
     assert [title.rpartition(": ")[0] for title in titles] == ["cat (id 7)", "the (id 3)", "the (id 11)", "<s> (id 12)"]
     values = [float(title.rpartition(": ")[2]) for title in titles]
@@ -111,7 +111,7 @@ def test_bars_and_their_line_leave_the_same_room_at_the_right() -> None:
 
 
 def test_what_is_no_number_says_so() -> None:
-    picture = drawn(found=Prediction(2, (7, 3, 11, 12), (math.nan,) * 4, None, None))
+    picture = drawn(found=TopPrediction(2, (7, 3, 11, 12), (math.nan,) * 4, None, None))
     assert numbers(picture) == ["NaN"] * 4
     assert styles(picture, "width") == ["0.00%"] * 4
     assert rows(picture)[0].get("title") == "cat (id 7): NaN"
@@ -124,7 +124,7 @@ def test_what_is_no_number_says_so() -> None:
      (0.99994, "99.99%"), (0.99996, "> 99.99%"), (1.0, "100.00%")],
 )
 def test_no_number_is_rounded_to_nothing_or_all(p: float, shown: str) -> None:
-    assert numbers(drawn(found=Prediction(2, (7, 3, 11, 12), (p,) * 4, None, None))) == [shown] * 4
+    assert numbers(drawn(found=TopPrediction(2, (7, 3, 11, 12), (p,) * 4, None, None))) == [shown] * 4
 
 
 def test_text_takes_its_colour_from_the_page() -> None:
@@ -140,4 +140,4 @@ def test_a_word_without_a_probability_is_refused() -> None:
 def test_the_input_is_left_as_it_was() -> None:
     words: Any = list(WORDS)
     drawn(words)
-    assert words == WORDS and Prediction(2, (7, 3, 11, 12), (0.5, 0.2, 0.1, 0.1), 3, 0.2) == FOUND
+    assert words == WORDS and TopPrediction(2, (7, 3, 11, 12), (0.5, 0.2, 0.1, 0.1), 3, 0.2) == FOUND

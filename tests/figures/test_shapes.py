@@ -8,7 +8,7 @@ import pytest
 
 from viz_core import drawn as tables
 from viz_core.analysis import shapes as ledger
-from viz_core.analysis.shapes import PAIRS, PARTS
+from viz_core.analysis.shapes import TOKEN_PAIRS, PART_OF_CLASS
 from viz_core.config import TransformerConfig
 from viz_core.figures import shapes, theme
 from viz_core.presets import PRESETS
@@ -30,7 +30,7 @@ def named(figure: go.Figure) -> dict[str, go.Bar | go.Scatter]:
 
 
 def test_bars_are_the_amounts_stacked_by_part() -> None:
-    figure = shapes.block_chart(BLOCKS, "Parameters by block", "parameters")
+    figure = shapes.block_cost_figure(BLOCKS, "Parameters by block", "parameters")
     bars = {name: list(trace.x) for name, trace in named(figure).items() if trace.type == "bar"}
     assert bars == {"embedding": [30, 0, 0], "attention": [0, 40, 0], "LayerNorm": [0, 10, 0], "output": [0, 0, 20]}
     assert figure.layout.barmode == "stack"
@@ -44,31 +44,31 @@ def test_bars_are_the_amounts_stacked_by_part() -> None:
 
 
 def test_shares_stand_at_the_ends_of_the_bars() -> None:
-    (ends,) = [trace for trace in shapes.block_chart(BLOCKS, "", "").data if trace.type == "scatter"]
+    (ends,) = [trace for trace in shapes.block_cost_figure(BLOCKS, "", "").data if trace.type == "scatter"]
     assert list(ends.x) == [30, 50, 20] and list(ends.text) == [" 30.0%", " 50.0%", " 20.0%"]
 
 
 def test_titles_of_the_bars() -> None:
-    layout = shapes.block_chart(BLOCKS, "FLOPs by block", "FLOPs").layout
+    layout = shapes.block_cost_figure(BLOCKS, "FLOPs by block", "FLOPs").layout
     assert layout.title.text == "FLOPs by block" and layout.xaxis.title.text == "FLOPs, 100 in total"
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("amount", ["parameters", "flops", "nbytes"])
 def test_every_part_has_a_colour_of_its_own(preset: str, amount: ledger.Amount) -> None:
-    lines = ledger.ledger(PRESETS[preset].config, 1, 6, 5)
-    figure = shapes.block_chart(ledger.by_block(lines, amount), "", "")
+    lines = ledger.stage_costs(PRESETS[preset].config, 1, 6, 5)
+    figure = shapes.block_cost_figure(ledger.amounts_by_block(lines, amount), "", "")
     drawn = sum(sum(trace.x) for trace in figure.data if trace.type == "bar")
-    assert drawn == ledger.total(lines, amount)
+    assert drawn == ledger.total_amount(lines, amount)
 
 
 def test_the_theme_knows_every_part() -> None:
-    assert set(theme.PART_COLOURS) == {*PARTS.values(), "input", PAIRS} == set(shapes.PART_TITLES)
+    assert set(theme.PART_COLOURS) == {*PART_OF_CLASS.values(), "input", TOKEN_PAIRS} == set(shapes.PART_TITLES)
     assert len(set(theme.PART_COLOURS.values())) == len(theme.PART_COLOURS)
 
 
 def test_a_model_without_cost_has_no_bars() -> None:
-    assert len(shapes.block_chart({}, "FLOPs by block", "FLOPs").data) == 1
+    assert len(shapes.block_cost_figure({}, "FLOPs by block", "FLOPs").data) == 1
 
 
 # ---------------------------------------------------------------- growth
@@ -76,10 +76,10 @@ def test_a_model_without_cost_has_no_bars() -> None:
 
 @pytest.mark.parametrize("amount", ["flops", "nbytes"])
 def test_curves_are_the_growth_on_logarithmic_axes(amount: ledger.Amount) -> None:
-    found = ledger.growth(CONFIG, LENGTHS, amount)
-    figure = shapes.growth_chart(found, "FLOPs against tokens", "FLOPs", here=6)
+    found = ledger.cost_growth(CONFIG, LENGTHS, amount)
+    figure = shapes.cost_growth_figure(found, "FLOPs against tokens", "FLOPs", current_length=6)
     curves = [trace for trace in figure.data if trace.mode == "lines"]
-    for trace, expected in zip(curves, (found.pairs, found.single, found.rnn), strict=True):
+    for trace, expected in zip(curves, (found.quadratic, found.linear, found.rnn), strict=True):
         assert np.array_equal(trace.x, LENGTHS) and np.array_equal(trace.y, expected)
     assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
     assert figure.layout.title.text == "FLOPs against tokens" and figure.layout.yaxis.title.text == "FLOPs"
@@ -87,37 +87,37 @@ def test_curves_are_the_growth_on_logarithmic_axes(amount: ledger.Amount) -> Non
 
 
 def test_the_crossing_lies_on_both_curves() -> None:
-    found = ledger.growth(CONFIG, LENGTHS)
-    drawn = named(shapes.growth_chart(found, "", ""))
+    found = ledger.cost_growth(CONFIG, LENGTHS)
+    drawn = named(shapes.cost_growth_figure(found, "", ""))
     mark, label = drawn["crossing"], drawn["equal"]
     (n,), (cost,) = mark.x, mark.y
-    at = ledger.growth(CONFIG, [n])
-    assert cost == pytest.approx(at.pairs[0]) == pytest.approx(at.single[0])
+    at = ledger.cost_growth(CONFIG, [n])
+    assert cost == pytest.approx(at.quadratic[0]) == pytest.approx(at.linear[0])
     assert label.text[1] == f" equal at N = {n:,.0f} " and list(label.x) == [n, n]
-    assert label.y[0] == cost and label.y[1] <= min(found.pairs.min(), found.single.min(), found.rnn.min())  # below all curves
+    assert label.y[0] == cost and label.y[1] <= min(found.quadratic.min(), found.linear.min(), found.rnn.min())  # below all curves
 
 
 @pytest.mark.parametrize("change", [{"n_encoder_layers": 0, "n_decoder_layers": 0}, {"d_ff": 100_000}])
 def test_a_crossing_out_of_sight_is_not_marked(change: dict[str, int]) -> None:
-    found = ledger.growth(replace(TransformerConfig(), **change), LENGTHS)
-    assert "crossing" not in named(shapes.growth_chart(found, "", ""))
+    found = ledger.cost_growth(replace(TransformerConfig(), **change), LENGTHS)
+    assert "crossing" not in named(shapes.cost_growth_figure(found, "", ""))
 
 
 def test_the_length_of_this_run_is_marked() -> None:
-    found = ledger.growth(CONFIG, LENGTHS)
-    line = named(shapes.growth_chart(found, "", "", here=6))["this run"]
+    found = ledger.cost_growth(CONFIG, LENGTHS)
+    line = named(shapes.cost_growth_figure(found, "", "", current_length=6))["this run"]
     assert list(line.x) == [6, 6] and line.text[1].strip() == "this run: N = 6" and line.textposition == "middle right"
-    far = named(shapes.growth_chart(found, "", "", here=int(found.lengths[-1])))["this run"]
+    far = named(shapes.cost_growth_figure(found, "", "", current_length=int(found.lengths[-1])))["this run"]
     assert far.textposition == "middle left"  # at the right end the number would be cut off
-    everything = np.concatenate([found.pairs, found.single, found.rnn])
+    everything = np.concatenate([found.quadratic, found.linear, found.rnn])
     assert list(line.y) == [everything.min(), everything.max()]
-    assert "this run" not in named(shapes.growth_chart(found, "", ""))
+    assert "this run" not in named(shapes.cost_growth_figure(found, "", ""))
 
 
 def test_the_input_is_left_as_it_was() -> None:
-    found, blocks = ledger.growth(CONFIG, LENGTHS), {name: dict(parts) for name, parts in BLOCKS.items()}
-    before = [x.copy() for x in (found.lengths, found.pairs, found.single, found.rnn)]
-    shapes.growth_chart(found, "", "", here=3)
-    shapes.block_chart(blocks, "", "")
+    found, blocks = ledger.cost_growth(CONFIG, LENGTHS), {name: dict(parts) for name, parts in BLOCKS.items()}
+    before = [x.copy() for x in (found.lengths, found.quadratic, found.linear, found.rnn)]
+    shapes.cost_growth_figure(found, "", "", current_length=3)
+    shapes.block_cost_figure(blocks, "", "")
     assert blocks == BLOCKS
-    assert all(np.array_equal(x, y) for x, y in zip(before, (found.lengths, found.pairs, found.single, found.rnn), strict=True))
+    assert all(np.array_equal(x, y) for x, y in zip(before, (found.lengths, found.quadratic, found.linear, found.rnn), strict=True))

@@ -9,11 +9,11 @@ import pytest
 from viz_core.analysis.rows import row_labels
 from viz_core.capture import Capture
 from viz_core.figures.panels import Panel
-from viz_core.figures.steps import axis_title, original_index, slice_of, stage_panel, stage_panels, strongest, title, vocabulary
+from viz_core.figures.steps import axis_title, array_index, matrix_slice, stage_panel, stage_panels, largest_cell, stage_title, vocabulary_labels
 from viz_core.formats import brief
 from viz_core.presets import PRESETS
-from viz_core.run import run, tokenizers
-from viz_core.text import visible
+from viz_core.run import run, untrained_tokenizers
+from viz_core.text import display_token
 
 SOURCE = ["the the <b>cat</b> \x00", "a $x$", "x"]
 TARGET = ["猫 猫", "**b** c d", ""]
@@ -56,7 +56,7 @@ def direct(capture: Capture, name: str, item: int, head: int) -> np.ndarray:
 def test_every_panel_is_a_slice_of_the_capture(name: str, item: int, head: int) -> None:
     capture = captured(name)
     for stage_name in capture:
-        made = stage_panel(capture, stage_name, item, head, tokenizers(capture.config))
+        made = stage_panel(capture, stage_name, item, head, untrained_tokenizers(capture.config))
         expected = direct(capture, stage_name, item, head)
         assert made.values.shape == expected.shape
         assert np.array_equal(made.values, expected, equal_nan=True)
@@ -73,7 +73,7 @@ def test_every_cell_knows_its_place_in_the_capture(name: str, item: int, head: i
         stage, array = capture.stage(stage_name), capture[stage_name]
         made = stage_panel(capture, stage_name, item, head)
         for row, col in np.ndindex(made.values.shape):
-            index = original_index(stage, row, col, item, head)
+            index = array_index(stage, row, col, item, head)
             assert len(index) == array.ndim
             assert np.array_equal(np.float32(array[index]), made.values[row, col], equal_nan=True), stage_name
 
@@ -81,7 +81,7 @@ def test_every_cell_knows_its_place_in_the_capture(name: str, item: int, head: i
 @each
 def test_tokens_stand_on_the_token_axes(name: str) -> None:
     capture, item = captured(name), 0
-    words = tokenizers(capture.config)
+    words = untrained_tokenizers(capture.config)
     for stage_name in capture:
         stage = capture.stage(stage_name)
         made = stage_panel(capture, stage_name, item, 0, words)
@@ -90,7 +90,7 @@ def test_tokens_stand_on_the_token_axes(name: str) -> None:
                 assert labels == row_labels(capture, stage.sides["T"], item)
             elif letter in stage.sides:
                 side = "labels" if stage_name == "ids.labels" else stage.sides[letter]
-                assert list(labels) == [visible(t) for t in capture.tokens(side)[item]]
+                assert list(labels) == [display_token(t) for t in capture.tokens(side)[item]]
             elif letter == "W":
                 assert len(labels) == capture.config.output_vocab_size and "<pad>" in labels[:2]
             elif letter:
@@ -115,17 +115,17 @@ def test_the_signs_stand_before_the_panels_that_they_join(name: str) -> None:
     capture = captured(name)
     for stage_name in capture:
         stage, panels = capture.stage(stage_name), stage_panels(capture, stage_name)
-        signs = [p.sign for p in panels]
+        signs = [p.operator for p in panels]
         if not stage.inputs:
             assert signs == [""]
             continue
-        assert signs == [*stage.joins, stage.operation] and signs[-1]
+        assert signs == [*stage.operators, stage.operation] and signs[-1]
         assert all(signs[1:])  # something stands between any two
-        apart = stage.leaf in ("q", "k", "v", "concat") and capture.config.n_heads > 1
-        assert (panels[-1].heads is not None) == apart
-        if panels[-1].heads is not None:
-            count, width = capture.config.n_heads, capture.config.d_v if stage.leaf in ("v", "concat") else capture.config.d_k
-            assert f"{count} × {width}" in panels[-1].heads.sizes and str(count * width) in panels[-1].heads.sizes.split()
+        apart = stage.local_name in ("q", "k", "v", "concat") and capture.config.n_heads > 1
+        assert (panels[-1].head_split is not None) == apart
+        if panels[-1].head_split is not None:
+            count, width = capture.config.n_heads, capture.config.d_v if stage.local_name in ("v", "concat") else capture.config.d_k
+            assert f"{count} × {width}" in panels[-1].head_split.sizes and str(count * width) in panels[-1].head_split.sizes.split()
 
 
 @each
@@ -139,7 +139,7 @@ def test_masked_cells_are_marked_where_the_mask_forbids(name: str) -> None:
             continue
         allowed = np.broadcast_to(capture[stage.mask][1, 0], made.values.shape)
         assert np.array_equal(made.masked, ~allowed)
-        if stage.leaf == "weights" and capture.config.mask_fill == "-inf":
+        if stage.local_name == "weights" and capture.config.mask_fill == "-inf":
             assert not made.values[made.masked].any()
 
 
@@ -152,7 +152,7 @@ def test_inputs_come_first_and_the_stage_last(name: str) -> None:
         assert [p.role for p in panels] == ["input"] * len(stage.inputs) + ["output"]
         for made, shown in zip(panels, (*stage.inputs, stage_name), strict=True):
             expected = stage_panel(capture, shown, 1, 2).values
-            upright = stage.leaf == "loss" and shown == "ids.labels"  # beside the rows of the logits
+            upright = stage.local_name == "loss" and shown == "ids.labels"  # beside the rows of the logits
             assert np.array_equal(made.values, expected.T if upright else expected, equal_nan=True)
             assert shown.endswith(made.title.partition(" = ")[0].removesuffix(" · head 2"))
             assert made.title.endswith(" · head 2") == ("H" in capture.stage(shown).axes)
@@ -168,10 +168,10 @@ def test_an_input_that_was_not_kept_is_left_out() -> None:
 
 def test_titles_leave_out_the_layer_that_one_is_in() -> None:
     capture, near = captured("000"), "encoder.layers.1.self_attn.scores"
-    assert title(capture.stage(near), 2, near) == "scores · head 2"
-    assert title(capture.stage("encoder.layers.1.norm_self_attn.out"), 2, near) == "norm_self_attn.out"
-    assert title(capture.stage("encoder.layers.0.resid_post"), 2, near) == "encoder.layers.0.resid_post"
-    assert title(capture.stage("encoder.embed"), 2, "encoder.embed") == "encoder.embed"
+    assert stage_title(capture.stage(near), 2, near) == "scores · head 2"
+    assert stage_title(capture.stage("encoder.layers.1.norm_self_attn.out"), 2, near) == "norm_self_attn.out"
+    assert stage_title(capture.stage("encoder.layers.0.resid_post"), 2, near) == "encoder.layers.0.resid_post"
+    assert stage_title(capture.stage("encoder.embed"), 2, "encoder.embed") == "encoder.embed"
 
 
 def test_axis_titles_name_letter_side_and_meaning() -> None:
@@ -187,7 +187,7 @@ def test_axis_titles_name_letter_side_and_meaning() -> None:
 def test_an_axis_of_size_one_is_the_same_for_all() -> None:
     x = np.arange(24.0).reshape(1, 2, 3, 4)
     for item in (0, 5):
-        matrix, axes = slice_of(x, ("1", "H", "T", "S"), item, 1)
+        matrix, axes = matrix_slice(x, ("1", "H", "T", "S"), item, 1)
         assert np.array_equal(matrix, x[0, 1]) and axes == ("T", "S")
 
 
@@ -195,13 +195,13 @@ def test_the_capture_is_left_as_it_was() -> None:
     capture = captured("002")
     before = {name: capture[name].copy() for name in capture}
     for name in capture:
-        stage_panels(capture, name, 1, 1, tokenizers(capture.config))
+        stage_panels(capture, name, 1, 1, untrained_tokenizers(capture.config))
     assert all(np.array_equal(before[name], capture[name], equal_nan=True) for name in capture)
 
 
 def test_the_vocabulary_is_named_in_order() -> None:
-    tokenizer = tokenizers(captured("000").config)["target"]
-    assert vocabulary(tokenizer) == tuple(visible(tokenizer.decode(i)) for i in range(50))
+    tokenizer = untrained_tokenizers(captured("000").config)["target"]
+    assert vocabulary_labels(tokenizer) == tuple(display_token(tokenizer.decode(i)) for i in range(50))
 
 
 def shown(values: np.ndarray, masked: np.ndarray | None = None) -> Panel:
@@ -212,10 +212,10 @@ def shown(values: np.ndarray, masked: np.ndarray | None = None) -> Panel:
 
 def test_the_strongest_cell_is_finite_allowed_and_of_largest_size() -> None:
     values = np.array([[1.0, -3.0, 2.0], [np.nan, 5.0, -np.inf]])
-    assert strongest(shown(values), 0) == (0, 1)
-    assert strongest(shown(values), 1) == (1, 1)
-    assert strongest(shown(values, np.array([[False, True, False]] * 2)), 0) == (0, 2)
-    assert strongest(shown(values[:1]), 2) == (0, 2)  # a single row has a token a column
+    assert largest_cell(shown(values), 0) == (0, 1)
+    assert largest_cell(shown(values), 1) == (1, 1)
+    assert largest_cell(shown(values, np.array([[False, True, False]] * 2)), 0) == (0, 2)
+    assert largest_cell(shown(values[:1]), 2) == (0, 2)  # a single row has a token a column
 
 
 @each
@@ -229,5 +229,5 @@ def test_the_loss_says_its_value_beside_the_labels_of_its_rows(name: str) -> Non
     assert (labels.row_letter, labels.col_letter, labels.cols) == ("T", "", ("",))
     assert len(labels.rows) == len(logits.rows)
     for row in range(len(labels.rows)):
-        index = original_index(capture.stage("ids.labels"), row, 0, 1, 0)
+        index = array_index(capture.stage("ids.labels"), row, 0, 1, 0)
         assert capture["ids.labels"][index] == labels.values[row, 0]

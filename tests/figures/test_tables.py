@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from viz_core.figures.tables import Cell, table_html
+from viz_core.figures.tables import TableCell, table_html
 
 
 def cells(html: str, kind: str = "td") -> list[ET.Element]:
@@ -29,7 +29,7 @@ def test_what_was_typed_is_no_markup() -> None:
 
 
 def test_a_cell_has_its_look_and_no_other_has_it() -> None:
-    looks = ["x", Cell("x", strong=True), Cell("a.b", code=True), Cell("1", bar=0.25)]
+    looks = ["x", TableCell("x", strong=True), TableCell("a.b", code=True), TableCell("1", bar=0.25)]
     plain, strong, code, bar = cells(table_html(list("abcd"), [looks]))
     assert "font-weight:700" in str(strong.get("style")) and "font-weight:700" not in str(plain.get("style"))
     assert [text(c) for c in code.iter("code")] == ["a.b"] and len(list(code.iter("wbr"))) == 1
@@ -38,11 +38,11 @@ def test_a_cell_has_its_look_and_no_other_has_it() -> None:
 
 @pytest.mark.parametrize(("share", "width"), [(-1.0, "0%"), (0.5, "50%"), (7.0, "100%")])
 def test_a_bar_stays_within_its_cell(share: float, width: str) -> None:
-    assert f"width:{width};" in table_html(["a"], [[Cell("1", bar=share)]])
+    assert f"width:{width};" in table_html(["a"], [[TableCell("1", bar=share)]])
 
 
 def test_numbers_are_on_the_right_and_a_long_table_scrolls_under_its_headings() -> None:
-    html = table_html(("a", "b"), [("x", "1")], right=[1], height=300)
+    html = table_html(("a", "b"), [("x", "1")], right_aligned=[1], height=300)
     assert ["text-align:right" in str(c.get("style")) for c in cells(html)] == [False, True]
     assert "max-height:300px" in html and all("position:sticky" in str(c.get("style")) for c in cells(html, "th"))
     assert "position:sticky" not in table_html(("a", "b"), [("x", "1")])

@@ -10,10 +10,10 @@ import pytest
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import head_panel
-from viz_core.figures.panels import MAX_ROWS, Panel, Reason, pack, panel
-from viz_core.figures.two_runs import LACKS, a_and_b, chosen, compared, on_places
+from viz_core.figures.panels import MAX_ROWS, Panel, AbsenceReason, pack_panels, panel
+from viz_core.figures.two_runs import ABSENCE_REASONS, a_b_panels, view_panel, before_after_panels, aligned_panel
 from viz_core.run import run
-from viz_core.text.pairing import pairs
+from viz_core.text.pairing import align_tokens
 
 CONFIG = TransformerConfig(d_model=24, n_heads=3, n_encoder_layers=2, n_decoder_layers=2, source_vocab_size=60,
                            target_vocab_size=60, position="alibi")
@@ -35,7 +35,7 @@ def square(values: np.ndarray, *tokens: str) -> Panel:
 def test_before_and_after_share_a_scale_and_the_difference_is_after_less_before(capture: Capture) -> None:
     other = run(CONFIG, ["the dog sat on the mat", "the the"], ["狗 坐在 垫子 上", "狗"], seed=1, device="cpu")
     a, b = (head_panel(c, "encoder", 1, 0, 0) for c in (capture, other))
-    first, second, change = compared(a, b, ("Intact", "Ablated"))
+    first, second, change = before_after_panels(a, b, ("Intact", "Ablated"))
     assert (first.low, first.high) == (second.low, second.high) == (0, max(a.high, b.high))
     np.testing.assert_array_equal(first.values, a.values)
     np.testing.assert_array_equal(change.values, b.values - a.values)
@@ -48,10 +48,10 @@ def test_a_difference_below_rounding_is_drawn_as_zero_and_said_to_be(capture: Ca
     a = head_panel(capture, "encoder", 1, 0, 0)
     noise = np.full_like(a.values, 1e-9)
     noise[2, 1] = 0.25
-    change = compared(a, replace(a, values=a.values.astype(np.float64) + noise), ("A", "B"))[2]
+    change = before_after_panels(a, replace(a, values=a.values.astype(np.float64) + noise), ("A", "B"))[2]
     assert np.count_nonzero(change.values) == 1 and change.values[2, 1] == pytest.approx(0.25)
     assert change.remark.startswith("below ") and change.remark.endswith(": drawn as 0")
-    assert not compared(a, a, ("A", "B"))[2].remark
+    assert not before_after_panels(a, a, ("A", "B"))[2].remark
 
 
 # ---------------------------------------------------------------- A and B
@@ -60,8 +60,8 @@ def test_a_difference_below_rounding_is_drawn_as_zero_and_said_to_be(capture: Ca
 def test_of_a_and_b_the_difference_is_a_less_b_and_titles_say_what_differs() -> None:
     rng = np.random.default_rng(0)
     a, b = square(rng.random((2, 2)), "x", "y"), square(rng.random((2, 2)) * 3, "x", "z")
-    same = pairs("xy", "xz")
-    first, second, apart = a_and_b(a, b, same, same, ("n_heads 2", "n_heads 8"))
+    same = align_tokens("xy", "xz")
+    first, second, apart = a_b_panels(a, b, same, same, ("n_heads 2", "n_heads 8"))
     assert [p.title for p in (first, second, apart)] == ["A · n_heads 2: weights", "B · n_heads 8: weights", "A − B"]
     np.testing.assert_array_equal(apart.values, a.values - b.values)
     assert (first.low, first.high) == (second.low, second.high) == (0, max(a.high, b.high)) and apart.low == -apart.high
@@ -71,8 +71,8 @@ def test_of_a_and_b_the_difference_is_a_less_b_and_titles_say_what_differs() -> 
 def test_an_inserted_token_is_a_gap_and_nothing_is_shifted() -> None:
     rng = np.random.default_rng(0)
     a, b = square(rng.random((3, 3)), "it", "was", "hot"), square(rng.random((4, 4)), "it", "was", "very", "hot")
-    places = pairs(a.rows, b.rows)
-    first, second, apart = a_and_b(a, b, places, places)
+    places = align_tokens(a.rows, b.rows)
+    first, second, apart = a_b_panels(a, b, places, places)
     assert first.rows == ("it", "was", "–", "hot") and second.rows == b.rows and apart.cols == ("it", "was", "– | very", "hot")
     kept = np.ix_([0, 1, 3], [0, 1, 3])
     np.testing.assert_array_equal(first.values[kept], a.values)
@@ -84,15 +84,15 @@ def test_an_inserted_token_is_a_gap_and_nothing_is_shifted() -> None:
         assert p.absent is not None and p.masked is not None
         np.testing.assert_array_equal(p.absent, gap)  # 1: A has no such token
         assert np.isnan(p.values[gap]).all() and np.isfinite(p.values[~gap]).all() and not (p.masked & gap).any()
-    assert second.absent is None and LACKS[0].cell == "A has no such token"
+    assert second.absent is None and ABSENCE_REASONS[0].cell == "A has no such token"
 
 
 def test_a_cell_that_neither_run_has_says_so() -> None:
     one = square(np.ones((1, 1)), "x")
     rows, cols = ((0, None), (None, 0)), ((0, None), (None, 0))
-    apart = a_and_b(one, one, rows, cols)[2]
+    apart = a_b_panels(one, one, rows, cols)[2]
     assert apart.absent is not None
-    assert [[LACKS[i - 1].cell for i in row] for row in apart.absent.tolist()] == [
+    assert [[ABSENCE_REASONS[i - 1].cell for i in row] for row in apart.absent.tolist()] == [
         ["B has no such token", "neither run has both tokens"], ["neither run has both tokens", "A has no such token"]]
 
 
@@ -102,13 +102,13 @@ def test_a_decoders_label_says_only_the_part_that_differs() -> None:
 
     a, b = reads("因为 → 动物", "动物 → 太"), reads("因为 → 街道", "的 → 街道", "街道 → 太")
     rows = ((0, 0), (None, 1), (1, 2))
-    assert a_and_b(a, b, rows)[2].rows == ("因为 → 动物 | 街道", "– | 的 → 街道", "动物 | 街道 → 太")
+    assert a_b_panels(a, b, rows)[2].rows == ("因为 → 动物 | 街道", "– | 的 → 街道", "动物 | 街道 → 太")
 
 
 @pytest.mark.parametrize(("shown", "title"), [("a", "A: w"), ("b", "B: w"), ("difference", "A − B: w")])
 def test_a_page_shows_one_of_them_alone(shown: str, title: str) -> None:
     one = panel("w", [[1.0, 2.0]], ("x",), row_axis="", col_axis="")
-    found = chosen(one, replace(one, values=np.float32([[0.5, 4.0]])), ((0, 0),), None, shown)  # type: ignore[arg-type]
+    found = view_panel(one, replace(one, values=np.float32([[0.5, 4.0]])), ((0, 0),), None, shown)  # type: ignore[arg-type]
     assert found.title == title and found.role == "output"
     assert found.values.tolist() == {"a": [[1, 2]], "b": [[0.5, 4]], "difference": [[0.5, -2]]}[shown]
 
@@ -116,14 +116,14 @@ def test_a_page_shows_one_of_them_alone(shown: str, title: str) -> None:
 def test_different_titles_are_both_said() -> None:
     one = panel("+ position · sinusoidal", [[1.0]], ("x",), row_axis="", col_axis="")
     other = replace(one, title="+ position · RoPE")
-    assert chosen(one, other, ((0, 0),), None, "difference").title == "A − B: + position · sinusoidal | + position · RoPE"
+    assert view_panel(one, other, ((0, 0),), None, "difference").title == "A − B: + position · sinusoidal | + position · RoPE"
 
 
 # ---------------------------------------------------------------- what the browser gets
 
 
 def looks(shown: Panel) -> tuple[dict, np.ndarray]:
-    data = pack([shown])
+    data = pack_panels([shown])
     (size,) = struct.unpack_from("<I", data)
     (entry,) = json.loads(data[4 : 4 + size])["panels"]
     rows, cols = entry["shape"]
@@ -132,19 +132,19 @@ def looks(shown: Panel) -> tuple[dict, np.ndarray]:
 
 def test_the_browser_gets_a_look_for_masked_and_for_each_gap() -> None:
     places = ((0, 0), (None, 1), (1, 2))
-    entry, found = looks(on_places(square(np.ones((2, 2)), "x", "y"), places, places, 0))
-    assert found.tolist() == [[0, 2, 1], [2, 2, 2], [0, 2, 0]] and entry["absentNames"] == [reason._asdict() for reason in LACKS]
+    entry, found = looks(aligned_panel(square(np.ones((2, 2)), "x", "y"), places, places, 0))
+    assert found.tolist() == [[0, 2, 1], [2, 2, 2], [0, 2, 0]] and entry["absentNames"] == [reason._asdict() for reason in ABSENCE_REASONS]
 
 
 def test_of_a_pooled_block_a_cell_that_is_there_is_kept() -> None:
     n = MAX_ROWS + 2
     tokens = tuple(map(str, range(n)))
     places = tuple((i // 2 if i % 2 else None, i) for i in range(n))
-    entry, found = looks(replace(on_places(panel("w", np.ones((n, 1)), tokens, row_axis="", col_axis=""), places, None, 0)))
+    entry, found = looks(replace(aligned_panel(panel("w", np.ones((n, 1)), tokens, row_axis="", col_axis=""), places, None, 0)))
     assert entry["block"] == [2, 1] and not found.any()
 
 
 def test_missing_cells_need_a_name_and_the_shape_of_the_values() -> None:
     for missing in ([[1, 0]], [[2]]):
         with pytest.raises(ValueError, match="pass equal shapes and a name"):
-            panel("x", [[1.0]], row_axis="", col_axis="", absent=np.array(missing), absent_names=(Reason("gone", "gone"),))
+            panel("x", [[1.0]], row_axis="", col_axis="", absent=np.array(missing), absence_reasons=(AbsenceReason("gone", "gone"),))

@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from viz_core.figures.writing import MOST_ROWS, drawn, likeliest, searched
+from viz_core.figures.writing import MAX_ROWS, sampling_table, greedy_table, beam_table
 from viz_core.generation.beam import BeamStep, Candidate
-from viz_core.generation.draw import draw
+from viz_core.generation.draw import sample
 from viz_core.generation.strategy import Beam, Sampling
 
 LOGITS = np.random.default_rng(0).normal(0, 2, 40)
@@ -20,17 +20,17 @@ def name(i: int) -> str:
 
 @pytest.mark.parametrize("u", [0.0, 0.3, 0.99])
 def test_the_drawn_number_falls_on_the_part_of_the_chosen_word(u: float) -> None:
-    found = draw(LOGITS, SAMPLING, u)
-    choice = drawn(found, SAMPLING, name)
+    found = sample(LOGITS, SAMPLING, u)
+    choice = sampling_table(found, SAMPLING, name)
     (chosen,) = [row for row in choice.rows if row.look == "chosen"]
     part = chosen.cells[-1]
     assert chosen.label == name(found.token) and choice.at == u and part is not None
-    assert part.start <= u < part.end and "it is drawn" in part.said
+    assert part.start <= u < part.end and "it is drawn" in part.tooltip
 
 
 def test_the_parts_follow_one_another_and_cover_the_line() -> None:
-    found = draw(LOGITS, SAMPLING, 0.1)
-    parts = [row.cells[-1] for row in drawn(found, SAMPLING, name).rows if row.cells[-1] is not None]
+    found = sample(LOGITS, SAMPLING, 0.1)
+    parts = [row.cells[-1] for row in sampling_table(found, SAMPLING, name).rows if row.cells[-1] is not None]
     assert len(parts) == found.kept.sum() > 2
     assert parts[0].start == 0 and parts[-1].end == pytest.approx(1)  # type: ignore[union-attr]
     for before, after in pairwise(parts):
@@ -38,32 +38,32 @@ def test_the_parts_follow_one_another_and_cover_the_line() -> None:
 
 
 def test_the_cuts_stand_below_the_last_word_that_is_left() -> None:
-    found = draw(LOGITS, SAMPLING, 0.1)
-    choice = drawn(found, SAMPLING, name)
+    found = sample(LOGITS, SAMPLING, 0.1)
+    choice = sampling_table(found, SAMPLING, name)
     k, p = choice.cuts
     assert (k.row, k.label) == (7, "top-k = 8") and p.label == "top-p = 0.7"
-    assert [row.look == "cut" for row in choice.rows[:MOST_ROWS]] == [i > p.row for i in range(MOST_ROWS)]
-    assert not drawn(draw(LOGITS, Sampling(), 0.1), Sampling(), name).cuts
+    assert [row.look == "cut" for row in choice.rows[:MAX_ROWS]] == [i > p.row for i in range(MAX_ROWS)]
+    assert not sampling_table(sample(LOGITS, Sampling(), 0.1), Sampling(), name).cuts
 
 
 def test_the_arithmetic_of_a_bar() -> None:
-    found = draw(np.array([2.0, 1.0, -1.0]), Sampling(temperature=0.5), 0.0)
-    first = drawn(found, Sampling(temperature=0.5), name).rows[0].cells
+    found = sample(np.array([2.0, 1.0, -1.0]), Sampling(temperature=0.5), 0.0)
+    first = sampling_table(found, Sampling(temperature=0.5), name).rows[0].cells
     assert [cell and cell.text for cell in first][:2] == ["2", "4"]
-    assert first[1] is not None and first[1].said == "2 ÷ 0.5 = 4"
+    assert first[1] is not None and first[1].tooltip == "2 ÷ 0.5 = 4"
     total = 1 + np.exp(-2) + np.exp(-6)
-    assert first[2] is not None and first[2].said == f"“w0”: e^(4 − 4) ÷ {total:.5g} = {1 / total:.4g}"  # 1 ÷ 1.138 is 0.8787
+    assert first[2] is not None and first[2].tooltip == f"“w0”: e^(4 − 4) ÷ {total:.5g} = {1 / total:.4g}"  # 1 ÷ 1.138 is 0.8787
 
 
 def test_an_unlikely_word_that_was_drawn_is_shown_and_the_rest_is_one_row() -> None:
-    found = draw(np.zeros(40), Sampling(), 0.999)
-    choice = drawn(found, Sampling(), name)
-    assert [row.label for row in choice.rows][-2:] == ["w39", "30 other words"] and len(choice.rows) == MOST_ROWS + 1
+    found = sample(np.zeros(40), Sampling(), 0.999)
+    choice = sampling_table(found, Sampling(), name)
+    assert [row.label for row in choice.rows][-2:] == ["w39", "30 other words"] and len(choice.rows) == MAX_ROWS + 1
     assert choice.rows[-1].cells[2].text == "75.00%"  # type: ignore[union-attr]
 
 
 def test_greedy_marks_the_largest() -> None:
-    rows = likeliest(draw(LOGITS, Sampling(), 0.0), name).rows
+    rows = greedy_table(sample(LOGITS, Sampling(), 0.0), name).rows
     assert rows[0].label == name(int(LOGITS.argmax())) and [row.look for row in rows[:3]] == ["chosen", "", ""]
     assert rows[0].cells[1].end == 1  # type: ignore[union-attr]
 
@@ -73,36 +73,36 @@ def test_a_beam_step_says_the_sum_behind_each_score() -> None:
         Candidate(0, 7, -0.5, -2.0, -2 / 3**0.5, "kept"), Candidate(1, 2, -1.0, -3.0, -3 / 3**0.5, "finished"),
         Candidate(1, 8, -2.0, -4.0, -4 / 3**0.5, "cut"),
     ))
-    choice = searched((step,) * 3, 2, Beam(num_beams=2, length_penalty=0.5), (4, 5, 7, 2), name, eos_id=2)
+    choice = beam_table((step,) * 3, 2, Beam(num_beams=2, length_penalty=0.5), (4, 5, 7, 2), name, eos_id=2)
     assert [(row.label, row.look) for row in choice.rows] == [("w4 w5 w7", "chosen"), ("w4 w6 w2", ""), ("w4 w6 w8", "cut")]
     assert [row.cells[3].text for row in choice.rows] == ["kept", "finished", "dropped"]  # type: ignore[union-attr]
-    assert choice.rows[0].cells[1].said == "−1.5 + −0.5 = −2"  # type: ignore[union-attr]
-    assert choice.rows[0].cells[2].said == "−2 ÷ 3 ^ 0.5 = −1.155"  # type: ignore[union-attr]
+    assert choice.rows[0].cells[1].tooltip == "−1.5 + −0.5 = −2"  # type: ignore[union-attr]
+    assert choice.rows[0].cells[2].tooltip == "−2 ÷ 3 ^ 0.5 = −1.155"  # type: ignore[union-attr]
 
 
 def test_the_bars_of_a_beam_step_are_its_scores_and_the_best_one_is_the_longest() -> None:
     candidates = tuple(Candidate(0, i, score, score, score, "kept") for i, score in enumerate((-0.0001, -6.0, -11.0, -np.inf)))
-    rows = searched((BeamStep(((),), candidates),), 0, Beam(num_beams=4), (0,), name, eos_id=9).rows
+    rows = beam_table((BeamStep(((),), candidates),), 0, Beam(num_beams=4), (0,), name, eos_id=9).rows
     ends = [row.cells[2].end for row in rows]  # type: ignore[union-attr]
     assert ends[0] == 1 and ends[1] == pytest.approx(0.05 + 0.95 * 5 / 10.9999) and ends[2] == 0.05 and ends[3] == 0
     assert not any(cell.end for row in rows for cell in row.cells[:2])  # type: ignore[union-attr]
-    equal = searched((BeamStep(((),), candidates[:1]),), 0, Beam(num_beams=4), (0,), name, eos_id=9).rows
+    equal = beam_table((BeamStep(((),), candidates[:1]),), 0, Beam(num_beams=4), (0,), name, eos_id=9).rows
     assert equal[0].cells[2].end == 1  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("logits", [[19.2, 10.7, 3.0], [16.3, 2.0, 1.0], [0.0, 0.0, 0.0], [4.0, 2.0, -7.0], [700.0, 0.0, -700.0]])
 def test_the_quotient_of_a_bar_is_right_as_it_is_written(logits: list[float]) -> None:
     """Not e^0 ÷ 1 = 0.9998: the divisor has the digits that it takes, and what is less than all is not written as 1."""
-    found = draw(np.array(logits), Sampling(), 0.0)
-    bar = likeliest(found, lambda i: f"w{i}").rows[0].cells[1]
+    found = sample(np.array(logits), Sampling(), 0.0)
+    bar = greedy_table(found, lambda i: f"w{i}").rows[0].cells[1]
     assert bar is not None
-    total, p = bar.said.partition(" ÷ ")[2].split(" = ")
+    total, p = bar.tooltip.partition(" ÷ ")[2].split(" = ")
     assert f"{1 / float(total):.{len(p.removeprefix('0.'))}g}" == p
     assert (p == "1") == (float(found.probs.max()) == 1)
 
 
 def test_the_other_words_together_have_their_own_sum() -> None:
     """1 minus the others would be 0."""
-    few = likeliest(draw(np.array([60.0, *[0.0] * 20]), Sampling(), 0.0), lambda i: f"w{i}")
+    few = greedy_table(sample(np.array([60.0, *[0.0] * 20]), Sampling(), 0.0), lambda i: f"w{i}")
     rest = few.rows[-1].cells[1]
     assert rest is not None and rest.text == "< 0.01%"

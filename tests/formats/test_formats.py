@@ -30,7 +30,7 @@ def test_a_brief_number_is_short_and_within_a_thousandth(x: float) -> None:
 
 @given(numbers)
 def test_latex_says_the_same_number(x: float) -> None:
-    text = formats.latex(x, 6)
+    text = formats.latex_number(x, 6)
     mantissa, _, power = text.partition("10^{")
     if power and "." not in power:
         sign = {"": 1.0, "-": -1.0}.get(mantissa)
@@ -44,20 +44,20 @@ def test_latex_says_the_same_number(x: float) -> None:
     (formats.brief, 0.43121, "0.4312"), (formats.brief, -12.3456, "−12.35"), (formats.brief, 0.00171, "0.00171"),
     (formats.brief, 1.23e-5, "1.23e−5"), (formats.brief, 128.0, "128"), (formats.brief, -0.0, "0"),
     (formats.rounded, 1e-7, "1e−7"), (formats.rounded, 1 / 3, "0.33333"), (formats.rounded, -0.25, "−0.25"),
-    (formats.rounded, 1.5e12, "1.5e12"), (formats.long, 62831.85, "62832"), (formats.long, 999.96, "1000"),
-    (formats.long, 6283.185, "6283"), (formats.long, 0.02506, "0.02506"), (formats.long, 0.63098, "0.631"),
-    (formats.long, 4e8, "4e8"), (formats.percent, 0.00001, "< 0.01%"), (formats.percent, 0.99999, "> 99.99%"),
-    (formats.percent, 1.0, "100.00%"), (formats.percent, 0.5, "50.00%"), (formats.change, -0.003, "−0.3%"),
-    (formats.change, 0.025, "+2.5%"), (formats.latex, 10000.0, "10000"), (formats.latex, 1e-5, "10^{-5}"),
-    (formats.latex, 2.5e-7, "2.5\\cdot 10^{-7}"), (formats.latex, -3.0, "-3"), (formats.latex, 1e22, "10^{22}"),
-    (formats.latex, -1e-5, "-10^{-5}"), (formats.latex, 3.2e-5, "3.2\\cdot 10^{-5}"), (formats.latex, math.inf, "\\infty"),
-    (formats.latex, -math.inf, "-\\infty"), (formats.latex, math.nan, "\\text{NaN}"),
+    (formats.rounded, 1.5e12, "1.5e12"), (formats.full_number, 62831.85, "62832"), (formats.full_number, 999.96, "1000"),
+    (formats.full_number, 6283.185, "6283"), (formats.full_number, 0.02506, "0.02506"), (formats.full_number, 0.63098, "0.631"),
+    (formats.full_number, 4e8, "4e8"), (formats.percent, 0.00001, "< 0.01%"), (formats.percent, 0.99999, "> 99.99%"),
+    (formats.percent, 1.0, "100.00%"), (formats.percent, 0.5, "50.00%"), (formats.signed_percent, -0.003, "−0.3%"),
+    (formats.signed_percent, 0.025, "+2.5%"), (formats.latex_number, 10000.0, "10000"), (formats.latex_number, 1e-5, "10^{-5}"),
+    (formats.latex_number, 2.5e-7, "2.5\\cdot 10^{-7}"), (formats.latex_number, -3.0, "-3"), (formats.latex_number, 1e22, "10^{22}"),
+    (formats.latex_number, -1e-5, "-10^{-5}"), (formats.latex_number, 3.2e-5, "3.2\\cdot 10^{-5}"), (formats.latex_number, math.inf, "\\infty"),
+    (formats.latex_number, -math.inf, "-\\infty"), (formats.latex_number, math.nan, "\\text{NaN}"),
 ])
 def test_examples(write, x: float, text: str) -> None:
     assert write(x) == text
 
 
-@pytest.mark.parametrize("write", [formats.rounded, formats.brief, formats.long, formats.percent, formats.change])
+@pytest.mark.parametrize("write", [formats.rounded, formats.brief, formats.full_number, formats.percent, formats.signed_percent])
 def test_what_is_no_finite_number_is_named(write) -> None:
     assert [write(x) for x in (math.nan, math.inf, -math.inf)] == ["NaN", "∞", "−∞"]
 
@@ -67,4 +67,4 @@ def test_what_is_no_finite_number_is_named(write) -> None:
     (("a", "../../<s> $x$ =1+1"), "a_s-x-1-1"), (("a" * 79, "bc"), "a" * 79), (("waves", "深さ"), "waves"),
 ])
 def test_the_name_of_a_file_is_plain(parts: tuple[str, ...], name: str) -> None:
-    assert formats.plain_name(*parts) == name
+    assert formats.file_stem(*parts) == name

@@ -16,9 +16,9 @@ from viz_core.config import TransformerConfig
 from viz_core.generate import Beam, Greedy, generate
 from viz_core.generation.beam import BeamSearch, beam_search
 from viz_core.generation.forcing import logprobs
-from viz_core.generation.readers import open_reader
+from viz_core.generation.readers import init_decoder
 from viz_core.model.transformer import Transformer
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 from viz_core.run import build
 
 EOS, BOS = 1, 2
@@ -36,8 +36,8 @@ def lively(config: TransformerConfig, seed: int) -> Transformer:
 def searched(model: Transformer, source: list[int] | None, beam: Beam, longest: int) -> BeamSearch:
     start = torch.tensor([[BOS]])
     with torch.inference_mode():
-        reader = open_reader(model, start, None if source is None else torch.tensor([source]))
-        return beam_search(reader, start, beam, eos_id=EOS, longest=longest)
+        reader = init_decoder(model, start, None if source is None else torch.tensor([source]))
+        return beam_search(reader, start, beam, eos_id=EOS, max_new_tokens=longest)
 
 
 # ---------------------------------------------------------------- every text there is
@@ -61,7 +61,7 @@ def test_a_beam_that_is_wide_enough_finds_the_best_of_all_texts(architecture: st
         best, text = max(scored)
         search = searched(model, source, Beam(num_beams=81, length_penalty=penalty), longest)
         assert search.chosen.score == pytest.approx(best, abs=FLOAT)
-        assert search.chosen.ids == tuple(x for x in text if x != EOS) and search.chosen.ended == (EOS in text)
+        assert search.chosen.ids == tuple(x for x in text if x != EOS) and search.chosen.has_ended == (EOS in text)
         assert len(search.finished) == len(scored) == 1 + 3 + 9 * 4
         chosen.add(text)
     assert len(chosen) > 1
@@ -160,15 +160,15 @@ def test_every_candidate_is_accounted_for(penalty: float) -> None:
                 np.testing.assert_allclose((x.logprob, x.total), (each[-1], each.sum()), atol=FLOAT)
                 assert x.score == x.total / length**penalty
                 over = x.token == EOS or length == 6
-                assert x.fate == ("finished" if rank < 3 else "cut") if over else x.fate in ("kept", "cut")
-            kept = [x for x in step.candidates if x.fate == "kept"]
+                assert x.outcome == ("finished" if rank < 3 else "cut") if over else x.outcome in ("kept", "cut")
+            kept = [x for x in step.candidates if x.outcome == "kept"]
             going_on = [x for x in step.candidates if x.token != EOS and length < 6]
             assert kept == going_on[:3]
             if length < len(search.steps):
                 assert search.steps[length].beams == tuple((*step.beams[x.parent], x.token) for x in kept)
-        scores = sorted((x.score for step in search.steps for x in step.candidates if x.fate == "finished"), reverse=True)
+        scores = sorted((x.score for step in search.steps for x in step.candidates if x.outcome == "finished"), reverse=True)
         assert [one.score for one in search.finished] == scores[:3]
-        finished_by.add((len(search.steps), search.chosen.ended))
+        finished_by.add((len(search.steps), search.chosen.has_ended))
     assert len(finished_by) > 1
 
 
@@ -183,12 +183,12 @@ def test_a_text_is_searched_alone_as_beside_others_and_with_the_cache_as_without
 def test_a_position_table_bounds_a_search_too() -> None:
     c = small(max_len=5, architecture="decoder-only")
     (found,) = generate(build(c), torch.tensor([[BOS, 4]]), eos_id=-1, max_new_tokens=50, strategy=Beam(num_beams=2))
-    assert len(found.ids) == 4 and not found.ended
+    assert len(found.ids) == 4 and not found.has_ended
 
 
 def test_logits_without_a_softmax_say_so() -> None:
     model = build(small(architecture="decoder-only"))
     with torch.no_grad():
         model.head.bias[3] = float("nan")  # type: ignore[index,union-attr]
-    with pytest.raises(Problem, match="the logits have no softmax"):
+    with pytest.raises(UserError, match="the logits have no softmax"):
         generate(model, torch.tensor([[BOS]]), eos_id=EOS, max_new_tokens=3, strategy=Beam())

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from tests.tolerances import EXACT
-from viz_core.generation.draw import draw, drawn_numbers
+from viz_core.generation.draw import sample, random_numbers
 from viz_core.generation.strategy import Sampling
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 
 LOGITS = np.array([1.0, 3.0, -2.0, 0.5, 2.5, -np.inf, 0.0])
 some_logits = arrays.arrays(np.float64, st.integers(1, 12), elements=st.floats(-30, 30), unique=True)
@@ -33,14 +33,14 @@ def by_transformers(logits: np.ndarray, sampling: Sampling) -> np.ndarray:
 @given(some_logits, st.sampled_from([0.3, 1.0, 2.5]), st.none() | st.integers(1, 20), st.sampled_from([0.05, 0.5, 0.9, 1.0]))
 def test_what_is_left_is_what_their_filters_leave(logits: np.ndarray, temperature: float, top_k: int | None, top_p: float) -> None:
     sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p)
-    found = draw(logits, sampling, 0.5)
+    found = sample(logits, sampling, 0.5)
     np.testing.assert_allclose(found.probs, by_transformers(logits, sampling), atol=EXACT)
     assert found.probs[~found.kept].sum() == 0 and not (found.kept & ~found.in_top_k).any()
 
 
 def test_words_as_likely_as_the_last_of_top_k_stay_as_theirs_do() -> None:
     logits = np.array([2.0, 1.0, 1.0, 1.0, 0.0])
-    found = draw(logits, Sampling(top_k=2), 0.0)
+    found = sample(logits, Sampling(top_k=2), 0.0)
     assert found.in_top_k.tolist() == [True, True, True, True, False]
     np.testing.assert_allclose(found.probs, by_transformers(logits, Sampling(top_k=2)), atol=EXACT)
 
@@ -55,8 +55,8 @@ CRITICAL = {2: 13.82, 3: 16.27, 5: 20.52}  # chi-square that 1 in 1,000 exceeds,
     (Sampling(temperature=2.0, top_k=4, top_p=0.8), 3),
 ], ids=str)
 def test_words_come_as_often_as_their_probability_says(sampling: Sampling, words: int) -> None:
-    numbers = drawn_numbers(seed=3, row=0, count=4000)
-    drawn = np.bincount([draw(LOGITS, sampling, u).token for u in numbers], minlength=len(LOGITS))
+    numbers = random_numbers(seed=3, row=0, count=4000)
+    drawn = np.bincount([sample(LOGITS, sampling, u).token for u in numbers], minlength=len(LOGITS))
     expected = by_transformers(LOGITS, sampling) * len(numbers)
     left = expected > 0
     assert left.sum() == words and drawn[~left].sum() == 0
@@ -65,11 +65,11 @@ def test_words_come_as_often_as_their_probability_says(sampling: Sampling, words
 
 
 def test_the_numbers_are_even_and_belong_to_their_seed_and_row() -> None:
-    numbers = drawn_numbers(seed=5, row=2, count=4000)
+    numbers = random_numbers(seed=5, row=2, count=4000)
     tenths = np.bincount((numbers * 10).astype(int), minlength=10)
     assert ((tenths - 400) ** 2 / 400).sum() < 27.88  # 9 degrees of freedom, 1 in 1,000
-    assert np.array_equal(drawn_numbers(5, 2, 10), numbers[:10]) and numbers.min() >= 0 and numbers.max() < 1
-    assert not np.isin(drawn_numbers(5, 3, 100), numbers).any() and not np.isin(drawn_numbers(6, 2, 100), numbers).any()
+    assert np.array_equal(random_numbers(5, 2, 10), numbers[:10]) and numbers.min() >= 0 and numbers.max() < 1
+    assert not np.isin(random_numbers(5, 3, 100), numbers).any() and not np.isin(random_numbers(6, 2, 100), numbers).any()
 
 
 # ---------------------------------------------------------------- its arithmetic
@@ -77,7 +77,7 @@ def test_the_numbers_are_even_and_belong_to_their_seed_and_row() -> None:
 
 @given(some_logits, st.floats(0, 1, exclude_max=True), st.sampled_from([0.5, 1.0]), st.sampled_from([0.4, 1.0]))
 def test_each_step_follows_from_the_one_before(logits: np.ndarray, u: float, temperature: float, top_p: float) -> None:
-    found = draw(logits, Sampling(temperature=temperature, top_k=5, top_p=top_p), u)
+    found = sample(logits, Sampling(temperature=temperature, top_k=5, top_p=top_p), u)
     np.testing.assert_allclose(found.scaled, logits / temperature)
     powers = [math.exp(x - max(logits) / temperature) if left else 0 for x, left in zip(found.scaled, found.in_top_k, strict=True)]
     np.testing.assert_allclose(found.after_top_k, np.array(powers) / sum(powers), atol=EXACT)
@@ -94,36 +94,36 @@ def test_each_step_follows_from_the_one_before(logits: np.ndarray, u: float, tem
 
 
 def test_entropy_is_in_nats() -> None:
-    even = draw(np.zeros(8), Sampling(top_k=1), 0.9)
+    even = sample(np.zeros(8), Sampling(top_k=1), 0.9)
     assert even.model_entropy == pytest.approx(math.log(8)) and even.in_top_k.all()  # all are as likely as the first
-    assert draw(LOGITS, Sampling(top_k=1), 0.9).entropy == 0 and draw(LOGITS, Sampling(top_k=1), 0.9).token == 1
+    assert sample(LOGITS, Sampling(top_k=1), 0.9).entropy == 0 and sample(LOGITS, Sampling(top_k=1), 0.9).token == 1
 
 
 @pytest.mark.parametrize("u", [0.0, 0.999999999999, np.nextafter(1, 0)])
 def test_a_word_without_probability_is_never_drawn(u: float) -> None:
     logits = np.array([-np.inf, 0.0, -np.inf, -800.0, -40.0])  # e^-800 is 0 in float64
-    assert draw(logits, Sampling(), u).token in (1, 4)
+    assert sample(logits, Sampling(), u).token in (1, 4)
 
 
 def test_a_number_on_the_border_of_two_words_draws_the_second() -> None:
-    assert [draw(np.zeros(2), Sampling(), u).token for u in (0.0, 0.499, 0.5, 0.999)] == [0, 0, 1, 1]
+    assert [sample(np.zeros(2), Sampling(), u).token for u in (0.0, 0.499, 0.5, 0.999)] == [0, 0, 1, 1]
 
 
 def test_top_k_past_the_vocabulary_keeps_every_word() -> None:
-    assert draw(LOGITS, Sampling(top_k=10_000), 0.3).in_top_k.all()
+    assert sample(LOGITS, Sampling(top_k=10_000), 0.3).in_top_k.all()
 
 
 @pytest.mark.parametrize("logits", [[0.0, math.nan], [math.inf, 0.0], [-math.inf, -math.inf]])
 def test_logits_without_a_softmax_say_so(logits: list[float]) -> None:
-    with pytest.raises(Problem, match="the logits have no softmax"):
-        draw(np.array(logits), Sampling(), 0.5)
+    with pytest.raises(UserError, match="the logits have no softmax"):
+        sample(np.array(logits), Sampling(), 0.5)
 
 
 def test_a_draw_changes_nothing_and_cannot_be_changed() -> None:
     logits = LOGITS.copy()
-    found = draw(logits, Sampling(temperature=2.0, top_k=3), 0.5)
+    found = sample(logits, Sampling(temperature=2.0, top_k=3), 0.5)
     assert np.array_equal(logits, LOGITS) and logits.flags.writeable
     with pytest.raises(ValueError, match="read-only"):
         found.probs[0] = 1
     with pytest.raises(ValueError, match=r"u=1 is not in \[0, 1\)"):
-        draw(logits, Sampling(), 1)
+        sample(logits, Sampling(), 1)

@@ -7,8 +7,8 @@ import torch
 from tests.model.small import small
 from tests.tolerances import FLOAT
 from viz_core.generate import generate
-from viz_core.generation.forcing import compare_forcing, compare_with_slip, logprobs
-from viz_core.problems import Problem
+from viz_core.generation.forcing import compare_forcing, compare_with_forced_error, logprobs
+from viz_core.problems import UserError
 from viz_core.run import build, run
 
 BOS, EOS = 1, 2  # as the untrained tokenizer has them beside a padding id of 0
@@ -26,8 +26,8 @@ def test_their_mean_is_the_loss_of_a_run(architecture: str) -> None:
     np.testing.assert_allclose(np.exp(found), capture["probs"][0, range(5), LABELS], atol=FLOAT)
     np.testing.assert_allclose(logprobs(model, [BOS, *LABELS[:2]], LABELS[2:], source), found[2:], atol=FLOAT)
     forcing = compare_forcing(model, [BOS], LABELS, source, eos_id=EOS)
-    np.testing.assert_allclose(forcing.forced, -found, atol=FLOAT)
-    assert forcing.predicted == tuple(capture["logits"][0].argmax(axis=-1))
+    np.testing.assert_allclose(forcing.teacher_forced_losses, -found, atol=FLOAT)
+    assert forcing.predicted_ids == tuple(capture["logits"][0].argmax(axis=-1))
 
 
 def test_they_part_where_the_first_wrong_word_is_written() -> None:
@@ -40,13 +40,13 @@ def test_they_part_where_the_first_wrong_word_is_written() -> None:
             if right > len(said.ids):
                 continue
             found = compare_forcing(model, [BOS], labels, SOURCE, eos_id=EOS)
-            assert found.parts_at == right and found.written == (*said.ids, EOS)[: len(found.written)]
-            assert len(found.written) == min(5, len(said.ids) + said.ended)
-            np.testing.assert_allclose(found.free[: right + 1], found.forced[: right + 1], atol=FLOAT)
-            by_hand = [-logprobs(model, [BOS, *found.written[:i]], [labels[i]], SOURCE)[0] for i in range(len(found.written))]
-            np.testing.assert_allclose(found.free, by_hand, atol=FLOAT)
-            if len(found.free) > right + 1:
-                assert not np.allclose(found.free[right + 1 :], found.forced[right + 1 : len(found.free)])
+            assert found.diverges_at == right and found.generated_ids == (*said.ids, EOS)[: len(found.generated_ids)]
+            assert len(found.generated_ids) == min(5, len(said.ids) + said.has_ended)
+            np.testing.assert_allclose(found.free_running_losses[: right + 1], found.teacher_forced_losses[: right + 1], atol=FLOAT)
+            by_hand = [-logprobs(model, [BOS, *found.generated_ids[:i]], [labels[i]], SOURCE)[0] for i in range(len(found.generated_ids))]
+            np.testing.assert_allclose(found.free_running_losses, by_hand, atol=FLOAT)
+            if len(found.free_running_losses) > right + 1:
+                assert not np.allclose(found.free_running_losses[right + 1 :], found.teacher_forced_losses[right + 1 : len(found.free_running_losses)])
             parted.add(right)
     assert parted == {0, 1, 2, 3}
 
@@ -55,8 +55,8 @@ def test_what_the_model_writes_by_itself_never_parts() -> None:
     model = build(small(), seed=1)
     (said,) = generate(model, torch.tensor([[BOS]]), torch.tensor([SOURCE]), eos_id=EOS, max_new_tokens=6)
     found = compare_forcing(model, [BOS], said.ids, SOURCE, eos_id=EOS)
-    assert found.parts_at is None and found.written == found.predicted == tuple(said.ids)
-    np.testing.assert_allclose(found.free, found.forced, atol=FLOAT)
+    assert found.diverges_at is None and found.generated_ids == found.predicted_ids == tuple(said.ids)
+    np.testing.assert_allclose(found.free_running_losses, found.teacher_forced_losses, atol=FLOAT)
 
 
 def test_a_text_that_ends_early_has_no_losses_behind_its_end() -> None:
@@ -64,25 +64,25 @@ def test_a_text_that_ends_early_has_no_losses_behind_its_end() -> None:
     with torch.no_grad():
         model.head.bias[EOS] = 1e3  # type: ignore[index,union-attr]
     found = compare_forcing(model, [BOS], LABELS, SOURCE, eos_id=EOS)
-    assert (found.written, found.parts_at, found.free.shape, found.forced.shape) == ((EOS,), 0, (1,), (5,))
+    assert (found.generated_ids, found.diverges_at, found.free_running_losses.shape, found.teacher_forced_losses.shape) == ((EOS,), 0, (1,), (5,))
 
 
 def test_a_slip_writes_the_second_choice_and_reads_it() -> None:
     model = build(small(), seed=1)
     (said,) = generate(model, torch.tensor([[BOS]]), torch.tensor([SOURCE]), eos_id=EOS, max_new_tokens=5)
-    by_itself = compare_with_slip(model, [BOS], said.ids, SOURCE, eos_id=EOS)  # it never goes wrong by itself
-    assert by_itself.slip == by_itself.parts_at == int(by_itself.forcing.forced[:-1].argmax())  # where it is least sure
+    by_itself = compare_with_forced_error(model, [BOS], said.ids, SOURCE, eos_id=EOS)  # it never goes wrong by itself
+    assert by_itself.error_at == by_itself.diverges_at == int(by_itself.comparison.teacher_forced_losses[:-1].argmax())  # where it is least sure
     for at in range(len(said.ids)):
-        found = compare_with_slip(model, [BOS], said.ids, SOURCE, eos_id=EOS, slip=at)
+        found = compare_with_forced_error(model, [BOS], said.ids, SOURCE, eos_id=EOS, error_at=at)
         words = range(small().target_vocab_size)
         second = np.argsort([-logprobs(model, [BOS, *said.ids[:at]], [word], SOURCE)[0] for word in words])[1]
-        assert found.written[: at + 1] == (*said.ids[:at], second) and (found.slip, found.parts_at) == (at, at)
-        by_hand = [-logprobs(model, [BOS, *found.written[:i]], [said.ids[i]], SOURCE)[0] for i in range(len(found.written))]
-        np.testing.assert_allclose(found.free, by_hand, atol=FLOAT)
-    nowhere = compare_with_slip(model, [BOS], said.ids, SOURCE, eos_id=EOS, slip=-1)
-    assert nowhere.slip is None and nowhere.written == tuple(said.ids) and nowhere.free is nowhere.forcing.free
-    wrong = compare_with_slip(model, [BOS], [said.ids[0] % 18 + 1, *said.ids[1:]], SOURCE, eos_id=EOS)
-    assert (wrong.slip, wrong.parts_at) == (None, 0)  # it goes wrong by itself
+        assert found.generated_ids[: at + 1] == (*said.ids[:at], second) and (found.error_at, found.diverges_at) == (at, at)
+        by_hand = [-logprobs(model, [BOS, *found.generated_ids[:i]], [said.ids[i]], SOURCE)[0] for i in range(len(found.generated_ids))]
+        np.testing.assert_allclose(found.free_running_losses, by_hand, atol=FLOAT)
+    nowhere = compare_with_forced_error(model, [BOS], said.ids, SOURCE, eos_id=EOS, error_at=-1)
+    assert nowhere.error_at is None and nowhere.generated_ids == tuple(said.ids) and nowhere.free_running_losses is nowhere.comparison.free_running_losses
+    wrong = compare_with_forced_error(model, [BOS], [said.ids[0] % 18 + 1, *said.ids[1:]], SOURCE, eos_id=EOS)
+    assert (wrong.error_at, wrong.diverges_at) == (None, 0)  # it goes wrong by itself
 
 
 @pytest.mark.parametrize(("start", "labels", "sentence"), [
@@ -93,5 +93,5 @@ def test_a_slip_writes_the_second_choice_and_reads_it() -> None:
 def test_what_has_no_loss_says_so(start: list[int], labels: list[int], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         logprobs(build(small()), start, labels, SOURCE)
-    with pytest.raises(Problem, match="source=None"):
+    with pytest.raises(UserError, match="source=None"):
         logprobs(build(small()), [BOS], [4])

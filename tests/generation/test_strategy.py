@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from viz_core.generation.strategy import Beam, Sampling, checked_length
+from viz_core.generation.strategy import Beam, Sampling, check_max_new_tokens
 from viz_core.problems import SettingError
 
 
@@ -41,4 +41,4 @@ def test_the_limits_themselves_are_allowed() -> None:
 @pytest.mark.parametrize("longest", [0, -3, 2.5, True])
 def test_a_text_has_at_least_one_word(longest: Any) -> None:
     with pytest.raises(SettingError, match=f"max_new_tokens={longest} allows no new token; use a whole number of at least 1."):
-        checked_length(longest)
+        check_max_new_tokens(longest)

@@ -13,9 +13,9 @@ import pytest
 
 from tests.architecture.test_imports import ROOT
 from viz_core.jobs.engine import Engine
-from viz_core.jobs.times import Times
+from viz_core.jobs.times import Timeouts
 
-TIMES = Times(silent=0.5, grace=60.0, start=120.0, turn=0.1)
+TIMES = Timeouts(no_update=0.5, grace=60.0, worker_start=120.0, poll_interval=0.1)
 KINDS = ("beside", "cluster")
 Make = Callable[..., Engine]
 
@@ -55,7 +55,7 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 def own(tmp_path: Path) -> Iterator[Make]:
     """Makes an engine for one test, which may do with it as it likes: own(Times(…)), own(kind="cluster")."""
     with ExitStack() as stack:
-        def make(times: Times = TIMES, kind: str = "beside", workers: int = 1) -> Engine:
+        def make(times: Timeouts = TIMES, kind: str = "beside", workers: int = 1) -> Engine:
             address = stack.enter_context(cluster(tmp_path, workers)) if kind == "cluster" else None
             engine = Engine(address, times)
             stack.callback(engine.close)

@@ -11,33 +11,33 @@ from distributed import Client
 from tests.jobs.starts import process_id
 from tests.learning.small import recipe
 from viz_core.jobs.engine import Engine
-from viz_core.jobs.job import Look
+from viz_core.jobs.job import JobView
 from viz_core.learning.recipe import Recipe
-from viz_core.learning.training_run import Event, TrainingRun, fingerprint
+from viz_core.learning.training_run import StepEvent, TrainingRun, tensors_sha256
 
 LONG = recipe(steps=20_000, measured_every=20_000)  # longer than any test waits
 SHORT = recipe(steps=60, measured_every=20, **{"config.norm": "pre"})
 
 
-def awaited(engine: Engine, number: str, until: Callable[[Look], bool], seconds: float = 200) -> Look:
+def awaited(engine: Engine, number: str, until: Callable[[JobView], bool], seconds: float = 200) -> JobView:
     """The job as soon as this is true of it."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        seen = engine.look(number)
+        seen = engine.view(number)
         assert seen is not None
         if until(seen):
             return seen
         time.sleep(0.01)
-    raise AssertionError(f"after {seconds} seconds the job is {engine.look(number)}")
+    raise AssertionError(f"after {seconds} seconds the job is {engine.view(number)}")
 
 
-def ended(engine: Engine, number: str) -> Look:
+def ended(engine: Engine, number: str) -> JobView:
     return awaited(engine, number, lambda seen: seen.state not in ("waiting", "starting", "running"))
 
 
-def beyond(engine: Engine, number: str, step: int) -> Look:
+def beyond(engine: Engine, number: str, step: int) -> JobView:
     """The job once a state behind this step is stored on the server."""
-    return awaited(engine, number, lambda seen: seen.runs[0].kept >= step)
+    return awaited(engine, number, lambda seen: seen.runs[0].saved_step >= step)
 
 
 def in_loop(engine: Engine, make: Callable[[], Awaitable[Any]]) -> Any:
@@ -50,8 +50,8 @@ def in_loop(engine: Engine, make: Callable[[], Awaitable[Any]]) -> Any:
 
 
 def client(engine: Engine) -> Client:
-    assert engine._dispatcher is not None and engine._dispatcher.hub is not None
-    return engine._dispatcher.hub.client
+    assert engine._dispatcher is not None and engine._dispatcher.pool is not None
+    return engine._dispatcher.pool.client
 
 
 def address(engine: Engine) -> str:
@@ -77,11 +77,11 @@ def alive(process: int) -> bool:
         return False
 
 
-def trained(asked: Recipe) -> tuple[TrainingRun, list[Event]]:
+def trained(asked: Recipe) -> tuple[TrainingRun, list[StepEvent]]:
     """The same run here, without any engine."""
     run = TrainingRun(asked)
     return run, list(run)
 
 
 def hash_of(engine: Engine, number: str, run: int = 0) -> str:
-    return fingerprint(engine.weights(number, run))
+    return tensors_sha256(engine.weights(number, run))

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.learning.small import RECIPE
-from viz_core.jobs.attempt import Attempt, Died, Silent
-from viz_core.jobs.board import Board
-from viz_core.jobs.times import Times
+from viz_core.jobs.attempt import RunAttempt, WorkerLost, WorkerTimeout
+from viz_core.jobs.board import JobQueue
+from viz_core.jobs.times import Timeouts
 
 
 class Nowhere:
@@ -22,23 +22,23 @@ class Nowhere:
         return "tcp://nowhere"
 
 
-def attempt(what: Any) -> Attempt:
-    board = Board()
-    return Attempt(Nowhere(what), board, board.add(RECIPE, "a", "cpu", 0.0), 0, "first", Times())  # type: ignore[arg-type]
+def attempt(what: Any) -> RunAttempt:
+    board = JobQueue()
+    return RunAttempt(Nowhere(what), board, board.submit(RECIPE, "a", "cpu", 0.0), 0, "first", Timeouts())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("wish", ["pause", "stop"])
 def test_what_ends_while_its_process_starts_is_not_begun(wish: Any) -> None:
-    made = attempt(lambda: made.tell(wish))
-    assert asyncio.run(made.follow()) == "told"
+    made = attempt(lambda: made.send_command(wish))
+    assert asyncio.run(made.run_to_end()) == "told"
     with pytest.raises(AttributeError):
-        asyncio.run(attempt(lambda: None).follow())
+        asyncio.run(attempt(lambda: None).run_to_end())
 
 
-@pytest.mark.parametrize(("error", "kind"), [(TimeoutError, Silent), (OSError, Died)])
+@pytest.mark.parametrize(("error", "kind"), [(TimeoutError, WorkerTimeout), (OSError, WorkerLost)])
 def test_a_process_that_does_not_start_is_silent_or_dead(error: type[Exception], kind: type[Exception]) -> None:
     def wrong() -> None:
         raise error
 
     with pytest.raises(kind):
-        asyncio.run(attempt(wrong).follow())
+        asyncio.run(attempt(wrong).run_to_end())

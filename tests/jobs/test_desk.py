@@ -14,14 +14,14 @@ from tests.learning.small import RECIPE, recipe
 from viz_core.jobs import box as boxes
 from viz_core.jobs import desk as desks
 from viz_core.jobs import labour
-from viz_core.jobs.box import Box
-from viz_core.jobs.desk import Desk, put, tell, train
-from viz_core.jobs.labour import carry_out
-from viz_core.jobs.messages import Order, Parcel, Stored
-from viz_core.learning.moments import Moment
+from viz_core.jobs.box import Mailbox
+from viz_core.jobs.desk import TrainingPlugin, assign, send_command, run_assignment
+from viz_core.jobs.labour import run_training
+from viz_core.jobs.messages import Assignment, ProgressUpdate, SavedState
+from viz_core.learning.moments import Snapshot
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.training_run import TrainingRun
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 
 
 @pytest.fixture(autouse=True)
@@ -30,13 +30,13 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boxes, "ORPHANED", math.inf)
 
 
-def order(asked: Recipe = RECIPE, number: str = "1", state: Stored | None = None, until: int | None = None) -> Order:
-    return Order(number, number, asked.to_json(), state, "cpu", until)
+def order(asked: Recipe = RECIPE, number: str = "1", state: SavedState | None = None, until: int | None = None) -> Assignment:
+    return Assignment(number, number, asked.to_json(), state, "cpu", until)
 
 
-def carried(box: Box, said: list[Any] | None = None) -> Parcel:
-    carry_out(box, lambda step, event: said.append((step, event)) if said is not None else None)
-    return box.fetched()
+def carried(box: Mailbox, said: list[Any] | None = None) -> ProgressUpdate:
+    run_training(box, lambda step, event: said.append((step, event)) if said is not None else None)
+    return box.drain()
 
 
 def at_step(monkeypatch: pytest.MonkeyPatch, number: int, what: Any) -> None:
@@ -44,7 +44,7 @@ def at_step(monkeypatch: pytest.MonkeyPatch, number: int, what: Any) -> None:
     step = TrainingRun.step
 
     def watched(run: TrainingRun) -> Any:
-        if run.done + 1 == number:
+        if run.steps_done + 1 == number:
             what()
         return step(run)
 
@@ -52,32 +52,32 @@ def at_step(monkeypatch: pytest.MonkeyPatch, number: int, what: Any) -> None:
 
 
 def test_a_whole_run_waits_to_be_fetched_once() -> None:
-    box = Box(order())
+    box = Mailbox(order())
     parcel = carried(box)
     run, events = trained(RECIPE)
-    assert parcel.opening is not None and parcel.opening.initial_hash == run.initial_hash
+    assert parcel.run_start is not None and parcel.run_start.initial_hash == run.initial_hash
     assert [event.loss for event in parcel.events] == [event.loss for event in events]
-    assert [Moment.from_bytes(data).step for data in parcel.moments] == [*range(11)]
-    assert parcel.state is not None and (parcel.state.step, parcel.ended) == (10, "stopped")
-    assert box.fetched() == Parcel()
+    assert [Snapshot.from_bytes(data).step for data in parcel.snapshots] == [*range(11)]
+    assert parcel.saved_state is not None and (parcel.saved_state.step, parcel.end_reason) == (10, "stopped")
+    assert box.drain() == ProgressUpdate()
 
 
 @pytest.mark.parametrize("wish", ["pause", "stop"])
 def test_a_run_ends_behind_the_step_in_which_it_was_told(monkeypatch: pytest.MonkeyPatch, wish: str) -> None:
-    box = Box(order())
+    box = Mailbox(order())
     at_step(monkeypatch, 4, lambda: setattr(box, "wish", wish))
     parcel = carried(box)
-    assert len(parcel.events) == 4 and parcel.ended == "told"
-    assert parcel.state is not None and parcel.state.step == 4
+    assert len(parcel.events) == 4 and parcel.end_reason == "told"
+    assert parcel.saved_state is not None and parcel.saved_state.step == 4
 
 
 def test_it_goes_on_from_a_state_for_so_many_steps_and_no_more() -> None:
-    first = carried(Box(order(until=6)))
-    assert first.state is not None and (first.ended, first.state.step) == ("until", 6)
-    second = carried(Box(order(state=first.state)))
-    assert second.opening is not None and second.opening.held_out is None and [e.step for e in second.events] == [7, 8, 9, 10]
+    first = carried(Mailbox(order(until=6)))
+    assert first.saved_state is not None and (first.end_reason, first.saved_state.step) == ("until", 6)
+    second = carried(Mailbox(order(state=first.saved_state)))
+    assert second.run_start is not None and second.run_start.held_out_metrics is None and [e.step for e in second.events] == [7, 8, 9, 10]
     run, events = trained(RECIPE)
-    assert second.state is not None and second.state.tensors == run.stored()[0]
+    assert second.saved_state is not None and second.saved_state.tensors == run.serialize()[0]
     assert [e.loss for e in first.events + second.events] == [e.loss for e in events]
 
 
@@ -85,40 +85,40 @@ def test_a_state_that_was_stored_on_the_way_leads_to_the_same_end(monkeypatch: p
     """All that is left of a process that was killed."""
     monkeypatch.setattr(labour, "STORED", 0.0)
     monkeypatch.setattr(labour, "STORING", 0)
-    box, parcels = Box(order()), []
-    at_step(monkeypatch, 6, lambda: parcels.append(box.fetched()))
+    box, parcels = Mailbox(order()), []
+    at_step(monkeypatch, 6, lambda: parcels.append(box.drain()))
     carried(box)
     (killed,) = parcels
     assert killed.state is not None and killed.state.step == 5 == killed.events[-1].step
-    after = carried(Box(order(state=killed.state)))
-    assert after.state is not None and after.state.tensors == trained(RECIPE)[0].stored()[0]
+    after = carried(Mailbox(order(state=killed.state)))
+    assert after.saved_state is not None and after.saved_state.tensors == trained(RECIPE)[0].serialize()[0]
 
 
 def test_a_run_of_which_nobody_asks_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    box = Box(order())
+    box = Mailbox(order())
     at_step(monkeypatch, 3, lambda: monkeypatch.setattr(boxes, "ORPHANED", 0.0))
-    assert carried(box).ended == "orphaned"
+    assert carried(box).end_reason == "orphaned"
 
 
 def test_messages_are_few_and_small(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[Any] = []
     monkeypatch.setattr(labour, "ANNOUNCED", 1000.0)
-    carried(Box(order()), said)
+    carried(Mailbox(order()), said)
     assert said == [(0, None)]
     monkeypatch.setattr(labour, "ANNOUNCED", 0.0)
-    carried(Box(order()), said)
+    carried(Mailbox(order()), said)
     assert [step for step, __ in said] == [0, *range(11)] and all(len(event or "") < 2000 for __, event in said)
 
 
 def test_moments_that_nobody_fetches_are_dropped_the_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boxes, "WAITING_BYTES", 10)
-    box = Box(order())
+    box = Mailbox(order())
     for moment in (b"a" * 4, b"b" * 4, b"c" * 4, b"d" * 40):
-        box.keep(moment)
-    assert box.fetched().moments == [b"d" * 40]
-    box.keep(b"a" * 4)
-    box.keep(b"b" * 4)
-    assert box.fetched().moments == [b"a" * 4, b"b" * 4]
+        box.add_snapshot(moment)
+    assert box.drain().snapshots == [b"d" * 40]
+    box.add_snapshot(b"a" * 4)
+    box.add_snapshot(b"b" * 4)
+    assert box.drain().snapshots == [b"a" * 4, b"b" * 4]
 
 
 @pytest.mark.parametrize("error", [MemoryError, torch.OutOfMemoryError])
@@ -127,12 +127,12 @@ def test_too_little_memory_is_one_sentence(monkeypatch: pytest.MonkeyPatch, erro
         raise error
 
     at_step(monkeypatch, 2, full)
-    parcel = carried(Box(order()))
-    assert parcel.ended == "problem" and parcel.problem is not None and parcel.problem.code == "training_memory"
+    parcel = carried(Mailbox(order()))
+    assert parcel.end_reason == "problem" and parcel.error is not None and parcel.error.code == "training_memory"
 
 
 def test_a_problem_travels_with_its_code_and_values() -> None:
-    problem = Problem("no.", "training_memory", device="cpu")
+    problem = UserError("no.", "training_memory", device="cpu")
     other = copy.copy(problem)  # by the same way as between processes
     assert (str(other), other.code, other.values) == ("no.", "training_memory", {"device": "cpu"}) and other is not problem
 
@@ -140,8 +140,8 @@ def test_a_problem_travels_with_its_code_and_values() -> None:
 @pytest.fixture
 def worker(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A worker with a desk and nothing else."""
-    made = SimpleNamespace(plugins={Desk.name: Desk()}, log_event=lambda topic, message: None)
-    made.plugins[Desk.name].setup(made)
+    made = SimpleNamespace(plugins={TrainingPlugin.name: TrainingPlugin()}, log_event=lambda topic, message: None)
+    made.plugins[TrainingPlugin.name].setup(made)
     monkeypatch.setattr(desks, "get_worker", lambda: made)
     return made
 
@@ -149,43 +149,43 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_an_order_is_carried_out_once_however_often_it_is_started(worker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[int] = []
     at_step(monkeypatch, 1, lambda: steps.append(1))
-    put(order(), worker)
-    assert [train("1"), train("1"), train("another")] == [True, False, False] and steps == [1]
-    parcel = desks.last("1", worker)
-    assert parcel.ended == "stopped" and not train("1") and steps == [1]
+    assign(order(), worker)
+    assert [run_assignment("1"), run_assignment("1"), run_assignment("another")] == [True, False, False] and steps == [1]
+    parcel = desks.fetch_last_update("1", worker)
+    assert parcel.end_reason == "stopped" and not run_assignment("1") and steps == [1]
 
 
 def test_a_second_order_waits_for_the_first_and_can_be_told_to_end_meanwhile(worker: Any) -> None:
-    put(order(), worker)
-    desk = worker.plugins[Desk.name]
+    assign(order(), worker)
+    desk = worker.plugins[TrainingPlugin.name]
     with desk.turn:
-        thread = threading.Thread(target=train, args=("1",))
+        thread = threading.Thread(target=run_assignment, args=("1",))
         thread.start()
         while not desk.boxes["1"].taken:
             thread.join(0.01)
-        assert tell("1", "stop", worker)
+        assert send_command("1", "stop", worker)
         thread.join(60)
         assert not thread.is_alive()
-    parcel = desks.fetch("1", worker)
-    assert parcel.ended == "told" and parcel.opening is None
+    parcel = desks.fetch_update("1", worker)
+    assert parcel.end_reason == "told" and parcel.run_start is None
 
 
 def test_an_order_that_has_not_begun_is_taken_away(worker: Any) -> None:
-    put(order(), worker)
-    assert not tell("1", "pause", worker)
-    assert worker.plugins[Desk.name].boxes == {} and not train("1")
+    assign(order(), worker)
+    assert not send_command("1", "pause", worker)
+    assert worker.plugins[TrainingPlugin.name].boxes == {} and not run_assignment("1")
 
 
 def test_a_worker_that_closes_ends_its_runs(worker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(order(recipe(steps=100)), worker)
-    at_step(monkeypatch, 3, lambda: worker.plugins[Desk.name].teardown(worker))
-    train("1")
-    parcel = desks.fetch("1", worker)
-    assert parcel.ended == "told" and len(parcel.events) == 3
+    assign(order(recipe(steps=100)), worker)
+    at_step(monkeypatch, 3, lambda: worker.plugins[TrainingPlugin.name].teardown(worker))
+    run_assignment("1")
+    parcel = desks.fetch_update("1", worker)
+    assert parcel.end_reason == "told" and len(parcel.events) == 3
 
 
 def test_orders_that_nobody_came_for_are_thrown_away(worker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(order(number="old"), worker)
+    assign(order(number="old"), worker)
     monkeypatch.setattr(desks, "ORPHANED", -1.0)
-    put(order(number="new"), worker)
-    assert list(worker.plugins[Desk.name].boxes) == ["new"]
+    assign(order(number="new"), worker)
+    assert list(worker.plugins[TrainingPlugin.name].boxes) == ["new"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from babel.messages.pofile import read_po as babel_reads
 
-from viz_core.concepts import CONCEPTS, FAULTS
-from viz_core.language.collect import ROOT, collect, faults, from_python, from_script, takers_of
+from viz_core.concepts import CONCEPTS, DOCUMENT_ERRORS
+from viz_core.language.collect import ROOT, collect, collection_errors, messages_in_python, messages_in_script, message_parameters
 from viz_core.language.po import Entry, write_po
 from viz_core.presets import PRESETS
 
@@ -18,12 +18,12 @@ SOURCES = sorted(path for folder in ("viz_core", "pages") for path in (ROOT / fo
 
 def read(source: str) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
     tree = ast.parse(source)
-    found = from_python(tree, "a.py", dict(takers_of(tree)))
-    return found.entries, found.faults
+    found = messages_in_python(tree, "a.py", dict(message_parameters(tree)))
+    return found.entries, found.errors
 
 
 def test_every_message_of_the_app_can_be_collected() -> None:
-    assert faults() == []
+    assert collection_errors() == []
 
 
 def test_collecting_twice_gives_the_same() -> None:
@@ -39,7 +39,7 @@ def test_babel_reads_the_template() -> None:
 
 def test_every_place_is_one() -> None:
     for entry in collect():
-        for place in entry.places:
+        for place in entry.locations:
             file, _, line = place.rpartition(":")
             assert 1 <= int(line) <= len((ROOT / file).read_text("utf-8").splitlines())
 
@@ -47,11 +47,11 @@ def test_every_place_is_one() -> None:
 def test_tables_are_collected() -> None:
     known = {entry.message for entry in collect()}
     for concept in CONCEPTS:
-        assert {concept.text, concept.place.look} <= known
-    for fault in FAULTS:
-        assert {fault.printed, fault.instead} <= known
+        assert {concept.text, concept.link.takeaway} <= known
+    for fault in DOCUMENT_ERRORS:
+        assert {fault.printed_text, fault.correction} <= known
     for preset in PRESETS.values():
-        assert {preset.summary, preset.document.in_english} <= known
+        assert {preset.summary, preset.document.english_heading} <= known
         assert {text for row in preset.rows for text in (row.value, row.why)} <= known
 
 
@@ -74,7 +74,7 @@ def test_each_kind_of_call() -> None:
         ("plain", None, False), ("layer {layer}", None, True), ("{n} token", "{n} tokens", False), ("a reason", None, False),
         ("another", None, False), ("a third", None, False), ("value", None, False), ("why not", None, False),
     ]
-    assert [e.places for e in entries][:2] == [("a.py:6",), ("a.py:7",)]
+    assert [e.locations for e in entries][:2] == [("a.py:6",), ("a.py:7",)]
 
 
 @pytest.mark.parametrize(("call", "said"), [
@@ -93,12 +93,12 @@ def test_what_cannot_be_collected_is_named(call: str, said: str) -> None:
 
 def test_scripts_are_collected() -> None:
     source = 'a(_("Play"));\nb = plural("{n} stage", "{n} stages", all); $_("no"); (_, i) => i;\n_("a \\"b\\"", {x})'
-    found = from_script(source, "a.js")
-    assert [(e.message, e.plural, e.places) for e in found.entries] == [
+    found = messages_in_script(source, "a.js")
+    assert [(e.message, e.plural, e.locations) for e in found.entries] == [
         ("Play", None, ("a.js:1",)), ("{n} stage", "{n} stages", ("a.js:2",)), ('a "b"', None, ("a.js:3",)),
     ]
-    assert from_script("_(title)", "a.js").faults == ("a.js:1: the message of _(…) is not a literal",)
-    in_scripts = {place.split(":")[0] for entry in collect() for place in entry.places if ".js:" in place}
+    assert messages_in_script("_(title)", "a.js").errors == ("a.js:1: the message of _(…) is not a literal",)
+    in_scripts = {place.split(":")[0] for entry in collect() for place in entry.locations if ".js:" in place}
     assert {Path(name).stem for name in in_scripts} >= {"canvas_figure", "clock", "curves", "heads", "lines", "scrubber", "table"}
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from viz_core import language as module
 from viz_core.figures.assets import script
-from viz_core.language import LANGUAGE, Message, language, language_problem, plural, translate, translating, translations
-from viz_core.language.__main__ import update
+from viz_core.language import LANGUAGE_ENV, Message, language, language_problem, plural, translate, translate_fields, browser_translations
+from viz_core.language.__main__ import update_catalogue
 from viz_core.language.collect import collect
 from viz_core.language.po import Entry, read_po, write_po
 
@@ -24,7 +24,7 @@ def speak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Speak]:
     def speak(*entries: Entry, header: str = "Plural-Forms: nplurals=2; plural=(n > 1);\n") -> None:
         file = tmp_path / "xx.po"
         file.write_text(write_po(entries, header), "utf-8")
-        monkeypatch.setenv(LANGUAGE, str(file))
+        monkeypatch.setenv(LANGUAGE_ENV, str(file))
         module._catalogue.cache_clear()
         script.cache_clear()
 
@@ -58,7 +58,7 @@ def test_each_language_counts_in_its_way(speak: Speak) -> None:
 
 def test_a_record_translates_its_messages(speak: Speak) -> None:
     @dataclass(frozen=True, slots=True)
-    @translating
+    @translate_fields
     class Row:
         name: str
         why: Message
@@ -83,22 +83,22 @@ def test_wrong_fields_are_logged_and_shown_in_english(speak: Speak, caplog: pyte
 @pytest.mark.parametrize("said", ["klingon", "../secrets", "/nowhere/de.po"])
 def test_an_unknown_language_is_said_in_one_sentence(said: str, speak: Speak, monkeypatch: pytest.MonkeyPatch) -> None:
     speak()
-    monkeypatch.setenv(LANGUAGE, said)
+    monkeypatch.setenv(LANGUAGE_ENV, said)
     module._catalogue.cache_clear()
     problem = language_problem()
-    assert problem is not None and said in problem and LANGUAGE in problem and "en" in problem
+    assert problem is not None and said in problem and LANGUAGE_ENV in problem and "en" in problem
     assert translate("head") == "head" and language() == "en"
 
 
 @pytest.mark.parametrize("said", ["", "  ", "en"])
 def test_english_needs_no_file(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(LANGUAGE, said)
+    monkeypatch.setenv(LANGUAGE_ENV, said)
     assert language_problem() is None
 
 
 def test_a_script_brings_its_translations_along(speak: Speak) -> None:
     speak(Entry("Play", forms=("</script>",)), Entry("head", forms=("Kopf",)))
-    assert translations(["Play", "Pause"]) == ({"Play": ("</script>",)}, "(n > 1)")
+    assert browser_translations(["Play", "Pause"]) == ({"Play": ("</script>",)}, "(n > 1)")
     (front,) = [line for line in script("clock").split("\n") if line.startswith("const WORDS")]
     assert front == 'const WORDS = { forms: {"Play": ["\\u003c/script>"]}, form: (n) => Number((n > 1)) };'
 
@@ -108,10 +108,10 @@ def test_a_catalogue_is_brought_up_to_date(tmp_path: Path) -> None:
     known, counted = collect()[0], next(e for e in collect() if e.plural)
     header = "Plural-Forms: nplurals=1; plural=0;\n"
     file.write_text(write_po([replace(known, forms=("bekannt",)), Entry("gone", forms=("weg",))], header), "utf-8")
-    assert update(file) == f"{file}: 1 of {len(collect())} messages are translated."
+    assert update_catalogue(file) == f"{file}: 1 of {len(collect())} messages are translated."
     entries = {e.message: e for e in read_po(file.read_text("utf-8"))}
     assert entries[""].forms == (header,) and entries[known.message].forms == ("bekannt",) and counted.message in entries
     assert "gone" not in entries and '#~ msgid "gone"' in file.read_text("utf-8")
     before = file.read_text("utf-8")
-    update(file)
+    update_catalogue(file)
     assert file.read_text("utf-8").count('#~ msgid "gone"') == 1 and file.read_text("utf-8") == before

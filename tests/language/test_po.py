@@ -7,10 +7,10 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po as babel_reads
 from babel.messages.pofile import write_po as babel_writes
 
-from viz_core.language.po import Catalogue, Entry, catalogue_of, fields, plural_rule, read_po, write_po
+from viz_core.language.po import MessageCatalogue, Entry, build_catalogue, format_fields, plural_rule, read_po, write_po
 
 ENTRIES = [
-    Entry("Head", forms=("Kopf",), places=("viz_core/a.py:3", "viz_core/b.py:5")),
+    Entry("Head", forms=("Kopf",), locations=("viz_core/a.py:3", "viz_core/b.py:5")),
     Entry('A "quoted" text\nof two lines\twith \\frac{a}{b}', forms=('Ein "Text"\nmit \\frac{a}{b}\t…',)),
     Entry("The heads of layer {layer}", forms=("Die Köpfe der Schicht {layer}",), is_format=True),
     Entry("{n} token", "{n} tokens", ("{n} Token", "{n} Tokens"), is_format=True),
@@ -25,7 +25,7 @@ def test_babel_reads_what_is_written() -> None:
         assert found is not None
         strings = found.string if isinstance(found.string, tuple) else (found.string,)
         assert strings == entry.forms
-        assert [f"{file}:{line}" for file, line in found.locations] == list(entry.places)
+        assert [f"{file}:{line}" for file, line in found.locations] == list(entry.locations)
         assert "python-brace-format" in found.flags or not entry.is_format  # Babel guesses it for others, too
     assert len(catalog) == len(ENTRIES)
 
@@ -37,10 +37,10 @@ def test_what_babel_writes_is_read() -> None:
     catalog.add("an old guess", "stary", flags=["fuzzy"])
     file = io.BytesIO()
     babel_writes(file, catalog, width=60)
-    made, faults = catalogue_of("pl", read_po(file.getvalue().decode()))
+    made, faults = build_catalogue("pl", read_po(file.getvalue().decode()))
     assert faults == []
     assert made.forms == {"a \"long\"\ntext": ("\\ x " * 50,), "{n} head": ("{n} głowa", "{n} głowy", "{n} głów")}
-    assert [made.counted("{n} head", "{n} heads", n)[4:] for n in (1, 2, 5, 12, 22)] == ["głowa", "głowy", "głów", "głów", "głowy"]
+    assert [made.ngettext("{n} head", "{n} heads", n)[4:] for n in (1, 2, 5, 12, 22)] == ["głowa", "głowy", "głów", "głów", "głowy"]
 
 
 def test_what_is_written_is_read_again() -> None:
@@ -50,15 +50,15 @@ def test_what_is_written_is_read_again() -> None:
 
 
 def test_left_over_translations_are_comments() -> None:
-    written = write_po(ENTRIES[:1], left_over=ENTRIES[3:4])
+    written = write_po(ENTRIES[:1], obsolete_entries=ENTRIES[3:4])
     assert '#~ msgid "{n} token"' in written
     assert [e.message for e in read_po(written)] == ["", "Head"]
 
 
 def test_fields_are_what_format_fills_in() -> None:
-    assert fields("{layer} {n:,} {x!r:>4} {layer}") == {"{layer}", "{n:,}", "{x!r:>4}"}
-    assert fields("{{no field}} 100%") == frozenset()
-    assert fields(r"$\frac{$") == frozenset()
+    assert format_fields("{layer} {n:,} {x!r:>4} {layer}") == {"{layer}", "{n:,}", "{x!r:>4}"}
+    assert format_fields("{{no field}} 100%") == frozenset()
+    assert format_fields(r"$\frac{$") == frozenset()
 
 
 @pytest.mark.parametrize(("entry", "said"), [
@@ -69,18 +69,18 @@ def test_fields_are_what_format_fills_in() -> None:
     (Entry("{n} token", "{n} tokens", ("{n} Token",)), "1 forms, not 2"),
 ])
 def test_a_translation_with_other_fields_is_not_used(entry: Entry, said: str) -> None:
-    made, faults = catalogue_of("de", [entry])
-    assert made == Catalogue("de") and len(faults) == 1 and said in faults[0] and entry.message in faults[0]
+    made, faults = build_catalogue("de", [entry])
+    assert made == MessageCatalogue("de") and len(faults) == 1 and said in faults[0] and entry.message in faults[0]
 
 
 def test_a_form_for_one_needs_no_number() -> None:
     entry = Entry("{n} token", "{n} tokens", ("ein Token", "{n} Tokens"))
-    made, faults = catalogue_of("de", [entry])
-    assert faults == [] and made.counted("{n} token", "{n} tokens", 1) == "ein Token"
+    made, faults = build_catalogue("de", [entry])
+    assert faults == [] and made.ngettext("{n} token", "{n} tokens", 1) == "ein Token"
 
 
 def test_without_a_translation_english_counts() -> None:
-    assert [Catalogue("en").counted("one", "many", n) for n in (0, 1, 2)] == ["many", "one", "many"]
+    assert [MessageCatalogue("en").ngettext("one", "many", n) for n in (0, 1, 2)] == ["many", "one", "many"]
 
 
 @pytest.mark.parametrize(

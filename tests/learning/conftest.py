@@ -24,6 +24,6 @@ def small_grammar(seed: int) -> Iterator[Example]:
 def grammar(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The small grammar instead of the real one, and nothing of either in the cache."""
     monkeypatch.setattr(language, "lessons", small_grammar)
-    language.pool.cache_clear()
+    language.load_sentences.cache_clear()
     yield
-    language.pool.cache_clear()
+    language.load_sentences.cache_clear()

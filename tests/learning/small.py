@@ -15,4 +15,4 @@ RECIPE = Recipe(
 
 def recipe(**changes: Any) -> Recipe:
     """The same with other values, such as norm="pre" of the config, by `Recipe.changed`."""
-    return RECIPE.changed(changes)
+    return RECIPE.with_changes(changes)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from viz_core.config import TransformerConfig
-from viz_core.learning.answers import KEPT, MOST_WORDS, MOST_WRITTEN, answers, continued, on_words, rows
+from viz_core.learning.answers import KEEP_STAGES, MAX_ANSWER_WORDS, MAX_NEW_TOKENS, read_answers, generate_target, run_on_words, token_rows
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.tasks import TASKS
 from viz_core.model.transformer import Transformer
@@ -18,7 +18,7 @@ CASES = [(name, architecture) for name, task in TASKS.items() for architecture i
 
 
 def recipe(name: str, architecture: Any) -> Recipe:
-    given = {n: v for n, v in {"sentences": 500, "longest": 8}.items() if n in TASKS[name].bounds}
+    given = {n: v for n, v in {"sentences": 500, "longest": 8}.items() if n in TASKS[name].parameter_ranges}
     return Recipe(task=name, parameters=given, config=TransformerConfig(architecture=architecture, **SMALL))
 
 
@@ -26,18 +26,18 @@ def recipe(name: str, architecture: Any) -> Recipe:
 def test_each_position_has_the_softmax_of_its_logits(name: str, architecture: Any) -> None:
     r = recipe(name, architecture)
     model, side = Transformer(r.config, 3).eval(), r.config.output_side
-    read = continued(model, r.entry.sentence(r.parameters, r.config, WORDS), r.vocabulary, 6)
-    found = answers(read.seen_by(model, KEPT), read, r.vocabulary, side)
+    read = generate_target(model, r.task_definition.read_sentence(r.parameters, r.config, WORDS), r.vocabulary, 6)
+    found = read_answers(read.run_model(model, KEEP_STAGES), read, r.vocabulary, side)
     with torch.no_grad():
         logits = model(**{str(s): torch.from_numpy(x) for s, x in read.ids.items()}).logits[0]
-    asked = range(len(logits)) if read.asked is None else np.flatnonzero(read.asked)
-    assert len(found.on) == len(asked) == len(found.probabilities) and len(found.words) <= MOST_WORDS
+    asked = range(len(logits)) if read.answer_mask is None else np.flatnonzero(read.answer_mask)
+    assert len(found.input_tokens) == len(asked) == len(found.probabilities) and len(found.answer_words) <= MAX_ANSWER_WORDS
     np.testing.assert_allclose(found.probabilities.sum(axis=1), 1, atol=1e-9)
-    id_of = {read.own.get(id) or r.vocabulary[side].decode(id): id for id in reversed(range(logits.shape[1]))}
-    ids = [id_of[word] for word in found.words]
+    id_of = {read.user_words.get(id) or r.vocabulary[side].decode(id): id for id in reversed(range(logits.shape[1]))}
+    ids = [id_of[word] for word in found.answer_words]
     probs = logits.softmax(dim=-1).numpy()[list(asked)]
     np.testing.assert_allclose(found.probabilities[:, :-1], probs[:, ids], atol=1e-5)
-    best = [id_of[word] for word in found.likeliest]
+    best = [id_of[word] for word in found.predicted]
     np.testing.assert_allclose(probs[range(len(best)), best], probs.max(axis=1), atol=1e-6)
 
 
@@ -57,13 +57,13 @@ def test_each_position_has_the_softmax_of_its_logits(name: str, architecture: An
 def test_what_is_asked_and_what_is_right(name: str, architecture: Any, on: tuple[str, ...], right: tuple[str, ...]) -> None:
     r = recipe(name, architecture)
     model = Transformer(r.config, 0).eval()
-    read = r.entry.sentence(r.parameters, r.config, ["the", "cat", "the", "dog"])
-    found = answers(read.seen_by(model, KEPT), read, r.vocabulary, r.config.output_side)
+    read = r.task_definition.read_sentence(r.parameters, r.config, ["the", "cat", "the", "dog"])
+    found = read_answers(read.run_model(model, KEEP_STAGES), read, r.vocabulary, r.config.output_side)
     if name == "induction":  # the last symbol is new, so nothing says what follows it
         on, right = on[:1], right[:1]
-    assert (found.on, found.right) == (on, right)
-    assert found.known == sum(map(bool, right))
-    assert found.hits == sum(a == b for a, b in zip(found.likeliest, right, strict=True) if b)
+    assert (found.input_tokens, found.correct) == (on, right)
+    assert found.n_known == sum(map(bool, right))
+    assert found.n_correct == sum(a == b for a, b in zip(found.predicted, right, strict=True) if b)
 
 
 @pytest.mark.parametrize(("name", "architecture", "labels"), [
@@ -75,24 +75,24 @@ def test_what_is_asked_and_what_is_right(name: str, architecture: Any, on: tuple
 ])
 def test_a_decoders_rows_say_what_they_read_and_write(name: str, architecture: Any, labels: list[str]) -> None:
     r = recipe(name, architecture)
-    read = r.entry.sentence(r.parameters, r.config, ["the", "cat", "the", "dog"])
+    read = r.task_definition.read_sentence(r.parameters, r.config, ["the", "cat", "the", "dog"])
     side = r.config.output_side
-    said = answers(read.seen_by(Transformer(r.config, 0).eval(), KEPT), read, r.vocabulary, side)
-    assert [row.label for row in rows(read, said, side)] == labels
+    said = read_answers(read.run_model(Transformer(r.config, 0).eval(), KEEP_STAGES), read, r.vocabulary, side)
+    assert [row.label for row in token_rows(read, said, side)] == labels
 
 
 def test_a_typed_mask_is_one_whose_word_nobody_knows() -> None:
     r = recipe("fill-in", "encoder-only")
-    read = r.entry.sentence(r.parameters, r.config, ["the", "<mask>", "sees", "the", "dog"])
-    assert read.asked is not None and read.right is not None
-    assert read.asked.tolist() == [False, True, False, False, False] and not read.right.any()
+    read = r.task_definition.read_sentence(r.parameters, r.config, ["the", "<mask>", "sees", "the", "dog"])
+    assert read.answer_mask is not None and read.labels is not None
+    assert read.answer_mask.tolist() == [False, True, False, False, False] and not read.labels.any()
 
 
 def test_a_translation_is_what_the_model_writes_greedily() -> None:
     r = recipe("translate", "encoder-decoder")
     model = Transformer(r.config, 1).eval()
-    start = r.entry.sentence(r.parameters, r.config, ["the", "cat", "sees", "john"])
-    read = continued(model, start, r.vocabulary, 5)
+    start = r.task_definition.read_sentence(r.parameters, r.config, ["the", "cat", "sees", "john"])
+    read = generate_target(model, start, r.vocabulary, 5)
     written = read.ids["target"][0]
     assert start.ids["target"].tolist() == [[1]] and 1 <= len(written) <= 6 and len(written) == len(read.tokens["target"])
     with torch.no_grad():
@@ -104,9 +104,9 @@ def test_a_translation_is_what_the_model_writes_greedily() -> None:
 def test_words_are_read_continued_and_answered_at_once(name: str, architecture: Any) -> None:
     r = recipe(name, architecture)
     model, side = Transformer(r.config, 3).eval(), r.config.output_side
-    found = on_words(model, r, WORDS)
-    read = continued(model, r.entry.sentence(r.parameters, r.config, WORDS), r.vocabulary, MOST_WRITTEN)
-    said = answers(read.seen_by(model, KEPT), read, r.vocabulary, side)
-    assert found.read.tokens == read.tokens and found.said.likeliest == said.likeliest
-    np.testing.assert_array_equal(found.said.probabilities, said.probabilities)
-    assert found.rows(side) == rows(read, said, side)
+    found = run_on_words(model, r, WORDS)
+    read = generate_target(model, r.task_definition.read_sentence(r.parameters, r.config, WORDS), r.vocabulary, MAX_NEW_TOKENS)
+    said = read_answers(read.run_model(model, KEEP_STAGES), read, r.vocabulary, side)
+    assert found.sentence.tokens == read.tokens and found.answers.predicted == said.predicted
+    np.testing.assert_array_equal(found.answers.probabilities, said.probabilities)
+    assert found.token_rows(side) == token_rows(read, said, side)

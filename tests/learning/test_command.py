@@ -7,14 +7,14 @@ import pytest
 
 from tests.learning.small import RECIPE
 from viz_core.learning import __main__ as command
-from viz_core.learning.arms import of_factor
+from viz_core.learning.arms import vary_factor
 from viz_core.learning.measurement import Measurement
-from viz_core.learning.setups import SETUPS
+from viz_core.learning.setups import EXPERIMENTS
 
 
 def test_it_estimates_and_measures(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    small = replace(SETUPS["norm"], experiment=of_factor(RECIPE, "config.norm", ["pre", "post"], (0,)))
-    monkeypatch.setattr(command, "SETUPS", {"small": small, **SETUPS})
+    small = replace(EXPERIMENTS["norm"], experiment=vary_factor(RECIPE, "config.norm", ["pre", "post"], (0,)))
+    monkeypatch.setattr(command, "SETUPS", {"small": small, **EXPERIMENTS})
     folder = tmp_path / "measurements"
     command.main(["small", "lengths", "--estimate", "--folder", str(folder)])
     assert not folder.exists()

@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from tests.learning.small import RECIPE, recipe
-from viz_core.learning.length_grid import length_grid, score
+from viz_core.learning.length_grid import measure_length_grid, score_length
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.training_run import TrainingRun
 from viz_core.model.transformer import Transformer
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 
 
 def test_a_cell_is_the_accuracy_on_rows_of_its_length() -> None:
@@ -17,22 +17,22 @@ def test_a_cell_is_the_accuracy_on_rows_of_its_length() -> None:
     run = TrainingRun(own)
     list(run)
     other = recipe(**{"parameters.length": 6, "config.position": "none"})
-    grid = length_grid([(run.model, own), (Transformer(other.config, 0), other)], [4, 7, 9])
-    assert grid.train == (7, 6) and grid.test == (4, 7, 9) and grid.accuracy.shape == (2, 3)
+    grid = measure_length_grid([(run.model, own), (Transformer(other.config, 0), other)], [4, 7, 9])
+    assert grid.train_lengths == (7, 6) and grid.test_lengths == (4, 7, 9) and grid.accuracy.shape == (2, 3)
     assert np.isnan(grid.accuracy[0, 2]) and np.isfinite(grid.accuracy[1]).all()  # the position table ends at 8
     for column, length in ((0, 4), (1, 7)):
-        rows = own.entry.held_out(own.entry.parameters({"length": length, "symbols": 4}), "encoder-only")
+        rows = own.task_definition.held_out_batch(own.task_definition.complete_parameters({"length": length, "symbols": 4}), "encoder-only")
         assert rows["source"].shape[1] == length
         with torch.no_grad():
             right = run.model(rows["source"]).logits.argmax(-1) == rows["labels"]
         assert grid.accuracy[0, column] == pytest.approx(right.double().mean().item())
-    assert (grid.accuracy[0, 1], grid.loss[0, 1]) == pytest.approx(run.measure()[::-1])
+    assert (grid.accuracy[0, 1], grid.loss[0, 1]) == pytest.approx(run.evaluate()[::-1])
 
 
 def test_a_length_that_no_row_has_is_refused() -> None:
     model = Transformer(RECIPE.config, 0)
-    with pytest.raises(Problem, match="length is 61"):
-        score(model, RECIPE, 61)
+    with pytest.raises(UserError, match="length is 61"):
+        score_length(model, RECIPE, 61)
     endless = Recipe(task="translate")
-    with pytest.raises(Problem, match="'translate' has no length parameter"):
-        length_grid([(Transformer(endless.config, 0), endless)], [4])
+    with pytest.raises(UserError, match="'translate' has no length parameter"):
+        measure_length_grid([(Transformer(endless.config, 0), endless)], [4])

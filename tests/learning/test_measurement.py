@@ -11,50 +11,50 @@ import pytest
 
 from tests.learning.small import RECIPE, recipe
 from viz_core.learning import measurement as measurements
-from viz_core.learning.arms import Arm, Experiment, of_factor
-from viz_core.learning.measurement import FOLDER, Measurement, best_head, measure, measurement, this_machine
+from viz_core.learning.arms import Condition, Experiment, vary_factor
+from viz_core.learning.measurement import MEASUREMENTS_FOLDER, Measurement, best_induction_score, measure, load_measurement, describe_machine
 from viz_core.learning.moments import train
-from viz_core.learning.setups import SETUPS, OfferedExperiment
-from viz_core.learning.training_run import TrainingRun, finished
-from viz_core.problems import Problem
+from viz_core.learning.setups import EXPERIMENTS, PredefinedExperiment
+from viz_core.learning.training_run import TrainingRun, train_model
+from viz_core.problems import UserError
 
 STEPS = 50  # of a run that is taken again: two measurements behind the first
 CLOSE = 2e-3  # held-out losses after so few steps on another kind of processor, as a share of them
 ROWS = recipe(**{"config.architecture": "decoder-only", "config.n_decoder_layers": 1, "config.max_len": 16})
 
 
-def offered(experiment: Experiment, **more: Any) -> OfferedExperiment:
-    return OfferedExperiment(title="", question="", experiment=experiment, **more)
+def offered(experiment: Experiment, **more: Any) -> PredefinedExperiment:
+    return PredefinedExperiment(title="", question="", experiment=experiment, **more)
 
 
 def stored(name: str) -> Measurement:
-    found = measurement(name)
+    found = load_measurement(name)
     assert found is not None, f"run: python -m viz_core.learning {name}"
     return found
 
 
-@pytest.mark.parametrize("name", SETUPS)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_has_the_measurement_of_its_present_recipe(name: str) -> None:
-    found, setup = stored(name), SETUPS[name]
+    found, setup = stored(name), EXPERIMENTS[name]
     assert found.experiment == setup.experiment and found.experiment.to_json() == setup.experiment.to_json()
-    assert [(r.arm, r.seed) for r in found.results] == [(arm, seed) for arm, seed, __ in setup.experiment.runs()]
+    assert [(r.condition, r.seed) for r in found.results] == [(arm, seed) for arm, seed, __ in setup.experiment.runs()]
     for r, (__, __, own) in zip(found.results, setup.experiment.runs(), strict=True):
         assert r.stopped == "diverged" or r.steps == tuple(range(0, own.steps + 1, own.measured_every))
         assert np.isfinite(r.losses).all() and all(0 <= share <= 1 for share in r.accuracies)
-    arms = len(setup.experiment.arms)
-    assert len(found.again) == (arms if setup.again else 0) and {len(x) for x in found.induction} <= {len(setup.blocks)}
-    assert len(found.induction) == (arms if setup.blocks else 0)
-    assert (found.lengths.test if found.lengths else ()) == setup.test_lengths
+    arms = len(setup.experiment.conditions)
+    assert len(found.changed_metrics) == (arms if setup.eval_changes else 0) and {len(x) for x in found.induction_scores} <= {len(setup.blocks)}
+    assert len(found.induction_scores) == (arms if setup.blocks else 0)
+    assert (found.length_grid.test_lengths if found.length_grid else ()) == setup.test_lengths
 
 
 def test_no_other_file_lies_there_and_each_is_small() -> None:
-    assert {path.name for path in FOLDER.iterdir()} == {f"{name}.json" for name in SETUPS}
-    assert all(path.stat().st_size < 64_000 for path in FOLDER.iterdir())
+    assert {path.name for path in MEASUREMENTS_FOLDER.iterdir()} == {f"{name}.json" for name in EXPERIMENTS}
+    assert all(path.stat().st_size < 64_000 for path in MEASUREMENTS_FOLDER.iterdir())
 
 
-@pytest.mark.parametrize("name", SETUPS)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_file_has_the_hash_of_its_content_and_names_no_place(name: str) -> None:
-    text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    text = (MEASUREMENTS_FOLDER / f"{name}.json").read_text(encoding="utf-8")
     assert Measurement.from_json(text).to_json() == text and Measurement.from_json(text).sha256 == json.loads(text)["sha256"]
     assert "/home" not in text and "/work" not in text and json.loads(text)["machine"].keys() == {
         "processor", "cores", "vectors", "torch"}
@@ -67,44 +67,44 @@ def test_a_run_that_is_taken_again_has_the_stored_curve(name: str) -> None:
     (arm, seed, own), r = found.experiment.runs()[1], found.results[1]
     again, n = train(own, STEPS).result(arm, seed), STEPS // own.measured_every + 1
     assert again.steps == r.steps[:n]
-    if this_machine().same_kind(found.machine):
+    if describe_machine().is_same_kind(found.machine):
         assert (again.losses, again.accuracies) == (r.losses[:n], r.accuracies[:n])
     np.testing.assert_allclose(again.losses, r.losses[:n], rtol=CLOSE)
 
 
 def test_a_machine_is_told_by_its_processor_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(measurements, "CPU_INFO", tmp_path / "cpuinfo")
-    assert this_machine().name
+    assert describe_machine().name
     core = "processor\t: {}\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: Some Processor\n\n"
     (tmp_path / "cpuinfo").write_text(core.format(0) + core.format(1))
-    found = this_machine()
+    found = describe_machine()
     assert (found.processor, found.name) == ("Some Processor, family 25, model 17", "Some Processor")
-    assert found.same_kind(replace(found, cores=64)) and not found.same_kind(replace(found, vectors="other"))
+    assert found.is_same_kind(replace(found, cores=64)) and not found.is_same_kind(replace(found, vectors="other"))
 
 
 def test_what_is_measured_is_what_the_runs_say() -> None:
-    lengths = Experiment(ROWS, (Arm("learned", {"config.position": "learned"}), Arm("rope", {"config.position": "rope"})), (0, 1))
+    lengths = Experiment(ROWS, (Condition("learned", {"config.position": "learned"}), Condition("rope", {"config.position": "rope"})), (0, 1))
     told: list[tuple[int, int]] = []
     made = measure(offered(lengths, test_lengths=(4, 5, 30), blocks=(2, 3), again={"config.scale_scores": False}),
                    lambda done, of: told.append((done, of)))
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)] and made.machine == this_machine() and made.seconds > 0
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)] and made.machine == describe_machine() and made.seconds > 0
     assert list(made.results) == [train(own).result(arm, seed) for arm, seed, own in lengths.runs()]
-    models = [(finished(own), own) for __, seed, own in lengths.runs() if seed == 0]
-    assert made.induction == tuple(tuple(best_head(model, own, block) for block in (2, 3)) for model, own in models)
-    assert made.lengths is not None and made.lengths.accuracy.shape == (2, 3) and np.isnan(made.lengths.accuracy[0, 2])
-    assert len(made.again) == 2
+    models = [(train_model(own), own) for __, seed, own in lengths.runs() if seed == 0]
+    assert made.induction_scores == tuple(tuple(best_induction_score(model, own, block) for block in (2, 3)) for model, own in models)
+    assert made.length_grid is not None and made.length_grid.accuracy.shape == (2, 3) and np.isnan(made.length_grid.accuracy[0, 2])
+    assert len(made.changed_metrics) == 2
     back = Measurement.from_json(made.to_json())
-    assert back.to_json() == made.to_json() and back.results == made.results and back.again == made.again
-    np.testing.assert_array_equal(back.lengths.accuracy, made.lengths.accuracy)  # type: ignore[union-attr]
+    assert back.to_json() == made.to_json() and back.results == made.results and back.changed_metrics == made.changed_metrics
+    np.testing.assert_array_equal(back.length_grid.accuracy, made.length_grid.accuracy)  # type: ignore[union-attr]
 
 
 def test_a_run_that_diverges_keeps_its_first_measurements() -> None:
     wild = recipe(**{"config.norm": "none", "config.n_encoder_layers": 4, "learning_rate": 10.0, "steps": 60})
-    made = measure(offered(of_factor(wild, "learning_rate", [10.0, 1e-4], (0,))))
+    made = measure(offered(vary_factor(wild, "learning_rate", [10.0, 1e-4], (0,))))
     first, second = made.results
-    assert first.diverged and first.steps == second.steps[: len(first.steps)] and len(first.steps) < len(second.steps)
+    assert first.has_diverged and first.steps == second.steps[: len(first.steps)] and len(first.steps) < len(second.steps)
     assert Measurement.from_json(made.to_json()).results == made.results
-    assert first.losses[0] == TrainingRun(wild).measure()[0] and len(list(islice(TrainingRun(wild), 60))) < 60
+    assert first.losses[0] == TrainingRun(wild).evaluate()[0] and len(list(islice(TrainingRun(wild), 60))) < 60
 
 
 @pytest.mark.parametrize("change", [
@@ -112,9 +112,9 @@ def test_a_run_that_diverges_keeps_its_first_measurements() -> None:
     lambda facts: facts["experiment"]["base"].__setitem__("steps", 20), lambda facts: facts["machine"].__setitem__("cores", 64),
 ], ids=["a loss", "no day", "the recipe", "the machine"])
 def test_what_was_changed_since_it_was_written_is_refused(change: Any) -> None:
-    facts = json.loads(measure(offered(of_factor(RECIPE, "config.norm", ["pre", "post"], (0,)))).to_json())
+    facts = json.loads(measure(offered(vary_factor(RECIPE, "config.norm", ["pre", "post"], (0,)))).to_json())
     change(facts)
-    with pytest.raises(Problem) as raised:
+    with pytest.raises(UserError) as raised:
         Measurement.from_json(json.dumps(facts))
     assert raised.value.code == "measurement"
 
@@ -125,23 +125,23 @@ def test_what_was_changed_since_it_was_written_is_refused(change: Any) -> None:
     {"induction": [["high"]]}, {"seconds": "long"}, {"experiment": {"arms": []}}, {"again": [[1.0]]},
 ], ids=str)
 def test_what_is_no_measurement_is_refused_even_with_its_hash(wrong: dict[str, Any]) -> None:
-    facts = json.loads(measure(offered(of_factor(RECIPE, "config.norm", ["pre", "post"], (0,)))).to_json())
+    facts = json.loads(measure(offered(vary_factor(RECIPE, "config.norm", ["pre", "post"], (0,)))).to_json())
     facts.pop("sha256")
     facts |= wrong
-    with pytest.raises(Problem) as raised:
-        Measurement.from_json(json.dumps(facts | {"sha256": measurements._hash(facts)}))
+    with pytest.raises(UserError) as raised:
+        Measurement.from_json(json.dumps(facts | {"sha256": measurements._content_hash(facts)}))
     assert raised.value.code == "measurement"
 
 
 def test_one_of_another_recipe_is_not_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An experiment that was changed has none until it is measured again."""
-    setup = SETUPS["norm"]
+    setup = EXPERIMENTS["norm"]
     changed = replace(setup, experiment=replace(setup.experiment, base=replace(setup.experiment.base, steps=600)))
-    monkeypatch.setattr(measurements, "SETUPS", {**SETUPS, "norm": changed})
-    measurement.cache_clear()
-    with pytest.raises(Problem) as raised:
-        measurement("norm")
+    monkeypatch.setattr(measurements, "SETUPS", {**EXPERIMENTS, "norm": changed})
+    load_measurement.cache_clear()
+    with pytest.raises(UserError) as raised:
+        load_measurement("norm")
     assert raised.value.code == "measurement_recipe"
     monkeypatch.setattr(measurements, "FOLDER", tmp_path)
-    assert measurement("norm") is None
-    measurement.cache_clear()
+    assert load_measurement("norm") is None
+    load_measurement.cache_clear()

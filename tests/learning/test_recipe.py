@@ -12,12 +12,12 @@ import pytest
 
 from tests.learning.small import RECIPE, recipe
 from viz_core.config import TransformerConfig
-from viz_core.learning.recipe import OF_THE_TASK, Recipe
-from viz_core.learning.setups import SETUPS, of_document
+from viz_core.learning.recipe import TASK_FIELDS, Recipe
+from viz_core.learning.setups import EXPERIMENTS, document_recipe
 from viz_core.limits import MAX_LINK_BYTES, MAX_RECIPE_CHARS, MAX_TRAINING_STEPS
 from viz_core.presets import PRESETS
-from viz_core.problems import Problem
-from viz_core.ui.shell.setup import problem_words
+from viz_core.problems import UserError
+from viz_core.ui.shell.setup import error_message
 
 
 def zip_of(text: bytes) -> str:
@@ -27,16 +27,16 @@ def zip_of(text: bytes) -> str:
 def test_json_brings_every_field_back() -> None:
     changed = recipe(**{"config.norm": "pre", "config.dropout_sites": ("ffn",), "config.mask_fill": -1e9, "parameters.length": 7,
                         "warmup": 3, "decay": True, "clip": 0.5, "target_loss": 0.1, "patience": 2, "seed": 5, "data_seed": 6})
-    for one in (RECIPE, changed, *(s.experiment.base for s in SETUPS.values()), of_document("002").recipe):
+    for one in (RECIPE, changed, *(s.experiment.base for s in EXPERIMENTS.values()), document_recipe("002").recipe):
         again = Recipe.from_json(one.to_json())
         assert again == one and again.to_json() == one.to_json()
     assert json.loads(changed.to_json()).keys() == {f.name for f in fields(Recipe)}
-    assert not set(OF_THE_TASK) & json.loads(changed.to_json())["config"].keys()
+    assert not set(TASK_FIELDS) & json.loads(changed.to_json())["config"].keys()
 
 
 def test_a_link_brings_every_field_back() -> None:
     changed = recipe(**{"config.norm": "pre", "parameters.length": 7, "warmup": 3, "clip": 0.5, "seed": 5})
-    for one in (RECIPE, changed, *(s.experiment.base for s in SETUPS.values()), *(of_document(n).recipe for n in PRESETS)):
+    for one in (RECIPE, changed, *(s.experiment.base for s in EXPERIMENTS.values()), *(document_recipe(n).recipe for n in PRESETS)):
         assert Recipe.from_link(one.to_link()) == one
         assert len(one.to_link()) <= MAX_RECIPE_CHARS and quote(one.to_link(), safe="") == one.to_link()
 
@@ -46,26 +46,26 @@ def test_a_link_brings_every_field_back() -> None:
     zip_of(b'{"task": "copy", "steps": 1000000}'), RECIPE.to_link()[:-5],
 ])
 def test_a_hostile_link_is_refused_in_one_sentence(text: str) -> None:
-    with pytest.raises(Problem) as found:
+    with pytest.raises(UserError) as found:
         Recipe.from_link(text)
-    assert len(str(found.value)) < 300 and problem_words(found.value)
+    assert len(str(found.value)) < 300 and error_message(found.value)
 
 
 def test_the_task_decides_the_vocabulary() -> None:
     assert RECIPE.config.source_vocab_size == 8 and recipe(**{"parameters.symbols": 9}).config.source_vocab_size == 13
     assert Recipe(task="copy", config=TransformerConfig(source_pad_id=3)).config.source_pad_id == 0
     assert RECIPE.parameters == {"length": 4, "shortest": 0, "symbols": 4}
-    assert RECIPE.floor == 0.0 and RECIPE.chance == pytest.approx(math.log(4))
+    assert RECIPE.irreducible_loss == 0.0 and RECIPE.chance_loss == pytest.approx(math.log(4))
     with pytest.raises(FrozenInstanceError):
         RECIPE.steps = 3  # type: ignore[misc]
 
 
 def test_the_learning_rate_rises_and_falls_in_a_line() -> None:
     flat, warm = recipe(learning_rate=1.0), recipe(learning_rate=1.0, warmup=4)
-    assert [flat.rate(s) for s in range(10)] == [1.0] * 10
-    assert [warm.rate(s) for s in range(6)] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0, 1.0])
+    assert [flat.learning_rate_at(s) for s in range(10)] == [1.0] * 10
+    assert [warm.learning_rate_at(s) for s in range(6)] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0, 1.0])
     falling = recipe(learning_rate=1.0, warmup=4, decay=True)
-    assert [falling.rate(s) for s in range(4, 10)] == pytest.approx([1, 5 / 6, 4 / 6, 3 / 6, 2 / 6, 1 / 6])
+    assert [falling.learning_rate_at(s) for s in range(4, 10)] == pytest.approx([1, 5 / 6, 4 / 6, 3 / 6, 2 / 6, 1 / 6])
 
 
 BASE: dict[str, Any] = json.loads(RECIPE.to_json())
@@ -99,9 +99,9 @@ HOSTILE: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("change", "named"), HOSTILE, ids=lambda x: str(x)[:50])
 def test_a_hostile_recipe_is_refused_in_one_sentence(change: dict[str, Any], named: str) -> None:
-    with pytest.raises(Problem) as raised:
+    with pytest.raises(UserError) as raised:
         Recipe.from_json(json.dumps({**BASE, **change}))
-    for said in (str(raised.value), problem_words(raised.value)):
+    for said in (str(raised.value), error_message(raised.value)):
         assert "\n" not in said and said.endswith((".", "…"))
     assert named in str(raised.value) and len(str(raised.value)) < 1200
 
@@ -111,16 +111,16 @@ def test_a_hostile_recipe_is_refused_in_one_sentence(change: dict[str, Any], nam
     '{"task": "copy", "steps": ' + "9" * 5000 + "}", " " * (MAX_LINK_BYTES + 1), "\x00", "🙂",
 ])
 def test_what_is_no_recipe_is_refused_in_one_sentence(text: str) -> None:
-    with pytest.raises(Problem, match=r"^this recipe is .*\.$"):
+    with pytest.raises(UserError, match=r"^this recipe is .*\.$"):
         Recipe.from_json(text)
 
 
 def test_a_value_that_is_allowed_at_the_edge() -> None:
     for change in ({"steps": MAX_TRAINING_STEPS}, {"learning_rate": 10}, {"clip": None}, {"patience": 1}, {"target_loss": 0}):
         assert Recipe.from_json(json.dumps({**BASE, **change}))
-    with pytest.raises(Problem):
+    with pytest.raises(UserError):
         recipe(stepz=3)
-    with pytest.raises(Problem):
+    with pytest.raises(UserError):
         recipe(**{"config.nom": "pre"})
-    with pytest.raises(Problem):
+    with pytest.raises(UserError):
         recipe(**{"parameters.nom": 1})

@@ -73,9 +73,9 @@ def test_frozen_and_hashable() -> None:
 
 def test_derived_values() -> None:
     c = TransformerConfig(d_model=24, n_heads=4)
-    assert (c.qk_width, c.d_k, c.d_v, c.ff_width, c.fill) == (24, 6, 6, 96, -INF)
+    assert (c.qk_width, c.d_k, c.d_v, c.ff_width, c.fill_value) == (24, 6, 6, 96, -INF)
     c = replace(c, qk_dim=8, d_ff=5, mask_fill=-1e9)
-    assert (c.qk_width, c.d_k, c.d_v, c.ff_width, c.fill) == (8, 2, 6, 5, -1e9)
+    assert (c.qk_width, c.d_k, c.d_v, c.ff_width, c.fill_value) == (8, 2, 6, 5, -1e9)
 
 
 @pytest.mark.parametrize(("architecture", "encoder", "decoder", "cross", "causal"), [

@@ -11,8 +11,8 @@ from tests.model.small import SOURCE, configs, small
 from tests.model.test_t5 import CONFIG as T5
 from tests.model.test_t5 import theirs
 from viz_core.config import CHOICES, TransformerConfig
-from viz_core.generate import Continuation, Sampling, generate, next_logits, read_source, reading, room, write
-from viz_core.generation.draw import draw, drawn_numbers
+from viz_core.generate import Continuation, Sampling, generate, next_logits, encode_source, decoder_batch, available_length, write
+from viz_core.generation.draw import sample, random_numbers
 from viz_core.model.transformer import Transformer
 from viz_core.run import build, prepare, run, trace
 from viz_core.text import Vocabulary, pad
@@ -65,7 +65,7 @@ def test_so_it_is_under_every_switch(config: TransformerConfig, seed: int) -> No
     model = build(config, seed)
     source = padded(config) if config.has_encoder else None
     start = torch.tensor([[BOS, 8], [BOS, 9], [BOS, 10]])
-    context = None if source is None else read_source(model, source, start)
+    context = None if source is None else encode_source(model, source, start)
     with torch.inference_mode():
         whole = model(source, start).logits[:, -1]  # [B, W]
         torch.testing.assert_close(next_logits(model, start, context), whole, equal_nan=True)
@@ -93,7 +93,7 @@ def test_a_position_table_bounds_it_and_other_positions_do_not(position: str) ->
     with torch.no_grad():
         model.head.bias[EOS] = -1e9  # type: ignore[index,union-attr]  # it never ends by itself
     (found,) = generate(model, start, torch.tensor([[4, 5]]), eos_id=EOS, max_new_tokens=20)
-    assert not found.ended and len(found.ids) == (5 if c.has_position_table else 20) == room(model, 2, 20)
+    assert not found.has_ended and len(found.ids) == (5 if c.has_position_table else 20) == available_length(model, 2, 20)
     if c.has_position_table:
         with pytest.raises(ValueError, match="max_len=6 is too short for 7 tokens"):
             generate(model, torch.tensor([[BOS, *[9] * 6]]), torch.tensor([[4, 5]]), eos_id=EOS, max_new_tokens=20)
@@ -105,11 +105,11 @@ def test_each_row_ends_at_its_own_end() -> None:
     model, start = build(CONFIG, seed=2), torch.tensor([[BOS], [8], [9]])
     source = torch.tensor([[4, 5], [6, 7], [8, 9]])
     endless = generate(model, start, source, eos_id=-1, max_new_tokens=6)
-    assert [one.ended for one in endless] == [False] * 3
+    assert [one.has_ended for one in endless] == [False] * 3
     end = endless[0].ids[2]
     cut = generate(model, start, source, eos_id=end, max_new_tokens=6)
     for one, whole in zip(cut, endless, strict=True):
-        assert one.ended == (end in whole.ids)
+        assert one.has_ended == (end in whole.ids)
         assert one.ids == (whole.ids[: whole.ids.index(end)] if end in whole.ids else whole.ids)
 
 
@@ -138,7 +138,7 @@ def test_sampled_texts_come_as_often_as_their_probability_says() -> None:
     model, rows, end = build(c, seed=4), 1500, 1
     start = torch.full((rows, 1), 2)
     found = generate(model, start, eos_id=end, max_new_tokens=2, strategy=Sampling(temperature=0.7, seed=2))
-    texts = [(*one.ids, *[end] * one.ended) for one in found]
+    texts = [(*one.ids, *[end] * one.has_ended) for one in found]
     probability = {}
     with torch.inference_mode():
         first = (model(target=torch.tensor([[2]])).logits[0, -1].double() / 0.7).softmax(dim=-1)
@@ -171,10 +171,10 @@ def test_each_sampled_word_is_the_draw_of_its_number() -> None:
     how = Sampling(temperature=1.3, top_k=6, top_p=0.95, seed=1)
     (found,) = generate(model, torch.tensor([[BOS]]), source, eos_id=-1, max_new_tokens=6, strategy=how)
     ids = [BOS]
-    for u in drawn_numbers(seed=1, row=0, count=6):
+    for u in random_numbers(seed=1, row=0, count=6):
         with torch.inference_mode():
             logits = model(source, torch.tensor([ids])).logits[0, -1]
-        ids.append(draw(logits.numpy(), how, u).token)
+        ids.append(sample(logits.numpy(), how, u).token)
     assert found.ids == ids[1:] and len(set(ids)) > 2
 
 
@@ -234,17 +234,17 @@ def test_what_is_written_reads_back_as_the_same_ids() -> None:
         model = build(CONFIG, seed)
         with torch.no_grad():
             model.head.bias[: len(WORDS.words) - 2] -= 1e9  # type: ignore[index,union-attr]  # no special: words alone
-        for one in write(model, ["a b", "c"], BOTH, most=5):
-            assert one.typeable and one.sentence == one.text and len(one.text.split()) == 5 and not one.ended
+        for one in write(model, ["a b", "c"], BOTH, max_new_tokens=5):
+            assert one.is_typeable and one.as_target == one.text and len(one.text.split()) == 5 and not one.has_ended
 
 
 def test_what_cannot_be_typed_is_read_as_ids() -> None:
     model = build(CONFIG, seed=3)
     with torch.no_grad():
         model.head.bias[WORDS.unk_id] += 1e9  # type: ignore[index,union-attr]
-    (one,) = write(model, ["a b"], BOTH, most=2)
-    assert (one.text, one.sentence, one.typeable) == ("<unk> <unk>", (WORDS.unk_id, WORDS.unk_id, WORDS.eos_id), False)
-    capture = run(CONFIG, ["a b"], [one.sentence], weights=model)
+    (one,) = write(model, ["a b"], BOTH, max_new_tokens=2)
+    assert (one.text, one.as_target, one.is_typeable) == ("<unk> <unk>", (WORDS.unk_id, WORDS.unk_id, WORDS.eos_id), False)
+    capture = run(CONFIG, ["a b"], [one.as_target], weights=model)
     assert capture["ids.target"].tolist() == [[WORDS.bos_id, WORDS.unk_id, WORDS.unk_id]]
 
 
@@ -252,9 +252,9 @@ def test_a_silent_model_writes_an_empty_line_which_runs() -> None:
     model = build(CONFIG, seed=3)
     with torch.no_grad():
         model.head.bias[WORDS.eos_id] += 1e9  # type: ignore[index,union-attr]
-    silent = write(model, ["a b", "c"], BOTH, most=4)
-    assert [(one.text, one.sentence, one.ended) for one in silent] == [("", "", True)] * 2
-    assert prepare(CONFIG, ["a b", "c"], [one.sentence for one in silent], BOTH).ids["labels"].tolist() == [[WORDS.eos_id]] * 2
+    silent = write(model, ["a b", "c"], BOTH, max_new_tokens=4)
+    assert [(one.text, one.as_target, one.has_ended) for one in silent] == [("", "", True)] * 2
+    assert prepare(CONFIG, ["a b", "c"], [one.as_target for one in silent], BOTH).ids["labels"].tolist() == [[WORDS.eos_id]] * 2
 
 
 @pytest.mark.parametrize("position", ["learned", "sinusoidal"])
@@ -263,9 +263,9 @@ def test_a_text_leaves_room_for_its_run(position: str) -> None:
     model = build(c, seed=1)
     with torch.no_grad():
         model.head.bias[[WORDS.eos_id, WORDS.unk_id, 0, 1]] -= 1e9  # type: ignore[index,union-attr]
-    (one,) = write(model, ["a b c"], BOTH, most=20)
-    assert len(one.text.split()) == 4 and not one.ended
-    assert run(c, ["a b c"], [one.sentence], weights=model)["ids.target"].shape == (1, 5)
+    (one,) = write(model, ["a b c"], BOTH, max_new_tokens=20)
+    assert len(one.text.split()) == 4 and not one.has_ended
+    assert run(c, ["a b c"], [one.as_target], weights=model)["ids.target"].shape == (1, 5)
 
 
 # ---------------------------------------------------------------- slots
@@ -296,19 +296,19 @@ def saying(ids: list[int]) -> Transformer:
 
 def test_a_slot_is_written_as_the_word_that_it_carries_and_read_again() -> None:
     one, two = NAMED["target"].encode(["<1>", "<2>"])
-    written = write(saying([one, 4, two]), PAIR, NAMED, most=5)
-    assert [line.text for line in written] == ["John 爱 Mary", "Zoe 爱 x"] and all(line.typeable for line in written)
-    batch = prepare(NAMED_CONFIG, PAIR, [line.sentence for line in written], NAMED)
-    assert batch.ids["labels"].tolist() == [[one, 4, two, 2]] * 2 and batch.carried == [("John", "Mary"), ("Zoe", "x")]
+    written = write(saying([one, 4, two]), PAIR, NAMED, max_new_tokens=5)
+    assert [line.text for line in written] == ["John 爱 Mary", "Zoe 爱 x"] and all(line.is_typeable for line in written)
+    batch = prepare(NAMED_CONFIG, PAIR, [line.as_target for line in written], NAMED)
+    assert batch.ids["labels"].tolist() == [[one, 4, two, 2]] * 2 and batch.copied_words == [("John", "Mary"), ("Zoe", "x")]
     assert batch.tokens["labels"] == [["John", "爱", "Mary", "<eos>"], ["Zoe", "爱", "x", "<eos>"]]
     assert batch.tokens["target"] == [["<bos>", "John", "爱", "Mary"], ["<bos>", "Zoe", "爱", "x"]]
 
 
 def test_a_slot_that_carries_nothing_is_shown_as_it_is_called_and_kept_as_ids() -> None:
     one, two = NAMED["target"].encode(["<1>", "<2>"])
-    (written,) = write(saying([one, 4, two]), ["John loves the dog"], NAMED, most=5)
-    assert written.text == "John 爱 <2>" and not written.typeable and written.sentence == (one, 4, two, 2)
-    batch = prepare(NAMED_CONFIG, ["John loves the dog"], [written.sentence], NAMED)
+    (written,) = write(saying([one, 4, two]), ["John loves the dog"], NAMED, max_new_tokens=5)
+    assert written.text == "John 爱 <2>" and not written.is_typeable and written.as_target == (one, 4, two, 2)
+    batch = prepare(NAMED_CONFIG, ["John loves the dog"], [written.as_target], NAMED)
     assert batch.ids["labels"].tolist() == [[one, 4, two, 2]] and batch.tokens["labels"] == [["John", "爱", "<2>", "<eos>"]]
 
 
@@ -318,7 +318,7 @@ def test_each_sentence_has_its_own_names_on_both_sides() -> None:
     assert batch.ids["labels"].tolist() == [[7, 4, 5, 2], [3, 4, 5, 2]]  # Cy finds no slot
     assert batch.tokens["source"] == [["Ann", "loves", "Bob"], ["Bob", "loves", "Ann"]]
     free = prepare(NAMED_CONFIG, ["Ann loves the dog"], ["Cy 爱 Ann"], NAMED)
-    assert free.ids["labels"].tolist() == [[7, 4, 5, 2]] and free.carried == [("Ann", "Cy")]
+    assert free.ids["labels"].tolist() == [[7, 4, 5, 2]] and free.copied_words == [("Ann", "Cy")]
 
 
 @pytest.mark.parametrize("architecture", ["encoder-only", "decoder-only"])
@@ -328,7 +328,7 @@ def test_one_side_alone_carries_its_own_words(architecture: str) -> None:
     capture = trace(build(config), prepare(config, ["Ann loves Bob's dog", "the dog"], None, sides))
     side = config.input_side
     own = [row[side == "target" :][:5] for row in capture[f"ids.{side}"].tolist()]
-    assert own[0][:4] == [4, 6, 5, 9] and capture.carried(0) == ("Ann", "Bob") and capture.carried(1) == ()
+    assert own[0][:4] == [4, 6, 5, 9] and capture.copied_words(0) == ("Ann", "Bob") and capture.copied_words(1) == ()
     assert "Bob" in capture.tokens(side)[0] and "'s" in capture.tokens(side)[0]
 
 
@@ -336,7 +336,7 @@ def test_one_side_alone_carries_its_own_words(architecture: str) -> None:
 def test_what_was_written_is_read_as_a_run_reads_a_target(architecture: str) -> None:
     c = small(architecture=architecture)
     source, text = [5, 9, 7] if c.has_encoder else None, [1, 6, 4, 2]
-    batch = reading(text, source, words={"source": "s{}".format, "target": "t{}".format})
+    batch = decoder_batch(text, source, token_names={"source": "s{}".format, "target": "t{}".format})
     expected = prepare(c, None if source is None else [source], [text[1:]])
     assert {side: ids.tolist() for side, ids in batch.ids.items()} == {side: ids.tolist() for side, ids in expected.ids.items()}
     assert batch.tokens["target"] == [["t1", "t6", "t4"]] and batch.tokens["labels"] == [["t6", "t4", "t2"]]

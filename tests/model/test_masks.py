@@ -14,11 +14,11 @@ from tests.tolerances import DOUBLE, FLOAT
 from viz_core.config import TransformerConfig
 from viz_core.model.masks import causal_mask, make_masks, padding_mask
 from viz_core.model.transformer import Output
-from viz_core.position_schemes import SCHEMES
+from viz_core.position_schemes import POSITION_SCHEMES
 from viz_core.run import build, run
 from viz_core.tracing import Tracer
 
-POSITIONS = tuple(SCHEMES)
+POSITIONS = tuple(POSITION_SCHEMES)
 CAUSAL: list[dict[str, Any]] = [
     {"architecture": "encoder-decoder"}, {"architecture": "decoder-only"}, {"architecture": "encoder-only", "causal": True},
 ]
@@ -35,8 +35,8 @@ def rows(x: str) -> Tensor:
 def test_parts() -> None:
     assert torch.equal(causal_mask(4)[0, 0], rows("1000 1100 1110 1111"))
     ids = torch.tensor([[3, 4, 1, 1], [5, 0, 6, 1]])
-    assert torch.equal(padding_mask(small(source_pad_id=1).find_tokens("source", ids))[:, 0, 0], rows("1100 1110"))
-    assert torch.equal(padding_mask(small(padding_from="lengths").find_tokens("source", ids))[:, 0, 0], rows("1111 1111"))
+    assert torch.equal(padding_mask(small(source_pad_id=1).token_mask("source", ids))[:, 0, 0], rows("1100 1110"))
+    assert torch.equal(padding_mask(small(padding_from="lengths").token_mask("source", ids))[:, 0, 0], rows("1111 1111"))
 
 
 @pytest.mark.parametrize(

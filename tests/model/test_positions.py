@@ -9,7 +9,7 @@ import torch
 from tests.model.small import double, record, small
 from tests.tolerances import DOUBLE, FLOAT, ROUNDING, TABLE
 from viz_core.limits import MAX_TOKENS
-from viz_core.model.positions import alibi_bias, alibi_slopes, rotate, sinusoidal
+from viz_core.model.positions import alibi_bias, alibi_slopes, apply_rotary, sinusoidal_encoding
 from viz_core.presets import PRESETS
 
 # ---------------------------------------------------------------- sinusoidal
@@ -27,7 +27,7 @@ def waves(length: int, d: int, base: float = 10000.0) -> np.ndarray:
 @pytest.mark.parametrize("d", [1, 2, 3, 7, 8, 20, 63, 512])
 @pytest.mark.parametrize("base", [10000.0, 10.0, 1.5])
 def test_sinusoid_formula(d: int, base: float) -> None:
-    table = sinusoidal(30, d, base)
+    table = sinusoidal_encoding(30, d, base)
     assert table.dtype == torch.float32 and table.shape == (30, d)
     np.testing.assert_allclose(table, waves(30, d, base), atol=FLOAT)
 
@@ -36,13 +36,13 @@ def test_sinusoid_formula(d: int, base: float) -> None:
 def test_sinusoid_table_of_every_preset(name: str) -> None:
     """Right to the last place at the far end too, where angles are thousands of radians."""
     c = PRESETS[name].config
-    np.testing.assert_allclose(sinusoidal(c.max_len, c.d_model), waves(c.max_len, c.d_model), atol=TABLE)
+    np.testing.assert_allclose(sinusoidal_encoding(c.max_len, c.d_model), waves(c.max_len, c.d_model), atol=TABLE)
 
 
 def test_sinusoid_by_hand() -> None:
-    assert sinusoidal(1, 6)[0].tolist() == [0, 1, 0, 1, 0, 1]
+    assert sinusoidal_encoding(1, 6)[0].tolist() == [0, 1, 0, 1, 0, 1]
     expected = [math.sin(3), math.cos(3), math.sin(3 / 100), math.cos(3 / 100)]
-    assert sinusoidal(4, 4)[3].tolist() == pytest.approx(expected, abs=TABLE)
+    assert sinusoidal_encoding(4, 4)[3].tolist() == pytest.approx(expected, abs=TABLE)
 
 
 @pytest.mark.parametrize("k", [1, 5, 17])
@@ -53,14 +53,14 @@ def test_sinusoid_shift_is_a_rotation(k: int) -> None:
     for i, w in enumerate(frequencies(d)):
         m[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [[math.cos(k * w), math.sin(k * w)], [-math.sin(k * w), math.cos(k * w)]]
     np.testing.assert_allclose(m @ m.T, np.eye(d), atol=DOUBLE)
-    table = sinusoidal(60, d).double().numpy()
+    table = sinusoidal_encoding(60, d).double().numpy()
     np.testing.assert_allclose(table[k:], table[:-k] @ m.T, atol=FLOAT)
 
 
 def test_sinusoid_feels_only_the_distance() -> None:
     """⟨PE_p, PE_q⟩ = Σ cos ω(p − q), ‖PE‖² = d/2, ‖PE_p − PE_q‖² = d − 2 Σ cos ω(p − q)."""
     d, length = 32, 50
-    table = sinusoidal(length, d).double().numpy()
+    table = sinusoidal_encoding(length, d).double().numpy()
     distance = np.subtract.outer(np.arange(length), np.arange(length))
     cosines = np.cos(distance[..., None] * frequencies(d)).sum(-1)
     np.testing.assert_allclose(table @ table.T, cosines, atol=d * FLOAT)
@@ -72,7 +72,7 @@ def test_sinusoid_feels_only_the_distance() -> None:
 def test_wavelengths_stop_before_ten_thousand_turns() -> None:
     """2π … 2π · 10000^((d−2)/d); features 2i and 2i + 1 share one."""
     d = 20
-    table = sinusoidal(2, d).double()
+    table = sinusoidal_encoding(2, d).double()
     w = torch.atan2(table[1, 0::2], table[1, 1::2])  # the angle one step turns
     wavelength = 2 * math.pi / w.numpy()
     assert wavelength[0] == pytest.approx(2 * math.pi, rel=FLOAT)
@@ -100,7 +100,7 @@ def test_rope_is_complex_multiplication() -> None:
     for base in (10000.0, 20.0):
         turn = np.exp(1j * np.outer(np.arange(40), frequencies(8, base)))
         z = (x[..., 0::2] + 1j * x[..., 1::2]).numpy() * turn
-        y = rotate(x, base)
+        y = apply_rotary(x, base)
         np.testing.assert_allclose(y[..., 0::2], z.real, atol=FLOAT)
         np.testing.assert_allclose(y[..., 1::2], z.imag, atol=FLOAT)
 
@@ -110,9 +110,9 @@ def test_rope_far_out() -> None:
     x = torch.nn.functional.normalize(torch.randn(1, 1, MAX_TOKENS, 64, generator=torch.Generator().manual_seed(0)), dim=-1)
     turn = np.exp(1j * np.outer(np.arange(MAX_TOKENS), frequencies(64)))
     z = (x[..., 0::2] + 1j * x[..., 1::2]).numpy() * turn
-    np.testing.assert_allclose(rotate(x)[..., 0::2], z.real, atol=TABLE)
-    np.testing.assert_allclose(rotate(x)[..., 1::2], z.imag, atol=TABLE)
-    assert rotate(x).dtype == torch.float32 and rotate(x.double()).dtype == torch.float64
+    np.testing.assert_allclose(apply_rotary(x)[..., 0::2], z.real, atol=TABLE)
+    np.testing.assert_allclose(apply_rotary(x)[..., 1::2], z.imag, atol=TABLE)
+    assert apply_rotary(x).dtype == torch.float32 and apply_rotary(x.double()).dtype == torch.float64
 
 
 def test_rope_feels_only_the_distance() -> None:
@@ -120,13 +120,13 @@ def test_rope_feels_only_the_distance() -> None:
     g = torch.Generator().manual_seed(1)
     q, k = torch.randn(8, generator=g), torch.randn(8, generator=g)
     length = 30
-    q_rot, k_rot = (rotate(x.expand(1, 1, length, 8)).double().numpy()[0, 0] for x in (q, k))
+    q_rot, k_rot = (apply_rotary(x.expand(1, 1, length, 8)).double().numpy()[0, 0] for x in (q, k))
     qc, kc = ((x[0::2] + 1j * x[1::2]).numpy().astype(complex) for x in (q, k))
     distance = np.subtract.outer(np.arange(length), np.arange(length))
     expected = (qc * kc.conj() * np.exp(1j * distance[..., None] * frequencies(8))).real.sum(-1)
     np.testing.assert_allclose(q_rot @ k_rot.T, expected, atol=2 * FLOAT)
     np.testing.assert_allclose(np.linalg.norm(q_rot, axis=-1), float(q.norm()), rtol=ROUNDING)
-    turned = rotate(torch.tensor(q_rot[:15], dtype=torch.float32)[None, None])[0, 0]  # token t turned twice by t
+    turned = apply_rotary(torch.tensor(q_rot[:15], dtype=torch.float32)[None, None])[0, 0]  # token t turned twice by t
     np.testing.assert_allclose(turned, q_rot[0:30:2], atol=FLOAT)
 
 
@@ -138,12 +138,12 @@ def test_rope_halves_are_rope_pairs_in_another_order() -> None:
     order = torch.cat((torch.arange(0, 12, 2), torch.arange(1, 12, 2)))
     halves = x[..., order]
     half_split = halves * cos + torch.cat((-halves[..., 6:], halves[..., :6]), -1) * sin
-    np.testing.assert_allclose(rotate(x)[..., order], half_split, atol=FLOAT)
+    np.testing.assert_allclose(apply_rotary(x)[..., order], half_split, atol=FLOAT)
 
 
 def test_rope_first_token_stays() -> None:
     x = torch.randn(1, 1, 1, 6)
-    assert torch.equal(rotate(x), x)
+    assert torch.equal(apply_rotary(x), x)
 
 
 # ---------------------------------------------------------------- ALiBi

@@ -9,7 +9,7 @@ from tests.model.small import record
 from tests.tolerances import DOUBLE
 from viz_core.analysis import positions as closed
 from viz_core.config import TransformerConfig
-from viz_core.model.positions import T5_BUCKETS, T5_FARTHEST, t5_bias, t5_buckets
+from viz_core.model.positions import T5_NUM_BUCKETS, T5_MAX_DISTANCE, t5_bias, t5_buckets
 from viz_core.model.transformer import Transformer
 from viz_core.run import build
 from viz_core.stages import stages
@@ -30,18 +30,18 @@ def test_the_buckets_are_theirs_at_every_distance(causal: bool) -> None:
 
     position = torch.arange(300)
     theirs = T5Attention._relative_position_bucket(
-        position[None, :] - position[:, None], bidirectional=not causal, num_buckets=T5_BUCKETS, max_distance=T5_FARTHEST
+        position[None, :] - position[:, None], bidirectional=not causal, num_buckets=T5_NUM_BUCKETS, max_distance=T5_MAX_DISTANCE
     )
     assert torch.equal(t5_buckets(300, causal), theirs)
     assert [closed.t5_bucket(200, s, causal) for s in range(300)] == theirs[200].tolist()
-    assert (closed.T5_BUCKETS, closed.T5_FARTHEST) == (T5_BUCKETS, T5_FARTHEST)
+    assert (closed.T5_NUM_BUCKETS, closed.T5_MAX_DISTANCE) == (T5_NUM_BUCKETS, T5_MAX_DISTANCE)
 
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_the_closed_form_by_distance_is_the_models_bias(causal: bool) -> None:
-    table = torch.randn(T5_BUCKETS, 3, generator=torch.Generator().manual_seed(1))
+    table = torch.randn(T5_NUM_BUCKETS, 3, generator=torch.Generator().manual_seed(1))
     bias = t5_bias(table, 40, causal)[0].numpy()  # [H, T, S]
-    distance, numbers = closed.t5_by_distance(table.numpy(), causal, farthest=39)
+    distance, numbers = closed.t5_bias_by_distance(table.numpy(), causal, max_distance=39)
     for d, row in zip(distance.tolist(), numbers, strict=True):
         t, s = max(d, 0), max(-d, 0)
         np.testing.assert_array_equal(bias[:, t, s], row)
@@ -108,7 +108,7 @@ def test_one_table_per_stack_is_used_in_every_layer_and_never_in_cross_attention
     assert not [n for n in names if n.endswith("cross_attn.bias")]
     model = build(CONFIG)
     tables = {n: tuple(p.shape) for n, p in model.named_parameters() if "relative_bias" in n}
-    assert tables == {f"{stack}.relative_bias.weight": (T5_BUCKETS, 4) for stack in ("encoder", "decoder")}
+    assert tables == {f"{stack}.relative_bias.weight": (T5_NUM_BUCKETS, 4) for stack in ("encoder", "decoder")}
     _, r = record(model, SOURCE, TARGET)
     for stack, n in (("encoder", 3), ("decoder", 2)):
         for i in range(n):

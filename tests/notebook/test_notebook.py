@@ -15,9 +15,9 @@ import pytest
 from tests.architecture.test_imports import ROOT
 from tests.model.small import small
 from viz_core.capture import Capture
-from viz_core.figures.assets import document
+from viz_core.figures.assets import component_page
 from viz_core.figures.attention import head_panel
-from viz_core.figures.panels import pack
+from viz_core.figures.panels import pack_panels
 from viz_core.notebook import Picture, show
 from viz_core.run import run
 
@@ -53,7 +53,7 @@ def test_the_notebook_runs_and_shows_pictures_tables_and_curves() -> None:
 def test_one_head_is_the_page_s_picture(capture: Capture) -> None:
     picture = show(capture, "cross", layer=1, head=1, item=1)
     panel = head_panel(capture, "cross", 1, 1, 1)
-    assert picture.page == document("canvas", pack([panel]), "Cross-attention, layer 1, head 1")
+    assert picture.page == component_page("canvas", pack_panels([panel]), "Cross-attention, layer 1, head 1")
 
 
 def test_a_picture_is_shown_in_a_frame_and_saved_as_a_file(capture: Capture, tmp_path: Path) -> None:

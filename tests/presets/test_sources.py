@@ -6,7 +6,7 @@ import pytest
 
 from viz_core.config import TransformerConfig
 from viz_core.presets import PRESETS
-from viz_core.sources import MODEL, source_of
+from viz_core.sources import MODEL_FOLDER, source_line
 from viz_core.stages import Stage, stages
 
 ROOT = Path(__file__).parents[2]
@@ -20,26 +20,26 @@ VARIANTS = [
 @pytest.mark.parametrize("config", [*(p.config for p in PRESETS.values()), *VARIANTS], ids=[*PRESETS, *"abcde"])
 def test_every_stage_has_its_line(config: TransformerConfig) -> None:
     for stage in stages(config):
-        found = source_of(stage)
+        found = source_line(stage)
         lines = (ROOT / found.file).read_text(encoding="utf-8").splitlines()[found.line - 1 :]
         shown = found.text.splitlines()
         assert [line.strip() for line in lines[: len(shown)]] == [line.strip() for line in shown]
-        assert not shown[0].startswith(" ") and found.file.endswith(stage.owner.partition(".")[0] + ".py")
+        assert not shown[0].startswith(" ") and found.file.endswith(stage.defined_in.partition(".")[0] + ".py")
         assert taps(stage, found.text), stage.name
         inside = "\n".join((ROOT / found.file).read_text(encoding="utf-8").splitlines()[: found.line])
-        owner = stage.owner.partition(".")[2]
+        owner = stage.defined_in.partition(".")[2]
         assert not owner or inside.rpartition("\nclass ")[2].startswith(owner)
 
 
 def taps(stage: Stage, text: str) -> bool:
     """The text names the leaf; the sum of the residual stream is one method for all three."""
-    if stage.leaf in ("resid_mid", "resid_cross", "resid_post"):
+    if stage.local_name in ("resid_mid", "resid_cross", "resid_post"):
         return text.startswith("def add(") and "x + y" in text
-    return f'("{stage.leaf}", ' in text
+    return f'("{stage.local_name}", ' in text
 
 
 def test_an_unknown_stage_has_no_line() -> None:
-    stage = Stage(name="encoder.x", axes=(), symbol="", formula="", inputs=(), meaning="", owner="attention.Attention")
+    stage = Stage(name="encoder.x", axes=(), symbol="", formula="", inputs=(), meaning="", defined_in="attention.Attention")
     with pytest.raises(LookupError, match="taps 'x'"):
-        source_of(stage)
-    assert MODEL.is_dir()
+        source_line(stage)
+    assert MODEL_FOLDER.is_dir()

@@ -10,22 +10,22 @@ import pytest
 
 from tests.model.small import SMALL
 from viz_core import drawn
-from viz_core.analysis.attention import chain
-from viz_core.analysis.labelled_weights import EveryHead
-from viz_core.analysis.terms import terms
-from viz_core.figures.batchnorm import Members
-from viz_core.figures.clock import wave_clocks
-from viz_core.figures.curves import Curves, Level, Series
-from viz_core.figures.panels import Reason, panel
-from viz_core.run import build, parameters, prepare, trace
-from viz_core.tidy import csv_of
+from viz_core.analysis.attention import weight_arithmetic
+from viz_core.analysis.labelled_weights import AllHeads
+from viz_core.analysis.terms import explain_cell
+from viz_core.figures.batchnorm import NormGroup
+from viz_core.figures.clock import sinusoidal_clocks
+from viz_core.figures.curves import CurveChart, ReferenceLine, ChartSeries
+from viz_core.figures.panels import AbsenceReason, panel
+from viz_core.run import build, parameter_reader, prepare, trace
+from viz_core.tidy import csv_bytes
 
 ODD = ("<s>", "$x$", "=1+1", "שלום", "🎉", "the", "the")
 
 
 def reread(frame: pd.DataFrame) -> pd.DataFrame:
     """Through a CSV file, as pandas reads it."""
-    return pd.read_csv(io.BytesIO(csv_of(frame)), keep_default_na=False, na_values={"value": [""], "x": [""]})
+    return pd.read_csv(io.BytesIO(csv_bytes(frame)), keep_default_na=False, na_values={"value": [""], "x": [""]})
 
 
 def unquoted(words: "pd.Series[str]") -> list[str]:
@@ -38,7 +38,7 @@ def test_a_matrix_is_a_row_a_cell_with_its_labels_and_reasons() -> None:
     masked, absent = np.zeros((7, 7), bool), np.zeros((7, 7), np.uint8)
     masked[1, 2], absent[3, 4] = True, 1
     shown = panel("w", values, ODD, ODD, row_axis="T", col_axis="S", masked=masked, absent=absent,
-                  absent_names=[Reason("gone", "A has no such token")])
+                  absence_reasons=[AbsenceReason("gone", "A has no such token")])
     read = reread(drawn.panels([shown, shown]))
     assert len(read) == 98
     first = read[:49]
@@ -50,7 +50,7 @@ def test_a_matrix_is_a_row_a_cell_with_its_labels_and_reasons() -> None:
 
 
 def test_classes_are_named() -> None:
-    shown = panel("m", np.array([[0, 1]]), row_axis="T", col_axis="S", kind="classes", names=("seen", "future"))
+    shown = panel("m", np.array([[0, 1]]), row_axis="T", col_axis="S", kind="classes", class_names=("seen", "future"))
     assert list(drawn.panels([shown])["means"]) == ["seen", "future"]
 
 
@@ -67,7 +67,7 @@ def test_the_points_of_a_plotly_figure() -> None:
 
 def test_the_points_of_a_light_chart_and_its_levels() -> None:
     x = np.array([0.1, 1 / 3])
-    chart = Curves("t", "x", "y", (Series("a", x, x**2, "#000", "line"),), (0, 1), levels=(Level(0.5, "half", "#111"),))
+    chart = CurveChart("t", "x", "y", (ChartSeries("a", x, x**2, "#000", "line"),), (0, 1), levels=(ReferenceLine(0.5, "half", "#111"),))
     read = reread(drawn.curves(chart))
     np.testing.assert_array_equal(read["x"][:2].astype(float), x)
     np.testing.assert_array_equal(read["y"], [*(x**2), 0.5])
@@ -84,25 +84,25 @@ def test_lines_have_every_head_query_and_key() -> None:
 def test_all_heads_are_a_row_a_weight() -> None:
     weights = np.random.default_rng(2).random((2, 3, 2, 4), dtype=np.float32)
     blocked, gaps = np.array([[False] * 4, [True, False, False, True]]), np.array([[True] + [False] * 3, [True] + [False] * 3])
-    one = EveryHead("encoder", weights, blocked, ODD[:2], ODD[2:6])
+    one = AllHeads("encoder", weights, blocked, ODD[:2], ODD[2:6])
     apart = replace(one, kind="cross", weights=np.where(gaps, np.nan, weights), run="A − B", gaps=gaps, relative=True)
-    read = reread(drawn.heads([one, one]))
+    read = reread(drawn.head_weights([one, one]))
     assert len(read) == 96 and list(read.columns)[:3] == ["attention", "layer", "head"]
     np.testing.assert_array_equal(read["weight"][:48].to_numpy(np.float32).reshape(2, 3, 2, 4), weights)
     assert unquoted(read["key_label"])[:4] == list(ODD[2:6]) and unquoted(read["query_label"])[:8:4] == list(ODD[:2])
     assert list(read["layer"][:48:24]) == [0, 1] and list(read["head"][:24:8]) == [0, 1, 2]
     assert read.index[read["masked"]].tolist()[:4] == [4, 7, 12, 15]
-    found = drawn.heads([apart])
+    found = drawn.head_weights([apart])
     assert set(found["run"]) == {"A − B"} and found["relative"].isna().tolist() == found["missing"].tolist()
 
 
 @pytest.mark.parametrize("k", [0, 3])
 def test_hands_point_at_the_waves(k: int) -> None:
-    from viz_core.analysis.positions import waves
+    from viz_core.analysis.positions import sinusoidal_table
 
-    found = drawn.clocks(wave_clocks(20, 8, 10000.0, k), 5)
+    found = drawn.clocks(sinusoidal_clocks(20, 8, 10000.0, k), 5)
     now = found[found["position"] == 5]
-    np.testing.assert_allclose(np.ravel(now[["sin", "cos"]]), waves(6, 8, 10000.0)[5], atol=1e-12)
+    np.testing.assert_allclose(np.ravel(now[["sin", "cos"]]), sinusoidal_table(6, 8, 10000.0)[5], atol=1e-12)
     assert len(found) == 4 * (1 + (k > 0))
 
 
@@ -112,8 +112,8 @@ def test_hands_point_at_the_waves(k: int) -> None:
 def test_the_numbers_of_one_weight_lead_to_it() -> None:
     model = build(SMALL, 0)
     capture = trace(model, prepare(SMALL, ["the cat sat"], ["猫 坐 了"]))
-    steps = chain(capture, "cross", 0, 1, 0, 1, 2)
-    products, way = drawn.features(steps.products), drawn.chain(steps).set_index("step")["value"]
+    steps = weight_arithmetic(capture, "cross", 0, 1, 0, 1, 2)
+    products, way = drawn.features(steps.products), drawn.attention_steps(steps).set_index("step")["value"]
     assert products["value"].sum() == pytest.approx(way["raw"]) and products["feature"].tolist() == list(range(len(products)))
     assert way["scaled"] == pytest.approx(way["raw"] / way["root"]) and np.isnan(way["bias"])
     assert way["recorded"] == capture["decoder.layers.0.cross_attn.weights"][0, 1, 1, 2]
@@ -125,7 +125,7 @@ def test_the_numbers_of_one_weight_lead_to_it() -> None:
 def test_the_arithmetic_of_a_cell_ends_at_the_cell() -> None:
     model = build(SMALL, 0)
     capture = trace(model, prepare(SMALL, ["the cat sat"], ["猫 坐 了"]))
-    cell = terms(capture, "decoder.layers.0.cross_attn.raw_scores", (0, 1, 1, 2), parameters(model))
+    cell = explain_cell(capture, "decoder.layers.0.cross_attn.raw_scores", (0, 1, 1, 2), parameter_reader(model))
     found = drawn.arithmetic(cell)
     assert found.iloc[-1]["role"] == "result" and found.iloc[-1]["value"] == pytest.approx(cell.value, abs=1e-5)
     named = found[found["stage"] != ""]
@@ -137,7 +137,7 @@ def test_the_arithmetic_of_a_cell_ends_at_the_cell() -> None:
 def test_the_cells_that_share_a_mean_are_counted() -> None:
     cells, words = np.zeros((2, 2, 3), bool), np.array([[True, True], [True, False]])
     cells[0, 1] = True
-    found = drawn.members([Members("layer", cells, ""), Members("batch", ~cells, "")], words, [["a", "=b"], ["the", "<pad>"]])
+    found = drawn.norm_members([NormGroup("layer", cells, ""), NormGroup("batch", ~cells, "")], words, [["a", "=b"], ["the", "<pad>"]])
     own = found[(found["norm"] == "layer") & found["shares_mean"]]
     assert len(found) == 24 and own["token"].tolist() == ["=b"] * 3 and own["feature"].tolist() == [0, 1, 2]
     assert set(found[found["padding"]]["token"]) == {"<pad>"}

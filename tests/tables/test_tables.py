@@ -12,26 +12,26 @@ import pytest
 
 from tests.model.small import SOURCE, TARGET, small, unlike_identity
 from viz_core import tables
-from viz_core.analysis.attention import profiles
-from viz_core.analysis.attribution import attribute
-from viz_core.analysis.layernorm import Cell, cases, spreads
+from viz_core.analysis.attention import attention_profiles
+from viz_core.analysis.attribution import attribute_logit
+from viz_core.analysis.layernorm import CellIndex, compare_batch_contexts, activation_histograms
 from viz_core.analysis.logit_lens import logit_lens
-from viz_core.analysis.placement import curves
-from viz_core.analysis.summary import predictions
-from viz_core.analysis.two_runs import parting, together
+from viz_core.analysis.placement import depth_curves
+from viz_core.analysis.summary import top_predictions
+from viz_core.analysis.two_runs import divergences, align_runs
 from viz_core.capture import Capture
 from viz_core.experiments.ablation import Ablation, ablated_run
 from viz_core.experiments.head_effects import head_effects
 from viz_core.experiments.parity import check_parity
-from viz_core.experiments.patching import Question, contrast_runs, patch_grid
-from viz_core.experiments.word_order import Prepended, Prepending, Reordered, Reordering
-from viz_core.generation.forcing import Forcing
-from viz_core.generation.trail import write_trail
-from viz_core.learning.curves import Result, Verdict
+from viz_core.experiments.patching import Question, run_clean_and_corrupted, run_patch_grid
+from viz_core.experiments.word_order import SchemePrepending, Prepending, SchemeReordering, Reordering
+from viz_core.generation.forcing import ForcingComparison
+from viz_core.generation.trail import trace_generation
+from viz_core.learning.curves import RunResult, ExperimentSummary
 from viz_core.presets import PRESETS
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 from viz_core.run import build, prepare, run, trace
-from viz_core.tidy import tidy
+from viz_core.tidy import tidy_frame
 
 CONFIG = small(source_vocab_size=60, target_vocab_size=60)
 MODEL = unlike_identity(build(CONFIG))
@@ -94,7 +94,7 @@ def test_every_stage_has_a_frame_and_a_row_of_the_summary(capture: Capture) -> N
 
 def reread(frame: pd.DataFrame) -> pd.DataFrame:
     words = {name: str for name in frame if not pd.api.types.is_numeric_dtype(frame[name])}
-    return pd.read_csv(io.BytesIO(tables.csv_of(frame)), dtype=words, keep_default_na=False, na_values=[""])
+    return pd.read_csv(io.BytesIO(tables.csv_bytes(frame)), dtype=words, keep_default_na=False, na_values=[""])
 
 
 def test_the_csv_says_the_same(capture: Capture) -> None:
@@ -117,40 +117,40 @@ def test_the_csv_says_the_same(capture: Capture) -> None:
 ])
 def test_no_text_is_a_formula(text: str, written: str) -> None:
     """Also not behind what a spreadsheet leaves out: LibreOffice computes a cell that is a NUL and a formula."""
-    for frame in (pd.DataFrame({"token": [text], "value": [-1.5]}), tidy(np.array([-1.5]), "T", {"T": [[text]]})):
-        data = tables.csv_of(frame).decode("utf-8-sig")
+    for frame in (pd.DataFrame({"token": [text], "value": [-1.5]}), tidy_frame(np.array([-1.5]), "T", {"T": [[text]]})):
+        data = tables.csv_bytes(frame).decode("utf-8-sig")
         assert not re.search(r"[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]", data) and data.count("\r\n") == data.count("\n") == 2
         *__, (*__, cell, number) = csv.reader(io.StringIO(data, newline=""))
         assert (cell, number) == (written, "-1.5")
 
 
 def test_a_heading_is_no_formula() -> None:
-    data = tables.csv_of(pd.DataFrame({"\x00=1": [1], "＝x": [2]})).decode("utf-8-sig")
+    data = tables.csv_bytes(pd.DataFrame({"\x00=1": [1], "＝x": [2]})).decode("utf-8-sig")
     assert data.startswith("'\\x00=1,'＝x\r\n")
 
 
 def test_two_words_may_be_written_alike() -> None:
-    frame = tidy(np.arange(2.0), "T", {"T": [["\ud800", "\\ud800"]]})
-    assert tables.csv_of(frame).decode("utf-8-sig").count("\\ud800") == 2
+    frame = tidy_frame(np.arange(2.0), "T", {"T": [["\ud800", "\\ud800"]]})
+    assert tables.csv_bytes(frame).decode("utf-8-sig").count("\\ud800") == 2
 
 
 def test_a_lone_surrogate_does_not_stop_the_file() -> None:
     frame = run(CONFIG, ["a \ud800 b"], ["c"], weights=MODEL).frame("encoder.embed")
-    assert "\ud800" in set(frame["token"]) and "\\ud800" in tables.csv_of(frame).decode("utf-8-sig")
+    assert "\ud800" in set(frame["token"]) and "\\ud800" in tables.csv_bytes(frame).decode("utf-8-sig")
 
 
 # ---------------------------------------------------------------- the other tables
 
 
 def test_heads_are_the_profiles(capture: Capture) -> None:
-    frame = tables.heads(capture, "cross", 1)
-    expected = profiles(capture, "cross", 1)
-    assert frame.equals(pd.DataFrame(expected)) and len(tables.heads(capture)) == 3 * len(expected)
+    frame = tables.head_profiles(capture, "cross", 1)
+    expected = attention_profiles(capture, "cross", 1)
+    assert frame.equals(pd.DataFrame(expected)) and len(tables.head_profiles(capture)) == 3 * len(expected)
 
 
 def test_predictions_are_the_likeliest_words(capture: Capture) -> None:
     frame = tables.predictions(capture, 1, 3, word=str)
-    for found in predictions(capture, 1, 3):
+    for found in top_predictions(capture, 1, 3):
         rows = frame[frame["position"] == found.position]
         assert tuple(rows["id"]) == found.ids and tuple(rows["probability"]) == found.probabilities
         assert rows["rank"].tolist() == [0, 1, 2] and rows["word"].tolist() == list(map(str, found.ids))
@@ -169,7 +169,7 @@ def test_the_ledger_has_a_row_a_tensor(capture: Capture) -> None:
 def test_depth_has_the_curves() -> None:
     capture = run(small(architecture="encoder-only"), SOURCE, weights=unlike_identity(build(small(architecture="encoder-only"))))
     frame = tables.depth(capture)
-    for metric, found in curves(capture).items():
+    for metric, found in depth_curves(capture).items():
         for curve in found:
             rows = frame[(frame["metric"] == metric) & (frame["curve"] == curve.kind)]
             np.testing.assert_array_equal(rows["value"], curve.values)
@@ -185,7 +185,7 @@ def test_parity_has_every_check() -> None:
 
 
 def test_patching_has_every_run() -> None:
-    grid = patch_grid(contrast_runs(MODEL, [5, 9, 7], [5, 9, 3], Question(5, 9, 1), [1, 6]))
+    grid = run_patch_grid(run_clean_and_corrupted(MODEL, [5, 9, 7], [5, 9, 3], Question(5, 9, 1), [1, 6]))
     frame = tables.patching(grid)
     assert len(frame) == 2 * len(grid.cells)
     np.testing.assert_array_equal(frame[frame["direction"] == "noise"]["effect"], grid.effects["noise"])
@@ -193,7 +193,7 @@ def test_patching_has_every_run() -> None:
 
 
 def test_head_effects_have_a_row_a_head() -> None:
-    found = head_effects(contrast_runs(MODEL, [5, 9, 7], [5, 9, 3], Question(5, 9, 1), [1, 6]), None, "decoder", "cross_attn", 2)
+    found = head_effects(run_clean_and_corrupted(MODEL, [5, 9, 7], [5, 9, 3], Question(5, 9, 1), [1, 6]), None, "decoder", "cross_attn", 2)
     frame = tables.head_effects(found)
     np.testing.assert_array_equal(frame["ablated"].to_numpy().reshape(found.ablated.shape), found.ablated)
     assert sorted(frame["weight_rank"]) == [1, 2, 3, 4]
@@ -201,10 +201,10 @@ def test_head_effects_have_a_row_a_head() -> None:
 
 
 def test_the_parts_of_a_logit_add_up(capture: Capture) -> None:
-    found = attribute(capture, lambda name: MODEL.get_parameter(name).detach().numpy(), 1, 7)
+    found = attribute_logit(capture, lambda name: MODEL.get_parameter(name).detach().numpy(), 1, 7)
     frame = tables.attribution(found)
     assert frame["value"].sum() == pytest.approx(float(capture["logits"][0, 1, 7]), abs=1e-4)
-    assert frame.groupby("kind")["value"].sum()["head"] == pytest.approx(found.of("head"))
+    assert frame.groupby("kind")["value"].sum()["head"] == pytest.approx(found.total_of("head"))
 
 
 def test_the_lens_has_its_words(capture: Capture) -> None:
@@ -213,19 +213,19 @@ def test_the_lens_has_its_words(capture: Capture) -> None:
     last = frame[(frame["stage"] == found.stages[-1]) & (frame["place"] == 0)]
     assert last["id"].tolist() == capture["logits"][0].argmax(axis=-1).tolist() == last["final"].tolist()
     np.testing.assert_allclose(last["probability"], capture["probs"][0].max(axis=-1), rtol=1e-5)
-    assert len(frame) == found.words.size and (frame["word"] == frame["id"].map(str)).all()
+    assert len(frame) == found.top_ids.size and (frame["word"] == frame["id"].map(str)).all()
 
 
 def test_parting_has_every_place(capture: Capture) -> None:
-    found = parting(together(capture, capture, 0, 1))
-    frame = tables.parting(found)
-    assert len(frame) == sum(len(p.share) for p in found)
+    found = divergences(align_runs(capture, capture, 0, 1))
+    frame = tables.divergence(found)
+    assert len(frame) == sum(len(p.relative_difference) for p in found)
 
 
 def test_paths_have_a_row_a_token() -> None:
-    trails = {name: write_trail(MODEL, [1], [5, 9], eos_id=2, max_new_tokens=4, given=given)
+    trails = {name: trace_generation(MODEL, [1], [5, 9], eos_id=2, max_new_tokens=4, forced_ids=given)
               for name, given in (("greedy", ()), ("=1+1", (7,)))}
-    frame = tables.paths(trails, lambda id: f"<{id}>")
+    frame = tables.continuations(trails, lambda id: f"<{id}>")
     for name, trail in trails.items():
         mine = frame[frame["path"] == name]
         assert mine["id"].tolist() == list(trail.ids) and mine["word"].tolist() == [f"<{id}>" for id in trail.ids]
@@ -234,8 +234,8 @@ def test_paths_have_a_row_a_token() -> None:
 
 
 def test_an_experiment_has_every_measurement() -> None:
-    results = [Result(0, 1, (0, 10), (3.0, 2.0), (0.1, 0.2), "steps"), Result(1, 1, (0,), (3.0,), (0.1,), "diverged")]
-    frame = tables.experiment(results, ["with", "without"])
+    results = [RunResult(0, 1, (0, 10), (3.0, 2.0), (0.1, 0.2), "steps"), RunResult(1, 1, (0,), (3.0,), (0.1,), "diverged")]
+    frame = tables.experiment_runs(results, ["with", "without"])
     assert frame.to_dict("records")[1:] == [
         {"arm": "with", "seed": 1, "step": 10, "loss": 2.0, "accuracy": 0.2},
         {"arm": "without", "seed": 1, "step": 0, "loss": 3.0, "accuracy": 0.1},
@@ -243,23 +243,23 @@ def test_an_experiment_has_every_measurement() -> None:
 
 
 def test_a_training_has_a_row_a_step() -> None:
-    from viz_core.learning.training_run import Event
+    from viz_core.learning.training_run import StepEvent
 
-    events: list[Any] = [Event(n, 1.0 / n, 0.5, 1e-3, 2.0, (1.0, 3.0), None, None, 0.1) for n in (1, 2)]
+    events: list[Any] = [StepEvent(n, 1.0 / n, 0.5, 1e-3, 2.0, (1.0, 3.0), None, None, 0.1) for n in (1, 2)]
     frame = tables.training(events, ["embedding", "head"])
     assert frame["loss"].tolist() == [1.0, 0.5] and frame["norm head"].tolist() == [3.0, 3.0] and "norms" not in frame
 
 
 def test_arms_have_the_numbers_of_their_runs() -> None:
-    verdict = Verdict("loss", None, ((1.0, 3.0, None), (None, None, None)), ())
-    frame = tables.arms(["=a", "b"], verdict)
+    verdict = ExperimentSummary("loss", None, ((1.0, 3.0, None), (None, None, None)), ())
+    frame = tables.condition_summary(["=a", "b"], verdict)
     assert frame.iloc[0].tolist() == ["=a", 2, 2.0, 1.0, 3.0, 1]
     assert frame.loc[1, "seeds"] == 0 and frame.loc[1, ["mean", "lowest", "highest"]].isna().all() and frame.loc[1, "without"] == 3
     assert reread(frame)["arm"].tolist() == ["'=a", "b"]
 
 
 def test_trained_models_have_a_row_each() -> None:
-    assert tables.measured(["a"], [(1.5, 0.25)]).to_dict("records") == [{"model": "a", "loss": 1.5, "accuracy": 0.25}]
+    assert tables.held_out_scores(["a"], [(1.5, 0.25)]).to_dict("records") == [{"model": "a", "loss": 1.5, "accuracy": 0.25}]
     assert tables.induction(["a", "b"], [4, 8], [[0.5, 0.25], [1.0, 0.75]]).to_dict("list") == {
         "model": ["a", "b"], "block_4": [0.5, 1.0], "block_8": [0.25, 0.75],
     }
@@ -287,8 +287,8 @@ def test_an_ablation_has_a_row_a_token(capture: Capture) -> None:
 
 
 def test_forcing_has_a_row_a_label() -> None:
-    found = Forcing(np.array([1.0, 2.0, 3.0]), (7, 8, 9), np.array([1.0, 4.0]), (7, 3), 1)
-    frame = tables.forcing(found, [7, 8, 3], 2, lambda id: f"w{id}")
+    found = ForcingComparison(np.array([1.0, 2.0, 3.0]), (7, 8, 9), np.array([1.0, 4.0]), (7, 3), 1)
+    frame = tables.teacher_forcing(found, [7, 8, 3], 2, lambda id: f"w{id}")
     assert frame["input"].tolist() == ["w2", "w7", "w8"] and frame["label"].tolist() == ["w7", "w8", "w3"]
     assert frame["predicted"].tolist() == ["w7", "w8", "w9"] and frame["forced_loss"].tolist() == [1.0, 2.0, 3.0]
     assert frame["own_input"][:2].tolist() == ["w2", "w7"] and frame["written"][:2].tolist() == ["w7", "w3"]
@@ -297,20 +297,20 @@ def test_forcing_has_a_row_a_label() -> None:
 
 
 def test_spreads_have_a_row_a_placement(capture: Capture) -> None:
-    found = spreads({"post": capture}, "target", "resid_post")
-    (row,) = tables.spread(found).to_dict("records")
+    found = activation_histograms({"post": capture}, "target", "resid_post")
+    (row,) = tables.activation_spread(found).to_dict("records")
     real = capture["ids.target"] != CONFIG.target_pad_id
     stds = [capture[f"decoder.layers.{i}.resid_post"][real].astype(float).std() for i in range(CONFIG.n_decoder_layers)]
     assert (row["placement"], row["first_std"], row["last_std"]) == ("post", pytest.approx(stds[0]), pytest.approx(stds[-1]))
     assert pd.isna(row["first_not_finite"])
-    odd = replace(found.by["post"], odd=np.array([0.0, *[0.5] * (len(stds) - 1)]))
-    assert tables.spread(replace(found, by={"post": odd}))["first_not_finite"].tolist() == ([1] if len(stds) > 1 else [pd.NA])
+    odd = replace(found.by_placement["post"], odd=np.array([0.0, *[0.5] * (len(stds) - 1)]))
+    assert tables.activation_spread(replace(found, by={"post": odd}))["first_not_finite"].tolist() == ([1] if len(stds) > 1 else [pd.NA])
 
 
 def test_batch_contexts_have_a_row_each() -> None:
     x = np.random.default_rng(0).normal(size=(2, 3, 4))
-    found = cases(x, np.array([[True] * 3, [True, False, False]]), Cell(0, 1, 2), 0.0)
-    frame = tables.batch_contexts(found)
+    found = compare_batch_contexts(x, np.array([[True] * 3, [True, False, False]]), CellIndex(0, 1, 2), 0.0)
+    frame = tables.batch_norm_contexts(found)
     assert frame["cells"].tolist() == [6, 4, 3, 1] and frame["context"].tolist() == [case.context for case in found]
     assert frame.loc[0, "mean"] == pytest.approx(x[..., 2].mean()) and frame.loc[0, "variance"] == pytest.approx(x[..., 2].var())
     assert frame.loc[0, "batch_norm"] == pytest.approx((x[0, 1, 2] - x[..., 2].mean()) / x[..., 2].std())
@@ -318,18 +318,18 @@ def test_batch_contexts_have_a_row_each() -> None:
 
 
 def test_word_order_has_a_row_a_scheme() -> None:
-    refused = Problem("Too short.", "max_len", max_len=2, tokens=3)
-    frame = tables.reordering(Reordering((1, 0), (Reordered("none", None, 1e-9, 0.5, 2.0), Reordered("learned", refused))))
+    refused = UserError("Too short.", "max_len", max_len=2, tokens=3)
+    frame = tables.reordering(Reordering((1, 0), (SchemeReordering("none", None, 1e-9, 0.5, 2.0), SchemeReordering("learned", refused))))
     assert frame["scheme"].tolist() == ["none", "learned"] and frame["difference"][0] == 1e-9
     assert (frame.loc[0, "equivariant"], frame.loc[0, "causal_equivariant"]) == (True, False)
     assert frame["problem"].isna().tolist() == [True, False] and frame.loc[1, "problem"] == "Too short."
-    frame = tables.prepending(Prepending(1, (Prepended("none", None, (0.0, 0.5)), Prepended("learned", refused))))
+    frame = tables.prepending(Prepending(1, (SchemePrepending("none", None, (0.0, 0.5)), SchemePrepending("learned", refused))))
     assert frame.loc[0, ["layer_0", "layer_1"]].tolist() == [0.0, 0.5] and frame["unchanged"].tolist() == [True, False]
     assert frame["problem"].isna().tolist() == [True, False]
 
 
 def test_the_documents_say_what_their_presets_say() -> None:
-    frame = tables.documents()
+    frame = tables.document_choices()
     for name, preset in PRESETS.items():
         rows = frame[frame["document"] == name]
         assert rows["value"].tolist() == [row.value for row in preset.rows]

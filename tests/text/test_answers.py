@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_core.problems import Problem
-from viz_core.text import Tokenizer, Vocabulary, bound
+from viz_core.problems import UserError
+from viz_core.text import UntrainedTokenizer, Vocabulary, with_copied_words
 from viz_core.text.answers import answer_id
-from viz_core.ui.shell.setup.problem_sentences import problem_words
+from viz_core.ui.shell.setup.problem_sentences import error_message
 
 WORDS = Vocabulary(("dog", "dogs", "animal", "猫", "坐", "t-shirt", "'s", "<1>", "<2>"))
 
 
 def refused(typed: str, words: object = WORDS) -> str:
-    with pytest.raises(Problem) as raised:
+    with pytest.raises(UserError) as raised:
         answer_id(words, typed)  # type: ignore[arg-type]
-    return problem_words(raised.value)
+    return error_message(raised.value)
 
 
 @pytest.mark.parametrize(("typed", "word"), [("dog", "dog"), ("  Dog ", "dog"), ("猫", "猫"), ("T-shirt", "t-shirt"), ("'s", "'s")])
@@ -31,7 +31,7 @@ def test_what_is_shown_can_be_typed(name: str) -> None:
 
 
 def test_a_name_is_a_word_where_the_sentence_carries_it() -> None:
-    reader = bound(WORDS, ("Anna", "Zoë 7"))
+    reader = with_copied_words(WORDS, ("Anna", "Zoë 7"))
     assert reader.decode(answer_id(reader, "Anna")) == "Anna" and answer_id(reader, "ANNA") == answer_id(WORDS, "<1>")
     assert "Bert is not in the vocabulary" in refused("Bert", reader)
     assert "Anna is not in the vocabulary" in refused("Anna")
@@ -51,7 +51,7 @@ def test_each_refusal_is_one_sentence_that_says_what_to_do() -> None:
 
 
 def test_words_and_characters_of_an_untrained_model() -> None:
-    words, characters = Tokenizer("word", 100), Tokenizer("character", 300)
+    words, characters = UntrainedTokenizer("word", 100), UntrainedTokenizer("character", 300)
     assert answer_id(words, "zebra") == words.encode(["zebra"])[0]
     bucket = next(id for id in range(100) if words.decode(id).startswith("⟨#"))
     assert answer_id(words, words.decode(bucket)) == bucket
@@ -82,8 +82,8 @@ def test_a_word_of_bert_leaves_out_what_the_tokenizer_adds(tmp_path: Path) -> No
 
 @given(st.text(max_size=50))
 def test_any_text_is_an_id_or_a_sentence(typed: str) -> None:
-    reader = bound(WORDS, ("Anna",))
+    reader = with_copied_words(WORDS, ("Anna",))
     try:
         assert 0 <= answer_id(reader, typed) < reader.vocab_size
-    except Problem as problem:
-        assert problem_words(problem).endswith(".")
+    except UserError as problem:
+        assert error_message(problem).endswith(".")

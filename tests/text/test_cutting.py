@@ -10,7 +10,7 @@ import pytest
 import regex
 
 from viz_core.text import Vocabulary, split_words
-from viz_core.text.cutting import _EDGES, _STRANGER, together
+from viz_core.text.cutting import _EDGES, _UNLISTED_WORD, multi_piece_pattern
 from viz_core.text.splitting import split_runs
 from viz_core.training.bilingual.sentences import Example, typed
 from viz_core.training.bilingual.split import examples
@@ -43,8 +43,8 @@ def test_several_pieces_are_found_as_if_each_word_had_edges_of_its_own(words: tu
         return _EDGES[bool(regex.match(r"\p{Han}", letter))][side]
 
     apart = [edge(w[0], 0) + regex.escape(w, special_only=False) + edge(w[-1], 1) for w in several]
-    expected = regex.compile("|".join([*apart, *([_STRANGER] if strangers else [])]), regex.VERBOSE | regex.IGNORECASE | regex.V1)
-    found = together(words, strangers=strangers)
+    expected = regex.compile("|".join([*apart, *([_UNLISTED_WORD] if strangers else [])]), regex.VERBOSE | regex.IGNORECASE | regex.V1)
+    found = multi_piece_pattern(words, include_unlisted=strangers)
     assert found is not None
     rng, marks = Random(0), ("-", "'", "’", "s", "@", ".", "猫", "T", "恤", "é", "\u0301", "5", "$", "_", "\u200d")
     hits = 0
@@ -58,7 +58,7 @@ def test_several_pieces_are_found_as_if_each_word_had_edges_of_its_own(words: tu
 
 def test_the_edges_of_words_are_in_the_pattern_once_whatever_the_number_of_words() -> None:
     """To compile them for each word took half a second of every visitor's first page."""
-    few, many = (together([f"x-{i:03}" for i in range(n)], strangers=False) for n in (1, 200))
+    few, many = (multi_piece_pattern([f"x-{i:03}" for i in range(n)], include_unlisted=False) for n in (1, 200))
     assert few is not None and many is not None
     assert len(many.pattern) - len(few.pattern) == 199 * len(regex.escape("x-000", special_only=False) + "|")
 
@@ -76,7 +76,7 @@ TITLED = Vocabulary((*SLOTS, "mr", "dr", "brown", "green", "is", "my", "a", "doc
     ("Mrs. Brown", "Mrs|.|Brown", "<1> . brown"),  # no word of this vocabulary
 ])
 def test_a_title_keeps_its_dot_and_a_name_follows_it(sentence: str, tokens: str, read: str) -> None:
-    typed, ids = TITLED.read(sentence)
+    typed, ids = TITLED.tokens_and_ids(sentence)
     assert ("|".join(typed), ids) == (tokens, TITLED.encode(read.split()))
 
 
@@ -105,8 +105,8 @@ def test_what_is_typed_is_what_was_trained() -> None:
         for slot, name in names.items():
             text = text.replace(slot, name)
         for variant in as_typed(text):
-            assert english.read(variant)[1] == english.encode(example.source), variant
-        assert english.carries(text) == tuple(names.values())
+            assert english.tokens_and_ids(variant)[1] == english.encode(example.source), variant
+        assert english.fill_slots(text) == tuple(names.values())
         slots += len(names)
     every = {word for example in found for word in example.source}
     assert slots > 200 and {"'s", "don't", "o'clock", '"', ","} <= every, "the constructions that this is about"
@@ -121,7 +121,7 @@ def test_what_is_written_is_what_was_trained() -> None:
     for example in found:
         names = named(example, rng)
         reader = Vocabulary(chinese.words, tuple(names.values()))
-        assert reader.read(" ".join(names.get(word, word) for word in example.target))[1] == chinese.encode(example.target)
+        assert reader.tokens_and_ids(" ".join(names.get(word, word) for word in example.target))[1] == chinese.encode(example.target)
         slots += sum(slot in example.target for slot in names)
     assert slots > 200
 
@@ -150,14 +150,14 @@ def test_where_words_end(text: str, tokens: str) -> None:
 
 def test_an_apostrophe_behind_an_s_is_the_owner_or_the_end_of_a_quotation() -> None:
     of = WORDS.words.index("'s") + 4
-    assert WORDS.read("the boys' ice")[1][2] == WORDS.read("the boys’ ice")[1][2] == of
-    assert WORDS.read("'the boys'")[1][-1] == WORDS.read("‘the boys’")[1][-1] == WORDS.unk_id
-    assert WORDS.read("the boy' ice")[1][2] == WORDS.unk_id
+    assert WORDS.tokens_and_ids("the boys' ice")[1][2] == WORDS.tokens_and_ids("the boys’ ice")[1][2] == of
+    assert WORDS.tokens_and_ids("'the boys'")[1][-1] == WORDS.tokens_and_ids("‘the boys’")[1][-1] == WORDS.unk_id
+    assert WORDS.tokens_and_ids("the boy' ice")[1][2] == WORDS.unk_id
     both = Vocabulary(("boys", "'s", "'"))
-    assert both.read("boys' boys’ boys's")[1] == [4, 6, 4, 6, 4, 5], "a vocabulary may have the apostrophe as a word"
+    assert both.tokens_and_ids("boys' boys’ boys's")[1] == [4, 6, 4, 6, 4, 5], "a vocabulary may have the apostrophe as a word"
 
 
 def test_without_slots_unknown_words_are_cut_as_ever() -> None:
     plain = Vocabulary(("the", "boy", "'s", "t-shirt"))
     assert plain.tokenize("7:30 Jean-Luc $5 t-shirts") == [*split_words("7:30 Jean-Luc $5"), *split_words("t-shirts")]
-    assert plain.read("The T-shirt")[1] == [4, 7]
+    assert plain.tokens_and_ids("The T-shirt")[1] == [4, 7]

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from viz_core.text import Vocabulary
-from viz_core.text.nearest import distance, is_slip, nearest
+from viz_core.text.nearest import edit_distance, is_misspelling, suggest_words
 from viz_core.weights.catalogue import catalogue
 
 SLIPS = """
@@ -48,7 +48,7 @@ def reader(side: str = "source") -> Vocabulary:
 
 
 def suggested(sentence: str, side: str = "source") -> dict[str, list[str]]:
-    return dict(reader(side).unknown(sentence))
+    return dict(reader(side).unknown_with_suggestions(sentence))
 
 
 # ---------------------------------------------------------------- slips, names and rare words
@@ -90,14 +90,14 @@ def test_a_capital_says_nothing_where_all_letters_are_capitals() -> None:
 
 def test_edits_are_counted() -> None:
     """By the definition, against a search through all edits of a word."""
-    assert [distance(a, b) for a, b in (("teh", "the"), ("", "abc"), ("abc", "abc"), ("ab", "ba"), ("kitten", "sitting"))] == \
+    assert [edit_distance(a, b) for a, b in (("teh", "the"), ("", "abc"), ("abc", "abc"), ("ab", "ba"), ("kitten", "sitting"))] == \
         [1, 3, 0, 1, 3]
     for word in ("abc", "aab", "ca"):
         once = {word} | edited(word)
         twice = once | {other for one in once for other in edited(one)}
         for other in map("".join, (letters for n in range(5) for letters in product("abc", repeat=n))):
-            assert (distance(word, other) <= 1) == (other in once), (word, other)
-            assert distance(word, other) > 2 or other in twice, (word, other)
+            assert (edit_distance(word, other) <= 1) == (other in once), (word, other)
+            assert edit_distance(word, other) > 2 or other in twice, (word, other)
 
 
 def edited(word: str) -> set[str]:
@@ -116,7 +116,7 @@ def edited(word: str) -> set[str]:
     ("vegtabels", "vegetables", True), ("xegetables", "vegetables", False),
 ])
 def test_the_shorter_a_word_the_fewer_slips_count(word: str, known: str, slip: bool) -> None:
-    assert is_slip(word, known) is slip
+    assert is_misspelling(word, known) is slip
 
 
 @pytest.mark.parametrize(("word", "base"), [
@@ -125,18 +125,18 @@ def test_the_shorter_a_word_the_fewer_slips_count(word: str, known: str, slip: b
 ])
 def test_an_inflection_finds_its_base(word: str, base: str) -> None:
     words = ("cat", "fox", "city", "stop", "dance", "run", "quick", "try")
-    assert nearest(word, words) == (base,) and nearest(word, words, name=True) == ()
+    assert suggest_words(word, words) == (base,) and suggest_words(word, words, name=True) == ()
 
 
 def test_in_chinese_the_last_character_counts() -> None:
     words = ("猫", "马", "垫子", "桌子", "安静", "孩子")
-    found = {word: nearest(word, words) for word in ("小猫", "垫", "桌", "安娜", "猫头鹰", "鱼")}
+    found = {word: suggest_words(word, words) for word in ("小猫", "垫", "桌", "安娜", "猫头鹰", "鱼")}
     assert found == {"小猫": ("猫",), "垫": ("垫子",), "桌": ("桌子",), "安娜": (), "猫头鹰": (), "鱼": ()}
 
 
 def test_marks_numbers_and_endless_words_find_nothing() -> None:
     for typed in ("", "😀", "7:30", "1999", "$5", "x" * 5000, "th-e", "-", "'"):
-        assert nearest(typed, reader().words) == (), typed
+        assert suggest_words(typed, reader().words) == (), typed
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
@@ -145,9 +145,9 @@ def test_no_word_is_lost_to_the_search_by_letters(side: str) -> None:
     words, rng = reader(side).words, Random(0)
     found = 0
     for typed in (misspelt(rng, words) for __ in range(40)):
-        slips = {word: distance(typed, word) for word in words if typed.isascii() and typed.isalpha() and is_slip(typed, word)}
+        slips = {word: edit_distance(typed, word) for word in words if typed.isascii() and typed.isalpha() and is_misspelling(typed, word)}
         if slips and typed not in words:
-            near = nearest(typed, words)
+            near = suggest_words(typed, words)
             assert near and set(near) <= {word for word, edits in slips.items() if edits == min(slips.values())}, typed
             found += 1
     assert found > 5 or side == "target"

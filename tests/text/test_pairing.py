@@ -2,7 +2,7 @@
 
 import pytest
 
-from viz_core.text.pairing import pairs
+from viz_core.text.pairing import align_tokens
 
 
 @pytest.mark.parametrize(("a", "b", "expected"), [
@@ -13,9 +13,9 @@ from viz_core.text.pairing import pairs
     ("a", "", [(0, None)]),
 ])
 def test_who_stands_for_whom(a: str, b: str, expected: list) -> None:
-    assert list(pairs(a.split(), b.split())) == expected
+    assert list(align_tokens(a.split(), b.split())) == expected
 
 
 def test_a_token_that_a_long_sentence_repeats_still_has_its_partner() -> None:
     a = [7] * 300
-    assert list(pairs(a, a)) == [(i, i) for i in range(300)]
+    assert list(align_tokens(a, a)) == [(i, i) for i in range(300)]

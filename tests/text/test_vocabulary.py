@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_core.text import SPECIALS, AnyTokenizer, Tokenizer, Vocabulary, bound, carried_words, split_words, strangers
+from viz_core.text import SPECIALS, AnyTokenizer, UntrainedTokenizer, Vocabulary, with_copied_words, find_copied_words, split_words, unknown_words
 
 ENGLISH = Vocabulary(("the", "cat", "sat", "on", "mat", "animal", "didn't", "did", "not", "street", ".", "I"))
 CHINESE = Vocabulary(("猫", "坐在", "坐", "在", "垫子", "上", "没有", "没", "动物", "。"))
@@ -12,7 +12,7 @@ ANY_TEXT = st.text(st.one_of(st.characters(), st.sampled_from("the cat'’.,<pad
 
 
 def tokens_of(vocabulary: Vocabulary, sentence: str) -> str:
-    return "|".join(vocabulary.read(sentence)[0])
+    return "|".join(vocabulary.tokens_and_ids(sentence)[0])
 
 
 def test_ids_are_the_specials_then_the_words() -> None:
@@ -48,7 +48,7 @@ def test_words_that_make_no_vocabulary(words: tuple[str, ...]) -> None:
     ],
 )
 def test_english(sentence: str, tokens: str, ids: list[int]) -> None:
-    assert ENGLISH.read(sentence) == ([token for token in tokens.split("|") if token], ids)
+    assert ENGLISH.tokens_and_ids(sentence) == ([token for token in tokens.split("|") if token], ids)
 
 
 @pytest.mark.parametrize(
@@ -73,19 +73,19 @@ def test_chinese(sentence: str, tokens: str) -> None:
 
 def test_all_known_words_go_there_and_back() -> None:
     for vocabulary in (ENGLISH, CHINESE):
-        tokens, ids = vocabulary.read(" ".join(vocabulary.words))
+        tokens, ids = vocabulary.tokens_and_ids(" ".join(vocabulary.words))
         assert tuple(tokens) == vocabulary.words == tuple(map(vocabulary.decode, ids))
 
 
 @given(ANY_TEXT)
 def test_any_text_is_read_and_nothing_is_lost(sentence: str) -> None:
     for vocabulary in (ENGLISH, CHINESE):
-        tokens, ids = vocabulary.read(sentence)
+        tokens, ids = vocabulary.tokens_and_ids(sentence)
         assert "".join(tokens) == "".join(sentence.split())
         assert len(ids) == len(tokens) and all(id >= vocabulary.unk_id for id in ids)
-        assert vocabulary.groups(tokens) == list(range(len(tokens)))
+        assert vocabulary.word_ids(tokens) == list(range(len(tokens)))
         strangers = [token for token, id in zip(tokens, ids, strict=True) if id == vocabulary.unk_id]
-        assert [word for word, _ in vocabulary.unknown(sentence)] == list(dict.fromkeys(strangers))
+        assert [word for word, _ in vocabulary.unknown_with_suggestions(sentence)] == list(dict.fromkeys(strangers))
         assert not {word for group in vocabulary.collisions(tokens) for word in group} & set(strangers)
 
 
@@ -98,15 +98,15 @@ def test_without_chinese_it_splits_as_ever(sentence: str) -> None:
 @pytest.mark.parametrize("special", SPECIALS)
 def test_a_typed_special_is_unknown(special: str) -> None:
     assert ENGLISH.encode([special]) == [3]
-    assert set(ENGLISH.read(special)[1]) == {3}
+    assert set(ENGLISH.tokens_and_ids(special)[1]) == {3}
 
 
 def test_unknown_words_and_the_nearest_known_ones() -> None:
-    assert ENGLISH.unknown("The cats sat on the streets, cats") == [("cats", ["cat"]), ("streets", ["street"]), (",", [])]
-    assert ENGLISH.unknown("The cats sat on the Streets")[1:] == [("Streets", [])], "inside a sentence, a capital is a name"
-    assert ENGLISH.unknown("hat") == [("hat", [])], "one letter makes another word"
-    assert ENGLISH.unknown("The cat didn’t") == []
-    assert CHINESE.unknown("小猫 坐 在 垫") == [("小猫", ["猫"]), ("垫", ["垫子"])]
+    assert ENGLISH.unknown_with_suggestions("The cats sat on the streets, cats") == [("cats", ["cat"]), ("streets", ["street"]), (",", [])]
+    assert ENGLISH.unknown_with_suggestions("The cats sat on the Streets")[1:] == [("Streets", [])], "inside a sentence, a capital is a name"
+    assert ENGLISH.unknown_with_suggestions("hat") == [("hat", [])], "one letter makes another word"
+    assert ENGLISH.unknown_with_suggestions("The cat didn’t") == []
+    assert CHINESE.unknown_with_suggestions("小猫 坐 在 垫") == [("小猫", ["猫"]), ("垫", ["垫子"])]
 
 
 def test_known_words_that_share_an_id() -> None:
@@ -118,22 +118,22 @@ def test_long_text_is_read_too() -> None:
     """A second together; with time that grows with the square, minutes."""
     for sentence in ("斑" * 50_000, "猫坐" * 25_000, "斑猫" * 25_000, "a" * 50_000, "猫\u0301" * 25_000, "猫" * 50_000 + " 斑"):
         assert "".join(CHINESE.tokenize(sentence)) == "".join(sentence.split())
-        assert CHINESE.unknown(sentence) is not None
+        assert CHINESE.unknown_with_suggestions(sentence) is not None
 
 
 # --- what the untrained tokenizer has in common with it ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tokenizer", [Tokenizer("word", 60), Tokenizer("character", 60, 7), ENGLISH])
+@pytest.mark.parametrize("tokenizer", [UntrainedTokenizer("word", 60), UntrainedTokenizer("character", 60, 7), ENGLISH])
 def test_each_tokenizer_reads(tokenizer: AnyTokenizer) -> None:
-    tokens, ids = tokenizer.read("the cat <pad> 斑")
-    assert len(tokens) == len(ids) == len(tokenizer.groups(tokens))
+    tokens, ids = tokenizer.tokens_and_ids("the cat <pad> 斑")
+    assert len(tokens) == len(ids) == len(tokenizer.word_ids(tokens))
     assert all(0 <= id < tokenizer.vocab_size for id in ids)
     assert not set(ids) & {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id}
 
 
 def test_the_untrained_tokenizer_knows_every_word() -> None:
-    assert Tokenizer("word", 60).unknown("zebra \ud800") == []
+    assert UntrainedTokenizer("word", 60).unknown_with_suggestions("zebra \ud800") == []
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_the_untrained_tokenizer_knows_every_word() -> None:
     ],
 )
 def test_characters_are_grouped_by_word(tokens: list[str], groups: list[int]) -> None:
-    assert Tokenizer("character", 60).groups(tokens) == groups
-    assert Tokenizer("word", 60).groups(tokens) == list(range(len(tokens)))
+    assert UntrainedTokenizer("character", 60).word_ids(tokens) == groups
+    assert UntrainedTokenizer("word", 60).word_ids(tokens) == list(range(len(tokens)))
 
 
 # --- slots ------------------------------------------------------------------------------------------------------------
@@ -176,18 +176,18 @@ ONE, TWO, LOVES, THE, DOG, OF = 4, 6, 5, 7, 8, 9
     ],
 )
 def test_unknown_words_are_carried(sentence: str, tokens: str, ids: list[int]) -> None:
-    assert SLOTTED.read(sentence) == (tokens.split("|"), ids)
+    assert SLOTTED.tokens_and_ids(sentence) == (tokens.split("|"), ids)
 
 
 def test_a_slot_is_named_after_the_word_that_it_carries() -> None:
-    assert SLOTTED.carries("John loves John's Mary") == ("John", "Mary") and SLOTTED.carries("the dog") == ()
-    reader = bound(SLOTTED, SLOTTED.carries("John loves Mary"))
+    assert SLOTTED.fill_slots("John loves John's Mary") == ("John", "Mary") and SLOTTED.fill_slots("the dog") == ()
+    reader = with_copied_words(SLOTTED, SLOTTED.fill_slots("John loves Mary"))
     assert [reader.decode(id) for id in (ONE, TWO, LOVES)] == ["John", "Mary", "loves"]
     assert [SLOTTED.decode(id) for id in (ONE, TWO)] == ["<1>", "<2>"]
-    assert bound(SLOTTED, ["John"]).decode(TWO) == "<2>", "nothing is in this slot"
+    assert with_copied_words(SLOTTED, ["John"]).decode(TWO) == "<2>", "nothing is in this slot"
     assert [SLOTTED.slot(id) for id in (ONE, TWO, LOVES, 3)] == [1, 2, 0, 0] and SLOTTED.n_slots == 2
-    assert bound(ENGLISH, ["John"]) is ENGLISH and carried_words(ENGLISH, "zebra") == ()
-    assert carried_words(Tokenizer("word", 60), "zebra") == ()
+    assert with_copied_words(ENGLISH, ["John"]) is ENGLISH and find_copied_words(ENGLISH, "zebra") == ()
+    assert find_copied_words(UntrainedTokenizer("word", 60), "zebra") == ()
 
 
 @pytest.mark.parametrize(
@@ -203,17 +203,17 @@ def test_a_slot_is_named_after_the_word_that_it_carries() -> None:
     ],
 )
 def test_a_target_is_bound_to_its_source(source: str, target: str, tokens: str, ids: list[int]) -> None:
-    assert bound(ZH, SLOTTED.carries(source)).read(target) == (tokens.split("|"), ids)
+    assert with_copied_words(ZH, SLOTTED.fill_slots(source)).tokens_and_ids(target) == (tokens.split("|"), ids)
 
 
 @given(ANY_TEXT)
 def test_with_slots_nothing_is_lost_either(sentence: str) -> None:
     for vocabulary in (SLOTTED, ZH):
-        tokens, ids = vocabulary.read(sentence)
+        tokens, ids = vocabulary.tokens_and_ids(sentence)
         assert "".join(tokens) == "".join(sentence.split()) and len(ids) == len(tokens)
-        again = bound(vocabulary, vocabulary.carries(sentence))
-        assert again.read(sentence) == (tokens, ids), "the words that it carries are its own"
-        carried, lost = strangers(vocabulary, sentence)
+        again = with_copied_words(vocabulary, vocabulary.fill_slots(sentence))
+        assert again.tokens_and_ids(sentence) == (tokens, ids), "the words that it carries are its own"
+        carried, lost = unknown_words(vocabulary, sentence)
         assert {t for t, id in zip(tokens, ids, strict=True) if vocabulary.slot(id)} == set(carried)
         assert {t for t, id in zip(tokens, ids, strict=True) if id == 3} == set(lost)
 
@@ -222,25 +222,25 @@ def test_with_slots_nothing_is_lost_either(sentence: str) -> None:
        st.lists(st.integers(4, 11), max_size=8))
 def test_what_is_written_is_read_again(source: list[str], written: list[int]) -> None:
     """Any ids, written with the words of any source: if each slot carries a word, the text gives the same ids again."""
-    carried = Vocabulary((*SLOTTED.words, "<3>")).carries(" ".join(source))
-    reader = bound(ZH, carried)
+    carried = Vocabulary((*SLOTTED.words, "<3>")).fill_slots(" ".join(source))
+    reader = with_copied_words(ZH, carried)
     ids = [id for id in written if ZH.slot(id) <= len(carried)]
     known = {word.lower() for word in carried} & set(ZH.words)
     if not known:
-        assert reader.read(" ".join(map(reader.decode, ids)))[1] == ids
+        assert reader.tokens_and_ids(" ".join(map(reader.decode, ids)))[1] == ids
 
 
 def test_a_grammar_names_slots_and_nobody_can_type_them() -> None:
     assert SLOTTED.encode(["<2>", "loves", "<1>", "'s"]) == [TWO, LOVES, ONE, OF]
-    assert SLOTTED.unknown("John loves dogs (") == [("John", []), ("dogs", ["dog"]), ("(", [])]
-    assert strangers(SLOTTED, "John loves Mary and Zoe (") == (["John", "Mary"], ["Zoe", "("])
+    assert SLOTTED.unknown_with_suggestions("John loves dogs (") == [("John", []), ("dogs", ["dog"]), ("(", [])]
+    assert unknown_words(SLOTTED, "John loves Mary and Zoe (") == (["John", "Mary"], ["Zoe", "("])
 
 
 def test_long_text_with_slots_is_read_too() -> None:
     """Seconds together; with time that grows with the square, minutes."""
     for piece in ("斑", "爱斑", "a", "a-", "a's ", "b' ", "1:", "'", "$5%", "e\u0301", "\U0001f1e9", "<1>"):
         sentence = piece * (16_000 // len(piece))
-        reader = bound(ZH, ZH.carries(sentence))
+        reader = with_copied_words(ZH, ZH.fill_slots(sentence))
         assert "".join(reader.tokenize(sentence)) == "".join(SLOTTED.tokenize(sentence)) == "".join(sentence.split())
 
 

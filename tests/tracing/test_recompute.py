@@ -23,16 +23,16 @@ from viz_core.activations import ACTIVATIONS
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
-from viz_core.position_schemes import SCHEMES
+from viz_core.position_schemes import POSITION_SCHEMES
 from viz_core.run import build, run
-from viz_core.stages import Stage, plan, stages
-from viz_core.text import Tokenizer
+from viz_core.stages import Stage, stages_with_shapes, stages
+from viz_core.text import UntrainedTokenizer
 
 Array = np.ndarray
 Lengths = Mapping[str, Sequence[int]]  # the tokens of each sentence of "source", "target" and "labels"
 ARCHITECTURES = ("encoder-decoder", "encoder-only", "decoder-only")
 NORMS = ("post", "pre", "none")
-POSITIONS = tuple(SCHEMES)
+POSITIONS = tuple(POSITION_SCHEMES)
 EMPTY_ROWS = {"mask_padded_queries": True}
 SWITCHES: list[dict[str, Any]] = [
     {"qk_dim": 4}, {"qk_dim": 12, "position": "rope"}, {"n_heads": 1}, {"n_heads": 8},
@@ -166,7 +166,7 @@ def loss(c: TransformerConfig, logits: Array, labels: Array, lengths: Lengths) -
 
 def target(c: TransformerConfig, labels: Array, lengths: Lengths) -> Array:
     """Behind <bos>, shifted right; nothing is fed where nothing is asked."""
-    bos = np.full_like(labels[:, :1], Tokenizer("word", c.target_vocab_size, c.target_pad_id).bos_id)
+    bos = np.full_like(labels[:, :1], UntrainedTokenizer("word", c.target_vocab_size, c.target_pad_id).bos_id)
     behind = np.arange(labels.shape[1]) >= np.array(lengths["labels"])[:, None]
     return np.where(behind if c.padding_from == "lengths" else labels == c.target_pad_id, c.target_pad_id,
                     np.concatenate([bos, labels[:, :-1]], axis=1))
@@ -254,13 +254,13 @@ def recomputed(model: Transformer, capture: Capture, stage: Stage, lengths: Leng
         return None
     if stage.name in OF_LENGTHS:
         return OF_LENGTHS[stage.name](config, lengths, *inputs.values())
-    if stage.prefix == "masks" and stage.leaf in ("source", "target", "cross"):
-        return np.broadcast_to(used_mask(config, stage.leaf, inputs), stage.shape or ())  # a part may say nothing of t
+    if stage.prefix == "masks" and stage.local_name in ("source", "target", "cross"):
+        return np.broadcast_to(used_mask(config, stage.local_name, inputs), stage.shape or ())  # a part may say nothing of t
     module = None if stage.prefix in ("ids", "masks") else model.get_submodule(stage.prefix)
-    if stage.leaf == "score_bias":
+    if stage.local_name == "score_bias":
         return score_bias(config, stage.prefix, module, *inputs.values())
-    assert (kind(stage.prefix), stage.leaf) in FORMULAS, f"FORMULAS has no formula for {stage.leaf!r} of {kind(stage.prefix)!r}"
-    return FORMULAS[kind(stage.prefix), stage.leaf](config, module, *inputs.values())
+    assert (kind(stage.prefix), stage.local_name) in FORMULAS, f"FORMULAS has no formula for {stage.local_name!r} of {kind(stage.prefix)!r}"
+    return FORMULAS[kind(stage.prefix), stage.local_name](config, module, *inputs.values())
 
 
 def of_rows(config: TransformerConfig, source: Sequence[Sequence[object]], answers: Sequence[Sequence[object]]) -> Lengths:
@@ -289,7 +289,7 @@ def agree(name: str, actual: Array, expected: Array) -> None:
 def check_declarations(model: Transformer, capture: Capture) -> None:
     """Names in order, shapes, dtypes, bytes, modules: what the table says before anything runs."""
     lengths = {f"{side}_len": capture[f"ids.{side}"].shape[1] for side in ("source", "target") if f"ids.{side}" in capture}
-    planned = plan(capture.config, batch=len(next(iter(capture.values()))), **lengths)
+    planned = stages_with_shapes(capture.config, batch=len(next(iter(capture.values()))), **lengths)
     assert list(capture) == [s.name for s in planned] == [s.name for s in stages(capture.config)]
     assert [x.shape for x in capture.values()] == [s.shape for s in planned]
     assert [str(x.dtype) for x in capture.values()] == [s.dtype for s in planned]
@@ -366,7 +366,7 @@ def test_edited_stages_flow_on(config: TransformerConfig) -> None:
 
 def test_every_formula_is_needed() -> None:
     """No formula of a leaf that no longer exists."""
-    used = {(kind(s.prefix), s.leaf) for c in GRID for s in stages(c) if s.inputs}
+    used = {(kind(s.prefix), s.local_name) for c in GRID for s in stages(c) if s.inputs}
     elsewhere = {("masks", name) for name in ("source", "target", "cross")} | {("stack", "score_bias")}
     assert set(FORMULAS) == used - elsewhere - {("ids", "target"), ("top", "loss")}
 

@@ -15,7 +15,7 @@ from tests.tolerances import DEVICE, DIFFERENCE, FLOAT, TABLE
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
-from viz_core.run import build, parameters, prepare, run, trace
+from viz_core.run import build, parameter_reader, prepare, run, trace
 from viz_core.stages import stages
 from viz_core.tracing import NO_TAP, Tracer
 
@@ -106,7 +106,7 @@ def test_the_ids_of_a_sentence_have_no_padding_behind_them() -> None:
 
 def test_parameters_have_their_torch_names_and_cannot_be_changed() -> None:
     model = build(small())
-    x = parameters(model)("head.weight")
+    x = parameter_reader(model)("head.weight")
     np.testing.assert_array_equal(x, model.get_parameter("head.weight").detach().numpy())
     with pytest.raises(ValueError, match="read-only"):
         x[...] = 0

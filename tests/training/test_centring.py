@@ -12,10 +12,10 @@ from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
 from viz_core.text import Vocabulary
 from viz_core.training.centring import centre_keys
-from viz_core.training.drawing import part
-from viz_core.training.loop import encode
+from viz_core.training.drawing import sample_part
+from viz_core.training.loop import encode_pairs
 from viz_core.training.plans import HELD_OUT_SEED, PLANS
-from viz_core.weights.catalogue import SHIPPED
+from viz_core.weights.catalogue import SHIPPED_FOLDER
 from viz_core.weights.checkpoint import load
 from viz_core.weights.stored_card import StoredCard
 
@@ -93,11 +93,11 @@ def test_keys_without_a_bias_stay_as_they_are() -> None:
 @pytest.mark.parametrize("name", PLANS)
 def test_the_scores_of_a_shipped_checkpoint_can_be_read(name: str) -> None:
     """On sentences that the mean was not taken over, too, no head has its scores far from 0 as a whole."""
-    card, plan = StoredCard.read(SHIPPED / f"{name}.json"), PLANS[name]
+    card, plan = StoredCard.read(SHIPPED_FOLDER / f"{name}.json"), PLANS[name]
     vocabulary = {side: Vocabulary(tuple(words)) for side, words in card.vocabulary.items()}
-    pairs, __ = part(HELD_OUT_SEED, 100)
-    ids = encode(card.config, [(s, t) if plan.translates else plan.own_sides(s) for s, t in pairs], vocabulary)
-    model = load(SHIPPED / f"{name}.safetensors", card.config)
+    pairs, __ = sample_part(HELD_OUT_SEED, 100)
+    ids = encode_pairs(card.config, [(s, t) if plan.is_translation else plan.as_pair(s) for s, t in pairs], vocabulary)
+    model = load(SHIPPED_FOLDER / f"{name}.safetensors", card.config)
     for layer, scores in captured(model, {side: ids[side] for side in card.config.sides}, "scores").items():
         middle = np.abs(scores.mean(axis=(0, 2, 3)))  # [H]
         assert middle.max() < 3, f"{layer}: {middle}"

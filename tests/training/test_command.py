@@ -14,10 +14,10 @@ import torch
 from viz_core.config import STACKS, TransformerConfig
 from viz_core.text import Vocabulary
 from viz_core.training import everyday
-from viz_core.training.__main__ import SHIPPED, TRIAL, main
+from viz_core.training.__main__ import SHIPPED_FOLDER, TRIAL_FOLDER, main
 from viz_core.training.bilingual.sentences import typed
 from viz_core.training.bilingual.split import examples
-from viz_core.training.plans import PLANS, SENTENCES, SHOWN
+from viz_core.training.plans import PLANS, N_SENTENCES, EXAMPLES
 from viz_core.weights.checkpoint import load
 from viz_core.weights.stored_card import StoredCard
 
@@ -42,7 +42,7 @@ def test_it_writes_tensors_and_a_card(tmp_path: Path) -> None:
         card = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
         fields = {key: tuple(value) if isinstance(value, list) else value for key, value in card["config"].items()}
         config = TransformerConfig(**fields)
-        assert config == PLANS[name].sized({side: Vocabulary(tuple(words)) for side, words in card["vocabulary"].items()})
+        assert config == PLANS[name].config_with_vocabulary({side: Vocabulary(tuple(words)) for side, words in card["vocabulary"].items()})
         model = load(tmp_path / f"{name}.safetensors", config)
         assert card["about"]["parameters"] == f"{sum(p.numel() for p in model.parameters()):,}"
         assert card["about"]["training"].startswith("2 steps of 64 sentences")
@@ -61,8 +61,8 @@ def test_a_new_plan_is_trained_and_measured(tmp_path: Path, monkeypatch: pytest.
     main(["new", *QUICK, str(tmp_path)])
     card = StoredCard.read(tmp_path / "new.json")
     vocabulary = {side: Vocabulary(words) for side, words in card.vocabulary.items()}
-    assert (card.title, card.config, set(card.vocabulary)) == ("New", new.sized(vocabulary), set(new.config.sides))
-    assert ("aer" in card.measures) == ("everyday" in card.measures) == bool(card.glosses) == new.translates
+    assert (card.title, card.config, set(card.vocabulary)) == ("New", new.config_with_vocabulary(vocabulary), set(new.config.sides))
+    assert ("aer" in card.measures) == ("everyday" in card.measures) == bool(card.glosses) == new.is_translation
     assert card.measures["loss"] > 1
     assert all(bool(text) == (side in new.config.sides) for pair in card.examples for side, text in zip(STACKS, pair, strict=True))
     load(tmp_path / "new.safetensors", card.config)
@@ -107,7 +107,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the shipped folder that the command takes for the shipped one, beside the folder that the command is given in."""
     folder = tmp_path / "shipped"
-    shutil.copytree(SHIPPED, folder)
+    shutil.copytree(SHIPPED_FOLDER, folder)
     monkeypatch.setattr("viz_core.training.__main__.SHIPPED", folder)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -120,20 +120,20 @@ def test_a_trial_leaves_the_shipped_weights_alone_and_says_where_its_files_are(
     before = contents(shipped)
     main(["english", *QUICK[:-1]])
     assert contents(shipped) == before
-    assert sorted(path.name for path in TRIAL.iterdir()) == ["english.json", "english.safetensors"]
+    assert sorted(path.name for path in TRIAL_FOLDER.iterdir()) == ["english.json", "english.safetensors"]
     told = capsys.readouterr().out
-    assert f"This is a trial with --steps 2 --sentences 80 --measured 30. Its files go to {TRIAL}, and the shipped weights" in told
-    assert f"english: written to {TRIAL / 'english.safetensors'} and english.json" in told
+    assert f"This is a trial with --steps 2 --sentences 80 --measured 30. Its files go to {TRIAL_FOLDER}, and the shipped weights" in told
+    assert f"english: written to {TRIAL_FOLDER / 'english.safetensors'} and english.json" in told
 
 
 @pytest.mark.parametrize(
     ("options", "trial"),
     [
         ([], False),
-        (["--steps", str(PLANS["english"].recipe.steps), "--sentences", str(SENTENCES), "--measured", "1000"], False),
+        (["--steps", str(PLANS["english"].settings.steps), "--sentences", str(N_SENTENCES), "--measured", "1000"], False),
         (["--steps", "10"], True),
         (["--steps", "1000000"], True),
-        (["--sentences", str(SENTENCES - 1)], True),
+        (["--sentences", str(N_SENTENCES - 1)], True),
         (["--measured", "2000"], True),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
@@ -145,7 +145,7 @@ def test_only_training_as_shipped_goes_to_the_shipped_folder(
     monkeypatch.setattr("viz_core.training.__main__.make", lambda *given: went.append(given[-1]))
     monkeypatch.setattr("viz_core.training.__main__.sentences", lambda *given: ([], None))
     main(["english", *options])
-    assert went == [TRIAL if trial else shipped]
+    assert went == [TRIAL_FOLDER if trial else shipped]
     for folder in (shipped, shipped / ".." / "shipped"):  # named outright, a trial is refused; what is no trial is not
         if trial:
             with pytest.raises(SystemExit):
@@ -161,7 +161,7 @@ def test_the_help_says_where_a_trial_goes(capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit):
         main(["--help"])
     told = " ".join(capsys.readouterr().out.split())
-    assert f"./{TRIAL} for a trial, which never overwrites the shipped weights" in told
+    assert f"./{TRIAL_FOLDER} for a trial, which never overwrites the shipped weights" in told
 
 
 def test_an_unheard_of_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,6 +172,6 @@ def test_an_unheard_of_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_the_examples_are_held_out() -> None:
-    shown = [source for source, __ in SHOWN]
-    learnt = {everyday.words(typed(e)) for e in islice(examples(0, without=shown), 5_000)}
-    assert not learnt & set(map(everyday.words, shown))
+    shown = [source for source, __ in EXAMPLES]
+    learnt = {everyday.normalized_words(typed(e)) for e in islice(examples(0, without=shown), 5_000)}
+    assert not learnt & set(map(everyday.normalized_words, shown))

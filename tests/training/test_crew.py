@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
-from viz_core.training.crew import Crew, together
+from viz_core.training.crew import WorkerGroup, run_data_parallel
 from viz_core.training.loop import train
-from viz_core.training.plans import Recipe
+from viz_core.training.plans import TrainingSettings
 
 CONFIG = TransformerConfig(
     d_model=16, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, source_vocab_size=10, target_vocab_size=10, dropout=0.0,
@@ -27,7 +27,7 @@ DATA = {
     "alignment": torch.randint(0, 64, (40, 5), generator=IDS) * REAL,
     "referents": torch.randint(0, 64, (40, 5), generator=IDS) * REAL,
 }
-RECIPE = Recipe(steps=6, batch=7, peak=1e-2, warmup=2)
+RECIPE = TrainingSettings(steps=6, batch_size=7, peak_rate=1e-2, warmup_steps=2)
 
 
 def weights(model: nn.Module) -> Tensor:
@@ -47,18 +47,18 @@ def test_two_processes_take_the_steps_of_one(changes: dict[str, float], rounding
     assert not torch.equal(weights(two), weights(Transformer(CONFIG, 0)))
 
 
-def fails_elsewhere(crew: Crew, model: nn.Module) -> None:
+def fails_elsewhere(crew: WorkerGroup, model: nn.Module) -> None:
     if crew.rank:
         raise ValueError("on purpose")
-    crew.add(model, torch.zeros(2))
+    crew.all_reduce(model, torch.zeros(2))
 
 
 def test_a_process_that_ends_ends_the_others() -> None:
     with pytest.raises(RuntimeError):
-        together(2, fails_elsewhere, Transformer(CONFIG, 0), here={})
+        run_data_parallel(2, fails_elsewhere, Transformer(CONFIG, 0), main_options={})
 
 
-def wakes_late(crew: Crew, model: nn.Module) -> None:
+def wakes_late(crew: WorkerGroup, model: nn.Module) -> None:
     """The last wait of the second process: it is released, and before it runs again the first one has come to its end."""
     if crew.rank:
         crew.barrier._cond = Late(crew.barrier)
@@ -94,17 +94,17 @@ class Late:
 
 
 def test_the_end_is_orderly_however_late_a_process_comes_to_it(capfd: pytest.CaptureFixture[str]) -> None:
-    together(2, wakes_late, Transformer(CONFIG, 0), here={})
+    run_data_parallel(2, wakes_late, Transformer(CONFIG, 0), main_options={})
     assert capfd.readouterr().err == ""
 
 
-def fails_here(crew: Crew, model: nn.Module) -> None:
+def fails_here(crew: WorkerGroup, model: nn.Module) -> None:
     if not crew.rank:
         raise ValueError("on purpose")
-    crew.add(model, torch.zeros(2))
+    crew.all_reduce(model, torch.zeros(2))
 
 
 def test_only_the_process_that_failed_says_so(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ValueError, match="on purpose"):
-        together(3, fails_here, Transformer(CONFIG, 0), here={})
+        run_data_parallel(3, fails_here, Transformer(CONFIG, 0), main_options={})
     assert capfd.readouterr().err == ""

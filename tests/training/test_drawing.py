@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from viz_core.training import drawing
-from viz_core.training.drawing import APART, part, sentences
+from viz_core.training.drawing import SEED_STRIDE, sample_part, sample_sentences
 
 
 @pytest.mark.parametrize("cores", [1, 2])
@@ -14,8 +14,8 @@ def test_the_sentences_do_not_depend_on_the_cores(cores: int, monkeypatch: pytes
     """Each part by its own seed, one behind the other, with the bits of the same sentence beside it."""
     monkeypatch.setattr(drawing, "PART", 40)
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    found, (alignment, referents) = sentences(3, 100)
-    expected = [part(3 + APART * i, n) for i, n in enumerate((40, 40, 20))]
+    found, (alignment, referents) = sample_sentences(3, 100)
+    expected = [sample_part(3 + SEED_STRIDE * i, n) for i, n in enumerate((40, 40, 20))]
     assert found == [pair for pairs, __ in expected for pair in pairs]
     assert len(set(found)) > 95  # no part says the sentences of another
     for i, (own, (links, nouns)) in enumerate(expected):
@@ -27,7 +27,7 @@ def test_the_sentences_do_not_depend_on_the_cores(cores: int, monkeypatch: pytes
 
 
 def test_a_small_number_is_one_part_and_leaves_out_what_it_shall() -> None:
-    plain = sentences(5, 50)[0]
-    assert plain == part(5, 50)[0]
+    plain = sample_sentences(5, 50)[0]
+    assert plain == sample_part(5, 50)[0]
     unwanted = " ".join(plain[0][0])
-    assert plain[0] not in sentences(5, 50, [unwanted])[0] and plain[1] in sentences(5, 50, [unwanted])[0]
+    assert plain[0] not in sample_sentences(5, 50, [unwanted])[0] and plain[1] in sample_sentences(5, 50, [unwanted])[0]

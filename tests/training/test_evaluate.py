@@ -17,14 +17,14 @@ from viz_core.training.evaluate import (
     attention_measures,
     best_head,
     exact_match,
-    lost_words,
+    measure_lost_words,
     most_attended,
-    next_word,
+    next_token_metrics,
     referent_accuracy,
-    translations,
-    without_a_word,
+    translate_examples,
+    drop_word,
 )
-from viz_core.training.loop import encode
+from viz_core.training.loop import encode_pairs
 
 
 def attention(*keys: list[int], n_keys: int = 5) -> np.ndarray:
@@ -121,7 +121,7 @@ def test_attention_is_measured_under_the_true_target() -> None:
 
 def test_translations_and_exact_match() -> None:
     model = build(CONFIG, seed=2)
-    said = translations(model, SAID, WORDS)
+    said = translate_examples(model, SAID, WORDS)
     assert exact_match(model, SAID, WORDS) == np.mean([words == e.target for words, e in zip(said, SAID, strict=True)])
     right = [Example(e.source, words, [()] * len(words)) for e, words in zip(SAID, said, strict=True)]
     assert exact_match(model, right, WORDS) == 1
@@ -132,13 +132,13 @@ def test_the_translation_of_one_content_word_is_taken_out() -> None:
     words = {"source": "the dog did not see a cat in New York", "target": "狗 没有 看见 一 只 猫 在 纽约"}
     dog = Example(words["source"].split(), words["target"].split(),
                   [(1,), (2, 3), (4,), (5,), (5, 6), (6,), (7,), (8, 9)])
-    taken = {found[1]: " ".join(found[0].target) for seed in range(40) if (found := without_a_word(dog, Random(seed)))}
+    taken = {found[1]: " ".join(found[0].target) for seed in range(40) if (found := drop_word(dog, Random(seed)))}
     assert taken == {1: "没有 看见 一 只 猫 在 纽约", 4: "狗 没有 一 只 猫 在 纽约", 6: "狗 没有 看见 一 在 纽约"}, \
         "no function word, and neither half of a name that has one translation"
-    found = without_a_word(dog, Random(0))
+    found = drop_word(dog, Random(0))
     assert found is not None and len(found[0].alignment) == len(found[0].target) and found[0].source == dog.source
-    assert without_a_word(Example(["the", "cat"], ["猫"], [(1,)]), Random(0)) is None, "nothing would be left"
-    assert without_a_word(Example(["the", "of"], ["的", "了"], [(1,), (0,)]), Random(0)) is None
+    assert drop_word(Example(["the", "cat"], ["猫"], [(1,)]), Random(0)) is None, "nothing would be left"
+    assert drop_word(Example(["the", "of"], ["的", "了"], [(1,), (0,)]), Random(0)) is None
 
 
 def test_alarms_are_counted_on_other_sentences_than_the_limit_was_chosen_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def test_alarms_are_counted_on_other_sentences_than_the_limit_was_chosen_on(monk
 
     monkeypatch.setattr("viz_core.training.evaluate._right", lambda model, examples, vocabulary: list(examples))
     monkeypatch.setattr("viz_core.training.evaluate._covered", covered)
-    found = lost_words(build(CONFIG, seed=2), WORDS, (0, 0), (0, 1), chosen, measured, seed=1)
+    found = measure_lost_words(build(CONFIG, seed=2), WORDS, (0, 0), (0, 1), chosen, measured, seed=1)
     assert found.least == 0.02, "below it are 1 of 99, at most 2 %"
     assert (found.right, found.false_alarms, found.removed, found.alarms) == (3, pytest.approx(2 / 3, abs=1e-4), 3, 1.0)
 
@@ -163,26 +163,26 @@ def test_alarms_are_counted_on_other_sentences_than_the_limit_was_chosen_on(monk
 def test_the_limit_is_chosen_on_what_the_model_itself_translates_without_an_error() -> None:
     """Beside the coverage of each sentence alone, run as the app runs it."""
     model = build(CONFIG, seed=2)
-    said = translations(model, SAID, WORDS)
+    said = translate_examples(model, SAID, WORDS)
     right = [Example(e.source, words, [()] * len(words)) for e, words in zip(SAID, said, strict=True)]
     lowest = []
     for e in right:
         capture = run(CONFIG, [WORDS["source"].encode(e.source)], [[*WORDS["target"].encode(e.target), 2]], weights=model)
         covered = coverage(capture, (0, 0), (1, 1), eos_id=2)
         lowest.append(min(c for word, c in zip(e.source, covered, strict=True) if word != "a"))  # a function word
-    found = lost_words(model, WORDS, (0, 0), (1, 1), [*right, SAID[0]], right, seed=1)
+    found = measure_lost_words(model, WORDS, (0, 0), (1, 1), [*right, SAID[0]], right, seed=1)
     assert found.right == 3 and found.least == pytest.approx(min(lowest), abs=1e-4) and found.removed == 0
 
 
 def test_a_model_that_is_never_right_has_no_limit() -> None:
-    found = lost_words(build(CONFIG, seed=2), WORDS, (0, 0), (1, 1), SAID, SAID, seed=1)
+    found = measure_lost_words(build(CONFIG, seed=2), WORDS, (0, 0), (1, 1), SAID, SAID, seed=1)
     assert (found.least, found.right, found.false_alarms, found.removed, found.alarms) == (0, 0, 0, 0, 0)
 
 
 def test_next_word() -> None:
     model = build(CONFIG, seed=2)
-    data = encode(CONFIG, [(e.source, e.target) for e in SAID], WORDS)
-    loss, accuracy = next_word(model, data)
+    data = encode_pairs(CONFIG, [(e.source, e.target) for e in SAID], WORDS)
+    loss, accuracy = next_token_metrics(model, data)
     logits, labels = model(data["source"], data["target"]).logits.detach(), data["labels"]
     real = labels != 0
     assert loss == pytest.approx(float(torch.nn.functional.nll_loss(logits.log_softmax(-1)[real], labels[real])), abs=1e-5)

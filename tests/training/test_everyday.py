@@ -10,37 +10,37 @@ from viz_core.training.bilingual.split import examples
 
 
 def test_the_list_is_long_and_its_sentences_too() -> None:
-    assert len(everyday.sentences()) >= 300
-    assert sum(len(everyday.words(sentence.english)) >= 9 for sentence in everyday.sentences()) >= 100
+    assert len(everyday.eval_sentences()) >= 300
+    assert sum(len(everyday.normalized_words(sentence.english)) >= 9 for sentence in everyday.eval_sentences()) >= 100
 
 
 def test_each_sentence_is_there_once_with_one_to_three_translations() -> None:
-    assert len(everyday.known()) == len(everyday.sentences())
-    for sentence in everyday.sentences():
+    assert len(everyday.eval_sentences_as_words()) == len(everyday.eval_sentences())
+    for sentence in everyday.eval_sentences():
         assert sentence.english.strip() == sentence.english and sentence.english.isascii()
         assert 1 <= len(set(sentence.chinese)) == len(sentence.chinese) <= 3, sentence
         assert all(text.strip() == text and not text.isascii() for text in sentence.chinese), sentence
 
 
 def test_what_is_accepted_later_counts_apart() -> None:
-    listed = {sentence.english: sentence for sentence in everyday.sentences()}
-    rows = everyday._rows(everyday.LATER)
+    listed = {sentence.english: sentence for sentence in everyday.eval_sentences()}
+    rows = everyday._read_rows(everyday.ACCEPTED_LATER_FILE)
     assert len(dict(rows)) == len(rows) and dict(rows).keys() <= listed.keys()
     for english, chinese in rows:
         sentence = listed[english]
-        assert sentence.later == chinese and len({*map(everyday._bare, chinese)}) == len(chinese) > 0, english
+        assert sentence.accepted_later == chinese and len({*map(everyday._normalized, chinese)}) == len(chinese) > 0, english
         for text in chinese:
-            assert sentence.accepts(text, later=True) and not sentence.accepts(text), text
-    one = everyday.Everyday("hi", ("你好",), ("嗨",))
-    assert one.accepts("你 好 。") and one.accepts("嗨", later=True) and not one.accepts("嗨")
+            assert sentence.accepts(text, include_later=True) and not sentence.accepts(text), text
+    one = everyday.EvalSentence("hi", ("你好",), ("嗨",))
+    assert one.accepts("你 好 。") and one.accepts("嗨", include_later=True) and not one.accepts("嗨")
 
 
 def test_the_final_mark_and_capitals_make_no_other_sentence() -> None:
-    assert everyday.words("Are you OK?") == everyday.words("are you ok") == ("are", "you", "ok")
-    assert everyday.words("Yes, I am") == ("yes", ",", "i", "am")
+    assert everyday.normalized_words("Are you OK?") == everyday.normalized_words("are you ok") == ("are", "you", "ok")
+    assert everyday.normalized_words("Yes, I am") == ("yes", ",", "i", "am")
 
 
 @pytest.mark.slow
 def test_the_grammar_says_none_of_them() -> None:
-    said = (everyday.words(typed(example)) for example in islice(examples(0), 20_000))
-    assert not everyday.known() & set(said)
+    said = (everyday.normalized_words(typed(example)) for example in islice(examples(0), 20_000))
+    assert not everyday.eval_sentences_as_words() & set(said)

@@ -12,9 +12,9 @@ from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
 from viz_core.text import Vocabulary
 from viz_core.training.bilingual.split import examples
-from viz_core.training.guide import ALIGNS, PRONOUNS, REFERS, as_bits, guided_layer, guided_loss
-from viz_core.training.loop import batches, encode, pad_ids, train
-from viz_core.training.plans import Recipe
+from viz_core.training.guide import ALIGNMENT_HEAD, PRONOUN_WEIGHT, REFERENT_HEAD, to_bitmasks, supervised_layer, alignment_loss
+from viz_core.training.loop import iter_batches, encode_pairs, pad_ids, train
+from viz_core.training.plans import TrainingSettings
 
 WORDS = Vocabulary(tuple("abcdef"))
 CONFIG = TransformerConfig(
@@ -24,7 +24,7 @@ CONFIG = TransformerConfig(
 
 def test_bits_say_what_the_examples_say() -> None:
     found = list(islice(examples(3), 200))
-    alignment, referents = as_bits((e.alignment, e.referent) for e in found)
+    alignment, referents = to_bitmasks((e.alignment, e.referent) for e in found)
     assert alignment.shape == referents.shape == (200, max(len(e.target) for e in found))
     for i, e in enumerate(found):
         read = [tuple(s for s in range(31) if bits >> s & 1) for bits in alignment[i].tolist()]
@@ -35,9 +35,9 @@ def test_bits_say_what_the_examples_say() -> None:
 
 
 def test_a_source_that_is_too_long_for_bits_is_refused() -> None:
-    assert as_bits([([(30,)], None)])[0].tolist() == [[1 << 30]]
+    assert to_bitmasks([([(30,)], None)])[0].tolist() == [[1 << 30]]
     with pytest.raises(ValueError, match="more than 31 words"):
-        as_bits([([(31,)], None)])
+        to_bitmasks([([(31,)], None)])
 
 
 def test_the_loss_is_the_sum_over_words() -> None:
@@ -49,16 +49,16 @@ def test_the_loss_is_the_sum_over_words() -> None:
     wanted = 0.0
     for b, t in product(range(3), range(4)):
         aligned, resolved = int(alignment[b, t]), int(referents[b, t]) or int(alignment[b, t])
-        for bits, head, times in ((aligned, ALIGNS, 1.0), (resolved, REFERS, PRONOUNS if referents[b, t] else 1.0)):
+        for bits, head, times in ((aligned, ALIGNMENT_HEAD, 1.0), (resolved, REFERENT_HEAD, PRONOUN_WEIGHT if referents[b, t] else 1.0)):
             right = [float(weights[b, head, t, s]) for s in range(6) if bits >> s & 1]
             wanted -= times * math.log(sum(right)) if right else 0.0
-    assert float(guided_loss(weights, alignment, referents)) == pytest.approx(wanted, rel=1e-12)
-    assert float(guided_loss(weights, alignment[:, :0], referents[:, :0])) == 0
+    assert float(alignment_loss(weights, alignment, referents)) == pytest.approx(wanted, rel=1e-12)
+    assert float(alignment_loss(weights, alignment[:, :0], referents[:, :0])) == 0
 
 
 def test_a_weight_of_nothing_has_a_finite_loss() -> None:
     weights = torch.tensor([1.0, 0.0]).expand(1, 2, 1, 2).clone().requires_grad_()
-    loss = guided_loss(weights, torch.tensor([[2]], dtype=torch.int32), torch.tensor([[0]], dtype=torch.int32))
+    loss = alignment_loss(weights, torch.tensor([[2]], dtype=torch.int32), torch.tensor([[0]], dtype=torch.int32))
     loss.backward()
     assert 20 < loss.item() < 30 and weights.grad is not None and weights.grad.isfinite().all()
 
@@ -68,9 +68,9 @@ def test_links_stay_with_their_sentence_in_batches() -> None:
     pairs = [(["a"] * (1 + i % 5), ["b"] * (1 + i % 7)) for i in range(60)]
     links = [([((i + j) % len(source),) if j % 3 == 1 else () for j in range(len(target))], None)
              for i, (source, target) in enumerate(pairs)]
-    data = encode(CONFIG, pairs, {"source": WORDS, "target": WORDS}) | {"alignment": torch.from_numpy(as_bits(links)[0])}
+    data = encode_pairs(CONFIG, pairs, {"source": WORDS, "target": WORDS}) | {"alignment": torch.from_numpy(to_bitmasks(links)[0])}
     data["number"] = torch.arange(1, 61)[:, None]
-    for batch in islice(batches(data, pad_ids(CONFIG), 8, 0), 7):
+    for batch in islice(iter_batches(data, pad_ids(CONFIG), 8, 0), 7):
         for i, row in zip(batch["number"].flatten().tolist(), batch["alignment"], strict=True):
             whole = data["alignment"][i - 1]
             assert torch.equal(row, whole[: len(row)]) and not whole[len(row) :].any()
@@ -82,16 +82,16 @@ def test_a_head_learns_where_to_look_and_the_others_are_left_alone() -> None:
     sources = [[x, y, z] for x in WORDS.words for y in WORDS.words for z in WORDS.words]
     pairs = [(source, source[::-1]) for source in sources]
     vocabulary = {"source": WORDS, "target": WORDS}
-    data = encode(CONFIG, pairs, vocabulary)
-    bits = as_bits([([(2,), (1,), (0,)], (0, 0)) for _ in pairs])
+    data = encode_pairs(CONFIG, pairs, vocabulary)
+    bits = to_bitmasks([([(2,), (1,), (0,)], (0, 0)) for _ in pairs])
     data |= dict(zip(("alignment", "referents"), map(torch.from_numpy, bits), strict=True))
     looks = {}
     for guide in (0.0, 0.5):
         model = Transformer(CONFIG, 0)
-        train(model, data, Recipe(steps=120, batch=36, peak=3e-3, warmup=10, guide=guide))
+        train(model, data, TrainingSettings(steps=120, batch_size=36, peak_rate=3e-3, warmup_steps=10, alignment_weight=guide))
         ids = {side: data[side].numpy() for side in ("source", "target", "labels")}
-        name = f"decoder.layers.{guided_layer(CONFIG)}.cross_attn.weights"
+        name = f"decoder.layers.{supervised_layer(CONFIG)}.cross_attn.weights"
         weights = trace(model, Batch(ids, {}), keep=[name])[name]  # [B, H, T, S]
-        looks[guide] = (weights[:, ALIGNS, [0, 1, 2], [2, 1, 0]].mean(), weights[:, REFERS, 0, 0].mean())
-    assert guided_layer(CONFIG) == 0 and guided_layer(replace(CONFIG, n_decoder_layers=1)) == 0
+        looks[guide] = (weights[:, ALIGNMENT_HEAD, [0, 1, 2], [2, 1, 0]].mean(), weights[:, REFERENT_HEAD, 0, 0].mean())
+    assert supervised_layer(CONFIG) == 0 and supervised_layer(replace(CONFIG, n_decoder_layers=1)) == 0
     assert min(looks[0.5]) > 0.8 and max(looks[0.0]) < 0.7, looks

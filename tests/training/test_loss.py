@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from tests.tolerances import EXACT, ROUNDING
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
-from viz_core.training.loss import ROWS, loss_in_rows
+from viz_core.training.loss import CHUNK_ROWS, chunked_cross_entropy
 
 CONFIG = TransformerConfig(
     d_model=16, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, d_ff=24, source_vocab_size=23, target_vocab_size=23, dropout=0.0,
@@ -23,7 +23,7 @@ MODELS = {
     "tied output": replace(CONFIG, tie_output=True),
     "tied output without head bias": replace(CONFIG, architecture="decoder-only", tie_output=True, head_bias=False),
 }
-SIZES = {"fewer": (2, 5), "twice as many": (ROWS // 8, 16), "many more": (ROWS // 4, 20)}  # sentences and tokens; labels than ROWS
+SIZES = {"fewer": (2, 5), "twice as many": (CHUNK_ROWS // 8, 16), "many more": (CHUNK_ROWS // 4, 20)}  # sentences and tokens; labels than ROWS
 
 
 def model_of(config: TransformerConfig, dtype: torch.dtype) -> Transformer:
@@ -65,7 +65,7 @@ def test_the_loss_and_every_gradient_are_those_of_the_whole_logits(name: str, si
     model = model_of(MODELS[name], torch.float64)
     ids = batch(model.config, SIZES[size], padded)
     whole = model(*ids).loss
-    loss = loss_in_rows(model, *ids)
+    loss = chunked_cross_entropy(model, *ids)
     assert loss.item() == pytest.approx(whole.item(), rel=ROUNDING) and loss.item() > 1
     assert_equal(gradients(model, loss), gradients(model, whole))
 
@@ -73,7 +73,7 @@ def test_the_loss_and_every_gradient_are_those_of_the_whole_logits(name: str, si
 def test_a_multiple_of_the_loss_has_that_multiple_of_the_gradients() -> None:
     model = model_of(CONFIG, torch.float64)
     ids = batch(CONFIG, SIZES["fewer"], padded=True)
-    once, thrice = (gradients(model, times * loss_in_rows(model, *ids)) for times in (1, 3))
+    once, thrice = (gradients(model, times * chunked_cross_entropy(model, *ids)) for times in (1, 3))
     assert_equal(thrice, {name: 3 * gradient for name, gradient in once.items()})
 
 
@@ -83,7 +83,7 @@ def test_with_products_in_bfloat16_the_loss_is_nearly_the_same(name: str) -> Non
     ids = batch(model.config, SIZES["many more"], padded=True)
     exact = model(*ids).loss
     with torch.autocast("cpu", torch.bfloat16):
-        loss = loss_in_rows(model, *ids)
+        loss = chunked_cross_entropy(model, *ids)
     assert loss.dtype == torch.float32 and loss.item() == pytest.approx(exact.item(), rel=0.01)
     ours, theirs = (nn.utils.parameters_to_vector(gradients(model, of).values()) for of in (loss, exact))
     assert ours.dtype == torch.float32 and float((ours - theirs).norm()) < 0.05 * float(theirs.norm())

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_core.learning.tasks.language import pool
+from viz_core.learning.tasks.language import load_sentences
 from viz_core.limits import MAX_REPLACED_CHARS
-from viz_core.text import Tokenizer, Vocabulary
+from viz_core.text import UntrainedTokenizer, Vocabulary
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.replacements import Replacement, exchangeable, other_word, suggestions
 from viz_core.training.bilingual.senses import peers, senses
@@ -41,12 +41,12 @@ def test_an_example_that_differs_in_one_word_comes_first_and_the_rest_stays_as_t
 def test_each_differs_in_the_one_token_that_it_names(sentence: str) -> None:
     found = suggestions(sentence, READER)
     assert 2 <= len(found) <= 4 and len({one.sentence for one in found}) == len(found)
-    tokens, ids = READER.read(sentence)
+    tokens, ids = READER.tokens_and_ids(sentence)
     for one in found:
-        others, other_ids = READER.read(one.sentence)
+        others, other_ids = READER.tokens_and_ids(one.sentence)
         assert [i for i, (a, b) in enumerate(zip(ids, other_ids, strict=True)) if a != b] == [one.place]
         assert (tokens[one.place], others[one.place]) == (one.old, one.new)
-        assert not any(word == one.new for word, __ in READER.unknown(one.sentence))
+        assert not any(word == one.new for word, __ in READER.unknown_with_suggestions(one.sentence))
     assert found == suggestions(sentence, READER)
     assert len(suggestions(sentence, READER, most=1)) == 1
 
@@ -90,7 +90,7 @@ def test_a_form_that_is_two_forms_is_replaced_only_by_another_such_word() -> Non
 
 
 def test_a_small_vocabulary_has_only_its_own_words() -> None:
-    small = pool(2000, 10).english
+    small = load_sentences(2000, 10).english
     found = suggestions("the dog is tired", small)
     assert found and {one.new for one in found} <= set(small.words)
     assert len({one.new for one in suggestions("the dog is tired", READER)} - set(small.words)) > 0
@@ -99,8 +99,8 @@ def test_a_small_vocabulary_has_only_its_own_words() -> None:
 
 def test_a_name_in_a_slot_stays_and_a_word_cut_in_pieces_is_not_offered() -> None:
     assert not suggestions("John loves Mary", Vocabulary(("loves", "<1>", "<2>")))
-    assert not suggestions("the cat is tired", Tokenizer("character", 500))
-    assert suggestions("the cat is tired", Tokenizer("word", 500))
+    assert not suggestions("the cat is tired", UntrainedTokenizer("character", 500))
+    assert suggestions("the cat is tired", UntrainedTokenizer("word", 500))
 
 
 PIECES = ["The", "animal's", "didn’t", "an", "old-cat", "t-shirt", "猫", "坐在", "\ud800", "<1>", "[SEP]", "🇩🇪", "tired", " "]
@@ -110,7 +110,7 @@ PIECES = ["The", "animal's", "didn’t", "an", "old-cat", "t-shirt", "猫", "坐
 def test_any_text_will_do(sentence: str) -> None:
     for one in suggestions(sentence, READER, EXAMPLES):
         assert isinstance(one, Replacement) and one.sentence != sentence
-        assert READER.read(one.sentence)[0][one.place] == one.new
+        assert READER.tokens_and_ids(one.sentence)[0][one.place] == one.new
 
 
 def test_a_page_of_text_has_none() -> None:
@@ -142,7 +142,7 @@ def test_without_such_a_pair_none_is_found(sentence: str) -> None:
 # ---------------------------------------------------------------- any other word
 
 
-UNTRAINED = Tokenizer("word", 1000)
+UNTRAINED = UntrainedTokenizer("word", 1000)
 
 
 @pytest.mark.parametrize(("sentence", "old", "new"), [
@@ -150,24 +150,24 @@ UNTRAINED = Tokenizer("word", 1000)
     ("你好 世界。", "世界", "你好"),
 ])
 def test_a_word_is_replaced_before_a_mark_and_every_other_token_stays(sentence: str, old: str, new: str) -> None:
-    one = other_word(sentence, UNTRAINED.read)
+    one = other_word(sentence, UNTRAINED.tokens_and_ids)
     assert one is not None and (one.old, one.new) == (old, new)
-    before, after = (UNTRAINED.read(text)[0] for text in (sentence, one.sentence))
+    before, after = (UNTRAINED.tokens_and_ids(text)[0] for text in (sentence, one.sentence))
     assert after == [*before[: one.place], new, *before[one.place + 1 :]] and before[one.place] == old
 
 
 @given(st.text(max_size=40))
 def test_what_is_named_is_what_changes_in_any_text(sentence: str) -> None:
-    one = other_word(sentence, UNTRAINED.read, ["the", "cat"])
+    one = other_word(sentence, UNTRAINED.tokens_and_ids, ["the", "cat"])
     if one is not None:
-        before, after = (UNTRAINED.read(text)[0] for text in (sentence, one.sentence))
+        before, after = (UNTRAINED.tokens_and_ids(text)[0] for text in (sentence, one.sentence))
         assert after == [*before[: one.place], one.new, *before[one.place + 1 :]] and before[one.place] == one.old
 
 
 def test_without_another_token_nothing_is_proposed() -> None:
-    assert other_word("", UNTRAINED.read) is None and other_word("...", UNTRAINED.read) is None
-    longer = other_word("cats and dogs " * MAX_REPLACED_CHARS, UNTRAINED.read)
+    assert other_word("", UNTRAINED.tokens_and_ids) is None and other_word("...", UNTRAINED.tokens_and_ids) is None
+    longer = other_word("cats and dogs " * MAX_REPLACED_CHARS, UNTRAINED.tokens_and_ids)
     assert longer is not None and longer.sentence.endswith("and cats ")
-    assert other_word("cat", UNTRAINED.read, ["cat"]) is None
-    one = other_word("ab", Tokenizer("character", 1000).read, split=list)
+    assert other_word("cat", UNTRAINED.tokens_and_ids, ["cat"]) is None
+    one = other_word("ab", UntrainedTokenizer("character", 1000).tokens_and_ids, split=list)
     assert one is not None and (one.old, one.new, one.sentence) == ("b", "a", "aa")

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from tests.tolerances import DOUBLE
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
-from viz_core.training.step import adam, one_thread, repeatable, train_step
+from viz_core.training.step import make_adam, single_thread, deterministic_algorithms, train_step
 
 CONFIG = TransformerConfig(
     d_model=16, n_heads=2, n_encoder_layers=2, n_decoder_layers=2, d_ff=24, source_vocab_size=11, target_vocab_size=12, dropout=0.0,
@@ -75,14 +75,14 @@ def torchs_loss(parts: nn.ModuleDict) -> Tensor:
 def test_a_step_is_that_of_torchs_own_modules_and_optimizer() -> None:
     model = Transformer(CONFIG, 0).double().train()
     parts = torchs_own(model)
-    theirs, ours = torch.optim.Adam(parts.parameters(), lr=1e-2), adam(model)
+    theirs, ours = torch.optim.Adam(parts.parameters(), lr=1e-2), make_adam(model)
     for _ in range(4):
         step = train_step(model, ours, BATCH, 1e-2)
         loss = torchs_loss(parts)
         theirs.zero_grad()
         loss.backward()
         norm = math.sqrt(sum(float(p.grad.square().sum()) for p in parts.parameters()))
-        assert step.loss == pytest.approx(loss.item(), abs=1e-6) and step.norm == pytest.approx(norm, rel=1e-5)
+        assert step.loss == pytest.approx(loss.item(), abs=1e-6) and step.grad_norm == pytest.approx(norm, rel=1e-5)
         theirs.step()
     assert step.loss < 2.6
     torch.testing.assert_close(model.head.weight, parts["head"].weight, atol=1e-5, rtol=0)
@@ -91,11 +91,11 @@ def test_a_step_is_that_of_torchs_own_modules_and_optimizer() -> None:
 def test_the_gradient_is_clipped_by_its_whole_norm_and_told_before() -> None:
     free, clipped = Transformer(CONFIG, 0).double(), Transformer(CONFIG, 0).double()
     parts = [list(free.encoder.parameters()), list(free.decoder.parameters()), list(free.head.parameters())]
-    seen = train_step(free, adam(free), BATCH, 1e-3, parts=parts)
-    assert math.sqrt(sum(n * n for n in seen.norms)) == pytest.approx(seen.norm, rel=DOUBLE) and seen.norm > 0.5
+    seen = train_step(free, make_adam(free), BATCH, 1e-3, parameter_groups=parts)
+    assert math.sqrt(sum(n * n for n in seen.group_grad_norms)) == pytest.approx(seen.grad_norm, rel=DOUBLE) and seen.grad_norm > 0.5
     optimizer = torch.optim.SGD(clipped.parameters())
     before = nn.utils.parameters_to_vector(clipped.parameters()).detach().clone()
-    assert train_step(clipped, optimizer, BATCH, 1.0, clip=0.5).norm == pytest.approx(seen.norm)
+    assert train_step(clipped, optimizer, BATCH, 1.0, max_grad_norm=0.5).grad_norm == pytest.approx(seen.grad_norm)
     moved = nn.utils.parameters_to_vector(clipped.parameters()).detach() - before
     assert float(moved.norm()) == pytest.approx(0.5, rel=1e-4)  # torch divides by the norm + 1e-6
 
@@ -105,18 +105,18 @@ def test_a_step_that_is_not_finite_changes_nothing() -> None:
     with torch.no_grad():
         model.head.weight[0, 0] = math.inf
     before = nn.utils.parameters_to_vector(model.parameters()).detach().clone()
-    assert not train_step(model, adam(model), BATCH, 1e-3).finite
+    assert not train_step(model, make_adam(model), BATCH, 1e-3).is_finite
     assert torch.equal(nn.utils.parameters_to_vector(model.parameters()), before)
 
 
 def test_the_number_of_threads_and_the_random_state_come_back() -> None:
     threads, state = torch.get_num_threads(), torch.random.get_rng_state()
-    with one_thread(), repeatable(5):
+    with single_thread(), deterministic_algorithms(5):
         assert torch.get_num_threads() == 1
         first = torch.rand(3)
     assert torch.get_num_threads() == threads and torch.equal(torch.random.get_rng_state(), state)
     torch.rand(1)
-    with repeatable(5):
+    with deterministic_algorithms(5):
         assert torch.equal(torch.rand(3), first) and torch.are_deterministic_algorithms_enabled()
-    with repeatable(6):
+    with deterministic_algorithms(6):
         assert not torch.equal(torch.rand(3), first)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from viz_core.analysis.rows import ARROW
+from viz_core.analysis.rows import NEXT_TOKEN_ARROW
 from viz_core.language.collect import collect
 from viz_core.language.po import Entry, write_po
 
@@ -191,12 +191,12 @@ DATA = re.compile(
 def data() -> list[str]:
     """What the app shows as it is, the longest first: names of documents and libraries, example sentences, cards of weights."""
     from viz_core.presets import DOCUMENTS
-    from viz_core.ui.shell.setup import VIEW
+    from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
     from viz_core.weights.catalogue import catalogue
 
     cards = catalogue().values()
-    headings = [part for d in DOCUMENTS.values() for part in (d.called, d.heading)]
-    texts = [*headings, "Hugging Face", "TransformerLens", *(VIEW["pos_sentence"].options or ())[1:]]
+    headings = [part for d in DOCUMENTS.values() for part in (d.name, d.heading)]
+    texts = [*headings, "Hugging Face", "TransformerLens", *(URL_PARAM_BY_NAME["pos_sentence"].options or ())[1:]]
     texts += [text for card in cards for example in card.examples for text in example]
     texts += [str(fact) for card in cards for fact in card.about.values() if " " in str(fact)]
     texts += [html.escape(text) for text in texts]
@@ -213,7 +213,7 @@ def names() -> frozenset[str]:
     from viz_core.weights.catalogue import catalogue
 
     configs = (TransformerConfig(), TransformerConfig(position="t5"), TransformerConfig(norm="pre"))
-    leaves = {stage.leaf for config in configs for stage in stages(config)}
+    leaves = {stage.local_name for config in configs for stage in stages(config)}
     sentences = [text for card in catalogue().values() for example in card.examples for text in example]
     return frozenset(leaves | {word for text in sentences for word in re.findall(r"[\w'’]+", text)} | set(WORDS))
 
@@ -229,8 +229,8 @@ def dictionary() -> re.Pattern[str]:
 
 def plain_words(text: str, known: list[str]) -> list[str]:
     """The words of a shown text that are not in the pseudo language and are no data: runs of two plain letters or more."""
-    if re.fullmatch(rf"\S+{ARROW}\S+", text):  # a row of a decoder: what it reads, and what it writes
-        return [word for part in text.split(ARROW) for word in plain_words(part, known)]
+    if re.fullmatch(rf"\S+{NEXT_TOKEN_ARROW}\S+", text):  # a row of a decoder: what it reads, and what it writes
+        return [word for part in text.split(NEXT_TOKEN_ARROW) for word in plain_words(part, known)]
     if text in names():
         return []
     for data in known:

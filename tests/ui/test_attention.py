@@ -27,8 +27,8 @@ from tests.ui.helpers import (
     widgets,
     words,
 )
-from viz_core.analysis.attention import AttentionKind, chain, module
-from viz_core.analysis.story import head_between_words, telling_row
+from viz_core.analysis.attention import AttentionKind, weight_arithmetic, attention_path
+from viz_core.analysis.story import head_between_words_of, most_informative_query
 from viz_core.experiments.ablation import Ablation, ablated_run
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.formats import rounded
@@ -40,8 +40,8 @@ from viz_core.ui.pages.attention import ablation, page
 from viz_core.ui.pages.attention.focus import with_head
 from viz_core.ui.pages.attention.word_swap import find_swap
 from viz_core.ui.shell import PAGES
-from viz_core.ui.shell.differences import differences, in_titles, in_words
-from viz_core.ui.shell.setup import OPENING, Setup, from_link, opening, packed, to_link, unpacked, with_preset, with_weights
+from viz_core.ui.shell.differences import differences, run_titles, describe_differences
+from viz_core.ui.shell.setup import DEFAULT_WEIGHTS, Setup, from_link, default_setup, to_query, to_link, from_query, with_preset, with_weights
 from viz_core.weights.catalogue import catalogue
 
 
@@ -51,7 +51,7 @@ def open_at() -> Open:
     return lambda params=MappingProxyType({}), **more: open_page("attention", **{**params, **more})
 
 
-SECTIONS = {section.name: section.picture for section in PAGES["attention"].sections}
+SECTIONS = {section.name: section.figure_key for section in PAGES["attention"].sections}
 
 
 def keys(at: AppTest) -> list[str]:
@@ -109,7 +109,7 @@ def test_the_number_in_focus_is_the_captures(open_at: Open) -> None:
     capture = run(setup.config, [setup.source], [setup.target], seed=0, device="cpu")
     weight = float(capture["encoder.layers.1.self_attn.weights"][0, 1, 2, 4])
     assert f"The model recorded {rounded(weight)}" in words(at)
-    c = chain(capture, "encoder", 1, 1, 0, 2, 4)
+    c = weight_arithmetic(capture, "encoder", 1, 1, 0, 2, 4)
     assert f"bars add up to {rounded(c.raw)}" in words(at)
     w_o, v = at_parameter(setup, "encoder.layers.1.self_attn.w_o.weight"), capture["encoder.layers.1.self_attn.v"][0, 1]
     length = np.linalg.norm(weight * v[4].astype(float) @ w_o[:, 8:16].T)
@@ -156,20 +156,20 @@ def test_another_head_keeps_the_picked_tokens_of_the_same_side(
     setup = at.session_state["lab_setup"]
     assert not setup.view("att_kind")
     now = with_head(setup, (chosen, 0, 1))
-    assert (now.view("att_kind"), now.view("att_layer"), now.attn_head) == (chosen, 0, 1)
-    assert (now.view("att_query"), now.view("att_key")) == keeps
+    assert (now.url_param("att_kind"), now.url_param("att_layer"), now.attn_head) == (chosen, 0, 1)
+    assert (now.url_param("att_query"), now.url_param("att_key")) == keeps
 
 
 # ---------------------------------------------------------------- the opening, A and B
 
 
-needs_translator = pytest.mark.skipif(OPENING not in catalogue(), reason="the translator is not shipped here")
+needs_translator = pytest.mark.skipif(DEFAULT_WEIGHTS not in catalogue(), reason="the translator is not shipped here")
 
 
 @needs_translator
 def test_the_opening_head_follows_the_pronoun(open_at: Open) -> None:
     at = open_at()
-    found = catalogue()[OPENING].referent_head
+    found = catalogue()[DEFAULT_WEIGHTS].referent_head
     assert found is not None
     assert any(m.value.startswith(f"**Cross-attention, layer {found[0]}, head {found[1]}") for m in at.markdown)
     widget(at, "att_swap").click().run()
@@ -178,10 +178,10 @@ def test_the_opening_head_follows_the_pronoun(open_at: Open) -> None:
     a, b = comparison.split("\n")[:2]
     assert "animal" in a and "street" in b
     now = at.session_state["lab_setup"]
-    kept, faults = unpacked(now.view("kept"))
+    kept, faults = from_query(now.view("kept"))
     assert not faults
-    assert (kept.source, now.source) == (catalogue()[OPENING].examples[0][0], catalogue()[OPENING].examples[1][0])
-    assert now.writer == kept.writer == "model" and typed(at, "target") == catalogue()[OPENING].examples[1][1]
+    assert (kept.source, now.source) == (catalogue()[DEFAULT_WEIGHTS].examples[0][0], catalogue()[DEFAULT_WEIGHTS].examples[1][0])
+    assert now.writer == kept.writer == "model" and typed(at, "target") == catalogue()[DEFAULT_WEIGHTS].examples[1][1]
     widget(at, "att_swap").click().run()
     now = at.session_state["lab_setup"]
     assert not now.view("kept") and now.source == kept.source
@@ -189,10 +189,10 @@ def test_the_opening_head_follows_the_pronoun(open_at: Open) -> None:
 
 @needs_translator
 def test_a_swap_is_between_two_examples_that_differ_in_one_word() -> None:
-    found = find_swap(opening(), 0)
+    found = find_swap(default_setup(), 0)
     assert found is not None and (found.old, found.new) == ("tired", "wide")
     assert find_swap(Setup(), 0) is None
-    assert find_swap(with_weights(Setup(source="hello", target="你好"), OPENING), 0) is None
+    assert find_swap(with_weights(Setup(source="hello", target="你好"), DEFAULT_WEIGHTS), 0) is None
 
 
 def test_a_kept_run_is_compared_also_where_the_lengths_differ(open_at: Open) -> None:
@@ -201,7 +201,7 @@ def test_a_kept_run_is_compared_also_where_the_lengths_differ(open_at: Open) -> 
     sound(at)
     assert "**A**" in words(at)
     now = at.session_state["lab_setup"]
-    assert unpacked(now.view("kept"))[0] == replace(now, views=())
+    assert from_query(now.view("kept"))[0] == replace(now, views=())
     widget(at, "source").set_value("a longer sentence than the one that was there").run()
     sound(at)
     assert "A − B" in panels(at) and "this run has no such token" not in words(at)
@@ -214,9 +214,9 @@ def test_a_kept_run_is_compared_also_where_the_lengths_differ(open_at: Open) -> 
 
 def test_a_link_holds_both_runs(open_at: Open) -> None:
     other = replace(with_preset(Setup(), "003"), source="<b> $x$ & 猫", seed=3)
-    at = open_at(TINY, kept=packed(other))
+    at = open_at(TINY, kept=to_query(other))
     assert "A has no cross-attention" in words(at)
-    at = open_at(TINY, att_kind="encoder", kept=packed(replace(other, config=Setup().config)))
+    at = open_at(TINY, att_kind="encoder", kept=to_query(replace(other, config=Setup().config)))
     assert "**A**:" in words(at)
     params, _ = to_link(at.session_state["lab_setup"])
     assert from_link(params)[0] == at.session_state["lab_setup"]
@@ -274,13 +274,13 @@ def test_the_ablation_opens_with_the_head_without_which_most_words_change(open_a
     assert found is not None and not at.session_state["lab_setup"].view("att_off")
     card, setup = catalogue()["translator"], at.session_state["lab_setup"]
     model = card.load()
-    (written,) = write(model, [setup.source], card.tokenizers(), most=64)
-    batch = prepare(card.config, [setup.source], [written.sentence], card.tokenizers())
+    (written,) = write(model, [setup.source], card.tokenizers(), max_new_tokens=64)
+    batch = prepare(card.config, [setup.source], [written.as_target], card.tokenizers())
     intact = trace(model, batch)["logits"][0].argmax(axis=-1)
     changed = {}
     for kind in KIND_TITLES:
         for layer, head in np.ndindex(3, 8):
-            alone = ablated_run(model, batch, Ablation(frozenset({(module(kind, layer), head)})))
+            alone = ablated_run(model, batch, Ablation(frozenset({(attention_path(kind, layer), head)})))
             changed[KIND_TITLES[kind], layer, head] = int((alone["logits"][0].argmax(axis=-1) != intact).sum())
     chosen = changed[found[1], int(found[2]), int(found[3])]
     assert chosen == max(changed.values()) > 0 and f"**{chosen} of 11 words changed**" in words(at)
@@ -394,7 +394,7 @@ def test_rollout_turns_to_the_other_stack(open_at: Open) -> None:
 
 
 def test_two_runs_are_named_after_what_differs(open_at: Open) -> None:
-    at = open_at(TINY, n_heads="4", kept=packed(from_link(TINY)[0]))
+    at = open_at(TINY, n_heads="4", kept=to_query(from_link(TINY)[0]))
     assert list(panels(at)) == ["A · n_heads 2: weights", "B · n_heads 4: weights", "A − B"]
     assert "**A | B**: n\\_heads 2 | 4" in words(at)
     assert [g["title"] for p in canvas_headers(at) for g in p.get("grids", ())] == ["B · encoder", "B · decoder", "B · cross"]
@@ -413,12 +413,12 @@ def test_what_differs_is_said_in_the_sidebars_words(
     a: dict[str, str], b: dict[str, str], said: str, titles: tuple[str, str]
 ) -> None:
     found = differences(from_link(TINY | a)[0], from_link(TINY | b)[0], 0)
-    assert in_words(found) == said and in_titles(found) == titles
+    assert describe_differences(found) == said and run_titles(found) == titles
 
 
 def test_words_that_differ_in_two_places_are_both_said() -> None:
     found = differences(from_link(TINY | {"target": "狗 坐在 地上 上"})[0], from_link(TINY)[0], 0)
-    assert in_words(found) == "` 狗 … 地上 ` | ` 猫 … 垫子 `"
+    assert describe_differences(found) == "` 狗 … 地上 ` | ` 猫 … 垫子 `"
 
 
 # ---------------------------------------------------------------- what the browser sends
@@ -431,7 +431,7 @@ def test_words_that_differ_in_two_places_are_both_said() -> None:
     ({"heads": {"number": 6, "shown": [True, "1"]}}, (6, None)), ({"heads": {"number": "7", "shown": [0]}}, (0, None)),
 ])
 def test_only_heads_that_are_there_are_taken_from_the_browser(sent: object, expected: tuple[int, tuple[int, ...] | None]) -> None:
-    assert lines._read_heads(sent, 3) == expected
+    assert lines._parse_heads(sent, 3) == expected
 
 
 # ---------------------------------------------------------------- what the page opens with
@@ -457,7 +457,7 @@ def test_an_example_opens_on_the_row_that_its_twin_changes(open_at: Open) -> Non
     assert "predicts ` 动物 `" in words(at)
     card = catalogue()["translator"]
     capture = run(card.config, [setup.source], [setup.target], weights=card)
-    row = telling_row(capture, "cross", *card.referent_head, 0)
+    row = most_informative_query(capture, "cross", *card.referent_head, 0)
     assert (capture.tokens("target")[0][row], capture.tokens("labels")[0][row]) == ("因为", "动物")
 
 
@@ -467,7 +467,7 @@ def test_minilm_opens_with_a_head_where_words_see_words(page: str) -> None:
     at = open_page(page, weights="minilm")
     card = catalogue()["minilm"]
     capture = run(card.config, [at.session_state["lab_setup"].source], weights=card)
-    layer, head = head_between_words(capture, "encoder", 0)
+    layer, head = head_between_words_of(capture, "encoder", 0)
     header = next(h for h in canvas_headers(at) if "identity" in h)
     assert header["identity"] == f"encoder.{layer}.{head}"
     weights = capture[f"encoder.layers.{layer}.self_attn.weights"][0, head]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.ui.helpers import SIZES, Open, canvas_headers, open_page, panels, sound, widget, words
-from viz_core.analysis.masks import provenance
+from viz_core.analysis.masks import blocking_reasons
 from viz_core.run import run
-from viz_core.ui.shell.setup import from_link, packed
+from viz_core.ui.shell.setup import from_link, to_query
 
 SMALL = {"preset": "002"} | SIZES | {"source": "the cat sat\nthe dog", "target": "x y z\nz", "mask_kind": "decoder"}
 SHOWN = "A − B: which cells differ"
@@ -20,7 +20,7 @@ def open_at() -> Open:
 
 
 def kept(**changes: str) -> str:
-    return packed(from_link(SMALL | changes)[0])
+    return to_query(from_link(SMALL | changes)[0])
 
 
 def test_the_cells_that_differ_are_those_of_numpy(open_at: Open) -> None:
@@ -41,7 +41,7 @@ def test_each_run_is_shown_with_its_own_reasons(open_at: Open) -> None:
         config = from_link(SMALL | switches)[0].config
         capture = run(config, ["the cat sat", "the dog"], ["x y z", "z"], seed=0, device="cpu")
         (drawn,) = panels(at).values()
-        np.testing.assert_array_equal(drawn, provenance(capture, "decoder", 0))
+        np.testing.assert_array_equal(drawn, blocking_reasons(capture, "decoder", 0))
 
 
 def test_equal_masks_are_said_to_be_equal(open_at: Open) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from viz_core import limits
-from viz_core.analysis.counts import estimate
+from viz_core.analysis.counts import estimate_size
 from viz_core.limits import MAX_PARAMETERS, cache_bytes, cache_problem
 from viz_core.presets import PRESETS
 from viz_core.run import prepare
@@ -16,27 +16,27 @@ def test_one_model_of_the_largest_size_fits() -> None:
 
 @pytest.mark.parametrize("said", ["63", "-1", "1e3", "640 MB", "٦٤٠", "9" * 12])
 def test_a_setting_that_is_no_size_is_named_and_the_default_holds(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(limits.CACHE_MB, said)
+    monkeypatch.setenv(limits.CACHE_MB_ENV, said)
     assert said in (cache_problem() or "") and cache_bytes() == limits.DEFAULT_CACHE_MB * 10**6
 
 
 @pytest.mark.parametrize(("said", "found"), [("64", 64), (" 2000 ", 2000), ("", limits.DEFAULT_CACHE_MB)])
 def test_the_setting_is_taken(said: str, found: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(limits.CACHE_MB, said)
+    monkeypatch.setenv(limits.CACHE_MB_ENV, said)
     assert cache_problem() is None and cache_bytes() == found * 10**6
 
 
 def test_a_run_that_the_server_could_not_keep_is_refused_before_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     config = PRESETS["000"].config
-    size = estimate(config, 1, 900, 900)
+    size = estimate_size(config, 1, 900, 900)
     assert size.problem is None and size.capture_bytes > 3e8
-    monkeypatch.setenv(limits.CACHE_MB, "64")
-    estimate.cache_clear()
+    monkeypatch.setenv(limits.CACHE_MB_ENV, "64")
+    estimate_size.cache_clear()
     try:
-        problem = estimate(config, 1, 900, 900).problem
+        problem = estimate_size(config, 1, 900, 900).problem
     finally:
-        estimate.cache_clear()
-    assert problem and problem.values["variable"] == limits.CACHE_MB and "words" in problem.values["remedies"]
+        estimate_size.cache_clear()
+    assert problem and problem.values["variable"] == limits.CACHE_MB_ENV and "words" in problem.values["remedies"]
 
 
 def test_a_run_is_known_by_its_words_as_well_as_its_ids() -> None:
@@ -53,4 +53,4 @@ def test_a_run_is_known_by_its_words_as_well_as_its_ids() -> None:
     one, other = next((twins[i], w) for w, i in tokens.items() if i in twins or twins.setdefault(i, w) != w)
     assert captured(one) is not captured(other)  # the same ids, but each shows its own word
     assert captured(other).tokens("source") == [[other]]
-    assert cache.store().nbytes > captured(one).nbytes  # type: ignore[attr-defined]
+    assert cache.server_cache().nbytes > captured(one).nbytes  # type: ignore[attr-defined]

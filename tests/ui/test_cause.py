@@ -26,20 +26,20 @@ from tests.ui.helpers import (
     words,
 )
 from viz_core.experiments.effect_maps import EffectMaps, effect_maps
-from viz_core.experiments.patching import Question, Site, contrast_runs, edit, grid_cells
-from viz_core.experiments.transplant import transplanted
+from viz_core.experiments.patching import Question, Site, run_clean_and_corrupted, patching_tap, grid_patch_sets
+from viz_core.experiments.transplant import patched_run
 from viz_core.run import build, prepare, trace
 from viz_core.ui.pages.cause import grid, measuring
-from viz_core.ui.pages.cause.grid import _Choice
-from viz_core.ui.pages.cause.pair import adopted
+from viz_core.ui.pages.cause.grid import _PatchOnClick
+from viz_core.ui.pages.cause.pair import with_a_and_b
 from viz_core.ui.shell import PAGES
-from viz_core.ui.shell.run import lab_of
-from viz_core.ui.shell.setup import from_link, packed, unpacked
+from viz_core.ui.shell.run import context_of
+from viz_core.ui.shell.setup import from_link, to_query, from_query
 from viz_core.weights.catalogue import catalogue
 
 PAIR = TINY | {"source": "the cat was tired", "target": "x y z"}
 CHANGED = PAIR | {"source": "the cat was wide"}
-KEPT = packed(from_link(PAIR)[0])
+KEPT = to_query(from_link(PAIR)[0])
 SECTIONS = ("patching", "lens", "attribution", "heads")
 
 
@@ -86,11 +86,11 @@ def test_the_maps_are_runs_that_are_done_one_by_one(open_at: Open) -> None:
     if word == other:
         ranked = np.argsort(-logits[1], kind="stable")
         other = int(ranked[1])
-    contrast = contrast_runs(model, clean.ids["source"][0].tolist(), changed.ids["source"][0].tolist(), Question(word, other, 1),
+    contrast = run_clean_and_corrupted(model, clean.ids["source"][0].tolist(), changed.ids["source"][0].tolist(), Question(word, other, 1),
                              clean.ids["target"][0].tolist())
-    cells = [cell for cell in grid_cells(contrast) if cell[0].site == Site("encoder", "residual", 0)]
+    cells = [cell for cell in grid_patch_sets(contrast) if cell[0].site == Site("encoder", "residual", 0)]
     for (patch,) in cells:
-        patched = trace(model, changed, tap=edit(contrast, (patch,), "denoise"))["logits"][0, 1]
+        patched = trace(model, changed, tap=patching_tap(contrast, (patch,), "denoise"))["logits"][0, 1]
         after, before, whole = (float(x[word] - x[other]) for x in (patched, logits[1], logits[0]))
         assert drawn[1, patch.tokens[0]] == pytest.approx((after - before) / (whole - before), abs=1e-3)
 
@@ -101,9 +101,9 @@ def test_a_click_keeps_the_run_that_gives_and_patches_the_other(open_at: Open, d
     before = panels(at)
     changed = widget(at, "cause_typed").value
     clean = setup(at)
-    at.session_state["lab_setup"] = adopted(clean, clean, replace(clean, source=changed), ("encoder", "residual", 0, None, 3))
+    at.session_state["lab_setup"] = with_a_and_b(clean, clean, replace(clean, source=changed), ("encoder", "residual", 0, None, 3))
     sound(at.run())
-    gives, takes = unpacked(setup(at).view("kept"))[0].source, setup(at).source
+    gives, takes = from_query(setup(at).view("kept"))[0].source, setup(at).source
     assert (gives, takes) == ((PAIR["source"], changed) if direction == "denoise" else (changed, PAIR["source"]))
     assert setup(at).target == PAIR["target"]
     assert "B has A’s value of the residual stream after layer 0 of the encoder" in words(at)
@@ -131,21 +131,21 @@ def test_the_headline_says_how_much_the_largest_effect_is(
 
     longer = CHANGED | {"source": "the cat was so very tired", "seed": seed}
     monkeypatch.setattr(grid, "effect_maps", scaled)
-    shown = words(open_at(**longer, kept=packed(from_link(PAIR | {"seed": seed})[0])))
+    shown = words(open_at(**longer, kept=to_query(from_link(PAIR | {"seed": seed})[0])))
     assert said in shown and "embedding and last layer not counted" in shown
     assert shown.count("2 tokens have no partner") == (2 if scale < 1 else 1)
     assert ("What best restores the clean answer" in shown) == (scale > 1)
-    shown = words(open_at(**longer, kept=packed(from_link(PAIR | {"seed": seed})[0]), cause_part="heads"))
+    shown = words(open_at(**longer, kept=to_query(from_link(PAIR | {"seed": seed})[0]), cause_part="heads"))
     assert "embedding and last layer" not in shown
 
 
 def test_the_other_direction_exchanges_a_and_b_and_keeps_the_picked_place(open_at: Open) -> None:
     at = open_at(**CHANGED, kept=KEPT, patch="encoder.residual.0.3")
     sound(widget(at, "cause_direction").set_value("noise").run())
-    assert setup(at).source == PAIR["source"] and unpacked(setup(at).view("kept"))[0].source == CHANGED["source"]
+    assert setup(at).source == PAIR["source"] and from_query(setup(at).view("kept"))[0].source == CHANGED["source"]
     assert setup(at).view("patch") == ("encoder", "residual", 0, None, 3)
     sound(widget(at, "cause_direction").set_value("denoise").run())
-    assert setup(at).source == CHANGED["source"] and unpacked(setup(at).view("kept"))[0].source == PAIR["source"]
+    assert setup(at).source == CHANGED["source"] and from_query(setup(at).view("kept"))[0].source == PAIR["source"]
 
 
 def test_both_runs_read_the_clean_target_whatever_b_reads(open_at: Open) -> None:
@@ -162,7 +162,7 @@ def test_b_is_the_patched_run_on_another_page(open_at: Open) -> None:
     config = from_link(PAIR)[0].config
     donor, batch = (prepare(config, [text["source"]], [text["target"]]) for text in (PAIR, CHANGED))
     model = build(config)
-    patched = transplanted(model, batch, trace(model, donor), Site("encoder", "residual", 0), 3)
+    patched = patched_run(model, batch, trace(model, donor), Site("encoder", "residual", 0), 3)
     drawn = next(values for title, values in panels(attention).items() if title.startswith("B · wide"))
     assert drawn.shape == patched["decoder.layers.1.cross_attn.weights"].shape[2:]
 
@@ -170,7 +170,7 @@ def test_b_is_the_patched_run_on_another_page(open_at: Open) -> None:
 def test_a_typed_sentence_becomes_b_with_the_same_target(open_at: Open) -> None:
     at = open_at(**PAIR)
     sound(widget(at, "cause_typed").set_value("the dog was so very tired").run())
-    assert setup(at).source == "the dog was so very tired" and unpacked(setup(at).view("kept"))[0].source == PAIR["source"]
+    assert setup(at).source == "the dog was so very tired" and from_query(setup(at).view("kept"))[0].source == PAIR["source"]
     assert setup(at).target == PAIR["target"]
     assert "have no partner in the other sentence and cannot be patched" in words(at)
     (header,) = [h for h in canvas_headers(at) if h.get("panels")]
@@ -192,7 +192,7 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(open_at: Open, params: di
 
 def test_a_place_where_both_answer_alike_is_told_from_a_change_without_effect(open_at: Open) -> None:
     causal = TINY | {"preset": "000", "architecture": "decoder-only", "target": "the cat was tired"}
-    kept = packed(from_link(causal)[0])
+    kept = to_query(from_link(causal)[0])
     said = words(open_at(**causal | {"target": "the cat was wide"}, kept=kept, cause_at="1"))  # nothing differs up to there
     assert "At this position both runs give the same answer; choose another position." in said
     assert "Choose another change" not in said
@@ -203,7 +203,7 @@ def test_a_place_where_both_answer_alike_is_told_from_a_change_without_effect(op
 def test_the_patched_place_is_named_by_the_selected_sentence_of_a(open_at: Open) -> None:
     two = PAIR | {"source": "a dog is old\nthe cat was tired", "target": "u v w\nx y z"}
     changed = two | {"source": "a dog is old\nthe cat was wide", "item": "1"}
-    said = words(open_at(**changed, kept=packed(from_link(two)[0]), patch="encoder.residual.0.3"))
+    said = words(open_at(**changed, kept=to_query(from_link(two)[0]), patch="encoder.residual.0.3"))
     assert "at ` tired `**: effect" in said and "at ` old `" not in said
 
 
@@ -254,7 +254,7 @@ def test_a_change_without_an_effect_on_the_text_is_called_one(open_at: Open, dir
     kid, kept = DOG | {"source": DOG["source"].replace("child", "kid")}, DOG
     if direction == "noise":
         kid, kept = kept, kid
-    shown = words(open_at(**kid, kept=packed(from_link(kept)[0]), cause_direction=direction))
+    shown = words(open_at(**kid, kept=to_query(from_link(kept)[0]), cause_direction=direction))
     assert "Both runs write ` 小时候 ` (in childhood) here, and they write the same words everywhere else" in shown
     assert "The clean run writes" not in shown and said in shown and "answer back" not in shown
 
@@ -267,7 +267,7 @@ def test_where_both_write_the_same_word_a_place_is_named_where_they_differ(open_
 
 def test_what_is_written_alike_is_said_before_anything_is_measured(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "MOST_UNREQUESTED", 0.0)
-    at = open_at(**DOG | {"source": "When I was a kid I had a dog"}, kept=packed(from_link(DOG)[0]), cause_part="sublayers")
+    at = open_at(**DOG | {"source": "When I was a kid I had a dog"}, kept=to_query(from_link(DOG)[0]), cause_part="sublayers")
     assert not panels(at) and "they write the same words everywhere else" in words(at) and widget(at, "cause_typed")
 
 
@@ -276,7 +276,7 @@ def test_the_changed_sentence_stands_in_front_of_the_picture(open_at: Open, sect
     at = open_at(**PAIR, cause_section=section)
     order = [str(getattr(node, "key", "")) for node in at.main]
     assert widget(at, "cause_typed").value == widget(at, "cause_changed").value != PAIR["source"]
-    picture = PAGES["cause"].sections[SECTIONS.index(section)].picture
+    picture = PAGES["cause"].sections[SECTIONS.index(section)].figure_key
     places = {name: next(i for i, key in enumerate(order) if name in key) for name in ("cause_typed", picture)}
     assert places["cause_typed"] < places[picture]
 
@@ -307,7 +307,7 @@ def test_the_changed_run_is_asked_at_the_same_token(open_at: Open, changed: str)
     config = from_link(kept)[0].config
     clean, other = (prepare(config, [], [text]).ids["target"][0] for text in (kept["target"], changed))
     at, there = len(clean) - 1, len(other) - 1  # both end in the same word
-    asked = {"kept": packed(from_link(kept)[0]), "target": changed, "cause_run": "changed", "cause_at": str(at),
+    asked = {"kept": to_query(from_link(kept)[0]), "target": changed, "cause_run": "changed", "cause_at": str(at),
              "cause_word": "the", "cause_other": "cat"}
     said = words(open_at(**kept | asked, cause_section="attribution"))
     written = re.search(r"own number is \*\*(−?[\d.]+)\*\*", said)
@@ -366,7 +366,7 @@ def test_what_takes_long_is_measured_when_it_is_asked_for(open_at: Open, monkeyp
 
 def test_a_click_holds_no_run() -> None:
     """A session keeps the callback of a canvas for as long as it lives."""
-    assert {name for name in _Choice.__slots__} == {"clean", "changed", "places"}
+    assert {name for name in _PatchOnClick.__slots__} == {"clean", "changed", "places"}
 
 
 def test_the_translator_opens_with_its_own_example() -> None:
@@ -392,8 +392,8 @@ def test_a_word_is_changed_and_not_a_mark_and_the_rest_stays() -> None:
         at = open_page("cause", **TINY | {"source": typed, "target": "x y z"} | more)
         (named,) = widget(at, "cause_changed").options
         old, new = re.fullmatch("Change: (.+) → (.+)", named).groups()  # type: ignore[union-attr]
-        lab = lab_of(setup(at))
-        reader = lab.named(0)["source"]
-        before, after = (reader.read(text)[0] for text in (typed, widget(at, "cause_typed").value))
+        lab = context_of(setup(at))
+        reader = lab.sentence_tokenizers(0)["source"]
+        before, after = (reader.tokens_and_ids(text)[0] for text in (typed, widget(at, "cause_typed").value))
         (place,) = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
         assert (before[place], after[place]) == (old, new) and old.isalnum()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.browser.conftest import ROOT, await_health, free_port
 from tests.visitor import PAGES, Visitor, at_once
-from viz_core.ui.shell.views import VIEWS
+from viz_core.ui.shell.views import URL_PARAMS
 
 HEAVY = ("torch", "pandas", "pyarrow", "plotly", "numpy", "safetensors", "tokenizers", "viz_core")
 ONE_THREAD = ("torch", "pandas", "pyarrow")  # the others are imported in parts, one after another
@@ -25,7 +25,7 @@ SLOW = ("longer",)  # reads hundreds of sentences; it imports what the other exp
 def links() -> Iterator[tuple[str, str]]:
     """Every page of the trained weights, every section of a small model, and a change of what it is."""
     yield from ((page, "") for page in PAGES)
-    for view in VIEWS:
+    for view in URL_PARAMS:
         for option in view.options or () if view.name in SECTIONS else ():
             more = "&pos_section=experiments" if view.name == "pos_experiment" else ""
             if option not in SLOW:

@@ -10,10 +10,10 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.helpers import TINY, Open, bodies, canvas_headers, here, link, open_page, panels, sound, widget, widgets, words
 from viz_core.run import run
 from viz_core.stages import stages
-from viz_core.ui.shell.setup import from_link, packed
+from viz_core.ui.shell.setup import from_link, to_query
 
 PAIR = TINY | {"source": "the cat was tired", "target": "x y"}
-A = packed(from_link(PAIR)[0])
+A = to_query(from_link(PAIR)[0])
 WIDE = PAIR | {"source": "the cat was wide", "kept": A}
 VERY = PAIR | {"source": "the cat was very tired", "kept": A}
 WEIGHTS = "encoder.layers.1.self_attn.weights"
@@ -60,7 +60,7 @@ def test_a_stage_is_shown_as_a_b_and_their_difference(open_at: Open) -> None:
 def test_every_stage_has_all_three(open_at: Open) -> None:
     at = open_at(**VERY)
     for stage in stages(from_link(PAIR)[0].config):
-        if stage.inside_norm or ".layers.1." in stage.name:
+        if stage.is_norm_step or ".layers.1." in stage.name:
             continue
         for shown in ("a", "b", "difference"):
             at_stage(at, stage=stage.name, shown=shown)
@@ -124,7 +124,7 @@ def test_a_stage_that_cannot_be_compared_says_why(open_at: Open, changes: dict[s
 
 
 def test_an_a_that_cannot_be_computed_leaves_the_walk(open_at: Open) -> None:
-    broken = packed(from_link(PAIR | {"source": " "})[0])
+    broken = to_query(from_link(PAIR | {"source": " "})[0])
     at = open_at(**WIDE | {"kept": broken}, stage=WEIGHTS, walk_look="parting")
     assert "can no longer be computed" in words(at) and here(at) == WEIGHTS
     assert list(panels(at))[-1] == "weights · head 0" and not widgets(at, "shown")
@@ -139,7 +139,7 @@ def test_an_a_that_cannot_be_computed_leaves_the_walk(open_at: Open) -> None:
 @pytest.mark.parametrize("shown", ["a", "difference"])
 def test_any_words_can_be_compared(open_at: Open, texts: dict[str, str], shown: str) -> None:
     at = open_at(**PAIR | {"max_len": "300"} | texts, shown=shown, stage="encoder.layers.0.self_attn.weights",
-                 kept=packed(from_link(PAIR | {"max_len": "300", "source": "a\nb d e the", "target": "x\ny z"})[0]))
+                 kept=to_query(from_link(PAIR | {"max_len": "300", "source": "a\nb d e the", "target": "x\ny z"})[0]))
     assert panels(at) and not at.warning
 
 

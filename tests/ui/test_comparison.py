@@ -8,9 +8,9 @@ from streamlit.testing.v1 import AppTest
 
 from tests.tolerances import FLOAT
 from tests.ui.helpers import TINY, Open, canvas_headers, open_page, panels, sound, widget, words
-from viz_core.analysis.attention import rollout_of
+from viz_core.analysis.attention import stack_rollout
 from viz_core.run import run
-from viz_core.ui.shell.setup import from_link, packed
+from viz_core.ui.shell.setup import from_link, to_query
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def titles_of_grids(at: AppTest) -> list[str]:
 
 
 def test_the_tiles_are_those_of_a_of_b_or_their_difference(open_at: Open) -> None:
-    at = open_at(TINY, source="the dog sat on the mat", kept=packed(from_link(TINY)[0]))
+    at = open_at(TINY, source="the dog sat on the mat", kept=to_query(from_link(TINY)[0]))
     ranges = {}
     for shown, name in (("difference", "A − B"), ("a", "A"), ("b", "B")):
         sound(widget(at, "shown").set_value(shown).run())
@@ -36,7 +36,7 @@ def test_the_tiles_are_those_of_a_of_b_or_their_difference(open_at: Open) -> Non
 
 def test_what_one_run_lacks_is_a_gap_and_the_focus_stays_in_b(open_at: Open) -> None:
     one = TINY | {"source": "it was tired", "target": "x y", "att_kind": "encoder", "att_layer": "1"}
-    kept = packed(from_link(one)[0])
+    kept = to_query(from_link(one)[0])
     at = open_at(one, source="it was very tired", kept=kept, att_query="3", att_key="2")
     (sent,) = [p for p in canvas_headers(at) if "panels" in p]
     assert sent["panels"][0]["rows"] == ["it", "was", "–", "tired"] and sent["pick"] == [1, 3, 2]
@@ -53,17 +53,17 @@ def test_what_one_run_lacks_is_a_gap_and_the_focus_stays_in_b(open_at: Open) -> 
 
 def test_of_a_long_sentence_the_switch_chooses_which_matrix_is_drawn(open_at: Open) -> None:
     one = TINY | {"source": " ".join(f"w{i}" for i in range(60)), "target": "x", "att_kind": "encoder", "max_len": "100"}
-    at = open_at(one, source=one["source"] + " more", kept=packed(from_link(one)[0]), att_query="1", att_key="60")
+    at = open_at(one, source=one["source"] + " more", kept=to_query(from_link(one)[0]), att_query="1", att_key="60")
     for shown, title in (("difference", "A − B"), ("a", "A · –: weights"), ("b", "B · more: weights")):
         sound(widget(at, "shown").set_value(shown).run())
         assert list(panels(at)) == [title] and "The sentence is long" in words(at)
         assert [p["pick"] for p in canvas_headers(at) if "panels" in p] == [[0, 1, 60]]
-    assert "The sentence is long" not in words(open_at(TINY, kept=packed(from_link(TINY)[0])))
+    assert "The sentence is long" not in words(open_at(TINY, kept=to_query(from_link(TINY)[0])))
 
 
 def test_words_of_both_runs_are_lined_up(open_at: Open) -> None:
     one = TINY | {"tokenizer": "character", "source": "ab cd", "target": "x", "att_kind": "encoder", "att_words": "on"}
-    at = open_at(one, source="ab efg cd", kept=packed(from_link(one)[0]), att_query="0", att_key="0")
+    at = open_at(one, source="ab efg cd", kept=to_query(from_link(one)[0]), att_query="0", att_key="0")
     (sent,) = [p for p in canvas_headers(at) if "panels" in p]
     rows = sent["panels"][2]["rows"]
     assert rows[0] == "ab" and rows[-1] == "cd" and "– | efg" in rows
@@ -80,15 +80,15 @@ def test_any_two_runs_are_shown(open_at: Open, one: dict[str, str]) -> None:
     here = TINY | {"source": "a b\nc d", "target": "x\ny z"}
     for a, b in ((one, {}), ({}, one)):
         for section, shown in (("none", "difference"), ("none", "a"), ("rollout", "difference"), ("table", "difference")):
-            at = open_at(here | b, kept=packed(from_link(here | a)[0]), att_more=section, shown=shown)
+            at = open_at(here | b, kept=to_query(from_link(here | a)[0]), att_more=section, shown=shown)
             assert "**A | B**" in words(at) and not at.warning
 
 
 def test_rollout_is_subtracted_on_common_places(open_at: Open) -> None:
     one = TINY | {"source": "it was tired", "target": "x y"}
-    at = open_at(one, source="it was very tired", kept=packed(from_link(one)[0]), att_more="rollout", att_kind="encoder")
+    at = open_at(one, source="it was very tired", kept=to_query(from_link(one)[0]), att_more="rollout", att_kind="encoder")
     config = from_link(one)[0].config
-    a, b = (rollout_of(run(config, [s], ["x y"], seed=0, device="cpu"), "encoder", 0)[1]
+    a, b = (stack_rollout(run(config, [s], ["x y"], seed=0, device="cpu"), "encoder", 0)[1]
             for s in ("it was tired", "it was very tired"))
     there = np.ix_([0, 1, 3], [0, 1, 3])
     np.testing.assert_allclose(panels(at)["A − B: Rollout after layer 1"][there], a - b[there], atol=FLOAT)

@@ -10,32 +10,32 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import canvas_headers, components, go, start, widget
-from viz_core.analysis.counts import estimate
+from viz_core.analysis.counts import estimate_size
 from viz_core.capture import Capture
-from viz_core.concepts import CONCEPTS, FAULTS, Place, places
+from viz_core.concepts import CONCEPTS, DOCUMENT_ERRORS, PageLink, page_links
 from viz_core.presets import PRESETS
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 from viz_core.run import prepare, run, trace
 from viz_core.stages import stage_of, stages
 from viz_core.training.evaluate import best_head
-from viz_core.ui.pages.documents import VERDICT_LOOK, address, setup_of
+from viz_core.ui.pages.documents import VERDICT_STYLES, page_url, setup_of_link
 from viz_core.ui.shell import PAGES
-from viz_core.ui.shell.setup import Setup, from_link, ids, problem_words, sentences, to_link
-from viz_core.ui.shell.written import text_written
+from viz_core.ui.shell.setup import Setup, from_link, parse_ids, error_message, typed_sentences, to_link
+from viz_core.ui.shell.written import generated_text
 from viz_core.weights.catalogue import catalogue
 
 ROOT = Path(__file__).parents[2]
-OPEN = [(document, place) for document, place in places()]
+OPEN = [(document, place) for document, place in page_links()]
 each_open = pytest.mark.parametrize(
-    ("document", "place"), OPEN, ids=[f"{d}-{p.page}-{p.state.get('stage', '')}" for d, p in OPEN]
+    ("document", "place"), OPEN, ids=[f"{d}-{p.page}-{p.parameters.get('stage', '')}" for d, p in OPEN]
 )
 
 
 def capture_of(setup: Setup, keep: list[str] | None = None) -> Capture:
-    source, target, _ = sentences(setup)
+    source, target, _ = typed_sentences(setup)
     if setup.writer == "model":
-        target = text_written(setup).split("\n")
-    given = (ids("source", source), ids("target", target)) if setup.tokenizer == "ids" else (source, target)
+        target = generated_text(setup).split("\n")
+    given = (parse_ids("source", source), parse_ids("target", target)) if setup.tokenizer == "ids" else (source, target)
     if setup.card:
         return trace(setup.card.load(), prepare(setup.config, *given, setup.card.tokenizers()), keep=keep)
     return run(setup.config, *given, seed=setup.seed, device="cpu", keep=keep)
@@ -47,16 +47,16 @@ def capture_of(setup: Setup, keep: list[str] | None = None) -> Capture:
 def test_how_many_rows_there_are() -> None:
     """Counted in the documents; a row that is lost, or comes to be, is noticed."""
     assert Counter(c.document for c in CONCEPTS) == {"000": 13, "001": 7, "002": 11, "003": 6, "004": 18}
-    assert Counter(f.document for f in FAULTS) == {"001": 3, "002": 12, "003": 1, "004": 4}
+    assert Counter(f.document for f in DOCUMENT_ERRORS) == {"001": 3, "002": 12, "003": 1, "004": 4}
 
 
 def test_every_row_says_something_of_its_own() -> None:
-    assert {c.document for c in CONCEPTS} == set(PRESETS) and {f.document for f in FAULTS} <= set(PRESETS)
-    assert {f.verdict for f in FAULTS} == set(VERDICT_LOOK)
-    texts = [(c.document, c.text) for c in CONCEPTS] + [(f.document, f.printed) for f in FAULTS]
+    assert {c.document for c in CONCEPTS} == set(PRESETS) and {f.document for f in DOCUMENT_ERRORS} <= set(PRESETS)
+    assert {f.kind for f in DOCUMENT_ERRORS} == set(VERDICT_STYLES)
+    texts = [(c.document, c.text) for c in CONCEPTS] + [(f.document, f.printed_text) for f in DOCUMENT_ERRORS]
     assert len(set(texts)) == len(texts)
-    for document, place in places():
-        assert place.look.endswith((".", "?", ")")), (document, place.look)
+    for document, place in page_links():
+        assert place.takeaway.endswith((".", "?", ")")), (document, place.takeaway)
         assert place.page in PAGES
 
 
@@ -64,47 +64,47 @@ def test_every_row_says_something_of_its_own() -> None:
 
 
 @each_open
-def test_its_page_is_in_the_navigation(document: str, place: Place) -> None:
+def test_its_page_is_in_the_navigation(document: str, place: PageLink) -> None:
     assert (ROOT / "pages" / f"{place.page}.py").is_file()
 
 
 @each_open
-def test_its_link_is_understood_and_comes_back(document: str, place: Place) -> None:
-    setup, faults = setup_of(document, place)
+def test_its_link_is_understood_and_comes_back(document: str, place: PageLink) -> None:
+    setup, faults = setup_of_link(document, place)
     assert faults == []
-    assert setup.weights == place.state.get("weights", "untrained")
+    assert setup.weights == place.parameters.get("weights", "untrained")
     assert setup.preset == document or setup.card
     for name in ("stage", "source", "target", "tokenizer"):
-        assert getattr(setup, name) == place.state.get(name, getattr(setup, name))
+        assert getattr(setup, name) == place.parameters.get(name, getattr(setup, name))
     params, left_out = to_link(setup)
     assert not left_out.name
     assert from_link(params) == (setup, [])
 
 
 @each_open
-def test_its_address_is_relative(document: str, place: Place) -> None:
-    assert re.fullmatch(r"(\./|[a-z_]+)(\?[^#\s<>\"]*)?", address(document, place))
+def test_its_address_is_relative(document: str, place: PageLink) -> None:
+    assert re.fullmatch(r"(\./|[a-z_]+)(\?[^#\s<>\"]*)?", page_url(document, place))
 
 
 # ---------------------------------------------------------------- what a link promises
 
 
-def refusal(setup: Setup) -> Problem:
+def refusal(setup: Setup) -> UserError:
     """Why a setup is not run."""
-    with pytest.raises(Problem) as raised:
+    with pytest.raises(UserError) as raised:
         capture_of(setup)
     return raised.value
 
 
 @each_open
-def test_what_it_opens_runs_or_says_why_not(document: str, place: Place) -> None:
-    setup, _ = setup_of(document, place)
-    stage = place.state.get("stage")
+def test_what_it_opens_runs_or_says_why_not(document: str, place: PageLink) -> None:
+    setup, _ = setup_of_link(document, place)
+    stage = place.parameters.get("stage")
     assert stage is None or stage in {s.name for s in stages(setup.config)}
-    if place.problem:
-        assert refusal(setup).code == place.problem
+    if place.error_code:
+        assert refusal(setup).code == place.error_code
     else:
-        assert not sentences(setup)[2]  # no line without its other half
+        assert not typed_sentences(setup)[2]  # no line without its other half
         assert stage is None or stage in capture_of(setup, [stage])
 
 
@@ -113,7 +113,7 @@ def test_its_page_shows_the_state(page: str) -> None:
     """Every link of a page, one after the other in one session; what a browser makes of a few, tests/browser looks at."""
     at = start()
     for document, place in [x for x in OPEN if x[1].page == page]:
-        setup, _ = setup_of(document, place)
+        setup, _ = setup_of_link(document, place)
         at.query_params.clear()
         at.query_params.update(to_link(setup)[0])
         at.run()
@@ -122,9 +122,9 @@ def test_its_page_shows_the_state(page: str) -> None:
         promised(at, setup, place)
 
 
-def promised(at: AppTest, setup: Setup, place: Place) -> None:
+def promised(at: AppTest, setup: Setup, place: PageLink) -> None:
     """Sentences, model, stage or refusal, and no complaint."""
-    where = address(setup.preset, place)[:150]
+    where = page_url(setup.preset, place)[:150]
     assert not at.exception and not at.error, where
     assert (at.title[0].value == PAGES["home"].question) == (place.page == "home"), where
     there = {k: v if isinstance(v, str) else v[-1] for k, v in at.query_params.items()}
@@ -132,38 +132,38 @@ def promised(at: AppTest, setup: Setup, place: Place) -> None:
     assert not [w for w in at.warning if "The link says" in w.value], where
     for side, own in (("source", setup.config.has_encoder), ("target", setup.config.has_decoder)):
         by_model = side == "target" and setup.writer == "model"
-        assert not own or widget(at, side).value == (text_written(setup) if by_model else getattr(setup, side)), where
+        assert not own or widget(at, side).value == (generated_text(setup) if by_model else getattr(setup, side)), where
     status = [c.value for c in at.caption if " parameters" in c.value and " ms on " in c.value]
-    if place.problem:
-        said = problem_words(refusal(setup))
+    if place.error_code:
+        said = error_message(refusal(setup))
         assert any(said in e.value.replace("\\", "") for e in (*at.warning, *at.info)) and not status, where
         return
     (said,) = status
     assert said.startswith(setup.config.architecture), where
-    assert f" {estimate(setup.config, 1, 1, 1).parameters:,} parameters" in said, where
+    assert f" {estimate_size(setup.config, 1, 1, 1).parameters:,} parameters" in said, where
     sent = [json.loads(c.proto.json or "null") for c in components(at)]
     if place.page == "step_by_step":
-        meaning = stage_of(setup.config, place.state["stage"]).meaning
+        meaning = stage_of(setup.config, place.parameters["stage"]).meaning
         (told,) = [x["title"] for x in sent if x and "most" in x]  # the scrubber's
         assert told.startswith(meaning), where
         assert canvas_headers(at), where
     if place.page == "attention":
-        kind = place.state.get("att_kind", "")
-        focus = [kind, int(place.state["att_layer"]), setup.attn_head]
+        kind = place.parameters.get("att_kind", "")
+        focus = [kind, int(place.parameters["att_layer"]), setup.attn_head]
         (header,) = [x for x in canvas_headers(at) if "grids" in x]
         assert header["focus"][-len(focus[not kind:]):] == focus[not kind:], where
     if place.page == "positions":
-        assert widget(at, "pos_section").value == setup.view("pos_section"), where
-    if "shapes_filter" in place.state:
-        assert [x["text"] for x in sent if x and "table" in x] == [place.state["shapes_filter"]], where
+        assert widget(at, "pos_section").value == setup.url_param("pos_section"), where
+    if "shapes_filter" in place.parameters:
+        assert [x["text"] for x in sent if x and "table" in x] == [place.parameters["shapes_filter"]], where
 
 
 def seen(document: str, beginning: str, *stages: str) -> list[np.ndarray]:
     """The stages of the run that the row beginning so opens: its own one, and others."""
-    rows = [(c.document, c.text, c.place) for c in CONCEPTS] + [(f.document, f.printed, f.place) for f in FAULTS if f.place]
+    rows = [(c.document, c.text, c.link) for c in CONCEPTS] + [(f.document, f.printed_text, f.link) for f in DOCUMENT_ERRORS if f.link]
     (place,) = [place for d, text, place in rows if d == document and text.startswith(beginning)]
-    names = [place.state["stage"], *stages] if "stage" in place.state else list(stages)
-    capture = capture_of(setup_of(document, place)[0], names)
+    names = [place.parameters["stage"], *stages] if "stage" in place.parameters else list(stages)
+    capture = capture_of(setup_of_link(document, place)[0], names)
     return [capture[name] for name in names]
 
 
@@ -224,10 +224,10 @@ def test_padding_rows_are_zero_where_the_document_says_so() -> None:
 
 def test_the_trained_weights_align() -> None:
     """The best head of the layer that the link opens attends to the words that it translates."""
-    (place,) = [c.place for c in CONCEPTS if c.text.startswith("Alignment")]
-    errors = catalogue()[place.state["weights"]].measures["aer"]["predicts"]
+    (place,) = [c.link for c in CONCEPTS if c.text.startswith("Alignment")]
+    errors = catalogue()[place.parameters["weights"]].measures["aer"]["predicts"]
     layer, head = best_head(errors, largest=False)
-    assert place.state["att_layer"] == str(layer)
+    assert place.parameters["att_layer"] == str(layer)
     weights, labels = seen("004", "Alignment", f"decoder.layers.{layer}.cross_attn.weights", "ids.labels")
     source = ["The", "cat", "sat", "on", "the", "mat"]
     assert weights.shape == (1, len(errors[0]), 6, 6) and labels.shape == (1, 6)
@@ -237,15 +237,15 @@ def test_the_trained_weights_align() -> None:
 
 
 def test_four_heads_have_a_row_for_it() -> None:
-    (place,) = [c.place for c in CONCEPTS if c.text.startswith("Four heads look at “it”")]
-    capture = capture_of(setup_of("004", place)[0], ["encoder.layers.1.self_attn.weights"])
-    assert capture.tokens("source")[0][int(place.state["att_query"])] == "it"
+    (place,) = [c.link for c in CONCEPTS if c.text.startswith("Four heads look at “it”")]
+    capture = capture_of(setup_of_link("004", place)[0], ["encoder.layers.1.self_attn.weights"])
+    assert capture.tokens("source")[0][int(place.parameters["att_query"])] == "it"
     assert capture["encoder.layers.1.self_attn.weights"].shape == (1, 4, 12, 12)
 
 
 def test_learned_rows_know_their_neighbours() -> None:
-    (place,) = [c.place for c in CONCEPTS if c.text == "Positions as a learned table"]
-    setup, _ = setup_of("004", place)
+    (place,) = [c.link for c in CONCEPTS if c.text == "Positions as a learned table"]
+    setup, _ = setup_of_link("004", place)
     rows = setup.card.load().get_parameter("encoder.pos_embedding.weight").detach().numpy()[:12]
     alike = rows @ rows.T / np.outer(length(rows), length(rows))
     near, far = np.diagonal(alike, 1).mean(), np.diagonal(alike, 6).mean()

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from tests.ui.helpers import TINY, charts, open_page
-from viz_core.figures.alternatives import alternative
+from viz_core.figures.alternatives import alt_text
 
 
 @pytest.mark.parametrize(("page", "state", "says"), [
@@ -17,7 +17,7 @@ from viz_core.figures.alternatives import alternative
 def test_every_chart_says_its_numbers(page: str, state: dict[str, str], says: str) -> None:
     at = open_page(page, **TINY | state)
     told = [chart.proto.alt for chart in at.get("plotly_chart")]
-    assert told == [alternative(figure) for figure in charts(at)] and any(alt.startswith(says) for alt in told)
+    assert told == [alt_text(figure) for figure in charts(at)] and any(alt.startswith(says) for alt in told)
 
 
 def revision(page: str, key: str, **state: str) -> str:

@@ -9,19 +9,19 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import bodies, open_page, sound, widget
-from viz_core.concepts import CONCEPTS, FAULTS, Place, places
+from viz_core.concepts import CONCEPTS, DOCUMENT_ERRORS, PageLink, page_links
 from viz_core.presets import PRESETS, TOPIC_TITLES, TOPICS
 from viz_core.run import build
 from viz_core.ui.pages.documents import (
-    address,
+    page_url,
     comparison_html,
     concepts_html,
-    difference,
-    faults_html,
+    topic_difference,
+    errors_html,
     is_loaded,
-    loaded_words,
+    loaded_model_text,
 )
-from viz_core.ui.shell.setup import Setup, from_link, with_field, with_preset, with_view
+from viz_core.ui.shell.setup import Setup, from_link, with_field, with_preset, with_url_params
 from viz_core.weights.catalogue import Card
 
 
@@ -69,13 +69,13 @@ SAME = {"agree": ["biases", "activation"], "words": ["position", "means", "layou
 
 @pytest.mark.parametrize("kind", SAME)
 def test_where_the_models_do_not_differ(kind: str) -> None:
-    assert [topic for topic in TOPICS if difference(topic) == kind] == SAME[kind]
+    assert [topic for topic in TOPICS if topic_difference(topic) == kind] == SAME[kind]
     assert [row[0].strip().split("\n")[0] for row in cells(comparison_html(kind))] == [TOPIC_TITLES[t] for t in SAME[kind]]
 
 
 def test_everything_else_makes_another_model() -> None:
     same = {topic for topics in SAME.values() for topic in topics}
-    assert all((difference(topic) == "differ") == (topic not in same) for topic in TOPICS)
+    assert all((topic_difference(topic) == "differ") == (topic not in same) for topic in TOPICS)
 
 
 def test_bold_is_what_stands_against_most() -> None:
@@ -131,12 +131,12 @@ def test_trained_weights_are_none_of_the_five(monkeypatch: pytest.MonkeyPatch) -
     card = Card(name="some", title="Some trained model", config=config, tokenizers=dict, load=lambda: build(config))
     monkeypatch.setattr("viz_core.ui.shell.setup.value.catalogue", lambda: {"some": card})
     setup = Setup(checkpoint="some")
-    assert loaded_words(setup).startswith("Loaded now are trained weights, **Some trained model**")
+    assert loaded_model_text(setup).startswith("Loaded now are trained weights, **Some trained model**")
     assert not any(is_loaded(setup, name) for name in PRESETS)
     assert "loaded now" not in comparison_html()
     left, __ = with_field(setup, "n_heads", 8)
-    assert loaded_words(left).startswith("Loaded now is an untrained model of none of the five documents")
-    assert "**Some trained model**, with n\\_heads changed" in loaded_words(left)
+    assert loaded_model_text(left).startswith("Loaded now is an untrained model of none of the five documents")
+    assert "**Some trained model**, with n\\_heads changed" in loaded_model_text(left)
     assert not any(is_loaded(left, name) for name in PRESETS)
 
 
@@ -144,17 +144,17 @@ def test_trained_weights_are_none_of_the_five(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_every_row_is_there_once_with_its_link() -> None:
-    listed = concepts_html() + faults_html()
+    listed = concepts_html() + errors_html()
     hrefs = [html.unescape(h) for h in re.findall(r'href="([^"]*)"', listed)]
-    assert Counter(hrefs) == Counter(address(document, place) for document, place in places())
-    for text in [c.text for c in CONCEPTS] + [f.printed for f in FAULTS]:
+    assert Counter(hrefs) == Counter(page_url(document, place) for document, place in page_links())
+    for text in [c.text for c in CONCEPTS] + [f.printed_text for f in DOCUMENT_ERRORS]:
         assert listed.count(f'<div role="cell">{html.escape(text)}</div>') == 1
     for document in PRESETS:
         assert f"({sum(c.document == document for c in CONCEPTS)})</span></summary>" in concepts_html()
 
 
 def test_every_list_and_the_table_have_headings() -> None:
-    for listed, n_lists in ((concepts_html(), len(PRESETS)), (faults_html(), len({f.document for f in FAULTS}))):
+    for listed, n_lists in ((concepts_html(), len(PRESETS)), (errors_html(), len({f.document for f in DOCUMENT_ERRORS}))):
         heads = re.findall(r"<div role=columnheader>([^<]*)</div>", listed)
         assert len(heads) == 3 * n_lists and all(heads)
     heads = re.findall(r"<th[^>]*>(.*?)</th>", comparison_html())
@@ -170,11 +170,11 @@ def test_the_loaded_documents_rows_are_unfolded(page: AppTest) -> None:
 
 def test_the_count_is_the_tables(page: AppTest) -> None:
     (said,) = [m.value for m in page.markdown if "here and above" in m.value]
-    assert said.startswith(f"**{concepts_html().count('<a ') + faults_html().count('<a ')} rows**")
+    assert said.startswith(f"**{concepts_html().count('<a ') + errors_html().count('<a ')} rows**")
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_link_to_a_preset_opens_it_however_the_app_opens(name: str) -> None:
-    link = address(name, Place("home", "its whole model"))
+    link = page_url(name, PageLink("home", "its whole model"))
     params = dict(parse_qsl(link.removeprefix("./").removeprefix("?"), keep_blank_values=True))
-    assert from_link(params) == (with_view(with_preset(Setup(), name), note="its whole model"), [])
+    assert from_link(params) == (with_url_params(with_preset(Setup(), name), note="its whole model"), [])

@@ -16,18 +16,18 @@ import streamlit as st
 
 from tests.ui.helpers import ONE_LAYER, TINY, open_page, widget
 from tests.ui.test_save import asked, reply
-from viz_core.analysis.attention import module
+from viz_core.analysis.attention import attention_path
 from viz_core.capture import Capture
 from viz_core.run import run
 from viz_core.run_file import open_run
 from viz_core.ui.components import saving
 from viz_core.ui.pages.attention import files
-from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET, from_link, packed
+from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET, from_link, to_query
 
 ROOT = Path(__file__).parents[2]
 PAGES = {"attention", "shapes", "training"}  # the pages with buttons for files; the tests below try them, and test_training.py
 SMALL = TINY | ONE_LAYER
-A = packed(from_link(SMALL | {"source": "another text"})[0])
+A = to_query(from_link(SMALL | {"source": "another text"})[0])
 
 
 def test_the_pages_with_files_are_known() -> None:
@@ -79,7 +79,7 @@ def test_the_numbers_of_all_heads_are_the_runs() -> None:
     capture = run(from_link(SMALL)[0].config, [DEFAULT_SOURCE], [DEFAULT_TARGET], device="cpu")
     for kind in ("encoder", "decoder", "cross"):
         own = read[read["attention"] == kind]["weight"].astype(np.float32).to_numpy()
-        np.testing.assert_array_equal(own, capture[f"{module(kind, 0)}.weights"][0].ravel())
+        np.testing.assert_array_equal(own, capture[f"{attention_path(kind, 0)}.weights"][0].ravel())
     assert not reply["problem"] and set(read["query_label"]) >= {"<bos> → 猫", "cat"}
 
 
@@ -117,7 +117,7 @@ def test_each_click_sends_one_file() -> None:
 
 
 def test_the_files_of_a_patched_run_are_of_that_run(tmp_path: Path) -> None:
-    kept = packed(from_link(SMALL | {"source": "a b c"})[0])
+    kept = to_query(from_link(SMALL | {"source": "a b c"})[0])
     said = []
     for patch in ({}, {"patch": "encoder.residual.0.2"}):
         (tmp_path / "run.npz").write_bytes(clicked("npz", source="a b d", kept=kept, **patch)[1])
@@ -128,7 +128,7 @@ def test_the_files_of_a_patched_run_are_of_that_run(tmp_path: Path) -> None:
     np.testing.assert_array_equal(said[0][:2], said[1][:2])
     with np.load(tmp_path / "run.npz") as file:
         about = json.loads(str(file["about"]))
-    assert from_link(dict(parse_qsl(about["setup"])))[0].view("patch") == ("encoder", "residual", 0, None, 2)
+    assert from_link(dict(parse_qsl(about["setup"])))[0].url_param("patch") == ("encoder", "residual", 0, None, 2)
 
 
 def test_a_file_that_would_be_too_large_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from viz_core.text import visible
-from viz_core.ui.escape import code, words
+from viz_core.text import display_token
+from viz_core.ui.escape import code_span, code_spans
 
 
 def inside(span: str) -> str:
@@ -44,13 +44,13 @@ def inside(span: str) -> str:
     ],
 )
 def test_it_reads_as_typed(text: str, seen: str) -> None:
-    assert inside(code(text)) == seen
+    assert inside(code_span(text)) == seen
 
 
 @pytest.mark.parametrize("text", ["👨‍👩‍👧", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "می‌خواهم", "1️⃣", "e\u0301"])
 def test_a_character_of_several_code_points_stays_whole(text: str) -> None:
-    assert visible(text) == text
-    assert inside(code(text)) == text
+    assert display_token(text) == text
+    assert inside(code_span(text)) == text
 
 
 @given(st.text(max_size=140))
@@ -58,18 +58,18 @@ def test_a_character_of_several_code_points_stays_whole(text: str) -> None:
 @example(" ")
 @example("\n" * 3)
 def test_any_text_is_one_span(text: str) -> None:
-    seen = inside(code(text))
+    seen = inside(code_span(text))
     assert not re.search(r"[\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]", seen)
     assert seen.endswith("…") if len(text) > 120 else "…" not in seen or "…" in text
 
 
 def test_long_text_is_cut() -> None:
-    assert inside(code("x" * 121)) == "x" * 120 + "…"
-    assert inside(code("x" * 120)) == "x" * 120
-    assert inside(code("abc", limit=2)) == "ab…"
+    assert inside(code_span("x" * 121)) == "x" * 120 + "…"
+    assert inside(code_span("x" * 120)) == "x" * 120
+    assert inside(code_span("abc", limit=2)) == "ab…"
 
 
 def test_several_words() -> None:
-    assert words(["a", "`b"]) == "` a `, `` `b ``"
-    assert words([str(i) for i in range(9)]).endswith("` 7 ` …")
-    assert not words([str(i) for i in range(8)]).endswith("…")
+    assert code_spans(["a", "`b"]) == "` a `, `` `b ``"
+    assert code_spans([str(i) for i in range(9)]).endswith("` 7 ` …")
+    assert not code_spans([str(i) for i in range(8)]).endswith("…")

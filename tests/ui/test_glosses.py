@@ -8,9 +8,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import TINY, bodies, canvas_headers, components, open_page, sound, widget, widgets, words
-from viz_core.text import visible
-from viz_core.ui.components.glosses import labelled, named, show_glosses, shown_glosses
-from viz_core.ui.shell.setup import Setup, from_link, to_link, with_view
+from viz_core.text import display_token
+from viz_core.ui.components.glosses import glossed_label, glossed_token, set_glosses, current_glosses
+from viz_core.ui.shell.setup import Setup, from_link, to_link, with_url_params
 from viz_core.weights.catalogue import catalogue
 
 ANIMAL = "动物"
@@ -61,7 +61,7 @@ def test_the_switch_is_in_the_link_and_reaches_every_page() -> None:
     sound(widget(at, "glosses").set_value(False).run())
     link = to_link(at.session_state["lab_setup"])[0]
     assert link["glosses"] == "off" and not any(sent(at)) and "animal</small>" not in "".join(bodies(at))
-    assert from_link({"glosses": "off"})[0].view("glosses") is False and with_view(Setup(), glosses=True).views == ()
+    assert from_link({"glosses": "off"})[0].url_param("glosses") is False and with_url_params(Setup(), glosses=True).url_params == ()
 
 
 def test_sentences_say_what_their_tokens_mean() -> None:
@@ -77,8 +77,8 @@ def test_sentences_say_what_their_tokens_mean() -> None:
 
 
 def test_a_token_is_said_as_it_is_drawn() -> None:
-    show_glosses(MappingProxyType({"动物": "animal"}))
-    assert named("动物") == "动物 (animal)" and named("a b") == visible("a b")
-    assert labelled("动物 → John") == "动物 → John (animal → John)"
-    show_glosses({})
-    assert named("动物") == "动物" and not shown_glosses()
+    set_glosses(MappingProxyType({"动物": "animal"}))
+    assert glossed_token("动物") == "动物 (animal)" and glossed_token("a b") == display_token("a b")
+    assert glossed_label("动物 → John") == "动物 → John (animal → John)"
+    set_glosses({})
+    assert glossed_token("动物") == "动物" and not current_glosses()

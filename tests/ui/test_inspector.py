@@ -17,19 +17,19 @@ from tests.model.small import SOURCE, TARGET, small, unlike_identity
 from tests.ui.helpers import ONE_LAYER, bodies, open_page, widget
 from viz_core.activations import ACTIVATIONS
 from viz_core.analysis.arithmetic import (
-    Arithmetic,
-    Given,
-    Logic,
-    Part,
+    CellArithmetic,
+    InputValue,
+    MaskConditions,
+    Operation,
 )
-from viz_core.analysis.terms import terms
+from viz_core.analysis.terms import explain_cell
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.limits import MAX_LABEL
-from viz_core.run import build, run, tokenizers
-from viz_core.text import Vocabulary, shorten, visible
-from viz_core.ui.pages.steps.cell_words import Names, brief, sentence
-from viz_core.ui.pages.steps.inspector import LARGEST, LISTED, WHOLE, inspection
+from viz_core.limits import MAX_LABEL_CHARS
+from viz_core.run import build, run, untrained_tokenizers
+from viz_core.text import Vocabulary, shorten, display_token
+from viz_core.ui.pages.steps.cell_words import PositionNames, brief, describe_cell
+from viz_core.ui.pages.steps.inspector import N_LARGEST, MAX_UNFOLDED, MAX_SHOWN_IN_FULL, inspection
 
 CONFIGS = [
     small(), small(norm="pre", position="rope", activation="gelu", final_norm=True),
@@ -90,12 +90,12 @@ def traced(config: TransformerConfig, **kwargs: Any) -> tuple[Capture, Any]:
     return capture, lambda name: model.get_parameter(name).detach().numpy()
 
 
-def names(capture: Capture) -> Names:
-    return Names(capture, tokenizers(capture.config))
+def names(capture: Capture) -> PositionNames:
+    return PositionNames(capture, untrained_tokenizers(capture.config))
 
 
-def inspected(capture: Capture, parameter: Any, name: str, index: tuple[int, ...]) -> tuple[Arithmetic, Page]:
-    found = terms(capture, name, index, parameter)
+def inspected(capture: Capture, parameter: Any, name: str, index: tuple[int, ...]) -> tuple[CellArithmetic, Page]:
+    found = explain_cell(capture, name, index, parameter)
     return found, Page(inspection(found, names(capture)))
 
 
@@ -124,7 +124,7 @@ def test_every_stage_has_a_picture(config: TransformerConfig) -> None:
     for name, index in cells(capture):
         found, page = inspected(capture, parameter, name, index)
         assert f"{name}[" in page.text and f"] = {found.value:.6g}" in page.text
-        assert brief(found.value) in page.text or isinstance(found.parts[-1], Logic)
+        assert brief(found.value) in page.text or isinstance(found.operations[-1], MaskConditions)
         assert "changed after" not in page.text
         assert "nan" not in page.text.replace(f"{found.value:.6g}", "") and "None" not in page.text
 
@@ -133,13 +133,13 @@ def test_every_kind_is_met() -> None:
     met = set()
     for config in CONFIGS:
         capture, parameter = traced(config)
-        met |= {type(part) for name, index in cells(capture) for part in terms(capture, name, index, parameter).parts}
-    assert met == set(get_args(Part))
+        met |= {type(part) for name, index in cells(capture) for part in explain_cell(capture, name, index, parameter).operations}
+    assert met == set(get_args(Operation))
 
 
 def test_one_element_with_its_look_in_front() -> None:
     capture, parameter = traced(small())
-    text = inspection(terms(capture, "loss", (), parameter), names(capture))
+    text = inspection(explain_cell(capture, "loss", (), parameter), names(capture))
     assert text.startswith("<style>.arithmetic{--plus:light-dark(#")
     assert text.count("<style>") == 1 and text.count('class="arithmetic"') == 1
 
@@ -171,33 +171,33 @@ def test_an_activation_shows_its_input_its_gate_and_its_formula(activation: str)
     index = tuple(map(int, np.argwhere(capture[before] < 0)[0]))
     found, page = inspected(capture, parameter, name, index)
     x, of = float(capture[before][index]), ACTIVATIONS[activation]
-    assert f"{brief(x)}" in page.text and of.gate_words in page.text and of.formula in page.text
-    near(brief(found.rebuilt), DEFINITIONS[activation](x))
-    told = sentence(found, names(capture))
+    assert f"{brief(x)}" in page.text and of.gate_description in page.text and of.formula in page.text
+    near(brief(found.recomputed), DEFINITIONS[activation](x))
+    told = describe_cell(found, names(capture))
     assert ("is not positive" in told) == of.zeroes_negatives and ("passes in part" in told) != of.zeroes_negatives
 
 
-@pytest.mark.parametrize("d_ff", [WHOLE, WHOLE + 1, LARGEST + LISTED, LARGEST + LISTED + 1, 1000])
+@pytest.mark.parametrize("d_ff", [MAX_SHOWN_IN_FULL, MAX_SHOWN_IN_FULL + 1, N_LARGEST + MAX_UNFOLDED, N_LARGEST + MAX_UNFOLDED + 1, 1000])
 def test_a_long_sum_hides_nothing(d_ff: int) -> None:
     """The largest products first, then the others folded away, and what is too much in one number: together the whole sum."""
     capture, parameter = traced(small(d_ff=d_ff))
     found, page = inspected(capture, parameter, "encoder.layers.0.ffn.out", (0, 1, 3))
-    products = found.parts[0].products  # type: ignore[union-attr]
+    products = found.operations[0].products  # type: ignore[union-attr]
     shown = [row for row in page.rows[1:] if re.fullmatch(r"\d+", row[0])]
     places = [int(row[0]) for row in shown]
     for row in shown:
         near(row[3], products[int(row[0])])
-    if d_ff <= WHOLE:
+    if d_ff <= MAX_SHOWN_IN_FULL:
         assert places == list(range(d_ff)) and "more" not in page.text
         return
-    assert places == sorted(range(d_ff), key=lambda i: -abs(products[i]))[: LARGEST + LISTED]
+    assert places == sorted(range(d_ff), key=lambda i: -abs(products[i]))[: N_LARGEST + MAX_UNFOLDED]
     more = re.search(r"and ([\d,]+) more, together (\S+)\n", page.text)
-    assert more and int(more[1].replace(",", "")) == d_ff - LARGEST
-    near(more[2], sum(products[i] for i in range(d_ff) if i not in places[:LARGEST]))
+    assert more and int(more[1].replace(",", "")) == d_ff - N_LARGEST
+    near(more[2], sum(products[i] for i in range(d_ff) if i not in places[:N_LARGEST]))
     rest = re.search(r"and ([\d,]+) smaller ones, together (\S+)\n", page.text)
-    assert (rest is None) == (d_ff <= LARGEST + LISTED)
+    assert (rest is None) == (d_ff <= N_LARGEST + MAX_UNFOLDED)
     if rest:
-        assert int(rest[1].replace(",", "")) == d_ff - LARGEST - LISTED
+        assert int(rest[1].replace(",", "")) == d_ff - N_LARGEST - MAX_UNFOLDED
         near(rest[2], sum(products[i] for i in range(d_ff) if i not in places))
 
 
@@ -222,8 +222,8 @@ def test_a_picked_word_is_shown_among_many() -> None:
     worst = int(capture["probs"][0, 0].argmin())
     _, page = inspected(capture, parameter, "probs", (0, 0, worst))
     shown = [row for row in page.rows if row[0].startswith("“")]
-    picked = shown[LARGEST]
-    assert len(shown) == LARGEST + 1 + LISTED and picked[0] == Page(names(capture).word(worst)).text
+    picked = shown[N_LARGEST]
+    assert len(shown) == N_LARGEST + 1 + MAX_UNFOLDED and picked[0] == Page(names(capture).word(worst)).text
     near(picked[3], float(capture["probs"][0, 0, worst]))
 
 
@@ -258,7 +258,7 @@ def test_the_loss_lists_every_answer() -> None:
 
 
 def said(capture: Capture, parameter: Any, name: str, index: tuple[int, ...]) -> str:
-    return Page(sentence(terms(capture, name, index, parameter), names(capture))).text
+    return Page(describe_cell(explain_cell(capture, name, index, parameter), names(capture))).text
 
 
 def test_sentences() -> None:
@@ -287,14 +287,14 @@ def test_sentences() -> None:
 
 def test_a_word_outside_a_trained_vocabulary() -> None:
     capture, parameter = traced(small())
-    found = terms(capture, "ids.source", (0, 0), parameter)
+    found = explain_cell(capture, "ids.source", (0, 0), parameter)
     vocabulary = Vocabulary(("cat", "sat"))
-    given = Arithmetic(found.stage, (0, 0), 3.0, (Given("dog", vocabulary.unk_id),))
-    text = sentence(given, Names(capture, {"source": vocabulary}, own_words=True))
+    given = CellArithmetic(found.stage, (0, 0), 3.0, (InputValue("dog", vocabulary.unk_id),))
+    text = describe_cell(given, PositionNames(capture, {"source": vocabulary}, has_vocabulary=True))
     assert Page(text).text == "“dog” is not in the vocabulary and becomes “<unk>”, id 3."
-    slots = Vocabulary(("cat", "<1>", "<2>"), carried=("dog", "hen"))
-    given = Arithmetic(found.stage, (0, 0), 6.0, (Given("hen", 6),))
-    text = sentence(given, Names(capture, {"source": slots}, own_words=True))
+    slots = Vocabulary(("cat", "<1>", "<2>"), copied_words=("dog", "hen"))
+    given = CellArithmetic(found.stage, (0, 0), 6.0, (InputValue("hen", 6),))
+    text = describe_cell(given, PositionNames(capture, {"source": slots}, has_vocabulary=True))
     assert Page(text).text == "“hen” is not in the vocabulary. It is read through slot 2, which can carry it over: its id is 6."
 
 
@@ -317,8 +317,8 @@ def test_an_edited_cell_says_so() -> None:
 def test_the_sentence_of_an_edited_cell_ends_with_what_its_terms_give(stage: str, says: str) -> None:
     capture, parameter = traced(small(), tap=lambda n, x: x + 5 if n == stage else x)
     found, page = inspected(capture, parameter, stage, (0, 1, 2))
-    recorded, rebuilt = brief(found.value), brief(found.rebuilt)
-    assert found.value == pytest.approx(found.rebuilt + 5, abs=1e-4)
+    recorded, rebuilt = brief(found.value), brief(found.recomputed)
+    assert found.value == pytest.approx(found.recomputed + 5, abs=1e-4)
     headline = said(capture, parameter, stage, (0, 1, 2))
     assert headline.endswith(says.format(rebuilt)) and recorded not in headline
     assert f"The recorded cell is {recorded} and its terms give {rebuilt}" in page.text
@@ -347,10 +347,10 @@ def test_what_was_typed_is_no_markup(start: int) -> None:
         _, plain = inspected(harmless, parameter, name, index)
         assert page.tags == plain.tags, name  # the words make no tag of their own
         seen |= set(page.tokens)
-    written = {shorten(visible(w)) for w in words}
-    vocabulary = {t.decode(i) for t in tokenizers(capture.config).values() for i in range(t.vocab_size)}
+    written = {shorten(display_token(w)) for w in words}
+    vocabulary = {t.decode(i) for t in untrained_tokenizers(capture.config).values() for i in range(t.vocab_size)}
     assert seen <= written | vocabulary and len(seen & written) > 5  # as typed, whole or shortened
-    assert all(len(token) <= 10 * MAX_LABEL for token in seen)
+    assert all(len(token) <= 10 * MAX_LABEL_CHARS for token in seen)
 
 
 # ---------------------------------------------------------------- numbers in short

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.ui.pseudo import STATES, catalogue, data, plain_words, pseudo
-from viz_core.concepts import CONCEPTS, FAULTS
-from viz_core.language import LANGUAGE
-from viz_core.learning.measurement import measurement
-from viz_core.learning.setups import SETUPS
+from viz_core.concepts import CONCEPTS, DOCUMENT_ERRORS
+from viz_core.language import LANGUAGE_ENV
+from viz_core.learning.measurement import load_measurement
+from viz_core.learning.setups import EXPERIMENTS
 from viz_core.ui.shell import PAGES
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +26,7 @@ NAMES |= {"cpu", "cuda", "CPU", "True", "bool"}
 # symbols of formulas and of numbers:
 NAMES |= {"sin", "cos", "exp", "max", "min", "std", "log", "ln", "PE", "NaN", "inf", "FLOPs", "MB", "KB", "ms", "dtype"}
 # processors on which something was measured:
-NAMES |= {word for name in SETUPS if (found := measurement(name)) is not None for word in found.machine.name.split()}
+NAMES |= {word for name in EXPERIMENTS if (found := load_measurement(name)) is not None for word in found.machine.name.split()}
 # special tokens, and formats of files:
 NAMES |= {"bos", "eos", "pad", "unk", "CSV", "SVG"}
 # Stages, whose names are code, without the path that the title of a matrix leaves out:
@@ -66,7 +66,7 @@ def test_only_messages_are_shown(pages: list[str], language: Path, tmp_path: Pat
     """Each page opens in the pseudo language in every state of `STATES`, without an exception, and shows no plain word."""
     file = tmp_path / "shown.jsonl"
     walk = subprocess.run([sys.executable, "-m", "tests.ui.pseudo", str(file), *pages], cwd=ROOT, capture_output=True, text=True,
-                          env=os.environ | {LANGUAGE: str(language)}, check=False)
+                          env=os.environ | {LANGUAGE_ENV: str(language)}, check=False)
     assert walk.returncode == 0, walk.stdout[-3000:] + walk.stderr[-3000:]
     shown = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     opened = {state for state, _, _ in shown}
@@ -75,7 +75,7 @@ def test_only_messages_are_shown(pages: list[str], language: Path, tmp_path: Pat
     assert len(shown) > 50 * len(pages)
     if "documents" in pages:
         everything = "".join(text for _, _, text in shown)
-        for text in (*(c.text for c in CONCEPTS), *(f.instead for f in FAULTS)):
+        for text in (*(c.text for c in CONCEPTS), *(f.correction for f in DOCUMENT_ERRORS)):
             assert text not in everything
     known, found = data(), dict[str, str]()
     for state, where, text in shown:

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from tests.tolerances import FLOAT
 from tests.ui.helpers import TINY, Open, frame, numbers, open_page, panels, sound, table, widget, words
-from viz_core.analysis.layernorm import layer_norms
+from viz_core.analysis.layernorm import layer_norm_sites
 from viz_core.formats import rounded
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
@@ -74,13 +74,13 @@ def test_the_bars_are_the_runs_values(open_at: Open, norm: str) -> None:
     at = open_at("token", **more, **TEXT)
     config = config_of(norm=norm)
     capture = run(config, TEXT["source"].split("\n"), TEXT["target"].split("\n"), device="cpu")
-    place = next(p for p in layer_norms(config) if p.path == "decoder.layers.1.norm_cross_attn")
-    given = capture[place.reads][0, 2]
+    place = next(p for p in layer_norm_sites(config) if p.path == "decoder.layers.1.norm_cross_attn")
+    given = capture[place.input_stage][0, 2]
     first, _, third, _, last = bars(at)
     np.testing.assert_allclose(first, given, atol=FLOAT)
     np.testing.assert_allclose(third, capture[f"{place.path}.normalized"][0, 2], atol=FLOAT)
     np.testing.assert_allclose(last, capture[f"{place.path}.out"][0, 2], atol=FLOAT)
-    assert place.reads in words(at) and f"{place.path}.out" in words(at)
+    assert place.input_stage in words(at) and f"{place.path}.out" in words(at)
 
 
 def test_epsilon_moves_the_picture_and_not_the_run(open_at: Open) -> None:

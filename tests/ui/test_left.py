@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import go, link, open_page, said, sound, status, typed, widget, widgets, words
 from viz_core.ui.shell import PAGES
-from viz_core.ui.shell.left import left_words
+from viz_core.ui.shell.left import untrained_reason
 from viz_core.ui.shell.setup import CONTROLS, Setup, with_field, with_weights
 from viz_core.weights.catalogue import catalogue
 
@@ -60,7 +60,7 @@ def test_the_same_words_have_the_same_ids(left: AppTest) -> None:
     text = {"source": "the cat sat on the mat", "target": "猫 坐在 垫子 上"}
     trained, untrained = (open_page("home", weights="translator", **text, **more) for more in ({}, {"n_heads": "4"}))
     assert status(trained).split(" · ")[2] == status(untrained).split(" · ")[2] == "source 6 tokens and target 6 tokens"
-    batches = [setup_of(at).origin.tokenizers()["source"].read(text["source"])[1] for at in (trained, untrained)]
+    batches = [setup_of(at).checkpoint_card.tokenizers()["source"].tokens_and_ids(text["source"])[1] for at in (trained, untrained)]
     assert batches[0] == batches[1]
 
 
@@ -102,8 +102,8 @@ def test_the_notice_is_there_though_nothing_could_run(left: AppTest) -> None:
 
 def test_sizes_that_follow_are_not_named() -> None:
     setup, __ = with_field(with_weights(Setup(), "translator"), "d_model", 32)
-    assert setup.config.ff_width == OWN.ff_width or "d_ff" not in left_words(setup, catalogue()["translator"])
-    assert "d\\_model = 32, so" in left_words(setup, catalogue()["translator"])
+    assert setup.config.ff_width == OWN.ff_width or "d_ff" not in untrained_reason(setup, catalogue()["translator"])
+    assert "d\\_model = 32, so" in untrained_reason(setup, catalogue()["translator"])
 
 
 # ---------------------------------------------------------------- marks

@@ -12,24 +12,24 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.helpers import ONE_LAYER, TINY, Open, bodies, canvas_headers, go, open_page, sound, start, table, widget
 from tests.ui.helpers import link as whole_link
 from viz_core.limits import MAX_LINK_BYTES
-from viz_core.position_schemes import SCHEMES
+from viz_core.position_schemes import POSITION_SCHEMES
 from viz_core.presets import PRESETS
 from viz_core.ui.controls import with_cell
 from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import (
-    BY_FIELD,
-    VIEW,
+    CONTROL_BY_FIELD,
+    URL_PARAM_BY_NAME,
     Setup,
     from_link,
-    opening,
-    packed_size,
+    default_setup,
+    to_size_query,
     to_link,
-    unpacked_size,
+    from_size_query,
     with_field,
     with_preset,
-    with_view,
+    with_url_params,
 )
-from viz_core.ui.shell.views import CANVASES, FOLDS, MAX_SIZE_CHARS
+from viz_core.ui.shell.views import HEATMAPS, EXPANDERS, MAX_SIZE_CHARS
 
 ROOT = Path(__file__).parents[2]
 SMALL = TINY | ONE_LAYER
@@ -64,13 +64,13 @@ def arithmetic(at: AppTest) -> list[str]:
 ])
 def test_a_cell_that_cannot_be_is_named_and_dropped(written: str) -> None:
     setup, faults = from_link({"cells": written, "seed": "3"})
-    assert setup.view("cells") == () and setup.seed == 3 and [w for w, _ in faults] == [f"cells={written}"]
+    assert setup.url_param("cells") == () and setup.seed == 3 and [w for w, _ in faults] == [f"cells={written}"]
 
 
 def test_a_canvas_has_one_picked_cell() -> None:
     setup, faults = from_link({"cells": "home_ids.0.0.1,walk_canvas.2.3.1,home_ids.1.0.4"})
     assert not faults and to_link(setup)[0]["cells"] == "home_ids.1.0.4,walk_canvas.2.3.1"
-    cells = setup.view("cells")
+    cells = setup.url_param("cells")
     assert with_cell(cells, "walk_canvas", None) == (("home_ids", 1, 0, 4),)
     assert with_cell(cells, "walk_canvas", ()) == (("home_ids", 1, 0, 4), ("walk_canvas",))
     assert with_cell(cells, "home_ids", (0, 0, 2)) == (("walk_canvas", 2, 3, 1), ("home_ids", 0, 0, 2))
@@ -78,25 +78,25 @@ def test_a_canvas_has_one_picked_cell() -> None:
 
 def test_a_cell_of_an_older_link_is_where_its_panel_is_now() -> None:
     setup, faults = from_link({"cells": "pos_attention_rope.0.1.2,pos_attention_alibi.1.0.3"})
-    panel = list(SCHEMES).index("rope")
-    assert not faults and setup.view("cells") == (("pos_schemes", panel, 1, 2), ("pos_added_alibi", 0, 0, 3))
+    panel = list(POSITION_SCHEMES).index("rope")
+    assert not faults and setup.url_param("cells") == (("pos_schemes", panel, 1, 2), ("pos_added_alibi", 0, 0, 3))
 
 
 def test_all_that_can_be_picked_and_opened_fits_a_link() -> None:
-    most = {"cells": tuple((canvas, 9, 1023, 1023) for canvas in CANVASES), "open": FOLDS, "walk_mode": "tour"}
-    params, left_out = to_link(with_view(Setup(), **most))
+    most = {"cells": tuple((canvas, 9, 1023, 1023) for canvas in HEATMAPS), "open": EXPANDERS, "walk_mode": "tour"}
+    params, left_out = to_link(with_url_params(Setup(), **most))
     assert not left_out.name and sum(len(k) + len(v) for k, v in params.items()) < MAX_LINK_BYTES / 4
 
 
-@pytest.mark.parametrize("begin", [*(with_preset(Setup(), preset) for preset in PRESETS), opening()],
+@pytest.mark.parametrize("begin", [*(with_preset(Setup(), preset) for preset in PRESETS), default_setup()],
                          ids=[*PRESETS, "weights that were left"])
 def test_a_size_before_survives_its_link(begin: Setup) -> None:
     setup = with_field(begin, "n_heads", 2)[0]
     lengths = (3, 12 * setup.config.has_encoder, 1024 * setup.config.has_decoder)
-    text = packed_size(with_view(setup, mask_word="typed"), lengths)
-    assert unpacked_size(text) == (setup.config, *lengths) and "typed" not in text and len(text) < MAX_SIZE_CHARS
-    back, faults = from_link(to_link(with_view(setup, shapes_before=text))[0])
-    assert not faults and back.view("shapes_before") == text
+    text = to_size_query(with_url_params(setup, mask_word="typed"), lengths)
+    assert from_size_query(text) == (setup.config, *lengths) and "typed" not in text and len(text) < MAX_SIZE_CHARS
+    back, faults = from_link(to_link(with_url_params(setup, shapes_before=text))[0])
+    assert not faults and back.url_param("shapes_before") == text
 
 
 @pytest.mark.parametrize(("text", "fault"), [
@@ -107,7 +107,7 @@ def test_a_size_before_survives_its_link(begin: Setup) -> None:
 ])
 def test_a_size_before_that_cannot_be_is_named(open_at: Open, text: str, fault: str) -> None:
     with pytest.raises(ValueError, match=re.escape(fault)):
-        unpacked_size(text)
+        from_size_query(text)
     at = open_at("shapes", shapes_before=text, shapes_marked="on")
     (warning,) = at.warning
     assert warning.value.startswith("The link says ") and fault in warning.value and warning.value.endswith("nothing is marked.")
@@ -314,25 +314,25 @@ def test_a_widget_that_holds_something_is_bound_to_the_link() -> None:
 
 
 def test_the_name_of_a_widget_is_a_views_or_the_setups() -> None:
-    own = {f.name for f in fields(Setup)} | BY_FIELD.keys() | VIEW.keys()
+    own = {f.name for f in fields(Setup)} | CONTROL_BY_FIELD.keys() | URL_PARAM_BY_NAME.keys()
     for module, call, _ in calls("widget", "view_widget"):
         name = pattern(call.args[1], module)
         assert name is None or name in own or any(name.startswith(other) for other in OTHER_NAMES), (module, name)
 
 
 def test_what_opens_is_known_to_the_link() -> None:
-    assert {pattern(call.args[0], module) for module, call, _ in calls("fold")} == set(FOLDS)
+    assert {pattern(call.args[0], module) for module, call, _ in calls("fold")} == set(EXPANDERS)
 
 
 def test_every_matrix_keeps_its_pick_in_the_link() -> None:
     drawn = {pattern(next(k.value for k in call.keywords if k.arg == "key"), module) for module, call, _ in calls("matrices")}
     assert drawn == {*FOCUS, None}  # None: `picking` itself
-    assert all(name in VIEW for names in FOCUS.values() for name in names)
+    assert all(name in URL_PARAM_BY_NAME for names in FOCUS.values() for name in names)
     picked = [pattern(call.args[1], module) for module, call, _ in calls("picking")]
     assert None not in picked
     for key in picked:
-        assert any(re.fullmatch(key, canvas) for canvas in CANVASES), f"{key} belongs into CANVASES"
-    for canvas in CANVASES:
+        assert any(re.fullmatch(key, canvas) for canvas in HEATMAPS), f"{key} belongs into CANVASES"
+    for canvas in HEATMAPS:
         assert any(re.fullmatch(key, canvas) for key in picked), f"{canvas} is nowhere drawn"
 
 
@@ -369,16 +369,16 @@ def test_no_other_key_is_kept_in_the_session() -> None:
 @pytest.mark.parametrize("page", ["home", "step_by_step", "attention", "masks", "positions", "norms", "shapes", "documents",
                                   "writing", "cause", "training"])
 def test_a_session_holds_no_other_key(open_at: Open, page: str) -> None:
-    at = open_at(page, open=",".join(FOLDS), walk_jump="on", walk_mode="tour", att_more="break")
+    at = open_at(page, open=",".join(EXPANDERS), walk_jump="on", walk_mode="tour", att_more="break")
     keys = set(at.session_state._state.filtered_state)
     buttons = {b.key for b in at.button} | {key for key in keys if key.startswith(("att_save_", "shapes_csv", "FormSubmitter"))}
     components = {
         "home_map", "home_words", "walk_map", "walk_scrubber", "att_heads", "att_lines", "shapes_table", "write_choice",
         "write_tree", "write_branching",
         "write_scrubber", "cause_shares", "cause_heads", "train_curves", "train_scrubber", "train_bands", "train_file",
-        "train_download", *FOCUS, *CANVASES,
+        "train_download", *FOCUS, *HEATMAPS,
     }
-    for key in keys - buttons - components - set(FOLDS):
+    for key in keys - buttons - components - set(EXPANDERS):
         known = any(key.startswith(k) or key.endswith(k) for k in SESSION_ONLY)
         assert known, f"{key!r} is in the session alone: give it a view, or name it in SESSION_ONLY"
 

@@ -10,18 +10,18 @@ import torch
 from tests.ui.helpers import SIZES, Open, components, open_page, panels, sound, widget, widgets, words
 from viz_core.analysis import masks as numbers
 from viz_core.concepts import PADDED
-from viz_core.figures.masks import WHY_TITLES
+from viz_core.figures.masks import REASON_TITLES
 from viz_core.formats import rounded
 from viz_core.limits import MAX_SENTENCES
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.ui.pages.masks import page
-from viz_core.ui.pages.masks.focus import with_padding
-from viz_core.ui.shell.setup import VIEW, Setup, with_one_more, with_weights
-from viz_core.weights.catalogue import lasting
+from viz_core.ui.pages.masks.focus import with_padded_sentence
+from viz_core.ui.shell.setup import URL_PARAM_BY_NAME, Setup, with_added_sentence, with_weights
+from viz_core.weights.catalogue import server_models
 
 SMALL = {"preset": "002"} | SIZES
-SECTIONS = VIEW["mask_section"].options or ()
+SECTIONS = URL_PARAM_BY_NAME["mask_section"].options or ()
 
 
 @pytest.fixture
@@ -81,8 +81,8 @@ def test_the_picked_cell_is_told_as_typed(open_at: Open) -> None:
     assert "` 我 ` (1) may not attend to ` 你 ` (3). The key is 2 positions later" in told
     setup = at.session_state["lab_setup"]
     capture = run(setup.config, PADDED["source"].split("\n"), PADDED["target"].split("\n"), device="cpu")
-    counts = numbers.tally(numbers.provenance(capture, "decoder", 0))
-    assert [f"- {name}: **{n}**" in told for name, n in zip(WHY_TITLES.values(), counts, strict=True)] == [bool(n) for n in counts]
+    counts = numbers.count_reasons(numbers.blocking_reasons(capture, "decoder", 0))
+    assert [f"- {name}: **{n}**" in told for name, n in zip(REASON_TITLES.values(), counts, strict=True)] == [bool(n) for n in counts]
     at = open_at(SMALL, source="*a* <b> :red[x]", mask_kind="encoder", mask_query="0", mask_key="1")
     assert "` * ` (0) may attend to" in words(at) and "\n<b>" not in words(at)
 
@@ -120,7 +120,7 @@ def test_a_padded_sentence_is_added_to_what_was_typed(open_at: Open, params: dic
 
 def test_the_added_sentence_stands_in_one_line_of_all_sides() -> None:
     setup = Setup(source="a\n\nb\n", target="c")
-    assert with_one_more(setup, {"source": "d", "target": "e"}) == {"source": "a\n\nb\nd", "target": "c\n\n\ne"}
+    assert with_added_sentence(setup, {"source": "d", "target": "e"}) == {"source": "a\n\nb\nd", "target": "c\n\n\ne"}
 
 
 def test_there_is_room_for_one_sentence_more(open_at: Open) -> None:
@@ -148,16 +148,16 @@ def test_a_mask_is_called_the_and_of_several_parts_only(open_at: Open, params: d
     assert said in words(at) and title in panels(at)
 
 
-@pytest.mark.parametrize("name", lasting())
+@pytest.mark.parametrize("name", server_models())
 def test_the_added_sentence_is_in_the_weights_words(name: str) -> None:
     setup = with_weights(Setup(), name)
     assert setup.card is not None
     tokenizers = setup.card.tokenizers()
-    text, item = with_padding(setup, tokenizers)
+    text, item = with_padded_sentence(setup, tokenizers)
     for side, both in text.items():
         own, added = both.split("\n")
-        assert own == getattr(setup, side) and item == 1 and not tokenizers[side].unknown(added)
-        assert len(tokenizers[side].read(added)[1]) < len(tokenizers[side].read(own)[1])
+        assert own == getattr(setup, side) and item == 1 and not tokenizers[side].unknown_with_suggestions(added)
+        assert len(tokenizers[side].tokens_and_ids(added)[1]) < len(tokenizers[side].tokens_and_ids(own)[1])
 
 
 def test_the_leak_test_tells_two_runs(open_at: Open) -> None:

@@ -7,25 +7,25 @@ import pytest
 
 from tests.benchmarks.memory import random_links
 from tests.ui.helpers import open_page
-from viz_core.analysis.counts import estimate
-from viz_core.limits import CACHE_MB
-from viz_core.ui.shell.cache import store
+from viz_core.analysis.counts import estimate_size
+from viz_core.limits import CACHE_MB_ENV
+from viz_core.ui.shell.cache import server_cache
 
 MB = 64
 
 
 def test_random_links_fit_a_small_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(CACHE_MB, str(MB))
-    estimate.cache_clear()
+    monkeypatch.setenv(CACHE_MB_ENV, str(MB))
+    estimate_size.cache_clear()
     most = 0
     for page, query in islice(random_links(4), 32):
         open_page(page, **dict(parse_qsl(query)))
-        most = max(most, store().nbytes)
+        most = max(most, server_cache().nbytes)
     assert MB * 10**6 / 2 < most <= MB * 10**6, "it was never full, or too full"
-    estimate.cache_clear()
+    estimate_size.cache_clear()
 
 
 def test_a_setting_that_cannot_be_used_is_named_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(CACHE_MB, "much")
+    monkeypatch.setenv(CACHE_MB_ENV, "much")
     at = open_page("home")
     assert any("CACHE" in info.value and "much" in info.value for info in at.info)  # its _ are escaped

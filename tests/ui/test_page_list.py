@@ -9,7 +9,7 @@ import pytest
 from tests.ui.helpers import open_page
 from viz_core.ui.pages.home.offered import PREVIEWS
 from viz_core.ui.shell import PAGES, PageSpec
-from viz_core.ui.shell.setup import VIEW
+from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
 
 ROOT = Path(__file__).parents[2]
 each_page = pytest.mark.parametrize("page", PAGES.values(), ids=list(PAGES))
@@ -24,8 +24,8 @@ def test_every_file_is_a_page_and_every_page_has_its_file() -> None:
 def test_an_entry_is_complete(page: PageSpec) -> None:
     assert page.title and re.fullmatch(r":material/\w+:", page.icon), "give it a title and an icon"
     assert page.question, "give it a question, which is its headline"
-    assert page.lead.endswith(".") or page.name in NO_LEAD, "give it a lead of whole sentences, or name it in NO_LEAD"
-    assert bool(page.card) == (page.name != "home") and not page.card.endswith("."), "give it a card: what Home's link says"
+    assert page.introduction.endswith(".") or page.name in NO_LEAD, "give it a lead of whole sentences, or name it in NO_LEAD"
+    assert bool(page.home_text) == (page.name != "home") and not page.home_text.endswith("."), "give it a card: what Home's link says"
     assert len({p.icon for p in PAGES.values()}) == len(PAGES), "two pages have one icon"
 
 
@@ -53,21 +53,21 @@ def test_it_has_tests_of_its_own(page: PageSpec) -> None:
 @each_page
 def test_its_main_pictures_are_declared(page: PageSpec) -> None:
     """A page has one, or one in each section; the view that names its sections offers these and no others."""
-    assert bool(page.picture) != bool(page.sections), "give it the key of its main picture, or sections that have one each"
+    assert bool(page.figure_key) != bool(page.sections), "give it the key of its main picture, or sections that have one each"
     if page.sections:
-        assert [s.name for s in page.sections] == list(VIEW[page.section_view].options or ())
-    assert all(section.picture for section in page.sections)
+        assert [s.name for s in page.sections] == list(URL_PARAM_BY_NAME[page.section_param].options or ())
+    assert all(section.figure_key for section in page.sections)
 
 
 def test_home_has_a_small_picture_of_each() -> None:
-    assert set(PREVIEWS) == {page.name for page in PAGES.values() if page.card}
+    assert set(PREVIEWS) == {page.name for page in PAGES.values() if page.home_text}
 
 
 def test_home_links_to_all_others() -> None:
     at = open_page("home")
     labels = {link.proto.label for link in at.get("page_link")}
     assert labels == {f"**{p.title}**" for p in PAGES.values() if p.name != "home"}
-    assert {p.card for p in PAGES.values() if p.card} <= {c.value for c in at.caption}
+    assert {p.home_text for p in PAGES.values() if p.home_text} <= {c.value for c in at.caption}
 
 
 FRAGMENTS = [

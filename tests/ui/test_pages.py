@@ -31,7 +31,7 @@ from tests.ui.helpers import (
 from viz_core.limits import MAX_CAPTURE_BYTES, MAX_PARAMETERS, megabytes
 from viz_core.presets import PRESETS
 from viz_core.ui.shell import PAGES
-from viz_core.ui.shell.setup import BY_FIELD, Setup, from_link, with_preset
+from viz_core.ui.shell.setup import CONTROL_BY_FIELD, Setup, from_link, with_preset
 
 # Canvases, drawings and other components that each page shows; the walk has a scrubber.
 COMPONENTS = {"home": 3, "step_by_step": 3, "attention": 3, "writing": 3, "cause": 1, "training": 3, "masks": 1, "positions": 0,
@@ -76,11 +76,11 @@ def test_home_shows_the_card_of_trained_weights_as_text() -> None:
         from types import SimpleNamespace
 
         from viz_core.config import TransformerConfig
-        from viz_core.ui.pages.home.details import origin
+        from viz_core.ui.pages.home.details import model_origin
         from viz_core.weights.card import Card
 
         card = Card(name="t", title="*t*", config=TransformerConfig(), tokenizers=dict, load=dict, about={"data": "<b>", "n": 9})
-        origin(SimpleNamespace(setup=SimpleNamespace(card=card)))
+        model_origin(SimpleNamespace(setup=SimpleNamespace(card=card)))
 
     at = AppTest.from_function(page).run()
     assert not at.exception
@@ -168,7 +168,7 @@ def test_all_switches_are_there_and_work(open_at: Open, page: str) -> None:
     at = sound(open_at(page, **tiny("003", open="all_switches")))
     config = at.session_state["lab_setup"].config
     widgets = {w.key for kind in ("toggle", "selectbox", "select_slider") for w in at.sidebar.get(kind)}
-    assert {f"set_{name}" for name, control in BY_FIELD.items() if control.when(config)} <= widgets
+    assert {f"set_{name}" for name, control in CONTROL_BY_FIELD.items() if control.has_effect(config)} <= widgets
     for toggle in ("set_residual", "set_causal", "set_scale_scores", "set_head"):
         before = widget(at, toggle).value
         sound(widget(at, toggle).set_value(not before).run())
@@ -384,11 +384,11 @@ def test_nine_hundred_words_that_share_ids_make_one_box(open_at: Open) -> None:
 
 def at_ids(at: AppTest, side: str) -> list[int]:
     """The id of every different word that was typed on a side."""
-    from viz_core.run import tokenizers
+    from viz_core.run import untrained_tokenizers
 
     setup = at.session_state["lab_setup"]
     typed_words = list(dict.fromkeys(getattr(setup, side).split()))
-    return list(tokenizers(setup.config, "word")[side].encode(typed_words))
+    return list(untrained_tokenizers(setup.config, "word")[side].encode(typed_words))
 
 
 def test_a_hundred_faults_of_a_link_make_one_box(open_at: Open) -> None:

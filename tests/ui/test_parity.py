@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import Open, bodies, components, frame, own_link, sound, tiny, widget
 from viz_core.config import TransformerConfig
-from viz_core.experiments.parity import FUSED, Check, Inexpressible, Parity, check_parity
+from viz_core.experiments.parity import SDPA, ParityCheck, TorchLimitation, Parity, check_parity
 from viz_core.formats import rounded
 from viz_core.run import build, prepare, trace
 from viz_core.ui.pages.steps import parity as line
@@ -42,7 +42,7 @@ def test_the_line_says_what_the_proof_found(open_at: Open, preset: str) -> None:
 
 def test_where_torchs_layers_cannot_the_line_says_why(open_at: Open) -> None:
     at = sound(open_at("step_by_step", **tiny(position="rope", **TEXT)))
-    assert f"difference from {FUSED} with the same weights is " in said(at)
+    assert f"difference from {SDPA} with the same weights is " in said(at)
     assert said(at).endswith("torch's layers cannot rotate queries and keys, as RoPE does.")
 
 
@@ -55,7 +55,7 @@ def test_a_closer_look_has_a_row_for_each_stage(open_at: Open) -> None:
     again = table.sort_values("step")
     assert list(again["stage"]) == [c.stage for c in proof.checks] and list(again["step"]) == list(range(1, len(table) + 1))
     assert list(again["difference"]) == [c.difference for c in proof.checks] and "nn.MultiheadAttention" in set(again["by"])
-    assert any(line.meaning(proof).replace("'", "&#x27;") in body for body in bodies(at))
+    assert any(line.explain_parity(proof).replace("'", "&#x27;") in body for body in bodies(at))
 
 
 def test_a_step_of_the_walk_leaves_it_alone(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,47 +112,47 @@ def test_without_a_run_there_is_no_line(open_at: Open) -> None:
 # ---------------------------------------------------------------- words
 
 
-def made(difference: float, why_not: tuple[Inexpressible, ...] = (), both_nan: int = 0) -> Parity:
-    check = Check("decoder.layers.0.<b>", "nn.Linear", difference, 2.0, 10, both_nan)
-    against = (FUSED,) if why_not else ("torch.nn.TransformerEncoder",)
+def made(difference: float, why_not: tuple[TorchLimitation, ...] = (), both_nan: int = 0) -> Parity:
+    check = ParityCheck("decoder.layers.0.<b>", "nn.Linear", difference, 2.0, 10, both_nan)
+    against = (SDPA,) if why_not else ("torch.nn.TransformerEncoder",)
     config = TransformerConfig(qk_dim=32, mask_fill=-1e4)
-    return Parity(config, against, why_not, (check, Check("logits", "F.linear", 0.0, 1.0, 5, 0)))
+    return Parity(config, against, why_not, (check, ParityCheck("logits", "F.linear", 0.0, 1.0, 5, 0)))
 
 
 def test_the_sentence() -> None:
-    assert line.sentence(made(4.84e-7)) == (
+    assert line.describe_parity(made(4.84e-7)) == (
         "Checked on this machine: the largest difference from torch.nn.TransformerEncoder with the same weights is 4.8e−7, "
         "over 2 stages (15 numbers)."
     )
-    assert " is 0, over" in line.sentence(made(0.0))
-    told = line.sentence(made(0.0, ("qk_width", "weak_fill"), both_nan=3))
+    assert " is 0, over" in line.describe_parity(made(0.0))
+    told = line.describe_parity(made(0.0, ("qk_width", "weak_fill"), both_nan=3))
     assert told.endswith(
         "(15 numbers, 3 of them NaN on both sides). torch's layers make queries d_model=64 wide, and here they are 32 wide. "
         "torch's layers give masked cells no weight at all, and here the fill −10000 leaves them some."
     )
-    assert line.sentence(made(float("inf"))).startswith("This run and torch disagree: ")
-    assert " is NaN on one side only, first at `decoder.layers.0.<b>`, over" in line.sentence(made(float("inf")))
+    assert line.describe_parity(made(float("inf"))).startswith("This run and torch disagree: ")
+    assert " is NaN on one side only, first at `decoder.layers.0.<b>`, over" in line.describe_parity(made(float("inf")))
 
 
 def test_every_reason_has_a_sentence() -> None:
-    assert set(line.WHY_NOT) == set(get_args(Inexpressible))
+    assert set(line.INEXPRESSIBLE_REASONS) == set(get_args(TorchLimitation))
 
 
 def test_what_it_means_claims_no_more_than_was_found() -> None:
-    assert "rounding" in line.meaning(made(1e-7)) and "numbers on these pages agree" in line.meaning(made(1e-7))
-    assert "rounding" not in line.meaning(made(0.0))
-    assert "So " not in line.meaning(made(0.5)) and "rounding" not in line.meaning(made(0.5))
-    assert "each step" in line.meaning(made(1e-7, ("rotated",)))
+    assert "rounding" in line.explain_parity(made(1e-7)) and "numbers on these pages agree" in line.explain_parity(made(1e-7))
+    assert "rounding" not in line.explain_parity(made(0.0))
+    assert "So " not in line.explain_parity(made(0.5)) and "rounding" not in line.explain_parity(made(0.5))
+    assert "each step" in line.explain_parity(made(1e-7, ("rotated",)))
 
 
 def test_the_table_says_where_one_side_alone_is_nan() -> None:
     def page() -> None:
         from tests.ui.test_parity import made
-        from viz_core.ui.pages.steps.parity import _differences
-        from viz_core.ui.shell import lab_of
+        from viz_core.ui.pages.steps.parity import _show_differences
+        from viz_core.ui.shell import context_of
         from viz_core.ui.shell.setup import Setup
 
-        _differences(lab_of(Setup()), made(float("inf"), both_nan=2))
+        _show_differences(context_of(Setup()), made(float("inf"), both_nan=2))
 
     at = AppTest.from_function(page).run()
     assert not at.exception and [c.value for c in at.caption] == ["Infinity: NaN on one side only."]

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tests.ui.helpers import TINY, Open, canvas_headers, link, open_page, panels, sound, widget, widgets, words
-from viz_core.analysis.two_runs import in_stream, parting, stream, together
+from viz_core.analysis.two_runs import is_in_stream, divergences, stream_divergences, align_runs
 from viz_core.run import run
-from viz_core.ui.shell.setup import from_link, packed
+from viz_core.ui.shell.setup import from_link, to_query
 
 PAIR = TINY | {"source": "the cat was tired", "target": "x y"}
-A = packed(from_link(PAIR)[0])
+A = to_query(from_link(PAIR)[0])
 WIDE = PAIR | {"source": "the cat was wide", "kept": A, "walk_look": "parting"}
 SOURCE, TARGET = "‖A − B‖ / ‖A‖, source", "‖A − B‖ / ‖A‖, target"
 
@@ -24,11 +24,11 @@ def open_at() -> Open:
 def test_the_matrices_hold_the_distances(open_at: Open) -> None:
     at = open_at(**WIDE)
     a, b = (run(from_link(p)[0].config, [p["source"]], [p["target"]], device="cpu") for p in (PAIR, WIDE))
-    rows = stream(parting(together(a, b)))
+    rows = stream_divergences(divergences(align_runs(a, b)))
     drawn = panels(at)
     assert list(drawn) == [SOURCE, TARGET]
     for title, side in ((SOURCE, "source"), (TARGET, "target")):
-        expected = np.stack([row.share for row in rows if row.side == side])
+        expected = np.stack([row.relative_difference for row in rows if row.side == side])
         np.testing.assert_allclose(drawn[title], expected, rtol=1e-4, atol=1e-6)
     header = canvas_headers(at)[0]
     assert header["opens"] and all(p["log"] for p in header["panels"])
@@ -56,7 +56,7 @@ def test_a_change_in_the_target_alone_leaves_the_source(open_at: Open) -> None:
 def test_stages_of_another_width_are_counted_and_no_later_one_is_said_to_be_where_they_part(open_at: Open) -> None:
     at = open_at(**PAIR | {"d_model": "32", "qk_dim": "32"}, kept=A, walk_look="parting")
     a, b = (run(from_link(p)[0].config, ["the cat was tired"], ["x y"], device="cpu") for p in (PAIR, PAIR | {"d_model": "32"}))
-    other = [n for n in a if in_stream(n) and n in b and a[n].shape != b[n].shape]
+    other = [n for n in a if is_in_stream(n) and n in b and a[n].shape != b[n].shape]
     assert [p["rows"] for p in canvas_headers(at)[0]["panels"]] == [["logits"]] and len(other) > 5
     said = words(at)
     assert "The first stage that can be compared is the logits: A and B differ there, at every token." in said.replace("**", "")
@@ -101,7 +101,7 @@ def test_the_switch_is_in_the_link_and_only_there_with_a(open_at: Open) -> None:
     ({"source": "a\nb c d"}, {"source": "a\nb d", "item": "1"}),
 ])
 def test_any_pair_has_a_picture_or_a_reason(open_at: Open, a: dict[str, str], b: dict[str, str]) -> None:
-    kept = packed(from_link(PAIR | a)[0])
+    kept = to_query(from_link(PAIR | a)[0])
     at = open_at(**PAIR | b, kept=kept, walk_look="parting")
     assert canvas_headers(at) or "no stage in common" in words(at) or "has no sentence" in words(at)
     assert not at.warning

@@ -28,13 +28,13 @@ from tests.ui.helpers import (
 from viz_core.analysis import counts
 from viz_core.config import CHOICES
 from viz_core.experiments import placement as experiments
-from viz_core.figures.placement import METRIC_TITLES, TITLES
-from viz_core.figures.theme import FONT_SIZE, PRESENTED
+from viz_core.figures.placement import METRIC_TITLES, PLACEMENT_TITLES
+from viz_core.figures.theme import FONT_SIZE, PRESENTATION_FONT_SIZE
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.ui.pages.norms import on_request
 from viz_core.ui.pages.norms.page import SECTIONS
-from viz_core.ui.pages.norms.theory import ASSUMED
+from viz_core.ui.pages.norms.theory import ASSUMPTION_NAMES
 from viz_core.ui.shell.setup import from_link
 
 SMALL = TINY | ONE_LAYER | FEW_WORDS | {"norm_depth": "3", "norm_width": "16"}
@@ -136,9 +136,9 @@ def test_it_opens_on_two_placements_and_the_power_of_the_stream(open_at: Open) -
     assert list(traces(at)) == ["Post-LN · before the norm", "Post-LN · after the norm", "Pre-LN", "Pre-LN · after the final norm"]
     assert charts(at)[0]["layout"]["title"]["text"] == METRIC_TITLES["power"][0]
     setup = at.session_state["lab_setup"]
-    base = experiments.comparable(setup.config, 3, 16, "xavier_uniform")
+    base = experiments.comparison_config(setup.config, 3, 16, "xavier_uniform")
     for name, shown in (("pre", "Pre-LN"), ("post", "Post-LN · before the norm")):
-        capture = run(experiments.placed_config(base, name), ["the cat sat"], device="cpu")
+        capture = run(experiments.placement_config(base, name), ["the cat sat"], device="cpu")
         x = [capture[f"encoder.layers.{i}.{leaf}"].astype(float) for i in range(3) for leaf in ("resid_mid", "resid_post")]
         expected = [(v**2).sum(-1).mean() / 16 for v in x]
         np.testing.assert_allclose(y(at, shown)[-6:], expected, rtol=FLOAT)
@@ -150,14 +150,14 @@ def test_the_main_chart_has_larger_type_in_presenters_mode(open_at: Open) -> Non
         return [chart["layout"]["template"]["layout"]["font"]["size"] for chart in charts(open_at("gradients", **params))]
 
     assert sizes() == [FONT_SIZE, FONT_SIZE]
-    assert sizes(present="on") == [PRESENTED, FONT_SIZE]  # the other one lies below and is not shown
+    assert sizes(present="on") == [PRESENTATION_FONT_SIZE, FONT_SIZE]  # the other one lies below and is not shown
 
 
 @pytest.mark.parametrize("metric", METRIC_TITLES)
 def test_every_metric_of_every_placement(open_at: Open, metric: str) -> None:
-    at = open_at(norm_metric=metric, norm_placements=",".join(TITLES))
+    at = open_at(norm_metric=metric, norm_placements=",".join(PLACEMENT_TITLES))
     shown = {name.split(" · ")[0] for name in traces(at)}
-    assert shown == set(TITLES.values())
+    assert shown == set(PLACEMENT_TITLES.values())
     assert all(np.isfinite(numbers(t["y"])).all() for t in traces(at).values())
     assert charts(at)[0]["layout"]["title"]["text"] == METRIC_TITLES[metric][0]  # type: ignore[index]
 
@@ -173,7 +173,7 @@ def test_explosion_and_decay_are_drawn_on_a_log_axis(open_at: Open) -> None:
 @pytest.mark.parametrize(("value", "what"), [(math.inf, "infinite"), (math.nan, "not a number")])
 def test_where_numbers_end_is_said(open_at: Open, monkeypatch: pytest.MonkeyPatch, value: float, what: str) -> None:
     """One is injected into the third layer of both placements."""
-    real = experiments.placement
+    real = experiments.run_placement
 
     def injected(model: Any, batch: Any, name: str, seed: int = 0) -> Any:
         return real(model, batch, name, seed, lambda n, x: x + value if n == "encoder.layers.2.resid_mid" else x)
@@ -253,10 +253,10 @@ def test_in_the_papers_setting_the_points_lie_on_the_lines(open_at: Open) -> Non
     assert float(pre[0]) == pytest.approx(y(at, "measured after each layer", 1)[-1], rel=1e-3)
 
 
-@pytest.mark.parametrize("broken", ASSUMED)
+@pytest.mark.parametrize("broken", ASSUMPTION_NAMES)
 def test_what_fails_is_named_and_one_button_mends_it(open_at: Open, broken: str) -> None:
     at = open_at("theory", norm_broken=broken, norm_width="64", norm_depth="4")
-    assert f"**The dropped assumptions:**\n- {ASSUMED[broken][0]}".replace("_", r"\_") in words(at)
+    assert f"**The dropped assumptions:**\n- {ASSUMPTION_NAMES[broken][0]}".replace("_", r"\_") in words(at)
     assert "All assumptions hold" not in words(at)
     off = abs(percent(rows(at)["Post-LN, mean of all layers"][2]))
     assert off > 0.05 or broken not in ("normal", "square")
@@ -296,11 +296,11 @@ def test_the_lemmas_are_stated_with_numbers(open_at: Open) -> None:
 def test_gradients_are_those_of_the_experiment(open_at: Open) -> None:
     at = open_at("gradients", norm_batches="2", source="the cat sat on it")
     setup = at.session_state["lab_setup"]
-    config = experiments.comparable(setup.config, 3, 16, "xavier_uniform")
-    batch = experiments.reading(run(setup.config, [setup.source], [setup.target], device="cpu"))
+    config = experiments.comparison_config(setup.config, 3, 16, "xavier_uniform")
+    batch = experiments.comparison_batch(run(setup.config, [setup.source], [setup.target], device="cpu"))
     batches = experiments.with_random_batches(batch, config, 2, 0)
     for name, title in (("post", "Post-LN"), ("pre", "Pre-LN")):
-        expected = experiments.layer_gradients(experiments.placed(experiments.build(config), name), batches)
+        expected = experiments.layer_gradients(experiments.with_placement(experiments.build(config), name), batches)
         np.testing.assert_allclose(y(at, f"{title} · attention"), expected.attention, rtol=FLOAT)
         np.testing.assert_allclose(y(at, f"{title} · feed-forward"), expected.ffn, rtol=FLOAT)
         assert f"{title} {expected.loss:.4g}" in words(at)
@@ -362,5 +362,5 @@ def test_the_section_is_in_the_link(open_at: Open) -> None:
 
 def test_the_same_setup_is_the_same_model(open_at: Open) -> None:
     config = from_link(SMALL)[0].config
-    first, second = (experiments.comparable(config, 3, 16, "torch") for _ in range(2))
+    first, second = (experiments.comparison_config(config, 3, 16, "torch") for _ in range(2))
     assert first == second and hash(first) == hash(second)

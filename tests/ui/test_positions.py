@@ -26,8 +26,8 @@ from tests.ui.helpers import (
     words,
 )
 from viz_core.config import CHOICES
-from viz_core.model.positions import sinusoidal
-from viz_core.position_schemes import SCHEMES
+from viz_core.model.positions import sinusoidal_encoding
+from viz_core.position_schemes import POSITION_SCHEMES
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.ui.pages.positions.waves import SECTIONS
@@ -61,9 +61,9 @@ def test_every_section_with_every_preset(preset: str, section: str) -> None:
 
 
 @pytest.mark.parametrize("section", SECTIONS_OF_THE_MODEL)
-@pytest.mark.parametrize("number", range(len(SCHEMES)))
+@pytest.mark.parametrize("number", range(len(POSITION_SCHEMES)))
 def test_every_kind_of_model(number: int, section: str) -> None:
-    position, architectures = list(SCHEMES)[number], CHOICES["architecture"]
+    position, architectures = list(POSITION_SCHEMES)[number], CHOICES["architecture"]
     architecture = architectures[(number + SECTIONS_OF_THE_MODEL.index(section)) % 3]
     at = positions_at(section, architecture=architecture, position=position)
     assert not at.warning and panels(at)
@@ -159,7 +159,7 @@ def test_the_table_as_in_the_model_and_as_in_document_001() -> None:
 def test_the_page_opens_on_document_001s_plot() -> None:
     (figure,) = charts(positions_at())
     for trace, dim in zip(figure["data"], range(4, 8), strict=False):
-        np.testing.assert_allclose(numbers(trace["y"]), sinusoidal(100, 20)[:, dim], atol=TABLE)
+        np.testing.assert_allclose(numbers(trace["y"]), sinusoidal_encoding(100, 20)[:, dim], atol=TABLE)
 
 
 def test_no_dimension_is_a_sentence_and_narrow_tables_drop_what_they_lack() -> None:
@@ -172,7 +172,7 @@ def test_no_dimension_is_a_sentence_and_narrow_tables_drop_what_they_lack() -> N
 def test_the_window_holds_the_tables_own_cells() -> None:
     at = positions_at("matrix", pos_length="5000", pos_width="512", pos_row="3000", pos_col="40")
     window = panels(at)["Full precision: positions 3,000 to 3,023, dimensions 40 to 49"]
-    np.testing.assert_allclose(window, sinusoidal(5000, 512)[3000:3024, 40:50], atol=TABLE)
+    np.testing.assert_allclose(window, sinusoidal_encoding(5000, 512)[3000:3024, 40:50], atol=TABLE)
     sound(widget(at, "pos_row").set_value(10).run())
     assert "Full precision: positions 10 to 33, dimensions 40 to 49" in panels(at)
     at = positions_at("matrix", pos_length="5000", pos_width="512", pos_row="4999", pos_col="511")
@@ -188,7 +188,7 @@ def test_the_clock_is_given_speeds_and_a_position() -> None:
     at = positions_at("clock", pos_k="7", pos_at="42")
     data = clock_data(at)
     assert data["position"] == 42 and (data["first"], data["last"]) == (0, 99)
-    table = sinusoidal(120, 20).numpy()
+    table = sinusoidal_encoding(120, 20).numpy()
     for face in data["faces"]:
         dim = int(face["title"].split(",")[0])
         for phase, length, shift in face["hands"]:
@@ -199,7 +199,7 @@ def test_the_clock_is_given_speeds_and_a_position() -> None:
 
 
 def test_the_curves_are_those_of_the_models_table() -> None:
-    table = sinusoidal(100, 20).numpy()
+    table = sinusoidal_encoding(100, 20).numpy()
     drawn = curves(positions_at("similarity"))
     for p in (0, 50, 99):
         distance, measured = drawn[f"measured from p = {p}"]

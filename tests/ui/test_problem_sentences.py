@@ -7,12 +7,12 @@ from string import Formatter
 import pytest
 
 import viz_core
-from viz_core.analysis.counts import REMEDIES, estimate
+from viz_core.analysis.counts import REMEDIES, estimate_size
 from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_PARAMETERS, megabytes
-from viz_core.problems import Problem
-from viz_core.ui.shell.setup import problem_sentences, problem_words
-from viz_core.ui.shell.setup.problem_sentences import SENTENCES
+from viz_core.problems import UserError
+from viz_core.ui.shell.setup import problem_sentences, error_message
+from viz_core.ui.shell.setup.problem_sentences import MESSAGES
 
 PACKAGE = Path(viz_core.__file__).parent
 MADE_HERE = {"setting", "shown"}  # values that the page adds
@@ -35,12 +35,12 @@ def code_of(call: ast.Call) -> str:
 
 
 def test_every_code_has_a_sentence_and_every_sentence_a_code() -> None:
-    assert {code_of(call) for _, call in RAISED} == set(SENTENCES)
+    assert {code_of(call) for _, call in RAISED} == set(MESSAGES)
 
 
 @pytest.mark.parametrize(("file", "call"), RAISED, ids=[f"{f}-{code_of(c)}" for f, c in RAISED])
 def test_a_sentence_names_only_what_its_problem_holds(file: str, call: ast.Call) -> None:
-    named = {name for _, name, _, _ in Formatter().parse(SENTENCES[code_of(call)]) if name}
+    named = {name for _, name, _, _ in Formatter().parse(MESSAGES[code_of(call)]) if name}
     assert named - MADE_HERE <= {k.arg for k in call.keywords}
     assert not named & MADE_HERE or (isinstance(call.func, ast.Name) and call.func.id == "_bad")
 
@@ -55,13 +55,13 @@ def test_a_sentence_names_only_what_its_problem_holds(file: str, call: ast.Call)
     ({"dropout": 2.0}, "dropout cannot be 2.0; choose another value."),
 ])
 def test_a_setting_is_named_by_its_label(change: dict, words: str) -> None:
-    with pytest.raises(Problem) as raised:
+    with pytest.raises(UserError) as raised:
         TransformerConfig(**change)
-    assert problem_words(raised.value) == words
+    assert error_message(raised.value) == words
 
 
 def test_a_notebook_reads_a_sentence_and_a_page_the_values() -> None:
-    with pytest.raises(Problem) as raised:
+    with pytest.raises(UserError) as raised:
         TransformerConfig(d_model=65)
     assert str(raised.value) == "d_model=65 does not split into n_heads=4 equal heads; use 64 or 68."
     assert raised.value.code == "heads_split"
@@ -70,17 +70,17 @@ def test_a_notebook_reads_a_sentence_and_a_page_the_values() -> None:
 
 def test_a_run_that_is_too_large_names_what_to_lower() -> None:
     config = TransformerConfig(d_model=1024, n_heads=8, n_encoder_layers=12, n_decoder_layers=12)
-    size = estimate(config, 1, 5, 5)
-    assert size.problem and problem_words(size.problem) == (
+    size = estimate_size(config, 1, 5, 5)
+    assert size.problem and error_message(size.problem) == (
         f"This model would have {size.parameters:,} parameters and the limit is {MAX_PARAMETERS:,}: lower d_model, d_ff, the "
         "number of layers or the vocabulary size."
     )
-    size = estimate(TransformerConfig(), 32, 1000, 1000)
-    assert size.problem and problem_words(size.problem).startswith(
+    size = estimate_size(TransformerConfig(), 32, 1000, 1000)
+    assert size.problem and error_message(size.problem).startswith(
         f"This run would record {megabytes(size.capture_bytes)} and the limit is 536.9 MB: lower the number of words"
     )
-    assert {*REMEDIES.values(), "layers"} == set(problem_sentences.REMEDIES)
+    assert {*REMEDIES.values(), "layers"} == set(problem_sentences.REMEDY_NAMES)
 
 
 def test_a_page_s_own_error_keeps_its_words() -> None:
-    assert problem_words(ValueError("Choose two words.")) == "Choose two words."
+    assert error_message(ValueError("Choose two words.")) == "Choose two words."

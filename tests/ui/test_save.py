@@ -12,16 +12,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import ONE_LAYER, TINY, open_page
-from viz_core.tidy import csv_of
+from viz_core.tidy import csv_bytes
 from viz_core.ui.components import saving
-from viz_core.ui.components.saving import ASKED, Asked, What, snippet
+from viz_core.ui.components.saving import REQUEST_KEY, ExportRequest, ExportFormat, with_sorted_imports
 
 LINK = "http://x/positions?pos_length=50"
 
 
-def asked(at: AppTest, key: str, what: What) -> tuple[dict[str, Any], bytes]:
+def asked(at: AppTest, key: str, what: ExportFormat) -> tuple[dict[str, Any], bytes]:
     """The reply to a click on an entry of the menu of this picture, and its file."""
-    at.session_state[ASKED] = Asked(key, what, 7, LINK)
+    at.session_state[REQUEST_KEY] = ExportRequest(key, what, 7, LINK)
     return reply(at.run())
 
 
@@ -74,13 +74,13 @@ def test_a_file_that_would_be_too_large_is_a_sentence(at: AppTest, monkeypatch: 
 def test_a_long_file_is_written_in_parts_that_are_one_file() -> None:
     frame = pd.DataFrame({"a": range(45_000), "b": ["=x"] * 45_000})
     shares: list[float] = []
-    read = pd.read_csv(io.BytesIO(csv_of(frame, shares.append)))
+    read = pd.read_csv(io.BytesIO(csv_bytes(frame, shares.append)))
     assert read["a"].tolist() == frame["a"].tolist() and set(read["b"]) == {"'=x"} and shares[-1] == 1 and len(shares) == 3
-    assert csv_of(frame[:0]).decode("utf-8-sig") == "a,b\r\n"
+    assert csv_bytes(frame[:0]).decode("utf-8-sig") == "a,b\r\n"
 
 
 def test_imports_stand_in_front_once() -> None:
-    text = snippet("x = 1\nfrom a import c\nfrom a import b, c\nimport z\n\n\ny = 2\n")
+    text = with_sorted_imports("x = 1\nfrom a import c\nfrom a import b, c\nimport z\n\n\ny = 2\n")
     assert text == "import z\nfrom a import b, c\n\nx = 1\n\ny = 2\n"
 
 

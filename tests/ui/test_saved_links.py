@@ -24,7 +24,7 @@ def test_it_holds_the_setup_that_it_held(saved: dict) -> None:
     setup, faults = from_link(params)
     assert not faults
     held = {k: tuple(v) if isinstance(v, list) else v for k, v in saved["config"].items()}
-    own = setup.origin
+    own = setup.checkpoint_card
     expected = replace(TransformerConfig(), **held) if own is None else replace(
         own.config, **{k: v for k, v in held.items() if k in params})
     assert asdict(setup.config) == asdict(expected)

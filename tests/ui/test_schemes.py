@@ -20,11 +20,11 @@ from tests.ui.helpers import (
     words,
 )
 from viz_core.model.positions import t5_bias
-from viz_core.position_schemes import SCHEMES
+from viz_core.position_schemes import POSITION_SCHEMES
 from viz_core.run import build, run
 from viz_core.ui.pages.positions import sentence as reading
 from viz_core.ui.shell.setup import from_link
-from viz_core.weights.catalogue import SHIPPED
+from viz_core.weights.catalogue import SHIPPED_FOLDER
 
 
 def test_512_against_16_and_7_against_16() -> None:
@@ -41,7 +41,7 @@ def test_512_against_16_and_7_against_16() -> None:
 def test_the_heads_are_those_of_a_run_with_each_scheme(head: int) -> None:
     at = positions_at("schemes", attn_head=str(head), source="the cat sat")
     shown = panels(at)
-    for position in SCHEMES:
+    for position in POSITION_SCHEMES:
         config = from_link(POSITIONS | {"position": position})[0].config
         capture = run(config, ["the cat sat"], ["x"], device="cpu")
         title, name = reading.TITLES[position], "encoder.layers.0.self_attn"
@@ -54,7 +54,7 @@ def test_the_heads_are_those_of_a_run_with_each_scheme(head: int) -> None:
         plain = run(from_link(POSITIONS | {"position": "none"})[0].config, ["the cat sat"], ["x"], device="cpu")
         change = np.abs(weights - plain[f"{name}.weights"][0, head]).max()
         assert real(re.findall(r"weight, compared with None: \*\*(\S+)\*\*", said)[0]) == pytest.approx(change, rel=0.06)
-        if SCHEMES[position].enters == "scores":
+        if POSITION_SCHEMES[position].applied_to == "scores":
             np.testing.assert_array_equal(shown[f"{title}: added to the scores"], capture[f"{name}.bias"][0, head])
         elif position == "rope":
             angle = np.outer(np.arange(3), 10000.0 ** (-np.arange(0, 8, 2) / 8))
@@ -79,7 +79,7 @@ def test_rope_says_one_score_three_ways() -> None:
 def test_a_scheme_that_does_not_fit_is_a_sentence() -> None:
     at = positions_at("schemes", n_heads="2", d_model="16", qk_dim="6", pos_scheme="rope")
     assert r"rotates pairs of features, and a head's query is 3 wide" in words(at)
-    assert len([p for p in panels(at) if p.endswith(": weights")]) == len(SCHEMES) - 1
+    assert len([p for p in panels(at) if p.endswith(": weights")]) == len(POSITION_SCHEMES) - 1
 
 
 def test_alibi_in_an_encoder_is_called_an_extension() -> None:
@@ -113,7 +113,7 @@ def test_an_untrained_table_is_called_noise() -> None:
             shown["The untrained table: 20 rows × 16 features"], model.encoder.pos_embedding.weight.detach()
         )
         assert "untrained: it is random" in words(at)
-        trained = load_file(SHIPPED / "translator-learned.safetensors")["encoder.pos_embedding.weight"].astype(np.float32)
+        trained = load_file(SHIPPED_FOLDER / "translator-learned.safetensors")["encoder.pos_embedding.weight"].astype(np.float32)
         np.testing.assert_array_equal(shown["The trained table: 64 rows × 64 features"], trained)
         rows = trained / np.linalg.norm(trained, axis=1, keepdims=True)
         near = np.mean([rows[i] @ rows[i + 1] for i in range(63)])

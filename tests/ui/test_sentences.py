@@ -12,24 +12,24 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import TINY, Open, open_page, widgets, words
-from viz_core.analysis.shapes import growth
-from viz_core.analysis.story import story
+from viz_core.analysis.shapes import cost_growth
+from viz_core.analysis.story import tour_focus
 from viz_core.capture import Capture
 from viz_core.experiments import placement as placements
 from viz_core.formats import percent
-from viz_core.model.positions import sinusoidal
+from viz_core.model.positions import sinusoidal_encoding
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
-from viz_core.stages import tour
+from viz_core.stages import tour_stages
 from viz_core.ui.pages.norms.batchnorm import describe_results
-from viz_core.ui.pages.norms.depth import look_at
+from viz_core.ui.pages.norms.depth import depth_takeaway
 from viz_core.ui.pages.norms.gradients import describe_ratios
 from viz_core.ui.pages.positions.schemes import describe_similarity
-from viz_core.ui.pages.positions.waves import _turns
+from viz_core.ui.pages.positions.waves import _describe_periods
 from viz_core.ui.pages.positions.your_sentence import compare_lengths
-from viz_core.ui.pages.shapes.cost import LENGTHS, crossing_words
-from viz_core.ui.pages.steps.tour import tour_words
-from viz_core.ui.shell.setup import Setup, from_link, packed
+from viz_core.ui.pages.shapes.cost import TOKEN_COUNTS, describe_crossing
+from viz_core.ui.pages.steps.tour import tour_caption
+from viz_core.ui.shell.setup import Setup, from_link, to_query
 
 SMALL = TINY | {"max_len": "50", "source_vocab_size": "50", "target_vocab_size": "50", "norm_depth": "3", "norm_width": "16",
                 "source": "the cat\nthe cat sat on the mat", "target": "x y\nx y z w v"}
@@ -87,17 +87,17 @@ def test_home_names_what_nobody_typed(open_at: Open, setting: str) -> None:
 @each_setting
 def test_each_stop_of_the_tour_says_what_happens_there(open_at: Open, setting: str) -> None:
     capture, config = own_run(at := open_at("step_by_step", setting)), setup_of(at).config
-    told = story(capture, 0)
+    told = tour_focus(capture, 0)
     stack, token = "decoder" if config.has_decoder else "encoder", told.token
-    stops = {capture.stage(name).leaf: tour_words(capture, capture.stage(name), 0, token, told.head(name) or 0, str)
-             for name in tour(config, told.layer)}
+    stops = {capture.stage(name).local_name: tour_caption(capture, capture.stage(name), 0, token, told.head(name) or 0, str)
+             for name in tour_stages(config, told.layer)}
     bare = capture[f"{stack}.tok_embed_scaled" if f"{stack}.tok_embed_scaled" in capture else f"{stack}.tok_embed"]
     assert ("The position is added" in stops["embed"]) == (not np.array_equal(bare, capture[f"{stack}.embed"]))
     path = f"{stack}.layers.{told.layer}"
     hidden = capture[f"{path}.ffn.post_act"][0, token]
     word = capture.tokens(config.output_side)[0][token]
     assert f"Of the {hidden.size} hidden values of “{word}”, {np.mean(hidden > 0):.0%} are above 0" in stops["post_act"]
-    name = next(name for name in tour(config, told.layer)[::-1] if name.endswith("weights"))
+    name = next(name for name in tour_stages(config, told.layer)[::-1] if name.endswith("weights"))
     assert f"puts {percent(capture[name][0, told.head(name), token].max())} of its attention on" in stops["weights"]
     if "logits" in stops:
         best = int(capture["logits"][0, token].argmax())
@@ -127,7 +127,7 @@ def test_what_the_attention_page_adds_up_is_the_output(open_at: Open, setting: s
 ])
 def test_a_changed_output_is_not_said_to_be_the_sum_of_its_contributions(patch: str, says: str) -> None:
     pair = TINY | {"source": "the cat was tired", "target": "x y"}
-    kept = packed(from_link(pair)[0])
+    kept = to_query(from_link(pair)[0])
     at = open_page("attention", **pair | {"source": "the cat was wide", "kept": kept, "patch": patch, "att_kind": "encoder",
                                          "att_layer": "0", "att_query": "3", "shown": "b"})
     (html,) = [h.proto.body for h in at.get("html") if "to the recorded output" in h.proto.body]
@@ -177,7 +177,7 @@ def test_the_positions_page_tells_how_fast_columns_turn_and_which_part_is_longer
     place = capture[f"{stack}.pos_embed"][0][real] if f"{stack}.pos_embed" in capture else None
     assert ("The position rows are the same for every sentence" in told(at)) == (place is not None)
     if place is None:
-        place = np.asarray(sinusoidal(len(real), c.d_model))[real]
+        place = np.asarray(sinusoidal_encoding(len(real), c.d_model))[real]
     long, short = (float(np.sqrt((x.astype(float) ** 2).sum(-1).mean())) for x in (word, place))
     assert compare_lengths(long, short) in told(at)
     times = re.search(r"the (embedding|position) vectors are ([\d.]+) times", told(at))
@@ -192,7 +192,7 @@ def test_the_norms_page_says_of_depth_only_what_holds_for_what_is_drawn(open_at:
     drawn = ("pre", "plain") if setting == "1 head" else ("post", "pre")
     at = open_at("norms", setting, norm_section="depth", norm_metric=metric, norm_placements=",".join(drawn))
     activation = setup_of(at).config.activation
-    assert look_at(metric, drawn, activation) in "\n".join(m.value for m in at.markdown)
+    assert depth_takeaway(metric, drawn, activation) in "\n".join(m.value for m in at.markdown)
     if metric == "power":
         assert ("Post-LN's LayerNorm brings ‖x‖²/d back to 1" in told(at)) == ("post" in drawn)
     else:
@@ -208,11 +208,11 @@ def test_gradients_differ_where_the_page_says_they_do(open_at: Open, setting: st
     for button in widgets(at, "norm_ask_gradients"):
         button.click().run()
     setup, c = setup_of(at), setup_of(at).config
-    config = placements.comparable(c, int(depth), 16, "xavier_uniform")
+    config = placements.comparison_config(c, int(depth), 16, "xavier_uniform")
     side = "source" if c.has_encoder else "target"
-    batch = placements.reading(run(config, **{side: getattr(setup, side).splitlines()}, seed=0, device="cpu"))
+    batch = placements.comparison_batch(run(config, **{side: getattr(setup, side).splitlines()}, seed=0, device="cpu"))
     model = build(config, setup.seed, "cpu")
-    post, pre = (placements.layer_gradients(placements.placed(model, name), [batch]).ffn for name in ("post", "pre"))
+    post, pre = (placements.layer_gradients(placements.with_placement(model, name), [batch]).ffn for name in ("post", "pre"))
     times = np.asarray(post) / np.asarray(pre)
     said = told(at)
     assert "look at the right end" not in said.lower()
@@ -228,13 +228,13 @@ def test_gradients_differ_where_the_page_says_they_do(open_at: Open, setting: st
 def test_ridges_change_as_the_page_says(open_at: Open, setting: str) -> None:
     at = open_at("norms", setting, norm_section="distributions", norm_placements="post,pre,bare")
     setup, c, depth = setup_of(at), setup_of(at).config, int(SETTINGS[setting].get("norm_depth", "3"))
-    config = placements.comparable(c, depth, 16, "xavier_uniform")
+    config = placements.comparison_config(c, depth, 16, "xavier_uniform")
     side, stack = ("source", "encoder") if c.has_encoder else ("target", "decoder")
     model = build(config, setup.seed, "cpu")
-    batch = placements.reading(run(config, **{side: getattr(setup, side).splitlines()}, seed=0, device="cpu"))
+    batch = placements.comparison_batch(run(config, **{side: getattr(setup, side).splitlines()}, seed=0, device="cpu"))
     said = told(at)
     for name, title in (("post", "Post-LN"), ("pre", "Pre-LN")):
-        capture = placements.placement(model, batch, name, setup.seed)
+        capture = placements.run_placement(model, batch, name, setup.seed)
         real = capture[f"ids.{side}"] != 0  # padding is no part of a ridge
         first, last = (float(capture[f"{stack}.layers.{i}.resid_post"][real].astype(float).std()) for i in (0, depth - 1))
         way = "gets wider" if last / first > 1.05 else "gets narrower" if last / first < 0.95 else "stays about as wide"
@@ -257,15 +257,15 @@ def test_what_a_norm_leaves_is_what_the_page_says(open_at: Open, setting: str, s
 @each_setting
 def test_pairs_of_tokens_cost_more_from_where_the_page_says(open_at: Open, setting: str) -> None:
     at = open_at("shapes", setting, open="shapes_cost")
-    found = growth(setup_of(at).config, LENGTHS)
-    dearer = [n for n, pairs, single in zip(LENGTHS, found.pairs, found.single, strict=True) if pairs > single]
+    found = cost_growth(setup_of(at).config, TOKEN_COUNTS)
+    dearer = [n for n, pairs, single in zip(TOKEN_COUNTS, found.quadratic, found.linear, strict=True) if pairs > single]
     said = told(at)
     circle = re.search(r"circle: above N = ([\d,]+), pairs", said)
     if circle:
         equal = int(circle[1].replace(",", ""))
-        assert dearer and max(set(LENGTHS) - set(dearer), default=0) <= equal + 1 and min(dearer) >= equal - 1
+        assert dearer and max(set(TOKEN_COUNTS) - set(dearer), default=0) <= equal + 1 and min(dearer) >= equal - 1
     else:
-        assert ("at every length in this chart" in said) == (len(dearer) == len(LENGTHS))
+        assert ("at every length in this chart" in said) == (len(dearer) == len(TOKEN_COUNTS))
 
 
 def test_documents_count_layers_from_zero() -> None:
@@ -317,7 +317,7 @@ def test_where_gradients_part(post: list[float], pre: list[float], far: int, nea
     ],
 )
 def test_how_fast_columns_turn(lengths: list[float], said: str) -> None:
-    assert said in _turns(lengths)
+    assert said in _describe_periods(lengths)
 
 
 RANDOM = np.random.default_rng(0).normal(size=(2, 5, 8))
@@ -361,10 +361,10 @@ def test_from_where_pairs_are_said_to_cost_more(lengths: tuple[int, int, int, in
     sizes = {"d_model": width, "qk_dim": width, "n_heads": 1, "d_ff": hidden}
     config = replace(PRESETS["000"].config, **sizes, n_encoder_layers=encoder, n_decoder_layers=decoder)
     for amount in ("flops", "nbytes"):
-        found = growth(config, LENGTHS, amount)
-        told_ = crossing_words(found)
+        found = cost_growth(config, TOKEN_COUNTS, amount)
+        told_ = describe_crossing(found)
         if circle := re.search(r"N = ([\d,]+),", told_):
             n = int(circle[1].replace(",", ""))
-            dearer = found.pairs > found.single
+            dearer = found.quadratic > found.linear
             assert not dearer[found.lengths < n - 1].any() and dearer[found.lengths > n + 1].all()
         assert said in told_ or amount == "nbytes"

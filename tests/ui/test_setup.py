@@ -15,37 +15,37 @@ from viz_core.limits import MAX_LINK_BYTES
 from viz_core.presets import PRESETS
 from viz_core.stages import stages
 from viz_core.ui.shell.setup import (
-    BY_FIELD,
+    CONTROL_BY_FIELD,
     CONTROLS,
     DEFAULT_SOURCE,
     DEVICES,
     MAX_SEED,
-    RESOLVED,
-    TOKENS,
-    VIEW,
-    LeftOut,
+    RESOLVED_PROPERTIES,
+    TOKENIZER_CHOICES,
+    URL_PARAM_BY_NAME,
+    OverflowText,
     Setup,
     from_link,
-    misfits,
-    offered,
-    opening,
-    packed,
+    incompatible_fields,
+    allowed_values,
+    default_setup,
+    to_query,
     to_link,
-    tokens,
-    unpacked,
+    tokenizer_choices,
+    from_query,
     with_field,
-    with_fitting_values,
-    with_left_out,
-    with_own_values,
+    with_compatible_config,
+    with_overflow,
+    with_base_config,
     with_preset,
-    with_view,
+    with_url_params,
     with_weights,
 )
-from viz_core.weights.catalogue import catalogue, shipped
+from viz_core.weights.catalogue import catalogue, shipped_cards
 
 SELECTION = ("tokenizer", "seed", "device", "stage", "item", "attn_head", "chosen", "source", "target")
-NAMES = ("preset", "weights", *BY_FIELD, *SELECTION)
-CHECKPOINTS = tuple(shipped())
+NAMES = ("preset", "weights", *CONTROL_BY_FIELD, *SELECTION)
+CHECKPOINTS = tuple(shipped_cards())
 each_preset = pytest.mark.parametrize("preset", PRESETS)
 each_control_and_preset = pytest.mark.parametrize(
     ("control", "preset"), spread(CONTROLS, PRESETS, times=2), ids=lambda x: getattr(x, "field", x)
@@ -60,16 +60,16 @@ def start(model: str) -> Setup:
 def meaning(setup: Setup) -> dict[str, Any]:
     """All that a setup says, whether a value is written or derived."""
     own = {f.name: getattr(setup, f.name) for f in fields(Setup) if f.name != "config"}
-    return own | {f.name: getattr(setup.config, RESOLVED.get(f.name, f.name)) for f in fields(TransformerConfig)}
+    return own | {f.name: getattr(setup.config, RESOLVED_PROPERTIES.get(f.name, f.name)) for f in fields(TransformerConfig)}
 
 
 def assert_round_trip(setup: Setup) -> None:
     params, left_out = to_link(setup)
-    assert left_out == LeftOut()
+    assert left_out == OverflowText()
     again, faults = from_link(params)
     assert faults == []
     assert meaning(again) == meaning(setup)
-    assert to_link(again) == (params, LeftOut())
+    assert to_link(again) == (params, OverflowText())
 
 
 # ---------------------------------------------------------------- round trips
@@ -88,7 +88,7 @@ def test_every_offered_value_survives_the_link(control: Any, preset: str) -> Non
         setup, _ = with_field(begin, control.field, value)
         params, _ = to_link(setup)
         before, after = meaning(begin), meaning(setup)
-        assert set(params) - {"preset", "chosen"} == {f for f in BY_FIELD if before[f] != after[f]} & set(params)
+        assert set(params) - {"preset", "chosen"} == {f for f in CONTROL_BY_FIELD if before[f] != after[f]} & set(params)
         assert all(isinstance(v, str) for v in params.values())
         assert_round_trip(setup)
 
@@ -96,7 +96,7 @@ def test_every_offered_value_survives_the_link(control: Any, preset: str) -> Non
 # Any control, and often those that pull others along.
 ANY = st.sampled_from(CONTROLS)
 PULLING = ("n_heads", "d_model", "qk_dim", "d_ff", "position", "norm", "final_norm", "architecture", "causal")
-LINKED = st.sampled_from([BY_FIELD[name] for name in PULLING])
+LINKED = st.sampled_from([CONTROL_BY_FIELD[name] for name in PULLING])
 changes = st.lists(st.tuples(st.one_of(LINKED, ANY), st.integers(0, 99)), max_size=6)
 
 
@@ -104,7 +104,7 @@ def walk(model: str, moves: list[tuple[Any, int]]) -> tuple[Setup, list[str]]:
     """The setup after choosing offered values of several controls, one after the other."""
     setup, notes = start(model), []
     for control, n in moves:
-        options = offered(setup, control)
+        options = allowed_values(setup, control)
         if control.when(setup.config):
             setup, notes = with_field(setup, control.field, options[n % len(options)])
     return setup, notes
@@ -124,12 +124,12 @@ def test_any_walk_away_from_trained_weights_survives_the_link_and_leads_back(
     begin = replace(start(name), source="my words", seed=seed, tokenizer=tokenizer)
     setup = replace(walk(name, moves)[0], source="my words", seed=seed, tokenizer=tokenizer)
     assert_round_trip(setup)
-    assert (setup.card is None) == bool(misfits(begin.config, setup.config)) == (setup.weights == "untrained")
-    assert setup.origin is begin.card and setup.base == begin.config
-    for back in (with_fitting_values(setup), with_own_values(setup)):
+    assert (setup.card is None) == bool(incompatible_fields(begin.config, setup.config)) == (setup.weights == "untrained")
+    assert setup.checkpoint_card is begin.card and setup.base_config == begin.config
+    for back in (with_compatible_config(setup), with_base_config(setup)):
         assert back.card is begin.card
         assert_round_trip(back)
-    own = with_own_values(setup)
+    own = with_base_config(setup)
     assert meaning(own) == meaning(replace(begin, stage=back.stage, attn_head=back.attn_head))
 
 
@@ -205,20 +205,20 @@ LINKS = st.tuples(
 def test_no_link_breaks_the_app(params: dict[str, str]) -> None:
     setup, faults = from_link(params)
     assert isinstance(setup.config, TransformerConfig)  # valid, or it would not exist
-    assert setup.preset in PRESETS and setup.tokenizer in TOKENS and setup.device in DEVICES
-    assert setup.checkpoint in ("untrained", *catalogue()) and setup.tokenizer in tokens(setup)
+    assert setup.preset in PRESETS and setup.tokenizer in TOKENIZER_CHOICES and setup.device in DEVICES
+    assert setup.checkpoint in ("untrained", *catalogue()) and setup.tokenizer in tokenizer_choices(setup)
     if setup.card:
-        assert not misfits(setup.card.config, setup.config)
+        assert not incompatible_fields(setup.card.config, setup.config)
     assert 0 <= setup.seed <= MAX_SEED and 0 <= setup.attn_head < setup.config.n_heads
     assert setup.stage == "" or setup.stage in {s.name for s in stages(setup.config)}
     for control in CONTROLS:  # the sidebar can show it
-        assert control.value(setup.config) in offered(setup, control)
+        assert control.value(setup.config) in allowed_values(setup, control)
     for text, sentence in faults:  # what was written is quoted, never woven into the sentence
         assert text.partition("=")[0] in params or any(text.startswith(f"{k}=") for k in params)
         assert sentence.startswith(("is ", "does not fit (", "would need another vocabulary than ", "are not on this machine"))
     named = {text.partition("=")[0] for text, _ in faults}
     for name in params:
-        if name not in (*NAMES, *VIEW, "weights", "left_out") and not name.startswith("embed") and "=" not in name:
+        if name not in (*NAMES, *URL_PARAM_BY_NAME, "weights", "left_out") and not name.startswith("embed") and "=" not in name:
             assert name in named
     for side, own in zip(("source", "target"), setup.default_texts, strict=True):
         assert getattr(setup, side) == params.get(side, own)  # typed text is never refused
@@ -282,11 +282,11 @@ def test_only_streamlits_own_parameters_pass_in_silence() -> None:
 def test_a_link_of_eight_kilobytes_still_holds_the_text() -> None:
     rest = len(urlencode({"preset": "000", "seed": "7", "source": ""}))
     most = replace(Setup(), seed=7, source="x" * (MAX_LINK_BYTES - rest))
-    assert to_link(most) == ({"preset": "000", "seed": "7", "source": most.source}, LeftOut())
+    assert to_link(most) == ({"preset": "000", "seed": "7", "source": most.source}, OverflowText())
     more = replace(most, source=most.source + "x")
     params, left_out = to_link(more)
     assert params == {"preset": "000", "seed": "7", "left_out": left_out.name}
-    assert with_left_out(from_link(params)[0], left_out.text) == more
+    assert with_overflow(from_link(params)[0], left_out.text) == more
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
@@ -302,23 +302,23 @@ def test_any_text_has_a_link(text: str) -> None:
     assert bool(left_out.name) == ("source" not in params and text != DEFAULT_SOURCE)
     opened, faults = from_link(params)
     assert not faults and opened.source == (DEFAULT_SOURCE if left_out.name else text)
-    assert with_left_out(opened, left_out.text).source == text
+    assert with_overflow(opened, left_out.text).source == text
 
 
 @given(st.text(st.characters(), max_size=3000), st.text(st.characters(), max_size=3000))
 def test_a_whole_setup_is_one_text_however_long(source: str, target: str) -> None:
     setup = replace(with_preset(Setup(), "002"), source=source, target=target * 5, seed=7)
-    assert unpacked(packed(setup)) == (setup, [])
-    assert packed(opening()) and unpacked(packed(opening())) == (opening(), [])
+    assert from_query(to_query(setup)) == (setup, [])
+    assert to_query(default_setup()) and from_query(to_query(default_setup())) == (default_setup(), [])
 
 
 def test_a_setup_kept_beside_leaves_a_link_that_it_does_not_fit() -> None:
-    kept = packed(replace(Setup(), source="x" * MAX_LINK_BYTES))
-    setup = with_view(replace(Setup(), source="a b"), kept=kept)
+    kept = to_query(replace(Setup(), source="x" * MAX_LINK_BYTES))
+    setup = with_url_params(replace(Setup(), source="a b"), kept=kept)
     params, left_out = to_link(setup)
     assert left_out.name == params["left_out"] and "kept" not in params
-    assert with_left_out(from_link(params)[0], left_out.text) == setup
-    short = with_view(replace(Setup(), source="a b"), kept=packed(replace(Setup(), source="& = 猫")))
+    assert with_overflow(from_link(params)[0], left_out.text) == setup
+    short = with_url_params(replace(Setup(), source="a b"), kept=to_query(replace(Setup(), source="& = 猫")))
     assert from_link(to_link(short)[0]) == (short, [])
 
 
@@ -337,9 +337,9 @@ def test_what_is_offered_is_valid(control: Any, preset: str) -> None:
         for name in ("d_model", "qk_dim", "mask_padded_queries"):  # what follows says so
             was, now = getattr(begin.config, name), getattr(setup.config, name)
             if name != control.field and now != was:
-                assert any(note.startswith(f"{BY_FIELD[name].label} is now {BY_FIELD[name].shown(now)}: ") for note in notes)
+                assert any(note.startswith(f"{CONTROL_BY_FIELD[name].label} is now {CONTROL_BY_FIELD[name].format_value(now)}: ") for note in notes)
         for other in CONTROLS:  # and the next choice starts from a valid one
-            assert other.value(setup.config) in other.offered(setup.config)
+            assert other.value(setup.config) in other.values_with_current(setup.config)
 
 
 @settings(max_examples=60)
@@ -357,10 +357,10 @@ def test_a_size_of_trained_weights_is_offered_again_after_a_change_and_brings_th
     begin = start("translator")
     own = getattr(begin.config, name)
     setup, _ = with_field(begin, name, other)
-    assert own in offered(setup, BY_FIELD[name])
+    assert own in allowed_values(setup, CONTROL_BY_FIELD[name])
     assert with_field(setup, name, own)[0].config == begin.config
     fifths, _ = with_field(setup, "n_heads", 5)  # d_model is no multiple of it
-    assert (own in offered(fifths, BY_FIELD[name])) == (name != "d_model")
+    assert (own in allowed_values(fifths, CONTROL_BY_FIELD[name])) == (name != "d_model")
 
 
 def test_heads_pull_the_widths_along() -> None:
@@ -395,7 +395,7 @@ def test_the_text_outlives_every_preset_and_switch() -> None:
     for name in PRESETS:
         setup = with_preset(setup, name)
     for control in CONTROLS:
-        setup, _ = with_field(setup, control.field, control.offered(setup.config)[0])
+        setup, _ = with_field(setup, control.field, control.values_with_current(setup.config)[0])
     assert (setup.source, setup.target, setup.seed, setup.tokenizer, setup.item) == ("one\ntwo", "eins\nzwei", 9, "character", 1)
 
 

@@ -15,18 +15,18 @@ from streamlit.testing.v1 import AppTest
 from tests.model.small import SMALL
 from tests.ui.helpers import Open, components, go, open_page, sound, tiny, widget, widgets
 from viz_core import tables
-from viz_core.analysis.shapes import ledger, statistics, with_statistics
+from viz_core.analysis.shapes import stage_costs, stage_statistics, with_statistics
 from viz_core.config import CHOICES, TransformerConfig
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
-from viz_core.text import Tokenizer
-from viz_core.ui.components.table import Filter
-from viz_core.ui.pages.shapes.change import difference, narrower
+from viz_core.text import UntrainedTokenizer
+from viz_core.ui.components.table import LedgerFilter
+from viz_core.ui.pages.shapes.change import describe_change, narrower_qk_dim
 from viz_core.ui.pages.shapes.columns import COLUMNS
-from viz_core.ui.pages.shapes.ledger import as_csv, file_name
-from viz_core.ui.pages.shapes.size import SEEN, Size, size_of
-from viz_core.ui.shell import lab_of
-from viz_core.ui.shell.setup import Setup, from_link, packed
+from viz_core.ui.pages.shapes.ledger import lines_as_csv, csv_file_name
+from viz_core.ui.pages.shapes.size import SEEN_KEY, RunSize, run_size
+from viz_core.ui.shell import context_of
+from viz_core.ui.shell.setup import Setup, from_link, to_query
 from viz_core.ui.shell.views import LEDGER_COLUMNS
 from viz_core.weights.card import Card
 
@@ -44,9 +44,9 @@ def sent(at: AppTest) -> dict[str, Any]:
     return data | json.loads(data["table"])
 
 
-def told(at: AppTest) -> Filter:
+def told(at: AppTest) -> LedgerFilter:
     """The filter that the table was given."""
-    return Filter(**{name: sent(at)[name] for name in Filter.__slots__})
+    return LedgerFilter(**{name: sent(at)[name] for name in LedgerFilter.__slots__})
 
 
 def rows(at: AppTest) -> dict[str, dict[str, Any]]:
@@ -65,8 +65,8 @@ def charts(at: AppTest) -> list[str]:
     return [json.loads(c.proto.spec)["layout"]["title"]["text"] for c in at.get("plotly_chart")]
 
 
-def size(at: AppTest) -> Size:
-    return at.session_state[SEEN][0]
+def size(at: AppTest) -> RunSize:
+    return at.session_state[SEEN_KEY][0]
 
 
 # ---------------------------------------------------------------- the table
@@ -76,13 +76,13 @@ def size(at: AppTest) -> Size:
 def test_every_preset_at_its_own_size(open_shapes: Open, preset: str) -> None:
     at = open_shapes(preset=preset, open="shapes_cost")
     assert not at.warning and labels(at) == FIRST
-    lines = ledger(*size(at))
+    lines = stage_costs(*size(at))
     assert [row["cells"] for row in sent(at)["rows"]] == [
         [x.name, " ".join(x.stage.axes) or "–", " × ".join(map(str, x.shape)) or "a single number", x.stage.meaning] for x in lines
     ]
     assert charts(at) == ["Parameters by block", "FLOPs by block", "FLOPs against tokens", "Recorded bytes against tokens"]
     assert "exactly as many as were estimated before it ran" in prose(at)
-    inside = sum(x.stage.inside_norm for x in lines)
+    inside = sum(x.stage.is_norm_step for x in lines)
     assert inside and f"**{len(lines)} tensors** ({inside} of them inside LayerNorms" in prose(at)
 
 
@@ -104,7 +104,7 @@ def test_every_kind_of_model(open_shapes: Open, architecture: str, position: str
 def test_each_choice_adds_its_columns(open_shapes: Open) -> None:
     for choice in LEDGER_COLUMNS:
         at = open_shapes(**tiny(shapes_columns=choice))
-        added = [c.label for c in COLUMNS if c.choice == choice]
+        added = [c.label for c in COLUMNS if c.group == choice]
         assert added and labels(at) == FIRST + added
         assert all(len(row["cells"]) == len(labels(at)) for row in sent(at)["rows"])
 
@@ -128,13 +128,13 @@ def test_statistics_are_the_runs(open_shapes: Open) -> None:
 @pytest.mark.parametrize("block", ["decoder_layer_0", "Decoder layer 0"])  # links once held the title
 def test_the_filter_of_a_link_reaches_the_table(open_shapes: Open, block: str) -> None:
     at = open_shapes(**tiny(shapes_filter="<b>$x$ scores", shapes_block=block, shapes_part="attention"))
-    assert told(at) == Filter("<b>$x$ scores", "Decoder layer 0", "attention")
+    assert told(at) == LedgerFilter("<b>$x$ scores", "Decoder layer 0", "attention")
     assert not at.warning and not at.info
 
 
 def test_a_block_or_part_that_is_not_there_is_named(open_shapes: Open) -> None:
     at = open_shapes(**tiny(shapes_block="encoder_layer_9", shapes_part="`*magic*`"))
-    assert told(at) == Filter()
+    assert told(at) == LedgerFilter()
     assert [i.value for i in at.info] == [
         "This model has no block ` encoder_layer_9 `, so all are shown.",
         "This model has no part `` `*magic*` ``, so all are shown.",
@@ -176,7 +176,7 @@ def test_trying_a_narrower_qk_dim_marks_what_changed(open_shapes: Open) -> None:
 
 
 def test_trained_weights_give_way_to_another_size(open_shapes: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = {side: Tokenizer("word", 50) for side in ("source", "target")}
+    words = {side: UntrainedTokenizer("word", 50) for side in ("source", "target")}
     config = replace(SMALL, source_vocab_size=50, target_vocab_size=50)
     card = Card(name="some", title="Some", config=config, tokenizers=lambda: words, load=lambda: build(config))
     for module in ("setup.value", "setup.link_format", "sidebar", "state", "cache"):
@@ -235,15 +235,15 @@ def test_back_over_a_change_takes_its_marks_back_and_makes_none(open_shapes: Ope
 )
 def test_a_quarter_of_qk_dim_fits_the_heads(change: dict[str, Any], expected: int) -> None:
     config = TransformerConfig(**change)
-    assert narrower(config) == expected
-    replace(config, qk_dim=narrower(config))  # is a valid model
+    assert narrower_qk_dim(config) == expected
+    replace(config, qk_dim=narrower_qk_dim(config))  # is a valid model
 
 
 def test_many_changes_are_named_in_part() -> None:
     before = (PRESETS["000"].config, 1, 6, 5)
-    said = difference(before, (PRESETS["004"].config, 2, 6, 5))
+    said = describe_change(before, (PRESETS["004"].config, 2, 6, 5))
     assert re.match(r"\*\*[^*]+ and \d+ more\*\*: ", said) and "are new" in said
-    assert difference(before, before) == "**No size changed**: 0 of 143 tensors have a different shape."
+    assert describe_change(before, before) == "**No size changed**: 0 of 143 tensors have a different shape."
 
 
 # ---------------------------------------------------------------- the CSV
@@ -256,11 +256,11 @@ ODD = "<s> $x$ =1+1 שלום 🎉 the the"
 def test_the_csv_reread_by_pandas_is_the_run(config: TransformerConfig) -> None:
     capture = run(config, [ODD, "d"], ["x y", "z"] if config.has_decoder else None, device="cpu")
     s, t = (capture[f"ids.{side}"].shape[1] if f"ids.{side}" in capture else 0 for side in ("source", "target"))
-    lines = with_statistics(ledger(config, 2, s, t), statistics(capture))
-    file = as_csv(lines)
+    lines = with_statistics(stage_costs(config, 2, s, t), stage_statistics(capture))
+    file = lines_as_csv(lines)
     read = pd.read_csv(io.BytesIO(file), keep_default_na=False)
     assert read.columns[0] == "stage" and all(re.fullmatch("[a-z_]+", name) for name in read)  # names in code
-    for name, column in tables.lines(lines).items():
+    for name, column in tables.ledger_rows(lines).items():
         assert list(read[name].map(str)) == list(column.map(str)), name
     assert not any(cell.startswith(("=", "+", "-", "@")) for cell in read.select_dtypes("str").to_numpy().ravel())
     assert list(read["stage"]) == list(capture) and list(read["shape"]) == [str(x.shape) for x in capture.values()]
@@ -269,7 +269,7 @@ def test_the_csv_reread_by_pandas_is_the_run(config: TransformerConfig) -> None:
     assert list(read["cells"]) == [x.size for x in capture.values()]
     assert list(read["documents"]) == [capture.stage(name).aliases["documents"] for name in capture]
     assert read["parameters"].sum() == sum(p.numel() for p in build(config).parameters())
-    assert [tensors != "" for tensors in read["parameter_tensors"]] == [line.made_by != () for line in lines]
+    assert [tensors != "" for tensors in read["parameter_tensors"]] == [line.parameter_specs != () for line in lines]
     for name in ("encoder.embed", "encoder.layers.0.ffn.out"):
         x = capture[name].astype(np.float64)
         row = read[read["stage"] == name].iloc[0]
@@ -277,15 +277,15 @@ def test_the_csv_reread_by_pandas_is_the_run(config: TransformerConfig) -> None:
 
 
 def test_without_a_run_there_are_no_statistics() -> None:
-    read = pd.read_csv(io.BytesIO(as_csv(ledger(SMALL, 2, 5, 3))), keep_default_na=False)
-    assert len(read) == len(ledger(SMALL, 2, 5, 3)) and not {"min", "mean", "max", "std", "n_nan"} & set(read)
+    read = pd.read_csv(io.BytesIO(lines_as_csv(stage_costs(SMALL, 2, 5, 3))), keep_default_na=False)
+    assert len(read) == len(stage_costs(SMALL, 2, 5, 3)) and not {"min", "mean", "max", "std", "n_nan"} & set(read)
 
 
 def test_the_file_is_named_by_its_setup() -> None:
     setup = Setup()
-    assert file_name(setup) == "shapes_000.csv"
+    assert csv_file_name(setup) == "shapes_000.csv"
     narrow = replace(setup, config=replace(setup.config, qk_dim=8, mask_fill=-1e9), seed=7)
-    assert file_name(narrow) == "shapes_000_qk_dim=8_mask_fill=-1000000000.0_seed=7.csv"
+    assert csv_file_name(narrow) == "shapes_000_qk_dim=8_mask_fill=-1000000000.0_seed=7.csv"
 
 
 # ---------------------------------------------------------------- without a run
@@ -329,7 +329,7 @@ def test_the_totals_tell_a_wrong_estimate(open_shapes: Open, monkeypatch: pytest
 
 # ---------------------------------------------------------------- beside a run that is kept as A
 
-A = packed(from_link(tiny())[0])
+A = to_query(from_link(tiny())[0])
 
 
 def test_with_a_only_the_words_differ(open_shapes: Open) -> None:
@@ -341,7 +341,7 @@ def test_with_a_only_the_words_differ(open_shapes: Open) -> None:
 
 def test_with_a_what_differs_is_marked_with_both_values(open_shapes: Open) -> None:
     at = open_shapes(**tiny(kept=A, n_heads="4", n_encoder_layers="2", shapes_columns="parameters"))
-    a, b = ledger(*size_of(lab_of(from_link(tiny())[0]))), ledger(*size(at))
+    a, b = stage_costs(*run_size(context_of(from_link(tiny())[0]))), stage_costs(*size(at))
     old, new = {line.name: line for line in a}, {line.name: line for line in b}
     assert sent(at)["beside"]
     different = {name for name, line in new.items() if name not in old
@@ -373,5 +373,5 @@ def test_a_comes_before_the_size_of_before_which_comes_back(open_shapes: Open) -
 
 
 def test_with_an_a_that_cannot_be_read_there_is_the_table(open_shapes: Open) -> None:
-    at = open_shapes(**tiny(kept=packed(from_link(tiny(source=" "))[0])))
+    at = open_shapes(**tiny(kept=to_query(from_link(tiny(source=" "))[0])))
     assert "can no longer be computed" in prose(at) and rows(at) and not sent(at)["beside"]

@@ -7,10 +7,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import open_page, said, typed, words
-from viz_core.figures.lookup import lookup
+from viz_core.figures.lookup import vocabulary_lookup
 from viz_core.figures.steps import stage_panels
 from viz_core.training.bilingual.unknown import SLOTS
-from viz_core.ui.shell.run import lab_of
+from viz_core.ui.shell.run import context_of
 from viz_core.ui.shell.setup import Setup, with_weights
 
 BOTH = "John loves Mary"
@@ -67,23 +67,23 @@ def lab_at(source: str, **more: object) -> Setup:
 
 
 def test_every_axis_shows_the_word_as_typed() -> None:
-    lab = lab_of(lab_at(f"{BOTH}\nZoe loves John"))
+    lab = context_of(lab_at(f"{BOTH}\nZoe loves John"))
     assert lab.capture is not None
     for item, (one, two) in enumerate([("John", "Mary"), ("Zoe", "John")]):
-        named = lab.named(item)
+        named = lab.sentence_tokenizers(item)
         assert lab.capture.tokens("labels")[item] == [one, "爱", two, "<eos>"]
         (axis,) = [p.cols for p in stage_panels(lab.capture, "probs", item, 0, named) if p.col_letter == "W"][-1:]
         ids = lab.capture["ids.labels"][item]
         assert axis is not None and [axis[int(id)] for id in (ids[0], ids[2])] == [one, two]
-        assert [lab.word("target", int(id), item) for id in (ids[0], ids[2])] == [one, two]
-        best = [lab.word("target", int(id), item) for id in lab.capture["probs"][item].argmax(axis=-1)]
+        assert [lab.token_name("target", int(id), item) for id in (ids[0], ids[2])] == [one, two]
+        best = [lab.token_name("target", int(id), item) for id in lab.capture["probs"][item].argmax(axis=-1)]
         assert best == [one, "爱", two, "<eos>"]
-        rows = lookup(lab.capture, "ids.source", item, named)
+        rows = vocabulary_lookup(lab.capture, "ids.source", item, named)
         assert rows is not None and {f"slot 1: {one}", f"slot 2: {two}"} <= {row.words[0] for row in rows.rows}
 
 
 def test_taken_over_as_typed_text_it_is_the_same_run() -> None:
-    written, again = lab_of(lab_at(BOTH)), lab_of(lab_at(BOTH, writer="typed", target="John 爱 mary"))
+    written, again = context_of(lab_at(BOTH)), context_of(lab_at(BOTH, writer="typed", target="John 爱 mary"))
     assert written.capture is not None and again.capture is not None
     assert (written.capture["ids.labels"] == again.capture["ids.labels"]).all()
     assert again.capture.tokens("labels")[0][2] == "mary"

@@ -21,17 +21,17 @@ from viz_core import drawn
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import pack_grids
 from viz_core.figures.curves import pack_curves
-from viz_core.figures.panels import pack
+from viz_core.figures.panels import pack_panels
 from viz_core.jobs.engine import engine
-from viz_core.learning.arms import Arm, Experiment, of_factor
-from viz_core.learning.brought import Trained
-from viz_core.learning.moments import initial
+from viz_core.learning.arms import Condition, Experiment, vary_factor
+from viz_core.learning.brought import TrainedWeights
+from viz_core.learning.moments import initial_snapshot
 from viz_core.learning.recipe import Recipe
-from viz_core.learning.setups import SETUPS, OfferedExperiment
+from viz_core.learning.setups import EXPERIMENTS, PredefinedExperiment
 from viz_core.notebook import Picture
 from viz_core.ui.components import saving
-from viz_core.ui.components.saving import ASKED, ENDS, Asked, Made, snippet
-from viz_core.weights.guests import guests
+from viz_core.ui.components.saving import REQUEST_KEY, SNIPPET_ENDINGS, ExportRequest, ExportResult, with_sorted_imports
+from viz_core.weights.guests import shared_user_weights
 
 MEAN = {"source": "<s> $x$ =1+1 שלום 🎉 the the", "target": "`a` <pad> \\n {b} ' \" $y$"}
 TRANSLATOR = {"weights": "translator", "source": "the dog saw a <b>cat</b> , =1+1", "n_heads": ""}
@@ -70,29 +70,29 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Offered]]:
             return make(*args, **more)
         return made
 
-    def made(asked: Asked, end: str, numbers: Callable[[], pd.DataFrame], code: Callable[[], str] | None, rows: int) -> Made:
+    def made(asked: ExportRequest, end: str, numbers: Callable[[], pd.DataFrame], code: Callable[[], str] | None, rows: int) -> ExportResult:
         frame = numbers()
-        text = None if code is None else snippet(code() + ENDS[end])
+        text = None if code is None else with_sorted_imports(code() + SNIPPET_ENDINGS[end])
         key = asked.key.of  # type: ignore[attr-defined]
         found.append(Offered(key, end, frame, text, shown[-1] if shown else None))
-        return Made()
+        return ExportResult()
 
     def offered(page: str, **params: str) -> list[Offered]:
         found.clear()
         at = start(**params)
-        at.session_state[ASKED] = Asked(Any_(), "python", 1, "")
+        at.session_state[REQUEST_KEY] = ExportRequest(Any_(), "python", 1, "")
         if page == "home":
             sound(at.run())
         else:
             at.run()
             found.clear()
-            at.session_state[ASKED] = Asked(Any_(), "python", 2, "")
+            at.session_state[REQUEST_KEY] = ExportRequest(Any_(), "python", 2, "")
             sound(turn(at, page))
         return list(found)
 
     def offer(key: str, end: str, of: Sequence[Any], *more: Any) -> None:
         shown.extend(of if end == "html" else ())
-        saving.offer(key, end, of, *more)
+        saving.register_export(key, end, of, *more)
 
     monkeypatch.setattr("viz_core.ui.controls.offer", offer)
     for name in ("panels", "figure", "curves"):
@@ -126,7 +126,7 @@ def check(one: Offered) -> None:
     else:
         assert isinstance(picture, Picture) and ("<main>" if one.end == "html" else "<script") in picture.page
     if one.end == "panels":
-        assert pack(names["panels"]) == pack(one.shown)
+        assert pack_panels(names["panels"]) == pack_panels(one.shown)
     elif one.end == "curves":
         assert pack_curves(names["chart"]) == pack_curves(one.shown)
     elif one.end == "grids":
@@ -301,7 +301,7 @@ SMALL = Recipe(
     config=TransformerConfig(architecture="decoder-only", d_model=16, n_heads=2, d_ff=16, n_decoder_layers=1),
 )
 AFTERWARDS = {"train_arms", "train_again", "train_lengths", "train_induction"}  # of the trained models of an experiment
-LENGTHS = Experiment(SMALL, (Arm("learned", {"config.position": "learned"}), Arm("rope", {"config.position": "rope"})), (0,))
+LENGTHS = Experiment(SMALL, (Condition("learned", {"config.position": "learned"}), Condition("rope", {"config.position": "rope"})), (0,))
 
 
 @pytest.fixture(scope="module")
@@ -310,8 +310,8 @@ def trainings() -> Iterator[Callable[..., str]]:
 
     def trained(asked: Recipe | Experiment, stop: bool = False) -> str:
         number, end = engine().submit(asked.to_json(), ""), time.monotonic() + 120
-        while (job := engine().look(number)) and job.state not in ("done", "stopped") and time.monotonic() < end:
-            if stop and job.runs[0].done:
+        while (job := engine().view(number)) and job.state not in ("done", "stopped") and time.monotonic() < end:
+            if stop and job.runs[0].current_step:
                 engine().stop(number)
             time.sleep(0.05)
         assert job is not None and job.state == ("stopped" if stop else "done")
@@ -339,11 +339,11 @@ def test_a_training_is_taken_again(offered: Callable[..., list[Offered]], traini
 def test_an_experiment_is_taken_again(
     offered: Callable[..., list[Offered]], trainings: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    of_lengths = OfferedExperiment(title="", question="", experiment=LENGTHS, test_lengths=(4, 8), blocks=(3, 4),
-                                   again={"config.scale_scores": False})
+    of_lengths = PredefinedExperiment(title="", question="", experiment=LENGTHS, test_lengths=(4, 8), blocks=(3, 4),
+                                   eval_changes={"config.scale_scores": False})
     for module in ("viz_core.learning.setups", "viz_core.ui.pages.training.experiments"):
-        monkeypatch.setattr(f"{module}.SETUPS", {**SETUPS, "lengths": of_lengths})
-    factor = of_factor(SMALL, "learning_rate", [0.001, 0.01], (0, 1))
+        monkeypatch.setattr(f"{module}.SETUPS", {**EXPERIMENTS, "lengths": of_lengths})
+    factor = vary_factor(SMALL, "learning_rate", [0.001, 0.01], (0, 1))
     for experiment, name, stop, further in (
         (LENGTHS, "lengths", False, AFTERWARDS), (factor, "own", False, {"train_arms"}),
         (replace(factor, seeds=(3, 4)), "own", True, set()),
@@ -367,13 +367,13 @@ def test_a_stored_measurement_is_read(offered: Callable[..., list[Offered]], nam
 
 
 def test_a_config_is_written_out_where_only_this_server_has_the_weights(offered: Callable[..., list[Offered]]) -> None:
-    card = Trained(SMALL, 0, initial(SMALL).weights).card("Small", {})
-    guests().keep(card, 1)
+    card = TrainedWeights(SMALL, 0, initial_snapshot(SMALL).weights).card("Small", {})
+    shared_user_weights().add(card, 1)
     found = offered("shapes", weights=card.name, open="shapes_cost")
     assert len(found) == 4
     for one in found:
         assert one.text is not None and "architecture='decoder-only'" in one.text and "PRESETS" not in one.text
         check(one)
     cannot = offered("norms", weights=card.name)
-    guests.cache_clear()
+    shared_user_weights.cache_clear()
     assert {one.key for one in cannot} == {"norm_blocks"}  # the others' menus say that a notebook cannot run these weights

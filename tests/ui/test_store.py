@@ -13,20 +13,20 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_core.ui.shell.store import HEAVY, SPARE, Store, return_dropped, weigh
+from viz_core.ui.shell.store import LONG_SECONDS, TRIM_BYTES, ByteLimitedCache, trim_dropped, object_sizes
 
 WAIT = 30  # seconds: only a deadlock takes as long
-LONG = 100 * HEAVY
+LONG = 100 * LONG_SECONDS
 
 
-def store(limit: int = 100, **more: object) -> Store:
-    return Store(limit, sizes=lambda thing: [(id(thing), len(thing))], **more)  # type: ignore[arg-type]
+def store(limit: int = 100, **more: object) -> ByteLimitedCache:
+    return ByteLimitedCache(limit, sizes_of=lambda thing: [(id(thing), len(thing))], **more)  # type: ignore[arg-type]
 
 
 class Worker:
     """Asks a store in threads of its own, and holds what it makes until it is told to go on."""
 
-    def __init__(self, held: Store) -> None:
+    def __init__(self, held: ByteLimitedCache) -> None:
         self.held, self.begun, self.order = held, {}, []
         self._go: dict[str, threading.Event] = {}
         self._pool = ThreadPoolExecutor(16)
@@ -48,8 +48,8 @@ class Worker:
         return future
 
     def _stuck(self, key: str) -> bool:
-        with self.held._changed:
-            return any(job.key == key for job in self.held._waiting) and self.held._next() is None
+        with self.held._condition:
+            return any(job.key == key for job in self.held._waiting) and self.held._next_job() is None
 
     def ends(self, name: str) -> None:
         assert self.begun[name].wait(WAIT), f"{name} never began"
@@ -142,13 +142,13 @@ class Weightless:
     """As long as it says, without the bytes."""
 
     def __len__(self) -> int:
-        return 2 * SPARE
+        return 2 * TRIM_BYTES
 
 
 def test_what_its_visitor_drops_after_it_has_left_is_returned_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    held, looked = store(limit=3 * SPARE), SimpleQueue[bool]()
+    held, looked = store(limit=3 * TRIM_BYTES), SimpleQueue[bool]()
     monkeypatch.setattr("viz_core.ui.shell.store.give_back", lambda look: looked.put(look))
-    threading.Thread(target=return_dropped, args=(held.dropped,), daemon=True).start()
+    threading.Thread(target=trim_dropped, args=(held.freed_sizes,), daemon=True).start()
     used = held.get("a", Weightless)
     held.get("b", Weightless)  # a leaves the store
     assert looked.get(timeout=WAIT), "something may refer to a that nobody uses"
@@ -157,7 +157,7 @@ def test_what_its_visitor_drops_after_it_has_left_is_returned_at_once(monkeypatc
 
 
 def test_what_two_things_share_counts_once_and_stays_while_one_of_them_does() -> None:
-    held, shared = Store(10_000), np.zeros(500)
+    held, shared = ByteLimitedCache(10_000), np.zeros(500)
     held.get("a", lambda: {"x": shared, "own": np.zeros(100)})
     one = held.nbytes
     held.get("b", lambda: {"y": shared[::2], "z": shared})
@@ -174,7 +174,7 @@ class Found:
 
 def test_a_thing_weighs_what_it_holds() -> None:
     def size(thing: object) -> int:
-        return sum(dict(weigh(thing)).values())
+        return sum(dict(object_sizes(thing)).values())
 
     x, y = np.zeros((100, 100)), torch.zeros(50, 50)
     assert 0 <= size(x) - x.nbytes < 200
@@ -366,4 +366,4 @@ def test_who_fails_or_is_interrupted_leaves_it_to_those_who_wait(error: BaseExce
         with pytest.raises(type(error)):
             first.result(WAIT)
         assert second.result(WAIT) == b"made"
-    assert len(tries) == 2 and (held._making, held._working, held._waiting) == ({}, [], [])
+    assert len(tries) == 2 and (held._computing, held._running, held._waiting) == ({}, [], [])

@@ -9,38 +9,38 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import bodies, components, link, open_page, said, typed, widgets, words
 from viz_core.config import Architecture, TransformerConfig
-from viz_core.learning.brought import Trained
-from viz_core.learning.moments import initial
+from viz_core.learning.brought import TrainedWeights
+from viz_core.learning.moments import initial_snapshot
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.tasks import TASKS
 from viz_core.text import split_words
-from viz_core.ui.pages.training.kept import facts, symbol_words, texts, title
+from viz_core.ui.pages.training.kept import card_facts, symbol_words, text_box_contents, weights_title
 from viz_core.ui.shell import PAGES
-from viz_core.ui.shell.task_words import ENGLISH, LISTED, UNKNOWN, WORDS
-from viz_core.weights.catalogue import lasting
-from viz_core.weights.guests import guests
+from viz_core.ui.shell.task_words import ENGLISH_TASKS, LISTED_TASKS, UNKNOWN_TASK, TASK_MESSAGES
+from viz_core.weights.catalogue import server_models
+from viz_core.weights.guests import shared_user_weights
 
 SMALL = TransformerConfig(d_model=16, n_heads=2, d_ff=16, n_encoder_layers=1, n_decoder_layers=1, max_len=128, head=True)
 MINE = "the cat saw the dog"
 COMBINATIONS = [(name, architecture) for name, task in TASKS.items() for architecture in task.architectures]
-ABOUT_THE_APP = (*(page.lead for page in PAGES.values()), *(card.title for card in lasting().values()), "Translate")
+ABOUT_THE_APP = (*(page.introduction for page in PAGES.values()), *(card.title for card in server_models().values()), "Translate")
 TRANSLATOR = re.compile(r"translat|chinese", re.IGNORECASE)
 
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
-    guests.cache_clear()
+    shared_user_weights.cache_clear()
     yield
-    guests.cache_clear()
+    shared_user_weights.cache_clear()
 
 
 def kept(task: str, architecture: Architecture) -> dict[str, str]:
     """The link to weights of a task, as the page Training hands them to every page; they have not learned anything."""
     recipe = Recipe(task=task, config=TransformerConfig(**{
         f: getattr(SMALL, f) for f in TransformerConfig.__dataclass_fields__} | {"architecture": architecture, "causal": None}))
-    made = Trained(recipe, 0, initial(recipe).weights, 0.5, 0.5, symbol_words(recipe, split_words(MINE)))
-    guests().keep(made.card(title(made), facts(made)), made.nbytes)
-    return {"weights": made.name} | dict(texts(recipe, MINE))
+    made = TrainedWeights(recipe, 0, initial_snapshot(recipe).weights, 0.5, 0.5, symbol_words(recipe, split_words(MINE)))
+    shared_user_weights().add(made.card(weights_title(made), card_facts(made)), made.nbytes)
+    return {"weights": made.name} | dict(text_box_contents(recipe, MINE))
 
 
 def everything(at: AppTest) -> str:
@@ -57,16 +57,16 @@ def box(at: AppTest) -> str:
 
 
 def test_every_task_has_its_words() -> None:
-    assert WORDS.keys() == set(COMBINATIONS)
-    assert {*ENGLISH, *LISTED} == TASKS.keys() and not {*ENGLISH} & {*LISTED}
-    writes = {key for key, said in WORDS.items() if said.story or said.title}
-    assert writes == {key for key, said in WORDS.items() if said.story and said.title}
-    assert writes == {key for key in WORDS if key[1] == "encoder-decoder"}, "there the model writes a text of its own"
+    assert TASK_MESSAGES.keys() == set(COMBINATIONS)
+    assert {*ENGLISH_TASKS, *LISTED_TASKS} == TASKS.keys() and not {*ENGLISH_TASKS} & {*LISTED_TASKS}
+    writes = {key for key, said in TASK_MESSAGES.items() if said.explanation or said.output_title}
+    assert writes == {key for key, said in TASK_MESSAGES.items() if said.explanation and said.output_title}
+    assert writes == {key for key in TASK_MESSAGES if key[1] == "encoder-decoder"}, "there the model writes a text of its own"
 
 
 def test_a_story_says_the_task_and_not_what_the_model_did() -> None:
     """Weights that have not learned anything write something else."""
-    assert all(said.story.startswith("Its task: to ") for said in WORDS.values() if said.story)
+    assert all(said.explanation.startswith("Its task: to ") for said in TASK_MESSAGES.values() if said.explanation)
     assert "The model writes your words from the last" not in words(open_page("home", **kept("reverse", "encoder-decoder")))
 
 
@@ -74,18 +74,18 @@ def test_a_story_says_the_task_and_not_what_the_model_did() -> None:
 def test_home_says_what_the_weights_were_trained_for(task: str, architecture: Architecture) -> None:
     at = open_page("home", **kept(task, architecture))
     text = everything(at)
-    assert box(at) == WORDS[task, architecture].box
+    assert box(at) == TASK_MESSAGES[task, architecture].input_label
     assert bool(TRANSLATOR.search(text)) == (task == "translate"), TRANSLATOR.findall(text)
-    assert ("English" in text) == (task in ENGLISH)
+    assert ("English" in text) == (task in ENGLISH_TASKS)
     listed = "It knows these 30 words" if task == "next-word" else "It knows these 2 words: the, cat." if task == "majority" else (
         "It knows these 20 words: the, cat, saw, dog, e, f")
-    assert listed in text if task in LISTED else "It knows about" in text
+    assert listed in text if task in LISTED_TASKS else "It knows about" in text
     tries = [button.label for button in at.button if str(button.key).startswith("home_try_")]
     assert tries and len(set(tries)) == len(tries)
-    for shown in tries if task in LISTED and task != "next-word" else ():
+    for shown in tries if task in LISTED_TASKS and task != "next-word" else ():
         mine = [word in MINE.split() for word in shown.split() if word != "→"]
         assert all(mine) or not any(mine), "a row is told in one's own words or in symbols"
-    if task not in ("majority", *ENGLISH):
+    if task not in ("majority", *ENGLISH_TASKS):
         assert "does not know" not in said(at)  # one's own sentence came along
     in_place = architecture == "encoder-only" and task not in ("next-word", "sentence")
     assert any("Most likely words at “" in body for body in bodies(at)) == in_place
@@ -95,18 +95,18 @@ def test_home_says_what_the_weights_were_trained_for(task: str, architecture: Ar
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in ("home", "documents")])
 def test_no_page_speaks_of_another_task(page: str) -> None:
     for section in PAGES[page].sections or (None,):
-        at = open_page(page, **kept("copy", "encoder-decoder"), **({PAGES[page].section_view: section.name} if section else {}))
+        at = open_page(page, **kept("copy", "encoder-decoder"), **({PAGES[page].section_param: section.name} if section else {}))
         text = everything(at)
         assert not TRANSLATOR.search(text), (section, [line for line in text.split("\n") if TRANSLATOR.search(line)])
 
 
-@pytest.mark.parametrize("name", lasting())
+@pytest.mark.parametrize("name", server_models())
 def test_the_models_that_everybody_is_offered(name: str) -> None:
-    card = lasting()[name]
+    card = server_models()[name]
     at = open_page("home", weights=name, glosses="off")
-    assert box(at) == WORDS.get((card.task, card.config.architecture), UNKNOWN[card.config.architecture]).box
+    assert box(at) == TASK_MESSAGES.get((card.task, card.config.architecture), UNKNOWN_TASK[card.config.architecture]).input_label
     assert bool(TRANSLATOR.search(everything(at).replace(card.title, ""))) == (card.task == "translate")
-    assert ("English words. Or try one of these" in words(at)) == (card.task in ENGLISH)
+    assert ("English words. Or try one of these" in words(at)) == (card.task in ENGLISH_TASKS)
 
 
 def test_the_text_of_a_copier_is_no_translation() -> None:

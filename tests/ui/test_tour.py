@@ -10,8 +10,8 @@ from tests.ui.helpers import Open, canvas_headers, components, here, open_page, 
 from viz_core.capture import Capture
 from viz_core.figures.glosses import with_gloss
 from viz_core.formats import brief, percent
-from viz_core.stages import stages, tour
-from viz_core.ui.shell.run import lab_of
+from viz_core.stages import stages, tour_stages
+from viz_core.ui.shell.run import context_of
 from viz_core.ui.shell.setup import Setup
 
 
@@ -23,7 +23,7 @@ def caption(at: AppTest) -> str:
 
 def capture_of(at: AppTest) -> Capture:
     """The run that the page shows."""
-    capture = lab_of(at.session_state["lab_setup"]).capture
+    capture = context_of(at.session_state["lab_setup"]).capture
     assert capture is not None
     return capture
 
@@ -104,7 +104,7 @@ def test_the_stops_are_in_the_layer_of_the_story(open_at: Open) -> None:
     while not widget(at, "walk_next").disabled and len(seen) < 20:
         sound(widget(at, "walk_next").click().run())
         seen.append(here(at))
-    assert tuple(seen) in {tour(config, layer) for layer in range(2)}
+    assert tuple(seen) in {tour_stages(config, layer) for layer in range(2)}
     assert set(seen) <= {s.name for s in stages(config)}
 
 

@@ -30,29 +30,29 @@ from tests.ui.helpers import (
 )
 from tests.ui.test_save import reply
 from viz_core.config import FIELDS, Architecture, TransformerConfig
-from viz_core.figures.learning import LEAST_LOSS
+from viz_core.figures.learning import MIN_LOSS
 from viz_core.formats import percent, rounded
 from viz_core.jobs.engine import engine
 from viz_core.learning import setups
-from viz_core.learning.arms import of_factor
-from viz_core.learning.brought import opened
-from viz_core.learning.curves import Comparison, Lead, Verdict, at_the_end, band
-from viz_core.learning.measurement import Measurement, measure, measurement
+from viz_core.learning.arms import vary_factor
+from viz_core.learning.brought import read_weights_file
+from viz_core.learning.curves import ConditionComparison, StepSavings, ExperimentSummary, compare_final, compute_band
+from viz_core.learning.measurement import Measurement, measure, load_measurement
 from viz_core.learning.recipe import Recipe
-from viz_core.learning.setups import SETUPS, of_document
+from viz_core.learning.setups import EXPERIMENTS, document_recipe
 from viz_core.learning.tasks import TASKS
 from viz_core.presets import PRESETS
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 from viz_core.text import split_words
-from viz_core.ui.escape import code, escaped
+from viz_core.ui.escape import code_span, escaped
 from viz_core.ui.pages.training import experiments as experiments_page
 from viz_core.ui.pages.training import stored as stored_page
 from viz_core.ui.pages.training.asked import DOCUMENT_MODELS
-from viz_core.ui.pages.training.experiments import ARMS, arm_names, lead_words, verdict_words
-from viz_core.ui.pages.training.job import WORKING
-from viz_core.ui.pages.training.kept import symbol_words, texts
-from viz_core.ui.shell.views import TASK_PARAMETERS, TRAINING_FACTORS, TRAINING_MODELS, TRAINING_SETUPS, TRAINING_TASKS, VIEWS
-from viz_core.weights.guests import guests
+from viz_core.ui.pages.training.experiments import CONDITION_TITLES, condition_titles, describe_lead, describe_verdict
+from viz_core.ui.pages.training.job import UNFINISHED_STATES
+from viz_core.ui.pages.training.kept import symbol_words, text_box_contents
+from viz_core.ui.shell.views import TASK_PARAMETERS, TRAINING_FACTORS, TRAINING_MODELS, TRAINING_SETUPS, TRAINING_TASKS, URL_PARAMS
+from viz_core.weights.guests import shared_user_weights
 
 NORMS = ("after each sum (Post-LN)", "before each sub-layer (Pre-LN)")
 SHORT = {"train_steps": "50", "train_length": "4", "train_symbols": "6", "source": "one two three one"}
@@ -70,14 +70,14 @@ def trained() -> Iterator[AppTest]:
     yield to_the_end(sound(widget(at, "train_begin").click().run()))
     engine().close()
     engine.cache_clear()
-    guests.cache_clear()
+    shared_user_weights.cache_clear()
 
 
 def to_the_end(at: AppTest) -> AppTest:
     """The page once its training no longer goes on."""
     number = link(at).get("train_job") or link(at)["train_experiment"]
     end = time.monotonic() + 300
-    while (job := engine().look(number)) is not None and job.state in WORKING and time.monotonic() < end:
+    while (job := engine().view(number)) is not None and job.state in UNFINISHED_STATES and time.monotonic() < end:
         time.sleep(0.2)
     return sound(at.run())
 
@@ -86,13 +86,13 @@ def to_the_end(at: AppTest) -> AppTest:
 
 
 def test_the_link_knows_what_there_is_to_learn() -> None:
-    assert tuple(TASKS) == TRAINING_TASKS and tuple(SETUPS) == TRAINING_SETUPS
+    assert tuple(TASKS) == TRAINING_TASKS and tuple(EXPERIMENTS) == TRAINING_SETUPS
     assert ("small", "model", *DOCUMENT_MODELS) == TRAINING_MODELS
-    most = {name: max(t.bounds[name].most for t in TASKS.values() if name in t.bounds)
-            for name in {n for t in TASKS.values() for n in t.bounds}}
+    most = {name: max(t.parameter_ranges[name].maximum for t in TASKS.values() if name in t.parameter_ranges)
+            for name in {n for t in TASKS.values() for n in t.parameter_ranges}}
     assert most == TASK_PARAMETERS
-    arms = [arm for setup in SETUPS.values() for arm in setup.experiment.arms if list(arm.changes) != ["config.position"]]
-    assert {arm.name for arm in arms} == ARMS.keys()
+    arms = [arm for setup in EXPERIMENTS.values() for arm in setup.experiment.conditions if list(arm.changes) != ["config.position"]]
+    assert {arm.name for arm in arms} == CONDITION_TITLES.keys()
 
 
 def test_every_factor_is_one_of_a_recipe() -> None:
@@ -118,8 +118,8 @@ def test_the_picture_is_the_first_model_on_the_visitors_words(open_training: Ope
                                    n_encoder_layers=2, n_decoder_layers=2, max_len=128))
     from viz_core.model.transformer import Transformer
 
-    read = recipe.entry.sentence(recipe.parameters, recipe.config, split_words("one two three one"))
-    seen = read.seen_by(Transformer(recipe.config, 0).eval())
+    read = recipe.task_definition.read_sentence(recipe.parameters, recipe.config, split_words("one two three one"))
+    seen = read.run_model(Transformer(recipe.config, 0).eval())
     for h in range(4):
         weights = seen["decoder.layers.1.cross_attn.weights"][0, h]
         np.testing.assert_allclose(panels(at)[f"Head {h} after 0 steps"], weights, atol=2e-3)
@@ -153,9 +153,9 @@ def test_an_architecture_that_a_task_cannot_use_becomes_one_that_it_can(open_tra
 
 def test_it_learns_and_what_is_said_is_what_was_measured(trained: AppTest) -> None:
     number = link(trained)["train_job"]
-    moments = engine().moments(number)
-    assert moments is not None and moments.held_out.values("loss")[-1] < 0.9 * moments.held_out.values("loss")[0]
-    loss, accuracy = (float(moments.held_out.values(name)[-1]) for name in ("loss", "accuracy"))
+    moments = engine().history(number)
+    assert moments is not None and moments.held_out_metrics.values("loss")[-1] < 0.9 * moments.held_out_metrics.values("loss")[0]
+    loss, accuracy = (float(moments.held_out_metrics.values(name)[-1]) for name in ("loss", "accuracy"))
     text = words(trained)
     assert f"**On held-out rows after 50 steps:** loss {rounded(loss)} nats, {percent(accuracy)} of the answers are right." in text
     assert "**Done.** Step 50 of 50. It has completed all steps." in text
@@ -172,13 +172,13 @@ def test_who_opens_the_link_sees_the_same(trained: AppTest) -> None:
 
 def test_its_time_is_a_slider(trained: AppTest, open_training: Open) -> None:
     number = link(trained)["train_job"]
-    moments = engine().moments(number)
+    moments = engine().history(number)
     assert moments is not None
-    step = moments.steps[len(moments.steps) // 2]
+    step = moments.snapshot_steps[len(moments.snapshot_steps) // 2]
     at = open_training(**link(trained), train_moment=str(step))
-    model = moments.at(step).model(moments.recipe.config)
-    read = moments.recipe.entry.sentence(moments.recipe.parameters, moments.recipe.config, split_words("one two three one"))
-    seen = read.seen_by(model)["decoder.layers.1.cross_attn.weights"][0, 2]
+    model = moments.nearest(step).build_model(moments.recipe.config)
+    read = moments.recipe.task_definition.read_sentence(moments.recipe.parameters, moments.recipe.config, split_words("one two three one"))
+    seen = read.run_model(model)["decoder.layers.1.cross_attn.weights"][0, 2]
     np.testing.assert_allclose(panels(at)[f"Head 2 after {step} steps"], seen, atol=2e-3)
     assert not (panels(at)[f"Head 2 after {step} steps"] == panels(trained)["Head 2 after 50 steps"]).all()
     (drawn,) = [h for h in canvas_headers(at) if "series" in h]
@@ -233,7 +233,7 @@ def test_weights_that_the_server_forgets_are_missed_aloud_and_can_be_trained_aga
     at = sound(widget(open_page("training", **link(trained)), "train_use").click().run())
     recipe = link(at)["recipe"]
     sound(go(at, "home"))
-    guests.cache_clear()
+    shared_user_weights.cache_clear()
     sound(widget(at, "source").set_value("three two one").run())
     assert "are no longer on this one; their recipe is ready" in said(at) and widget(at, "model").value == "translator"
     sound(go(at, "masks"))
@@ -260,15 +260,15 @@ def test_an_arrow_that_is_typed_ends_the_question() -> None:
 ])
 def test_the_text_taken_along_is_what_the_task_reads(task: str, architecture: Architecture, says: dict[str, str]) -> None:
     recipe = Recipe(task=task, config=TransformerConfig(architecture=architecture, head=True))
-    assert texts(recipe, "the cat.\nmore" if task == "fill-in" else "moon sun.\nmore") == says
+    assert text_box_contents(recipe, "the cat.\nmore" if task == "fill-in" else "moon sun.\nmore") == says
 
 
-@pytest.mark.parametrize("task", [name for name, task in TASKS.items() if task.kind.symbols(task.parameters())])
+@pytest.mark.parametrize("task", [name for name, task in TASKS.items() if task.kind.symbols(task.complete_parameters())])
 def test_the_words_taken_along_are_those_of_the_sentence(task: str) -> None:
     recipe = Recipe(task=task, config=TransformerConfig(architecture=TASKS[task].architectures[0], head=True))
     mine = ["moon", "a", "moon"]
     own = symbol_words(recipe, mine)
-    assert own == recipe.entry.sentence(recipe.parameters, recipe.config, mine).own
+    assert own == recipe.task_definition.read_sentence(recipe.parameters, recipe.config, mine).user_words
     assert sorted(own.values()) == ["a", "moon"]
 
 
@@ -276,9 +276,9 @@ def test_the_file_that_is_downloaded_opens_as_the_same_weights(
     trained: AppTest, open_training: Open
 ) -> None:
     said, data = reply(widget(open_training(**link(trained)), "train_download").click().run())
-    again = opened(data)
+    again = read_weights_file(data)
     assert said["name"] == f"{again.name}.safetensors" and again.step == 50
-    assert again.recipe == engine().asked(link(trained)["train_job"])
+    assert again.recipe == engine().request(link(trained)["train_job"])
 
 
 def test_where_weights_are_gone_their_recipe_is_ready(trained: AppTest, open_training: Open) -> None:
@@ -289,7 +289,7 @@ def test_where_weights_are_gone_their_recipe_is_ready(trained: AppTest, open_tra
     there = sound(go(gone, "training"))
     assert not widget(there, "train_begin").disabled and not widgets(there, "train_steps")
     there = to_the_end(sound(widget(there, "train_begin").click().run()))
-    one, two = (engine().asked(link(x)["train_job"]) for x in (trained, there))
+    one, two = (engine().request(link(x)["train_job"]) for x in (trained, there))
     assert one == two
     assert sound(widget(there, "train_use").click().run()) and link(there)["weights"] == params["weights"]
     back = sound(widget(open_training(train_recipe=params["recipe"]), "train_choose").click().run())
@@ -299,10 +299,10 @@ def test_where_weights_are_gone_their_recipe_is_ready(trained: AppTest, open_tra
 
 @pytest.mark.parametrize("of", DOCUMENT_MODELS.values(), ids=DOCUMENT_MODELS)
 def test_the_controls_can_say_a_documents_recipe(of: tuple[str, Architecture | None]) -> None:
-    r = of_document(*of).recipe
+    r = document_recipe(*of).recipe
     said = {"train_task": r.task, "train_steps": r.steps, "train_rate": r.learning_rate, "train_warmup": r.warmup,
             "train_batch": r.batch}
-    offered = {each.name: each.options for each in VIEWS}
+    offered = {each.name: each.options for each in URL_PARAMS}
     assert all(value in offered[name] for name, value in said.items())
 
 
@@ -312,11 +312,11 @@ def test_the_controls_can_say_a_documents_recipe(of: tuple[str, Architecture | N
 def test_one_click_trains_a_documents_model(open_training: Open, name: str, task: str) -> None:
     at = sound(widget(open_training(source="the cat"), f"train_of_{name}").click().run())
     number = link(at)["train_job"]
-    recipe, end = engine().asked(number), time.monotonic() + 60
-    while engine().moments(number) is None and time.monotonic() < end:  # one that is stopped before it begins has nothing to show
+    recipe, end = engine().request(number), time.monotonic() + 60
+    while engine().history(number) is None and time.monotonic() < end:  # one that is stopped before it begins has nothing to show
         time.sleep(0.1)
     engine().stop(number)
-    assert recipe == of_document(*DOCUMENT_MODELS[name]).recipe and widget(at, "train_task").value == recipe.task
+    assert recipe == document_recipe(*DOCUMENT_MODELS[name]).recipe and widget(at, "train_task").value == recipe.task
     document = PRESETS[name[:3]]
     assert f"This is the model of {document.document.title}".replace("_", "\\_") in words(to_the_end(at))
     assert "`d_model` 512 → 64" in words(at) or document.config.d_model <= 64
@@ -325,11 +325,11 @@ def test_one_click_trains_a_documents_model(open_training: Open, name: str, task
 
 def test_what_it_answers_is_read_off_its_logits(trained: AppTest, open_training: Open) -> None:
     at = open_training(**link(trained), train_look="answers")
-    moments = engine().moments(link(trained)["train_job"])
+    moments = engine().history(link(trained)["train_job"])
     assert moments is not None
-    r, model = moments.recipe, moments.at(50).model(moments.recipe.config)
-    read = r.entry.sentence(r.parameters, r.config, split_words("one two three one"))
-    logits = read.seen_by(model, ("logits",))["logits"][0]
+    r, model = moments.recipe, moments.nearest(50).build_model(moments.recipe.config)
+    read = r.task_definition.read_sentence(r.parameters, r.config, split_words("one two three one"))
+    logits = read.run_model(model, ("logits",))["logits"][0]
     said = [["<bos>", "one", "two", "three"][0] if i == 1 else {2: "<eos>", 4: "one", 5: "two", 6: "three"}.get(int(i), "?")
             for i in logits.argmax(axis=1)]
     right = ["one", "three", "two", "one", "<eos>"]
@@ -349,7 +349,7 @@ def test_a_class_with_one_recipe_watches_one_training_which_nobody_ends_for_othe
     one, two = (sound(widget(open_training(**asked), "train_begin").click().run()) for __ in range(2))
     number = link(one)["train_job"]
     assert link(two)["train_job"] == number
-    while (seen := engine().look(number)) is None or seen.runs[0].last is None:
+    while (seen := engine().view(number)) is None or seen.runs[0].last_event is None:
         time.sleep(0.1)
     one, two = sound(one.run()), sound(two.run())
     for at in (one, two):
@@ -362,8 +362,8 @@ def test_a_class_with_one_recipe_watches_one_training_which_nobody_ends_for_othe
     assert "train_moment" not in link(one) and "continues for the others;" in words(one)
     one = sound(widget(one, "train_stop").click().run())
     assert "**You have left it.** It continues for the others." in words(one) and not widgets(one, "train_stop")
-    seen = engine().look(number, watching=False)
-    assert seen is not None and seen.state in WORKING
+    seen = engine().view(number, counts_as_watching=False)
+    assert seen is not None and seen.state in UNFINISHED_STATES
     two = sound(two.run())
     assert "other person" not in words(two) and widget(two, "train_stop").label == "Stop"
 
@@ -374,9 +374,9 @@ def test_a_class_with_one_recipe_watches_one_training_which_nobody_ends_for_othe
     sound(widget(waits, "train_stop").click().run())
 
     two = sound(widget(two, "train_stop").click().run())
-    ending = engine().look(number)
-    assert ending is not None and ending.wished == "stop" and not ending.without  # the page looks again until it has ended
-    while (seen := engine().look(number)) is not None and seen.state in WORKING:
+    ending = engine().view(number)
+    assert ending is not None and ending.desired_state == "stop" and not ending.is_running_for_others  # the page looks again until it has ended
+    while (seen := engine().view(number)) is not None and seen.state in UNFINISHED_STATES:
         time.sleep(0.1)
     assert seen is not None and seen.state == "stopped"
     assert all("**Stopped.** The trained weights are kept." in words(sound(at.run())) for at in (one, two))
@@ -389,40 +389,40 @@ def test_two_arms_over_two_seeds_are_compared_by_their_runs(open_training: Open,
     at = open_training(train_section="experiments", train_setup="own", train_values="post,pre", train_seeds="2", **SHORT)
     at = to_the_end(sound(widget(at, "train_begin").click().run()))
     found = engine().results(link(at)["train_experiment"])
-    verdict = at_the_end(found)
-    assert [(r.arm, r.seed) for r in found] == [(0, 0), (1, 0), (0, 1), (1, 1)]
+    verdict = compare_final(found)
+    assert [(r.condition, r.seed) for r in found] == [(0, 0), (1, 0), (0, 1), (1, 1)]
     for row, name, values in zip(frame(at).itertuples(index=False), NORMS, verdict.values, strict=True):
         known = [x for x in values if x is not None]
         assert tuple(row) == (name, 2, np.mean(known), min(known), max(known), 0)
-    assert verdict_words(NORMS, verdict)[0] in words(at)
+    assert describe_verdict(NORMS, verdict)[0] in words(at)
     (figure,) = charts(at)
     mean = next(trace for trace in figure["data"] if trace.get("name") == NORMS[0])
     assert numbers(mean["y"])[-1] == pytest.approx(np.mean(verdict.values[0]))
 
 
-@pytest.mark.parametrize("name", SETUPS)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_opens_with_its_stored_measurement(open_training: Open, name: str) -> None:
     at = open_training(train_section="experiments", train_setup=name)
-    found, setup, names = measurement(name), SETUPS[name], arm_names(SETUPS[name].experiment)
+    found, setup, names = load_measurement(name), EXPERIMENTS[name], condition_titles(EXPERIMENTS[name].experiment)
     assert found is not None
     text = words(at)
     assert "more than 2 times the spread of the seeds apart and no seed of one lies among those of the other" in text
     assert "bands do not overlap" not in text
-    assert f"**A stored measurement** of {found.day}" in text and code(f"python -m viz_core.learning {name}") in text
-    assert code(found.sha256[:8]) in text and escaped(found.machine.name) in text and f"torch {found.machine.torch}" in text
+    assert f"**A stored measurement** of {found.day}" in text and code_span(f"python -m viz_core.learning {name}") in text
+    assert code_span(found.sha256[:8]) in text and escaped(found.machine.name) in text and f"torch {found.machine.torch}" in text
     assert [block.value for block in at.code] == [setup.experiment.to_json()]
     assert widget(at, "train_begin").label == "Measure again here" and "It takes about" in text
-    table, verdict = at.dataframe[0].value, at_the_end(found.results)
-    assert list(table["arm"]) == names and list(table["seeds"]) == [3 - n for n in verdict.without]
-    assert all(line in text for line in verdict_words(names, verdict))
+    table, verdict = at.dataframe[0].value, compare_final(found.results)
+    assert list(table["arm"]) == names and list(table["seeds"]) == [3 - n for n in verdict.n_missing]
+    assert all(line in text for line in describe_verdict(names, verdict))
     means = {trace["name"]: numbers(trace["y"]) for trace in charts(at)[0]["data"] if trace.get("name") in names}
     for i, arm in enumerate(names):
-        assert means[arm] == pytest.approx(np.maximum(band(found.results, i).mean, LEAST_LOSS))
-    assert ("measured again on the held-out rows" in text) == bool(setup.again)
+        assert means[arm] == pytest.approx(np.maximum(compute_band(found.results, i).mean, MIN_LOSS))
+    assert ("measured again on the held-out rows" in text) == bool(setup.eval_changes)
     assert ("A head that looks up the previous occurrence" in text) == bool(setup.blocks)
-    if found.lengths is not None:
+    if found.length_grid is not None:
         (drawn,) = panels(at).values()
-        np.testing.assert_allclose(drawn, np.nan_to_num(found.lengths.accuracy), atol=2e-3)
+        np.testing.assert_allclose(drawn, np.nan_to_num(found.length_grid.accuracy), atol=2e-3)
 
 
 def test_fewer_seeds_show_fewer_of_the_stored_runs(open_training: Open) -> None:
@@ -434,13 +434,13 @@ def test_fewer_seeds_show_fewer_of_the_stored_runs(open_training: Open) -> None:
 
 def test_what_is_measured_again_here_is_compared_with_what_is_stored(open_training: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """With runs of 50 steps, whose stored measurement is made here as well."""
-    whole = SETUPS["scale-embedding"]
+    whole = EXPERIMENTS["scale-embedding"]
     base = replace(whole.experiment.base, steps=50)
     short = replace(whole, experiment=replace(whole.experiment, base=base, seeds=(0, 1)))
     made = measure(short)
-    monkeypatch.setattr(stored_page, "measurement", lambda name: made if name == "scale-embedding" else measurement(name))
+    monkeypatch.setattr(stored_page, "measurement", lambda name: made if name == "scale-embedding" else load_measurement(name))
     for module in (setups, experiments_page):
-        monkeypatch.setattr(module, "SETUPS", {**SETUPS, "scale-embedding": short})
+        monkeypatch.setattr(module, "SETUPS", {**EXPERIMENTS, "scale-embedding": short})
     at = open_training(train_section="experiments", train_setup="scale-embedding", train_seeds="2")
     opened_with = charts(at)[0]["data"]
     at = to_the_end(sound(widget(at, "train_begin").click().run()))
@@ -452,14 +452,14 @@ def test_what_is_measured_again_here_is_compared_with_what_is_stored(open_traini
     other = sound(open_page("training", **link(at) | {"train_setup": "mask"}))  # another experiment opens with its own
     assert "A stored measurement" in words(other) and widget(other, "train_begin").label == "Measure again here"
     off = replace(made, results=tuple(replace(r, losses=(*r.losses[:-1], r.losses[-1] + 0.25)) for r in made.results))
-    assert "differ by at most 0.25." in stored_page.compared(off, made.results) and not stored_page.compared(off, ())
+    assert "differ by at most 0.25." in stored_page.describe_reproduction(off, made.results) and not stored_page.describe_reproduction(off, ())
     diverged = tuple(replace(r, stopped="diverged", steps=(0,), losses=r.losses[:1]) for r in made.results)
-    assert stored_page.compared(made, diverged) == ""
+    assert stored_page.describe_reproduction(made, diverged) == ""
 
 
 def test_a_stored_measurement_that_cannot_be_shown_is_said(open_training: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     def of_another_recipe(name: str) -> Measurement | None:
-        raise Problem("", "measurement_recipe", name=name)
+        raise UserError("", "measurement_recipe", name=name)
 
     for read, says in ((of_another_recipe, "with another recipe than this experiment"), (lambda name: None, "No measurement")):
         monkeypatch.setattr(stored_page, "measurement", read)
@@ -468,17 +468,17 @@ def test_a_stored_measurement_that_cannot_be_shown_is_said(open_training: Open, 
 
 
 @pytest.mark.parametrize(("comparison", "says"), [
-    (Comparison(0, 1, None, None, None), "cannot be compared"), (Comparison(0, 1, -2.0, None, None), "One seed does not say"),
-    (Comparison(0, 1, -2.0, 0.5, True), "differ by more than the seed-to-seed variation"),
-    (Comparison(0, 1, -0.2, 0.5, False), "Different seeds alone could make"),
+    (ConditionComparison(0, 1, None, None, None), "cannot be compared"), (ConditionComparison(0, 1, -2.0, None, None), "One seed does not say"),
+    (ConditionComparison(0, 1, -2.0, 0.5, True), "differ by more than the seed-to-seed variation"),
+    (ConditionComparison(0, 1, -0.2, 0.5, False), "Different seeds alone could make"),
 ])
-def test_the_verdict_is_what_the_numbers_are(comparison: Comparison, says: str) -> None:
-    (line,) = verdict_words(["a*b", "c"], Verdict("loss", None, ((), ()), (comparison,)))
+def test_the_verdict_is_what_the_numbers_are(comparison: ConditionComparison, says: str) -> None:
+    (line,) = describe_verdict(["a*b", "c"], ExperimentSummary("loss", None, ((), ()), (comparison,)))
     assert says in line and "a\\*b" in line
 
 
 def test_how_many_times_as_fast_is_said_of_two_arms() -> None:
-    said = lead_words(["with", "without <b>"], Lead(0, 1, 2.368, 41.7, 500), 25)
+    said = describe_lead(["with", "without <b>"], StepSavings(0, 1, 2.368, 41.7, 500), 25)
     assert said.startswith("**with** reaches a loss of 2.368 after about 42 steps: the mean, over the seeds that get there, of ")
     assert "the first measurement at or below that loss; there is one every 25 steps. **without " in said
     assert said.endswith("** ends with this loss after 500. So **with** is about 12 times as fast.")
@@ -489,7 +489,7 @@ def test_how_many_times_as_fast_is_said_of_two_arms() -> None:
     ("norm", "Post-LN", "Pre-LN"), ("residual", "with residual", "without residual"), ("positions", "Sinusoidal", "None"),
 ])
 def test_arms_are_named_as_a_reader_knows_them(setup: str, first: str, last: str) -> None:
-    names = arm_names(SETUPS[setup].experiment)
+    names = condition_titles(EXPERIMENTS[setup].experiment)
     assert (names[0], names[-1]) == (first, last)
 
 
@@ -498,11 +498,11 @@ def test_arms_are_named_as_a_reader_knows_them(setup: str, first: str, last: str
     ("learning_rate", [0.01, 1e-4], ["Learning rate 0.01", "Learning rate 0.0001"]), ("config.n_heads", [1, 4], ["1", "4"]),
 ])
 def test_values_of_another_factor_are_named_by_themselves(factor: str, values: list[object], named: list[str]) -> None:
-    assert arm_names(of_factor(Recipe(task="reverse"), factor, values)) == named
+    assert condition_titles(vary_factor(Recipe(task="reverse"), factor, values)) == named
 
 
 def test_who_acts_on_any_page_is_told_to_the_trainings(trained: AppTest) -> None:
-    before = engine()._active
+    before = engine()._last_activity
     time.sleep(0.01)
     open_page("masks")
-    assert engine()._active > before
+    assert engine()._last_activity > before

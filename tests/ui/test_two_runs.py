@@ -8,14 +8,14 @@ import pytest
 
 from tests.ui.helpers import TINY, Open, open_page, panels, sound, widget, widgets, words
 from viz_core.experiments.patching import Site
-from viz_core.experiments.transplant import transplanted
+from viz_core.experiments.transplant import patched_run
 from viz_core.run import build, prepare, trace
 from viz_core.ui.shell.differences import differences
-from viz_core.ui.shell.setup import OPENING, Setup, from_link, packed, to_link, unpacked, with_weights
+from viz_core.ui.shell.setup import DEFAULT_WEIGHTS, Setup, from_link, to_query, to_link, from_query, with_weights
 from viz_core.weights.catalogue import catalogue
 
 PAIR = TINY | {"source": "the cat was tired", "target": "x y"}
-A = packed(from_link(PAIR)[0])
+A = to_query(from_link(PAIR)[0])
 CHANGED = PAIR | {"source": "the cat was wide"}
 
 
@@ -25,11 +25,11 @@ def open_at() -> Open:
 
 
 def test_a_target_that_the_model_wrote_is_no_difference_of_its_own() -> None:
-    if OPENING not in catalogue():
+    if DEFAULT_WEIGHTS not in catalogue():
         pytest.skip("the translator is not shipped here")
-    first, second = (replace(with_weights(Setup(), OPENING), source=e[0]) for e in catalogue()[OPENING].examples[:2])
+    first, second = (replace(with_weights(Setup(), DEFAULT_WEIGHTS), source=e[0]) for e in catalogue()[DEFAULT_WEIGHTS].examples[:2])
     found = differences(first, second, 0)
-    assert [d.follows for d in found if d.typed].count(False) == 1
+    assert [d.is_consequence for d in found if d.is_text].count(False) == 1
 
 
 def test_a_run_is_kept_and_cleared_in_the_frame(open_at: Open) -> None:
@@ -37,7 +37,7 @@ def test_a_run_is_kept_and_cleared_in_the_frame(open_at: Open) -> None:
     assert not widgets(at, "lab_drop")
     sound(widget(at, "lab_keep").click().run())
     assert not widgets(at, "lab_keep") and "**A | B**: they are the same run." in words(at)
-    assert unpacked(at.session_state["lab_setup"].view("kept"))[0] == replace(at.session_state["lab_setup"], views=())
+    assert from_query(at.session_state["lab_setup"].view("kept"))[0] == replace(at.session_state["lab_setup"], views=())
     sound(widget(at, "source").set_value("the cat was wide").run())
     assert "**A | B**: ` tired ` | ` wide `." in words(at) and "More than one" not in words(at)
     sound(widget(at, "seed").set_value(5).run())
@@ -47,7 +47,7 @@ def test_a_run_is_kept_and_cleared_in_the_frame(open_at: Open) -> None:
 
 
 def test_a_link_of_before_still_has_its_a() -> None:
-    assert from_link({"att_a": A}) == from_link({"kept": A}) and from_link({"att_a": A})[0].view("kept") == A
+    assert from_link({"att_a": A}) == from_link({"kept": A}) and from_link({"att_a": A})[0].url_param("kept") == A
 
 
 def test_a_value_of_a_goes_into_b(open_at: Open) -> None:
@@ -56,7 +56,7 @@ def test_a_value_of_a_goes_into_b(open_at: Open) -> None:
     config = from_link(PAIR)[0].config
     model, batch = build(config), prepare(config, ["the cat was wide"], ["x y"])
     donor = trace(model, prepare(config, ["the cat was tired"], ["x y"]))
-    patched = transplanted(model, batch, donor, Site("encoder", "residual", 0), 3)
+    patched = patched_run(model, batch, donor, Site("encoder", "residual", 0), 3)
     drawn = panels(at)["B · wide: weights"]
     np.testing.assert_allclose(drawn, patched["encoder.layers.1.self_attn.weights"][0, 0], atol=1e-3)
     intact = panels(open_at(**CHANGED, kept=A, att_kind="encoder", att_layer="1"))["B · wide: weights"]
@@ -77,7 +77,7 @@ def test_a_patch_that_does_not_fit_is_said(open_at: Open, changes: dict[str, str
 
 def test_a_sentence_that_b_no_longer_has_is_not_compared(open_at: Open) -> None:
     """The second line of A was selected, and B has one line: its first sentence is compared with A's first."""
-    two = packed(from_link(PAIR | {"source": "the cat was tired\nthe dog sat", "target": "x y\nz"})[0])
+    two = to_query(from_link(PAIR | {"source": "the cat was tired\nthe dog sat", "target": "x y\nz"})[0])
     at = open_at(**CHANGED, kept=two, item="1")
     assert "**A | B**: ` tired ` | ` wide `" in words(at)
     at = open_page("cause", **CHANGED, kept=two, item="1")
@@ -101,7 +101,7 @@ def test_a_patch_without_a_is_said(open_at: Open) -> None:
                                   "a.residual.1.3"])
 def test_a_place_that_is_none_is_named(text: str) -> None:
     setup, faults = from_link({"patch": text})
-    assert setup.view("patch") == () and bool(faults) == bool(text)
+    assert setup.url_param("patch") == () and bool(faults) == bool(text)
 
 
 @pytest.mark.parametrize(("text", "place"), [
@@ -110,4 +110,4 @@ def test_a_place_that_is_none_is_named(text: str) -> None:
 ])
 def test_a_place_survives_its_link(text: str, place: tuple[object, ...]) -> None:
     setup, faults = from_link({"patch": text})
-    assert not faults and setup.view("patch") == place and to_link(setup)[0]["patch"] == text
+    assert not faults and setup.url_param("patch") == place and to_link(setup)[0]["patch"] == text

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET, Setup, ids, sentences
+from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET, Setup, parse_ids, typed_sentences
 
 
 def typed(source: str, target: str = "", **switches: Any) -> tuple[list[str], list[str], list[str]]:
-    return sentences(replace(Setup(), source=source, target=target, config=replace(Setup().config, **switches)))
+    return typed_sentences(replace(Setup(), source=source, target=target, config=replace(Setup().config, **switches)))
 
 
 def test_lines_are_pairs() -> None:
@@ -40,7 +40,7 @@ def test_one_stack_reads_its_own_box(architecture: str, kept: tuple[list[str], l
 
 
 def test_ids_may_be_typed() -> None:
-    assert ids("source", ["1 2,3", " 4 "]) == [[1, 2, 3], [4]]
+    assert parse_ids("source", ["1 2,3", " 4 "]) == [[1, 2, 3], [4]]
     for wrong in ("cat", "-1", "1.5", "٣", "1" * 10):
         with pytest.raises(ValueError, match="source sentence 2 contains a word that is not an id; type whole numbers"):
-            ids("source", ["1", f"2 {wrong}"])
+            parse_ids("source", ["1", f"2 {wrong}"])

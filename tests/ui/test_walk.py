@@ -21,7 +21,7 @@ from tests.ui.helpers import (
     widget,
 )
 from viz_core.presets import PRESETS
-from viz_core.stages import stages, tour
+from viz_core.stages import stages, tour_stages
 from viz_core.ui.shell.setup import from_link
 
 UNTRAINED = "The weights are untrained: these numbers are exact, but the model cannot predict words yet."
@@ -32,7 +32,7 @@ def corners(preset: str) -> list[str]:
     """The first stage of every chapter, and the steps inside the first LayerNorm."""
     table = stages(from_link(tiny(preset))[0].config)
     first = {s.block: s.name for s in reversed(table)}
-    norm = next((s.prefix for s in table if s.inside_norm), None)
+    norm = next((s.prefix for s in table if s.is_norm_step), None)
     return [*first.values(), *(s.name for s in table if s.prefix == norm)]
 
 
@@ -59,8 +59,8 @@ def test_every_chapter_and_inside_a_norm(open_at: Open, preset: str) -> None:
         assert here(at) == name
         assert formula(at) == table[name].formula
         assert widget(jumps(at), "walk_chapter").value == table[name].block
-        assert widget(jumps(at), "walk_operation").value == table[name].leaf
-        assert widget(at, "walk_norms").value or not table[name].inside_norm
+        assert widget(jumps(at), "walk_operation").value == table[name].local_name
+        assert widget(at, "walk_norms").value or not table[name].is_norm_step
         assert not at.warning and len(components(at)) == 3
 
 
@@ -79,7 +79,7 @@ def test_every_kind_of_model(open_at: Open, architecture: str, norm: str, positi
 
 def test_next_and_previous_walk(open_at: Open) -> None:
     at = open_at("step_by_step", **tiny())
-    order = [s.name for s in stages(at.session_state["lab_setup"].config) if not s.inside_norm]
+    order = [s.name for s in stages(at.session_state["lab_setup"].config) if not s.is_norm_step]
     assert widget(at, "walk_previous").disabled
     for name in order[1:5]:
         sound(widget(at, "walk_next").click().run())
@@ -99,7 +99,7 @@ def test_next_and_previous_walk(open_at: Open) -> None:
 
 def test_the_whole_walk_end_to_end(open_at: Open) -> None:
     at = open_at("step_by_step", **tiny("003"))
-    order = [s.name for s in stages(at.session_state["lab_setup"].config) if not s.inside_norm]
+    order = [s.name for s in stages(at.session_state["lab_setup"].config) if not s.is_norm_step]
     for name in order[1:]:
         sound(widget(at, "walk_next").click().run())
         assert here(at) == name
@@ -110,13 +110,13 @@ def test_the_whole_walk_end_to_end(open_at: Open) -> None:
 def test_the_tour_has_eight_stops(open_at: Open, preset: str) -> None:
     at = open_at("step_by_step", **tiny(preset))
     config = at.session_state["lab_setup"].config
-    assert len(tour(config)) == 8
+    assert len(tour_stages(config)) == 8
     widget(at, "walk_tour").click().run()
     seen = [here(sound(at))]
     while not widget(at, "walk_next").disabled and len(seen) < 20:
         sound(widget(at, "walk_next").click().run())
         seen.append(here(at))
-    assert tuple(seen) in {tour(config, layer) for layer in range(config.n_layers(config.output_side))}
+    assert tuple(seen) in {tour_stages(config, layer) for layer in range(config.n_layers(config.output_side))}
     assert scrubber(at)["most"] == 8
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from tests.grids import spread
 from tests.ui.helpers import canvas_headers, open_page, status, widget
-from viz_core.position_schemes import SCHEMES
+from viz_core.position_schemes import POSITION_SCHEMES
 from viz_core.ui.shell import PAGES
-from viz_core.ui.shell.setup import OF_WORDS
-from viz_core.weights.catalogue import SHIPPED, catalogue, lasting, unreadable
-from viz_core.weights.local_models import FOLDERS
+from viz_core.ui.shell.setup import VOCAB_FIELDS
+from viz_core.weights.catalogue import SHIPPED_FOLDER, catalogue, server_models, cached_load_errors
+from viz_core.weights.local_models import WEIGHTS_FOLDERS_ENV
 
 
 @pytest.mark.parametrize(("page", "name"), spread(PAGES, catalogue(), times=3))
@@ -28,8 +28,8 @@ def test_a_newcomer_sees_the_translator() -> None:
 
 
 def test_shipped_weights_come_with_the_app() -> None:
-    assert {path.stem for path in SHIPPED.glob("*.safetensors")} <= set(catalogue())
-    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) <= 30e6
+    assert {path.stem for path in SHIPPED_FOLDER.glob("*.safetensors")} <= set(catalogue())
+    assert sum(path.stat().st_size for path in SHIPPED_FOLDER.iterdir()) <= 30e6
 
 
 def test_unknown_words_are_named_with_their_neighbours_and_the_rest_runs() -> None:
@@ -50,8 +50,8 @@ def test_the_words_of_weights_keep_their_ids() -> None:
     at = open_page("home", weights="translator", open="all_switches")
     keys = {s.key for s in (*at.select_slider, *at.selectbox, *at.number_input, *at.toggle)}
     assert {"set_n_heads", "set_d_model", "set_position", "set_qk_dim"} <= keys
-    assert not keys & {f"set_{name}" for name in ("seed", *OF_WORDS)}
-    assert widget(at, "position").options == [s.title for s in SCHEMES.values()]
+    assert not keys & {f"set_{name}" for name in ("seed", *VOCAB_FIELDS)}
+    assert widget(at, "position").options == [s.title for s in POSITION_SCHEMES.values()]
     assert "character" not in widget(at, "tokenizer").options
 
 
@@ -98,11 +98,11 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def offered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The models in a folder are among the choices of weights, as long as the test lasts."""
-    monkeypatch.setenv(FOLDERS, str(folder))
-    for cached in (lasting, unreadable):
+    monkeypatch.setenv(WEIGHTS_FOLDERS_ENV, str(folder))
+    for cached in (server_models, cached_load_errors):
         cached.cache_clear()
     yield folder
-    for cached in (lasting, unreadable):
+    for cached in (server_models, cached_load_errors):
         cached.cache_clear()
 
 

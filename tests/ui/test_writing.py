@@ -29,7 +29,7 @@ from tests.ui.helpers import (
 from viz_core.generate import generate
 from viz_core.run import run
 from viz_core.ui.pages.writing.steps import PLAYING
-from viz_core.ui.shell.setup import opening
+from viz_core.ui.shell.setup import default_setup
 from viz_core.weights.catalogue import catalogue
 
 OWN = {"weights": "translator"}
@@ -50,7 +50,7 @@ def chosen(at: AppTest) -> dict[str, Any]:
 def test_greedy_writes_what_generate_writes_and_marks_each_word(open_writing: Open) -> None:
     card = catalogue()["translator"]
     tokens = card.tokenizers()
-    source = torch.tensor([tokens["source"].read(opening().source)[1]])
+    source = torch.tensor([tokens["source"].tokens_and_ids(default_setup().source)[1]])
     start = torch.tensor([[tokens["target"].bos_id]])
     (text,) = generate(card.load(), start, source, eos_id=tokens["target"].eos_id, max_new_tokens=24)
     for step in (0, 3):
@@ -203,13 +203,13 @@ def test_a_click_on_a_candidate_is_a_new_branch() -> None:
     def page() -> None:
         import streamlit as st
 
-        from viz_core.ui.pages.writing.branch import _go_on
+        from viz_core.ui.pages.writing.branch import _add_branch
         from viz_core.ui.shell.setup import Setup
 
         st.session_state.setdefault("lab_setup", Setup())
         for row in (2, 99, 0, *[1] * 9):
-            _go_on("g", (((1, (4,)), ""), ((1, (5,)), ""), ((0, (6, 7)), "")), row)
-        _go_on("g", (((1, (4,)), "2"),), 0)
+            _add_branch("g", (((1, (4,)), ""), ((1, (5,)), ""), ((0, (6, 7)), "")), row)
+        _add_branch("g", (((1, (4,)), "2"),), 0)
         st.text(str(st.session_state["lab_setup"].view("write_branches")))
         st.text(st.session_state["lab_setup"].view("write_path"))
 

@@ -7,35 +7,35 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import open_page, said, sound, start, typed, widget, widgets, words
-from viz_core.analysis.summary import sureness
+from viz_core.analysis.summary import confidence
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.formats import percent
-from viz_core.limits import MAX_LABEL, MAX_WRITTEN
+from viz_core.limits import MAX_LABEL_CHARS, MAX_NEW_TOKENS
 from viz_core.presets import PRESETS
 from viz_core.run import run
-from viz_core.ui.shell.run import lab_of
+from viz_core.ui.shell.run import context_of
 from viz_core.ui.shell.setup import (
-    BY_FIELD,
+    CONTROL_BY_FIELD,
     DEFAULT_SOURCE,
     DEFAULT_TARGET,
     Setup,
     from_link,
-    offered,
-    opening,
-    packed,
-    packed_size,
-    sentences,
+    allowed_values,
+    default_setup,
+    to_query,
+    to_size_query,
+    typed_sentences,
     to_link,
-    unpacked,
+    from_query,
     with_field,
-    with_left_out,
-    with_own_values,
+    with_overflow,
+    with_base_config,
     with_preset,
     with_weights,
 )
-from viz_core.ui.shell.written import taken_over, text_written, writing_notes, written
-from viz_core.weights.catalogue import catalogue, lasting
+from viz_core.ui.shell.written import keep_generated_target, generated_text, generation_notes, generate_targets
+from viz_core.weights.catalogue import catalogue, server_models
 
 DOG = "the dog chased the cat"
 
@@ -73,7 +73,7 @@ def test_the_translation_on_home_is_what_the_model_wrote() -> None:
     at = open_page("home", source=DOG, glosses="off")
     assert "**Translation:** 狗 追 了 猫" in words(at)
     card = catalogue()["translator"]
-    sure = sureness(run(card.config, [DOG], ["狗 追 了 猫"], weights=card, device="cpu"))
+    sure = confidence(run(card.config, [DOG], ["狗 追 了 猫"], weights=card, device="cpu"))
     assert sure is not None and sure.probability < sure.per_word < 1
     assert (f"Probability: {percent(sure.per_word)} per word (the geometric mean), {percent(sure.probability)} for the whole, "
             "a product over all words. The model was least sure of “") in words(at)
@@ -90,7 +90,7 @@ def test_a_word_without_end_takes_one_line_of_home(glosses: str) -> None:
     at = open_page("home", source=f"{endless} was tired", glosses=glosses)
     assert endless in typed(at, "target")
     shown = " ".join([words(at), *(html.proto.body for html in at.get("html"))])
-    assert "a" * (MAX_LABEL - 1) + "…" in shown and "a" * 600 not in shown
+    assert "a" * (MAX_LABEL_CHARS - 1) + "…" in shown and "a" * 600 not in shown
 
 
 def test_home_rates_what_was_written_and_no_more() -> None:
@@ -114,9 +114,9 @@ def test_weights_that_translate_write_and_no_others() -> None:
     for name, card in catalogue().items():
         setup = with_weights(Setup(), name)
         assert setup.translates == card.config.has_cross_attention == (setup.writer == "model"), name
-    assert opening().writer == "model" and Setup().writer == with_preset(opening(), "004").writer == "typed"
+    assert default_setup().writer == "model" and Setup().writer == with_preset(default_setup(), "004").writer == "typed"
     assert replace(Setup(), writer="model").writer == "typed", "an untrained model has nothing to say"
-    assert replace(opening(), tokenizer="ids").writer == "typed"
+    assert replace(default_setup(), tokenizer="ids").writer == "typed"
 
 
 @pytest.mark.parametrize(("params", "writer", "target"), [
@@ -124,7 +124,7 @@ def test_weights_that_translate_write_and_no_others() -> None:
     ({"source": DOG}, "model", None),
     ({"weights": "translator-pre", "source": DOG}, "model", None),
     ({"source": DOG, "target": "猫"}, "typed", "猫"),  # as links were before there was a choice
-    ({"source": DOG, "writer": "typed"}, "typed", opening().target),
+    ({"source": DOG, "writer": "typed"}, "typed", default_setup().target),
     ({"source": DOG, "target": "猫", "writer": "typed"}, "typed", "猫"),
     ({"writer": "model"}, "model", None),
     ({"preset": "000"}, "typed", DEFAULT_TARGET),
@@ -138,7 +138,7 @@ def test_a_link_says_who_writes(params: dict[str, str], writer: str, target: str
     assert not faults and setup.writer == writer and (target is None or setup.target == target)
     again, faults = from_link(to_link(setup)[0])
     assert not faults and again == setup
-    assert unpacked(packed(setup)) == (replace(setup, views=()), [])
+    assert from_query(to_query(setup)) == (replace(setup, views=()), [])
 
 
 @pytest.mark.parametrize(("params", "fault"), [
@@ -157,23 +157,23 @@ def test_what_the_model_writes_is_in_no_link() -> None:
     assert to_link(setup)[0] == {"source": DOG}
     assert to_link(replace(setup, writer="typed"))[0] == {"source": DOG, "writer": "typed"}
     assert to_link(replace(setup, writer="typed", target="猫"))[0] == {"source": DOG, "target": "猫"}
-    assert "writer" not in packed_size(setup, (1, 5, 5))
+    assert "writer" not in to_size_query(setup, (1, 5, 5))
 
 
 def test_a_long_text_that_a_link_leaves_out_comes_back_as_typed() -> None:
     setup = replace(translator("the cat " * 700), writer="typed", target="猫 " * 2000)
     params, left_out = to_link(setup)
-    assert left_out.name and with_left_out(from_link(params)[0], left_out.text) == setup
+    assert left_out.name and with_overflow(from_link(params)[0], left_out.text) == setup
     setup = replace(with_preset(Setup(), "000"), source="the cat " * 2000, target="猫 " * 2000, writer="taken")
     params, left_out = to_link(setup)
-    assert "writer" not in params and with_left_out(from_link(params)[0], left_out.text) == setup
+    assert "writer" not in params and with_overflow(from_link(params)[0], left_out.text) == setup
     setup = translator("the cat " * 2000)
     params, left_out = to_link(setup)
-    assert left_out.name and with_left_out(from_link(params)[0], left_out.text) == setup
+    assert left_out.name and with_overflow(from_link(params)[0], left_out.text) == setup
 
 
 def test_sentences_have_no_target_until_the_model_has_written() -> None:
-    assert sentences(translator(f"{DOG}\n\nI love you")) == ([DOG, "I love you"], [], [])
+    assert typed_sentences(translator(f"{DOG}\n\nI love you")) == ([DOG, "I love you"], [], [])
 
 
 # ---------------------------------------------------------------- what is written
@@ -182,12 +182,12 @@ def test_sentences_have_no_target_until_the_model_has_written() -> None:
 @pytest.mark.parametrize("name", [n for n, card in catalogue().items() if card.config.has_cross_attention])
 def test_the_run_reads_what_the_box_shows(name: str) -> None:
     setup = translator(f"{DOG}\n\nI love you\nwhere is my dog ?", name)
-    text = text_written(setup)
+    text = generated_text(setup)
     assert [bool(line) for line in text.split("\n")] == [True, False, True, True], "a line beside each line of the source"
-    lab = lab_of(setup)
+    lab = context_of(setup)
     assert lab.capture is not None
     lines = [line for line in text.split("\n") if line]
-    by_hand = run(setup.config, sentences(setup)[0], lines, weights=catalogue()[name], device="cpu")
+    by_hand = run(setup.config, typed_sentences(setup)[0], lines, weights=catalogue()[name], device="cpu")
     for stage in ("ids.target", "ids.labels"):
         np.testing.assert_array_equal(lab.capture[stage], by_hand[stage])
     assert greedy_of(lab.capture) == by_hand["ids.labels"].tolist(), "each word is the likeliest one"
@@ -201,19 +201,19 @@ def greedy_of(capture: Capture) -> list[list[int]]:
 
 
 def test_a_changed_switch_is_decoded_as_it_is() -> None:
-    assert text_written(translator(DOG)) == "狗 追 了 猫"
-    assert text_written(translator("the cat chased the dog")) == "猫 追 了 狗"
-    without = text_written(translator(DOG, position="none"))
+    assert generated_text(translator(DOG)) == "狗 追 了 猫"
+    assert generated_text(translator("the cat chased the dog")) == "猫 追 了 狗"
+    without = generated_text(translator(DOG, position="none"))
     assert without and without != "狗 追 了 猫"
 
 
 def test_a_text_without_an_end_is_cut_off_and_that_is_said() -> None:
     setup = translator(f"{DOG}\n\nI love you")
-    lines = written(setup)
-    endless = replace(lines[1], ended=False, text=" ".join(["猫"] * MAX_WRITTEN))
-    (note,) = writing_notes(setup, (lines[0], endless))
+    lines = generate_targets(setup)
+    endless = replace(lines[1], ended=False, text=" ".join(["猫"] * MAX_NEW_TOKENS))
+    (note,) = generation_notes(setup, (lines[0], endless))
     assert note == "The model did not finish in line 3: its text stops after 64 words."
-    assert writing_notes(setup, lines) == []
+    assert generation_notes(setup, lines) == []
 
 
 # ---------------------------------------------------------------- on the page
@@ -244,8 +244,8 @@ def test_typing_takes_over() -> None:
     assert widget(at, "writer").value is False and typed(at, "target") == "猫 追 了 狗"
     assert link(at) == {"source": DOG, "target": "猫 追 了 狗"}
     at = open_page("home", source=DOG)
-    sound(widget(at, "target").set_value(opening().target).run())  # the example's, word for word
-    assert typed(at, "target") == opening().target and link(at) == {"source": DOG, "writer": "typed"}
+    sound(widget(at, "target").set_value(default_setup().target).run())  # the example's, word for word
+    assert typed(at, "target") == default_setup().target and link(at) == {"source": DOG, "writer": "typed"}
 
 
 def test_another_model_that_translates_writes_anew_and_one_that_does_not_keeps_the_text() -> None:
@@ -267,7 +267,7 @@ def test_another_model_that_translates_writes_anew_and_one_that_does_not_keeps_t
 
 OWN, OWN_TRANSLATION, WRITTEN = "my little brother reads a book", "我 自己 的 话", "写 的 话"
 GPT2, READER = "local/gpt2", "local/reader"  # of a visitor's machine: no examples
-MODELS = [*lasting(), GPT2, READER, *PRESETS]
+MODELS = [*server_models(), GPT2, READER, *PRESETS]
 
 
 @pytest.fixture
@@ -284,7 +284,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def choose(setup: Setup, model: str) -> Setup:
     """As the sidebar's list of models does."""
-    return taken_over(setup, (with_preset if model in PRESETS else with_weights)(setup, model))
+    return keep_generated_target(setup, (with_preset if model in PRESETS else with_weights)(setup, model))
 
 
 def reads(setup: Setup) -> str:
@@ -346,16 +346,16 @@ def test_what_a_model_wrote_never_becomes_what_was_typed(machine: None, first: s
 @pytest.mark.parametrize("model", MODELS)
 def test_an_own_sentence_stays_with_any_architecture_and_size(machine: None, model: str) -> None:
     setup = begin(model)
-    for architecture in offered(setup, BY_FIELD["architecture"]):
-        there = taken_over(setup, with_field(setup, "architecture", architecture)[0])
-        smaller = taken_over(there, with_field(there, "n_heads", 1)[0])
-        if setup.origin and setup.config.has_cross_attention and architecture == "decoder-only":
+    for architecture in allowed_values(setup, CONTROL_BY_FIELD["architecture"]):
+        there = keep_generated_target(setup, with_field(setup, "architecture", architecture)[0])
+        smaller = keep_generated_target(there, with_field(there, "n_heads", 1)[0])
+        if setup.checkpoint_card and setup.config.has_cross_attention and architecture == "decoder-only":
             assert reads(there) == WRITTEN and there.writer == "taken", "it reads the words of the translation"
         else:
             assert reads(there) == reads(smaller) == OWN
         for last in (there, smaller):
-            back = taken_over(last, with_field(last, "architecture", setup.config.architecture)[0])
-            assert to_link(taken_over(back, with_own_values(back))) == to_link(setup)
+            back = keep_generated_target(last, with_field(last, "architecture", setup.config.architecture)[0])
+            assert to_link(keep_generated_target(back, with_base_config(back))) == to_link(setup)
 
 
 def test_what_nobody_typed_is_each_models_own_example(machine: None) -> None:
@@ -409,8 +409,8 @@ def test_an_unknown_word_is_carried_over_and_what_cannot_be_typed_is_said() -> N
     at = open_page("home", source="the dog chased the gloop")
     assert typed(at, "target") == "狗 追 了 gloop" and "target 5 tokens" in words(at)
     setup = translator(DOG)
-    (line,) = written(setup)
-    (note,) = writing_notes(setup, (replace(line, text="狗 追 了 <unk>", sentence=(5, 6, 7, 3, 2)),))
+    (line,) = generate_targets(setup)
+    (note,) = generation_notes(setup, (replace(line, text="狗 追 了 <unk>", sentence=(5, 6, 7, 3, 2)),))
     assert note == "The model wrote `<unk>`, the token for all words that the model does not know."
 
 
@@ -435,7 +435,7 @@ def test_the_examples_are_written_by_who_writes() -> None:
     source, target = catalogue()["translator-nopos"].examples[2]
     sound(widget(at, "home_example_2").click().run())
     assert typed(at, "source") == source and widget(at, "writer").value is True
-    assert typed(at, "target") == text_written(setup_of(at))
+    assert typed(at, "target") == generated_text(setup_of(at))
     sound(widget(at, "writer").set_value(False).run())
     sound(widget(at, "target").set_value("猫").run())
     sound(widget(at, "home_example_2").click().run())
@@ -457,15 +457,15 @@ def test_a_swap_that_was_typed_stays_typed() -> None:
     sound(widget(at, "att_swap").click().run())
     assert (typed(at, "source"), typed(at, "target")) == (second, other) and widget(at, "writer").value is False
     sound(widget(at, "att_swap").click().run())
-    assert typed(at, "target") == own and not setup_of(at).view("kept")
+    assert typed(at, "target") == own and not setup_of(at).url_param("kept")
 
 
 def test_taking_over_keeps_what_came_with_a_change() -> None:
     before = translator(DOG)
-    assert taken_over(before, before) is before
-    assert taken_over(before, replace(before, writer="typed")).target == "狗 追 了 猫"
+    assert keep_generated_target(before, before) is before
+    assert keep_generated_target(before, replace(before, writer="typed")).target == "狗 追 了 猫"
     given = replace(before, writer="typed", source="a", target="b")
-    assert taken_over(before, given) is given
+    assert keep_generated_target(before, given) is given
     assert with_field(before, "causal", False)[0].writer == "model"
 
 

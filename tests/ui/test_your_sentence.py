@@ -9,7 +9,7 @@ from tests.tolerances import FLOAT
 from tests.ui.helpers import POSITIONS, Open, canvas_headers, open_page, panels, sound, widget, words
 from viz_core.capture import Capture
 from viz_core.run import run
-from viz_core.ui.shell.setup import from_link, packed
+from viz_core.ui.shell.setup import from_link, to_query
 
 SMALL = POSITIONS | {"source": "it was tired", "target": "x y", "pos_section": "sentence"}
 EMBEDDING, POSITION, SUM = "A − B: Token embedding", "A − B: + position · sinusoidal", "A − B: = what enters the first layer"
@@ -21,7 +21,7 @@ def open_at() -> Open:
 
 
 def kept(**changes: str) -> str:
-    return packed(from_link(SMALL | changes)[0])
+    return to_query(from_link(SMALL | changes)[0])
 
 
 def own_run(**changes: str) -> Capture:

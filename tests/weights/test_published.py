@@ -14,15 +14,15 @@ from torch.nn.functional import cross_entropy
 from tests.weights.published import CLOSE, batch, close, minilm_folder, tensors, transformers, write, write_tensors
 from tests.weights.tiny_checkpoints import Checkpoint, Theirs, byte_level, checkpoints, of_transformers, wordpiece, written
 from viz_core import tables
-from viz_core.analysis.labelled_weights import weights_read
-from viz_core.analysis.rows import reads_and_writes
-from viz_core.analysis.summary import predictions
-from viz_core.experiments.word_order import words_of
-from viz_core.problems import Problem
+from viz_core.analysis.labelled_weights import unpadded_layer_weights
+from viz_core.analysis.rows import token_rows
+from viz_core.analysis.summary import top_predictions
+from viz_core.experiments.word_order import sentence_tokens
+from viz_core.problems import UserError
 from viz_core.run import prepare, run, trace
-from viz_core.ui.shell.setup import problem_words
+from viz_core.ui.shell.setup import error_message
 from viz_core.weights.folder import read_folder
-from viz_core.weights.local_models import FOLDERS, MINILM, cards, problems
+from viz_core.weights.local_models import WEIGHTS_FOLDERS_ENV, MINILM, local_cards, local_errors
 
 ROWS = [[2, 9, 14, 7, 30, 11, 3], [2, 5, 3], [2, 8, 8, 19, 3]]  # a batch with padding
 
@@ -248,12 +248,12 @@ def reads_as_theirs(folder: Path, sentences: Sequence[str], theirs: Theirs) -> N
     for i, (ids, answers) in enumerate(rows):
         n = len(ids)
         assert capture[f"ids.{side}"][i, :n].tolist() == ids, sentences[i]
-        assert capture.is_token(side)[i].tolist() == [t < n for t in range(capture.is_token(side).shape[1])]
+        assert capture.token_mask(side)[i].tolist() == [t < n for t in range(capture.token_mask(side).shape[1])]
         with torch.no_grad():
             out = theirs.model(input_ids=torch.tensor([ids]), output_hidden_states=True)
         equal(capture[place][i, :n], out.hidden_states[-1][0])
         if side == "target":
-            assert capture["ids.labels"][i][capture.is_token("labels")[i]].tolist() == answers
+            assert capture["ids.labels"][i][capture.token_mask("labels")[i]].tolist() == answers
         if "logits" in capture and "logits" in out and out.logits.shape[-1] == card.config.output_vocab_size:
             equal(capture["logits"][i, :n], out.logits[0])
             losses.append(cross_entropy(out.logits[0, : len(answers)], torch.tensor(answers), reduction="none"))
@@ -261,7 +261,7 @@ def reads_as_theirs(folder: Path, sentences: Sequence[str], theirs: Theirs) -> N
         equal(capture["loss"], torch.cat(losses).mean())
     if side == "source":  # the same as lists of ids
         given = run(card.config, [ids for ids, __ in rows], weights=card, device="cpu", keep=[place])
-        assert (given.is_token(side) == capture.is_token(side)).all() and (given[place] == capture[place]).all()
+        assert (given.token_mask(side) == capture.token_mask(side)).all() and (given[place] == capture[place]).all()
 
 
 def equal(actual: np.ndarray, expected: torch.Tensor) -> None:
@@ -280,7 +280,7 @@ def test_an_unknown_word_is_no_padding(tmp_path: Path) -> None:
     for given in ("the cat qqq", ids):
         capture = run(card.config, [given], weights=card)
         close(capture["encoder.layers.0.self_attn.weights"], expected[0])
-        assert capture.is_token("source").all() and expected[0][..., 3].min() > 0
+        assert capture.token_mask("source").all() and expected[0][..., 3].min() > 0
     assert card.about["padding"] == ("config.json says pad_token_id=0 ('[UNK]'), but the tokenizer's padding token is 3 ('[PAD]'), "
                                      "which is used here")
 
@@ -307,9 +307,9 @@ def test_a_decoder_whose_tokenizer_opens_and_closes_each_text(tmp_path: Path) ->
     capture = run(card.config, target=["the cat", "the cat sat"], weights=card)
     assert capture.tokens("target") == [["[CLS]", "the", "cat", "[SEP]", "<pad>"], ["[CLS]", "the", "cat", "sat", "[SEP]"]]
     assert capture.tokens("labels") == [["the", "cat", "[SEP]", "<pad>", "<pad>"], ["the", "cat", "sat", "[SEP]", "<pad>"]]
-    assert capture.is_token("labels").sum(axis=1).tolist() == [3, 4]
+    assert capture.token_mask("labels").sum(axis=1).tolist() == [3, 4]
     ids = torch.from_numpy(capture["ids.target"].copy())
-    close(capture["loss"], theirs.model(ids, labels=torch.where(torch.from_numpy(capture.is_token("target")), ids, -100)).loss)
+    close(capture["loss"], theirs.model(ids, labels=torch.where(torch.from_numpy(capture.token_mask("target")), ids, -100)).loss)
     assert "which is used here" in card.about["beginning of text"] and "3 ('[SEP]')" in card.about["end of text"]
 
 
@@ -336,7 +336,7 @@ def test_minilm() -> None:
     import sys
 
     folder = minilm_folder()
-    card = next(card for card in cards() if card.name == "minilm")
+    card = next(card for card in local_cards() if card.name == "minilm")
     assert MINILM not in sys.modules  # its data are read, its code is not run
     assert (card.config.n_encoder_layers, card.config.n_heads, card.config.d_model) == (6, 12, 384)
     theirs = transformers.BertModel.from_pretrained(folder, attn_implementation="eager", local_files_only=True).eval()
@@ -362,16 +362,16 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     (folder / "__init__.py").write_text("raise SystemExit('its code was run')\n")
     write(folder / "model", "BertModel")
     monkeypatch.setattr("sys.path", [str(tmp_path / "site")])
-    monkeypatch.delenv(FOLDERS, raising=False)
+    monkeypatch.delenv(WEIGHTS_FOLDERS_ENV, raising=False)
     return folder
 
 
 def test_other_weights_of_that_name_are_not_accepted(elsewhere: Path) -> None:
-    (card,) = cards()
+    (card,) = local_cards()
     with pytest.raises(ValueError, match=r"^minilm: model\.safetensors is not the file that was published .*\.$"):
         card.load()
     (elsewhere / "model" / "model.safetensors").unlink()
-    assert cards() == [] and len(problems()) == 1 and problems()[0].startswith("minilm: there is no model.safetensors")
+    assert local_cards() == [] and len(local_errors()) == 1 and local_errors()[0].startswith("minilm: there is no model.safetensors")
 
 
 def test_padding_is_behind_the_length_of_a_sentence(tmp_path: Path) -> None:
@@ -380,22 +380,22 @@ def test_padding_is_behind_the_length_of_a_sentence(tmp_path: Path) -> None:
     card = read_folder(tmp_path)
     said = ["the animal didn't cross the street", "the cat sat"]
     capture = run(card.config, target=said, weights=card)
-    lengths = [len(card.tokenizers()["target"].read(words)[1]) + 1 for words in said]
-    assert capture.is_token("target").sum(axis=1).tolist() == lengths and lengths[0] > lengths[1]
+    lengths = [len(card.tokenizers()["target"].tokens_and_ids(words)[1]) + 1 for words in said]
+    assert capture.token_mask("target").sum(axis=1).tolist() == lengths and lengths[0] > lengths[1]
     ids = torch.from_numpy(capture["ids.target"].copy())
     out = theirs(ids, output_attentions=True, output_hidden_states=True)
     for item, n in enumerate(lengths):
-        table = tables.heads(capture, "decoder", item)
+        table = tables.head_profiles(capture, "decoder", item)
         weights = torch.stack([layer[item, :, :n, :n] for layer in out.attentions]).flatten(0, 1)  # [layers · H, T, S]
         entropy = -torch.xlogy(weights, weights).sum(-1).mean(-1)  # [layers · H]
         np.testing.assert_allclose(table["entropy"], entropy.detach(), atol=CLOSE)
         np.testing.assert_allclose(table["largest"], weights.amax(dim=(1, 2)).detach(), atol=CLOSE)
         assert (table["queries"] == n).all() and (table["padding"] == 0).all()
-        assert [p.answer for p in predictions(capture, item)] == capture["ids.labels"][item, :n].tolist()
-        assert reads_and_writes(capture, "target", item)[n - 1].writes == "<|endoftext|>"
-        __, rows, keys = weights_read(capture, "decoder", 0, item)  # Home: the last row predicts the end, and the first key is read
+        assert [p.label for p in top_predictions(capture, item)] == capture["ids.labels"][item, :n].tolist()
+        assert token_rows(capture, "target", item)[n - 1].next_token == "<|endoftext|>"
+        __, rows, keys = unpadded_layer_weights(capture, "decoder", 0, item)  # Home: the last row predicts the end, and the first key is read
         assert rows[-1] == keys[0] == "<|endoftext|>" and len(rows) == len(keys) == n
-        read = words_of(card.config, prepare(card.config, None, said, card.tokenizers()), item)
+        read = sentence_tokens(card.config, prepare(card.config, None, said, card.tokenizers()), item)
         assert list(read.ids) == capture["ids.target"][item, 1:n].tolist()
     found = tables.depth(capture).set_index(["metric", "curve", "stage"])["value"]["power", "stream", "decoder.embed"]
     embedded = torch.cat([out.hidden_states[0][item, :n].detach() for item, n in enumerate(lengths)])
@@ -405,6 +405,6 @@ def test_padding_is_behind_the_length_of_a_sentence(tmp_path: Path) -> None:
 def test_a_run_of_no_text_is_refused_as_in_the_app(tmp_path: Path) -> None:
     write(tmp_path, "GPT2LMHeadModel")
     card = read_folder(tmp_path)
-    with pytest.raises(Problem, match="There is nothing to read yet") as told:
+    with pytest.raises(UserError, match="There is nothing to read yet") as told:
         run(card.config, target=[""], weights=card)
-    assert problem_words(told.value) == "There is nothing to read yet: type a sentence."
+    assert error_message(told.value) == "There is nothing to read yet: type a sentence."

@@ -13,7 +13,7 @@ from tests.weights.published import rewrite, write
 from tests.weights.test_folder import one_sentence
 from viz_core.weights import files
 from viz_core.weights.folder import read_folder
-from viz_core.weights.local_models import FOLDERS, cards
+from viz_core.weights.local_models import WEIGHTS_FOLDERS_ENV, local_cards
 
 INDEX = "model.safetensors.index.json"
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 548105171\n"
@@ -161,8 +161,8 @@ def test_a_number_that_is_not_finite_is_named_with_its_file(tmp_path: Path) -> N
 
 def test_a_folder_with_an_index_alone_is_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "model", "GPT2LMHeadModel", shard="4KB")
-    monkeypatch.setenv(FOLDERS, str(tmp_path / "model"))
-    assert "local/model" in [card.name for card in cards()]
+    monkeypatch.setenv(WEIGHTS_FOLDERS_ENV, str(tmp_path / "model"))
+    assert "local/model" in [card.name for card in local_cards()]
 
 
 @pytest.mark.parametrize("file", ["config.json", "model.safetensors", "tokenizer.json"])

@@ -19,15 +19,15 @@ from viz_core.training.bilingual.split import examples
 from viz_core.training.evaluate import (
     attention_measures,
     best_head,
-    everyday_score,
-    known_share,
-    lost_words,
-    next_word,
-    translations,
+    score_eval_set,
+    eval_set_known_share,
+    measure_lost_words,
+    next_token_metrics,
+    translate_examples,
 )
-from viz_core.training.loop import encode
-from viz_core.training.plans import MEASURED, PLANS, SHOWN
-from viz_core.weights.catalogue import SHIPPED, catalogue
+from viz_core.training.loop import encode_pairs
+from viz_core.training.plans import N_MEASURED, PLANS, EXAMPLES
+from viz_core.weights.catalogue import SHIPPED_FOLDER, catalogue
 
 CARDS = {name: catalogue()[name] for name in PLANS}
 TRANSLATORS = [name for name, card in CARDS.items() if card.config.has_encoder]
@@ -42,7 +42,7 @@ def sample() -> list[Example]:
 @cache
 def many() -> list[Example]:
     """As many as the card's own: a few sentences with rare words make a large part of a mean loss."""
-    return list(islice(examples(77, held_out=True), MEASURED))
+    return list(islice(examples(77, held_out=True), N_MEASURED))
 
 
 @cache
@@ -64,7 +64,7 @@ def vocabulary(name: str) -> dict[str, Vocabulary]:
 
 def translate(name: str, sentence: str) -> str:
     """As a visitor's sentence is read and translated."""
-    (written,) = write(model(name), [sentence], vocabulary(name), most=30)
+    (written,) = write(model(name), [sentence], vocabulary(name), max_new_tokens=30)
     return written.text
 
 
@@ -79,8 +79,8 @@ def looked_at(name: str, sentence: str, target: str, word: int) -> list[str]:
 
 def test_every_plan_is_shipped_in_its_order() -> None:
     assert [name for name in catalogue() if name in PLANS] == list(PLANS)
-    assert {path.name for path in SHIPPED.iterdir()} == {f"{n}.{e}" for n in PLANS for e in ("json", "safetensors")}
-    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) <= 30e6
+    assert {path.name for path in SHIPPED_FOLDER.iterdir()} == {f"{n}.{e}" for n in PLANS for e in ("json", "safetensors")}
+    assert sum(path.stat().st_size for path in SHIPPED_FOLDER.iterdir()) <= 30e6
 
 
 @pytest.mark.parametrize("name", CARDS)
@@ -102,17 +102,17 @@ def test_a_model_is_small_enough_to_be_read(name: str) -> None:
 
 @pytest.mark.parametrize("name", CARDS)
 def test_its_file_is_in_half_precision_and_it_computes_in_single(name: str) -> None:
-    assert {x.dtype for x in load_file(SHIPPED / f"{name}.safetensors").values()} == {torch.float16}
+    assert {x.dtype for x in load_file(SHIPPED_FOLDER / f"{name}.safetensors").values()} == {torch.float16}
     assert {p.dtype for p in model(name).parameters()} == {torch.float32}
 
 
 @pytest.mark.parametrize("name", CARDS)
 def test_a_card_is_that_of_its_plan(name: str) -> None:
     card, plan = CARDS[name], PLANS[name]
-    assert (card.title, card.config) == (plan.title, plan.sized(vocabulary(name)))
-    assert card.about["file"] == f"{megabytes((SHIPPED / f'{name}.safetensors').stat().st_size, 2)}, in half precision"
-    assert f"{plan.recipe.steps:,} steps of {plan.recipe.batch}" in card.about["training"]
-    assert f"seed {plan.recipe.seed}" in card.about["training"]
+    assert (card.title, card.config) == (plan.title, plan.config_with_vocabulary(vocabulary(name)))
+    assert card.about["file"] == f"{megabytes((SHIPPED_FOLDER / f'{name}.safetensors').stat().st_size, 2)}, in half precision"
+    assert f"{plan.settings.steps:,} steps of {plan.settings.batch_size}" in card.about["training"]
+    assert f"seed {plan.settings.seed}" in card.about["training"]
     assert card.about["parameters"] == f"{sum(p.numel() for p in model(name).parameters()):,}"
     assert card.examples and not model(name).training
 
@@ -125,7 +125,7 @@ def within(found: float, said: float, n: int, n_said: int) -> bool:
 
 @pytest.mark.parametrize("name", TRANSLATORS)
 def test_the_accuracy_of_the_card_is_met_on_other_sentences(name: str) -> None:
-    said = translations(model(name), sample(), vocabulary(name))
+    said = translate_examples(model(name), sample(), vocabulary(name))
     exact = float(np.mean([words == e.target for words, e in zip(said, sample(), strict=True)]))
     card = CARDS[name].measures
     assert within(exact, card["exact_match"], len(sample()), card["sentences"])
@@ -160,8 +160,8 @@ def test_lost_words_are_told_on_other_sentences_too() -> None:
     card, (chosen, others) = CARDS["translator"], (many()[:500], many()[500:])
     told = card.lost_words
     assert told is not None and told.false_alarms <= 0.03 and told.alarms >= 0.6
-    found = lost_words(model("translator"), vocabulary("translator"), told.writes, told.reads, chosen, others, seed=3)
-    assert found.least == pytest.approx(told.least, abs=0.06)
+    found = measure_lost_words(model("translator"), vocabulary("translator"), told.writes, told.reads, chosen, others, seed=3)
+    assert found.least == pytest.approx(told.threshold, abs=0.06)
     assert within(found.false_alarms, told.false_alarms, found.right, card.measures["lost_words"]["right"])
     assert within(found.alarms, told.alarms, found.removed, card.measures["lost_words"]["removed"])
 
@@ -170,7 +170,7 @@ def test_lost_words_are_told_on_other_sentences_too() -> None:
 def test_the_loss_of_the_card_is_met_on_other_sentences(name: str) -> None:
     plan, card = PLANS[name], CARDS[name].measures
     pairs = [(e.source, e.target if plan.config.has_encoder else e.source) for e in many()]
-    loss, accuracy = next_word(model(name), encode(plan.config, pairs, vocabulary(name)))
+    loss, accuracy = next_token_metrics(model(name), encode_pairs(plan.config, pairs, vocabulary(name)))
     assert loss == pytest.approx(card["loss"], rel=0.2, abs=0.02)
     n_words = sum(len(target) + 1 for _, target in pairs)
     assert within(accuracy, card["next_word"], n_words, n_words)
@@ -191,19 +191,19 @@ def test_the_translator_has_learned_the_grammar() -> None:
 
 @pytest.mark.parametrize("name", TRANSLATORS)
 def test_the_words_of_the_everyday_list_are_known(name: str) -> None:
-    assert known_share(vocabulary(name)["source"]) >= 0.97
-    assert CARDS[name].measures["everyday"]["known"] == pytest.approx(known_share(vocabulary(name)["source"]), abs=1e-4)
+    assert eval_set_known_share(vocabulary(name)["source"]) >= 0.97
+    assert CARDS[name].measures["everyday"]["known"] == pytest.approx(eval_set_known_share(vocabulary(name)["source"]), abs=1e-4)
 
 
 @pytest.mark.slow
 def test_the_everyday_list_is_translated_as_the_card_says() -> None:
-    score, card = everyday_score(model("translator"), vocabulary("translator")), CARDS["translator"]
-    assert score.translated == pytest.approx(card.measures["everyday"]["translated"], abs=1e-4)
-    said = f"{card.measures['everyday']['translated']:.1%} of {score.sentences} sentences"
+    score, card = score_eval_set(model("translator"), vocabulary("translator")), CARDS["translator"]
+    assert score.accuracy == pytest.approx(card.measures["everyday"]["translated"], abs=1e-4)
+    said = f"{card.measures['everyday']['translated']:.1%} of {score.n_sentences} sentences"
     assert said in card.about["everyday sentences"]
 
 
-@pytest.mark.parametrize(("source", "target"), SHOWN, ids=lambda text: text)
+@pytest.mark.parametrize(("source", "target"), EXAMPLES, ids=lambda text: text)
 def test_it_translates_what_the_app_shows(source: str, target: str) -> None:
     assert translate("translator", source) == target
 

@@ -21,20 +21,20 @@ from viz_core.weights.special_tokens import (
     MAX_PREPENDED,
     MAX_REPLACEMENT,
     SpecialTokens,
-    around,
-    looks_special,
-    name_of,
-    parsed_tokenizer,
-    special_tokens,
+    added_ids,
+    is_special_name,
+    token_name,
+    parse_tokenizer,
+    find_special_tokens,
 )
 
 
 def parsed(tokenizer: Tokenizer) -> dict[str, Any]:
-    return parsed_tokenizer(tokenizer.to_str())
+    return parse_tokenizer(tokenizer.to_str())
 
 
 def found(tokenizer: Tokenizer, *named: dict[str, Any]) -> SpecialTokens:
-    return special_tokens(parsed(tokenizer), *named)
+    return find_special_tokens(parsed(tokenizer), *named)
 
 
 @pytest.mark.parametrize(("made", "front", "back"), [
@@ -47,7 +47,7 @@ def found(tokenizer: Tokenizer, *named: dict[str, Any]) -> SpecialTokens:
 def test_what_is_added_around_a_text(made: Made, front: tuple[int, ...], back: tuple[int, ...]) -> None:
     """Against what the library adds."""
     told = found(made.tokenizer)
-    assert (told.front, told.back) == (front, back)
+    assert (told.prefix_ids, told.suffix_ids) == (front, back)
     added = made.tokenizer.encode("the cat").ids
     plain = made.tokenizer.encode("the cat", add_special_tokens=False).ids
     assert plain and added == [*front, *plain, *back]
@@ -61,52 +61,52 @@ def test_what_is_added_around_a_text(made: Made, front: tuple[int, ...], back: t
 ])
 def test_a_post_processor_that_cannot_be_used(processor: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"^tokenizer\.json has a post_processor '\w+Processing' that cannot be used; save"):
-        around(processor)
+        added_ids(processor)
 
 
 def test_the_unknown_token_by_its_text_or_by_its_id() -> None:
-    assert found(wordpiece("[PAD] [CLS] [SEP] [UNK]").tokenizer).unknown == 3
-    assert found(unigram("<s> </s> <unk>", unk_id=2).tokenizer).unknown == 2
-    assert found(unigram(unk_id=None).tokenizer).unknown is None is found(byte_level().tokenizer).unknown
-    assert found(word_level("", "[UNK]").tokenizer).unknown is None  # named, but not in the vocabulary
+    assert found(wordpiece("[PAD] [CLS] [SEP] [UNK]").tokenizer).unk_id == 3
+    assert found(unigram("<s> </s> <unk>", unk_id=2).tokenizer).unk_id == 2
+    assert found(unigram(unk_id=None).tokenizer).unk_id is None is found(byte_level().tokenizer).unk_id
+    assert found(word_level("", "[UNK]").tokenizer).unk_id is None  # named, but not in the vocabulary
 
 
 def test_the_padding_token() -> None:
     """What the other files call so, then what tokenizer.json pads with, then a special token with such a name."""
     made = wordpiece("[UNK] [CLS] [SEP] [FILL] [PAD] <pad>").tokenizer
-    assert found(made).padding == 4 and found(made).pads
-    assert found(made, {"pad_token": None}, {"pad_token": {"content": "<pad>"}}).padding == 5
-    assert found(made, {"pad_token": "[LOST]"}).padding == 4
-    assert found(made, {"pad_token": ["x"]}).padding == 4
+    assert found(made).pad_id == 4 and found(made).is_pad_unambiguous
+    assert found(made, {"pad_token": None}, {"pad_token": {"content": "<pad>"}}).pad_id == 5
+    assert found(made, {"pad_token": "[LOST]"}).pad_id == 4
+    assert found(made, {"pad_token": ["x"]}).pad_id == 4
     made.enable_padding(pad_id=3, pad_token="[FILL]")
-    assert found(made).padding == 3 and found(made, {"pad_token": "[PAD]"}).padding == 4
-    assert found(wordpiece("[UNK] [CLS] [SEP]").tokenizer).padding is None
-    assert not found(wordpiece("[UNK] [CLS] [SEP]").tokenizer).pads
+    assert found(made).pad_id == 3 and found(made, {"pad_token": "[PAD]"}).pad_id == 4
+    assert found(wordpiece("[UNK] [CLS] [SEP]").tokenizer).pad_id is None
+    assert not found(wordpiece("[UNK] [CLS] [SEP]").tokenizer).is_pad_unambiguous
 
 
 @pytest.mark.parametrize("name", ["[PAD]", "<pad>", "<|pad|>", "<PAD>", "<|padding|>", "{{pad}}"])
 def test_names_of_padding_tokens(name: str) -> None:
-    assert found(word_level(f"[UNK] {name}").tokenizer).padding == 1
+    assert found(word_level(f"[UNK] {name}").tokenizer).pad_id == 1
 
 
 @pytest.mark.parametrize("name", ["pad", "[NOPAD]", "<pad", "[MASK]"])
 def test_no_names_of_padding_tokens(name: str) -> None:
-    assert found(word_level(f"[UNK] {name}").tokenizer).padding is None
+    assert found(word_level(f"[UNK] {name}").tokenizer).pad_id is None
 
 
 def test_a_token_that_is_also_read_cannot_tell_padding() -> None:
-    assert not found(wordpiece("[UNK] [CLS] [SEP]").tokenizer, {"pad_token": "[UNK]"}).pads
-    assert not found(wordpiece("[UNK] [CLS] [SEP]").tokenizer, {"pad_token": "[SEP]"}).pads  # closes every text
-    assert not found(word_level("[UNK]").tokenizer, {"pad_token": "the"}).pads
-    assert not found(word_level(declared=False).tokenizer, {"pad_token": "[PAD]"}).pads  # a word like any other
-    assert found(word_level().tokenizer, {"pad_token": "[PAD]"}).pads
+    assert not found(wordpiece("[UNK] [CLS] [SEP]").tokenizer, {"pad_token": "[UNK]"}).is_pad_unambiguous
+    assert not found(wordpiece("[UNK] [CLS] [SEP]").tokenizer, {"pad_token": "[SEP]"}).is_pad_unambiguous  # closes every text
+    assert not found(word_level("[UNK]").tokenizer, {"pad_token": "the"}).is_pad_unambiguous
+    assert not found(word_level(declared=False).tokenizer, {"pad_token": "[PAD]"}).is_pad_unambiguous  # a word like any other
+    assert found(word_level().tokenizer, {"pad_token": "[PAD]"}).is_pad_unambiguous
 
 
 def test_the_ends_that_other_files_name() -> None:
     made = byte_level("<s> <pad> </s>").tokenizer
-    assert (found(made).begin, found(made).end) == (None, None)
+    assert (found(made).bos_id, found(made).eos_id) == (None, None)
     told = found(made, {"bos_token": "<s>", "eos_token": {"content": "</s>"}})
-    assert (told.begin, told.end) == (0, 2) and told.never_typed == {0, 1, 2}
+    assert (told.bos_id, told.eos_id) == (0, 2) and told.reserved_ids == {0, 1, 2}
 
 
 @pytest.mark.parametrize("added", [
@@ -121,7 +121,7 @@ def test_ids_of_added_tokens_are_those_of_the_library(made: Made, added: list[tu
     file = json.loads(made.tokenizer.to_str())
     plain = dict(single_word=False, lstrip=False, rstrip=False, normalized=False, special=True)
     file["added_tokens"] += [dict(id=id, content=content, **plain) for content, id in added]
-    told = {x["content"]: x["id"] for x in parsed_tokenizer(json.dumps(file))["added_tokens"] if x["content"]}
+    told = {x["content"]: x["id"] for x in parse_tokenizer(json.dumps(file))["added_tokens"] if x["content"]}
     library = Tokenizer.from_str(json.dumps(file))
     assert told and told == {content: library.token_to_id(content) for content in told}
 
@@ -132,19 +132,19 @@ def test_ids_of_added_tokens_are_those_of_the_library(made: Made, added: list[tu
     ("<3", False), ("[CLS", False),
 ])
 def test_what_looks_special(token: str, special: bool) -> None:
-    assert looks_special(token) == special
+    assert is_special_name(token) == special
 
 
 def test_the_unknown_token_of_a_unigram_without_a_type() -> None:
     file = parsed(unigram("<s> </s> <unk>", unk_id=2).tokenizer)
     del file["model"]["type"]
-    assert special_tokens(file).unknown == 2
+    assert find_special_tokens(file).unk_id == 2
 
 
 def test_names() -> None:
     read = parsed(wordpiece().tokenizer)
-    assert name_of(0, read) == "[PAD]" and name_of(5, read) == "the" and name_of(10**6, read) is None
-    assert name_of(2, parsed(unigram().tokenizer)) == "▁the" and name_of(-1, parsed(unigram().tokenizer)) is None
+    assert token_name(0, read) == "[PAD]" and token_name(5, read) == "the" and token_name(10**6, read) is None
+    assert token_name(2, parsed(unigram().tokenizer)) == "▁the" and token_name(-1, parsed(unigram().tokenizer)) is None
 
 
 # --- which parts are read ---------------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def splitting(pattern: str | Regex) -> str:
     with_parts(pre_tokenizer=pre_tokenizers.CharDelimiterSplit("-")), with_parts(pre_tokenizer=pre_tokenizers.UnicodeScripts()),
 ])
 def test_parts_that_are_read(text: str) -> None:
-    assert parsed_tokenizer(text)["model"]["vocab"] == {"a": 0}
+    assert parse_tokenizer(text)["model"]["vocab"] == {"a": 0}
 
 
 @pytest.mark.parametrize(("text", "part"), [
@@ -191,7 +191,7 @@ def test_parts_that_are_read(text: str) -> None:
 ])
 def test_parts_that_could_take_for_ever(text: str, part: str) -> None:
     with pytest.raises(ValueError, match=f"tokenizer.json has a {part}, which is not supported"):
-        parsed_tokenizer(text)
+        parse_tokenizer(text)
 
 
 def test_a_table_of_replacements_is_read_where_they_are_short() -> None:
@@ -199,15 +199,15 @@ def test_a_table_of_replacements_is_read_where_they_are_short() -> None:
     def text(charsmap: Any) -> str:
         return json.dumps(json.loads(with_parts()) | {"normalizer": {"type": "Precompiled", "precompiled_charsmap": charsmap}})
 
-    assert parsed_tokenizer(text(charsmap(b"h" * MAX_REPLACEMENT))) and precompiled().tokenizer.encode("Hi").tokens[1] == "▁hi"
+    assert parse_tokenizer(text(charsmap(b"h" * MAX_REPLACEMENT))) and precompiled().tokenizer.encode("Hi").tokens[1] == "▁hi"
     for bad in (charsmap(b"h" * (MAX_REPLACEMENT + 1)), "/////w==", "?", None, 3):
         with pytest.raises(ValueError, match="a normalizer 'Precompiled', which is not supported"):
-            parsed_tokenizer(text(bad))
+            parse_tokenizer(text(bad))
 
 
 @pytest.mark.parametrize("named", [{"pad_token": 3}, {"pad_token": {"content": None}}, {}])
 def test_other_files_that_say_nothing_of_use(named: dict[str, Any]) -> None:
-    assert found(wordpiece("[UNK] [CLS] [SEP]").tokenizer, named).padding is None
+    assert found(wordpiece("[UNK] [CLS] [SEP]").tokenizer, named).pad_id is None
 
 
 @pytest.mark.parametrize("change", [
@@ -217,5 +217,5 @@ def test_other_files_that_say_nothing_of_use(named: dict[str, Any]) -> None:
 ])
 def test_a_strange_file_is_left_to_the_library(change: dict[str, Any]) -> None:
     strange = json.loads(with_parts()) | change
-    told = special_tokens(strange, {"pad_token": "a"})
-    assert told.front == told.back == () and told.unknown in (0, None) and name_of(0, strange) in ("a", None)
+    told = find_special_tokens(strange, {"pad_token": "a"})
+    assert told.prefix_ids == told.suffix_ids == () and told.unk_id in (0, None) and token_name(0, strange) in ("a", None)

@@ -8,22 +8,22 @@ from typing import Any
 import pytest
 
 from viz_core.weights import catalogue as module
-from viz_core.weights.catalogue import SHIPPED, catalogue, lasting, problems, shipped
+from viz_core.weights.catalogue import SHIPPED_FOLDER, catalogue, server_models, load_errors, shipped_cards
 from viz_core.weights.stored_card import StoredCard
 
-NAMES = sorted(path.stem for path in SHIPPED.glob("*.json"))
+NAMES = sorted(path.stem for path in SHIPPED_FOLDER.glob("*.json"))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
-    card = StoredCard.read(SHIPPED / f"{name}.json")
+    card = StoredCard.read(SHIPPED_FOLDER / f"{name}.json")
     card.write(tmp_path / f"{name}.json")
     assert StoredCard.read(tmp_path / f"{name}.json") == card
     assert (tmp_path / f"{name}.json").read_text(encoding="utf-8").startswith('{\n "title": ')
 
 
 def written(change: Callable[[dict[str, Any]], Any], path: Path) -> Path:
-    card = json.loads((SHIPPED / "translator.json").read_text(encoding="utf-8"))
+    card = json.loads((SHIPPED_FOLDER / "translator.json").read_text(encoding="utf-8"))
     path.write_text(json.dumps(change(card) or card), encoding="utf-8")
     return path
 
@@ -66,14 +66,14 @@ def one_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     monkeypatch.setattr(module, "SHIPPED", tmp_path)
     written(lambda card: card, tmp_path / "translator.json")
     written(lambda card: {k: v for k, v in card.items() if k != "measures"}, tmp_path / "english.json")
-    for cached in (module._found, lasting):
+    for cached in (module._cards_and_errors, server_models):
         cached.cache_clear()
     yield
-    for cached in (module._found, lasting):
+    for cached in (module._cards_and_errors, server_models):
         cached.cache_clear()
 
 
 @pytest.mark.usefixtures("one_broken")
 def test_a_broken_card_takes_no_other_with_it() -> None:
-    assert list(shipped()) == ["translator"] and "english" not in catalogue()
-    assert problems()[0] == "english.json lacks measures; train it again: python -m viz_core.training english."
+    assert list(shipped_cards()) == ["translator"] and "english" not in catalogue()
+    assert load_errors()[0] == "english.json lacks measures; train it again: python -m viz_core.training english."

@@ -18,10 +18,10 @@ from tests.weights.tiny_checkpoints import Made, bpe, sentencepiece_bpe, unigram
 from tests.weights.tiny_checkpoints import byte_level as tiny_byte_level
 from tests.weights.tiny_checkpoints import wordpiece as tiny_wordpiece
 from viz_core.run import run
-from viz_core.text import NO_TOKEN, AnyTokenizer, words_of
+from viz_core.text import NO_TOKEN, AnyTokenizer, group_words
 from viz_core.weights import subword
 from viz_core.weights.folder import read_folder
-from viz_core.weights.subword import Subword
+from viz_core.weights.subword import SubwordTokenizer
 
 # Any code point, lone surrogates too, and often what a tokenizer treats as its own.
 OWN = ["[SEP]", "[CLS]", "[PAD]", "[UNK]", "<|endoftext|>", "##ing", "the", " ", "\n", "猫", "🐈‍⬛", "Ġ", "⟨E7⟩", "\ud83d"]
@@ -29,19 +29,19 @@ TYPED = st.lists(st.text(st.characters(codec=None), max_size=6) | st.sampled_fro
 
 
 @cache
-def bert() -> Subword:
-    return Subword(wordpiece().to_str(), 61, 0)
+def bert() -> SubwordTokenizer:
+    return SubwordTokenizer(wordpiece().to_str(), 61, 0)
 
 
 @cache
-def gpt2() -> Subword:
-    return Subword(byte_level().to_str(), 300, 0, ends=(0, 0))
+def gpt2() -> SubwordTokenizer:
+    return SubwordTokenizer(byte_level().to_str(), 300, 0, bos_eos_ids=(0, 0))
 
 
 def words(tokenizer: AnyTokenizer, sentence: str) -> list[str]:
     """The tokens joined by the group that they belong to."""
-    tokens, _ = tokenizer.read(sentence)
-    grouped = zip(tokenizer.groups(tokens), tokens, strict=True)
+    tokens, _ = tokenizer.tokens_and_ids(sentence)
+    grouped = zip(tokenizer.word_ids(tokens), tokens, strict=True)
     return ["".join(token for _, token in pairs) for _, pairs in groupby(grouped, key=lambda pair: pair[0])]
 
 
@@ -53,20 +53,20 @@ def words(tokenizer: AnyTokenizer, sentence: str) -> list[str]:
     (wordpiece, bert, {"pad_token": "[PAD]", "unk_token": "[UNK]"}), (byte_level, gpt2, {}),
 ])
 def test_ids_are_those_of_transformers(
-    make: Callable[[], Tokenizer], read: Callable[[], Subword], specials: dict[str, str], sentence: str
+    make: Callable[[], Tokenizer], read: Callable[[], SubwordTokenizer], specials: dict[str, str], sentence: str
 ) -> None:
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=make(), **specials)
-    assert read().read(sentence)[1] == fast(sentence, padding=False, truncation=False)["input_ids"]
+    assert read().tokens_and_ids(sentence)[1] == fast(sentence, padding=False, truncation=False)["input_ids"]
 
 
 def test_minilm_reads_long_texts_whole() -> None:
     """Its file says: cut at 128 tokens, fill up to 128."""
     text = (minilm_folder() / "tokenizer.json").read_text("utf-8")
     assert json.loads(text)["truncation"]["max_length"] == 128 == json.loads(text)["padding"]["strategy"]["Fixed"]
-    tokenizer = Subword(text, 30522, 0)
-    assert len(tokenizer.read("cat")[1]) == 3 and len(tokenizer.read("cat " * 300)[1]) == 302
+    tokenizer = SubwordTokenizer(text, 30522, 0)
+    assert len(tokenizer.tokens_and_ids("cat")[1]) == 3 and len(tokenizer.tokens_and_ids("cat " * 300)[1]) == 302
     assert (tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id, tokenizer.unk_id) == (101, 102, 0, 100)
-    assert tokenizer.read("Tokenization!")[0] == ["[CLS]", "token", "##ization", "!", "[SEP]"]
+    assert tokenizer.tokens_and_ids("Tokenization!")[0] == ["[CLS]", "token", "##ization", "!", "[SEP]"]
 
 
 # --- typed specials are text ------------------------------------------------------------------------------------------
@@ -74,14 +74,14 @@ def test_minilm_reads_long_texts_whole() -> None:
 
 @pytest.mark.parametrize("special", ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
 def test_a_typed_special_is_text_in_bert(special: str) -> None:
-    tokens, ids = bert().read(f"the {special} cat")
+    tokens, ids = bert().tokens_and_ids(f"the {special} cat")
     assert set(ids[1:-1]).isdisjoint({0, 2, 3, 4}) and special not in tokens[1:-1]
     assert tokens[2] == "[" and "]" in tokens
     assert ids[0] == 2 and ids[-1] == 3
 
 
 def test_a_typed_special_is_text_in_gpt2() -> None:
-    tokens, ids = gpt2().read("the<|endoftext|> <|endoftext|>")
+    tokens, ids = gpt2().tokens_and_ids("the<|endoftext|> <|endoftext|>")
     assert 0 not in ids and "".join(tokens) == "the<|endoftext|> <|endoftext|>"
     assert gpt2().decode(0) == "<|endoftext|>"
 
@@ -95,60 +95,60 @@ def keeping(unk: str | None) -> str:
 
 
 def test_a_special_among_the_words_is_unknown_text() -> None:
-    tokenizer = Subword(keeping("[UNK]"), 3, 0)
-    assert tokenizer.read("cat [SEP] dog") == (["cat", "[SEP]", "dog"], [2, 1, 1])
-    assert tokenizer.read("[UNK]") == (["[UNK]"], [1])
-    assert tokenizer.unknown("cat [SEP] dog dog") == [("[SEP]", []), ("dog", [])]
+    tokenizer = SubwordTokenizer(keeping("[UNK]"), 3, 0)
+    assert tokenizer.tokens_and_ids("cat [SEP] dog") == (["cat", "[SEP]", "dog"], [2, 1, 1])
+    assert tokenizer.tokens_and_ids("[UNK]") == (["[UNK]"], [1])
+    assert tokenizer.unknown_with_suggestions("cat [SEP] dog dog") == [("[SEP]", []), ("dog", [])]
 
 
 def test_a_special_among_the_words_is_refused_where_nothing_is_unknown() -> None:
-    tokenizer = Subword(keeping("[SEP]"), 3, 0, ends=(0, 0))
-    assert tokenizer.read("cat dog") == (["cat", "dog"], [2, 0])  # its word for unknown ones
+    tokenizer = SubwordTokenizer(keeping("[SEP]"), 3, 0, bos_eos_ids=(0, 0))
+    assert tokenizer.tokens_and_ids("cat dog") == (["cat", "dog"], [2, 0])  # its word for unknown ones
     with pytest.raises(ValueError, match=r"'\[SEP\]' is a special token of this checkpoint and cannot be typed"):
-        tokenizer.read("cat [SEP]")
+        tokenizer.tokens_and_ids("cat [SEP]")
 
 
-def dna(*more: str, **named: Any) -> Subword:
+def dna(*more: str, **named: Any) -> SubwordTokenizer:
     """The letters A C G T as special tokens."""
     made = word_level(" ".join(["[UNK]", "[PAD]", *"ACGT", *more]), words=(), pre=pre_tokenizers.WhitespaceSplit())
-    return Subword(made.tokenizer.to_str(), 6 + len(more), 1, named=[named])
+    return SubwordTokenizer(made.tokenizer.to_str(), 6 + len(more), 1, name_files=[named])
 
 
 def test_ordinary_text_that_is_declared_special_is_text() -> None:
-    assert dna().read("ACGT") == (list("ACGT"), [2, 3, 4, 5])
-    assert dna().read("A [PAD] GT Q")[1] == [2, 0, 4, 5, 0] and dna().unknown("A Q") == [("Q", [])]
+    assert dna().tokens_and_ids("ACGT") == (list("ACGT"), [2, 3, 4, 5])
+    assert dna().tokens_and_ids("A [PAD] GT Q")[1] == [2, 0, 4, 5, 0] and dna().unknown_with_suggestions("A Q") == [("Q", [])]
     made = with_more(tiny_byte_level, *map(AddedToken, ("\n", " ", "🐈", "<|user|>"))).tokenizer
-    tokenizer = Subword(made.to_str(), 300, 0, ends=(0, 0))
-    assert tokenizer.read("the\n🐈 cat")[0] == ["the", "\n", "🐈", " ", "cat"]
-    assert "<|user|>" not in tokenizer.read("the <|user|> cat")[0]
+    tokenizer = SubwordTokenizer(made.to_str(), 300, 0, bos_eos_ids=(0, 0))
+    assert tokenizer.tokens_and_ids("the\n🐈 cat")[0] == ["the", "\n", "🐈", " ", "cat"]
+    assert "<|user|>" not in tokenizer.tokens_and_ids("the <|user|> cat")[0]
 
 
 @pytest.mark.parametrize("special", [True, False])
 def test_a_word_that_was_added_is_shown_as_it_is_written(special: bool) -> None:
     """It is text, not GPT-2's letters for bytes, in which é alone stands for the byte E9."""
     made = with_more(tiny_byte_level, AddedToken("éé"), AddedToken("Ġx"), special=special).tokenizer
-    assert Subword(made.to_str(), 300, 0, ends=(0, 0)).read("the éé Ġx cat")[0] == ["the", " ", "éé", " ", "Ġx", " cat"]
+    assert SubwordTokenizer(made.to_str(), 300, 0, bos_eos_ids=(0, 0)).tokens_and_ids("the éé Ġx cat")[0] == ["the", " ", "éé", " ", "Ġx", " cat"]
 
 
 @pytest.mark.parametrize("role", ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"])
 def test_a_word_that_frames_or_fills_a_text_is_never_typed(role: str) -> None:
     """Whatever it looks like, where it is declared as special and has such a role."""
-    assert dna("N").read("AN")[1] == [2, 6]
-    assert dna("N", **{role: "N"}).read("A N C")[1] == [2, 0, 3] == dna("N", **{role: {"content": "N"}}).read("A N C")[1]
+    assert dna("N").tokens_and_ids("AN")[1] == [2, 6]
+    assert dna("N", **{role: "N"}).tokens_and_ids("A N C")[1] == [2, 0, 3] == dna("N", **{role: {"content": "N"}}).tokens_and_ids("A N C")[1]
 
 
 def test_a_special_word_that_ends_a_text_or_lies_beyond_the_vocabulary_is_never_typed() -> None:
     made = with_more(tiny_byte_level, AddedToken("dog")).tokenizer
     id = made.token_to_id("dog")
-    assert id in Subword(made.to_str(), id + 1, 0, ends=(0, 0)).read("the dog")[1]
-    assert id not in Subword(made.to_str(), id + 1, 0, ends=(0, id)).read("the dog")[1]
-    assert id not in Subword(made.to_str(), id, 0, ends=(0, 0)).read("the dog")[1]
+    assert id in SubwordTokenizer(made.to_str(), id + 1, 0, bos_eos_ids=(0, 0)).tokens_and_ids("the dog")[1]
+    assert id not in SubwordTokenizer(made.to_str(), id + 1, 0, bos_eos_ids=(0, id)).tokens_and_ids("the dog")[1]
+    assert id not in SubwordTokenizer(made.to_str(), id, 0, bos_eos_ids=(0, 0)).tokens_and_ids("the dog")[1]
 
 
 def test_words_of_a_template_can_be_typed() -> None:
-    tokenizer = Subword(tiny_wordpiece(template="[CLS] the a $A [SEP]").tokenizer.to_str(), 300, 0)
-    assert tokenizer.read("the cat a") == (["[CLS]", "the", "a", "the", "cat", "a", "[SEP]"], [2, 5, 10, 5, 6, 10, 3])
-    assert set(tokenizer.read("[SEP] [CLS]")[1][3:-1]).isdisjoint({2, 3})
+    tokenizer = SubwordTokenizer(tiny_wordpiece(template="[CLS] the a $A [SEP]").tokenizer.to_str(), 300, 0)
+    assert tokenizer.tokens_and_ids("the cat a") == (["[CLS]", "the", "a", "the", "cat", "a", "[SEP]"], [2, 5, 10, 5, 6, 10, 3])
+    assert set(tokenizer.tokens_and_ids("[SEP] [CLS]")[1][3:-1]).isdisjoint({2, 3})
 
 
 @pytest.mark.parametrize("ids", [[1, 1, 0, 50, 60, 2], [0, 50, 1, 60, 2], [1, 2]])
@@ -171,10 +171,10 @@ def test_padding_behind_an_id_list_of_a_roberta(tmp_path: Path) -> None:
 def test_padding_that_is_typed_in_a_roberta_is_refused() -> None:
     """It is not declared as special, so that it is a word like any other."""
     made = word_level("<s> <pad> </s> <unk>", "<unk>", pre_tokenizers.WhitespaceSplit(), declared=False).tokenizer.to_str()
-    assert Subword(made, 300, 1).read("the <pad> cat")[1][1] == 1
-    assert Subword(made, 300, 1, skips_padding=True).read("the cat")[0] == ["the", "cat"]
+    assert SubwordTokenizer(made, 300, 1).tokens_and_ids("the <pad> cat")[1][1] == 1
+    assert SubwordTokenizer(made, 300, 1, positions_skip_padding=True).tokens_and_ids("the cat")[0] == ["the", "cat"]
     with pytest.raises(ValueError, match=r"^'<pad>' \(id 1\) is the padding token of this model"):
-        Subword(made, 300, 1, skips_padding=True).read("the <pad> cat")
+        SubwordTokenizer(made, 300, 1, positions_skip_padding=True).tokens_and_ids("the <pad> cat")
 
 
 # --- unknown words, and the ends of a text ----------------------------------------------------------------------------
@@ -186,48 +186,48 @@ def test_padding_that_is_typed_in_a_roberta_is_refused() -> None:
 ])
 def test_an_unknown_word_is_the_unknown_token(made: Made, unk_id: int) -> None:
     """Unigram names it by unk_id, not by unk_token."""
-    tokenizer = Subword(made.tokenizer.to_str(), 300, 0)
-    tokens, ids = tokenizer.read("the 猫猫 cat")
+    tokenizer = SubwordTokenizer(made.tokenizer.to_str(), 300, 0)
+    tokens, ids = tokenizer.tokens_and_ids("the 猫猫 cat")
     assert ids == made.tokenizer.encode("the 猫猫 cat").ids and tokenizer.unk_id == unk_id
     assert [token for token, id in zip(tokens, ids, strict=True) if id == unk_id] == ["猫猫"]
-    assert tokenizer.unknown("the 猫猫 cat 猫猫") == [("猫猫", [])]
+    assert tokenizer.unknown_with_suggestions("the 猫猫 cat 猫猫") == [("猫猫", [])]
 
 
 def test_bytes_in_place_of_an_unknown_character() -> None:
     made = sentencepiece_bpe().tokenizer
-    tokens, ids = Subword(made.to_str(), 300, 0).read("猫")
+    tokens, ids = SubwordTokenizer(made.to_str(), 300, 0).tokens_and_ids("猫")
     assert ids == made.encode("猫").ids and tokens == ["<s>", "▁", "<0xE7>", "<0x8C>", "<0xAB>"]
 
 
 def test_no_unknown_token() -> None:
     """BPE leaves out what it lacks, and says what; the others cannot read it; so does `transformers`."""
-    tokenizer = Subword(bpe("", unk=None).tokenizer.to_str(), 300, 0)
-    assert tokenizer.read("the 猫 ca猫坐t")[0] == ["the", "cat"] and tokenizer.unk_id == NO_TOKEN
-    assert tokenizer.unknown("the 猫 ca猫坐t 猫") == [("猫", []), ("猫坐", [])] and tokenizer.unknown(" the  cat ") == []
-    assert gpt2().unknown("the 猫") == []
+    tokenizer = SubwordTokenizer(bpe("", unk=None).tokenizer.to_str(), 300, 0)
+    assert tokenizer.tokens_and_ids("the 猫 ca猫坐t")[0] == ["the", "cat"] and tokenizer.unk_id == NO_TOKEN
+    assert tokenizer.unknown_with_suggestions("the 猫 ca猫坐t 猫") == [("猫", []), ("猫坐", [])] and tokenizer.unknown_with_suggestions(" the  cat ") == []
+    assert gpt2().unknown_with_suggestions("the 猫") == []
     for made in (unigram(unk_id=None), word_level("", "[UNK]")):
-        assert Subword(made.tokenizer.to_str(), 300, 0).unknown("the cat") == []
+        assert SubwordTokenizer(made.tokenizer.to_str(), 300, 0).unknown_with_suggestions("the cat") == []
         with pytest.raises(ValueError, match=r"'猫!' is not in the vocabulary of this model, and its tokenizer\.json has"):
-            Subword(made.tokenizer.to_str(), 300, 0).read("the 猫! cat")
+            SubwordTokenizer(made.tokenizer.to_str(), 300, 0).tokens_and_ids("the 猫! cat")
 
 
 def test_an_ordinary_token_may_have_any_id() -> None:
     """A byte-level tokenizer without special tokens has "!" as its first, and a config.json may call it padding, <bos> or <eos>."""
-    tokenizer = Subword(tiny_byte_level("").tokenizer.to_str(), 300, 0, ends=(0, 0))
-    assert tokenizer.read("hi!")[0][-1] == "!" and tokenizer.read("hi!")[1][-1] == 0
+    tokenizer = SubwordTokenizer(tiny_byte_level("").tokenizer.to_str(), 300, 0, bos_eos_ids=(0, 0))
+    assert tokenizer.tokens_and_ids("hi!")[0][-1] == "!" and tokenizer.tokens_and_ids("hi!")[1][-1] == 0
 
 
 @pytest.mark.parametrize(("template", "bos_id", "eos_id", "around"), [
     ("", 5, 6, ((5,), (6,))), ("[CLS] $A", 2, 6, ((), (6,))), ("$A [SEP]", 5, 3, ((5,), ())), ("[CLS] $A [SEP]", 2, 3, ((), ())),
 ])
 def test_the_ends_that_the_tokenizer_does_not_add_itself(template: str, bos_id: int, eos_id: int, around: Any) -> None:
-    tokenizer = Subword(tiny_wordpiece(template=template).tokenizer.to_str(), 300, 0, ends=(5, 6))
-    assert (tokenizer.bos_id, tokenizer.eos_id, tokenizer.around) == (bos_id, eos_id, around)
+    tokenizer = SubwordTokenizer(tiny_wordpiece(template=template).tokenizer.to_str(), 300, 0, bos_eos_ids=(5, 6))
+    assert (tokenizer.bos_id, tokenizer.eos_id, tokenizer.prefix_suffix_ids) == (bos_id, eos_id, around)
 
 
 def test_a_model_without_ends() -> None:
-    tokenizer = Subword(tiny_byte_level("").tokenizer.to_str(), 300, 0, ends=(None, None))
-    assert (tokenizer.bos_id, tokenizer.eos_id, tokenizer.around) == (NO_TOKEN, NO_TOKEN, ((), ()))
+    tokenizer = SubwordTokenizer(tiny_byte_level("").tokenizer.to_str(), 300, 0, bos_eos_ids=(None, None))
+    assert (tokenizer.bos_id, tokenizer.eos_id, tokenizer.prefix_suffix_ids) == (NO_TOKEN, NO_TOKEN, ((), ()))
     assert words(tokenizer, "the cat!") == ["the", " cat", "!"]
 
 
@@ -235,45 +235,45 @@ def test_special_tokens_behind_the_vocabulary_of_the_model() -> None:
     """[PAD] was added to the tokenizer alone: no text has it. A word there would be missed."""
     made = with_more(tiny_byte_level, AddedToken("[PAD]")).tokenizer
     size = made.get_vocab_size() - 1
-    tokenizer = Subword(made.to_str(), size, 0, ends=(0, 0))
-    assert max(tokenizer.read("the [PAD] cat")[1]) < size and words(tokenizer, "the cat") == ["the", " cat"]
+    tokenizer = SubwordTokenizer(made.to_str(), size, 0, bos_eos_ids=(0, 0))
+    assert max(tokenizer.tokens_and_ids("the [PAD] cat")[1]) < size and words(tokenizer, "the cat") == ["the", " cat"]
     with pytest.raises(ValueError, match=f"ids up to {size}, and the model has {size} words"):
-        Subword(with_more(tiny_byte_level, AddedToken("dog"), special=False).tokenizer.to_str(), size, 0, ends=(0, 0))
+        SubwordTokenizer(with_more(tiny_byte_level, AddedToken("dog"), special=False).tokenizer.to_str(), size, 0, bos_eos_ids=(0, 0))
 
 
 def test_the_same_text_has_the_same_tokens() -> None:
     """A tokenizer that was saved with the noise of its training reads without it."""
     noisy = json.loads(byte_level().to_str())
     noisy["model"]["dropout"] = 0.9
-    tokenizer = Subword(json.dumps(noisy), 300, 0, ends=(0, 0))
-    assert all(tokenizer.read("the cat sat") == gpt2().read("the cat sat") for __ in range(20))
+    tokenizer = SubwordTokenizer(json.dumps(noisy), 300, 0, bos_eos_ids=(0, 0))
+    assert all(tokenizer.tokens_and_ids("the cat sat") == gpt2().tokens_and_ids("the cat sat") for __ in range(20))
 
 
 @given(TYPED)
 def test_any_text_gives_text_ids_alone(sentence: str) -> None:
-    tokens, ids = bert().read(sentence)
+    tokens, ids = bert().tokens_and_ids(sentence)
     assert len(tokens) == len(ids) and ids[0] == 2 and ids[-1] == 3
     assert {0, 2, 3, 4}.isdisjoint(ids[1:-1]) and all(tokens) and set(ids) <= set(range(61))
     shown = [token for token, id in zip(tokens, ids, strict=True) if id == 1]
     assert all(token in sentence for token in shown)  # unknown ones as typed
-    assert [token for token, _ in bert().unknown(sentence)] == list(dict.fromkeys(shown))
+    assert [token for token, _ in bert().unknown_with_suggestions(sentence)] == list(dict.fromkeys(shown))
 
 
 @given(TYPED)
 def test_any_text_is_in_its_bytes(sentence: str) -> None:
-    tokens, ids = gpt2().read(sentence)
+    tokens, ids = gpt2().tokens_and_ids(sentence)
     assert 0 not in ids and all(tokens)
     seen = "".join("\ufffd" if "\ud800" <= x <= "\udfff" else x for x in sentence)  # half a pair is in no UTF-8
-    assert b"".join(map(subword._bytes, tokens)).decode() == seen
+    assert b"".join(map(subword._encode_bytes, tokens)).decode() == seen
     assert [gpt2().decode(id) for id in ids] == tokens
-    assert gpt2().unknown(sentence) == [] == gpt2().collisions(tokens)
+    assert gpt2().unknown_with_suggestions(sentence) == [] == gpt2().collisions(tokens)
 
 
 @given(TYPED)
 def test_groups_count_words(sentence: str) -> None:
     for tokenizer in (bert(), gpt2()):
-        tokens, _ = tokenizer.read(sentence)
-        groups = tokenizer.groups(tokens)
+        tokens, _ = tokenizer.tokens_and_ids(sentence)
+        groups = tokenizer.word_ids(tokens)
         assert len(groups) == len(tokens)
         assert not groups or (groups[0] == 0 and all(b - a in (0, 1) for a, b in pairwise(groups)))
 
@@ -282,7 +282,7 @@ def test_groups_count_words(sentence: str) -> None:
 
 
 def test_pieces_of_bert() -> None:
-    assert bert().read("Tokens: PLAYING 猫!")[0] == ["[CLS]", "token", "##s", ":", "play", "##ing", "猫", "!", "[SEP]"]
+    assert bert().tokens_and_ids("Tokens: PLAYING 猫!")[0] == ["[CLS]", "token", "##s", ":", "play", "##ing", "猫", "!", "[SEP]"]
     assert words(bert(), "tokens playing 猫!") == ["[CLS]", "token##s", "play##ing", "猫", "!", "[SEP]"]
     assert bert().decode(2) == "[CLS]" and bert().decode(60) == "⟨#60⟩"
     with pytest.raises(ValueError, match="token id 61 is outside the vocabulary of 61; use 0 to 60"):
@@ -290,12 +290,12 @@ def test_pieces_of_bert() -> None:
 
 
 def test_pieces_of_gpt2() -> None:
-    tokens, _ = gpt2().read("the cat 猫")
+    tokens, _ = gpt2().tokens_and_ids("the cat 猫")
     assert tokens[:2] == ["the", " cat"] and "".join(tokens[2:]) == " ⟨E7 8C⟩⟨AB⟩"
     assert words(gpt2(), "the animal didn't cross, 3.14 猫猫") == [
         "the", " animal", " didn", "'t", " cross", ",", " 3", ".", "14", " ⟨E7 8C⟩⟨AB⟩⟨E7 8C⟩⟨AB⟩",
     ]
-    assert gpt2().decode(299) and gpt2().read("")[1] == []
+    assert gpt2().decode(299) and gpt2().tokens_and_ids("")[1] == []
 
 
 @pytest.mark.parametrize(("made", "sentence", "expected"), [
@@ -305,22 +305,22 @@ def test_pieces_of_gpt2() -> None:
     (bpe("<unk>"), "the mat", ["the", "m", "a", "t"]),  # its pieces do not say where a word begins
 ])
 def test_words_of_other_tokenizers(made: Made, sentence: str, expected: list[str]) -> None:
-    tokenizer = Subword(made.tokenizer.to_str(), 400, 0)
-    assert list(words_of(tokenizer, tokenizer.read(sentence)[0]).texts) == expected
+    tokenizer = SubwordTokenizer(made.tokenizer.to_str(), 400, 0)
+    assert list(group_words(tokenizer, tokenizer.tokens_and_ids(sentence)[0]).texts) == expected
 
 
 @pytest.mark.parametrize("sentence", [*TEXTS, " leading", "a  b", "x\n\ny", "it's 12ab!?", "猫坐在垫子上"])
 def test_words_of_gpt2_are_those_of_its_pattern(sentence: str) -> None:
     """Against the offsets of the library, which groups(tokens) does not see."""
     found = byte_level().encode(sentence).word_ids
-    assert gpt2().groups(gpt2().read(sentence)[0]) == [list(dict.fromkeys(found)).index(word) for word in found]
+    assert gpt2().word_ids(gpt2().tokens_and_ids(sentence)[0]) == [list(dict.fromkeys(found)).index(word) for word in found]
 
 
 def test_specials_stand_alone() -> None:
-    tokens = ["<|endoftext|>", *gpt2().read("the cat")[0], "<|endoftext|>", "<pad>", "<pad>"]
-    assert gpt2().groups(tokens) == [0, 1, 2, 3, 4, 5]
-    assert gpt2().groups([]) == [] == bert().groups([])
-    assert bert().groups(["[CLS]", "play", "##ing", "[SEP]", "<pad>", "<pad>"]) == [0, 1, 1, 2, 3, 4]
+    tokens = ["<|endoftext|>", *gpt2().tokens_and_ids("the cat")[0], "<|endoftext|>", "<pad>", "<pad>"]
+    assert gpt2().word_ids(tokens) == [0, 1, 2, 3, 4, 5]
+    assert gpt2().word_ids([]) == [] == bert().word_ids([])
+    assert bert().word_ids(["[CLS]", "play", "##ing", "[SEP]", "<pad>", "<pad>"]) == [0, 1, 1, 2, 3, 4]
 
 
 def test_the_alphabet_of_bytes_is_the_librarys() -> None:
@@ -382,28 +382,28 @@ def replacing() -> Tokenizer:
 ], ids=lambda x: str(x)[:30])
 def test_refused(text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason) as error:
-        Subword(text, 61, 0)
+        SubwordTokenizer(text, 61, 0)
     assert "\n" not in str(error.value) and len(str(error.value)) < 300
 
 
 def test_a_tokenizer_of_another_model() -> None:
     size = wordpiece().get_vocab_size()
-    assert Subword(wordpiece().to_str(), size, 0).vocab_size == size
+    assert SubwordTokenizer(wordpiece().to_str(), size, 0).vocab_size == size
     problem = f"ids up to {size - 1}, and the model has {size - 1} words, so they do not belong together"
     with pytest.raises(ValueError, match=problem):
-        Subword(wordpiece().to_str(), size - 1, 0)
+        SubwordTokenizer(wordpiece().to_str(), size - 1, 0)
     with pytest.raises(ValueError, match="special token id 300 is outside the vocabulary of 300"):
-        Subword(byte_level().to_str(), 300, 0, ends=(0, 300))
+        SubwordTokenizer(byte_level().to_str(), 300, 0, bos_eos_ids=(0, 300))
 
 
 def test_a_text_that_the_library_cannot_read() -> None:
     """A WordPiece without its own unknown token names the word."""
     said = json.loads(wordpiece().to_str())
     said["model"]["unk_token"] = "[NONE]"
-    tokenizer = Subword(json.dumps(said), 61, 0)
-    assert tokenizer.read("cat")[1] == [2, 6, 3]
+    tokenizer = SubwordTokenizer(json.dumps(said), 61, 0)
+    assert tokenizer.tokens_and_ids("cat")[1] == [2, 6, 3]
     with pytest.raises(ValueError, match=r"'Ω' is not in the vocabulary of this model, and its tokenizer\.json has no token for"):
-        tokenizer.read("cat Ω")
+        tokenizer.tokens_and_ids("cat Ω")
 
 
 def test_a_card_names_its_tokenizers_fault(tmp_path: Path) -> None:

@@ -12,68 +12,68 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from viz_core.analysis.kept_keys import Kept, over_kept
-from viz_core.analysis.word_attention import between_words, seen_words
+from viz_core.analysis.kept_keys import KeptPositions, renormalize_over_kept
+from viz_core.analysis.word_attention import word_weights, word_visibility
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, TransformerConfig
 
 AttentionKind = Literal["encoder", "decoder", "cross"]
-KINDS: tuple[AttentionKind, ...] = get_args(AttentionKind)
-Step = Literal["raw", "scaled", "biased", "masked", "weights"]
-STEPS: tuple[Step, ...] = get_args(Step)
-STAGE = {"raw": "raw_scores", "scaled": "scores", "masked": "masked_scores", "weights": "weights"}
-MASK = {"encoder": "masks.source", "decoder": "masks.target", "cross": "masks.cross"}
+ATTENTION_KINDS: tuple[AttentionKind, ...] = get_args(AttentionKind)
+AttentionStep = Literal["raw", "scaled", "biased", "masked", "weights"]
+ATTENTION_STEPS: tuple[AttentionStep, ...] = get_args(AttentionStep)
+STEP_STAGES = {"raw": "raw_scores", "scaled": "scores", "masked": "masked_scores", "weights": "weights"}
+MASK_STAGES = {"encoder": "masks.source", "decoder": "masks.target", "cross": "masks.cross"}
 
 
 # ---------------------------------------------------------------- the attentions of a model
 
 
-def kinds(config: TransformerConfig) -> tuple[AttentionKind, ...]:
+def attention_kinds(config: TransformerConfig) -> tuple[AttentionKind, ...]:
     """Return the kinds of attention that a model has. A kind without layers is left out."""
     own = {"encoder": config.has_encoder, "decoder": config.has_decoder, "cross": config.has_cross_attention}
-    return tuple(k for k in KINDS if own[k] and n_layers(config, k))
+    return tuple(k for k in ATTENTION_KINDS if own[k] and n_layers(config, k))
 
 
 def n_layers(config: TransformerConfig, kind: AttentionKind) -> int:
     """Return the number of layers with this kind of attention."""
-    return config.n_layers(sides(kind)[0])
+    return config.n_layers(query_key_sides(kind)[0])
 
 
-def module(kind: AttentionKind, layer: int) -> str:
+def attention_path(kind: AttentionKind, layer: int) -> str:
     """Return the module path of one attention, such as "decoder.layers.1.cross_attn"."""
-    return f"{STACKS[sides(kind)[0]]}.layers.{layer}.{'cross_attn' if kind == 'cross' else 'self_attn'}"
+    return f"{STACKS[query_key_sides(kind)[0]]}.layers.{layer}.{'cross_attn' if kind == 'cross' else 'self_attn'}"
 
 
-def sides(kind: AttentionKind) -> tuple[Side, Side]:
+def query_key_sides(kind: AttentionKind) -> tuple[Side, Side]:
     """Return the side of the queries and the side of the keys: ("target", "source") in cross-attention."""
     return "source" if kind == "encoder" else "target", "target" if kind == "decoder" else "source"
 
 
-def real(capture: Capture, side: Side, item: int) -> np.ndarray:
+def token_mask(capture: Capture, side: Side, item: int) -> np.ndarray:
     """Return bool [T]: which tokens of one sentence are not padding."""
-    is_token: np.ndarray = capture.is_token(side)[item]
+    is_token: np.ndarray = capture.token_mask(side)[item]
     return is_token
 
 
-def allowed(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
+def attention_mask(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
     """Return bool [T, S]: the mask of one sentence, True = may attend. It is the same in every layer and head."""
-    mask: np.ndarray = capture[MASK[kind]][item, 0]
+    mask: np.ndarray = capture[MASK_STAGES[kind]][item, 0]
     return mask
 
 
-def steps(config: TransformerConfig, kind: AttentionKind) -> tuple[Step, ...]:
+def attention_steps(config: TransformerConfig, kind: AttentionKind) -> tuple[AttentionStep, ...]:
     """Return the steps from q·k to the weights. "biased" is among them only if the model has a position bias."""
-    biased = config.biases_scores and kind != "cross"
-    return tuple(s for s in STEPS if s != "biased" or biased)
+    biased = config.has_score_bias and kind != "cross"
+    return tuple(s for s in ATTENTION_STEPS if s != "biased" or biased)
 
 
-def at_step(capture: Capture, kind: AttentionKind, layer: int, head: int, item: int, step: Step) -> np.ndarray:
+def step_values(capture: Capture, kind: AttentionKind, layer: int, head: int, item: int, step: AttentionStep) -> np.ndarray:
     """Return one head [T, S] at one step. "biased" is scores + bias, which is not recorded as a stage."""
-    path = module(kind, layer)
+    path = attention_path(kind, layer)
     if step == "biased":
         biased: np.ndarray = capture[f"{path}.scores"][item, head] + capture[f"{path}.bias"][0, head]
         return biased
-    scores: np.ndarray = capture[f"{path}.{STAGE[step]}"][item, head]
+    scores: np.ndarray = capture[f"{path}.{STEP_STAGES[step]}"][item, head]
     return scores
 
 
@@ -107,20 +107,20 @@ def entropy_bounds(scores: np.ndarray, visible: np.ndarray) -> tuple[np.ndarray,
     return np.where(many, least, 0.0), np.where(many, np.log(n), 0.0)
 
 
-def distance(weights: np.ndarray) -> np.ndarray:
+def mean_distance(weights: np.ndarray) -> np.ndarray:
     """Return Σ_s w |t - s|, the mean distance between a query and its keys, weighted by attention. [..., T, S] -> [..., T]."""
     t, s = np.indices(weights.shape[-2:])
     distances: np.ndarray = (weights * np.abs(t - s)).sum(axis=-1)
     return distances
 
 
-def share(weights: np.ndarray, offset: int) -> np.ndarray:
+def weight_at_offset(weights: np.ndarray, offset: int) -> np.ndarray:
     """Return the weight on the key at t + offset, 0 if there is no such key. [..., T, S] -> [..., T]."""
     t, s = np.indices(weights.shape[-2:])
     return np.where(s == t + offset, weights, 0.0).sum(axis=-1)
 
 
-def relative(weights: np.ndarray, visible: np.ndarray) -> np.ndarray:
+def relative_to_uniform(weights: np.ndarray, visible: np.ndarray) -> np.ndarray:
     """Return weight × number of visible keys, [..., T, S]: 1 where a query attends equally to all of them."""
     ratios: np.ndarray = weights * visible.sum(axis=-1, keepdims=True)
     return ratios
@@ -132,7 +132,7 @@ def mean_over_heads(weights: np.ndarray) -> np.ndarray:
     return mean
 
 
-def of_pair(
+def pair_weights(
     capture: Capture, kind: AttentionKind, item: int, query: int, key: int,
     words: tuple[Sequence[int], Sequence[int]] | None = None,
 ) -> np.ndarray:
@@ -144,7 +144,7 @@ def of_pair(
     of_query, of_key = (np.array([query]), np.array([key]))
     if words is not None:
         of_query, of_key = (np.flatnonzero(np.asarray(of) == of[at]) for of, at in zip(words, (query, key), strict=True))
-    layers = [capture[f"{module(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))]
+    layers = [capture[f"{attention_path(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))]
     between = np.stack([weights[:, of_query[:, None], of_key] for weights in layers])  # [L, H, T, S] of the pair
     weights_of_pair: np.ndarray = between.astype(np.float64).sum(axis=-1).mean(axis=-1)
     return weights_of_pair
@@ -178,21 +178,21 @@ class AttentionProfile(NamedTuple):
     odd: int
 
 
-def profiles(capture: Capture, kind: AttentionKind, item: int) -> list[AttentionProfile]:
+def attention_profiles(capture: Capture, kind: AttentionKind, item: int) -> list[AttentionProfile]:
     """Return the profile of each head of a kind, layer by layer."""
-    query_side, key_side = sides(kind)
-    visible = allowed(capture, kind, item)
-    counts = real(capture, query_side, item) & visible.any(axis=-1)  # [T]
-    is_padding = ~real(capture, key_side, item)  # [S]
+    query_side, key_side = query_key_sides(kind)
+    visible = attention_mask(capture, kind, item)
+    counts = token_mask(capture, query_side, item) & visible.any(axis=-1)  # [T]
+    is_padding = ~token_mask(capture, key_side, item)  # [S]
     profiles = []
     for layer in range(n_layers(capture.config, kind)):
-        weights = capture[f"{module(kind, layer)}.weights"][item]  # [H, T, S]
-        scores = capture[f"{module(kind, layer)}.masked_scores"][item]
+        weights = capture[f"{attention_path(kind, layer)}.weights"][item]  # [H, T, S]
+        scores = capture[f"{attention_path(kind, layer)}.masked_scores"][item]
         for head, (w, z) in enumerate(zip(weights, scores, strict=True)):
             is_used = counts & np.isfinite(w).all(axis=-1)
             rows = w.astype(np.float64)
             least, most = entropy_bounds(z, visible)
-            position_columns = [distance(rows), share(rows, 0), share(rows, -1), share(rows, 1)]
+            position_columns = [mean_distance(rows), weight_at_offset(rows, 0), weight_at_offset(rows, -1), weight_at_offset(rows, 1)]
             if kind == "cross":
                 position_columns = [np.full(len(w), np.nan)] * 4
             columns = (entropy(rows), least, most, *position_columns, rows[:, 0], rows[:, is_padding].sum(axis=-1))
@@ -221,17 +221,17 @@ def rollout(weights: Sequence[np.ndarray]) -> np.ndarray:
     return np.stack(rolled)
 
 
-def rollout_of(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
+def stack_rollout(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
     """Return the rollout of one sentence through a stack's self-attention, [L, T, T]. `ValueError` for cross-attention."""
     if kind == "cross":
         raise ValueError("kind='cross' has no rollout, which is defined for self-attention; use encoder or decoder.")
-    return rollout([capture[f"{module(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))])
+    return rollout([capture[f"{attention_path(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))])
 
 
 # ---------------------------------------------------------------- all heads at once
 
 
-class Tiles(NamedTuple):
+class PooledHeads(NamedTuple):
     """All heads of a kind, max-pooled in blocks of `block_shape` cells: values [L, H, r, c] and blocked [r, c].
 
     kept_share [L, H, r]: where keys are left out, the share of its weight that a row keeps, the largest of each block.
@@ -239,47 +239,47 @@ class Tiles(NamedTuple):
 
     values: np.ndarray
     blocked: np.ndarray
-    block: tuple[int, int]
-    share: np.ndarray | None = None
+    block_shape: tuple[int, int]
+    kept_share: np.ndarray | None = None
 
 
-def tiles(
+def pooled_heads(
     capture: Capture,
     kind: AttentionKind,
     item: int,
-    most: int,
-    uniform: bool = False,
+    max_cells: int,
+    is_relative: bool = False,
     words: tuple[Sequence[int], Sequence[int]] | None = None,
-    kept: Kept | None = None,
-) -> Tiles:
+    kept: KeptPositions | None = None,
+) -> PooledHeads:
     """Return the weights of all layers and heads for one sentence, max-pooled to at most max_cells × max_cells cells per head.
 
     is_relative: weight × number of visible keys instead of the weight. words: the word of each query token and of each key token,
     for weights between words. kept: the queries and keys to include; each row is divided by the sum of its kept weights. A block
     is `blocked` where the mask blocks all of it; NaN counts as larger than every number.
     """
-    visible = allowed(capture, kind, item)
-    stack = [capture[f"{module(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))]
+    visible = attention_mask(capture, kind, item)
+    stack = [capture[f"{attention_path(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))]
     if words is not None:
-        visible = seen_words(visible, *words)
-        stack = [between_words(w, *words) for w in stack]
+        visible = word_visibility(visible, *words)
+        stack = [word_weights(w, *words) for w in stack]
     share = None
     if kept is not None:
-        stack, shares = zip(*(over_kept(w, kept) for w in stack), strict=True)
-        share = max_pool(np.stack(shares)[..., None], most)[..., 0]
+        stack, shares = zip(*(renormalize_over_kept(w, kept) for w in stack), strict=True)
+        share = max_pool(np.stack(shares)[..., None], max_cells)[..., 0]
         visible = visible[np.ix_(kept.queries, kept.keys)]
-    pooled = [max_pool(relative(w, visible) if uniform else w, most) for w in stack]
-    block = (-(-visible.shape[0] // most), -(-visible.shape[1] // most))
-    return Tiles(np.stack(pooled), ~max_pool(visible, most).astype(bool), block, share)
+    pooled = [max_pool(relative_to_uniform(w, visible) if is_relative else w, max_cells) for w in stack]
+    block = (-(-visible.shape[0] // max_cells), -(-visible.shape[1] // max_cells))
+    return PooledHeads(np.stack(pooled), ~max_pool(visible, max_cells).astype(bool), block, share)
 
 
-def max_pool(x: np.ndarray, most: int) -> np.ndarray:
+def max_pool(x: np.ndarray, max_cells: int) -> np.ndarray:
     """Return the largest value of each block, [..., T, S] in the smallest equal blocks that give at most max_cells × max_cells.
 
     NaN counts as larger than every number.
     """
     *lead, rows, cols = x.shape
-    high, wide = -(-rows // most), -(-cols // most)
+    high, wide = -(-rows // max_cells), -(-cols // max_cells)
     if high == wide == 1:
         return x
     low = False if x.dtype == bool else -np.inf
@@ -294,7 +294,7 @@ def max_pool(x: np.ndarray, most: int) -> np.ndarray:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class WeightArithmetic:
     """The computation of one weight, in float64 from the recorded q and k: products → sum → ÷ √d_k → + bias → mask → softmax.
 
     root: √d_k, or 1 where the model does not scale. top: the largest masked score of the row. exponential: e^(masked - top); total:
@@ -318,27 +318,27 @@ class Chain:
     recorded: float
 
 
-def chain(capture: Capture, kind: AttentionKind, layer: int, head: int, item: int, query: int, key: int) -> Chain:
+def weight_arithmetic(capture: Capture, kind: AttentionKind, layer: int, head: int, item: int, query: int, key: int) -> WeightArithmetic:
     """Return the computation of weights[query, key] of one head."""
-    path, config = module(kind, layer), capture.config
-    rotated = "_rot" if config.rotates and kind != "cross" else ""
+    path, config = attention_path(kind, layer), capture.config
+    rotated = "_rot" if config.has_rotary_positions and kind != "cross" else ""
     q = capture[f"{path}.q{rotated}"][item, head, query].astype(np.float64)  # [K]
     keys = capture[f"{path}.k{rotated}"][item, head].astype(np.float64)  # [S, K]
     root = math.sqrt(config.d_k) if config.scale_scores else 1.0
     biases = None
-    if config.biases_scores and kind != "cross":
+    if config.has_score_bias and kind != "cross":
         biases = capture[f"{path}.bias"][0, head, query].astype(np.float64)  # [S]
-    visible = allowed(capture, kind, item)[query]  # [S]
+    visible = attention_mask(capture, kind, item)[query]  # [S]
     raw = keys @ q  # [S]
     biased = raw / root + (0.0 if biases is None else biases)
-    masked = np.where(visible, biased, config.fill)
+    masked = np.where(visible, biased, config.fill_value)
     empty = not visible.any()
     with np.errstate(invalid="ignore"):  # -∞ - -∞ where the softmax of a fully masked row is kept
         top = float(masked.max())
         powers = np.exp(masked - top)
         total = float(powers.sum())
         weight = 0.0 if empty and config.empty_row == "zero" else float(powers[key] / total)
-    return Chain(
+    return WeightArithmetic(
         keys[key] * q, float(raw[key]), root, float(raw[key] / root), None if biases is None else float(biases[key]),
         float(biased[key]), bool(visible[key]), float(masked[key]), top, float(powers[key]), total, weight, empty,
         float(capture[f"{path}.weights"][item, head, query, key]),
@@ -348,9 +348,9 @@ def chain(capture: Capture, kind: AttentionKind, layer: int, head: int, item: in
 # ---------------------------------------------------------------- contributions to the output
 
 
-def head_columns(w_o: np.ndarray, head: int, width: int) -> np.ndarray:
+def head_w_o(w_o: np.ndarray, head: int, head_dim: int) -> np.ndarray:
     """Return the part of W_O that multiplies one head's z: torch's w_o.weight [D, H·V] -> [V, D]."""
-    return w_o[:, head * width : (head + 1) * width].T
+    return w_o[:, head * head_dim : (head + 1) * head_dim].T
 
 
 def contributions(weights: np.ndarray, v: np.ndarray, w_o: np.ndarray) -> np.ndarray:
@@ -359,7 +359,7 @@ def contributions(weights: np.ndarray, v: np.ndarray, w_o: np.ndarray) -> np.nda
     Their sum plus the bias of W_O is the attention's output at that query.
     """
     width = v.shape[-1]
-    mapped = [v[h].astype(np.float64) @ head_columns(w_o, h, width) for h in range(len(v))]  # [S, D] each
+    mapped = [v[h].astype(np.float64) @ head_w_o(w_o, h, width) for h in range(len(v))]  # [S, D] each
     contributed: np.ndarray = weights[:, :, None].astype(np.float64) * np.stack(mapped)
     return contributed
 

@@ -18,21 +18,21 @@ import numpy as np
 
 from viz_core.capture import Capture
 from viz_core.config import STACKS
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 
-Parameter = Callable[[str], np.ndarray]  # returns a parameter of the model by its torch name; nn.Linear's weight is [out, in]
-Kind = Literal["embedding", "head", "ffn", "bias"]
-ROUNDING = 1e-3  # of the largest contribution; float32 rounding stays far below it
+ParameterReader = Callable[[str], np.ndarray]  # returns a parameter of the model by its torch name; nn.Linear's weight is [out, in]
+ComponentKind = Literal["embedding", "head", "ffn", "bias"]
+RELATIVE_TOLERANCE = 1e-3  # of the largest contribution; float32 rounding stays far below it
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class LogitContribution:
     """The contribution of one component to the logit.
 
     name: a stage, or the parameter of a bias. layer, head: None for a component outside the layers, or that is not a head.
     """
 
-    kind: Kind
+    kind: ComponentKind
     name: str
     value: float
     layer: int | None = None
@@ -43,30 +43,30 @@ class Share:
 class Attribution:
     """A logit, or the difference of two, and its contributions in the order of computation."""
 
-    parts: tuple[Share, ...]
+    contributions: tuple[LogitContribution, ...]
     logit: float
 
     @cached_property
-    def sum(self) -> float:
+    def total(self) -> float:
         """The sum of all contributions."""
-        return float(np.sum([part.value for part in self.parts]))
+        return float(np.sum([part.value for part in self.contributions]))
 
     @property
     def remainder(self) -> float:
         """The logit minus the sum: the rounding of the run, and values that a tap has put in."""
-        return self.logit - self.sum
+        return self.logit - self.total
 
     @property
     def adds_up(self) -> bool:
         """Whether rounding explains the remainder. False for a run that was patched after the components of this sum."""
-        return abs(self.remainder) <= ROUNDING * max(abs(part.value) for part in self.parts)
+        return abs(self.remainder) <= RELATIVE_TOLERANCE * max(abs(part.value) for part in self.contributions)
 
-    def of(self, kind: Kind) -> float:
+    def total_of(self, kind: ComponentKind) -> float:
         """Return the sum over one kind of component."""
-        return float(np.sum([part.value for part in self.parts if part.kind == kind]))
+        return float(np.sum([part.value for part in self.contributions if part.kind == kind]))
 
 
-def attribute(capture: Capture, parameter: Parameter, at: int, word: int, other: int | None = None, item: int = 0) -> Attribution:
+def attribute_logit(capture: Capture, parameter: ParameterReader, position: int, word: int, other: int | None = None, item: int = 0) -> Attribution:
     """Attribute the logit of `word` at a position of the output side, or that logit minus the logit of `other`.
 
     capture: a run with every stage recorded. `UserError` for a model without logits, an id outside the vocabulary, or if `word`
@@ -74,37 +74,37 @@ def attribute(capture: Capture, parameter: Parameter, at: int, word: int, other:
     """
     config = capture.config
     if not config.has_head:
-        raise Problem("head=False leaves the model without logits, so there is nothing to explain; use head=True.", "patch_no_head")
+        raise UserError("head=False leaves the model without logits, so there is nothing to explain; use head=True.", "patch_no_head")
     if word == other:
-        raise Problem("the question compares a word with itself; choose another word.", "patch_same_word")
+        raise UserError("the question compares a word with itself; choose another word.", "patch_same_word")
     words = [word] if other is None else [word, other]
     last = config.output_vocab_size - 1
     for id in words:
         if not 0 <= id <= last:
-            raise Problem(f"id {id} is outside the vocabulary; use 0 to {last}.", "id_outside", side=config.output_side, id=id,
+            raise UserError(f"id {id} is outside the vocabulary; use 0 to {last}.", "id_outside", side=config.output_side, id=id,
                           last=last)
-    backward = _Backwards(capture, parameter, item, at)
+    backward = _BackwardPass(capture, parameter, item, position)
     table = f"{STACKS[config.output_side]}.tok_embedding.weight" if config.tie_output else "head.weight"
     signs = dict(zip(words, (1.0, -1.0), strict=False))
-    matrix, logits = parameter(table), capture["logits"][item, at].astype(np.float64)
+    matrix, logits = parameter(table), capture["logits"][item, position].astype(np.float64)
     backward.direction = np.sum([sign * matrix[id].astype(np.float64) for id, sign in signs.items()], axis=0)  # [D]
     if config.head_bias:
         bias = parameter("head.bias")
-        backward.add(Share("bias", "head.bias", sum(sign * float(bias[id]) for id, sign in signs.items())))
+        backward.add(LogitContribution("bias", "head.bias", sum(sign * float(bias[id]) for id, sign in signs.items())))
     backward.through_stack()
-    return Attribution(tuple(reversed(backward.found)), float(sum(sign * logits[id] for id, sign in signs.items())))
+    return Attribution(tuple(reversed(backward.contributions)), float(sum(sign * logits[id] for id, sign in signs.items())))
 
 
-class _Backwards:
+class _BackwardPass:
     """The propagation from the head to the embedding of the direction [D] by which the residual stream is multiplied."""
 
-    def __init__(self, capture: Capture, parameter: Parameter, item: int, at: int) -> None:
-        self.capture, self.parameter, self.item, self.at = capture, parameter, item, at
+    def __init__(self, capture: Capture, parameter: ParameterReader, item: int, position: int) -> None:
+        self.capture, self.parameter, self.item, self.position = capture, parameter, item, position
         self.direction: np.ndarray = np.zeros(capture.config.d_model)
-        self.found: list[Share] = []
+        self.contributions: list[LogitContribution] = []
 
-    def add(self, share: Share) -> None:
-        self.found.append(share)
+    def add(self, share: LogitContribution) -> None:
+        self.contributions.append(share)
 
     def through_stack(self) -> None:
         config = self.capture.config
@@ -118,43 +118,43 @@ class _Backwards:
                 if config.norm == "post":
                     self.through_norm(f"{path}.norm_{module}", layer)
                 if module == "ffn":
-                    self.add(Share("ffn", f"{path}.ffn.out", self.times(self.vector(f"{path}.ffn.out")), layer))
+                    self.add(LogitContribution("ffn", f"{path}.ffn.out", self.dot_direction(self.stage_vector(f"{path}.ffn.out")), layer))
                 else:
-                    self.heads(f"{path}.{module}", layer)
+                    self.add_heads(f"{path}.{module}", layer)
                 if not config.residual:  # without a residual connection nothing earlier reaches the logit directly
                     return
-        self.embedding(stack)
+        self.add_embedding(stack)
 
-    def heads(self, path: str, layer: int) -> None:
+    def add_heads(self, path: str, layer: int) -> None:
         """Add the contribution of each head: W_o multiplies the z of each head by that head's own columns."""
         if self.capture.config.attention_bias:
-            self.add(Share("bias", f"{path}.w_o.bias", self.times(self.parameter(f"{path}.w_o.bias")), layer))
-        z = self.capture[f"{path}.z"][self.item, :, self.at].astype(np.float64)  # [H, V]
+            self.add(LogitContribution("bias", f"{path}.w_o.bias", self.dot_direction(self.parameter(f"{path}.w_o.bias")), layer))
+        z = self.capture[f"{path}.z"][self.item, :, self.position].astype(np.float64)  # [H, V]
         head_directions = (self.direction @ self.parameter(f"{path}.w_o.weight").astype(np.float64)).reshape(z.shape)  # [H, V]
         for head in reversed(range(len(z))):
-            self.add(Share("head", f"{path}.z", float(z[head] @ head_directions[head]), layer, head))
+            self.add(LogitContribution("head", f"{path}.z", float(z[head] @ head_directions[head]), layer, head))
 
-    def embedding(self, stack: str) -> None:
+    def add_embedding(self, stack: str) -> None:
         config = self.capture.config
         if config.norm_embedding:
             self.through_norm(f"{stack}.norm_embed", None)
         words = "tok_embed_scaled" if config.scale_embedding else "tok_embed"
         names = [words] + ["pos_embed"] * config.has_position_table + ["segment_embed"] * (config.n_segments > 0)
         for leaf in reversed(names):
-            self.add(Share("embedding", f"{stack}.{leaf}", self.times(self.vector(f"{stack}.{leaf}"))))
+            self.add(LogitContribution("embedding", f"{stack}.{leaf}", self.dot_direction(self.stage_vector(f"{stack}.{leaf}"))))
 
     def through_norm(self, path: str, layer: int | None) -> None:
         """Propagate the direction through γ (x − mean) · scale + β, with the run's own scale. β is a contribution of its own."""
-        self.add(Share("bias", f"{path}.bias", self.times(self.parameter(f"{path}.bias")), layer))
-        scale = 1 / np.sqrt(self.vector(f"{path}.var") + self.capture.config.norm_eps)  # [1]
+        self.add(LogitContribution("bias", f"{path}.bias", self.dot_direction(self.parameter(f"{path}.bias")), layer))
+        scale = 1 / np.sqrt(self.stage_vector(f"{path}.var") + self.capture.config.norm_eps)  # [1]
         scaled = self.direction * self.parameter(f"{path}.weight").astype(np.float64) * scale  # [D]
         self.direction = scaled - scaled.mean()
 
-    def vector(self, name: str) -> np.ndarray:
+    def stage_vector(self, name: str) -> np.ndarray:
         """Return a stage at the attributed position, [D] or [1]. Position encodings are the same in every sentence."""
         x = self.capture[name]
-        vector: np.ndarray = x[min(self.item, len(x) - 1), self.at].astype(np.float64)
+        vector: np.ndarray = x[min(self.item, len(x) - 1), self.position].astype(np.float64)
         return vector
 
-    def times(self, x: np.ndarray) -> float:
+    def dot_direction(self, x: np.ndarray) -> float:
         return float(self.direction @ x.astype(np.float64))

@@ -10,12 +10,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from viz_core.analysis.shapes import FLOAT, ledger
+from viz_core.analysis.shapes import FLOAT32_BYTES, stage_costs
 from viz_core.config import TransformerConfig
 
 
 @dataclass(frozen=True, slots=True)
-class StageCost:
+class StageFlops:
     """FLOPs of one stage in one step, counted as by `flops_by_stage`. computed: with the cache. reused: what the cache saves."""
 
     name: str
@@ -24,43 +24,43 @@ class StageCost:
 
 
 @lru_cache(maxsize=1024)
-def step_cost(config: TransformerConfig, batch: int, source_len: int, length: int) -> tuple[StageCost, ...]:
+def step_flops(config: TransformerConfig, batch: int, source_len: int, length: int) -> tuple[StageFlops, ...]:
     """Return the FLOPs of each matrix product in the step that reads the last of `length` words, in execution order, for B texts.
 
     A product has one row per word, so with the cache one of `length` rows is computed; the keys and values of the source are not
     computed again.
     """
     costs = []
-    for line in ledger(config, batch, source_len, length):
+    for line in stage_costs(config, batch, source_len, length):
         if not line.flops or line.stage.block.startswith("encoder_"):
             continue
         row = line.flops // length
         if line.name == "logits":
-            costs.append(StageCost(line.name, row, 0))
+            costs.append(StageFlops(line.name, row, 0))
         elif "target" not in line.stage.sides.values():  # cross-attention's keys and values
-            costs.append(StageCost(line.name, 0, line.flops))
+            costs.append(StageFlops(line.name, 0, line.flops))
         else:
-            costs.append(StageCost(line.name, row, line.flops - row))
+            costs.append(StageFlops(line.name, row, line.flops - row))
     return tuple(costs)
 
 
-def computed(costs: tuple[StageCost, ...]) -> int:
+def flops_with_cache(costs: tuple[StageFlops, ...]) -> int:
     """Return the FLOPs of a step with the cache."""
     return sum(cost.computed for cost in costs)
 
 
-def reused(costs: tuple[StageCost, ...]) -> int:
+def flops_saved(costs: tuple[StageFlops, ...]) -> int:
     """Return the additional FLOPs of a step without the cache."""
     return sum(cost.reused for cost in costs)
 
 
-def flops_of_steps(config: TransformerConfig, source_len: int, length: int) -> tuple[np.ndarray, np.ndarray]:
+def flops_per_step(config: TransformerConfig, source_len: int, length: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the FLOPs [length] of the step that reads each word of one text, with the cache and without."""
-    costs = [step_cost(config, 1, source_len, n + 1) for n in range(length)]
-    return np.array([computed(c) for c in costs], float), np.array([computed(c) + reused(c) for c in costs], float)
+    costs = [step_flops(config, 1, source_len, n + 1) for n in range(length)]
+    return np.array([flops_with_cache(c) for c in costs], float), np.array([flops_with_cache(c) + flops_saved(c) for c in costs], float)
 
 
-def cache_bytes(config: TransformerConfig, batch: int, source_len: int, length: int) -> int:
+def kv_cache_bytes(config: TransformerConfig, batch: int, source_len: int, length: int) -> int:
     """Return the bytes of the cached keys and values of B texts of `length` words, and of their sources."""
     words = length + (source_len if config.has_cross_attention else 0)
-    return FLOAT * batch * config.n_decoder_layers * words * (config.qk_width + config.d_model)
+    return FLOAT32_BYTES * batch * config.n_decoder_layers * words * (config.qk_width + config.d_model)

@@ -5,15 +5,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from viz_core.analysis.positions import T5_BUCKETS
+from viz_core.analysis.positions import T5_NUM_BUCKETS
 from viz_core.config import STACKS, TransformerConfig, side_of
-from viz_core.limits import CACHE_MB, MAX_CAPTURE_BYTES, MAX_PARAMETERS, cache_bytes
-from viz_core.problems import Problem
-from viz_core.stages import Stage, plan, stages
+from viz_core.limits import CACHE_MB_ENV, MAX_CAPTURE_BYTES, MAX_PARAMETERS, cache_bytes
+from viz_core.problems import UserError
+from viz_core.stages import Stage, stages_with_shapes, stages
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class ParameterSpec:
     """A trainable tensor: its name and shape in torch, and its symbol in the formulas (plain text).
 
     tied: it belongs to another stage and is reused by this one; it is counted once.
@@ -25,29 +25,29 @@ class Parameter:
     tied: bool = False
 
     @property
-    def size(self) -> int:
+    def numel(self) -> int:
         """The number of parameters that it adds to the model: 0 if it is tied."""
         return 0 if self.tied else math.prod(self.shape)
 
 
-def parameters_of(config: TransformerConfig, stage: Stage) -> tuple[Parameter, ...]:
+def stage_parameters(config: TransformerConfig, stage: Stage) -> tuple[ParameterSpec, ...]:
     """Return the parameters that a stage is computed with: none, a matrix, a matrix and a bias, …"""
     c, own = config, f"{stage.prefix}." if stage.prefix else ""
 
-    def linear(module: str, symbol: str, width: int, inner: int, bias: bool) -> tuple[Parameter, ...]:
+    def linear(module: str, symbol: str, width: int, inner: int, bias: bool) -> tuple[ParameterSpec, ...]:
         """The parameters of torch.nn.Linear: weight [width, inner] and an optional bias [width]."""
-        weight = Parameter(f"{own}{module}.weight", f"W^{symbol}", (width, inner))
-        return (weight, Parameter(f"{own}{module}.bias", f"b^{symbol}", (width,))) if bias else (weight,)
+        weight = ParameterSpec(f"{own}{module}.weight", f"W^{symbol}", (width, inner))
+        return (weight, ParameterSpec(f"{own}{module}.bias", f"b^{symbol}", (width,))) if bias else (weight,)
 
-    match stage.owner.rpartition(".")[2], stage.leaf:
+    match stage.defined_in.rpartition(".")[2], stage.local_name:
         case "Stack", "tok_embed":
-            return (Parameter(f"{own}tok_embedding.weight", "W^E", (c.vocab_size(side_of(stage.prefix)), c.d_model)),)
+            return (ParameterSpec(f"{own}tok_embedding.weight", "W^E", (c.vocab_size(side_of(stage.prefix)), c.d_model)),)
         case "Stack", "pos_embed" if c.position == "learned":
-            return (Parameter(f"{own}pos_embedding.weight", "W^P", (c.max_len, c.d_model)),)
+            return (ParameterSpec(f"{own}pos_embedding.weight", "W^P", (c.max_len, c.d_model)),)
         case "Stack", "score_bias":
-            return (Parameter(f"{own}relative_bias.weight", "W^A", (T5_BUCKETS, c.n_heads)),)
+            return (ParameterSpec(f"{own}relative_bias.weight", "W^A", (T5_NUM_BUCKETS, c.n_heads)),)
         case "Stack", "segment_embed":
-            return (Parameter(f"{own}seg_embedding.weight", "W^G", (c.n_segments, c.d_model)),)
+            return (ParameterSpec(f"{own}seg_embedding.weight", "W^G", (c.n_segments, c.d_model)),)
         case "Attention", "q" | "k" as leaf:
             return linear(f"w_{leaf}", leaf.upper(), c.qk_width, c.d_model, c.attention_bias)
         case "Attention", "v":
@@ -59,33 +59,33 @@ def parameters_of(config: TransformerConfig, stage: Stage) -> tuple[Parameter, .
         case "FeedForward", "out":
             return linear("w_out", "2", c.d_model, c.ff_width, c.ffn_bias)
         case "LayerNorm", "out":
-            return Parameter(f"{own}weight", "γ", (c.d_model,)), Parameter(f"{own}bias", "β", (c.d_model,))
+            return ParameterSpec(f"{own}weight", "γ", (c.d_model,)), ParameterSpec(f"{own}bias", "β", (c.d_model,))
         case "Transformer", "logits":
             matrix, *bias = linear("head", "out", c.output_vocab_size, c.d_model, c.head_bias)
             if c.tie_output:
                 table = f"{STACKS[c.output_side]}.tok_embedding.weight"
-                matrix = Parameter(table, "W^E", (c.output_vocab_size, c.d_model), tied=True)
+                matrix = ParameterSpec(table, "W^E", (c.output_vocab_size, c.d_model), tied=True)
             return (matrix, *bias)
     return ()
 
 
-def parameters(config: TransformerConfig) -> dict[str, int]:
+def parameters_by_block(config: TransformerConfig) -> dict[str, int]:
     """Return the number of parameters by block (encoder_embedding, encoder_layer_0, … output), in order."""
     counts: dict[str, int] = {}
     for stage in stages(config):
-        if held := parameters_of(config, stage):
-            counts[stage.block] = counts.get(stage.block, 0) + sum(p.size for p in held)
+        if held := stage_parameters(config, stage):
+            counts[stage.block] = counts.get(stage.block, 0) + sum(p.numel for p in held)
     return counts
 
 
 # The stages that are matrix products, by the class that computes them. Everything else is elementwise or a reduction.
-PRODUCTS = frozenset({
+MATMUL_STAGES = frozenset({
     ("Attention", "q"), ("Attention", "k"), ("Attention", "v"), ("Attention", "raw_scores"), ("Attention", "z"),
     ("Attention", "out"), ("FeedForward", "pre_act"), ("FeedForward", "out"), ("Transformer", "logits"),
 })
 
 
-def flops(table: Sequence[Stage]) -> dict[str, int]:
+def flops_by_stage(table: Sequence[Stage]) -> dict[str, int]:
     """Return the floating-point operations of the matrix products, by stage name.
 
     table: all stages with shapes, as from `stages_with_shapes`. A product [m, k] × [k, n] counts 2·m·n·k, a multiplication and an
@@ -94,31 +94,31 @@ def flops(table: Sequence[Stage]) -> dict[str, int]:
     """
     shape = {s.name: s.shape or () for s in table}
     return {
-        s.name: 2 * math.prod(shape[s.name]) * shape[s.inputs[0]][-1] if (s.owner.rpartition(".")[2], s.leaf) in PRODUCTS else 0
+        s.name: 2 * math.prod(shape[s.name]) * shape[s.inputs[0]][-1] if (s.defined_in.rpartition(".")[2], s.local_name) in MATMUL_STAGES else 0
         for s in table
     }
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class SizeEstimate:
     """The estimated size of a run. problem: None within the budget, else an error that names the remedies."""
 
     parameters: int
     capture_bytes: int
-    problem: Problem | None
+    problem: UserError | None
 
 
 @lru_cache(maxsize=256)
-def _parameters(config: TransformerConfig) -> int:
-    return sum(parameters(config).values())
+def _n_parameters(config: TransformerConfig) -> int:
+    return sum(parameters_by_block(config).values())
 
 
 @lru_cache(maxsize=256)
-def _recorded(config: TransformerConfig, batch: int, source_len: int, target_len: int) -> int:
-    return sum(s.nbytes for s in plan(config, batch, source_len, target_len))
+def _capture_bytes(config: TransformerConfig, batch: int, source_len: int, target_len: int) -> int:
+    return sum(s.nbytes for s in stages_with_shapes(config, batch, source_len, target_len))
 
 
-def by_depth(config: TransformerConfig, size: Callable[[TransformerConfig], int]) -> int:
+def extrapolate_depth(config: TransformerConfig, size: Callable[[TransformerConfig], int]) -> int:
     """Return a size that is linear in the number of layers of each side, computed from at most two layers a side."""
     layers = {name: getattr(config, name) for name in ("n_encoder_layers", "n_decoder_layers")}
     if max(layers.values()) <= 2:
@@ -137,22 +137,22 @@ REMEDIES = {
 
 
 @lru_cache(maxsize=256)  # called at every rerun of a page
-def estimate(config: TransformerConfig, batch: int, source_len: int, target_len: int) -> Estimate:
+def estimate_size(config: TransformerConfig, batch: int, source_len: int, target_len: int) -> SizeEstimate:
     """Return the parameters and recorded bytes of a run of B sentences, and the settings to lower if they exceed the budget."""
-    count = by_depth(config, _parameters)
-    size = by_depth(config, lambda few: _recorded(few, batch, source_len, target_len))
+    count = extrapolate_depth(config, _n_parameters)
+    size = extrapolate_depth(config, lambda few: _capture_bytes(few, batch, source_len, target_len))
     problem = None
     if count > MAX_PARAMETERS:
-        problem = Problem(f"parameters={count} is more than {MAX_PARAMETERS}.", "too_many_parameters", count=count,
+        problem = UserError(f"parameters={count} is more than {MAX_PARAMETERS}.", "too_many_parameters", count=count,
                           limit=MAX_PARAMETERS, remedies=("d_model", "d_ff", "layers", "vocab_size"))
     elif size > MAX_CAPTURE_BYTES:
-        problem = Problem(f"the capture's {size} bytes are more than {MAX_CAPTURE_BYTES}.", "run_too_large", size_bytes=size,
-                          limit_bytes=MAX_CAPTURE_BYTES, remedies=_remedies(plan(config, batch, source_len, target_len)))
+        problem = UserError(f"the capture's {size} bytes are more than {MAX_CAPTURE_BYTES}.", "run_too_large", size_bytes=size,
+                          limit_bytes=MAX_CAPTURE_BYTES, remedies=_remedies(stages_with_shapes(config, batch, source_len, target_len)))
     elif (total := 4 * count + size) > cache_bytes():
-        problem = Problem(f"{total} bytes are more than {CACHE_MB} lets a server keep.", "server_too_small", size_bytes=total,
-                          limit_bytes=cache_bytes(), variable=CACHE_MB,
-                          remedies=_remedies(plan(config, batch, source_len, target_len)))
-    return Estimate(count, size, problem)
+        problem = UserError(f"{total} bytes are more than {CACHE_MB_ENV} lets a server keep.", "server_too_small", size_bytes=total,
+                          limit_bytes=cache_bytes(), variable=CACHE_MB_ENV,
+                          remedies=_remedies(stages_with_shapes(config, batch, source_len, target_len)))
+    return SizeEstimate(count, size, problem)
 
 
 def _remedies(table: tuple[Stage, ...]) -> tuple[str, ...]:

@@ -13,15 +13,15 @@ whose word is not the likeliest; in a greedy translation every q is 1.
 
 import numpy as np
 
-from viz_core.analysis.attention import module
+from viz_core.analysis.attention import attention_path
 from viz_core.capture import Capture
 from viz_core.text import is_content_word
 
-Head = tuple[int, int]
+LayerHead = tuple[int, int]
 """A layer and a head of cross-attention."""
 
 
-def coverage(capture: Capture, writes: Head, reads: Head, *, eos_id: int, item: int = 0) -> np.ndarray:
+def coverage(capture: Capture, writes: LayerHead, reads: LayerHead, *, eos_id: int, item: int = 0) -> np.ndarray:
     """Return the coverage of each source token by the target of one sentence, [S].
 
     writes, reads: the head for the rows that predict a word, and the head for the rows that read it. The capture needs the weights
@@ -32,12 +32,12 @@ def coverage(capture: Capture, writes: Head, reads: Head, *, eos_id: int, item: 
     probs, labels = capture["probs"][item], capture["ids.labels"][item]  # [T, W], [T]
     words = np.nonzero((labels != capture.config.pad_id("target")) & (labels != eos_id))[0]  # the rows that predict one
     q = probs[words, labels[words]].astype(np.float64) / probs[words].max(axis=-1)  # [words]
-    writing, reading = (capture[f"{module('cross', layer)}.weights"][item, head] for layer, head in (writes, reads))  # [T, S]
+    writing, reading = (capture[f"{attention_path('cross', layer)}.weights"][item, head] for layer, head in (writes, reads))  # [T, S]
     read = words[words + 1 < len(labels)]  # no row reads the last word of a text that was cut off
     total: np.ndarray = q @ writing[words] + q[: len(read)] @ reading[read + 1]  # [S]
     return total / 2
 
 
-def uncovered(tokens: list[str], covered: np.ndarray, least: float) -> list[int]:
+def uncovered_positions(tokens: list[str], covered: np.ndarray, threshold: float) -> list[int]:
     """Return the positions of the content words of an English source whose coverage [S] is below `threshold`."""
-    return [s for s, token in enumerate(tokens) if covered[s] < least and is_content_word(token)]
+    return [s for s, token in enumerate(tokens) if covered[s] < threshold and is_content_word(token)]

@@ -12,14 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Kept(NamedTuple):
+class KeptPositions(NamedTuple):
     """The positions of the queries and keys to show: of tokens, or of words where weights are between words."""
 
     queries: tuple[int, ...]
     keys: tuple[int, ...]
 
 
-def over_kept(weights: np.ndarray, kept: Kept) -> tuple[np.ndarray, np.ndarray]:
+def renormalize_over_kept(weights: np.ndarray, kept: KeptPositions) -> tuple[np.ndarray, np.ndarray]:
     """Return the weights of the kept queries over the kept keys, and the share of its weight that each of these rows keeps.
 
     [..., T, S] -> [..., n, m] and [..., n]. Each row is divided by its share, so that it sums to 1; a row with share 0 stays 0.

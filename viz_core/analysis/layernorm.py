@@ -11,66 +11,66 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from viz_core.analysis.attention import real
+from viz_core.analysis.attention import token_mask
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, TransformerConfig, side_of
 from viz_core.stages import stage_of, stages
 
-Which = Literal["self_attn", "cross_attn", "ffn", "embed", "final"]
-Norm = Literal["layer", "batch", "instance"]
-NORMS: tuple[Norm, ...] = get_args(Norm)
-Scale = Literal["linear", "log"]
-AXES: dict[Norm, tuple[int, ...]] = {"layer": (2,), "batch": (0, 1), "instance": (1,)}  # of [B, T, D], summed over
-BINS = 60
-REACH = 4.0  # the range of a linear histogram, in root mean squares of its widest layer
-FAR_APART = 20.0  # layers whose root mean squares differ by a larger factor get a logarithmic scale
+NormRole = Literal["self_attn", "cross_attn", "ffn", "embed", "final"]
+Normalization = Literal["layer", "batch", "instance"]
+NORMALIZATIONS: tuple[Normalization, ...] = get_args(Normalization)
+AxisScale = Literal["linear", "log"]
+REDUCED_AXES: dict[Normalization, tuple[int, ...]] = {"layer": (2,), "batch": (0, 1), "instance": (1,)}  # of [B, T, D], summed over
+N_BINS = 60
+HISTOGRAM_RANGE_IN_RMS = 4.0  # the range of a linear histogram, in root mean squares of its widest layer
+LOG_SCALE_RATIO = 20.0  # layers whose root mean squares differ by a larger factor get a logarithmic scale
 
 
 # ---------------------------------------------------------------- the LayerNorms of a model
 
 
-class Place(NamedTuple):
+class LayerNormSite(NamedTuple):
     """One LayerNorm of a model. input_stage: the stage it normalizes; layer: None for the embedding's and the final LayerNorm."""
 
     path: str  # "decoder.layers.1.norm_ffn"
-    reads: str
+    input_stage: str
     side: Side
     layer: int | None
-    which: Which
+    role: NormRole
 
 
-def layer_norms(config: TransformerConfig) -> tuple[Place, ...]:
+def layer_norm_sites(config: TransformerConfig) -> tuple[LayerNormSite, ...]:
     """Return all LayerNorms of a model in the order of computation."""
     found = []
     for stage in stages(config):
-        if stage.leaf == "mean":
+        if stage.local_name == "mean":
             parts = stage.prefix.split(".")
             layer = int(parts[2]) if parts[1] == "layers" else None
             name = parts[-1].removeprefix("norm_").removesuffix("_norm")
-            which: Which = next(w for w in get_args(Which) if w == name)
-            found.append(Place(stage.prefix, stage.inputs[0], side_of(parts[0]), layer, which))
+            which: NormRole = next(w for w in get_args(NormRole) if w == name)
+            found.append(LayerNormSite(stage.prefix, stage.inputs[0], side_of(parts[0]), layer, which))
     return tuple(found)
 
 
-def stream(config: TransformerConfig, side: Side) -> tuple[str, ...]:
+def residual_stream_stages(config: TransformerConfig, side: Side) -> tuple[str, ...]:
     """Return the stages of a side's residual stream [B, T, D], in order: the embedding, then each layer's resid_*."""
     stack = STACKS[side]
-    return tuple(s.name for s in stages(config) if s.prefix.startswith(stack) and (s.leaf == "embed" or s.leaf.startswith("resid")))
+    return tuple(s.name for s in stages(config) if s.prefix.startswith(stack) and (s.local_name == "embed" or s.local_name.startswith("resid")))
 
 
 # ---------------------------------------------------------------- one token
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class LayerNormSteps:
     """The steps of one LayerNorm on one token, in float64: γ (x - μ) / √(σ² + ε) + β, with one array [D] per step."""
 
     x: np.ndarray
     mean: float
     var: float  # Σ (x - μ)² / D
     eps: float
-    root: float  # √(σ² + ε)
-    centred: np.ndarray  # x - μ
+    denominator: float  # √(σ² + ε)
+    centered: np.ndarray  # x - μ
     normalized: np.ndarray  # ÷ √(σ² + ε)
     gamma: np.ndarray
     scaled: np.ndarray  # × γ
@@ -78,13 +78,13 @@ class Steps:
     out: np.ndarray  # + β
 
     @property
-    def kept(self) -> float:
+    def normalized_var(self) -> float:
         """The variance of the normalized token, σ² / (σ² + ε): 1 if ε is small compared with σ². NaN for 0 / 0."""
         total = self.var + self.eps
         return self.var / total if total else math.nan
 
 
-def layer_norm(x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, eps: float) -> Steps:
+def layer_norm_steps(x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, eps: float) -> LayerNormSteps:
     """Return the steps of LayerNorm on one token [D], by the formula of Transformer_code (002).
 
     The variance is divided by D, and ε is under the root. If σ² and ε are both 0, the result is 0/0 = NaN, as in torch.
@@ -97,10 +97,10 @@ def layer_norm(x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, eps: float) -
         root = float(np.sqrt(var + eps))
         normalized = centred / root  # [D]
         scaled = gamma * normalized  # [D]
-        return Steps(x, mean, var, eps, root, centred, normalized, gamma, scaled, beta, scaled + beta)
+        return LayerNormSteps(x, mean, var, eps, root, centred, normalized, gamma, scaled, beta, scaled + beta)
 
 
-def unbiased_outside(steps: Steps) -> np.ndarray:
+def unbiased_std_norm(steps: LayerNormSteps) -> np.ndarray:
     """Return the token normalized by another common formula, γ (x - μ) / (s + ε) + β with s² divided by D - 1, [D].
 
     "The Annotated Transformer" uses it; none of the five documents does. NaN if D = 1.
@@ -108,7 +108,7 @@ def unbiased_outside(steps: Steps) -> np.ndarray:
     d = len(steps.x)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         s = math.sqrt(steps.var * d / (d - 1)) if d > 1 else math.nan
-        found: np.ndarray = steps.gamma * (steps.centred / np.float64(s + steps.eps)) + steps.beta
+        found: np.ndarray = steps.gamma * (steps.centered / np.float64(s + steps.eps)) + steps.beta
     return found
 
 
@@ -124,7 +124,7 @@ def max_abs_diff(a: np.ndarray, b: np.ndarray) -> float:
 # ---------------------------------------------------------------- the group of cells that share a mean
 
 
-class Cell(NamedTuple):
+class CellIndex(NamedTuple):
     """One cell of a tensor [B, T, D]."""
 
     sentence: int
@@ -132,7 +132,7 @@ class Cell(NamedTuple):
     feature: int
 
 
-class Means(NamedTuple):
+class GroupStatistics(NamedTuple):
     """Mean, variance and number of cells of each group; each broadcasts to [B, T, D]."""
 
     mean: np.ndarray
@@ -140,70 +140,70 @@ class Means(NamedTuple):
     n: np.ndarray
 
 
-def members(norm: Norm, shape: tuple[int, ...], at: Cell, counted: np.ndarray) -> np.ndarray:
+def group_members(norm: Normalization, shape: tuple[int, ...], cell: CellIndex, is_counted: np.ndarray) -> np.ndarray:
     """Return bool [B, T, D]: the cells whose mean and variance normalize `cell`.
 
     LayerNorm: the features of its token. BatchNorm: its feature in every token of every sentence. InstanceNorm: its
     feature in every token of its sentence. is_counted [B, T]: the tokens to include, which does not affect LayerNorm.
     """
-    free = AXES[norm]
-    index = tuple(slice(None) if axis in free else at[axis] for axis in range(3))
+    free = REDUCED_AXES[norm]
+    index = tuple(slice(None) if axis in free else cell[axis] for axis in range(3))
     found = np.zeros(shape, dtype=bool)
     found[index] = True
     if norm != "layer":
-        found &= counted[:, :, None]
+        found &= is_counted[:, :, None]
     return found
 
 
-def means(x: np.ndarray, norm: Norm, counted: np.ndarray) -> Means:
+def group_statistics(x: np.ndarray, norm: Normalization, is_counted: np.ndarray) -> GroupStatistics:
     """Return mean, biased variance and count of each group of cells of x [B, T, D]. NaN for a group without counted tokens."""
     x = x.astype(np.float64)
-    mask = np.ones_like(counted) if norm == "layer" else counted  # [B, T]
+    mask = np.ones_like(is_counted) if norm == "layer" else is_counted  # [B, T]
     part = np.broadcast_to(mask[:, :, None], x.shape)  # [B, T, D]
-    axes = AXES[norm]
+    axes = REDUCED_AXES[norm]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         count = part.sum(axis=axes, keepdims=True)
         mean = np.where(part, x, 0.0).sum(axis=axes, keepdims=True) / count
         var = (np.where(part, x - mean, 0.0) ** 2).sum(axis=axes, keepdims=True) / count
-    return Means(mean, var, count)
+    return GroupStatistics(mean, var, count)
 
 
-def normalise(x: np.ndarray, norm: Norm, eps: float, counted: np.ndarray) -> np.ndarray:
+def normalize(x: np.ndarray, norm: Normalization, eps: float, is_counted: np.ndarray) -> np.ndarray:
     """Return (x - mean) / √(var + ε) of x [B, T, D], with γ = 1 and β = 0 and the mean and variance of each cell's group."""
-    found = means(x, norm, counted)
+    found = group_statistics(x, norm, is_counted)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         normalised: np.ndarray = (x.astype(np.float64) - found.mean) / np.sqrt(found.var + eps)
     return normalised
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class NormalizedCell:
     """The normalized value of one cell, and size, mean and variance of its group.
 
     sentence [T, D]: its whole sentence, normalized with γ = 1 and β = 0.
     """
 
-    cells: int
+    group_size: int
     mean: float
     var: float
     value: float
     sentence: np.ndarray
 
 
-def share(x: np.ndarray, norm: Norm, at: Cell, eps: float, counted: np.ndarray) -> Share:
+def normalize_cell(x: np.ndarray, norm: Normalization, cell: CellIndex, eps: float, is_counted: np.ndarray) -> NormalizedCell:
     """Normalize one cell of x [B, T, D] and its sentence. is_counted [B, T]: the tokens to include in the statistics."""
     if norm != "batch":  # only BatchNorm uses other sentences
-        x, counted, at = x[at.sentence : at.sentence + 1], counted[at.sentence : at.sentence + 1], at._replace(sentence=0)
-    m = means(x, norm, counted)
-    place = tuple(i if size > 1 else 0 for i, size in zip(at, m.mean.shape, strict=True))  # of the cell's group
-    row = min(at.sentence, len(m.mean) - 1)
+        x, is_counted, cell = x[cell.sentence : cell.sentence + 1], is_counted[cell.sentence : cell.sentence + 1], cell._replace(sentence=0)
+    m = group_statistics(x, norm, is_counted)
+    place = tuple(i if size > 1 else 0 for i, size in zip(cell, m.mean.shape, strict=True))  # of the cell's group
+    row = min(cell.sentence, len(m.mean) - 1)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        y = (x[at.sentence].astype(np.float64) - m.mean[row]) / np.sqrt(m.var[row] + eps)  # [T, D]
-    return Share(int(m.n[place]), float(m.mean[place]), float(m.var[place]), float(y[at.token, at.feature]), y)
+        y = (x[cell.sentence].astype(np.float64) - m.mean[row]) / np.sqrt(m.var[row] + eps)  # [T, D]
+    return NormalizedCell(int(m.n[place]), float(m.mean[place]), float(m.var[place]), float(y[cell.token, cell.feature]), y)
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class BatchContext:
     """One cell normalized by LayerNorm and by BatchNorm, with some tokens of the batch included in the statistics.
 
     batch_change: the largest change of BatchNorm's result from the first context, over all features of those words of the sentence
@@ -211,36 +211,36 @@ class Case:
     """
 
     context: str
-    layer: Share
-    batch: Share
-    moved: float
-    layer_moved: float
+    layer: NormalizedCell
+    batch: NormalizedCell
+    batch_change: float
+    layer_change: float
 
 
-def cases(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> list[Case]:
+def compare_batch_contexts(x: np.ndarray, words: np.ndarray, cell: CellIndex, eps: float) -> list[BatchContext]:
     """Normalize one cell of x [B, T, D] with different sets of tokens included in the statistics; x stays the same.
 
     "batch": all sentences with padding, as torch does it. "words": all sentences without padding (words [B, T] bool).
     "sentence": its own sentence without padding. "token": its own token. A context equal to the previous one is left out.
     """
     sentence_only, token_only = np.zeros_like(words), np.zeros_like(words)
-    sentence_only[at.sentence] = words[at.sentence]
-    token_only[at.sentence, at.token] = True
+    sentence_only[cell.sentence] = words[cell.sentence]
+    token_only[cell.sentence, cell.token] = True
     contexts = {"batch": np.ones_like(words), "words": words, "sentence": sentence_only, "token": token_only}
-    found: list[Case] = []
+    found: list[BatchContext] = []
     last = None
     for context, counted in contexts.items():
         if last is not None and np.array_equal(counted, last):
             continue
         last = counted
-        layer, batch = (share(x, norm, at, eps, counted) for norm in ("layer", "batch"))
-        first = found[0] if found else Case(context, layer, batch, 0.0, 0.0)
-        is_included = counted[at.sentence] & words[at.sentence]  # [T]
+        layer, batch = (normalize_cell(x, norm, cell, eps, counted) for norm in ("layer", "batch"))
+        first = found[0] if found else BatchContext(context, layer, batch, 0.0, 0.0)
+        is_included = counted[cell.sentence] & words[cell.sentence]  # [T]
         moved = [
             max_abs_diff(before.sentence[is_included], after.sentence[is_included]) if is_included.any() else math.nan
             for before, after in ((first.batch, batch), (first.layer, layer))
         ]
-        found.append(Case(context, layer, batch, *moved))
+        found.append(BatchContext(context, layer, batch, *moved))
     return found
 
 
@@ -248,7 +248,7 @@ def cases(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> list[Case]:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class LayerHistograms:
     """Histograms of one placement's activations at one stage, one row per layer.
 
     fractions [L, bins]: the share of the layer's values in each bin. outside [L]: the share outside the bins. non_finite [L]: the
@@ -256,32 +256,32 @@ class Spread:
     """
 
     layers: tuple[int, ...]
-    shares: np.ndarray
-    beyond: np.ndarray
-    odd: np.ndarray
+    fractions: np.ndarray
+    outside: np.ndarray
+    non_finite: np.ndarray
     std: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
-class Spreads:
+class PlacementHistograms:
     """Histograms of several placements with the same bins: edges [bins + 1], evenly spaced on `scale`.
 
     On the logarithmic scale a value x is at arcsinh(x / unit): linear near 0, logarithmic far from it.
     """
 
     stage: str  # "encoder.layers.*.resid_post"
-    scale: Scale
+    scale: AxisScale
     unit: float
     edges: np.ndarray
-    by: Mapping[str, Spread]
-    without: tuple[str, ...]  # placements that have no such stage
+    by_placement: Mapping[str, LayerHistograms]
+    missing_placements: tuple[str, ...]  # placements that have no such stage
 
-    def place(self, x: np.ndarray) -> np.ndarray:
+    def axis_position(self, x: np.ndarray) -> np.ndarray:
         """Return the coordinates of some values along the axis."""
         return np.arcsinh(x / self.unit) if self.scale == "log" else np.asarray(x)
 
 
-def leaves(captures: Mapping[str, Capture], side: Side) -> tuple[str, ...]:
+def layer_stage_names(captures: Mapping[str, Capture], side: Side) -> tuple[str, ...]:
     """Return the stages [B, T, D] of a layer that any of the runs recorded, in order: "resid_pre", "norm_self_attn.out", …"""
     stack = STACKS[side]
     start = f"{stack}.layers.0."
@@ -289,33 +289,33 @@ def leaves(captures: Mapping[str, Capture], side: Side) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n.removeprefix(start) for config, n in names if stage_of(config, n).axes == ("B", "T", "D")))
 
 
-def spreads(captures: Mapping[str, Capture], side: Side, leaf: str, scale: Literal["auto", "linear", "log"] = "auto") -> Spreads:
+def activation_histograms(captures: Mapping[str, Capture], side: Side, local_name: str, axis_scale: Literal["auto", "linear", "log"] = "auto") -> PlacementHistograms:
     """Return histograms of one stage by layer, over all tokens but padding, with the same bins for every placement.
 
     local_name: one of `layer_stage_names`. axis_scale: "auto" is logarithmic if the root mean square of the widest layer is more
     than LOG_SCALE_RATIO times that of the narrowest.
     """
     stack = STACKS[side]
-    rows = {name: _rows(capture, side, f"{stack}.layers", leaf) for name, capture in captures.items()}
-    sizes = [r for found in rows.values() for r in map(_size, found.values()) if r > 0]
+    rows = {name: _values_by_layer(capture, side, f"{stack}.layers", local_name) for name, capture in captures.items()}
+    sizes = [r for found in rows.values() for r in map(_rms, found.values()) if r > 0]
     widest, narrowest = max(sizes, default=1.0), min(sizes, default=1.0)
-    chosen_scale: Scale = "log" if scale == "log" or (scale == "auto" and widest > FAR_APART * narrowest) else "linear"
+    chosen_scale: AxisScale = "log" if axis_scale == "log" or (axis_scale == "auto" and widest > LOG_SCALE_RATIO * narrowest) else "linear"
     largest = (float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for found in rows.values() for x in found.values())
     largest_value = max(largest, default=0.0) or 1.0
-    limit = min(largest_value, REACH * widest) if chosen_scale == "linear" else largest_value
+    limit = min(largest_value, HISTOGRAM_RANGE_IN_RMS * widest) if chosen_scale == "linear" else largest_value
     if chosen_scale == "log":
-        edges = narrowest * np.sinh(np.linspace(-1, 1, BINS + 1) * np.arcsinh(limit / narrowest))
+        edges = narrowest * np.sinh(np.linspace(-1, 1, N_BINS + 1) * np.arcsinh(limit / narrowest))
         edges[[0, -1]] = -limit, limit  # exact, so that rounding leaves no value outside
     else:
-        edges = np.linspace(-limit, limit, BINS + 1)
+        edges = np.linspace(-limit, limit, N_BINS + 1)
     without = tuple(name for name, r in rows.items() if not r)
-    empty = Spreads(f"{stack}.layers.*.{leaf}", chosen_scale, narrowest, edges, {}, without)
-    return replace(empty, by={name: _spread(r, empty) for name, r in rows.items() if r})
+    empty = PlacementHistograms(f"{stack}.layers.*.{local_name}", chosen_scale, narrowest, edges, {}, without)
+    return replace(empty, by={name: _layer_histograms(r, empty) for name, r in rows.items() if r})
 
 
-def _rows(capture: Capture, side: Side, layers: str, leaf: str) -> dict[int, np.ndarray]:
+def _values_by_layer(capture: Capture, side: Side, layers: str, leaf: str) -> dict[int, np.ndarray]:
     """Return layer → the values of all tokens but padding, flat, in float64."""
-    words = np.stack([real(capture, side, i) for i in range(capture.n_sentences)])  # [B, T]
+    words = np.stack([token_mask(capture, side, i) for i in range(capture.n_sentences)])  # [B, T]
     config, found = capture.config, {}
     for i in range(config.n_layers(side)):
         if (name := f"{layers}.{i}.{leaf}") in capture:
@@ -323,23 +323,23 @@ def _rows(capture: Capture, side: Side, layers: str, leaf: str) -> dict[int, np.
     return found
 
 
-def _size(x: np.ndarray) -> float:
+def _rms(x: np.ndarray) -> float:
     """Return the root mean square of the finite values; 0 if there are none."""
     finite = x[np.isfinite(x)]
     top = float(np.abs(finite).max(initial=0.0))
     return top * math.sqrt(float(((finite / top) ** 2).mean())) if top else 0.0
 
 
-def _spread(rows: Mapping[int, np.ndarray], on: Spreads) -> Spread:
-    limit = float(on.place(on.edges)[-1])
+def _layer_histograms(rows: Mapping[int, np.ndarray], axis: PlacementHistograms) -> LayerHistograms:
+    limit = float(axis.axis_position(axis.edges)[-1])
     shares, beyond, odd, std = [], [], [], []
     for x in rows.values():
         finite = x[np.isfinite(x)]
         n = max(1, x.size)
-        inside = finite[np.abs(finite) <= on.edges[-1]]
-        counts = np.histogram(on.place(inside), bins=BINS, range=(-limit, limit))[0]
+        inside = finite[np.abs(finite) <= axis.edges[-1]]
+        counts = np.histogram(axis.axis_position(inside), bins=N_BINS, range=(-limit, limit))[0]
         shares.append(counts / n)
         beyond.append((finite.size - counts.sum()) / n)
         odd.append((x.size - finite.size) / n)
         std.append(float(finite.std()) if finite.size else math.nan)
-    return Spread(tuple(rows), np.stack(shares), np.array(beyond), np.array(odd), np.array(std))
+    return LayerHistograms(tuple(rows), np.stack(shares), np.array(beyond), np.array(odd), np.array(std))

@@ -12,9 +12,9 @@ import numpy as np
 
 from viz_core.capture import Capture
 from viz_core.config import STACKS, TransformerConfig
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 
-Parameter = Callable[[str], np.ndarray]  # returns a parameter of the model by its torch name
+ParameterReader = Callable[[str], np.ndarray]  # returns a parameter of the model by its torch name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,16 +26,16 @@ class LogitLens:
     """
 
     stages: tuple[str, ...]
-    words: np.ndarray
-    chances: np.ndarray
-    final: np.ndarray
-    rank: np.ndarray
-    chance: np.ndarray
+    top_ids: np.ndarray
+    top_probs: np.ndarray
+    predicted_ids: np.ndarray
+    predicted_rank: np.ndarray
+    predicted_prob: np.ndarray
 
-    def until(self, length: int) -> "LogitLens":
+    def truncated(self, n_tokens: int) -> "LogitLens":
         """Return the lens of the first `n_tokens` tokens only, for example without padding."""
-        return LogitLens(self.stages, self.words[:, :length], self.chances[:, :length], self.final[:length],
-                         self.rank[:, :length], self.chance[:, :length])
+        return LogitLens(self.stages, self.top_ids[:, :n_tokens], self.top_probs[:, :n_tokens], self.predicted_ids[:n_tokens],
+                         self.predicted_rank[:, :n_tokens], self.predicted_prob[:, :n_tokens])
 
 
 def lens_stages(config: TransformerConfig) -> tuple[str, ...]:
@@ -47,19 +47,19 @@ def lens_stages(config: TransformerConfig) -> tuple[str, ...]:
     return (first, *(f"{stack}.layers.{layer}.{behind}" for layer in layers))
 
 
-def logit_lens(capture: Capture, parameter: Parameter, item: int = 0, k: int = 5) -> LogitLens:
+def logit_lens(capture: Capture, parameter: ParameterReader, item: int = 0, k: int = 5) -> LogitLens:
     """Return the logit lens of one sentence. `UserError` for a model without logits."""
     config = capture.config
     if not config.has_head:
-        raise Problem("head=False leaves the model without logits, so no layer predicts a word; use head=True.", "patch_no_head")
+        raise UserError("head=False leaves the model without logits, so no layer predicts a word; use head=True.", "patch_no_head")
     names = lens_stages(config)
     final = capture["logits"][item].argmax(axis=-1)  # [T]
-    found = [_predicted(_logits(capture[name][item], config, parameter), final, k) for name in names]
+    found = [_top_and_predicted(_logits(capture[name][item], config, parameter), final, k) for name in names]
     words, chances, rank, chance = (np.stack(each) for each in zip(*found, strict=True))
     return LogitLens(names, words, chances, final, rank, chance)
 
 
-def _logits(x: np.ndarray, config: TransformerConfig, parameter: Parameter) -> np.ndarray:
+def _logits(x: np.ndarray, config: TransformerConfig, parameter: ParameterReader) -> np.ndarray:
     """Return the logits [T, W] of x [T, D]: the final norm, where there is one, and the head."""
     stack = STACKS[config.output_side]
     if config.has_final_norm:
@@ -71,7 +71,7 @@ def _logits(x: np.ndarray, config: TransformerConfig, parameter: Parameter) -> n
     return logits
 
 
-def _predicted(logits: np.ndarray, final: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _top_and_predicted(logits: np.ndarray, final: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return, for logits [T, W], the k likeliest ids and their probabilities [T, k], and rank and probability of `final` [T]."""
     exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
     probs = exponentials / exponentials.sum(axis=-1, keepdims=True)  # [T, W]

@@ -9,19 +9,19 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from viz_core.analysis.attention import MASK, AttentionKind, allowed, kinds, real, sides
+from viz_core.analysis.attention import MASK_STAGES, AttentionKind, attention_mask, attention_kinds, token_mask, query_key_sides
 from viz_core.capture import Capture
 from viz_core.config import Side, TransformerConfig
 
-Convention = Literal["may", "blocked", "additive"]
-CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
-WHY = ("allowed", "padding", "future", "padding_and_future")  # indexed by the values of `blocking_reasons`
+MaskConvention = Literal["may", "blocked", "additive"]
+MASK_CONVENTIONS: tuple[MaskConvention, ...] = get_args(MaskConvention)
+REASONS = ("allowed", "padding", "future", "padding_and_future")  # indexed by the values of `blocking_reasons`
 
 
 # ---------------------------------------------------------------- which part blocks a cell
 
 
-class Parts(NamedTuple):
+class MaskParts(NamedTuple):
     """The recorded parts of one attention's mask, by name; None where a part is not in use."""
 
     keys: str | None  # [B, 1, 1, S]: the key is a word
@@ -29,18 +29,18 @@ class Parts(NamedTuple):
     causal: str | None  # [1, 1, T, S]: the key is not later than the query
 
 
-def parts(config: TransformerConfig, kind: AttentionKind) -> Parts:
+def mask_parts(config: TransformerConfig, kind: AttentionKind) -> MaskParts:
     """Return the names of the parts whose AND is the mask of a kind of attention."""
-    query_side, key_side = sides(kind)
+    query_side, key_side = query_key_sides(kind)
     own = config.output_side
-    return Parts(
+    return MaskParts(
         f"masks.{key_side}_padding" if config.masks_padding(key_side) else None,
         f"masks.{query_side}_padding" if config.masks_padding(query_side) and config.mask_padded_queries else None,
         "masks.causal" if config.is_causal and query_side == key_side == own else None,
     )
 
 
-class Blocked(NamedTuple):
+class BlockedCells(NamedTuple):
     """The cells that each part of a mask blocks in one sentence, True = blocked."""
 
     keys: np.ndarray  # [1, S]
@@ -48,123 +48,123 @@ class Blocked(NamedTuple):
     future: np.ndarray  # [T, S]
 
 
-def blocked(capture: Capture, kind: AttentionKind, item: int) -> Blocked:
+def blocked_cells(capture: Capture, kind: AttentionKind, item: int) -> BlockedCells:
     """Return the cells that each part of a mask blocks. A part that is not in use blocks none."""
-    keys, queries, causal = parts(capture.config, kind)
-    n_queries, n_keys = allowed(capture, kind, item).shape
-    return Blocked(
+    keys, queries, causal = mask_parts(capture.config, kind)
+    n_queries, n_keys = attention_mask(capture, kind, item).shape
+    return BlockedCells(
         ~capture[keys][item, 0] if keys else np.zeros((1, n_keys), bool),
         ~capture[queries][item, 0].T if queries else np.zeros((n_queries, 1), bool),
         ~capture[causal][0, 0] if causal else np.zeros((n_queries, n_keys), bool),
     )
 
 
-def provenance(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
+def blocking_reasons(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
     """Return uint8 [T, S], an index into REASONS: 0 may attend, 1 blocked as padding, 2 as future, 3 as both."""
-    by = blocked(capture, kind, item)
+    by = blocked_cells(capture, kind, item)
     why: np.ndarray = (by.keys | by.queries) + 2 * by.future.astype(np.uint8)
     return why.astype(np.uint8)
 
 
-BOTH_MAY, ONLY_A, ONLY_B, NEITHER = range(4)  # which of two masks allow a cell
+BOTH_ALLOW, ONLY_A, ONLY_B, NEITHER = range(4)  # which of two masks allow a cell
 
 
-def agreement(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def compare_masks(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return uint8 [T, S]: which of two masks allow a cell, as BOTH_ALLOW, ONLY_A, ONLY_B or NEITHER.
 
     a, b: 1 where the mask allows a cell, NaN at tokens that one of the runs lacks, where the result is undefined.
     """
-    cells: np.ndarray = np.where(a == 1, np.where(b == 1, BOTH_MAY, ONLY_A), np.where(b == 1, ONLY_B, NEITHER)).astype(np.uint8)
+    cells: np.ndarray = np.where(a == 1, np.where(b == 1, BOTH_ALLOW, ONLY_A), np.where(b == 1, ONLY_B, NEITHER)).astype(np.uint8)
     return cells
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class CellReason:
     """Why one query may or may not attend to one key. offset: key minus query position, None in cross-attention."""
 
     query: str
     key: str
     row: int
     col: int
-    apart: int | None
-    key_is_padding: bool
-    hides_key: bool  # the key is padding, and padding is masked
-    hides_query: bool  # the query is padding, and padded queries are masked
-    hides_future: bool
-    causal: bool  # whether this attention uses a causal mask
-    empty: bool  # the query may attend to no key
+    offset: int | None
+    is_key_padding: bool
+    is_key_masked: bool  # the key is padding, and padding is masked
+    is_query_masked: bool  # the query is padding, and padded queries are masked
+    is_future_masked: bool
+    is_causal: bool  # whether this attention uses a causal mask
+    is_empty_row: bool  # the query may attend to no key
 
     @property
-    def allowed(self) -> bool:
-        return not (self.hides_key or self.hides_query or self.hides_future)
+    def is_allowed(self) -> bool:
+        return not (self.is_key_masked or self.is_query_masked or self.is_future_masked)
 
 
-def reason(capture: Capture, kind: AttentionKind, item: int, row: int, col: int) -> Reason:
+def cell_reason(capture: Capture, kind: AttentionKind, item: int, row: int, col: int) -> CellReason:
     """Return the reason for one cell, from the recorded parts of the mask."""
-    query_side, key_side = sides(kind)
-    by = blocked(capture, kind, item)
-    return Reason(
+    query_side, key_side = query_key_sides(kind)
+    by = blocked_cells(capture, kind, item)
+    return CellReason(
         capture.tokens(query_side)[item][row], capture.tokens(key_side)[item][col], row, col,
         None if kind == "cross" else col - row,
-        not real(capture, key_side, item)[col], bool(by.keys[0, col]), bool(by.queries[row, 0]), bool(by.future[row, col]),
-        parts(capture.config, kind).causal is not None, not allowed(capture, kind, item)[row].any(),
+        not token_mask(capture, key_side, item)[col], bool(by.keys[0, col]), bool(by.queries[row, 0]), bool(by.future[row, col]),
+        mask_parts(capture.config, kind).causal is not None, not attention_mask(capture, kind, item)[row].any(),
     )
 
 
-def tally(why: np.ndarray) -> tuple[int, ...]:
+def count_reasons(reasons: np.ndarray) -> tuple[int, ...]:
     """Return the number of cells for each value of `blocking_reasons`."""
-    return tuple(np.bincount(why.ravel(), minlength=len(WHY)).tolist())
+    return tuple(np.bincount(reasons.ravel(), minlength=len(REASONS)).tolist())
 
 
-def informative_cell(why: np.ndarray) -> tuple[int, int]:
+def initial_cell(reasons: np.ndarray) -> tuple[int, int]:
     """Return the row and column of the cell to show first: one with the most reasons, or the last cell if none is blocked."""
-    most = int(why.max())
-    row = int(np.nonzero((why == most).any(axis=1))[0][-1 if most != 2 else 0])
-    return row, int(np.nonzero(why[row] == most)[0][-1])
+    most = int(reasons.max())
+    row = int(np.nonzero((reasons == most).any(axis=1))[0][-1 if most != 2 else 0])
+    return row, int(np.nonzero(reasons[row] == most)[0][-1])
 
 
 # ---------------------------------------------------------------- shapes
 
 
-class InUse(NamedTuple):
+class MaskUse(NamedTuple):
     """A mask and the attention that uses it: its own shape and that of the scores, both along B, H, T, S."""
 
     name: str
     kind: AttentionKind
-    turned: bool  # [B, 1, 1, S] is used as [B, 1, T, 1] to mask queries
-    own: tuple[int, ...]
-    full: tuple[int, ...]
+    is_transposed: bool  # [B, 1, 1, S] is used as [B, 1, T, 1] to mask queries
+    shape: tuple[int, ...]
+    scores_shape: tuple[int, ...]
 
     @property
-    def repeated(self) -> dict[str, int]:
+    def broadcast_axes(self) -> dict[str, int]:
         """The axes along which the mask is broadcast, and their sizes in the scores."""
-        return {a: n for a, own, n in zip("BHTS", self.own, self.full, strict=True) if own == 1 != n}
+        return {a: n for a, own, n in zip("BHTS", self.shape, self.scores_shape, strict=True) if own == 1 != n}
 
 
-def in_use(capture: Capture) -> tuple[InUse, ...]:
+def mask_uses(capture: Capture) -> tuple[MaskUse, ...]:
     """Return every mask of the run: for each kind of attention its parts, then their AND."""
     uses = []
-    for kind in kinds(capture.config):
-        n_sentences, _, n_queries, n_keys = capture[MASK[kind]].shape
+    for kind in attention_kinds(capture.config):
+        n_sentences, _, n_queries, n_keys = capture[MASK_STAGES[kind]].shape
         full = (n_sentences, capture.config.n_heads, n_queries, n_keys)
-        keys, queries, causal = parts(capture.config, kind)
-        for name, turned in ((keys, False), (queries, True), (causal, False), (MASK[kind], False)):
+        keys, queries, causal = mask_parts(capture.config, kind)
+        for name, turned in ((keys, False), (queries, True), (causal, False), (MASK_STAGES[kind], False)):
             if name:
                 own = capture[name].shape
-                uses.append(InUse(name, kind, turned, (own[0], own[1], own[3], own[2]) if turned else own, full))
+                uses.append(MaskUse(name, kind, turned, (own[0], own[1], own[3], own[2]) if turned else own, full))
     return tuple(uses)
 
 
 # ---------------------------------------------------------------- how a mask is built
 
 
-def recipe(config: TransformerConfig, kind: AttentionKind) -> tuple[str, ...]:
+def mask_code(config: TransformerConfig, kind: AttentionKind) -> tuple[str, ...]:
     """Return the lines of torch code that build the mask of a kind from `query_ids` [B, T] and `key_ids` [B, S].
 
     Where padding is defined by the lengths of the sentences, they use `n_queries` and `n_keys` [B] instead.
     """
-    query_side, key_side = sides(kind)
-    keys, queries, causal = parts(config, kind)
+    query_side, key_side = query_key_sides(kind)
+    keys, queries, causal = mask_parts(config, kind)
     lines = []
     if keys:
         lines.append(f"keys = {_is_token(config, key_side, 'key', 'S')}[:, None, None, :]  # [B, 1, 1, S]")
@@ -188,22 +188,22 @@ def _is_token(config: TransformerConfig, side: Side, name: str, axis: str) -> st
 
 
 # The line of torch code that converts a bool mask `may` (True = may attend) to a convention, and the line that converts it back.
-TO: dict[Convention, str] = {
+TO_CONVENTION_CODE: dict[MaskConvention, str] = {
     "may": "mask = may",
     "blocked": "blocked = ~may",
     "additive": "added = torch.zeros(may.shape).masked_fill(~may, float('-inf'))",
 }
-BACK: dict[Convention, str] = {"may": "may = mask", "blocked": "may = ~blocked", "additive": "may = added == 0"}
+FROM_CONVENTION_CODE: dict[MaskConvention, str] = {"may": "may = mask", "blocked": "may = ~blocked", "additive": "may = added == 0"}
 
 
-def written(may: np.ndarray, convention: Convention) -> np.ndarray:
+def to_convention(may: np.ndarray, convention: MaskConvention) -> np.ndarray:
     """Convert a bool mask (True = may attend) to a convention: bool, bool (True = blocked), or float32 0 and −∞ to add."""
     if convention == "additive":
         return np.where(may, np.float32(0), np.float32(-np.inf))
     return may.copy() if convention == "may" else ~may
 
 
-def read(mask: np.ndarray, convention: Convention) -> np.ndarray:
+def from_convention(mask: np.ndarray, convention: MaskConvention) -> np.ndarray:
     """Convert a mask in a convention to bool, True = may attend.
 
     `ValueError` if an additive mask holds anything but 0 and −∞, as a position bias does.
@@ -219,7 +219,7 @@ def read(mask: np.ndarray, convention: Convention) -> np.ndarray:
 # ---------------------------------------------------------------- the effect of a mask
 
 
-class Values(NamedTuple):
+class ValueSummary(NamedTuple):
     """A summary of some numbers. low, high: the smallest and the largest; NaN if any is NaN."""
 
     size: int
@@ -228,23 +228,23 @@ class Values(NamedTuple):
     high: float
 
     @property
-    def all_equal(self) -> bool:
+    def is_constant(self) -> bool:
         """Whether all numbers are equal up to float32 rounding."""
         return bool(np.isclose(self.high, self.low, rtol=1e-5, atol=0))
 
 
-def values(x: np.ndarray) -> Values:
+def summarize_values(x: np.ndarray) -> ValueSummary:
     """Return the number of values, the number of NaN, and the range."""
-    return Values(x.size, int(np.isnan(x).sum()), float(x.min()), float(x.max()))
+    return ValueSummary(x.size, int(np.isnan(x).sum()), float(x.min()), float(x.max()))
 
 
-def open_cells(on: Capture, off: Capture, kind: AttentionKind, item: int) -> np.ndarray:
+def newly_allowed_cells(masked: Capture, unmasked: Capture, kind: AttentionKind, item: int) -> np.ndarray:
     """Return bool [T, S]: the cells that are blocked in the run `masked` and allowed in the run `unmasked`."""
-    cells: np.ndarray = ~allowed(on, kind, item) & allowed(off, kind, item)
+    cells: np.ndarray = ~attention_mask(masked, kind, item) & attention_mask(unmasked, kind, item)
     return cells
 
 
-def weight_there(weights: np.ndarray, cells: np.ndarray, rows: np.ndarray) -> float:
+def mean_weight_on_cells(weights: np.ndarray, cells: np.ndarray, rows: np.ndarray) -> float:
     """Return the mean over these rows of the weight on these cells. weights, cells: [T, S]; rows: bool [T]. NaN without rows."""
     sums = np.where(cells, weights.astype(np.float64), 0.0).sum(axis=-1)  # [T]
     return float(sums[rows].mean()) if rows.any() else float("nan")

@@ -17,15 +17,15 @@ from viz_core.config import STACKS
 
 Metric = Literal["power", "mean", "std", "largest", "inactive", "entropy", "cosine"]
 CurveKind = Literal["stream", "sum", "after", "final", "hidden", "attention"]
-STREAM: tuple[Metric, ...] = ("power", "mean", "std", "largest", "cosine")  # metrics of residual stream vectors
-METRICS: tuple[Metric, ...] = (*STREAM, "inactive", "entropy")
+STREAM_METRICS: tuple[Metric, ...] = ("power", "mean", "std", "largest", "cosine")  # metrics of residual stream vectors
+METRICS: tuple[Metric, ...] = (*STREAM_METRICS, "inactive", "entropy")
 
 
 # ---------------------------------------------------------------- metrics by depth
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class DepthCurve:
     """A metric of each stage along the depth. depth: in layers; the attention of a layer is at its half.
 
     kind: "stream" (the residual stream), "sum" and "after" (Post-LN: the sum before its norm, the value after it), "final"
@@ -46,24 +46,24 @@ class FirstNonFinite:
     what: Literal["infinite", "not a number"]
 
 
-def curves(capture: Capture, metrics: Iterable[Metric] = METRICS) -> Mapping[Metric, tuple[Curve, ...]]:
+def depth_curves(capture: Capture, metrics: Iterable[Metric] = METRICS) -> Mapping[Metric, tuple[DepthCurve, ...]]:
     """Return some metrics of a run of one stack by depth, over all tokens that are not padding.
 
     Needs the stages embed, resid_mid, resid_post, out of the norms, ffn.pre_act and self_attn.weights, as far as the model has them
     and the metrics use them.
     """
-    found: dict[Metric, tuple[Curve, ...]] = {}
+    found: dict[Metric, tuple[DepthCurve, ...]] = {}
     side, layers = _stack(capture)
     inside: dict[Metric, tuple[CurveKind, float, str]] = {
         "inactive": ("hidden", 1.0, "ffn.pre_act"), "entropy": ("attention", 0.5, "self_attn.weights"),
     }
     for metric in metrics:
-        if metric in STREAM:
-            found[metric] = tuple(_curve(metric, k, _read(capture, places)) for k, places in _stream(capture).items() if places)
+        if metric in STREAM_METRICS:
+            found[metric] = tuple(_depth_curve(metric, k, _stage_rows(capture, places)) for k, places in _stream_stages(capture).items() if places)
         else:
             kind, start, leaf = inside[metric]
             places = [(i + start, f"{side}.layers.{i}.{leaf}") for i in range(layers)]
-            found[metric] = (_curve(metric, kind, _read(capture, places)),) if layers else ()
+            found[metric] = (_depth_curve(metric, kind, _stage_rows(capture, places)),) if layers else ()
     return found
 
 
@@ -75,7 +75,7 @@ def first_non_finite(capture: Capture) -> FirstNonFinite | None:
     for name, x in capture.items():
         if x.dtype.kind != "f" or name.endswith(".masked_scores") or np.isfinite(x).all():
             continue
-        rows = _rows(capture, name) if "T" in capture.stage(name).sides else [x]
+        rows = _token_rows(capture, name) if "T" in capture.stage(name).sides else [x]
         if not all(np.isfinite(row).all() for row in rows):
             return FirstNonFinite(name, "not a number" if any(np.isnan(row).any() for row in rows) else "infinite")
     return None
@@ -86,7 +86,7 @@ def power(x: np.ndarray) -> float:
     return float(np.square(x, dtype=np.float64).mean())
 
 
-def inactive(pre_act: np.ndarray) -> float:
+def inactive_share(pre_act: np.ndarray) -> float:
     """Return the share of the hidden units [N, F] whose input is at most 0 for every token, so that ReLU gives 0."""
     return math.nan if np.isnan(pre_act).any() else float((pre_act <= 0).all(axis=0).mean())
 
@@ -113,7 +113,7 @@ def _stack(capture: Capture) -> tuple[str, int]:
     return STACKS[c.output_side], c.n_layers(c.output_side)
 
 
-def _stream(capture: Capture) -> dict[CurveKind, list[tuple[float, str]]]:
+def _stream_stages(capture: Capture) -> dict[CurveKind, list[tuple[float, str]]]:
     """Return the stages of each curve with their depths."""
     side, layers = _stack(capture)
     post, start = capture.config.norm == "post", [(0.0, f"{side}.embed")]
@@ -125,27 +125,27 @@ def _stream(capture: Capture) -> dict[CurveKind, list[tuple[float, str]]]:
     return {"sum": sums, "after": start + after, "final": final} if post else {"stream": start + sums, "final": final}
 
 
-Read = Sequence[tuple[float, str, list[np.ndarray]]]  # depth, stage, and one array per sentence, without padding
+StageRows = Sequence[tuple[float, str, list[np.ndarray]]]  # depth, stage, and one array per sentence, without padding
 
 
-def _read(capture: Capture, places: Sequence[tuple[float, str]]) -> Read:
-    return [(depth, name, _rows(capture, name)) for depth, name in places]
+def _stage_rows(capture: Capture, places: Sequence[tuple[float, str]]) -> StageRows:
+    return [(depth, name, _token_rows(capture, name)) for depth, name in places]
 
 
-def _rows(capture: Capture, name: str) -> list[np.ndarray]:
+def _token_rows(capture: Capture, name: str) -> list[np.ndarray]:
     """Return the rows of a stage that are not padding, [T, …] for each sentence; for attention weights [T, H, S]."""
     x, stage = capture[name], capture.stage(name)
     side = stage.sides["T"]
     rows = np.moveaxis(x, stage.axes.index("T"), 1)
-    is_token = capture.is_token(side)  # [B, T]
+    is_token = capture.token_mask(side)  # [B, T]
     return [row[keep] for row, keep in zip(np.broadcast_to(rows, (len(is_token), *rows.shape[1:])), is_token, strict=True)]
 
 
-def _curve(metric: Metric, kind: CurveKind, read: Read) -> Curve:
+def _depth_curve(metric: Metric, kind: CurveKind, read: StageRows) -> DepthCurve:
     with np.errstate(invalid="ignore", over="ignore"):  # `first_non_finite` reports these
         values = np.array([_value(metric, sentences) for _, _, sentences in read])
     values.flags.writeable = False
-    return Curve(kind, tuple(name for _, name, _ in read), np.array([depth for depth, *_ in read]), values)
+    return DepthCurve(kind, tuple(name for _, name, _ in read), np.array([depth for depth, *_ in read]), values)
 
 
 def _value(metric: Metric, sentences: list[np.ndarray]) -> float:
@@ -164,25 +164,25 @@ def _value(metric: Metric, sentences: list[np.ndarray]) -> float:
         case "largest":
             return float(np.abs(x).max())
         case "inactive":
-            return inactive(x)
+            return inactive_share(x)
         case "entropy":
             return float(entropy(x).mean())
 
 
-def averaged(draws: Sequence[Curve]) -> Curve:
+def mean_curve(curves_by_seed: Sequence[DepthCurve]) -> DepthCurve:
     """Return the mean of a curve over several initialisations of the weights, since the theory gives expected values."""
-    values = np.mean([c.values for c in draws], axis=0)
+    values = np.mean([c.values for c in curves_by_seed], axis=0)
     values.flags.writeable = False
-    return Curve(draws[0].kind, draws[0].stages, draws[0].depth, values)
+    return DepthCurve(curves_by_seed[0].kind, curves_by_seed[0].stages, curves_by_seed[0].depth, values)
 
 
-def up_to(curve: Curve, depth: int) -> Curve:
+def first_layers_of_curve(curve: DepthCurve, depth: int) -> DepthCurve:
     """Return the points of a curve within the first `depth` layers."""
     n = int((curve.depth <= depth).sum())
-    return Curve(curve.kind, curve.stages[:n], curve.depth[:n], curve.values[:n])
+    return DepthCurve(curve.kind, curve.stages[:n], curve.depth[:n], curve.values[:n])
 
 
-def of_kind(curves: Sequence[Curve], *kinds: CurveKind) -> Curve:
+def curve_of_kind(curves: Sequence[DepthCurve], *kinds: CurveKind) -> DepthCurve:
     """Return the first curve of one of these kinds."""
     return next(c for c in curves if c.kind in kinds)
 
@@ -195,7 +195,7 @@ def relu_power(sigma: float, d: int) -> float:
     return sigma**2 * d / 2
 
 
-def relu_share(hidden: np.ndarray) -> float:
+def relu_power_share(hidden: np.ndarray) -> float:
     """Return ‖ReLU(X)‖² / ‖X‖² of hidden inputs X [..., F], which is ½ by Lemma 1."""
     x = np.asarray(hidden, np.float64)
     return float(np.square(np.maximum(x, 0)).sum() / np.square(x).sum())
@@ -210,12 +210,12 @@ def ffn_gain(d_model: int, d_ff: int) -> float:
     return 2 * d_model * d_ff / (d_model + d_ff) ** 2
 
 
-def post_line(gain: float = 0.5) -> float:
+def post_ln_power(gain: float = 0.5) -> float:
     """Return ‖x⁵‖²/d of Post-LN before its second norm, at every layer: 3/2 (Lemma 2), in general 1 + f."""
     return 1 + gain
 
 
-def pre_band(layers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def pre_ln_power_bounds(layers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of ‖x_l‖²/d of Pre-LN after l layers: 1 + l/2 and 1 + 3l/2 (Lemma 2)."""
     layers = np.asarray(layers, np.float64)
     return 1 + layers / 2, 1 + 3 * layers / 2
@@ -282,88 +282,88 @@ def mean_field(norm: str, layers: int, tokens: int, gain: float = 0.5) -> MeanFi
 # ---------------------------------------------------------------- measured against expected
 
 
-def layer_ends(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
+def layer_ends(curve: DepthCurve) -> tuple[np.ndarray, np.ndarray]:
     """Return depth and value of a curve at the end of each layer, to which Lemma 2 applies."""
     whole = (curve.depth % 1 == 0) & (curve.depth > 0)
     return curve.depth[whole], curve.values[whole]
 
 
-def layer_middles(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
+def attention_ends(curve: DepthCurve) -> tuple[np.ndarray, np.ndarray]:
     """Return depth and value of a curve after each layer's attention."""
     half = curve.depth % 1 == 0.5
     return curve.depth[half], curve.values[half]
 
 
-def difference(measured: np.ndarray, expected: np.ndarray | float) -> float:
+def mean_relative_difference(measured: np.ndarray, expected: np.ndarray | float) -> float:
     """Return the mean of measured / expected − 1: positive if the points lie above the line."""
     return float((np.asarray(measured) / expected - 1).mean())
 
 
-def ratio(a: float, b: float) -> float:
+def safe_ratio(a: float, b: float) -> float:
     """Return a / b, infinite or NaN if b is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.float64(a) / np.float64(b))
 
 
-def outside(measured: np.ndarray, low: np.ndarray, high: np.ndarray) -> int:
+def count_outside(measured: np.ndarray, low: np.ndarray, high: np.ndarray) -> int:
     """Return the number of points outside the band from low to high."""
     return int(((measured < low) | (measured > high)).sum())
 
 
-def slope(x: np.ndarray, y: np.ndarray) -> float:
+def power_law_exponent(x: np.ndarray, y: np.ndarray) -> float:
     """Return the exponent p of y ∝ xᵖ, fitted by least squares to the logarithms: 0 for a constant, −½ for 1/√L."""
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
-def through(x: np.ndarray, y: np.ndarray, exponent: float) -> np.ndarray:
+def fit_power_law(x: np.ndarray, y: np.ndarray, exponent: float) -> np.ndarray:
     """Return c · xᵖ with the c that fits the logarithms best, since a scaling law gives p only."""
     law: np.ndarray = np.asarray(x, np.float64) ** exponent
     return law * math.exp(float(np.mean(np.log(y) - np.log(law))))
 
 
-LAWS = {"post": 0.0, "pre": -0.5}
+GRADIENT_EXPONENTS = {"post": 0.0, "pre": -0.5}
 """The exponents of Theorem 1: the gradient of the last layer is proportional to depth to this power."""
 
 
-def laws(depths: Sequence[int], found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def gradient_power_laws(depths: Sequence[int], measured: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return placement → the scaling law of Theorem 1, fitted to its measured points [len(depths)]."""
-    return {name: through(np.array(depths), found[name], exponent) for name, exponent in LAWS.items()}
+    return {name: fit_power_law(np.array(depths), measured[name], exponent) for name, exponent in GRADIENT_EXPONENTS.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Theory:
+class TheoryMeasurements:
     """Measured powers of both placements, averaged over several initialisations, and measurements for lemmas 1 and 3.
 
     first_non_finite: placement → the first stage that is not finite, if any.
     """
 
-    post: Curve
-    pre: Curve
-    relu: float  # ‖ReLU(X)‖² / ‖X‖² in layer 0
-    ends: np.ndarray  # [L, d] the first token after each layer of Pre-LN
+    post: DepthCurve
+    pre: DepthCurve
+    relu_power_share: float  # ‖ReLU(X)‖² / ‖X‖² in layer 0
+    layer_outputs: np.ndarray  # [L, d] the first token after each layer of Pre-LN
     eps: float
-    odd: Mapping[str, FirstNonFinite | None]
-    tokens: int  # in a sentence
+    first_non_finite: Mapping[str, FirstNonFinite | None]
+    n_tokens: int  # in a sentence
 
-    def first_layers(self, depth: int) -> "Theory":
+    def first_layers(self, depth: int) -> "TheoryMeasurements":
         """Return the measurements at a smaller depth, which are the same, since a layer does not depend on later ones."""
-        inside = tuple(f"encoder.layers.{i}." for i in range(depth, len(self.ends)))
-        odd = {name: None if o and o.stage.startswith(inside) else o for name, o in self.odd.items()}
-        return replace(self, post=up_to(self.post, depth), pre=up_to(self.pre, depth), ends=self.ends[:depth], odd=odd)
+        inside = tuple(f"encoder.layers.{i}." for i in range(depth, len(self.layer_outputs)))
+        odd = {name: None if o and o.stage.startswith(inside) else o for name, o in self.first_non_finite.items()}
+        return replace(self, post=first_layers_of_curve(self.post, depth), pre=first_layers_of_curve(self.pre, depth), ends=self.layer_outputs[:depth], odd=odd)
 
 
-def theory_of(draws: Iterable[Mapping[str, Capture]]) -> Theory:
+def measure_theory(runs_by_seed: Iterable[Mapping[str, Capture]]) -> TheoryMeasurements:
     """Measure both placements over several initialisations, each {"post": its run, "pre": its run}. The runs are not kept."""
-    found: dict[str, list[Curve]] = {"post": [], "pre": []}
+    found: dict[str, list[DepthCurve]] = {"post": [], "pre": []}
     odd: dict[str, FirstNonFinite | None] = {}
-    for runs in draws:
+    for runs in runs_by_seed:
         for name, capture in runs.items():
-            found[name].append(of_kind(curves(capture, ["power"])["power"], "sum", "stream"))
+            found[name].append(curve_of_kind(depth_curves(capture, ["power"])["power"], "sum", "stream"))
             odd[name] = odd.get(name) or first_non_finite(capture)
     pre = runs["pre"]
     ends = np.stack([pre[f"encoder.layers.{i}.resid_post"][0, 0] for i in range(pre.config.n_encoder_layers)])
-    words = int(pre.is_token("source")[0].sum())
-    return Theory(
-        averaged(found["post"]), averaged(found["pre"]), relu_share(pre["encoder.layers.0.ffn.pre_act"]),
+    words = int(pre.token_mask("source")[0].sum())
+    return TheoryMeasurements(
+        mean_curve(found["post"]), mean_curve(found["pre"]), relu_power_share(pre["encoder.layers.0.ffn.pre_act"]),
         ends, pre.config.norm_eps, odd, words,
     )

@@ -18,7 +18,7 @@ def frequencies(width: int, base: float = 10000.0) -> np.ndarray:
     return np.exp(np.arange(0, width, 2) * (-math.log(base) / width))
 
 
-def waves(length: int, d_model: int, base: float = 10000.0, start: int = 0) -> np.ndarray:
+def sinusoidal_table(length: int, d_model: int, base: float = 10000.0, start: int = 0) -> np.ndarray:
     """Return the sinusoidal encoding of `length` positions from `start` on, [N, D] (Vaswani et al. 2017, section 3.5).
 
     PE[p, 2i] = sin(p ω_i), PE[p, 2i+1] = cos(p ω_i). With an odd d_model the last column is an unpaired sine.
@@ -36,7 +36,7 @@ def waves(length: int, d_model: int, base: float = 10000.0, start: int = 0) -> n
     return table[:, :d_model]  # [N, D]
 
 
-def columns(dims: Sequence[int], length: int, d_model: int, base: float = 10000.0) -> np.ndarray:
+def sinusoidal_columns(dims: Sequence[int], length: int, d_model: int, base: float = 10000.0) -> np.ndarray:
     """Return some columns of the table, [N, dims], without computing the others."""
     chosen = np.asarray(dims, dtype=int)
     angle = np.outer(np.arange(length), frequencies(d_model, base)[chosen // 2])
@@ -51,13 +51,13 @@ def wavelengths(d_model: int, base: float = 10000.0) -> np.ndarray:
     return np.repeat(2 * math.pi / frequencies(d_model, base), 2)[:d_model]
 
 
-def turns(length: int, d_model: int, base: float = 10000.0) -> np.ndarray:
+def n_periods(length: int, d_model: int, base: float = 10000.0) -> np.ndarray:
     """Return the number of periods of each dimension between the first and the last of `length` positions, [D]."""
     return (length - 1) / wavelengths(d_model, base)
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class SinusoidalTerm:
     """One entry of the table with all parts of its formula: PE[position, dim] = f(position / divisor)."""
 
     position: int
@@ -70,19 +70,19 @@ class Term:
     wavelength: float  # in positions
 
 
-def term(position: int, dim: int, d_model: int, base: float = 10000.0) -> Term:
+def sinusoidal_term(position: int, dim: int, d_model: int, base: float = 10000.0) -> SinusoidalTerm:
     """Return the formula of one entry with its numbers."""
     pair = dim // 2
     omega = float(frequencies(d_model, base)[pair])
     angle = position * omega
     function, value = ("cos", math.cos(angle)) if dim % 2 else ("sin", math.sin(angle))
-    return Term(position, dim, function, 2 * pair, 1 / omega, angle, value, 2 * math.pi / omega)
+    return SinusoidalTerm(position, dim, function, 2 * pair, 1 / omega, angle, value, 2 * math.pi / omega)
 
 
 # ---------------------------------------------------------------- a shift is a rotation
 
 
-def paired(d_model: int) -> int:
+def n_paired_dims(d_model: int) -> int:
     """Return the number of dimensions in complete (sin, cos) pairs: all of an even d_model, all but the last of an odd one."""
     return d_model - d_model % 2
 
@@ -92,7 +92,7 @@ def shift_matrix(k: int, d_model: int, base: float = 10000.0) -> np.ndarray:
 
     It has the blocks [[cos kω, sin kω], [−sin kω, cos kω]] on the diagonal, one for each pair.
     """
-    d = paired(d_model)
+    d = n_paired_dims(d_model)
     angle = k * frequencies(d_model, base)[: d // 2]
     matrix = np.zeros((d, d))
     even, odd = np.arange(0, d, 2), np.arange(1, d, 2)
@@ -101,9 +101,9 @@ def shift_matrix(k: int, d_model: int, base: float = 10000.0) -> np.ndarray:
     return matrix
 
 
-def shifted(table: np.ndarray, k: int, d_model: int, base: float = 10000.0) -> np.ndarray:
+def shift_rows(table: np.ndarray, k: int, d_model: int, base: float = 10000.0) -> np.ndarray:
     """Return M_k PE(p) for every row PE(p) of a table, [N, D'], computed by pairs since M_k is block diagonal."""
-    d = paired(d_model)
+    d = n_paired_dims(d_model)
     angle = k * frequencies(d_model, base)[: d // 2]
     sin, cos = table[:, 0:d:2], table[:, 1:d:2]
     turned = np.empty((len(table), d))
@@ -114,27 +114,27 @@ def shifted(table: np.ndarray, k: int, d_model: int, base: float = 10000.0) -> n
 
 def shift_residual(k: int, length: int, d_model: int, base: float = 10000.0) -> float:
     """Return the largest |PE(p + k) − M_k PE(p)| over `length` positions and all paired dimensions; 0 without pairs."""
-    table = waves(length + k, d_model, base)
-    off = table[k:, : paired(d_model)] - shifted(table[:length], k, d_model, base)
+    table = sinusoidal_table(length + k, d_model, base)
+    off = table[k:, : n_paired_dims(d_model)] - shift_rows(table[:length], k, d_model, base)
     return float(np.abs(off).max(initial=0.0))
 
 
 # ---------------------------------------------------------------- similarity
 
 
-def similarity(table: np.ndarray) -> np.ndarray:
+def dot_products(table: np.ndarray) -> np.ndarray:
     """Return the dot products of all pairs of rows of a table [N, D], as [N, N]."""
     return table @ table.T
 
 
-def cosines(table: np.ndarray) -> np.ndarray:
+def cosine_similarities(table: np.ndarray) -> np.ndarray:
     """Return the cosines of all pairs of rows, [N, N]; the cosine with a row of zeros is 0."""
     norms = np.linalg.norm(table, axis=1, keepdims=True)
     unit = table / np.where(norms, norms, 1.0)
     return unit @ unit.T
 
 
-def closed_form(distance: np.ndarray, d_model: int, base: float = 10000.0) -> np.ndarray:
+def sinusoidal_dot_products(distance: np.ndarray, d_model: int, base: float = 10000.0) -> np.ndarray:
     """Return Σ_i cos ω_i Δ over the complete pairs, for every distance Δ; it equals ⟨PE_p, PE_q⟩ if d_model is even."""
     omega = frequencies(d_model, base)[: d_model // 2]
     return np.cos(np.multiply.outer(np.asarray(distance, dtype=float), omega)).sum(-1)
@@ -155,34 +155,34 @@ class SimilarityProfile:
         return float(np.abs(self.measured - self.expected).max())
 
 
-def profiles(positions: Sequence[int], length: int, d_model: int, base: float = 10000.0) -> list[SimilarityProfile]:
+def similarity_profiles(positions: Sequence[int], length: int, d_model: int, base: float = 10000.0) -> list[SimilarityProfile]:
     """Return the similarity of some positions to each of `length` positions, in O(N · D) without the full matrix."""
-    table = waves(length, d_model, base)
+    table = sinusoidal_table(length, d_model, base)
     expected = table[:, 1::2].sum(axis=1)  # row Δ holds the cosines of `sinusoidal_dot_products`, the same for −Δ
     measured = table[list(positions)] @ table.T  # [rows, N]
     distances = [np.arange(length) - p for p in positions]
     return [SimilarityProfile(p, x, row, expected[np.abs(x)]) for p, x, row in zip(positions, distances, measured, strict=True)]
 
 
-def profile(position: int, length: int, d_model: int, base: float = 10000.0) -> SimilarityProfile:
+def similarity_profile(position: int, length: int, d_model: int, base: float = 10000.0) -> SimilarityProfile:
     """Return the similarity of one position to each of `length` positions."""
-    return profiles([position], length, d_model, base)[0]
+    return similarity_profiles([position], length, d_model, base)[0]
 
 
 # ---------------------------------------------------------------- vector lengths
 
 
-def norms(rows: np.ndarray) -> np.ndarray:
+def row_norms(rows: np.ndarray) -> np.ndarray:
     """Return the Euclidean length of each row, in float64."""
     return np.linalg.norm(np.asarray(rows, dtype=float), axis=-1)
 
 
 @dataclass(frozen=True, slots=True)
-class Magnitude:
+class EmbeddingLength:
     """Root mean square length of embedding rows, unscaled and times √d_model."""
 
     name: str
-    plain: float
+    unscaled: float
     scaled: float
 
 
@@ -191,13 +191,13 @@ def rms(lengths: np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.square(lengths))))
 
 
-def magnitude(name: str, rows: np.ndarray) -> Magnitude:
+def embedding_length(name: str, rows: np.ndarray) -> EmbeddingLength:
     """Return the root mean square length of embedding rows [T, D]. rows: without the factor √d_model."""
-    plain = rms(norms(rows))
-    return Magnitude(name, plain, plain * math.sqrt(rows.shape[-1]))
+    plain = rms(row_norms(rows))
+    return EmbeddingLength(name, plain, plain * math.sqrt(rows.shape[-1]))
 
 
-def expected_length(init: str, vocab_size: int, d_model: int) -> float:
+def expected_row_length(init: str, vocab_size: int, d_model: int) -> float:
     """Return √E‖row‖² of an untrained embedding table [vocab_size, d_model].
 
     Its entries are N(0, 1) for init "torch", else they have the variance 2 / (rows + columns).
@@ -207,19 +207,19 @@ def expected_length(init: str, vocab_size: int, d_model: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class ColorRange:
     """The limit of a zero-centred colour range for some matrices, which may clip a few very large values."""
 
-    most: float  # the limit of the colour range
+    limit: float  # the limit of the colour range
     largest: float  # the largest absolute value
 
     @property
-    def beyond(self) -> bool:
+    def is_clipped(self) -> bool:
         """Whether some values lie beyond the colour range."""
-        return self.largest > self.most
+        return self.largest > self.limit
 
 
-def reach(*matrices: np.ndarray) -> Reach:
+def color_range(*matrices: np.ndarray) -> ColorRange:
     """Return the colour range of some matrices, from their finite values.
 
     The limit is four times the root mean square if that is less than half of the largest absolute value, else the latter.
@@ -227,13 +227,13 @@ def reach(*matrices: np.ndarray) -> Reach:
     sizes = np.abs(np.concatenate([x[np.isfinite(x)] for x in matrices]))
     largest = float(sizes.max(initial=0.0)) or 1.0
     usual = 4 * rms(sizes) if sizes.size else 1.0
-    return Reach(usual if 0 < usual < largest / 2 else largest, largest)
+    return ColorRange(usual if 0 < usual < largest / 2 else largest, largest)
 
 
 # ---------------------------------------------------------------- RoPE
 
 
-def rotated(x: np.ndarray, positions: np.ndarray, base: float = 10000.0) -> np.ndarray:
+def rope_rotated(x: np.ndarray, positions: np.ndarray, base: float = 10000.0) -> np.ndarray:
     """Return one query or key [K] rotated to each of the positions, [N, K] (Su et al. 2021): pair i by p ω_i."""
     angle = np.multiply.outer(np.asarray(positions, dtype=float), frequencies(len(x), base))  # [N, K/2]
     a, b = np.asarray(x, dtype=float)[0::2], np.asarray(x, dtype=float)[1::2]
@@ -243,7 +243,7 @@ def rotated(x: np.ndarray, positions: np.ndarray, base: float = 10000.0) -> np.n
     return turned
 
 
-def angles(length: int, width: int, base: float = 10000.0) -> np.ndarray:
+def rope_angles(length: int, width: int, base: float = 10000.0) -> np.ndarray:
     """Return p ω_i, the rotation of each pair at position p, in radians and not reduced modulo 2π, [N, P]."""
     return np.outer(np.arange(length), frequencies(width, base))
 
@@ -251,17 +251,17 @@ def angles(length: int, width: int, base: float = 10000.0) -> np.ndarray:
 def rope_scores(q: np.ndarray, k: np.ndarray, length: int, base: float = 10000.0) -> np.ndarray:
     """Return ⟨R_m q, R_n k⟩ of one query and one key at every pair of positions, [N (m), N (n)]."""
     positions = np.arange(length)
-    return rotated(q, positions, base) @ rotated(k, positions, base).T
+    return rope_rotated(q, positions, base) @ rope_rotated(k, positions, base).T
 
 
-def rope_closed_form(q: np.ndarray, k: np.ndarray, distance: np.ndarray, base: float = 10000.0) -> np.ndarray:
+def rope_score_by_distance(q: np.ndarray, k: np.ndarray, distance: np.ndarray, base: float = 10000.0) -> np.ndarray:
     """Return Re Σ_i q_i k̄_i e^{i Δ ω_i}, with the pairs of q and k as complex numbers: the score at distance Δ = m − n."""
     complex_q, complex_k = (np.asarray(x, dtype=float)[0::2] + 1j * np.asarray(x, dtype=float)[1::2] for x in (q, k))
     turn = np.exp(1j * np.multiply.outer(np.asarray(distance, dtype=float), frequencies(len(q), base)))
     return (complex_q * complex_k.conj() * turn).real.sum(-1)
 
 
-def spread_along_diagonals(scores: np.ndarray) -> float:
+def max_range_along_diagonals(scores: np.ndarray) -> float:
     """Return the largest max − min over the diagonals of [N, N]: 0 if a score depends only on the distance."""
     n = len(scores)
     return max(float(np.ptp(np.diagonal(scores, k))) for k in range(1 - n, n))
@@ -301,7 +301,7 @@ def alibi_decay(slope: float, last: int) -> np.ndarray:
 
 # ---------------------------------------------------------------- T5
 
-T5_BUCKETS, T5_FARTHEST = 32, 128  # as in the published models: distances of 128 and more share the last bucket
+T5_NUM_BUCKETS, T5_MAX_DISTANCE = 32, 128  # as in the published models: distances of 128 and more share the last bucket
 
 
 def t5_bucket(query: int, key: int, causal: bool) -> int:
@@ -313,20 +313,20 @@ def t5_bucket(query: int, key: int, causal: bool) -> int:
     >>> t5_bucket(5, 3, causal=True), t5_bucket(5, 3, causal=False), t5_bucket(3, 5, causal=False)
     (2, 2, 18)
     """
-    buckets = T5_BUCKETS if causal else T5_BUCKETS // 2
+    buckets = T5_NUM_BUCKETS if causal else T5_NUM_BUCKETS // 2
     away = max(query - key, 0) if causal else abs(query - key)
     exact, later = buckets // 2, 0 if causal or key <= query else buckets
     if away < exact:
         return later + away
     # In float32, as in the published models: rounding decides at the edge of a bucket.
-    growth = np.log(np.float32(away) / np.float32(exact)) / np.float32(math.log(T5_FARTHEST / exact))
+    growth = np.log(np.float32(away) / np.float32(exact)) / np.float32(math.log(T5_MAX_DISTANCE / exact))
     return later + min(exact + int(growth * np.float32(buckets - exact)), buckets - 1)
 
 
-def t5_by_distance(table: np.ndarray, causal: bool, farthest: int = T5_FARTHEST) -> tuple[np.ndarray, np.ndarray]:
+def t5_bias_by_distance(table: np.ndarray, causal: bool, max_distance: int = T5_MAX_DISTANCE) -> tuple[np.ndarray, np.ndarray]:
     """Return the distances t − s [N] and the bias of each head at them [N, H], from a table [T5_NUM_BUCKETS, H].
 
     The distances range from −max_distance (a later key) to max_distance; from 0 for a causal stack.
     """
-    distance = np.arange(0 if causal else -farthest, farthest + 1)
+    distance = np.arange(0 if causal else -max_distance, max_distance + 1)
     return distance, table[[t5_bucket(max(d, 0), max(-d, 0), causal) for d in distance.tolist()]]

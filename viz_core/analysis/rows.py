@@ -8,33 +8,33 @@ from typing import NamedTuple
 
 from viz_core.capture import Capture
 from viz_core.config import Side
-from viz_core.text import visible
+from viz_core.text import display_token
 
-ARROW = " → "  # displayed tokens contain no space
+NEXT_TOKEN_ARROW = " → "  # displayed tokens contain no space
 
 
-class Row(NamedTuple):
+class TokenRow(NamedTuple):
     """One position of a side. next_token: the label of the position, None where it has none."""
 
-    reads: str
-    writes: str | None = None
+    token: str
+    next_token: str | None = None
 
     @property
     def label(self) -> str:
         """The label of the row in figures: "因为 → 动物", or the token alone."""
-        return visible(self.reads) if self.writes is None else f"{visible(self.reads)}{ARROW}{visible(self.writes)}"
+        return display_token(self.token) if self.next_token is None else f"{display_token(self.token)}{NEXT_TOKEN_ARROW}{display_token(self.next_token)}"
 
 
-def reads_and_writes(capture: Capture, side: Side, item: int) -> list[Row]:
+def token_rows(capture: Capture, side: Side, item: int) -> list[TokenRow]:
     """Return the positions of one sentence of a side, with padding. Positions of an encoder and padding have no next token."""
     tokens = capture.tokens(side)[item]
     if side != "target" or "labels" not in capture.sides:
-        return [Row(token) for token in tokens]
-    has_label = capture.is_token("labels")[item]  # the loss leaves out the others
+        return [TokenRow(token) for token in tokens]
+    has_label = capture.token_mask("labels")[item]  # the loss leaves out the others
     labels = capture.tokens("labels")[item]
-    return [Row(token, label if there else None) for token, label, there in zip(tokens, labels, has_label, strict=True)]
+    return [TokenRow(token, label if there else None) for token, label, there in zip(tokens, labels, has_label, strict=True)]
 
 
 def row_labels(capture: Capture, side: Side, item: int) -> tuple[str, ...]:
     """Return the labels of `token_rows`, as shown in figures and files."""
-    return tuple(row.label for row in reads_and_writes(capture, side, item))
+    return tuple(row.label for row in token_rows(capture, side, item))

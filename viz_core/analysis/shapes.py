@@ -12,37 +12,37 @@ from typing import Literal
 
 import numpy as np
 
-from viz_core.analysis.counts import Parameter, flops, parameters_of
-from viz_core.analysis.summary import Summary, summarize
+from viz_core.analysis.counts import ParameterSpec, flops_by_stage, stage_parameters
+from viz_core.analysis.summary import ArraySummary, summarize
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.presets import DOCUMENTS
-from viz_core.stages import BYTES, Stage, plan
+from viz_core.stages import DTYPE_BYTES, Stage, stages_with_shapes
 
-Part = Literal["input", "mask", "embedding", "attention", "feed_forward", "layer_norm", "residual_stream", "output"]
+ModelPart = Literal["input", "mask", "embedding", "attention", "feed_forward", "layer_norm", "residual_stream", "output"]
 Amount = Literal["parameters", "flops", "nbytes"]
 
 # The part of the model that a stage belongs to, by the class that computes it.
-PARTS: dict[str, Part] = {
+PART_OF_CLASS: dict[str, ModelPart] = {
     "masks": "mask", "Stack": "embedding", "Attention": "attention", "FeedForward": "feed_forward", "LayerNorm": "layer_norm",
     "Layer": "residual_stream", "Transformer": "output",
 }
-PAIRS = "token_pairs"  # attention's two matrix products over all pairs of tokens: QKᵀ and weights · V
+TOKEN_PAIRS = "token_pairs"  # attention's two matrix products over all pairs of tokens: QKᵀ and weights · V
 # The size of each axis by its name in the config.
-SIZES = {"D": "d_model", "H": "n_heads", "K": "d_k", "V": "d_v", "F": "d_ff", "W": "vocabulary"}
-FLOAT = BYTES["float32"]
-LENGTHS = tuple(2**i for i in range(18))  # from 1 to 131,072 tokens, more than the context of any model here
+AXIS_SIZES = {"D": "d_model", "H": "n_heads", "K": "d_k", "V": "d_v", "F": "d_ff", "W": "vocabulary"}
+FLOAT32_BYTES = DTYPE_BYTES["float32"]
+TOKEN_COUNTS = tuple(2**i for i in range(18))  # from 1 to 131,072 tokens, more than the context of any model here
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StageCost:
     """Shape, parameters and cost of one stage. statistics: None without a run."""
 
     stage: Stage
-    part: Part
-    made_by: tuple[Parameter, ...]
+    part: ModelPart
+    parameter_specs: tuple[ParameterSpec, ...]
     flops: int
-    statistics: Summary | None = None
+    statistics: ArraySummary | None = None
 
     @property
     def name(self) -> str:
@@ -59,43 +59,43 @@ class Line:
     @property
     def parameters(self) -> int:
         """The number of parameters of this stage; a tied matrix is counted only at the stage that uses it first."""
-        return sum(p.size for p in self.made_by)
+        return sum(p.numel for p in self.parameter_specs)
 
     @property
-    def symbolic(self) -> tuple[str, ...]:
+    def symbolic_shape(self) -> tuple[str, ...]:
         """The size of each axis by its name in the config: ("B", "n_heads", "N_target", "N_source")."""
         sides = self.stage.sides
-        return tuple(f"N_{sides[a]}" if a in sides else SIZES.get(a, a) for a in self.stage.axes)
+        return tuple(f"N_{sides[a]}" if a in sides else AXIS_SIZES.get(a, a) for a in self.stage.axes)
 
     @property
-    def sequence_first(self) -> tuple[str, ...] | None:
+    def sequence_first_axes(self) -> tuple[str, ...] | None:
         """The axes in PositionalEncoding (001), which puts tokens before sentences; None if the document lacks this stage.
 
         Activations are (S, B, D) there, and the position table is (S, 1, D). Masks have no axis for heads: (B, S, S), and
         (B, S) for cross-attention, the same for every query.
         """
-        if DOCUMENTS["001"].called not in self.stage.aliases["documents"]:
+        if DOCUMENTS["001"].name not in self.stage.aliases["documents"]:
             return None
         if self.part == "mask":
-            return ("B", "S") if self.stage.leaf == "cross" else tuple(a for a in self.stage.axes if a != "1")
+            return ("B", "S") if self.stage.local_name == "cross" else tuple(a for a in self.stage.axes if a != "1")
         first, second, *rest = self.stage.axes
         return (second, first, *rest)
 
 
 @lru_cache(maxsize=8)
-def ledger(config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0) -> tuple[Line, ...]:
+def stage_costs(config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0) -> tuple[StageCost, ...]:
     """Return the cost of every stage of a run of B sentences, padded to S source and T target tokens, in execution order."""
-    table = plan(config, batch, source_len, target_len)
-    cost = flops(table)
-    return tuple(Line(s, part_of(s), parameters_of(config, s), cost[s.name]) for s in table)
+    table = stages_with_shapes(config, batch, source_len, target_len)
+    cost = flops_by_stage(table)
+    return tuple(StageCost(s, model_part(s), stage_parameters(config, s), cost[s.name]) for s in table)
 
 
-def part_of(stage: Stage) -> Part:
+def model_part(stage: Stage) -> ModelPart:
     """Return the part of the model that a stage belongs to."""
-    return "input" if stage.block == "inputs" else PARTS[stage.owner.rpartition(".")[2]]
+    return "input" if stage.block == "inputs" else PART_OF_CLASS[stage.defined_in.rpartition(".")[2]]
 
 
-def statistics(capture: Capture) -> dict[str, Summary]:
+def stage_statistics(capture: Capture) -> dict[str, ArraySummary]:
     """Return the summary of every recorded stage over its whole batch, without cells that a mask has overwritten."""
     found = {}
     for name in capture:
@@ -105,17 +105,17 @@ def statistics(capture: Capture) -> dict[str, Summary]:
     return found
 
 
-def with_statistics(lines: Sequence[Line], summaries: Mapping[str, Summary]) -> tuple[Line, ...]:
+def with_statistics(costs: Sequence[StageCost], summaries: Mapping[str, ArraySummary]) -> tuple[StageCost, ...]:
     """Return the same costs with the statistics of a run; None for a stage that was not recorded."""
-    return tuple(replace(line, statistics=summaries.get(line.name)) for line in lines)
+    return tuple(replace(line, statistics=summaries.get(line.name)) for line in costs)
 
 
-def total(lines: Sequence[Line], amount: Amount) -> int:
+def total_amount(costs: Sequence[StageCost], amount: Amount) -> int:
     """Return the sum over all stages of parameters, FLOPs of the matrix products, or recorded bytes."""
-    return sum(getattr(line, amount) for line in lines)
+    return sum(getattr(line, amount) for line in costs)
 
 
-def changed(before: Sequence[Line], after: Sequence[Line]) -> dict[str, Line | None]:
+def changed_costs(before: Sequence[StageCost], after: Sequence[StageCost]) -> dict[str, StageCost | None]:
     """Return the stages of `after` whose shape, parameters, FLOPs or bytes differ from `before`.
 
     Name → the previous cost, None for a new stage. Removed stages are not included.
@@ -124,41 +124,41 @@ def changed(before: Sequence[Line], after: Sequence[Line]) -> dict[str, Line | N
     return {line.name: old.get(line.name) for line in after if _measures(line) != _measures(old.get(line.name))}
 
 
-def gone(before: Sequence[Line], after: Sequence[Line]) -> tuple[str, ...]:
+def removed_stages(before: Sequence[StageCost], after: Sequence[StageCost]) -> tuple[str, ...]:
     """Return the names of the stages of `before` that `after` lacks."""
     left = {line.name for line in after}
     return tuple(line.name for line in before if line.name not in left)
 
 
-def _measures(line: Line | None) -> tuple[object, ...]:
+def _measures(line: StageCost | None) -> tuple[object, ...]:
     return () if line is None else (line.stage.axes, line.shape, line.parameters, line.flops, line.nbytes)
 
 
 # ---------------------------------------------------------------- by block
 
 
-def by_block(lines: Sequence[Line], amount: Amount) -> dict[str, dict[str, int]]:
+def amounts_by_block(costs: Sequence[StageCost], amount: Amount) -> dict[str, dict[str, int]]:
     """Return block → part → amount, in execution order; all layers of a stack are one block (encoder_layers_0_5).
 
     Of the FLOPs, the two matrix products over all pairs of tokens (`TOKEN_PAIRS`) are separate from attention's projections.
     """
     found: dict[str, dict[str, int]] = {}
-    names = _merged(lines)
-    for line in lines:
-        part = PAIRS if amount == "flops" and _degree(line, amount) == 2 else str(line.part)
+    names = _merged_blocks(costs)
+    for line in costs:
+        part = TOKEN_PAIRS if amount == "flops" and _token_degree(line, amount) == 2 else str(line.part)
         if n := getattr(line, amount):
             parts = found.setdefault(names[line.stage.block], {})
             parts[part] = parts.get(part, 0) + n
     return found
 
 
-def _degree(line: Line, amount: Amount) -> int:
+def _token_degree(line: StageCost, amount: Amount) -> int:
     """Return the power of the number of tokens to which a stage's cost is proportional: its token axes, and for z also S."""
-    axes = (*line.stage.axes, "S") if amount == "flops" and line.stage.leaf == "z" else line.stage.axes
+    axes = (*line.stage.axes, "S") if amount == "flops" and line.stage.local_name == "z" else line.stage.axes
     return sum(a in ("T", "S") for a in axes)
 
 
-def _merged(lines: Sequence[Line]) -> dict[str, str]:
+def _merged_blocks(lines: Sequence[StageCost]) -> dict[str, str]:
     """Return block → merged block: encoder_layer_3 → encoder_layers_0_5."""
     blocks = dict.fromkeys(line.stage.block for line in lines)
     stacks = {side: [b for b in blocks if b.startswith(f"{side}_layer_")] for side in ("encoder", "decoder")}
@@ -173,7 +173,7 @@ def _merged(lines: Sequence[Line]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class CostGrowth:
     """The cost of one sentence with N tokens per side, of the layers only; embeddings and head, linear in N, are left out.
 
     Arrays over `lengths`, whole numbers in float64. quadratic: the part proportional to N² (N²·d FLOPs, or bytes of stages with
@@ -182,26 +182,26 @@ class Growth:
     """
 
     lengths: np.ndarray
-    pairs: np.ndarray
-    single: np.ndarray
+    quadratic: np.ndarray
+    linear: np.ndarray
     rnn: np.ndarray
-    crossing: tuple[float, float]
+    crossover: tuple[float, float]
 
 
-def growth(config: TransformerConfig, lengths: Sequence[int], amount: Literal["flops", "nbytes"] = "flops") -> Growth:
+def cost_growth(config: TransformerConfig, lengths: Sequence[int], amount: Literal["flops", "nbytes"] = "flops") -> CostGrowth:
     """Return FLOPs, or recorded bytes, as a function of the number of tokens; see `CostGrowth`.
 
     Each stage's cost is a constant times N or N², so the costs for one token give all lengths exactly. For the RNN,
     h_t = tanh(W x_t + U h_{t-1}), FLOPs are 2 products of d × d per token and layer, bytes are those of its hidden states.
     """
     c = config
-    lines = [line for line in ledger(config, 1, 1, 1) if ".layers." in line.name]
-    single, pairs = (sum(getattr(line, amount) for line in lines if _degree(line, amount) == d) for d in (1, 2))
+    lines = [line for line in stage_costs(config, 1, 1, 1) if ".layers." in line.name]
+    single, pairs = (sum(getattr(line, amount) for line in lines if _token_degree(line, amount) == d) for d in (1, 2))
     depth = c.n_encoder_layers * c.has_encoder + c.n_decoder_layers * c.has_decoder
-    rnn = depth * c.d_model * (2 * 2 * c.d_model if amount == "flops" else FLOAT)
+    rnn = depth * c.d_model * (2 * 2 * c.d_model if amount == "flops" else FLOAT32_BYTES)
     n = np.asarray(lengths, dtype=np.float64)
     equal = single / pairs if pairs else math.nan
-    return Growth(n, pairs * n**2, single * n, rnn * n, (equal, single * equal))
+    return CostGrowth(n, pairs * n**2, single * n, rnn * n, (equal, single * equal))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,14 @@ from typing import Literal
 
 import numpy as np
 
-from viz_core.analysis.attention import real
-from viz_core.analysis.positions import Magnitude, magnitude, norms, rms, waves
+from viz_core.analysis.attention import token_mask
+from viz_core.analysis.positions import EmbeddingLength, embedding_length, row_norms, rms, sinusoidal_table
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.language import translate as _
-from viz_core.text import visible
+from viz_core.text import display_token
 
-Scale = Literal["model", "with", "without"]  # whether to scale the embedding by √d_model: as the model does, always, or never
+EmbeddingScale = Literal["model", "with", "without"]  # whether to scale the embedding by √d_model: as the model does, always, or never
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,19 +30,19 @@ class StackInput:
 
     config: TransformerConfig
     tokens: list[str]
-    content: np.ndarray
-    added: np.ndarray | None
+    tok_embed: np.ndarray
+    pos_embed: np.ndarray | None
     total: np.ndarray
-    scaled: bool
-    own: bool
+    is_scaled: bool
+    is_model_scale: bool
 
     @property
-    def position(self) -> np.ndarray:
+    def pos_embed_or_zeros(self) -> np.ndarray:
         """The position encoding added to the embedding, zeros if there is none: [T, D]."""
-        return np.zeros_like(self.total) if self.added is None else self.added
+        return np.zeros_like(self.total) if self.pos_embed is None else self.pos_embed
 
 
-def stack_input(capture: Capture, side: Side, item: int = 0, scale: Scale = "model") -> StackInput:
+def stack_input(capture: Capture, side: Side, item: int = 0, scale: EmbeddingScale = "model") -> StackInput:
     """Return the input of a stack for one sentence of a side ("source" or "target")."""
     c, stack = capture.config, STACKS[side]
     scaled = c.scale_embedding if scale == "model" else scale == "with"
@@ -50,20 +50,20 @@ def stack_input(capture: Capture, side: Side, item: int = 0, scale: Scale = "mod
     added = capture[f"{stack}.pos_embed"][0] if f"{stack}.pos_embed" in capture else None
     own = scaled == c.scale_embedding
     total = capture[f"{stack}.embed"][item] if own else content + (0 if added is None else added)
-    return StackInput(c, [visible(t) for t in capture.tokens(side)[item]], content, added, total, scaled, own)
+    return StackInput(c, [display_token(t) for t in capture.tokens(side)[item]], content, added, total, scaled, own)
 
 
-def lengths(
-    capture: Capture, side: Side, item: int, drawn: Mapping[str, np.ndarray],
-) -> tuple[list[Magnitude], float]:
+def embedding_lengths(
+    capture: Capture, side: Side, item: int, other_rows: Mapping[str, np.ndarray],
+) -> tuple[list[EmbeddingLength], float]:
     """Return the root mean square length of a sentence's embedding rows and of other rows [T, D], and that of its position rows.
 
     other_rows: alternative embeddings by name. Padding is left out. For a model that adds no position encoding, the length is that
     of the sinusoidal one.
     """
-    c, is_token = capture.config, real(capture, side, item)
+    c, is_token = capture.config, token_mask(capture, side, item)
     rows = capture[f"{STACKS[side]}.tok_embed"][item][is_token]
-    added = stack_input(capture, side, item).added
-    positions = waves(len(is_token), c.d_model, c.position_base) if added is None else added
+    added = stack_input(capture, side, item).pos_embed
+    positions = sinusoidal_table(len(is_token), c.d_model, c.position_base) if added is None else added
     name_of_model = _("this model ({which})", which="× √d_model" if c.scale_embedding else _("not scaled"))
-    return [magnitude(name_of_model, rows), *(magnitude(name, x) for name, x in drawn.items())], rms(norms(positions[is_token]))
+    return [embedding_length(name_of_model, rows), *(embedding_length(name, x) for name, x in other_rows.items())], rms(row_norms(positions[is_token]))

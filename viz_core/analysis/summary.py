@@ -10,7 +10,7 @@ from viz_core.text import AnyTokenizer
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ArraySummary:
     """Minimum, mean, maximum and (biased) standard deviation over the counted cells, and the numbers of other cells."""
 
     min: float
@@ -23,7 +23,7 @@ class Summary:
     n_nan: int
 
 
-def summarize(x: np.ndarray, allowed: np.ndarray | None = None) -> Summary:
+def summarize(x: np.ndarray, allowed: np.ndarray | None = None) -> ArraySummary:
     """Return statistics of an array of numbers or booleans, in float64, over its finite cells.
 
     allowed: bool, broadcast to x; cells where it is False were overwritten by a mask and are not counted. All statistics are NaN
@@ -36,48 +36,48 @@ def summarize(x: np.ndarray, allowed: np.ndarray | None = None) -> Summary:
     n_nan = int(np.isnan(numbers).sum())
     left_out = (np.size(x) - numbers.size, numbers.size - finite.size - n_nan, n_nan)
     if not finite.size:
-        return Summary(np.nan, np.nan, np.nan, np.nan, 0, *left_out)
+        return ArraySummary(np.nan, np.nan, np.nan, np.nan, 0, *left_out)
     low, high = float(finite.min()), float(finite.max())
-    return Summary(low, float(finite.mean()), high, float(finite.std()), finite.size, *left_out)
+    return ArraySummary(low, float(finite.mean()), high, float(finite.std()), finite.size, *left_out)
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class TopPrediction:
     """The k likeliest next words at one position: ids and probabilities, best first; and those of the label, if there is one."""
 
     position: int
     ids: tuple[int, ...]
     probabilities: tuple[float, ...]
-    answer: int | None
-    answer_probability: float | None
+    label: int | None
+    label_probability: float | None
 
 
-def predictions(capture: Capture, item: int = 0, k: int = 8) -> list[Prediction]:
+def top_predictions(capture: Capture, item: int = 0, k: int = 8) -> list[TopPrediction]:
     """Return the model's top predictions after each token of one sentence, without padding. Needs the stage `probs`."""
     probs = capture["probs"][item]  # [T, W]
     labels = capture["ids.labels"][item]  # [T]
-    has_label = capture.is_token("labels")[item]  # [T]
+    has_label = capture.token_mask("labels")[item]  # [T]
     ranked = []
     for t in range(max(1, capture.length(capture.config.output_side, item))):
         best = np.argsort(-probs[t], kind="stable")[:k]
         label = int(labels[t]) if has_label[t] else None
         label_prob = None if label is None else float(probs[t, label])
-        ranked.append(Prediction(t, tuple(map(int, best)), tuple(float(probs[t, w]) for w in best), label, label_prob))
+        ranked.append(TopPrediction(t, tuple(map(int, best)), tuple(float(probs[t, w]) for w in best), label, label_prob))
     return ranked
 
 
 @dataclass(frozen=True, slots=True)
-class Sureness:
+class Confidence:
     """The probability of a whole text: the product of its words' probabilities, and their geometric mean, which does not depend
     on the length. least_likely_position: the position in `labels` of the word with the smallest probability."""
 
     probability: float
     per_word: float
-    least: int
+    least_likely_position: int
     least_probability: float
 
 
-def sureness(capture: Capture, item: int = 0, *, ended: bool = True) -> Sureness | None:
+def confidence(capture: Capture, item: int = 0, *, has_eos: bool = True) -> Confidence | None:
     """Return the probability of one sentence's labels, each given those before it: the product over all of them, with <eos>.
 
     Equal to exp(−loss × number of labels). has_eos: whether to include <eos>, the last label; False for a text that was cut off.
@@ -86,18 +86,18 @@ def sureness(capture: Capture, item: int = 0, *, ended: bool = True) -> Sureness
     if not capture.config.is_causal:
         raise ValueError("is_causal is False, so no row has the probability of its word after those before it; write the text")
     probs, labels = capture["probs"][item], capture["ids.labels"][item]  # [T, W], [T]
-    positions = np.nonzero(capture.is_token("labels")[item])[0]
-    positions = positions if ended else positions[:-1]
+    positions = np.nonzero(capture.token_mask("labels")[item])[0]
+    positions = positions if has_eos else positions[:-1]
     if not len(positions):
         return None
     probabilities = probs[positions, labels[positions]].astype(np.float64)
     least = int(probabilities.argmin())
     with np.errstate(divide="ignore"):  # log 0 = −∞ gives 0
         per_word = float(np.exp(np.log(probabilities).mean()))
-    return Sureness(float(probabilities.prod()), per_word, int(positions[least]), float(probabilities[least]))
+    return Confidence(float(probabilities.prod()), per_word, int(positions[least]), float(probabilities[least]))
 
 
-def word_of(capture: Capture, side: str, tokenizer: AnyTokenizer) -> Callable[[int], str]:
+def word_lookup(capture: Capture, side: str, tokenizer: AnyTokenizer) -> Callable[[int], str]:
     """Return a function id → word for an untrained vocabulary: the word typed for the id in this run, else the tokenizer's."""
     typed = typed_words(capture, side)
     return lambda id: typed.get(id) or tokenizer.decode(id)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def between_words(weights: np.ndarray, queries: Sequence[int], keys: Sequence[int]) -> np.ndarray:
+def word_weights(weights: np.ndarray, queries: Sequence[int], keys: Sequence[int]) -> np.ndarray:
     """Return the weights between words, [..., T, S] -> [..., query words, key words]. queries, keys: the word of each token."""
     members = _membership(queries)  # [words, T]
     summed = weights.astype(np.float64) @ _membership(keys).T  # [..., T, words]
@@ -17,7 +17,7 @@ def between_words(weights: np.ndarray, queries: Sequence[int], keys: Sequence[in
     return between
 
 
-def seen_words(visible: np.ndarray, queries: Sequence[int], keys: Sequence[int]) -> np.ndarray:
+def word_visibility(visible: np.ndarray, queries: Sequence[int], keys: Sequence[int]) -> np.ndarray:
     """Return whether any token of a query word may attend to any token of a key word, bool [T, S] -> [words, words]."""
     seen: np.ndarray = (_membership(queries) @ visible @ _membership(keys).T) > 0
     return seen

@@ -18,9 +18,9 @@ from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
 from viz_core.tracing import Edit, Tracer
 
-Head = tuple[str, int]  # the path of an attention, such as "decoder.layers.1.cross_attn", and the number of a head
-MOST_NUMBERS = 2**22  # elements of the largest tensor in a batch of ablated runs
-KEPT = ("ids.*", "masks.*", "*.weights", "*.final_norm.out", "*.norm_ffn.out", "*.resid_post", "*.embed", "logits", "probs", "loss")
+AttentionHead = tuple[str, int]  # the path of an attention, such as "decoder.layers.1.cross_attn", and the number of a head
+MAX_BATCH_NUMBERS = 2**22  # elements of the largest tensor in a batch of ablated runs
+ABLATION_STAGES = ("ids.*", "masks.*", "*.weights", "*.final_norm.out", "*.norm_ffn.out", "*.resid_post", "*.embed", "logits", "probs", "loss")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Ablation:
     heads: z of these is set to 0. unscaled: leave out the scale 1/√d_k. temperature: divides the scores before every softmax.
     """
 
-    off: frozenset[Head] = frozenset()
+    heads: frozenset[AttentionHead] = frozenset()
     unscaled: bool = False
     temperature: float = 1.0
 
@@ -39,11 +39,11 @@ class Ablation:
             raise ValueError(f"temperature={self.temperature} is not a positive number; use 1 to change nothing.")
 
     @property
-    def nothing(self) -> bool:
+    def is_empty(self) -> bool:
         return self == Ablation()
 
 
-def edit(ablation: Ablation, config: TransformerConfig) -> Edit:
+def ablation_tap(ablation: Ablation, config: TransformerConfig) -> Edit:
     """Return the tap that applies an ablation to one run. Each run needs a new tap, since it keeps the raw scores of the run."""
     raw: dict[str, Tensor] = {}
 
@@ -54,8 +54,8 @@ def edit(ablation: Ablation, config: TransformerConfig) -> Edit:
         elif leaf == "scores" and ablation.unscaled:
             return raw.pop(path)  # [B, H, T, S]
         elif leaf == "masked_scores" and ablation.temperature != 1:
-            return torch.where(x == config.fill, x, x / ablation.temperature)  # blocked keys stay blocked
-        elif leaf == "z" and (heads := [h for p, h in ablation.off if p == path]):
+            return torch.where(x == config.fill_value, x, x / ablation.temperature)  # blocked keys stay blocked
+        elif leaf == "z" and (heads := [h for p, h in ablation.heads if p == path]):
             is_off = torch.zeros(x.shape[1], dtype=torch.bool, device=x.device)
             is_off[heads] = True
             return x.masked_fill(is_off[:, None, None], 0.0)  # [B, H, T, V]
@@ -66,14 +66,14 @@ def edit(ablation: Ablation, config: TransformerConfig) -> Edit:
 
 def ablated_run(model: Transformer, batch: Batch, ablation: Ablation, seed: int = 0) -> Capture:
     """Run the model with an ablation and record attention weights, the output of each layer, and predictions."""
-    return trace(model, batch, seed=seed, keep=KEPT, tap=edit(ablation, model.config))
+    return trace(model, batch, seed=seed, keep=ABLATION_STAGES, tap=ablation_tap(ablation, model.config))
 
 
 # ---------------------------------------------------------------- one head at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AblatedHeads:
+class HeadAblations:
     """The effect on one sentence of ablating each of `heads` alone, [N] each; arrays are read-only.
 
     n_changed: the number of tokens after which another next word is the likeliest; 0 for a model without output head.
@@ -81,18 +81,18 @@ class AblatedHeads:
     states relative to their length.
     """
 
-    heads: tuple[Head, ...]
-    changed: np.ndarray
-    shift: np.ndarray
+    heads: tuple[AttentionHead, ...]
+    n_changed: np.ndarray
+    prediction_shift: np.ndarray
 
     @property
-    def most(self) -> int:
+    def most_important(self) -> int:
         """The index of the head with the largest `n_changed`, and among equals with the largest `prediction_shift`."""
-        return max(range(len(self.heads)), key=lambda i: (self.changed[i], self.shift[i]))
+        return max(range(len(self.heads)), key=lambda i: (self.n_changed[i], self.prediction_shift[i]))
 
 
 @torch.inference_mode()
-def ablate_each(model: Transformer, capture: Capture, heads: Sequence[Head], item: int = 0) -> AblatedHeads:
+def ablate_each_head(model: Transformer, capture: Capture, heads: Sequence[AttentionHead], item: int = 0) -> HeadAblations:
     """Run one sentence of a capture once for each head, with that head set to zero, many runs in one batch.
 
     model: the model of the capture. `ValueError` if `heads` is empty.
@@ -105,7 +105,7 @@ def ablate_each(model: Transformer, capture: Capture, heads: Sequence[Head], ite
     changed, shift = list[int](), list[float]()
     for some in _batches(config, {side: x.shape[1] for side, x in ids.items()}, heads):
         rows = {side: x.expand(len(some), -1) for side, x in ids.items()}  # [N, T]
-        out = model(rows.get("source"), rows.get("target"), tap=Tracer(keep=(), edit=_one_off(some)))
+        out = model(rows.get("source"), rows.get("target"), tap=Tracer(keep=(), edit=_ablate_one_head_per_row(some)))
         if out.logits is None:
             moved = (out.hidden - intact.hidden).norm(dim=-1) / intact.hidden.norm(dim=-1)  # [N, T]
             shift += moved.mean(dim=-1).tolist()
@@ -117,19 +117,19 @@ def ablate_each(model: Transformer, capture: Capture, heads: Sequence[Head], ite
     arrays = np.array(changed), np.array(shift)
     for array in arrays:
         array.flags.writeable = False
-    return AblatedHeads(tuple(heads), *arrays)
+    return HeadAblations(tuple(heads), *arrays)
 
 
-def _batches(config: TransformerConfig, lengths: dict[Side, int], heads: Sequence[Head]) -> Iterator[Sequence[Head]]:
+def _batches(config: TransformerConfig, lengths: dict[Side, int], heads: Sequence[AttentionHead]) -> Iterator[Sequence[AttentionHead]]:
     """Yield the heads in batches of as many runs as MAX_BATCH_NUMBERS allows."""
     longest = max(lengths.values())
     words = lengths[config.output_side] * config.output_vocab_size if config.has_head else 0
-    most = max(1, MOST_NUMBERS // max(words, longest * max(config.ff_width, config.d_model, config.n_heads * longest)))
+    most = max(1, MAX_BATCH_NUMBERS // max(words, longest * max(config.ff_width, config.d_model, config.n_heads * longest)))
     for i in range(0, len(heads), most):
         yield heads[i : i + most]
 
 
-def _one_off(heads: Sequence[Head]) -> Edit:
+def _ablate_one_head_per_row(heads: Sequence[AttentionHead]) -> Edit:
     """Return a tap that sets z of one head to 0 in each row of a batch."""
 
     def tap(name: str, x: Tensor) -> Tensor:

@@ -11,22 +11,22 @@ from itertools import islice
 import torch
 
 from viz_core.experiments.head_effects import HeadEffects, head_effects, mean_effects
-from viz_core.experiments.patching import contrast_runs
-from viz_core.experiments.question import Question, answer_alike
+from viz_core.experiments.patching import run_clean_and_corrupted
+from viz_core.experiments.question import Question, is_same_answer
 from viz_core.model.transformer import Transformer
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 from viz_core.text import Vocabulary
 from viz_core.training.bilingual.replacements import Replacement, suggestions
 from viz_core.training.bilingual.sentences import Example, typed
 from viz_core.training.bilingual.split import examples
 from viz_core.training.plans import HELD_OUT_SEED
 
-TRIED = 40  # sentences tried at most for each one that is measured
-CHANGES = 2  # replacements tried in each sentence
+TRIES_PER_SENTENCE = 40  # sentences tried at most for each one that is measured
+MAX_REPLACEMENTS = 2  # replacements tried in each sentence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class MeasuredSentence:
     """One sentence, its replaced word, the question about its translation, and the effects of the heads."""
 
     source: str
@@ -36,24 +36,24 @@ class Measured:
     effects: HeadEffects
 
     @property
-    def key(self) -> int:
+    def key_position(self) -> int:
         """The source position aligned with the question's word: that of the replaced word."""
         return self.change.place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OverSentences:
+class SentenceEffects:
     """The measured sentences, the mean of their effects, and the number of sentences tried."""
 
-    sentences: tuple[Measured, ...]
+    sentences: tuple[MeasuredSentence, ...]
     mean: HeadEffects
-    tried: int
+    n_tried: int
 
 
-def over_sentences(
+def measure_sentences(
     model: Transformer, vocabulary: Mapping[str, Vocabulary], n: int = 16, *, seed: int = HELD_OUT_SEED,
-    said: Iterable[Example] | None = None, progress: Callable[[float], object] | None = None,
-) -> OverSentences:
+    sentences: Iterable[Example] | None = None, progress: Callable[[float], object] | None = None,
+) -> SentenceEffects:
     """Measure the heads of cross-attention over n held-out sentences, fewer if not enough are suitable.
 
     The sentences are determined by model and seed. sentences: to use instead of the held-out ones. A sentence is suitable if the
@@ -64,50 +64,50 @@ def over_sentences(
     if n < 1:
         raise ValueError(f"n={n} is not a number of sentences; use at least 1.")
     if not model.config.has_cross_attention or not all(isinstance(words, Vocabulary) for words in vocabulary.values()):
-        raise Problem("this experiment needs an encoder-decoder with word vocabularies; choose a translation model.",
+        raise UserError("this experiment needs an encoder-decoder with word vocabularies; choose a translation model.",
                       "grammar_model")
-    found: list[Measured] = []
+    found: list[MeasuredSentence] = []
     tried = 0
-    for example in islice(examples(seed, held_out=True) if said is None else said, TRIED * n):
+    for example in islice(examples(seed, held_out=True) if sentences is None else sentences, TRIES_PER_SENTENCE * n):
         tried += 1
-        if (measured := next(_measured(model, vocabulary, example), None)) is not None:
+        if (measured := next(_measurements_of(model, vocabulary, example), None)) is not None:
             found.append(measured)
             if progress is not None:
                 progress(len(found) / n)
         if len(found) == n:
             break
     if not found:
-        raise Problem(f"none of {tried} sentences changes its translation with one word; choose a model that translates them.",
+        raise UserError(f"none of {tried} sentences changes its translation with one word; choose a model that translates them.",
                       "grammar_none", count=tried)
-    return OverSentences(tuple(found), mean_effects([measured.effects for measured in found]), tried)
+    return SentenceEffects(tuple(found), mean_effects([measured.effects for measured in found]), tried)
 
 
-def _measured(model: Transformer, vocabulary: Mapping[str, Vocabulary], example: Example) -> Iterator[Measured]:
+def _measurements_of(model: Transformer, vocabulary: Mapping[str, Vocabulary], example: Example) -> Iterator[MeasuredSentence]:
     """Yield a measurement for each replacement in a sentence that changes the translation of the replaced word."""
     words, sentence = vocabulary["target"], typed(example)
     clean, target = vocabulary["source"].encode(example.source), words.encode(example.target)
     names = any(vocabulary["source"].slot(id) for id in clean)
-    if names or words.unk_id in target or vocabulary["source"].read(sentence)[1] != clean:
+    if names or words.unk_id in target or vocabulary["source"].tokens_and_ids(sentence)[1] != clean:
         return
     read = [words.bos_id, *target]
-    for change in suggestions(sentence, vocabulary["source"], most=CHANGES):
+    for change in suggestions(sentence, vocabulary["source"], most=MAX_REPLACEMENTS):
         at = next((j for j, sources in enumerate(example.alignment) if sources == (change.place,)), None)
         if at is None:
             continue
-        changed = vocabulary["source"].read(change.sentence)[1]
-        question = _asked(model, clean, changed, read, at)
+        changed = vocabulary["source"].tokens_and_ids(change.sentence)[1]
+        question = _question_at(model, clean, changed, read, at)
         if question is not None and question.word == target[at]:
-            contrast = contrast_runs(model, clean, changed, question, read)
+            contrast = run_clean_and_corrupted(model, clean, changed, question, read)
             found = head_effects(contrast, None, "decoder", "cross_attn", change.place)
-            yield Measured(sentence, " ".join(example.target), change, question, found)
+            yield MeasuredSentence(sentence, " ".join(example.target), change, question, found)
 
 
 @torch.inference_mode()
-def _asked(model: Transformer, clean: list[int], changed: list[int], target: list[int], at: int) -> Question | None:
+def _question_at(model: Transformer, clean: list[int], changed: list[int], target: list[int], at: int) -> Question | None:
     """Return the question of the likeliest next words of both runs at a position; None if these are the same."""
     device = next(model.parameters()).device
     source = torch.tensor([clean, changed], device=device)  # [2, S]
     logits = model(source, torch.tensor([target, target], device=device)).logits[:, at]  # [2, W]
     word, other = logits.argmax(dim=-1).tolist()
     before, after = (logits[:, word] - logits[:, other]).tolist()
-    return None if word == other or answer_alike(before, after) else Question(word, other, at)
+    return None if word == other or is_same_answer(before, after) else Question(word, other, at)

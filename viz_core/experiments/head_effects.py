@@ -19,14 +19,14 @@ import torch
 from torch import Tensor
 
 from viz_core.config import Side, StackName, TransformerConfig, side_of
-from viz_core.experiments.patching import Contrast, Direction, Patch, PatchGrid, Site, edited_logits, effects
+from viz_core.experiments.patching import CleanCorruptedRuns, Direction, Patch, PatchGrid, Site, edited_logits, patch_effects
 from viz_core.experiments.ranking import rank_correlation, ranks
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 from viz_core.tracing import Edit, Tracer
 
-Attention = Literal["self_attn", "cross_attn"]
-Measure = Literal["denoise", "noise", "ablated"]
-MEASURES: tuple[Measure, ...] = get_args(Measure)
+AttentionName = Literal["self_attn", "cross_attn"]
+EffectMeasure = Literal["denoise", "noise", "ablated"]
+EFFECT_MEASURES: tuple[EffectMeasure, ...] = get_args(EffectMeasure)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,24 +38,24 @@ class HeadEffects:
     """
 
     stack: StackName
-    attention: Attention
+    attention: AttentionName
     weight: np.ndarray
     denoise: np.ndarray
     noise: np.ndarray
     ablated: np.ndarray
 
-    def effect(self, measure: Measure) -> np.ndarray:
+    def effect(self, measure: EffectMeasure) -> np.ndarray:
         """Return one of the effects, [layers, H]."""
         return {"denoise": self.denoise, "noise": self.noise, "ablated": self.ablated}[measure]
 
     @cached_property
-    def correlations(self) -> Mapping[Measure, float]:
+    def correlations(self) -> Mapping[EffectMeasure, float]:
         """Spearman's ρ of weight and effect over the heads; NaN for a single head, or if all values are equal."""
-        return {measure: rank_correlation(self.weight, self.effect(measure)) for measure in MEASURES}
+        return {measure: rank_correlation(self.weight, self.effect(measure)) for measure in EFFECT_MEASURES}
 
-    def rows(self) -> list[dict[str, object]]:
+    def records(self) -> list[dict[str, object]]:
         """Return one record per head, for a DataFrame: the measured values, and the rank of each, 1 for the largest."""
-        measured: dict[str, np.ndarray] = {"weight": self.weight, **{measure: self.effect(measure) for measure in MEASURES}}
+        measured: dict[str, np.ndarray] = {"weight": self.weight, **{measure: self.effect(measure) for measure in EFFECT_MEASURES}}
         ranked = {name: ranks(values.ravel()).reshape(values.shape) for name, values in measured.items()}
         layers, heads = self.weight.shape
         return [
@@ -66,7 +66,7 @@ class HeadEffects:
 
 
 def head_effects(
-    contrast: Contrast, grid: PatchGrid | None, stack: StackName, attention: Attention, key: int, query: int | None = None
+    runs: CleanCorruptedRuns, grid: PatchGrid | None, stack: StackName, attention: AttentionName, key: int, query: int | None = None
 ) -> HeadEffects:
     """Return weights and effects of every head of one kind of attention.
 
@@ -75,49 +75,49 @@ def head_effects(
     encoder of an encoder-decoder, for the mean over all queries. `UserError` for an attention that the model lacks, and for a
     position out of range.
     """
-    _check(contrast, stack, attention, key, query)
+    _check(runs, stack, attention, key, query)
     measured = (
-        _patched(contrast, grid, stack, attention, "denoise"), _patched(contrast, grid, stack, attention, "noise"),
-        ablated(contrast, stack, attention),
+        _patching_effects(runs, grid, stack, attention, "denoise"), _patching_effects(runs, grid, stack, attention, "noise"),
+        ablation_effects(runs, stack, attention),
     )
-    bound = contrast.rounding  # effects within rounding are set to 0, so that they share a rank
+    bound = runs.rounding_bound  # effects within rounding are set to 0, so that they share a rank
     effects_above_rounding = (np.where(np.abs(effect) < bound, 0.0, effect) for effect in measured)
-    return HeadEffects(stack, attention, attended(contrast, stack, attention, key, query), *effects_above_rounding)
+    return HeadEffects(stack, attention, key_weights(runs, stack, attention, key, query), *effects_above_rounding)
 
 
 def mean_effects(found: Sequence[HeadEffects]) -> HeadEffects:
     """Return the mean over several sentences, each with its own question and key. `ValueError` for none."""
     if not found:
         raise ValueError("there are no sentences to take the mean of; give at least one.")
-    denoise, noise, ablated = (np.mean([each.effect(measure) for each in found], axis=0) for measure in MEASURES)
+    denoise, noise, ablated = (np.mean([each.effect(measure) for each in found], axis=0) for measure in EFFECT_MEASURES)
     weight = np.mean([each.weight for each in found], axis=0)
     return HeadEffects(found[0].stack, found[0].attention, weight, denoise, noise, ablated)
 
 
-def key_side(stack: StackName, attention: Attention) -> Side:
+def key_side(stack: StackName, attention: AttentionName) -> Side:
     """Return the side of the keys."""
     return "source" if attention == "cross_attn" else side_of(stack)
 
 
-def changed_key(contrast: Contrast, stack: StackName, attention: Attention) -> int | None:
+def first_changed_key(runs: CleanCorruptedRuns, stack: StackName, attention: AttentionName) -> int | None:
     """Return the first token of the key side that differs between the sentences; None if none does, as in a shared target."""
     side = key_side(stack, attention)
-    a, b = (run.ids[side][0].tolist() for run in (contrast.clean, contrast.changed))
-    return next((i for i, j in contrast.partner[side].items() if a[i] != b[j]), None)
+    a, b = (run.ids[side][0].tolist() for run in (runs.clean, runs.corrupted))
+    return next((i for i, j in runs.partners[side].items() if a[i] != b[j]), None)
 
 
-def _check(contrast: Contrast, stack: StackName, attention: Attention, key: int, query: int | None) -> None:
-    config = contrast.model.config
+def _check(runs: CleanCorruptedRuns, stack: StackName, attention: AttentionName, key: int, query: int | None) -> None:
+    config = runs.model.config
     if not n_heads(config, stack, attention):
-        raise Problem(f"this model has no {attention} in its {stack}; choose another attention.", "no_head_of_attention")
+        raise UserError(f"this model has no {attention} in its {stack}; choose another attention.", "no_head_of_attention")
     for side, at in ((key_side(stack, attention), key), (side_of(stack), query)):
-        length = contrast.clean.ids[side].shape[1]
+        length = runs.clean.ids[side].shape[1]
         if at is not None and not 0 <= at < length:
-            raise Problem(f"position {at} of the {side} is not read by this attention; use 0 to {length - 1}.", "patch_key",
+            raise UserError(f"position {at} of the {side} is not read by this attention; use 0 to {length - 1}.", "patch_key",
                           side=side, at=at + 1)
 
 
-def n_heads(config: TransformerConfig, stack: StackName, attention: Attention) -> int:
+def n_heads(config: TransformerConfig, stack: StackName, attention: AttentionName) -> int:
     """Return the number of heads in all layers of one kind of attention; 0 if the model has none."""
     side = side_of(stack)
     if side not in config.sides or (attention == "cross_attn" and not (stack == "decoder" and config.has_cross_attention)):
@@ -128,65 +128,65 @@ def n_heads(config: TransformerConfig, stack: StackName, attention: Attention) -
 # ---------------------------------------------------------------- weights and effects
 
 
-def attended(contrast: Contrast, stack: StackName, attention: Attention, key: int, query: int | None = None) -> np.ndarray:
+def key_weights(runs: CleanCorruptedRuns, stack: StackName, attention: AttentionName, key: int, query: int | None = None) -> np.ndarray:
     """Return the weight of each head on one key in the clean run, [layers, H]."""
-    return _rows(contrast, stack, attention, query)[:, :, key]
+    return _query_weights(runs, stack, attention, query)[:, :, key]
 
 
-def attended_key(
-    contrast: Contrast, stack: StackName, attention: Attention, layer: int, head: int, query: int | None = None
+def most_attended_key(
+    runs: CleanCorruptedRuns, stack: StackName, attention: AttentionName, layer: int, head: int, query: int | None = None
 ) -> int:
     """Return the key that one head attends to most, for example the best aligned head (`Card.alignment_head`)."""
-    return int(_rows(contrast, stack, attention, query)[layer, head].argmax())
+    return int(_query_weights(runs, stack, attention, query)[layer, head].argmax())
 
 
 @torch.no_grad()
-def _rows(contrast: Contrast, stack: StackName, attention: Attention, query: int | None) -> np.ndarray:
+def _query_weights(runs: CleanCorruptedRuns, stack: StackName, attention: AttentionName, query: int | None) -> np.ndarray:
     """Return the weights of one query in the clean run, [layers, H, S]; the mean over all for an encoder without a query."""
-    run, config = contrast.clean, contrast.model.config
+    run, config = runs.clean, runs.model.config
     tracer = Tracer(keep=[f"{stack}.layers.*.{attention}.weights"])
-    contrast.model(run.ids.get("source"), run.ids.get("target"), tap=tracer)
+    runs.model(run.ids.get("source"), run.ids.get("target"), tap=tracer)
     weights = np.stack([x[0] for x in tracer.arrays().values()]).astype(np.float64)  # [layers, H, T, S]
     if query is None and side_of(stack) == config.output_side:
-        query = run.at
+        query = run.position
     found: np.ndarray = weights.mean(axis=2) if query is None else weights[:, :, query]
     return found
 
 
-def _patched(
-    contrast: Contrast, grid: PatchGrid | None, stack: StackName, attention: Attention, direction: Direction
+def _patching_effects(
+    runs: CleanCorruptedRuns, grid: PatchGrid | None, stack: StackName, attention: AttentionName, direction: Direction
 ) -> np.ndarray:
     """Return the effect of patching each head at all tokens that have a partner, [layers, H]."""
     if grid is not None and direction in grid.effects:
         return grid.table(stack, attention, direction, heads=True)
-    side, config = side_of(stack), contrast.model.config
+    side, config = side_of(stack), runs.model.config
     shape = (config.n_layers(side), config.n_heads)
-    tokens = tuple(contrast.partner[side])
+    tokens = tuple(runs.partners[side])
     cells = [(Patch(Site(stack, attention, layer, head), tokens),) for layer, head in np.ndindex(shape)]
-    return effects(contrast, cells, direction).reshape(shape)
+    return patch_effects(runs, cells, direction).reshape(shape)
 
 
-def ablated(contrast: Contrast, stack: StackName, attention: Attention) -> np.ndarray:
+def ablation_effects(runs: CleanCorruptedRuns, stack: StackName, attention: AttentionName) -> np.ndarray:
     """Return the effect of ablating each head, [layers, H]: (clean − ablated) / (clean − corrupted) of the logit difference.
 
     z of the head is set to 0 at every token of the clean run. 1 means that the logit difference becomes that of the corrupted run.
     """
-    config, run = contrast.model.config, contrast.clean
+    config, run = runs.model.config, runs.clean
     shape = (config.n_layers(side_of(stack)), config.n_heads)
     sites = [Site(stack, attention, layer, head) for layer, head in np.ndindex(shape)]
 
     def tap_of(rows: list[int]) -> Edit:
-        return _without([sites[n] for n in rows], config)
+        return _ablate_one_head_per_row([sites[n] for n in rows], config)
 
     found = np.empty(len(sites))
-    for rows, logits in edited_logits(contrast.model, run, [site.runs_from() for site in sites], tap_of):
-        found[rows] = contrast.answer(logits).double().cpu().numpy()
-    clean, changed = contrast.answers
+    for rows, logits in edited_logits(runs.model, run, [site.first_stack_and_layer() for site in sites], tap_of):
+        found[rows] = runs.logit_difference(logits).double().cpu().numpy()
+    clean, changed = runs.logit_differences
     effect: np.ndarray = (clean - found.reshape(shape)) / (clean - changed)
     return effect
 
 
-def _without(heads: Sequence[Site], config: TransformerConfig) -> Edit:
+def _ablate_one_head_per_row(heads: Sequence[Site], config: TransformerConfig) -> Edit:
     """Return a tap that sets z of one head to 0 in each row of a batch."""
     at: dict[str, list[tuple[int, int]]] = {}
     for row, site in enumerate(heads):

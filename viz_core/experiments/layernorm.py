@@ -21,7 +21,7 @@ def torch_layer_norm(x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, eps: fl
 
 
 @torch.inference_mode()
-def torch_normalise(x: np.ndarray, norm: Literal["layer", "batch", "instance"], eps: float) -> np.ndarray:
+def torch_normalize(x: np.ndarray, norm: Literal["layer", "batch", "instance"], eps: float) -> np.ndarray:
     """Return x [B, T, D] normalized by torch's module in float32, in training mode, with γ = 1, β = 0 and padding included.
 
     `torch.nn.BatchNorm1d` and `InstanceNorm1d` expect the features second. They raise torch's `ValueError` for a
@@ -38,7 +38,7 @@ def torch_normalise(x: np.ndarray, norm: Literal["layer", "batch", "instance"], 
     return found
 
 
-def with_first_half(config: TransformerConfig, batch: Batch, item: int) -> Batch:
+def padded_pair(config: TransformerConfig, batch: Batch, item: int) -> Batch:
     """Return a batch of two sentences of equal length: one of the batch without its padding, and its first half, padded.
 
     Each side is cut after half of its own tokens, rounded up. There are no labels.
@@ -54,8 +54,8 @@ def with_first_half(config: TransformerConfig, batch: Batch, item: int) -> Batch
         sentence = row[:n]
         in_first_half = np.arange(n) < half  # [n]
         ids[side] = np.stack([sentence, np.where(in_first_half, sentence, pad)])  # [2, n]
-        mask = batch.token_mask(config)[side][item, :n]  # [n]
+        mask = batch.token_masks(config)[side][item, :n]  # [n]
         is_token[side] = np.stack([mask, mask & in_first_half])  # [2, n]
         names = list(batch.tokens[side][item][:n])
         tokens[side] = [names, names[:half] + ["<pad>"] * (n - half)]
-    return Batch(ids, tokens, [batch.carried[item]] * 2 if batch.carried else [], is_token)
+    return Batch(ids, tokens, [batch.copied_words[item]] * 2 if batch.copied_words else [], is_token)

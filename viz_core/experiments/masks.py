@@ -15,20 +15,20 @@ from torch.nn import functional as F
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.model.transformer import Transformer
-from viz_core.problems import Problem
-from viz_core.run import Batch, switched, trace
+from viz_core.problems import UserError
+from viz_core.run import Batch, with_config, trace
 from viz_core.stages import stage_of
 
-KEPT = ("ids.*", "masks.*", "*.weights", "logits", "probs", "loss")
-Implementation = Literal["infinite_fill", "finite_fill", "module_with_weights", "module_without_weights", "fused", "app"]
-NoTwin = Literal["qk_width", "rotated", "unscaled"]  # what torch.nn.MultiheadAttention cannot do
-SWITCHES = ("causal", "mask_source_padding", "mask_target_padding", "mask_padded_queries")
+MASKED_RUN_STAGES = ("ids.*", "masks.*", "*.weights", "logits", "probs", "loss")
+MaskImplementation = Literal["infinite_fill", "finite_fill", "module_with_weights", "module_without_weights", "fused", "app"]
+MhaLimitation = Literal["qk_width", "rotated", "unscaled"]  # what torch.nn.MultiheadAttention cannot do
+MASK_FIELDS = ("causal", "mask_source_padding", "mask_target_padding", "mask_padded_queries")
 
 
 # ---------------------------------------------------------------- with and without a mask
 
 
-def switch(config: TransformerConfig, name: str, on: bool) -> TransformerConfig:
+def with_mask(config: TransformerConfig, name: str, on: bool) -> TransformerConfig:
     """Return the config with one mask on or off. Masking padded queries is switched off with the last padding mask."""
     padding = ("mask_source_padding", "mask_target_padding")
     if name in padding and not on and config.mask_padded_queries:
@@ -41,84 +41,84 @@ def switch(config: TransformerConfig, name: str, on: bool) -> TransformerConfig:
 
 def masked_run(model: Transformer, batch: Batch, config: TransformerConfig, seed: int = 0) -> Capture:
     """Run a batch with the masks of another config and the model's own parameters; record weights and predictions."""
-    return trace(_under(model, config), batch, seed=seed, keep=KEPT)
+    return trace(_with_config(model, config), batch, seed=seed, keep=MASKED_RUN_STAGES)
 
 
-def _under(model: Transformer, config: TransformerConfig) -> Transformer:
+def _with_config(model: Transformer, config: TransformerConfig) -> Transformer:
     """Return a model with another config that shares the parameters, on the same device."""
-    return switched(model, config).to(next(model.parameters()).device)
+    return with_config(model, config).to(next(model.parameters()).device)
 
 
 # ---------------------------------------------------------------- information from later positions
 
 
 @dataclass(frozen=True, slots=True)
-class Leak:
+class LeakResult:
     """The change of the last layer's output at each position of a sentence when one token is replaced.
 
     change [T]: the largest |after − before| over the features. is_changed [T]: whether any bit changed. Both with the causal mask;
     change_without_mask and is_changed_without_mask: the same without it.
     """
 
-    place: int
-    was: int
-    now: int
-    moved: np.ndarray
-    changed: np.ndarray
-    moved_free: np.ndarray
-    changed_free: np.ndarray
+    position: int
+    old_id: int
+    new_id: int
+    change: np.ndarray
+    is_changed: np.ndarray
+    change_without_mask: np.ndarray
+    is_changed_without_mask: np.ndarray
 
 
-def read_side(config: TransformerConfig) -> Side:
+def causal_side(config: TransformerConfig) -> Side:
     """Return the side that a causal mask acts on and whose outputs are compared."""
     return config.output_side
 
 
-def leak(model: Transformer, batch: Batch, item: int, place: int, id: int) -> Leak:
+def measure_leak(model: Transformer, batch: Batch, item: int, position: int, id: int) -> LeakResult:
     """Replace the token at one position and return the changes of the output.
 
     `ValueError` if the new id is the old one or not in the vocabulary.
     """
-    side = read_side(model.config)
-    was = int(batch.ids[side][item, place])
+    side = causal_side(model.config)
+    was = int(batch.ids[side][item, position])
     if was == id:
-        raise Problem(f"{side} id {id} is already at this position; choose another word.", "same_word", side=side)
-    on, off = (_moves(model, batch, item, place, id, causal) for causal in (True, False))
-    return Leak(place, was, id, *on, *off)
+        raise UserError(f"{side} id {id} is already at this position; choose another word.", "same_word", side=side)
+    on, off = (_output_changes(model, batch, item, position, id, causal) for causal in (True, False))
+    return LeakResult(position, was, id, *on, *off)
 
 
-def replacements(config: TransformerConfig, batch: Batch, item: int, size: int) -> list[int]:
+def replacement_ids(config: TransformerConfig, batch: Batch, item: int, vocab_size: int) -> list[int]:
     """Return a replacement id for each position: another word of the sentence, else a nearby id below `vocab_size`."""
-    side = read_side(config)
+    side = causal_side(config)
     ids, pad = batch.ids[side][item].tolist(), config.pad_id(side)
     found = []
     for place, id in enumerate(ids):
         candidates = (*ids[place + 1 :], *ids[:place], id + 1, id + 2, 1, 2)
-        found.append(next(i for i in candidates if i not in (id, pad) and i < size))
+        found.append(next(i for i in candidates if i not in (id, pad) and i < vocab_size))
     return found
 
 
-def reach(model: Transformer, batch: Batch, item: int, ids: list[int], causal: bool) -> np.ndarray:
+def replacement_changes(model: Transformer, batch: Batch, item: int, ids: list[int], causal: bool) -> np.ndarray:
     """Replace each token of a sentence by ids[position], one at a time, and return the largest change of each output, [T, T]."""
-    return np.stack([_moves(model, batch, item, place, id, causal)[0] for place, id in enumerate(ids)])
+    return np.stack([_output_changes(model, batch, item, place, id, causal)[0] for place, id in enumerate(ids)])
 
 
-def _moves(model: Transformer, batch: Batch, item: int, place: int, id: int, causal: bool) -> tuple[np.ndarray, np.ndarray]:
+def _output_changes(model: Transformer, batch: Batch, item: int, position: int, id: int, causal: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return the largest change of the output at each position, and whether any bit of it changed."""
-    side, other = read_side(model.config), _under(model, replace(model.config, causal=causal))
+    side, other = causal_side(model.config), _with_config(model, replace(model.config, causal=causal))
     ids = batch.ids[side].copy()
-    ids[item, place] = id
-    before, after = (hidden(other, replace(batch, ids=batch.ids | {side: x}))[item] for x in (batch.ids[side], ids))  # [T, D] each
+    ids[item, position] = id
+    before, after = (hidden_states(other, replace(batch, ids=batch.ids | {side: x}))[item] for x in (batch.ids[side], ids))  # [T, D] each
     changed = (before.view(np.uint32) != after.view(np.uint32)).any(axis=-1)
     with np.errstate(invalid="ignore"):  # ∞ − ∞
         return np.abs(after - before).max(axis=-1), changed
 
 
-def hidden(model: Transformer, batch: Batch) -> np.ndarray:
+def hidden_states(model: Transformer, batch: Batch) -> np.ndarray:
     """Return the output of the last stack, [B, T, D] float32."""
     device = next(model.parameters()).device
     given = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}
-    known = {side: torch.tensor(x, device=device) for side, x in batch.token_mask(model.config).items()}
+    known = {side: torch.tensor(x, device=device) for side, x in batch.token_masks(model.config).items()}
     with torch.inference_mode():
         outputs: np.ndarray = model(given.get("source"), given.get("target"), is_token=known).hidden.cpu().numpy()
     return outputs
@@ -128,7 +128,7 @@ def hidden(model: Transformer, batch: Batch) -> np.ndarray:
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class AttentionInputs:
     """The inputs of one attention in a run, as tensors on the model's device. Weights and out are the model's own results."""
 
     module: Any
@@ -138,12 +138,12 @@ class Inputs:
     k: Tensor  # [B, H, S, K]
     v: Tensor  # [B, H, S, V]
     scores: Tensor  # [B, H, T, S] ÷ √d_k, with ALiBi's bias, before the mask
-    penalty: Tensor  # [1 or B, H or 1, T, S] ALiBi's bias, else 0
+    position_bias: Tensor  # [1 or B, H or 1, T, S] ALiBi's bias, else 0
     mask: Tensor  # [B, 1, T, S]
     weights: Tensor  # [B, H, T, S] the model's own
     out: Tensor  # [B, T, D] the model's own
 
-    def finish(self, weights: Tensor) -> Tensor:
+    def output_of(self, weights: Tensor) -> Tensor:
         """Return the attention's output for any weights, with the model's own values and W_O: [B, T, D]."""
         return self.project(weights @ self.v)
 
@@ -152,16 +152,16 @@ class Inputs:
         projected: Tensor = self.module.w_o(z.transpose(1, 2).flatten(2))
         return projected
 
-    def fused(self, mask: Tensor, v: Tensor) -> Tensor:
+    def sdpa(self, mask: Tensor, v: Tensor) -> Tensor:
         """Apply F.scaled_dot_product_attention to the model's queries and keys: v [B, H, S, V] -> [B, H, T, V]."""
         scale = None if self.module.config.scale_scores else 1.0
         return F.scaled_dot_product_attention(self.q, self.k, v, mask, scale=scale)
 
 
-def _inputs(model: Transformer, batch: Batch, config: TransformerConfig, path: str, seed: int = 0) -> Inputs:
+def _attention_inputs(model: Transformer, batch: Batch, config: TransformerConfig, path: str, seed: int = 0) -> AttentionInputs:
     """Run the model with a config and collect the inputs of one attention, such as "encoder.layers.0.self_attn"."""
     x, memory = (stage_of(config, f"{path}.{leaf}").inputs[0] for leaf in ("q", "k"))
-    run = trace(_under(model, config), batch, seed=seed, keep=(f"{path}.*", "masks.*", x, memory))
+    run = trace(_with_config(model, config), batch, seed=seed, keep=(f"{path}.*", "masks.*", x, memory))
     device = next(model.parameters()).device
 
     def tensor(name: str) -> Tensor:
@@ -170,23 +170,23 @@ def _inputs(model: Transformer, batch: Batch, config: TransformerConfig, path: s
     scores, rotated = tensor(f"{path}.scores"), "_rot" * (f"{path}.q_rot" in run)
     penalty = tensor(f"{path}.bias") if f"{path}.bias" in run else torch.zeros_like(scores[:1, :1])
     mask = tensor(run.stage(f"{path}.weights").mask or "")
-    return Inputs(
-        _under(model, config).get_submodule(path), tensor(x), tensor(memory), tensor(f"{path}.q{rotated}"),
+    return AttentionInputs(
+        _with_config(model, config).get_submodule(path), tensor(x), tensor(memory), tensor(f"{path}.q{rotated}"),
         tensor(f"{path}.k{rotated}"), tensor(f"{path}.v"), scores + penalty, penalty, mask, tensor(f"{path}.weights"),
         tensor(f"{path}.out"),
     )
 
 
-def why_no_twin(config: TransformerConfig, cross: bool) -> tuple[NoTwin, ...]:
+def mha_limitations(config: TransformerConfig, cross: bool) -> tuple[MhaLimitation, ...]:
     """Return the reasons why torch.nn.MultiheadAttention cannot compute this attention; () if it can."""
-    reasons: dict[NoTwin, bool] = {
-        "qk_width": config.qk_width != config.d_model, "rotated": config.rotates and not cross,
+    reasons: dict[MhaLimitation, bool] = {
+        "qk_width": config.qk_width != config.d_model, "rotated": config.has_rotary_positions and not cross,
         "unscaled": not config.scale_scores,
     }
     return tuple(reason for reason, holds in reasons.items() if holds)
 
 
-def twin(attention: Any) -> nn.MultiheadAttention:
+def torch_mha(attention: Any) -> nn.MultiheadAttention:
     """Return a torch.nn.MultiheadAttention with one attention's parameters, in evaluation mode."""
     linear = [attention.w_q, attention.w_k, attention.w_v, attention.w_o]
     biases = [m.weight.new_zeros(len(m.weight)) if m.bias is None else m.bias for m in linear]
@@ -199,23 +199,23 @@ def twin(attention: Any) -> nn.MultiheadAttention:
     return torch_module.eval()
 
 
-def _call(theirs: nn.MultiheadAttention, a: Inputs, mask: Tensor, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+def _call(theirs: nn.MultiheadAttention, a: AttentionInputs, mask: Tensor, need_weights: bool) -> tuple[Tensor, Tensor | None]:
     """Call torch's module with a mask [B, H, T, S] in its convention: True = blocked, or numbers to add to the scores."""
     out, weights = theirs(a.x, a.memory, a.memory, attn_mask=mask.flatten(0, 1), need_weights=need_weights,
                           average_attn_weights=False)
     return out, weights
 
 
-def _additive(a: Inputs) -> Tensor:
+def _additive(a: AttentionInputs) -> Tensor:
     """Return the additive mask: 0 or the position bias where a query may attend to a key, else −∞, [B, H, T, S] float."""
-    return a.penalty.masked_fill(~a.mask, -torch.inf).expand_as(a.scores)
+    return a.position_bias.masked_fill(~a.mask, -torch.inf).expand_as(a.scores)
 
 
 # ---------------------------------------------------------------- conventions
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class ConventionDifferences:
     """The largest difference between the outputs for a bool mask and for the same mask as floats; None if not available.
 
     mha, sdpa: of nn.MultiheadAttention and of F.scaled_dot_product_attention. has_no_bool_form: the position bias is added to the
@@ -224,23 +224,23 @@ class Agreement:
 
     mha: float | None
     sdpa: float | None
-    no_bool: bool = False
-    no_twin: tuple[NoTwin, ...] = ()
+    has_no_bool_form: bool = False
+    mha_limitations: tuple[MhaLimitation, ...] = ()
 
 
 @torch.inference_mode()
-def agreement(model: Transformer, batch: Batch, path: str, seed: int = 0) -> Agreement:
+def compare_conventions(model: Transformer, batch: Batch, path: str, seed: int = 0) -> ConventionDifferences:
     """Compare the outputs of torch's module and of its function for a mask in both forms. A position bias has no bool form."""
     config, cross = model.config, path.endswith("cross_attn")
-    if config.biases_scores and not cross:
-        return Agreement(None, None, no_bool=True)
-    a = _inputs(model, batch, config, path, seed)
+    if config.has_score_bias and not cross:
+        return ConventionDifferences(None, None, has_no_bool_form=True)
+    a = _attention_inputs(model, batch, config, path, seed)
     added, may = _additive(a), a.mask.expand_as(a.scores)  # [B, H, T, S] both
-    sdpa = _gap(a.fused(may, a.v), a.fused(added, a.v))
-    if no_twin := why_no_twin(config, cross):
-        return Agreement(None, sdpa, no_twin=no_twin)
-    mha = twin(a.module)
-    return Agreement(_gap(_call(mha, a, ~may, False)[0], _call(mha, a, added, False)[0]), sdpa)
+    sdpa = _gap(a.sdpa(may, a.v), a.sdpa(added, a.v))
+    if no_twin := mha_limitations(config, cross):
+        return ConventionDifferences(None, sdpa, mha_limitations=no_twin)
+    mha = torch_mha(a.module)
+    return ConventionDifferences(_gap(_call(mha, a, ~may, False)[0], _call(mha, a, added, False)[0]), sdpa)
 
 
 def _gap(a: Tensor, b: Tensor) -> float:
@@ -253,25 +253,25 @@ def _gap(a: Tensor, b: Tensor) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Treatment:
+class ImplementationResult:
     """The result of one implementation of masking for one sentence and attention. Arrays are None if not available.
 
     name: "module_…" is nn.MultiheadAttention with and without need_weights, "fused" is F.scaled_dot_product_attention, and "app" is
     the model itself. mha_limitations: why nn.MultiheadAttention is not available.
     """
 
-    name: Implementation
+    name: MaskImplementation
     weights: np.ndarray | None  # [H, T, S]
     out: np.ndarray | None  # [T, D] after W_O
-    no_twin: tuple[NoTwin, ...] = ()
+    mha_limitations: tuple[MhaLimitation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class EmptyRows:
     """The fully masked rows of one sentence, and the result of each implementation."""
 
-    empty: np.ndarray  # bool [T]
-    treatments: tuple[Treatment, ...]
+    is_empty: np.ndarray  # bool [T]
+    results: tuple[ImplementationResult, ...]
 
 
 def with_padded_queries_masked(config: TransformerConfig) -> TransformerConfig:
@@ -282,38 +282,38 @@ def with_padded_queries_masked(config: TransformerConfig) -> TransformerConfig:
     return replace(config, mask_padded_queries=True, mask_fill="-inf", empty_row="zero")
 
 
-_MHA: dict[bool, Implementation] = {True: "module_with_weights", False: "module_without_weights"}  # by need_weights
+_MHA: dict[bool, MaskImplementation] = {True: "module_with_weights", False: "module_without_weights"}  # by need_weights
 
 
 @torch.inference_mode()
-def empty_rows(model: Transformer, batch: Batch, path: str, item: int, seed: int = 0) -> EmptyRows:
+def compare_empty_rows(model: Transformer, batch: Batch, path: str, item: int, seed: int = 0) -> EmptyRows:
     """Mask padded queries as in Transformer_code (002), and return the results of six implementations for the same scores."""
-    a = _inputs(model, batch, with_padded_queries_masked(model.config), path, seed)
-    treatments = [_treated("infinite_fill", a, item, a.scores.masked_fill(~a.mask, -torch.inf).softmax(dim=-1))]
-    treatments.append(_treated("finite_fill", a, item, a.scores.masked_fill(~a.mask, -1e20).softmax(dim=-1)))
-    if no_twin := why_no_twin(model.config, path.endswith("cross_attn")):
-        treatments += [Treatment(_MHA[need_weights], None, None, no_twin) for need_weights in (True, False)]
+    a = _attention_inputs(model, batch, with_padded_queries_masked(model.config), path, seed)
+    treatments = [_result_of_weights("infinite_fill", a, item, a.scores.masked_fill(~a.mask, -torch.inf).softmax(dim=-1))]
+    treatments.append(_result_of_weights("finite_fill", a, item, a.scores.masked_fill(~a.mask, -1e20).softmax(dim=-1)))
+    if no_twin := mha_limitations(model.config, path.endswith("cross_attn")):
+        treatments += [ImplementationResult(_MHA[need_weights], None, None, no_twin) for need_weights in (True, False)]
     else:
-        mha = twin(a.module)
+        mha = torch_mha(a.module)
         for need_weights in (True, False):
             # A float mask if there is a position bias to add, otherwise a bool mask: torch accepts both.
-            mask = _additive(a) if a.penalty.any() else ~a.mask.expand_as(a.scores)
+            mask = _additive(a) if a.position_bias.any() else ~a.mask.expand_as(a.scores)
             out, weights = _call(mha, a, mask, need_weights)
-            treatments.append(_treatment(_MHA[need_weights], item, weights, out))
-    sdpa_mask = _additive(a) if a.penalty.any() else a.mask.expand_as(a.scores)
+            treatments.append(_result(_MHA[need_weights], item, weights, out))
+    sdpa_mask = _additive(a) if a.position_bias.any() else a.mask.expand_as(a.scores)
     identity = torch.eye(a.k.shape[2], dtype=a.v.dtype, device=a.v.device).expand(*a.k.shape[:3], -1)  # [B, H, S, S]
-    z, weights = a.fused(sdpa_mask, a.v), a.fused(sdpa_mask, identity)  # with V = I the output equals the weights
-    treatments.append(_treatment("fused", item, weights, a.project(z)))
-    treatments.append(_treatment("app", item, a.weights, a.out))
+    z, weights = a.sdpa(sdpa_mask, a.v), a.sdpa(sdpa_mask, identity)  # with V = I the output equals the weights
+    treatments.append(_result("fused", item, weights, a.project(z)))
+    treatments.append(_result("app", item, a.weights, a.out))
     return EmptyRows(~a.mask[item, 0].any(dim=-1).cpu().numpy(), tuple(treatments))
 
 
-def _treated(name: Implementation, a: Inputs, item: int, weights: Tensor) -> Treatment:
-    return _treatment(name, item, weights, a.finish(weights))
+def _result_of_weights(name: MaskImplementation, a: AttentionInputs, item: int, weights: Tensor) -> ImplementationResult:
+    return _result(name, item, weights, a.output_of(weights))
 
 
-def _treatment(name: Implementation, item: int, weights: Tensor | None, out: Tensor) -> Treatment:
-    return Treatment(name, None if weights is None else weights[item].cpu().numpy(), out[item].cpu().numpy())
+def _result(name: MaskImplementation, item: int, weights: Tensor | None, out: Tensor) -> ImplementationResult:
+    return ImplementationResult(name, None if weights is None else weights[item].cpu().numpy(), out[item].cpu().numpy())
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,12 +324,12 @@ class NaNSpread:
     lengths_zero: if their weights are set to zero.
     """
 
-    stops: tuple[int | None, ...]
-    filled: np.ndarray
-    zero: np.ndarray
+    layers: tuple[int | None, ...]
+    lengths_softmax: np.ndarray
+    lengths_zero: np.ndarray
 
 
-def spread(model: Transformer, batch: Batch, side: Side, item: int, seed: int = 0) -> NaNSpread:
+def spread_nan(model: Transformer, batch: Batch, side: Side, item: int, seed: int = 0) -> NaNSpread:
     """Return how NaN from padded queries spreads through a stack. side: "source" (encoder) or "target" (decoder)."""
     config, stack = with_padded_queries_masked(model.config), STACKS[side]
     end = "norm_ffn.out" if config.norm == "post" else "resid_post"
@@ -337,7 +337,7 @@ def spread(model: Transformer, batch: Batch, side: Side, item: int, seed: int = 
     names |= {i: f"{stack}.layers.{i}.{end}" for i in range(config.n_layers(side))}
     lengths = []
     for rule in ("softmax", "zero"):
-        run = trace(_under(model, replace(config, empty_row=rule)), batch, seed=seed, keep=tuple(names.values()))
+        run = trace(_with_config(model, replace(config, empty_row=rule)), batch, seed=seed, keep=tuple(names.values()))
         lengths.append(np.stack([np.linalg.norm(run[name][item], axis=-1) for name in names.values()]))  # [stop, T]
     return NaNSpread(tuple(names), *lengths)
 
@@ -346,7 +346,7 @@ def spread(model: Transformer, batch: Batch, side: Side, item: int, seed: int = 
 
 
 @dataclass(frozen=True, slots=True)
-class Unsqueezed:
+class UnsqueezeResult:
     """The result of a (T, T) look-ahead mask, True = blocked, after unsqueeze(1).
 
     mask_shape, scores_shape: the shapes of the mask and of the scores. error: torch's error message, or "". Without an error,
@@ -354,36 +354,36 @@ class Unsqueezed:
     rows that have later tokens. intended_weights: the weights under the intended mask.
     """
 
-    mask: tuple[int, ...]
-    scores: tuple[int, ...]
-    answer: str
+    mask_shape: tuple[int, ...]
+    scores_shape: tuple[int, ...]
+    error: str
     weights: np.ndarray | None
-    meant: np.ndarray
-    future: np.ndarray | None
+    intended_weights: np.ndarray
+    future_share: np.ndarray | None
 
 
 @torch.inference_mode()
-def unsqueezed(model: Transformer, batch: Batch, item: int, length: int | None = None, seed: int = 0) -> Unsqueezed:
+def unsqueeze_mask(model: Transformer, batch: Batch, item: int, length: int | None = None, seed: int = 0) -> UnsqueezeResult:
     """Compute the attention of Chapter 3 (004) in the first layer of the stack that a causal mask acts on.
 
     length: the number of tokens to use; None for all.
     """
-    side = read_side(model.config)
+    side = causal_side(model.config)
     path = f"{STACKS[side]}.layers.0.self_attn"
     widths: dict[str, int | None] = {name: length if name == side else None for name in model.config.sides}
     ids, known = ({name: x[name][:, :width] for name, width in widths.items()}
-                  for x in (batch.ids, batch.token_mask(model.config)))
-    cut = Batch(ids, batch.tokens, batch.carried, known)
-    a = _inputs(model, cut, model.config, path, seed)
+                  for x in (batch.ids, batch.token_masks(model.config)))
+    cut = Batch(ids, batch.tokens, batch.copied_words, known)
+    a = _attention_inputs(model, cut, model.config, path, seed)
     n = a.scores.shape[-1]
     look_ahead = torch.ones(n, n, device=a.scores.device).triu(diagonal=1).bool()  # [T, T], True = blocked
     mask = look_ahead.unsqueeze(1)  # [T, 1, T]
     meant = a.scores.masked_fill(look_ahead, -torch.inf).softmax(dim=-1)[item].cpu().numpy()
     try:
         weights = a.scores.masked_fill(mask, -torch.inf).softmax(dim=-1)
-        a.finish(weights)
+        a.output_of(weights)
     except RuntimeError as error:
-        return Unsqueezed(tuple(mask.shape), tuple(a.scores.shape), str(error).splitlines()[0], None, meant, None)
+        return UnsqueezeResult(tuple(mask.shape), tuple(a.scores.shape), str(error).splitlines()[0], None, meant, None)
     later = look_ahead.float()
     share = (weights[item] * later).sum(dim=-1)[:, :-1].mean(dim=-1) if n > 1 else torch.zeros(len(meant))  # [H]
-    return Unsqueezed(tuple(mask.shape), tuple(a.scores.shape), "", weights[item].cpu().numpy(), meant, share.cpu().numpy())
+    return UnsqueezeResult(tuple(mask.shape), tuple(a.scores.shape), "", weights[item].cpu().numpy(), meant, share.cpu().numpy())

@@ -24,28 +24,28 @@ from viz_core.model.layers import FeedForward, LayerNorm, activation_function
 from viz_core.model.transformer import Stack, Transformer
 from viz_core.run import Batch
 
-FUSED, ENCODER_ALONE = "scaled_dot_product_attention", ("torch.nn.TransformerEncoder",)
+SDPA, ENCODER_ALONE = "scaled_dot_product_attention", ("torch.nn.TransformerEncoder",)
 # What torch's layers cannot express: queries of another width than d_model, RoPE, scores without ÷ √d_k, layers without a
 # residual connection or a norm, a stack without layers, a fully masked row, a finite fill that gives masked cells some weight.
-Inexpressible = Literal["qk_width", "rotated", "unscaled", "no_residual", "no_norm", "no_layer", "empty_row", "weak_fill"]
+TorchLimitation = Literal["qk_width", "rotated", "unscaled", "no_residual", "no_norm", "no_layer", "empty_row", "weak_fill"]
 # A bound of the float32 rounding error for another order of summation, relative to a stage's largest number. Usual stages
 # stay below 2e-6; scores in the hundreds (Chapter 3 (004) starts with some) have larger errors, which softmax and norms
 # propagate.
-ROUNDING = 1e-3
+RELATIVE_TOLERANCE = 1e-3
 # The modules of a layer: torch's, the model's with the same weights, and the stage that it computes.
-Part = tuple[str, str, str]
-ENCODER_PARTS: tuple[Part, ...] = (
+LayerPart = tuple[str, str, str]
+ENCODER_PARTS: tuple[LayerPart, ...] = (
     ("self_attn", "self_attn", "self_attn.out"), ("norm1", "norm_self_attn", "norm_self_attn.out"),
     ("linear1", "ffn.w_in", "ffn.pre_act"), ("linear2", "ffn.w_out", "ffn.out"), ("norm2", "norm_ffn", "norm_ffn.out"),
 )
-DECODER_PARTS: tuple[Part, ...] = (
+DECODER_PARTS: tuple[LayerPart, ...] = (
     *ENCODER_PARTS[:-1], ("multihead_attn", "cross_attn", "cross_attn.out"),
     ("norm2", "norm_cross_attn", "norm_cross_attn.out"), ("norm3", "norm_ffn", "norm_ffn.out"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ParityCheck:
     """One stage compared with torch, without padding.
 
     by: the torch function or module that computed it. difference: the largest absolute one, infinite where only one side is NaN.
@@ -63,7 +63,7 @@ class Check:
     @property
     def agrees(self) -> bool:
         """Whether rounding explains the difference."""
-        return self.difference <= ROUNDING * max(1.0, self.size)
+        return self.difference <= RELATIVE_TOLERANCE * max(1.0, self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class Parity:
     """
 
     config: TransformerConfig
-    against: tuple[str, ...]
-    why_not: tuple[Inexpressible, ...]
-    checks: tuple[Check, ...]
+    torch_modules: tuple[str, ...]
+    torch_limitations: tuple[TorchLimitation, ...]
+    checks: tuple[ParityCheck, ...]
 
     @property
     def difference(self) -> float:
@@ -90,12 +90,12 @@ class Parity:
         return all(c.agrees for c in self.checks)
 
     @property
-    def first(self) -> str:
+    def first_disagreement(self) -> str:
         """The first stage whose difference is more than rounding; "" if there is none."""
         return next((c.stage for c in self.checks if not c.agrees), "")
 
     @property
-    def where(self) -> str:
+    def largest_difference_stage(self) -> str:
         """The stage with the largest difference; "" if there is none."""
         return max(self.checks, key=lambda c: c.difference).stage if self.difference else ""
 
@@ -123,11 +123,11 @@ def check_parity(model: Transformer, batch: Batch, capture: Capture) -> Parity:
     positions are left out.
     """
     run = _Comparison(model, batch, capture)
-    if why_not := _why_not(run):
+    if why_not := _torch_limitations(run):
         for name in capture:
-            _step(run, name)
-        return Parity(run.config, (FUSED,), why_not, tuple(run.checks))
-    _layers(run)
+            _check_stage(run, name)
+        return Parity(run.config, (SDPA,), why_not, tuple(run.checks))
+    _check_layers(run)
     against = ("torch.nn.TransformerEncoder", "TransformerDecoder") if run.config.has_cross_attention else ENCODER_ALONE
     return Parity(run.config, against, (), tuple(run.checks))
 
@@ -137,10 +137,10 @@ class _Comparison:
 
     def __init__(self, model: Transformer, batch: Batch, capture: Capture) -> None:
         self.model, self.capture, self.config = model, capture, capture.config
-        self.device, self.checks = next(model.parameters()).device, list[Check]()
+        self.device, self.checks = next(model.parameters()).device, list[ParityCheck]()
         self.ids = {side: torch.tensor(batch.ids[side], device=self.device) for side in self.config.sides}  # [B, T] each
-        known = batch.token_mask(self.config)
-        self.words: dict[Side, np.ndarray] = {side: known[side] for side in self.config.sides}  # [B, T] each
+        known = batch.token_masks(self.config)
+        self.token_masks: dict[Side, np.ndarray] = {side: known[side] for side in self.config.sides}  # [B, T] each
 
     def tensor(self, name: str) -> Tensor:
         """Return a recorded stage as a tensor on the model's device."""
@@ -154,7 +154,7 @@ class _Comparison:
             gap = np.where((ours == other) | both_nan, 0.0, np.abs(ours - other))
         difference = np.where(np.isnan(gap), np.inf, gap).max(initial=0.0)
         size = np.abs(ours[np.isfinite(ours)]).max(initial=0.0)
-        self.checks.append(Check(name, by, float(difference), float(size), gap.size, int(both_nan.sum())))
+        self.checks.append(ParityCheck(name, by, float(difference), float(size), gap.size, int(both_nan.sum())))
         return theirs
 
     def _real(self, name: str, x: np.ndarray) -> np.ndarray:
@@ -163,8 +163,8 @@ class _Comparison:
         if stage.axes[0] != "B":
             return x
         ((axis, side),) = stage.sides.items()
-        keep = self.words[side]  # [B, T]
-        if stage.leaf == "z":  # torch does not define the result of a fully masked row
+        keep = self.token_masks[side]  # [B, T]
+        if stage.local_name == "z":  # torch does not define the result of a fully masked row
             keep = keep & self.capture[self.mask_of(stage.prefix)][:, 0].any(axis=-1)  # [B, T]
         return np.moveaxis(x, stage.axes.index(axis), 1)[keep]
 
@@ -178,13 +178,13 @@ class _Comparison:
 # ---------------------------------------------------------------- torch's layers
 
 
-def _layers(run: _Comparison) -> None:
+def _check_layers(run: _Comparison) -> None:
     """Compare the embedding, torch's stacks applied to the recorded embedding, and the output head applied to their result."""
     c = run.config
     memory: Tensor | None = None
     for side in c.sides:
         name = STACKS[side]
-        torch_stack, x = _twin(run, name), _embed(run, name)  # x [B, T, D]
+        torch_stack, x = _torch_stack(run, name), _check_embedding(run, name)  # x [B, T, D]
         mask = _mask(run, side, side, x.dtype)  # [B · H, T, T]
         if memory is None:
             memory = torch_stack(x, mask, is_causal=False)  # [B, T, D]
@@ -195,16 +195,16 @@ def _layers(run: _Comparison) -> None:
         run("logits", F.linear(memory, run.model.head.weight, run.model.head.bias), "F.linear")
 
 
-def _embed(run: _Comparison, name: str) -> Tensor:
+def _check_embedding(run: _Comparison, name: str) -> Tensor:
     """Compare the embedding lookups and the embedding's LayerNorm, and return the input of the stack."""
     for leaf in ("tok_embed", "pos_embed", "segment_embed"):
         if f"{name}.{leaf}" in run.capture:
-            _step(run, f"{name}.{leaf}")
-    normalized = _step(run, f"{name}.norm_embed.out") if run.config.norm_embedding else None
+            _check_stage(run, f"{name}.{leaf}")
+    normalized = _check_stage(run, f"{name}.norm_embed.out") if run.config.norm_embedding else None
     return run.tensor(f"{name}.embed") if normalized is None else normalized
 
 
-def _twin(run: _Comparison, name: str) -> Any:
+def _torch_stack(run: _Comparison, name: str) -> Any:
     """Return torch's stack with the model's parameters, shared and not copied; its hooks compare each result."""
     c = run.config
     ours: Any = run.model.get_submodule(name)
@@ -219,25 +219,25 @@ def _twin(run: _Comparison, name: str) -> Any:
         else nn.TransformerEncoder(layer, len(ours.layers), norm, enable_nested_tensor=False)  # type: ignore[arg-type]
     )
     parts = DECODER_PARTS if cross else ENCODER_PARTS
-    torch_stack.load_state_dict(_state(ours, parts), assign=True)
+    torch_stack.load_state_dict(_torch_state_dict(ours, parts), assign=True)
     for i, torch_layer in enumerate(torch_stack.layers):
         for part, _, stage in parts:
-            _hook(run, torch_layer.get_submodule(part), f"{name}.layers.{i}.{stage}")
+            _add_check_hook(run, torch_layer.get_submodule(part), f"{name}.layers.{i}.{stage}")
         if c.norm == "pre":  # a Post-LN layer returns the output of its last norm
-            _hook(run, torch_layer, f"{name}.layers.{i}.resid_post")
+            _add_check_hook(run, torch_layer, f"{name}.layers.{i}.resid_post")
     if norm is not None:
-        _hook(run, torch_stack.norm, f"{name}.final_norm.out")
+        _add_check_hook(run, torch_stack.norm, f"{name}.final_norm.out")
     return torch_stack.eval()
 
 
-def _hook(run: _Comparison, module: nn.Module, stage: str) -> None:
+def _add_check_hook(run: _Comparison, module: nn.Module, stage: str) -> None:
     def hook(module: nn.Module, args: Any, out: Any) -> None:
         run(stage, out[0] if isinstance(out, tuple) else out, f"nn.{type(module).__name__}")
 
     module.register_forward_hook(hook)
 
 
-def _state(ours: Any, parts: tuple[Part, ...]) -> dict[str, Tensor]:
+def _torch_state_dict(ours: Any, parts: tuple[LayerPart, ...]) -> dict[str, Tensor]:
     """Return the model's parameters under torch's names. A bias that the model lacks is zero."""
     state = {}
     for i, layer in enumerate(ours.layers):
@@ -266,12 +266,12 @@ def _mask(run: _Comparison, queries: Side, keys: Side, dtype: torch.dtype) -> Te
     of a `key_padding_mask` would import its compiler.
     """
     c, own = run.config, queries == keys
-    padded = torch.from_numpy(~run.words[keys] & c.masks_padding(keys)).to(run.device)  # [B, S]
+    padded = torch.from_numpy(~run.token_masks[keys] & c.masks_padding(keys)).to(run.device)  # [B, S]
     mask = torch.zeros(padded.shape, dtype=dtype, device=run.device).masked_fill(padded, -torch.inf)  # [B, S]
     mask = mask[:, None, None].expand(-1, c.n_heads, run.ids[queries].shape[1], -1)  # [B, H, T, S]
     if own and c.is_causal and queries == c.output_side:
         mask = mask + nn.Transformer.generate_square_subsequent_mask(mask.shape[-1], run.device, dtype)  # [B, H, T, T]
-    if own and c.biases_scores:  # the same in every layer
+    if own and c.has_score_bias:  # the same in every layer
         stack = STACKS[queries]
         mask = mask + run.tensor(f"{stack}.layers.0.self_attn.bias").to(dtype)  # [B, H, T, T]
     return mask.flatten(0, 1)  # [B · H, T, S]
@@ -287,24 +287,24 @@ LINEAR = {
 TABLES = {"tok_embed": "tok_embedding", "pos_embed": "pos_embedding", "segment_embed": "seg_embedding"}
 
 
-def _step(run: _Comparison, name: str) -> Tensor | None:
+def _check_stage(run: _Comparison, name: str) -> Tensor | None:
     """Compute a stage by a torch function from its recorded inputs and compare. None for a stage computed without parameters."""
     stage = run.capture.stage(name)
     if stage.kind in ("ids", "mask"):
         return None
     module: Any = run.model.get_submodule(stage.prefix)
-    if isinstance(module, Stack) and hasattr(module, TABLES.get(stage.leaf, "")):
+    if isinstance(module, Stack) and hasattr(module, TABLES.get(stage.local_name, "")):
         side = side_of(stage.prefix)
         ids = run.ids[side]  # [B, T]
         place = torch.arange(ids.shape[1], device=run.device)[None]  # [1, T]
-        index = {"tok_embed": ids, "pos_embed": place, "segment_embed": torch.zeros_like(ids)}[stage.leaf]
-        return run(name, F.embedding(index, getattr(module, TABLES[stage.leaf]).weight), "F.embedding")  # [B, T, D]
-    if isinstance(module, LayerNorm) and stage.leaf == "out":
+        index = {"tok_embed": ids, "pos_embed": place, "segment_embed": torch.zeros_like(ids)}[stage.local_name]
+        return run(name, F.embedding(index, getattr(module, TABLES[stage.local_name]).weight), "F.embedding")  # [B, T, D]
+    if isinstance(module, LayerNorm) and stage.local_name == "out":
         x = run.tensor(run.capture.stage(f"{stage.prefix}.mean").inputs[0])  # [B, T, D]
         return run(name, F.layer_norm(x, x.shape[-1:], module.weight, module.bias, module.eps), "F.layer_norm")
-    if isinstance(module, Attention) and stage.leaf == "z":
-        return run(name, _fused(run, stage.prefix), f"F.{FUSED}")
-    if linear := LINEAR.get((type(module), stage.leaf)):
+    if isinstance(module, Attention) and stage.local_name == "z":
+        return run(name, _sdpa_z(run, stage.prefix), f"F.{SDPA}")
+    if linear := LINEAR.get((type(module), stage.local_name)):
         layer = getattr(module, linear)
         y = F.linear(run.tensor(stage.inputs[0]), layer.weight, layer.bias)  # [B, T, out]
         heads = y.unflatten(-1, (run.config.n_heads, -1)).transpose(1, 2) if "H" in stage.axes else y  # [B, H, T, K]
@@ -312,14 +312,14 @@ def _step(run: _Comparison, name: str) -> Tensor | None:
     return None
 
 
-def _fused(run: _Comparison, path: str) -> Tensor:
+def _sdpa_z(run: _Comparison, path: str) -> Tensor:
     """Return z of one attention from its recorded q, k, v, [B, H, T, V]."""
     c = run.config
     q, k = ("q_rot", "k_rot") if f"{path}.q_rot" in run.capture else ("q", "k")
     scores, sees = run.tensor(f"{path}.scores"), run.tensor(run.mask_of(path))  # [B, H, T, S], [B, 1, T, S]
     penalty = run.tensor(f"{path}.bias") if f"{path}.bias" in run.capture else torch.zeros_like(scores)  # [1 or B, H, T, S]
     # torch adds its mask to the scores, the model overwrites them: the sum in a masked cell has to be the fill.
-    added = torch.where(sees, penalty, c.fill - scores)  # [B, H, T, S]
+    added = torch.where(sees, penalty, c.fill_value - scores)  # [B, H, T, S]
     return F.scaled_dot_product_attention(
         run.tensor(f"{path}.{q}"), run.tensor(f"{path}.{k}"), run.tensor(f"{path}.v"), added,
         scale=None if c.scale_scores else 1.0,
@@ -329,31 +329,31 @@ def _fused(run: _Comparison, path: str) -> Tensor:
 # ---------------------------------------------------------------- limitations of torch's layers
 
 
-def _why_not(run: _Comparison) -> tuple[Inexpressible, ...]:
+def _torch_limitations(run: _Comparison) -> tuple[TorchLimitation, ...]:
     """Return the reasons why torch's layers cannot compute this run; () if they can."""
     c = run.config
     depths = [c.n_encoder_layers] * c.has_encoder + [c.n_decoder_layers] * c.has_decoder
-    reasons: dict[Inexpressible, bool] = {
+    reasons: dict[TorchLimitation, bool] = {
         "qk_width": c.qk_width != c.d_model,
-        "rotated": c.rotates,
+        "rotated": c.has_rotary_positions,
         "unscaled": not c.scale_scores,
         "no_residual": not c.residual,
         "no_norm": c.norm == "none",
         "no_layer": not all(depths),
-        "empty_row": _blind(run),
-        "weak_fill": _leaks(run),
+        "empty_row": _has_empty_row(run),
+        "weak_fill": _fill_leaks(run),
     }
     return tuple(reason for reason, holds in reasons.items() if holds)
 
 
-def _blind(run: _Comparison) -> bool:
+def _has_empty_row(run: _Comparison) -> bool:
     """Return whether torch's layers would have a fully masked row, or the model computed NaN for one.
 
     torch's layers get the causal mask and padded keys. `mask_padded_queries` also masks the rows of padded queries, to which no
     other token attends; that makes no difference unless their weights are NaN, since 0 · NaN is NaN.
     """
     c = run.config
-    for side, words in run.words.items():
+    for side, words in run.token_masks.items():
         sees = words[:, 0] if c.is_causal and side == c.output_side else words.any(axis=1)  # [B]: the first query sees a key
         if c.masks_padding(side) and not sees.all():
             return True
@@ -362,7 +362,7 @@ def _blind(run: _Comparison) -> bool:
     return spreads and any(not run.capture[mask].any(axis=-1).all() for mask in masks)
 
 
-def _leaks(run: _Comparison) -> bool:
+def _fill_leaks(run: _Comparison) -> bool:
     """Return whether a finite fill gives masked cells some weight, in rows with at least one allowed key."""
     if run.config.mask_fill == "-inf":
         return False

@@ -25,20 +25,20 @@ from torch import Tensor
 
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, StackName, TransformerConfig, side_of
-from viz_core.experiments.question import Question, answer_alike
+from viz_core.experiments.question import Question, is_same_answer
 from viz_core.generation.cache import can_cache
 from viz_core.model.masks import Masks, make_masks
 from viz_core.model.transformer import Stack, Transformer
-from viz_core.problems import Problem
-from viz_core.text.pairing import pairs
+from viz_core.problems import UserError
+from viz_core.text.pairing import align_tokens
 from viz_core.tracing import Edit
 
-Part = Literal["residual", "self_attn", "cross_attn", "ffn"]
+SitePart = Literal["residual", "self_attn", "cross_attn", "ffn"]
 Direction = Literal["denoise", "noise"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
-EMBEDDING = -1  # the layer number of the embedding
-ROUNDING = 8  # units in the last place of the largest logit, a bound for sums in another order
-MOST_NUMBERS = 2**19  # elements of one activation over all rows of a batch, so that it fits the processor's cache
+EMBEDDING_LAYER = -1  # the layer number of the embedding
+ROUNDING_ULPS = 8  # units in the last place of the largest logit, a bound for sums in another order
+MAX_ACTIVATION_NUMBERS = 2**19  # elements of one activation over all rows of a batch, so that it fits the processor's cache
 
 
 # ---------------------------------------------------------------- patches
@@ -48,20 +48,20 @@ class Site(NamedTuple):
     """One activation of the model. layer: EMBEDDING_LAYER only in the residual stream. head: None for the sub-layer's output."""
 
     stack: StackName
-    part: Part
+    part: SitePart
     layer: int
     head: int | None = None
 
     def stage(self, config: TransformerConfig) -> str:
         """Return the stage of the activation: the residual stream after a layer, a sub-layer's output, or z of the heads."""
-        if self.layer == EMBEDDING:
+        if self.layer == EMBEDDING_LAYER:
             return f"{self.stack}.norm_embed.out" if config.norm_embedding else f"{self.stack}.embed"
         layer = f"{self.stack}.layers.{self.layer}"
         if self.part == "residual":
             return f"{layer}.norm_ffn.out" if config.norm == "post" else f"{layer}.resid_post"
         return f"{layer}.{self.part}.{'out' if self.head is None else 'z'}"
 
-    def runs_from(self) -> tuple[int, int]:
+    def first_stack_and_layer(self) -> tuple[int, int]:
         """Return the index of the stack and the first layer that a run with this patch has to compute."""
         return list(STACKS.values()).index(self.stack), self.layer + (self.part == "residual")
 
@@ -73,25 +73,25 @@ class Patch(NamedTuple):
     tokens: tuple[int, ...]
 
 
-Cell = tuple[Patch, ...]  # the patches of one run
+PatchSet = tuple[Patch, ...]  # the patches of one run
 
 
 # ---------------------------------------------------------------- the two runs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Recorded:
+class RecordedRun:
     """One run of one sentence: ids [1, T] of each side, the stages that can be patched, and the logits [W] at `position`."""
 
     ids: Mapping[Side, Tensor]
     stages: Mapping[str, Tensor]
     masks: Masks
-    at: int
+    position: int
     logits: Tensor
 
 
 @dataclass(frozen=True, eq=False)
-class Contrast:
+class CleanCorruptedRuns:
     """A clean and a corrupted run of one model, with aligned tokens.
 
     pairs: of each side, positions of the clean and of the corrupted run in reading order, None where there is no partner.
@@ -99,118 +99,118 @@ class Contrast:
 
     model: Transformer
     question: Question
-    clean: Recorded
-    changed: Recorded
+    clean: RecordedRun
+    corrupted: RecordedRun
     pairs: Mapping[Side, tuple[tuple[int | None, int | None], ...]]
 
-    def answer(self, logits: Tensor) -> Tensor:
+    def logit_difference(self, logits: Tensor) -> Tensor:
         """Return the logit difference of the question, [..., W] -> [...]."""
         return logits[..., self.question.word] - logits[..., self.question.other]
 
     @cached_property
-    def answers(self) -> tuple[float, float]:
+    def logit_differences(self) -> tuple[float, float]:
         """The logit difference of the clean and of the corrupted run."""
-        return float(self.answer(self.clean.logits)), float(self.answer(self.changed.logits))
+        return float(self.logit_difference(self.clean.logits)), float(self.logit_difference(self.corrupted.logits))
 
     @cached_property
-    def partner(self) -> Mapping[Side, Mapping[int, int]]:
+    def partners(self) -> Mapping[Side, Mapping[int, int]]:
         """Of each side: position in the clean run → position of its partner in the corrupted run."""
         return {side: {i: j for i, j in found if i is not None and j is not None} for side, found in self.pairs.items()}
 
     @cached_property
-    def rounding(self) -> float:
+    def rounding_bound(self) -> float:
         """The absolute effect below which it may be due to rounding."""
-        largest = max(float(run.logits.abs().max()) for run in (self.clean, self.changed))
-        return ROUNDING * torch.finfo(self.clean.logits.dtype).eps * largest / abs(self.answers[0] - self.answers[1])
+        largest = max(float(run.logits.abs().max()) for run in (self.clean, self.corrupted))
+        return ROUNDING_ULPS * torch.finfo(self.clean.logits.dtype).eps * largest / abs(self.logit_differences[0] - self.logit_differences[1])
 
     @property
-    def gaps(self) -> int:
+    def n_unpaired(self) -> int:
         """The number of tokens of both runs without a partner, which cannot be patched."""
         return sum(None in pair for found in self.pairs.values() for pair in found)
 
-    def ends(self, direction: Direction) -> tuple[Recorded, Recorded]:
+    def base_and_donor(self, direction: Direction) -> tuple[RecordedRun, RecordedRun]:
         """Return the run that is patched, and the donor of the values."""
-        return (self.changed, self.clean) if direction == "denoise" else (self.clean, self.changed)
+        return (self.corrupted, self.clean) if direction == "denoise" else (self.clean, self.corrupted)
 
 
 @torch.no_grad()
-def contrast_runs(
-    model: Transformer, clean: Sequence[int], changed: Sequence[int], question: Question, target: Sequence[int] | None = None
-) -> Contrast:
+def run_clean_and_corrupted(
+    model: Transformer, clean: Sequence[int], corrupted: Sequence[int], question: Question, target: Sequence[int] | None = None
+) -> CleanCorruptedRuns:
     """Run both sentences on the model's device. `UserError`, a `ValueError`, if they cannot be compared.
 
     clean, corrupted: ids for the first stack. target: ids for the decoder of an encoder-decoder in both runs, <bos> first.
     Dropout has to be off. A causal decoder reads only the tokens up to the question's position, since later ones have no effect.
     """
     config = model.config
-    _check(config, clean, changed, question)
-    read = {config.input_side: (clean, changed)}
+    _check_inputs(config, clean, corrupted, question)
+    read = {config.input_side: (clean, corrupted)}
     if config.has_cross_attention:
         if target is None:
-            raise Problem("target=None, but architecture='encoder-decoder' reads it; give target ids.", "no_sentences",
+            raise UserError("target=None, but architecture='encoder-decoder' reads it; give target ids.", "no_sentences",
                           side="target")
         read["target"] = (target, target)
-    found = {side: pairs(list(a), list(b)) for side, (a, b) in read.items()}
-    other_at = next((j for i, j in found[config.output_side] if i == question.at), None)
+    found = {side: align_tokens(list(a), list(b)) for side, (a, b) in read.items()}
+    other_at = next((j for i, j in found[config.output_side] if i == question.position), None)
     if other_at is None:
-        raise Problem(f"position {question.at} has no counterpart in the other run; choose another one.", "patch_place",
-                      at=question.at + 1)
+        raise UserError(f"position {question.position} has no counterpart in the other run; choose another one.", "patch_place",
+                      at=question.position + 1)
     if all(None in pair for pair in found[config.input_side]):
-        raise Problem("no token of one sentence has a partner in the other; change fewer words.", "patch_no_pairs")
-    places = (question.at, other_at)
+        raise UserError("no token of one sentence has a partner in the other; change fewer words.", "patch_no_pairs")
+    places = (question.position, other_at)
     if config.has_decoder and can_cache(config):
         read["target"] = tuple(ids[: at + 1] for ids, at in zip(read["target"], places, strict=True))  # type: ignore[assignment]
-        found["target"] = pairs(*map(list, read["target"]))
-    first, second = (_record(model, {side: both[i] for side, both in read.items()}, at) for i, at in enumerate(places))
-    contrast = Contrast(model, question, first, second, found)
+        found["target"] = align_tokens(*map(list, read["target"]))
+    first, second = (_record_run(model, {side: both[i] for side, both in read.items()}, at) for i, at in enumerate(places))
+    contrast = CleanCorruptedRuns(model, question, first, second, found)
     if not all(run.logits.isfinite().all() for run in (first, second)):
-        raise Problem("the logits are infinite or NaN, so nothing can be compared; choose another norm or scale.", "not_finite")
-    a, b = contrast.answers
-    if answer_alike(a, b):
-        raise Problem(f"both runs have nearly the same logit difference ({a:.4f} and {b:.4f}); choose another word.",
+        raise UserError("the logits are infinite or NaN, so nothing can be compared; choose another norm or scale.", "not_finite")
+    a, b = contrast.logit_differences
+    if is_same_answer(a, b):
+        raise UserError(f"both runs have nearly the same logit difference ({a:.4f} and {b:.4f}); choose another word.",
                       "patch_alike", clean=f"{a:.3f}", changed=f"{b:.3f}")
     return contrast
 
 
-def contrast_of(model: Transformer, clean: Capture, changed: Capture, question: Question, item: int = 0) -> Contrast:
+def runs_of_captures(model: Transformer, clean: Capture, corrupted: Capture, question: Question, item: int = 0) -> CleanCorruptedRuns:
     """Call `run_clean_and_corrupted` for one sentence of two captures, without padding, with the target of the clean one."""
     config = model.config
     side, target = config.input_side, clean.ids("target", item) if config.has_cross_attention else None
-    return contrast_runs(model, clean.ids(side, item), changed.ids(side, item), question, target)
+    return run_clean_and_corrupted(model, clean.ids(side, item), corrupted.ids(side, item), question, target)
 
 
-def _check(config: TransformerConfig, clean: Sequence[int], changed: Sequence[int], question: Question) -> None:
+def _check_inputs(config: TransformerConfig, clean: Sequence[int], corrupted: Sequence[int], question: Question) -> None:
     if not config.has_head:
-        raise Problem("head=False leaves the model without logits, so there is nothing to compare; use head=True.", "patch_no_head")
-    if not len(clean) or not len(changed):
-        raise Problem("a sentence is empty; give both at least one token.", "no_tokens", side=config.input_side, number=1)
-    if list(clean) == list(changed):
-        raise Problem("both sentences have the same ids; change a word.", "patch_equal")
+        raise UserError("head=False leaves the model without logits, so there is nothing to compare; use head=True.", "patch_no_head")
+    if not len(clean) or not len(corrupted):
+        raise UserError("a sentence is empty; give both at least one token.", "no_tokens", side=config.input_side, number=1)
+    if list(clean) == list(corrupted):
+        raise UserError("both sentences have the same ids; change a word.", "patch_equal")
     if question.word == question.other:
-        raise Problem("the question compares a word with itself; choose another word.", "patch_same_word")
+        raise UserError("the question compares a word with itself; choose another word.", "patch_same_word")
     last = config.output_vocab_size - 1
     for word in (question.word, question.other):
         if not 0 <= word <= last:
-            raise Problem(f"id {word} is outside the vocabulary; use 0 to {last}.", "id_outside", side=config.output_side, id=word,
+            raise UserError(f"id {word} is outside the vocabulary; use 0 to {last}.", "id_outside", side=config.output_side, id=word,
                           last=last)
 
 
-class _Watch:
+class _PatchTap:
     """A tap that calls a function with the full name of each stage."""
 
-    __slots__ = ("_prefix", "_see")
+    __slots__ = ("_prefix", "_tap")
 
-    def __init__(self, see: Edit, prefix: str = "") -> None:
-        self._see, self._prefix = see, prefix
+    def __init__(self, tap: Edit, prefix: str = "") -> None:
+        self._tap, self._prefix = tap, prefix
 
     def __call__(self, name: str, x: Tensor) -> Tensor:
-        return self._see(self._prefix + name, x)
+        return self._tap(self._prefix + name, x)
 
-    def scope(self, name: str) -> "_Watch":
-        return _Watch(self._see, f"{self._prefix}{name}.")
+    def scope(self, name: str) -> "_PatchTap":
+        return _PatchTap(self._tap, f"{self._prefix}{name}.")
 
 
-def _record(model: Transformer, sides: Mapping[Side, Sequence[int]], at: int) -> Recorded:
+def _record_run(model: Transformer, sides: Mapping[Side, Sequence[int]], position: int) -> RecordedRun:
     device = next(model.parameters()).device
     ids = {side: torch.tensor([list(row)], device=device) for side, row in sides.items()}  # [1, T]
     wanted = {site.stage(model.config) for site in sites(model.config)}
@@ -222,8 +222,8 @@ def _record(model: Transformer, sides: Mapping[Side, Sequence[int]], at: int) ->
         return x
 
     source, target = ids.get("source"), ids.get("target")
-    logits = model(source, target, tap=_Watch(see)).logits  # [1, T, W]
-    return Recorded(ids, stages, make_masks(model.config, source, target), at, logits[0, at])
+    logits = model(source, target, tap=_PatchTap(see)).logits  # [1, T, W]
+    return RecordedRun(ids, stages, make_masks(model.config, source, target), position, logits[0, position])
 
 
 def sites(config: TransformerConfig) -> tuple[Site, ...]:
@@ -232,9 +232,9 @@ def sites(config: TransformerConfig) -> tuple[Site, ...]:
     for side in config.sides:
         stack, layers = STACKS[side], range(config.n_layers(side))
         reads_source = stack == "decoder" and config.has_cross_attention
-        attentions: list[Part] = ["self_attn", "cross_attn"] if reads_source else ["self_attn"]
-        found += [Site(stack, "residual", layer) for layer in (EMBEDDING, *layers)]
-        parts: list[Part] = [*attentions, "ffn"]
+        attentions: list[SitePart] = ["self_attn", "cross_attn"] if reads_source else ["self_attn"]
+        found += [Site(stack, "residual", layer) for layer in (EMBEDDING_LAYER, *layers)]
+        parts: list[SitePart] = [*attentions, "ffn"]
         found += [Site(stack, part, layer) for part in parts for layer in layers]
         found += [Site(stack, part, layer, head) for part in attentions for layer in layers for head in range(config.n_heads)]
     return tuple(found)
@@ -243,23 +243,23 @@ def sites(config: TransformerConfig) -> tuple[Site, ...]:
 # ---------------------------------------------------------------- patched runs
 
 
-def edit(contrast: Contrast, cell: Cell, direction: Direction) -> Edit:
+def patching_tap(runs: CleanCorruptedRuns, patches: PatchSet, direction: Direction) -> Edit:
     """Return the tap of one patched run, for `viz_core.run.trace` on the patched sentence (the corrupted one for "denoise")."""
-    return _edit(contrast, [cell], direction)
+    return _batch_patching_tap(runs, [patches], direction)
 
 
-def _edit(contrast: Contrast, cells: Sequence[Cell], direction: Direction) -> Edit:
+def _batch_patching_tap(runs: CleanCorruptedRuns, cells: Sequence[PatchSet], direction: Direction) -> Edit:
     """Return a tap that patches row n of a batch with the values of cell n, and leaves everything else unchanged."""
-    base, donor = contrast.ends(direction)
+    base, donor = runs.base_and_donor(direction)
     at: dict[str, list[tuple[int, int | None, int, int]]] = {}  # stage: row, head, token of the base, token of the donor
     for row, cell in enumerate(cells):
         for site, tokens in cell:
-            partner = contrast.partner[side_of(site.stack)]
+            partner = runs.partners[side_of(site.stack)]
             for token in tokens:
                 if token not in partner:
                     raise ValueError(f"token {token} of the {side_of(site.stack)} has no partner in the corrupted run.")
-                places = (partner[token], token) if base is contrast.changed else (token, partner[token])
-                at.setdefault(site.stage(contrast.model.config), []).append((row, site.head, *places))
+                places = (partner[token], token) if base is runs.corrupted else (token, partner[token])
+                at.setdefault(site.stage(runs.model.config), []).append((row, site.head, *places))
 
     def tap(name: str, x: Tensor) -> Tensor:
         if name not in at:
@@ -276,19 +276,19 @@ def _edit(contrast: Contrast, cells: Sequence[Cell], direction: Direction) -> Ed
 
 
 @torch.no_grad()
-def patched_logits(contrast: Contrast, cells: Sequence[Cell], direction: Direction) -> Iterator[tuple[list[int], Tensor]]:
+def patched_logits(runs: CleanCorruptedRuns, cells: Sequence[PatchSet], direction: Direction) -> Iterator[tuple[list[int], Tensor]]:
     """Yield indices of cells and the logits [n, W] of their runs at the question's position, in batches that start at one layer.
 
     A cell without patches gives the logits of the recorded run.
     """
-    firsts = [min((patch.site.runs_from() for patch in cell), default=(len(STACKS), 0)) for cell in cells]
-    base, __ = contrast.ends(direction)
-    yield from edited_logits(contrast.model, base, firsts, lambda rows: _edit(contrast, [cells[n] for n in rows], direction))
+    firsts = [min((patch.site.first_stack_and_layer() for patch in cell), default=(len(STACKS), 0)) for cell in cells]
+    base, __ = runs.base_and_donor(direction)
+    yield from edited_logits(runs.model, base, firsts, lambda rows: _batch_patching_tap(runs, [cells[n] for n in rows], direction))
 
 
 @torch.no_grad()
 def edited_logits(
-    model: Transformer, run: Recorded, firsts: Sequence[tuple[int, int]], tap_of: Callable[[list[int]], Edit]
+    model: Transformer, run: RecordedRun, start_layers: Sequence[tuple[int, int]], tap_of: Callable[[list[int]], Edit]
 ) -> Iterator[tuple[list[int], Tensor]]:
     """Compute edited copies of a recorded run, in batches that start at the same layer.
 
@@ -296,78 +296,78 @@ def edited_logits(
     copies. Yields these indices and their logits [n, W] at the question's position.
     """
     starts: dict[tuple[int, int], list[int]] = {}
-    for number, first in enumerate(firsts):
+    for number, first in enumerate(start_layers):
         starts.setdefault(first, []).append(number)
-    most = max(1, MOST_NUMBERS // _numbers_of_a_row(model.config, run))
+    most = max(1, MAX_ACTIVATION_NUMBERS // _largest_activation_numel(model.config, run))
     for first, numbers in sorted(starts.items()):
         for i in range(0, len(numbers), most):
             rows = numbers[i : i + most]
             unedited = first[0] == len(STACKS)
-            yield rows, run.logits.expand(len(rows), -1) if unedited else _go_on(model, run, first, len(rows), tap_of(rows))
+            yield rows, run.logits.expand(len(rows), -1) if unedited else _resume_forward(model, run, first, len(rows), tap_of(rows))
 
 
-def _numbers_of_a_row(config: TransformerConfig, run: Recorded) -> int:
+def _largest_activation_numel(config: TransformerConfig, run: RecordedRun) -> int:
     """Return the number of elements of the largest activation of a run: the hidden units, or the weights of all heads."""
     longest = max(ids.shape[1] for ids in run.ids.values())
     return longest * max(config.ff_width, config.d_model, config.n_heads * longest)
 
 
-def _go_on(model: Transformer, run: Recorded, first: tuple[int, int], n: int, tap: Edit) -> Tensor:
+def _resume_forward(model: Transformer, run: RecordedRun, first: tuple[int, int], n: int, tap: Edit) -> Tensor:
     """Compute n copies of a run from a stack and layer on with an editing tap. Return their logits [n, W] at the position."""
-    memory = None if "source" not in run.ids else _memory(model, run).expand(n, -1, -1)  # [n, S, D]
+    memory = None if "source" not in run.ids else _encoder_output(model, run).expand(n, -1, -1)  # [n, S, D]
     x = None
     for place, (side, stack) in enumerate(STACKS.items()):
         if place < first[0] or side not in model.config.sides:
             continue
         start = first[1] if place == first[0] else 0
-        x = _stack_from(model.stack(side), stack, run, start, n, None if side == "source" else memory, tap)
+        x = _stack_output_from(model.stack(side), stack, run, start, n, None if side == "source" else memory, tap)
         memory = x if side == "source" else memory
     assert x is not None and model.head is not None
-    logits: Tensor = model.head(x[:, run.at])  # [n, W]
+    logits: Tensor = model.head(x[:, run.position])  # [n, W]
     return logits
 
 
-def _memory(model: Transformer, run: Recorded) -> Tensor:
+def _encoder_output(model: Transformer, run: RecordedRun) -> Tensor:
     """Return the encoder output of a recorded run, [1, S, D]."""
-    x = run.stages[_enters("encoder", model.config.n_encoder_layers, model.config)]
+    x = run.stages[_layer_input_stage("encoder", model.config.n_encoder_layers, model.config)]
     memory: Tensor = model.stack("source").final_norm(x) if model.config.has_final_norm else x
     return memory
 
 
-def _enters(stack: StackName, layer: int, config: TransformerConfig) -> str:
+def _layer_input_stage(stack: StackName, layer: int, config: TransformerConfig) -> str:
     """Return the input stage of a layer; for layer = number of layers, the input of the final norm or of the output head."""
     return Site(stack, "residual", layer - 1).stage(config)
 
 
-def _stack_from(stack: Stack, name: StackName, run: Recorded, start: int, n: int, memory: Tensor | None, tap: Edit) -> Tensor:
+def _stack_output_from(stack: Stack, name: StackName, run: RecordedRun, start: int, n: int, memory: Tensor | None, tap: Edit) -> Tensor:
     """Return the output [n, T, D] of n runs of one stack: `Stack.forward` from layer `start` on, applied to the recorded input."""
-    entering = _enters(name, start, stack.config)
+    entering = _layer_input_stage(name, start, stack.config)
     recorded = run.stages[entering]  # [1, T, D]
     own, cross = (run.masks.source, None) if name == "encoder" else (run.masks.target, run.masks.cross)
     bias = stack.score_bias(recorded.shape[1])  # [1, H, T, T]
     x = tap(entering, recorded.expand(n, -1, -1))  # [n, T, D]
     for i in range(start, len(stack.layers)):
-        x = stack.layers[i](x, own, memory, cross, bias, _Watch(tap, f"{name}.layers.{i}."))
+        x = stack.layers[i](x, own, memory, cross, bias, _PatchTap(tap, f"{name}.layers.{i}."))
     return stack.final_norm(x) if stack.config.has_final_norm else x
 
 
 # ---------------------------------------------------------------- effects
 
 
-def effects(contrast: Contrast, cells: Sequence[Cell], direction: Direction = "denoise") -> np.ndarray:
+def patch_effects(runs: CleanCorruptedRuns, cells: Sequence[PatchSet], direction: Direction = "denoise") -> np.ndarray:
     """Return the effect of each cell, [N]: 0 if the logit difference does not change, 1 if it becomes that of the donor run.
 
     (patched − corrupted) / (clean − corrupted) of the logit difference for "denoise"; with the runs exchanged for "noise".
     """
     found = np.empty(len(cells))
-    for numbers, logits in patched_logits(contrast, cells, direction):
-        found[numbers] = _effect(contrast, logits, direction)
+    for numbers, logits in patched_logits(runs, cells, direction):
+        found[numbers] = _effect(runs, logits, direction)
     return found
 
 
-def _effect(contrast: Contrast, logits: Tensor, direction: Direction) -> np.ndarray:
-    base, donor = (float(contrast.answer(run.logits)) for run in contrast.ends(direction))
-    patched: np.ndarray = contrast.answer(logits).double().cpu().numpy()
+def _effect(runs: CleanCorruptedRuns, logits: Tensor, direction: Direction) -> np.ndarray:
+    base, donor = (float(runs.logit_difference(run.logits)) for run in runs.base_and_donor(direction))
+    patched: np.ndarray = runs.logit_difference(logits).double().cpu().numpy()
     return (patched - base) / (donor - base)
 
 
@@ -375,26 +375,26 @@ def _effect(contrast: Contrast, logits: Tensor, direction: Direction) -> np.ndar
 class PatchGrid:
     """All cells of the grid with their effects [N] and the likeliest words [N] of their runs, in each direction."""
 
-    contrast: Contrast
-    cells: tuple[Cell, ...]
+    runs: CleanCorruptedRuns
+    cells: tuple[PatchSet, ...]
     effects: Mapping[Direction, np.ndarray]
     words: Mapping[Direction, np.ndarray]
 
-    def table(self, stack: StackName, part: Part, direction: Direction = "denoise", *, heads: bool = False) -> np.ndarray:
+    def table(self, stack: StackName, part: SitePart, direction: Direction = "denoise", *, heads: bool = False) -> np.ndarray:
         """Return the effects of a part, [layers, tokens of the clean run], or with `heads` those of its heads, [layers, H].
 
         NaN at tokens without a partner. For the residual stream the first row is the embedding.
         """
-        config, side = self.contrast.model.config, side_of(stack)
-        first = EMBEDDING if part == "residual" else 0
-        width = config.n_heads if heads else self.contrast.clean.ids[side].shape[1]
+        config, side = self.runs.model.config, side_of(stack)
+        first = EMBEDDING_LAYER if part == "residual" else 0
+        width = config.n_heads if heads else self.runs.clean.ids[side].shape[1]
         found = np.full((config.n_layers(side) - first, width), np.nan)
         for ((site, tokens), *_), effect in zip(self.cells, self.effects[direction], strict=True):
             if (site.stack, site.part, site.head is not None) == (stack, part, heads):
                 found[site.layer - first, tokens[0] if site.head is None else site.head] = effect
         return found
 
-    def rows(self) -> list[dict[str, object]]:
+    def records(self) -> list[dict[str, object]]:
         """Return one record per cell and direction, for a DataFrame; token is None where a head is patched at all tokens."""
         return [
             {"direction": direction, "stack": site.stack, "part": site.part, "layer": site.layer, "head": site.head,
@@ -404,28 +404,28 @@ class PatchGrid:
         ]
 
 
-def grid_cells(contrast: Contrast) -> tuple[Cell, ...]:
+def grid_patch_sets(runs: CleanCorruptedRuns) -> tuple[PatchSet, ...]:
     """Return one cell for each site and token that has a partner; a head is patched at all of these tokens at once."""
-    found: list[Cell] = []
-    for site in sites(contrast.model.config):
-        tokens = tuple(contrast.partner[side_of(site.stack)])
+    found: list[PatchSet] = []
+    for site in sites(runs.model.config):
+        tokens = tuple(runs.partners[side_of(site.stack)])
         each = [tokens] if site.head is not None and tokens else [(token,) for token in tokens]
         found += [(Patch(site, some),) for some in each]
     return tuple(found)
 
 
-def patch_grid(
-    contrast: Contrast, directions: Sequence[Direction] = DIRECTIONS, progress: Callable[[float], object] | None = None
+def run_patch_grid(
+    runs: CleanCorruptedRuns, directions: Sequence[Direction] = DIRECTIONS, progress: Callable[[float], object] | None = None
 ) -> PatchGrid:
     """Run every cell of the grid. progress: called with the share of finished runs, up to 1."""
-    cells, done = grid_cells(contrast), 0
+    cells, done = grid_patch_sets(runs), 0
     measured = {direction: np.empty(len(cells)) for direction in directions}
     words = {direction: np.empty(len(cells), dtype=np.int64) for direction in directions}
     for direction in directions:
-        for numbers, logits in patched_logits(contrast, cells, direction):
-            measured[direction][numbers] = _effect(contrast, logits, direction)
+        for numbers, logits in patched_logits(runs, cells, direction):
+            measured[direction][numbers] = _effect(runs, logits, direction)
             words[direction][numbers] = logits.argmax(dim=-1).cpu().numpy()
             done += len(numbers)
             if progress is not None:
                 progress(done / (len(cells) * len(directions)))
-    return PatchGrid(contrast, cells, measured, words)
+    return PatchGrid(runs, cells, measured, words)

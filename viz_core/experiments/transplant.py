@@ -7,12 +7,12 @@ from viz_core.capture import Capture
 from viz_core.config import side_of
 from viz_core.experiments.patching import Site, sites
 from viz_core.model.transformer import Transformer
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 from viz_core.run import Batch, trace
-from viz_core.text.pairing import pairs
+from viz_core.text.pairing import align_tokens
 
 
-def transplanted(
+def patched_run(
     model: Transformer, batch: Batch, donor: Capture, site: Site, token: int | None, item: int = 0, donor_item: int = 0,
     seed: int = 0,
 ) -> Capture:
@@ -23,13 +23,13 @@ def transplanted(
     """
     side, config = side_of(site.stack), model.config
     if donor.config != config or site not in sites(config):
-        raise Problem(f"the model has no {site}; choose another site.", "patch_no_site")
+        raise UserError(f"the model has no {site}; choose another site.", "patch_no_site")
     donor_ids = donor[f"ids.{side}"][donor_item, : donor.length(side, donor_item)]
-    aligned = pairs(donor_ids.tolist(), batch.ids[side][item, : batch.length(config, side, item)].tolist())
+    aligned = align_tokens(donor_ids.tolist(), batch.ids[side][item, : batch.length(config, side, item)].tolist())
     partner = {i: j for i, j in aligned if i is not None and j is not None}
     tokens = list(partner) if token is None else [token]
     if not tokens or not partner.keys() >= set(tokens):
-        raise Problem(f"token {token} of the {side} has no partner in the other run; choose another one.", "patch_no_partner",
+        raise UserError(f"token {token} of the {side} has no partner in the other run; choose another one.", "patch_no_partner",
                       token=0 if token is None else token + 1)
     value = torch.from_numpy(donor[site.stage(config)][donor_item].copy())  # [(H,) T, D]
     to, stage = [partner[i] for i in tokens], site.stage(config)

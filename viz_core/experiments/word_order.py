@@ -13,52 +13,52 @@ import torch
 from torch import Tensor, nn
 
 from viz_core.config import STACKS, Side, TransformerConfig
-from viz_core.model.init import Embedding, draw_parameters
+from viz_core.model.init import Embedding, initialize_parameters
 from viz_core.model.masks import causal_mask
 from viz_core.model.transformer import Stack, Transformer, position_parameter
-from viz_core.position_schemes import SCHEMES, Position
-from viz_core.problems import Problem
-from viz_core.run import Batch, switched
-from viz_core.text import AnyTokenizer, visible
+from viz_core.position_schemes import POSITION_SCHEMES, Position
+from viz_core.problems import UserError
+from viz_core.run import Batch, with_config
+from viz_core.text import AnyTokenizer, display_token
 from viz_core.tracing import Tracer
 
-ROUNDING = 1e-5  # the error of float32 sums in another order, relative to the largest number
-ENOUGH = 257  # tokens with which a scheme without a length limit is tested
-MOST_WORDS = 48  # of a sentence in these experiments
-NOT_NUMBERS = Problem("Some outputs are infinite or NaN, so they cannot be compared; choose another norm or scale.", "not_finite")
+RELATIVE_TOLERANCE = 1e-5  # the error of float32 sums in another order, relative to the largest number
+UNLIMITED_TEST_LENGTH = 257  # tokens with which a scheme without a length limit is tested
+MAX_WORDS = 48  # of a sentence in these experiments
+NOT_FINITE = UserError("Some outputs are infinite or NaN, so they cannot be compared; choose another norm or scale.", "not_finite")
 
 
 # ---------------------------------------------------------------- one sentence
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class SentenceTokens:
     """One sentence of an experiment: tokens as displayed, without <pad> and <bos>, and their ids."""
 
     tokens: tuple[str, ...]
     ids: tuple[int, ...]
-    left_out: int = 0  # the number of tokens after the first MAX_WORDS
+    n_left_out: int = 0  # the number of tokens after the first MAX_WORDS
 
 
-def as_words(tokens: Sequence[str], ids: Sequence[int]) -> Words:
+def first_tokens(tokens: Sequence[str], ids: Sequence[int]) -> SentenceTokens:
     """Return the first MAX_WORDS of some tokens."""
-    return Words(tuple(map(visible, tokens[:MOST_WORDS])), tuple(ids[:MOST_WORDS]), max(0, len(ids) - MOST_WORDS))
+    return SentenceTokens(tuple(map(display_token, tokens[:MAX_WORDS])), tuple(ids[:MAX_WORDS]), max(0, len(ids) - MAX_WORDS))
 
 
-def words_of(config: TransformerConfig, batch: Batch, item: int = 0) -> Words:
+def sentence_tokens(config: TransformerConfig, batch: Batch, item: int = 0) -> SentenceTokens:
     """Return a sentence of the side that the model's first stack reads."""
     side = config.input_side
-    known = batch.token_mask(config)[side][item]
+    known = batch.token_masks(config)[side][item]
     triples = zip(batch.tokens[side][item], batch.ids[side][item].tolist(), known, strict=True)
     pairs = [(t, i) for t, i, is_token in triples if is_token][side == "target" :]
-    return as_words([t for t, __ in pairs], [i for __, i in pairs])
+    return first_tokens([t for t, __ in pairs], [i for __, i in pairs])
 
 
-def words_in_front(tokenizer: AnyTokenizer, text: str) -> Words:
+def prefix_tokens(tokenizer: AnyTokenizer, text: str) -> SentenceTokens:
     """Return the tokens of a text without those that the tokenizer adds around a sentence, such as [CLS]."""
-    own = set(tokenizer.read("")[1])
-    read = [(t, i) for t, i in zip(*tokenizer.read(text), strict=True) if i not in own]
-    return as_words([t for t, __ in read], [i for __, i in read])
+    own = set(tokenizer.tokens_and_ids("")[1])
+    read = [(t, i) for t, i in zip(*tokenizer.tokens_and_ids(text), strict=True) if i not in own]
+    return first_tokens([t for t, __ in read], [i for __, i in read])
 
 
 # ---------------------------------------------------------------- a model with another scheme
@@ -72,42 +72,42 @@ def with_scheme(model: Transformer, position: Position, seed: int = 0) -> Transf
     """
     config = replace(model.config, position=position)
     device = next(model.parameters()).device
-    if not config.scheme.parameter or model.config.position == position:
-        return switched(model, config).to(device)
+    if not config.position_scheme.parameter_name or model.config.position == position:
+        return with_config(model, config).to(device)
     added = {
-        f"{side}.{config.scheme.parameter}.weight": position_table(config, seed, side)
+        f"{side}.{config.position_scheme.parameter_name}.weight": position_table(config, seed, side)
         for side in ("encoder", "decoder") if getattr(model, side) is not None
     }
-    return switched(model, config, added).to(device)
+    return with_config(model, config, added).to(device)
 
 
 def position_table(config: TransformerConfig, seed: int, side: str) -> Tensor:
     """Return the initial position table of an untrained stack: [max_len, D] for learned positions, [T5_NUM_BUCKETS, H] for T5."""
     table = position_parameter(config)
     assert table is not None
-    return _drawn(config, seed, side, config.scheme.parameter, *table.weight.shape)
+    return _initial_table(config, seed, side, config.position_scheme.parameter_name, *table.weight.shape)
 
 
 def learned_table(model: Transformer, position: Position, seed: int = 0) -> np.ndarray:
     """Return the first stack's table of a scheme, read-only: the trained one, or if there is none, the initial one of the seed."""
     stack = STACKS[model.config.input_side]
     if model.config.position == position:
-        table = model.get_parameter(f"{stack}.{SCHEMES[position].parameter}.weight").detach().cpu()
+        table = model.get_parameter(f"{stack}.{POSITION_SCHEMES[position].parameter_name}.weight").detach().cpu()
     else:
         table = position_table(replace(model.config, position=position), seed, stack)
-    return _frozen(table.numpy().view())
+    return _read_only(table.numpy().view())
 
 
-def _drawn(config: TransformerConfig, seed: int, side: str, leaf: str, rows: int, columns: int) -> Tensor:
+def _initial_table(config: TransformerConfig, seed: int, side: str, leaf: str, rows: int, columns: int) -> Tensor:
     """Return a table [rows, columns] as an untrained model of this config and seed has it in `side.leaf`."""
     holder = nn.ModuleDict({side: nn.ModuleDict({leaf: Embedding(rows, columns)})})
-    draw_parameters(holder, config, seed)
+    initialize_parameters(holder, config, seed)
     return holder.get_parameter(f"{side}.{leaf}.weight").detach()
 
 
 def embedding_rows(config: TransformerConfig, seed: int, side: Side, ids: Sequence[int]) -> np.ndarray:
     """Return rows of the untrained token embedding of a side ("source" or "target") for some ids, [T, D]."""
-    table = _drawn(config, seed, STACKS[side], "tok_embedding", config.vocab_size(side), config.d_model)
+    table = _initial_table(config, seed, STACKS[side], "tok_embedding", config.vocab_size(side), config.d_model)
     return table[torch.tensor(list(ids))].numpy()
 
 
@@ -119,17 +119,17 @@ def first_stack(model: Transformer) -> tuple[str, Stack]:
     return "target", model.decoder
 
 
-def sees_only_back(config: TransformerConfig) -> bool:
+def has_causal_mask(config: TransformerConfig) -> bool:
     """Return whether the first stack of a model has a causal mask."""
     return config.is_causal and not config.has_cross_attention
 
 
-def blocked(config: TransformerConfig, n: int) -> np.ndarray | None:
+def causal_blocked(config: TransformerConfig, n: int) -> np.ndarray | None:
     """Return bool [T, T] for n tokens, True where the first stack's causal mask blocks; None if it has no causal mask."""
-    return np.triu(np.ones((n, n), dtype=bool), 1) if sees_only_back(config) else None
+    return np.triu(np.ones((n, n), dtype=bool), 1) if has_causal_mask(config) else None
 
 
-def read(
+def run_first_stack(
     model: Transformer, ids: Sequence[int], causal: bool, keep: Iterable[str] = ()
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Run one sentence through the first stack; return its last hidden states [T, D] and the stages named in `keep`.
@@ -157,7 +157,7 @@ class SchemeOnSentence:
     """
 
     position: Position
-    problem: Problem | None = None
+    problem: UserError | None = None
     pos_embed: np.ndarray | None = None  # [T, D] added to the embedding
     q: np.ndarray | None = None  # [H, T, K]
     k: np.ndarray | None = None  # [H, T, K]
@@ -167,26 +167,26 @@ class SchemeOnSentence:
     weights: np.ndarray | None = None  # [H, T, T]
 
 
-def schemes(model: Transformer, ids: Sequence[int], seed: int = 0) -> tuple[SchemeOnSentence, ...]:
+def run_schemes(model: Transformer, ids: Sequence[int], seed: int = 0) -> tuple[SchemeOnSentence, ...]:
     """Run one sentence with every scheme, with the same weights and seed and the mask of the model's first stack."""
-    return tuple(_scheme(model, position, ids, seed) for position in SCHEMES)
+    return tuple(_run_scheme(model, position, ids, seed) for position in POSITION_SCHEMES)
 
 
-def _scheme(model: Transformer, position: Position, ids: Sequence[int], seed: int) -> SchemeOnSentence:
+def _run_scheme(model: Transformer, position: Position, ids: Sequence[int], seed: int) -> SchemeOnSentence:
     leaves = ("q", "k", "q_rot", "k_rot", "bias", "weights")
     keep = ("pos_embed", *(f"layers.0.self_attn.{leaf}" for leaf in leaves))
     try:
         other = with_scheme(model, position, seed)
-        _, stages = read(other, ids, sees_only_back(model.config), keep)
-    except Problem as error:
-        return SchemeOnSentence(position, error.kept())
+        _, stages = run_first_stack(other, ids, has_causal_mask(model.config), keep)
+    except UserError as error:
+        return SchemeOnSentence(position, error.without_traceback())
     if "layers.0.self_attn.weights" not in stages:
-        no_layers = Problem("This model has no layers, so it has no attention; give it at least one layer.", "no_attention")
+        no_layers = UserError("This model has no layers, so it has no attention; give it at least one layer.", "no_attention")
         return SchemeOnSentence(position, no_layers)
-    return SchemeOnSentence(position, None, **{name.rpartition(".")[2]: _frozen(x[0]) for name, x in stages.items()})
+    return SchemeOnSentence(position, None, **{name.rpartition(".")[2]: _read_only(x[0]) for name, x in stages.items()})
 
 
-def _frozen(x: np.ndarray) -> np.ndarray:
+def _read_only(x: np.ndarray) -> np.ndarray:
     x.flags.writeable = False
     return x
 
@@ -195,7 +195,7 @@ def _frozen(x: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, slots=True)
-class Reordered:
+class SchemeReordering:
     """f(Πx) compared with Πf(x): the outputs of the permuted sentence, put back into the original order.
 
     difference, causal_difference: the largest difference without a mask and with a causal mask only. output_scale: the largest
@@ -204,22 +204,22 @@ class Reordered:
     """
 
     position: Position
-    problem: Problem | None = None
-    free: float = math.nan
-    causal: float = math.nan
-    size: float = math.nan
-    moved: np.ndarray | None = None
-    moved_causal: np.ndarray | None = None
+    problem: UserError | None = None
+    difference: float = math.nan
+    causal_difference: float = math.nan
+    output_scale: float = math.nan
+    token_changes: np.ndarray | None = None
+    causal_token_changes: np.ndarray | None = None
 
     @property
-    def equivariant(self) -> bool:
+    def is_equivariant(self) -> bool:
         """Whether without a mask the outputs are the same vectors in the new order, up to rounding."""
-        return self.free <= ROUNDING * self.size
+        return self.difference <= RELATIVE_TOLERANCE * self.output_scale
 
     @property
-    def causal_equivariant(self) -> bool:
+    def is_causal_equivariant(self) -> bool:
         """Whether this holds with a causal mask."""
-        return self.causal <= ROUNDING * self.size
+        return self.causal_difference <= RELATIVE_TOLERANCE * self.output_scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,28 +227,28 @@ class Reordering:
     """The effect of one permutation with every scheme. order[i]: the original position of the word at position i."""
 
     order: tuple[int, ...]
-    rows: tuple[Reordered, ...]
+    rows: tuple[SchemeReordering, ...]
 
     @property
-    def moved(self) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    def token_changes(self) -> list[tuple[str, np.ndarray, np.ndarray]]:
         """(scheme, change of each word without a mask, change with a causal mask); changes within rounding are 0."""
-        return [(SCHEMES[r.position].title, _above_rounding(r.moved), _above_rounding(r.moved_causal))
-                for r in self.rows if r.moved is not None and r.moved_causal is not None]
+        return [(POSITION_SCHEMES[r.position].title, _above_rounding(r.token_changes), _above_rounding(r.causal_token_changes))
+                for r in self.rows if r.token_changes is not None and r.causal_token_changes is not None]
 
 
 def _above_rounding(changes: np.ndarray) -> np.ndarray:
     """Return changes [T], with those within rounding set to 0."""
-    return np.where(changes > ROUNDING, changes, 0.0)
+    return np.where(changes > RELATIVE_TOLERANCE, changes, 0.0)
 
 
-def swap(length: int, a: int, b: int) -> tuple[int, ...]:
+def swapped_order(length: int, a: int, b: int) -> tuple[int, ...]:
     """Return the order in which two words are swapped."""
     order = list(range(length))
     order[a], order[b] = order[b], order[a]
     return tuple(order)
 
 
-def shuffle(length: int, seed: int) -> tuple[int, ...]:
+def shuffled_order(length: int, seed: int) -> tuple[int, ...]:
     """Return a random order for the seed; it differs from the original one if another order exists."""
     order = np.random.default_rng(seed).permutation(length).tolist()
     return tuple(order[1:] + order[:1] if order == sorted(order) else order)
@@ -259,33 +259,33 @@ def reorder(model: Transformer, ids: Sequence[int], order: Sequence[int], seed: 
     if sorted(order) != list(range(len(ids))):
         raise ValueError(f"order={tuple(order)} is not an order of {len(ids)} words; name each position from 0 once.")
     if len(ids) < 2:
-        raise Problem("One token has only one order: type a second word.", "one_order")
+        raise UserError("One token has only one order: type a second word.", "one_order")
     if [ids[i] for i in order] == list(ids):
-        raise Problem("Both orders give the model the same ids: choose words with different ids.", "same_ids")
-    rows = tuple(_reordered(model, position, ids, order, seed) for position in SCHEMES)
+        raise UserError("Both orders give the model the same ids: choose words with different ids.", "same_ids")
+    rows = tuple(_reorder(model, position, ids, order, seed) for position in POSITION_SCHEMES)
     return Reordering(tuple(order), rows)
 
 
-def _reordered(model: Transformer, position: Position, ids: Sequence[int], order: Sequence[int], seed: int) -> Reordered:
+def _reorder(model: Transformer, position: Position, ids: Sequence[int], order: Sequence[int], seed: int) -> SchemeReordering:
     try:
         other = with_scheme(model, position, seed)
         reordered_ids = [ids[i] for i in order]
         differences, moved, size = {}, {}, math.nan
         for causal in (False, True):
-            before, after = read(other, ids, causal)[0], read(other, reordered_ids, causal)[0]  # [T, D] each
+            before, after = run_first_stack(other, ids, causal)[0], run_first_stack(other, reordered_ids, causal)[0]  # [T, D] each
             if not (np.isfinite(before).all() and np.isfinite(after).all()):
-                return Reordered(position, NOT_NUMBERS)
+                return SchemeReordering(position, NOT_FINITE)
             size = size if causal else float(np.abs(before).max())
             restored = np.empty_like(after)
             restored[list(order)] = after  # each word's output at its original position
             differences[causal] = float(np.abs(restored - before).max())
-            moved[causal] = _frozen(_share(restored - before, before))
-    except Problem as error:
-        return Reordered(position, error.kept())
-    return Reordered(position, None, differences[False], differences[True], size, moved[False], moved[True])
+            moved[causal] = _read_only(_relative_change(restored - before, before))
+    except UserError as error:
+        return SchemeReordering(position, error.without_traceback())
+    return SchemeReordering(position, None, differences[False], differences[True], size, moved[False], moved[True])
 
 
-def _share(change: np.ndarray, of: np.ndarray) -> np.ndarray:
+def _relative_change(change: np.ndarray, of: np.ndarray) -> np.ndarray:
     """Return ‖change‖ / ‖of‖ of each row; 0 where both are 0."""
     changed, whole = np.linalg.norm(change, axis=1), np.linalg.norm(of, axis=1)
     share: np.ndarray = np.divide(changed, whole, out=np.zeros_like(changed), where=changed > 0)
@@ -296,7 +296,7 @@ def _share(change: np.ndarray, of: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepended:
+class SchemePrepending:
     """The change of the scores between the words of a sentence when other words are put in front, by layer.
 
     changes: the largest difference of each layer relative to that layer's largest score. Scores include the position bias and are
@@ -304,21 +304,21 @@ class Prepended:
     """
 
     position: Position
-    problem: Problem | None = None
+    problem: UserError | None = None
     changes: tuple[float, ...] = ()
 
     @property
-    def unchanged(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether layer 0's scores are the same up to rounding, so that they depend on positions only through the distance."""
-        return bool(self.changes) and self.changes[0] <= ROUNDING
+        return bool(self.changes) and self.changes[0] <= RELATIVE_TOLERANCE
 
 
 @dataclass(frozen=True, slots=True)
 class Prepending:
     """The effect of words in front of a sentence with every scheme."""
 
-    tokens: int  # number of tokens put in front
-    rows: tuple[Prepended, ...]
+    n_tokens: int  # number of tokens put in front
+    rows: tuple[SchemePrepending, ...]
 
     @property
     def changes(self) -> list[tuple[Position, tuple[float, ...]]]:
@@ -329,22 +329,22 @@ class Prepending:
 def prepend(model: Transformer, ids: Sequence[int], front: Sequence[int], seed: int = 0) -> Prepending:
     """Run the sentence alone and after the words `front`, with each scheme and the first stack's own mask."""
     if not front:
-        raise Problem("Type at least one word to put in front.", "nothing_in_front")
-    rows = tuple(_prepended(model, position, ids, front, seed) for position in SCHEMES)
+        raise UserError("Type at least one word to put in front.", "nothing_in_front")
+    rows = tuple(_prepend(model, position, ids, front, seed) for position in POSITION_SCHEMES)
     return Prepending(len(front), rows)
 
 
-def _prepended(model: Transformer, position: Position, ids: Sequence[int], front: Sequence[int], seed: int) -> Prepended:
-    causal, m = sees_only_back(model.config), len(front)
+def _prepend(model: Transformer, position: Position, ids: Sequence[int], front: Sequence[int], seed: int) -> SchemePrepending:
+    causal, m = has_causal_mask(model.config), len(front)
     try:
         other = with_scheme(model, position, seed)
         alone, behind = (_scores(other, x, causal) for x in (ids, [*front, *ids]))  # a list of [H, T, T] each
-    except Problem as error:
-        return Prepended(position, error.kept())
-    return Prepended(position, None, tuple(_move(b[:, m:, m:], a) for a, b in zip(alone, behind, strict=True)))
+    except UserError as error:
+        return SchemePrepending(position, error.without_traceback())
+    return SchemePrepending(position, None, tuple(_relative_max_change(b[:, m:, m:], a) for a, b in zip(alone, behind, strict=True)))
 
 
-def _move(after: np.ndarray, before: np.ndarray) -> float:
+def _relative_max_change(after: np.ndarray, before: np.ndarray) -> float:
     """Return the largest |after − before| relative to the largest |before|."""
     change, size = float(np.abs(after - before).max()), float(np.abs(before).max())
     return change / size if size else change
@@ -352,7 +352,7 @@ def _move(after: np.ndarray, before: np.ndarray) -> float:
 
 def _scores(model: Transformer, ids: Sequence[int], causal: bool) -> list[np.ndarray]:
     """Return the scores of every layer with the position bias, before the mask."""
-    _, stages = read(model, ids, causal, ("*.self_attn.scores", "*.self_attn.bias"))
+    _, stages = run_first_stack(model, ids, causal, ("*.self_attn.scores", "*.self_attn.bias"))
     found = []
     for i in range(len(first_stack(model)[1].layers)):
         scores = stages[f"layers.{i}.self_attn.scores"][0]  # [H, T, T]
@@ -365,13 +365,13 @@ def _scores(model: Transformer, ids: Sequence[int], causal: bool) -> list[np.nda
 
 
 @dataclass(frozen=True, slots=True)
-class PastMaxLen:
+class SchemePastMaxLen:
     """A scheme's result on a sentence longer than max_len. problem: the error, None if it can read the sentence."""
 
     position: Position
-    tokens: int
-    problem: Problem | None
-    finite: bool | None = None  # whether all outputs are finite; None if there are none
+    n_tokens: int
+    problem: UserError | None
+    is_finite: bool | None = None  # whether all outputs are finite; None if there are none
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,24 +379,24 @@ class MaxLenResult:
     """The results of every scheme on a sentence one token longer than max_len."""
 
     max_len: int
-    rows: tuple[PastMaxLen, ...]
+    rows: tuple[SchemePastMaxLen, ...]
 
 
-def past_the_table(model: Transformer, ids: Sequence[int], seed: int = 0) -> MaxLenResult:
+def run_past_max_len(model: Transformer, ids: Sequence[int], seed: int = 0) -> MaxLenResult:
     """Repeat the sentence until it is one token longer than max_len, and run it with every scheme.
 
     For a scheme without a table, which has no length limit, at most UNLIMITED_TEST_LENGTH tokens are used.
     """
     n = model.config.max_len + 1
-    rows = tuple(_beyond(model, position, ids, n, seed) for position in SCHEMES)
+    rows = tuple(_run_past_max_len(model, position, ids, n, seed) for position in POSITION_SCHEMES)
     return MaxLenResult(model.config.max_len, rows)
 
 
-def _beyond(model: Transformer, position: Position, ids: Sequence[int], n: int, seed: int) -> PastMaxLen:
-    n = n if SCHEMES[position].has_table else min(n, max(ENOUGH, len(ids)))
+def _run_past_max_len(model: Transformer, position: Position, ids: Sequence[int], n: int, seed: int) -> SchemePastMaxLen:
+    n = n if POSITION_SCHEMES[position].has_table else min(n, max(UNLIMITED_TEST_LENGTH, len(ids)))
     repeated_ids = [ids[i % len(ids)] for i in range(n)]
     try:
-        hidden, _ = read(with_scheme(model, position, seed), repeated_ids, sees_only_back(model.config))
-    except Problem as error:
-        return PastMaxLen(position, n, error.kept())
-    return PastMaxLen(position, n, None, bool(np.isfinite(hidden).all()))
+        hidden, _ = run_first_stack(with_scheme(model, position, seed), repeated_ids, has_causal_mask(model.config))
+    except UserError as error:
+        return SchemePastMaxLen(position, n, error.without_traceback())
+    return SchemePastMaxLen(position, n, None, bool(np.isfinite(hidden).all()))

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from viz_core.figures.tables import Cell, table_html
+from viz_core.figures.tables import TableCell, table_html
 from viz_core.language import translate as _
 
-ROW = "predicts"  # a target word is aligned with the decoder row that predicts it
+ROW_CONVENTION = "predicts"  # a target word is aligned with the decoder row that predicts it
 
 
 def alignment_table(measures: Mapping[str, Any]) -> str:
@@ -17,7 +17,7 @@ def alignment_table(measures: Mapping[str, Any]) -> str:
     """
     if "aer" not in measures:
         return ""
-    agreement, referents = [[1 - x for x in row] for row in measures["aer"][ROW]], measures["referent"][ROW]
+    agreement, referents = [[1 - x for x in row] for row in measures["aer"][ROW_CONVENTION]], measures["referent"][ROW_CONVENTION]
     return (
         ('<figure style="margin:12px 0;line-height:1.4"><figcaption style="font-weight:600">'
          + _("Cross-attention against the true alignment")
@@ -25,17 +25,17 @@ def alignment_table(measures: Mapping[str, Any]) -> str:
          + _("Measured on {sentences:,} held-out sentences whose alignment is known from the grammar. A longer bar means a "
              "better head: look for the layer that aligns the words.", sentences=measures["sentences"])
          + '</div><div style="display:flex;flex-wrap:wrap;gap:24px">')
-        + _grid(_("1 − alignment error rate (1 is best)"), agreement, agreement, "{:.3f}")
-        + _grid(_("The word for a pronoun attends most to its referent"), referents, referents, "{:.0%}")
+        + _head_table(_("1 − alignment error rate (1 is best)"), agreement, agreement, "{:.3f}")
+        + _head_table(_("The word for a pronoun attends most to its referent"), referents, referents, "{:.0%}")
         + "</div></figure>"
     )
 
 
-def _grid(title: str, values: Sequence[Sequence[float]], shares: Sequence[Sequence[float]], form: str) -> str:
+def _head_table(title: str, values: Sequence[Sequence[float]], shares: Sequence[Sequence[float]], number_format: str) -> str:
     """Return a table of values [layer, head] with a bar below each; shares: the lengths of the bars, from 0 to 1."""
-    rows: list[list[str | Cell]] = [
-        [_("layer {layer}", layer=layer), *(Cell(form.format(v), bar=s) for v, s in zip(row, good, strict=True))]
+    rows: list[list[str | TableCell]] = [
+        [_("layer {layer}", layer=layer), *(TableCell(number_format.format(v), bar=s) for v, s in zip(row, good, strict=True))]
         for layer, (row, good) in enumerate(zip(values, shares, strict=True))
     ]
     heads = [_("head {h}", h=h) for h in range(len(values[0]))]
-    return table_html(["", *heads], rows, caption=title, right=range(1, len(heads) + 1))
+    return table_html(["", *heads], rows, caption=title, right_aligned=range(1, len(heads) + 1))

@@ -12,69 +12,69 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_core.formats import long
+from viz_core.formats import full_number
 from viz_core.language import plural
 from viz_core.language import translate as _
 
-MOST = 500  # characters; series that do not fit are counted
+MAX_CHARS = 500  # characters; series that do not fit are counted
 
 
-class _Drawn(NamedTuple):
+class _TraceData(NamedTuple):
     """The points of one trace. values [N]: on the value axis, NaN for gaps; tick_labels [N]: on the other axis."""
 
     values: np.ndarray
-    places: Sequence[str]
-    bars: bool
+    tick_labels: Sequence[str]
+    is_bar: bool
 
 
-def alternative(figure: Mapping[str, Any]) -> str:
+def alt_text(figure: Mapping[str, Any]) -> str:
     """Return the title, the axes, and the first, last, smallest and largest value of each series (of bars the largest).
 
     figure: the result of `to_dict`. A trace can have its own summary in `meta`; traces with hoverinfo "skip" are ignored. The
     text has at most `MAX_CHARS` characters, unless the title, the axes and the first series need more.
     """
     layout = figure.get("layout", {})
-    sentences = [part for part in (_sentence(title_of(layout)), _axes(layout)) if part]
+    sentences = [part for part in (_sentence(title_text(layout)), _axes(layout)) if part]
     traces = [trace for trace in figure.get("data", ()) if trace.get("hoverinfo") != "skip"]
     for i, trace in enumerate(traces):
         part = _series(trace, layout)
         rest = plural("And one more series.", "And {n} more series.", len(traces) - i)
-        if len(" ".join([*sentences, part, rest])) > MOST and i:
+        if len(" ".join([*sentences, part, rest])) > MAX_CHARS and i:
             return " ".join([*sentences, rest])
         sentences.append(part)
     return " ".join(sentences)
 
 
 def _series(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> str:
-    name = plain(trace.get("name") or "")
+    name = plain_text(trace.get("name") or "")
     if isinstance(own := trace.get("meta"), str):
-        return _sentence(_named(name, own))
-    return _sentence(_named(name, _extremes(_drawn(trace, layout))))
+        return _sentence(_with_name(name, own))
+    return _sentence(_with_name(name, _extremes(_trace_data(trace, layout))))
 
 
-def _named(name: str, said: str) -> str:
+def _with_name(name: str, said: str) -> str:
     return _("{name}: {said}", name=name, said=said) if name else said[:1].upper() + said[1:]
 
 
-def _extremes(drawn: _Drawn) -> str:
+def _extremes(drawn: _TraceData) -> str:
     """Return the ends and the extremes of a series; a value that is both is written once."""
     held = np.flatnonzero(np.isfinite(drawn.values))
     if not held.size:
         return _("no values")
 
     def at(i: int) -> str:
-        return _("{value} at {place}", value=long(float(drawn.values[i])), place=drawn.places[i])
+        return _("{value} at {place}", value=full_number(float(drawn.values[i])), place=drawn.tick_labels[i])
 
     first, last = int(held[0]), int(held[-1])
     low, high = (int(held[f(drawn.values[held])]) for f in (np.argmin, np.argmax))
     if first == last:
         return at(first)
-    if drawn.bars:
+    if drawn.is_bar:
         signed = drawn.values[low] < 0
         return _("bars between {low} and {high}", low=at(low), high=at(high)) if signed else _("largest bar {high}", high=at(high))
     if drawn.values[low] == drawn.values[high]:
-        return _("{value} everywhere from {first} to {last}", value=long(float(drawn.values[low])), first=drawn.places[first],
-                 last=drawn.places[last])
+        return _("{value} everywhere from {first} to {last}", value=full_number(float(drawn.values[low])), first=drawn.tick_labels[first],
+                 last=drawn.tick_labels[last])
     ends = {drawn.values[first], drawn.values[last]}
     if {drawn.values[low], drawn.values[high]} == ends:
         return _("from {first} to {last}", first=at(first), last=at(last))
@@ -84,19 +84,19 @@ def _extremes(drawn: _Drawn) -> str:
 # ---------------------------------------------------------------- reading a figure
 
 
-def _drawn(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> _Drawn:
+def _trace_data(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> _TraceData:
     """Return the points of a trace; values are on y, or on x for horizontal bars and if y holds names."""
     x, y = (_array(trace.get(axis)) for axis in "xy")
     if x is None and y is not None:
         x = trace.get("x0", 0) + trace.get("dx", 1) * np.arange(len(y))
     if y is None or x is None:
-        return _Drawn(np.empty(0), (), False)
+        return _TraceData(np.empty(0), (), False)
     lying = trace.get("orientation") == "h" or y.dtype.kind not in "fiub"
     values, places, axis = (x, y, "yaxis") if lying else (y, x, "xaxis")
-    return _Drawn(values.astype(float), _Places(places, layout.get(axis, {})), trace.get("type") == "bar")
+    return _TraceData(values.astype(float), _TickLabels(places, layout.get(axis, {})), trace.get("type") == "bar")
 
 
-class _Places(Sequence[str]):
+class _TickLabels(Sequence[str]):
     """The axis labels of the points, formatted on access because few are needed."""
 
     def __init__(self, at: np.ndarray, axis: Mapping[str, Any]) -> None:
@@ -108,7 +108,7 @@ class _Places(Sequence[str]):
 
     def __getitem__(self, i: Any) -> Any:
         at = self._at[i].item() if hasattr(self._at[i], "item") else self._at[i]
-        return plain(str(self._names.get(at) or (long(at) if isinstance(at, int | float) else at)))
+        return plain_text(str(self._names.get(at) or (full_number(at) if isinstance(at, int | float) else at)))
 
 
 def _array(values: Any) -> np.ndarray | None:
@@ -123,20 +123,20 @@ def _array(values: Any) -> np.ndarray | None:
     return np.array([np.nan if v is None else v for v in listed], dtype=float)
 
 
-def plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Convert Plotly markup to plain text: "10<sup>2</sup><br>" → "10^2"."""
     text = re.sub(r"<sup>(.*?)</sup>", r"^\1", text)
     return " ".join(html.unescape(re.sub(r"<[^<>]*>", " ", text)).split()).strip(" :,")
 
 
-def title_of(part: Mapping[str, Any]) -> str:
+def title_text(part: Mapping[str, Any]) -> str:
     """Return the title of a layout or an axis as plain text."""
     title = part.get("title") or ""
-    return plain(title if isinstance(title, str) else title.get("text") or "")
+    return plain_text(title if isinstance(title, str) else title.get("text") or "")
 
 
 def _axes(layout: Mapping[str, Any]) -> str:
-    x, y = (title_of(layout.get(axis, {})) for axis in ("xaxis", "yaxis"))
+    x, y = (title_text(layout.get(axis, {})) for axis in ("xaxis", "yaxis"))
     if x and y:
         return _("Horizontal: {x}; vertical: {y}.", x=x, y=y)
     return _("Horizontal: {x}.", x=x) if x else _("Vertical: {y}.", y=y) if y else ""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Literal
 
-from viz_core.figures.architecture_parts import STACKS, BoxKind, Parts, shape_text
+from viz_core.figures.architecture_parts import STACK_TITLES, BoxKind, DiagramParts, shape_text
 from viz_core.language import translate as _
 from viz_core.stages import STACK_NAMES, Stage
 
@@ -21,14 +21,14 @@ FrameKind = Literal["stack", "layer"]
 Point = tuple[float, float]
 
 # The layout, in units that the browser scales; text has 13 units or more.
-LINE, TALL, SLAB = 25.0, 43.0, 17.0  # heights: one line of text, two lines, a collapsed layer
-GAP, SLAB_GAP = 11.0, 3.0  # between consecutive boxes
+ONE_LINE, TWO_LINES, COLLAPSED_HEIGHT = 25.0, 43.0, 17.0  # heights: one line of text, two lines, a collapsed layer
+GAP, COLLAPSED_GAP = 11.0, 3.0  # between consecutive boxes
 MARGIN = 6.0  # around the diagram, for the glow of the current box
 PAD, HEADING = 9.0, 23.0  # between a frame and its contents; the frame's first line
-LANE, MAIN, SIDE = 20.0, 224.0, 102.0  # widths: the lane of the residual line, boxes, side boxes
+RESIDUAL_LANE, BOX_WIDTH, SIDE_BOX_WIDTH = 20.0, 224.0, 102.0  # widths: the lane of the residual line, boxes, side boxes
 SIDE_GAP, GUTTER = 24.0, 24.0  # between boxes and side boxes; between columns
-COLUMN = PAD + LANE + MAIN + SIDE_GAP + SIDE + PAD
-MOST_SLABS = 6  # rows of collapsed layers; deeper models have several layers per row
+COLUMN_WIDTH = PAD + RESIDUAL_LANE + BOX_WIDTH + SIDE_GAP + SIDE_BOX_WIDTH + PAD
+MAX_COLLAPSED_ROWS = 6  # rows of collapsed layers; deeper models have several layers per row
 
 @dataclass(frozen=True, slots=True)
 class Box:
@@ -103,7 +103,7 @@ class Diagram:
     description: str
 
 
-def architecture(stages: Sequence[Stage], current: str | None = None) -> Diagram:
+def architecture_diagram(stages: Sequence[Stage], current: str | None = None) -> Diagram:
     """Return the diagram of a stage table, with the box of the stage `current` highlighted.
 
     Stages from `stage_shapes` or a `Capture` have shapes; without them only the axis letters are written. The expanded layer of
@@ -112,11 +112,11 @@ def architecture(stages: Sequence[Stage], current: str | None = None) -> Diagram
     """
     if current is not None and current not in {s.name for s in stages}:
         raise ValueError(f"stage {current!r} is not in the table; pass the name of one of its {len(stages)} stages.")
-    parts = Parts(stages, current)
+    parts = DiagramParts(stages, current)
     boxes: list[Box] = []
     frames: list[Frame] = []
     for number, column in enumerate(parts.columns):
-        _lay_out(parts, column, MARGIN + number * (COLUMN + GUTTER), boxes, frames)
+        _lay_out_column(parts, column, MARGIN + number * (COLUMN_WIDTH + GUTTER), boxes, frames)
     arrows = tuple(_arrows(parts, {box.id: box for box in boxes}, frames))
     corners = [point for arrow in arrows for point in arrow.points]
     corners += [(f.x + f.w, f.y + f.h) for f in frames] + [(b.right, b.bottom) for b in boxes]
@@ -131,12 +131,12 @@ def architecture(stages: Sequence[Stage], current: str | None = None) -> Diagram
     )
 
 
-def _describe(parts: Parts, boxes: Sequence[Box]) -> str:
+def _describe(parts: DiagramParts, boxes: Sequence[Box]) -> str:
     """Return a description of the diagram for screen readers."""
     stacks = []
     for column in parts.columns:
         layers = parts.layers.get(column, [])
-        shown = _(", {place} in full", place=parts.place(column, parts.shown[column])) if layers else " " + _("without layers")
+        shown = _(", {place} in full", place=parts.layer_label(column, parts.expanded_layer[column])) if layers else " " + _("without layers")
         stacks.append(_("the {column}{shown}", column=STACK_NAMES[column], shown=shown))
     lit = next((" " + _("You are at {label}.", label=box.label) for box in boxes if box.current), "")
     return _("From token ids at the top to the output at the bottom: {stacks}.{lit}", stacks=_(" and ").join(stacks), lit=lit)
@@ -145,58 +145,58 @@ def _describe(parts: Parts, boxes: Sequence[Box]) -> str:
 # ---------------------------------------------------------------- the layout
 
 
-def zone_of(parts: Parts, column: str, box: str) -> str:
+def box_zone(parts: DiagramParts, column: str, box: str) -> str:
     """Return the zone of a box in its column: inputs, start, before, layer, after, end or output."""
     first, __, module = box.partition(".")
-    if first not in STACKS:
+    if first not in STACK_TITLES:
         return "inputs" if first in ("ids", "masks") else "output"
     if parts.kind[box] == "layer":
-        return "before" if int(box.rpartition(".")[2]) < parts.shown[column] else "after"
+        return "before" if int(box.rpartition(".")[2]) < parts.expanded_layer[column] else "after"
     return "layer" if module.startswith("layers.") else "end" if module == "final_norm" else "start"
 
 
-def _rows(parts: Parts, column: str, zone: str, boxes: list[str]) -> list[list[str]]:
+def _rows(parts: DiagramParts, column: str, zone: str, boxes: list[str]) -> list[list[str]]:
     """Return boxes in rows: the boxes after the logits share one, and so do collapsed layers of a deep model."""
     if zone in ("before", "after"):
-        rows = _slab_rows(boxes[::-1] if zone == "before" else boxes, len(parts.layers[column]))
+        rows = _collapsed_rows(boxes[::-1] if zone == "before" else boxes, len(parts.layers[column]))
         return [row[::-1] for row in rows[::-1]] if zone == "before" else rows
     if zone == "output":
         return [[b for b in boxes if b == "logits"], [b for b in boxes if b != "logits"]]
     return [[box] for box in boxes]
 
 
-def _slab_rows(slabs: list[str], layers: int) -> list[list[str]]:
+def _collapsed_rows(collapsed: list[str], n_layers: int) -> list[list[str]]:
     """Return collapsed layers in rows: the neighbour of the expanded layer has its own; others share rows in a deep model."""
-    many = -(-(layers - 1) // MOST_SLABS)
-    return [slabs[:1], *(slabs[i : i + many] for i in range(1, len(slabs), many))]
+    many = -(-(n_layers - 1) // MAX_COLLAPSED_ROWS)
+    return [collapsed[:1], *(collapsed[i : i + many] for i in range(1, len(collapsed), many))]
 
 
-def _spare(parts: Parts, column: str) -> float:
+def _space_below(parts: DiagramParts, column: str) -> float:
     """Return the space below the layers that keeps the height of the diagram independent of the expanded layer."""
     layers = [str(index) for index in parts.layers.get(column, [])]
 
     def height(shown: int) -> float:
-        runs = [_slab_rows(run, len(layers)) for run in (layers[:shown], layers[shown + 1 :]) if run]
-        return sum(len(rows) * (SLAB + SLAB_GAP) - SLAB_GAP + GAP for rows in runs)
+        runs = [_collapsed_rows(run, len(layers)) for run in (layers[:shown], layers[shown + 1 :]) if run]
+        return sum(len(rows) * (COLLAPSED_HEIGHT + COLLAPSED_GAP) - COLLAPSED_GAP + GAP for rows in runs)
 
     if not layers:
         return 0.0
-    return max(map(height, range(len(layers)))) - height(layers.index(str(parts.shown[column])))
+    return max(map(height, range(len(layers)))) - height(layers.index(str(parts.expanded_layer[column])))
 
 
-def height_of(kind: BoxKind, row: Sequence[str]) -> float:
+def box_height(kind: BoxKind, row: Sequence[str]) -> float:
     if kind == "layer":
-        return SLAB
-    return TALL if kind in ("ids", "mask", "attention", "ffn") or row[0].endswith(".embed") or len(row) > 1 else LINE
+        return COLLAPSED_HEIGHT
+    return TWO_LINES if kind in ("ids", "mask", "attention", "ffn") or row[0].endswith(".embed") or len(row) > 1 else ONE_LINE
 
 
-def _lay_out(parts: Parts, column: str, left: float, boxes: list[Box], frames: list[Frame]) -> None:
+def _lay_out_column(parts: DiagramParts, column: str, left: float, boxes: list[Box], frames: list[Frame]) -> None:
     """Append the boxes and frames of one column, from top to bottom."""
     mine = [b for b in parts.members if parts.column_of[b] == column and b not in parts.host]
     beside = {host: [b for b, h in parts.host.items() if h == host] for host in mine}
-    zones = [(zone, list(run)) for zone, run in groupby(mine, lambda box: zone_of(parts, column, box))]
+    zones = [(zone, list(run)) for zone, run in groupby(mine, lambda box: box_zone(parts, column, box))]
     inside = [zone for zone, __ in zones if zone not in ("inputs", "output")]  # the stack's frame
-    main = left + PAD + LANE
+    main = left + PAD + RESIDUAL_LANE
     y = stack_top = MARGIN
     for zone, run in zones:
         top = y
@@ -208,48 +208,48 @@ def _lay_out(parts: Parts, column: str, left: float, boxes: list[Box], frames: l
             if not row:
                 continue
             kind = parts.kind[row[0]]
-            high = height_of(kind, row)
+            high = box_height(kind, row)
             sides = [b for box in row for b in beside[box]]
-            room = max(high, len(sides) * (TALL + GAP) - GAP)
-            gap = SLAB_GAP if kind == "layer" else GAP / 2
-            wide = (MAIN - gap * (len(row) - 1)) / len(row)
+            room = max(high, len(sides) * (TWO_LINES + GAP) - GAP)
+            gap = COLLAPSED_GAP if kind == "layer" else GAP / 2
+            wide = (BOX_WIDTH - gap * (len(row) - 1)) / len(row)
             for i, box in enumerate(row):
-                boxes.append(box_of(parts, box, main + i * (wide + gap), y + (room - high) / 2, wide, high))
+                boxes.append(make_box(parts, box, main + i * (wide + gap), y + (room - high) / 2, wide, high))
             for i, box in enumerate(sides):
-                boxes.append(box_of(parts, box, main + MAIN + SIDE_GAP, y + i * (TALL + GAP), SIDE, TALL))
-            y += room + (SLAB_GAP if kind == "layer" else GAP)
+                boxes.append(make_box(parts, box, main + BOX_WIDTH + SIDE_GAP, y + i * (TWO_LINES + GAP), SIDE_BOX_WIDTH, TWO_LINES))
+            y += room + (COLLAPSED_GAP if kind == "layer" else GAP)
         if zone in ("before", "after"):
-            y += GAP - SLAB_GAP
+            y += GAP - COLLAPSED_GAP
         if zone == "layer":
-            shown = parts.shown[column]
-            label, path = parts.place(column, shown), f"layers.{shown}"
-            frames.append(Frame(label, path, left + PAD - 2, top, LANE + MAIN + PAD, y - GAP + PAD - top, "layer"))
+            shown = parts.expanded_layer[column]
+            label, path = parts.layer_label(column, shown), f"layers.{shown}"
+            frames.append(Frame(label, path, left + PAD - 2, top, RESIDUAL_LANE + BOX_WIDTH + PAD, y - GAP + PAD - top, "layer"))
             y += PAD
         if inside and zone == inside[-1]:
-            y += _spare(parts, column)
-            width, high = COLUMN, y - GAP + PAD - stack_top
-            frames.insert(0, Frame(STACKS[column], "", left, stack_top, width, high, "stack"))
+            y += _space_below(parts, column)
+            width, high = COLUMN_WIDTH, y - GAP + PAD - stack_top
+            frames.insert(0, Frame(STACK_TITLES[column], "", left, stack_top, width, high, "stack"))
             y += PAD
 
 
-def box_of(parts: Parts, box: str, x: float, y: float, w: float, h: float, short: bool = False) -> Box:
+def make_box(parts: DiagramParts, box: str, x: float, y: float, w: float, h: float, compact: bool = False) -> Box:
     """Return a box at a position; compact: without the stage name, and without the shape if the box has one line."""
-    bare = short and h <= LINE
-    kind, seen = parts.kind[box], parts.seen[box]
-    many = kind == "layer" and w < MAIN / 3
+    bare = compact and h <= ONE_LINE
+    kind, seen = parts.kind[box], parts.shown_stage[box]
+    many = kind == "layer" and w < BOX_WIDTH / 3
     return Box(
         id=box,
         label=parts.label(box).removeprefix("layer ") if many else parts.label(box),
-        sub="" if short else parts.sub(box),
+        sub="" if compact else parts.stage_label(box),
         shape_text="" if kind == "layer" or bare else shape_text(seen),
         axes=() if kind == "layer" or bare else seen.axes,
         x=x,
         y=y,
         w=w,
         h=h,
-        stage=parts.stage[box].name,
+        stage=parts.opened_stage[box].name,
         kind=kind,
-        current=box == parts.lit,
+        current=box == parts.current_box,
         column=parts.column_of[box],
         hint=parts.hint(box),
     )
@@ -258,7 +258,7 @@ def box_of(parts: Parts, box: str, x: float, y: float, w: float, h: float, short
 # ---------------------------------------------------------------- arrows
 
 
-def _arrows(parts: Parts, boxes: dict[str, Box], frames: Sequence[Frame]) -> Iterator[Arrow]:
+def _arrows(parts: DiagramParts, boxes: dict[str, Box], frames: Sequence[Frame]) -> Iterator[Arrow]:
     """Yield an arrow for each input from another box.
 
     Arrows across the whole diagram are left out: from ids to masks and positions, and from the encoder's output to collapsed
@@ -268,34 +268,34 @@ def _arrows(parts: Parts, boxes: dict[str, Box], frames: Sequence[Frame]) -> Ite
     feeds = {(parts.box_of[name], box): None for box, name in inputs if name in parts.box_of}  # in execution order
     steps: set[tuple[str, str]] = set()  # neighbours in a column
     for column in parts.columns:
-        rows = _standing(parts, boxes, column)
+        rows = _column_rows(parts, boxes, column)
         steps |= {(a.id, b.id) for above, below in pairwise(rows) for a in above for b in below}
     for source, target in feeds:
         a, b = boxes[source], boxes[target]
         if source == target or (a.kind == b.kind == "layer"):
             continue
         if parts.host.get(source) == target or parts.host.get(target) == source:
-            yield Arrow(source, target, _across(a, b), "side")
+            yield Arrow(source, target, _side_path(a, b), "side")
         elif (source, target) in steps:
             x = (a if a.w < b.w else b).middle[0]
             yield Arrow(source, target, ((x, a.bottom), (x, b.y)), "flow")
         elif b.kind == "add" and a.column == b.column:
-            lane, leave, arrive = a.x - LANE / 2, a.bottom - 7, b.y + 7
+            lane, leave, arrive = a.x - RESIDUAL_LANE / 2, a.bottom - 7, b.y + 7
             yield Arrow(source, target, ((a.x, leave), (lane, leave), (lane, arrive), (b.x, arrive)), "residual")
         elif b.kind == "attention" and a.column != b.column and a.kind != "mask":
             below = max((f.y + f.h for f in frames if f.x < a.right), default=a.bottom) + GAP
-            yield Arrow(source, target, _memory(a, b, below), "memory", _("encoder output: keys and values"))
+            yield Arrow(source, target, _memory_path(a, b, below), "memory", _("encoder output: keys and values"))
         elif b.id == "loss":
-            yield Arrow(source, target, _around(a, b), "side")
+            yield Arrow(source, target, _loss_path(a, b), "side")
 
 
-def _standing(parts: Parts, boxes: dict[str, Box], column: str) -> list[list[Box]]:
+def _column_rows(parts: DiagramParts, boxes: dict[str, Box], column: str) -> list[list[Box]]:
     """Return the boxes of a column in rows from top to bottom, without side boxes."""
     standing = [b for b in boxes.values() if b.column == column and b.id not in parts.host]
     return [list(row) for __, row in groupby(sorted(standing, key=lambda b: b.y), key=lambda b: b.y)]
 
 
-def _across(a: Box, b: Box) -> tuple[Point, ...]:
+def _side_path(a: Box, b: Box) -> tuple[Point, ...]:
     """Return the path from a box to one beside it, straight if they are level."""
     start, end = (a.x, b.right) if a.x > b.x else (a.right, b.x)
     y = a.middle[1]
@@ -306,14 +306,14 @@ def _across(a: Box, b: Box) -> tuple[Point, ...]:
     return (start, y), (turn, y), (turn, level), (end, level)
 
 
-def _around(a: Box, b: Box) -> tuple[Point, ...]:
+def _loss_path(a: Box, b: Box) -> tuple[Point, ...]:
     """Return the path from the labels to the loss along the right margin."""
     margin, top, bottom = a.right + PAD + 8, a.middle[1], b.middle[1]
     return (a.right, top), (margin, top), (margin, bottom), (b.right, bottom)
 
 
-def _memory(a: Box, b: Box, below: float) -> tuple[Point, ...]:
+def _memory_path(a: Box, b: Box, below: float) -> tuple[Point, ...]:
     """Return the path from the encoder's last box, below its frame and between the columns, to cross-attention."""
     x = a.middle[0]
-    gutter = b.x - LANE - PAD - GUTTER / 2
+    gutter = b.x - RESIDUAL_LANE - PAD - GUTTER / 2
     return (x, a.bottom), (x, below), (gutter, below), (gutter, b.middle[1]), (b.x, b.middle[1])

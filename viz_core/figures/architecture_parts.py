@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from viz_core.language import translate as _
-from viz_core.stages import AXES, STACK_NAMES, SUBLAYERS, Stage
+from viz_core.stages import AXES, STACK_NAMES, SUBLAYER_TITLES, Stage
 
 BoxKind = Literal["ids", "embedding", "mask", "stream", "attention", "ffn", "add", "norm", "layer", "output"]
 
@@ -15,31 +15,31 @@ LABELS = {
     "resid_pre": _("Layer input"), "final_norm": _("Final LayerNorm"),
     "logits": _("Logits"), "probs": _("Probabilities"), "loss": _("Loss"),
 }
-KINDS: dict[str, BoxKind] = {
+BOX_KINDS: dict[str, BoxKind] = {
     "ids": "ids", "masks": "mask", "logits": "output", "probs": "output", "loss": "output",
     "resid_pre": "stream", "self_attn": "attention", "cross_attn": "attention", "ffn": "ffn",
 }
-STACKS = {"encoder": _("Encoder"), "decoder": _("Decoder")}
-SIDES = {"source": "encoder", "target": "decoder"}  # side → the stack that reads it
+STACK_TITLES = {"encoder": _("Encoder"), "decoder": _("Decoder")}
+SIDE_STACKS = {"source": "encoder", "target": "decoder"}  # side → the stack that reads it
 
 
-class Parts:
+class DiagramParts:
     """The boxes of a stage table: their stages, kinds, columns, and the host of each side box."""
 
     def __init__(self, stages: Sequence[Stage], current: str | None) -> None:
-        self.table = {s.name: s for s in stages}
+        self.stages_by_name = {s.name: s for s in stages}
         self.current = current
         self.layers: dict[str, list[int]] = {}  # stack → its layers
-        self.shown: dict[str, int] = {}  # stack → its expanded layer
+        self.expanded_layer: dict[str, int] = {}  # stack → its expanded layer
         passed = current is None
-        for name in self.table:
+        for name in self.stages_by_name:
             stack, __, path = name.partition(".layers.")
             if path:
                 index = int(path.partition(".")[0])
                 if index not in self.layers.setdefault(stack, []):
                     self.layers[stack].append(index)
-                if stack not in self.shown or not passed:
-                    self.shown[stack] = index
+                if stack not in self.expanded_layer or not passed:
+                    self.expanded_layer[stack] = index
             passed = passed or name == current
 
         # A part of a mask (padding, causal) belongs to the first mask computed from it.
@@ -50,13 +50,13 @@ class Parts:
         for stage in stages:
             self.members.setdefault(self.box_of[stage.name], []).append(stage)
 
-        self.kind = {box: _kind(box) for box in self.members}
-        self.stage = {box: self._stage(box) for box in self.members}  # the stage that a click opens
-        self.lit = None if current is None else self.box_of[current]
+        self.kind = {box: _box_kind(box) for box in self.members}
+        self.opened_stage = {box: self._opened_stage(box) for box in self.members}  # the stage that a click opens
+        self.current_box = None if current is None else self.box_of[current]
         # The stage whose shape is shown.
-        self.seen = self.stage | ({} if current is None else {self.box_of[current]: self.table[current]})
+        self.shown_stage = self.opened_stage | ({} if current is None else {self.box_of[current]: self.stages_by_name[current]})
         stacks = {self._stack_of(box): None for box in self.members}
-        self.columns = [column for column in STACKS if column in stacks] or ["decoder"]
+        self.columns = [column for column in STACK_TITLES if column in stacks] or ["decoder"]
         self.column_of = {box: self._stack_of(box) or self.columns[-1] for box in self.members}
         hosts = {box: self._host(box) for box in self.members}
         self.host = {box: host for box, host in hosts.items() if host is not None}
@@ -64,50 +64,50 @@ class Parts:
     def _box_of(self, stage: Stage) -> str:
         first, *rest = stage.name.split(".")
         if rest and rest[0] == "layers":
-            if int(rest[1]) != self.shown[first]:
+            if int(rest[1]) != self.expanded_layer[first]:
                 return f"{first}.layers.{rest[1]}"
-            return stage.name if stage.leaf.startswith("resid") else stage.prefix
-        if stage.leaf.startswith("tok_embed"):
+            return stage.name if stage.local_name.startswith("resid") else stage.prefix
+        if stage.local_name.startswith("tok_embed"):
             return f"{first}.tok_embed"
-        return stage.prefix if stage.prefix.rpartition(".")[2] in SUBLAYERS else stage.name
+        return stage.prefix if stage.prefix.rpartition(".")[2] in SUBLAYER_TITLES else stage.name
 
-    def _stage(self, box: str) -> Stage:
+    def _opened_stage(self, box: str) -> Stage:
         """Return the stage that a click opens: the weights or the output; in a collapsed layer that of the current stage."""
         members = self.members[box]
         if self.kind[box] == "layer":
             stack = box.partition(".")[0]
-            here = f"{stack}.layers.{self.shown[stack]}."
+            here = f"{stack}.layers.{self.expanded_layer[stack]}."
             there = f"{box}.{self.current.removeprefix(here)}" if self.current else ""
-            return self.table.get(there, members[0])
-        return next((s for s in members if s.leaf in ("weights", "post_act")), members[-1])
+            return self.stages_by_name.get(there, members[0])
+        return next((s for s in members if s.local_name in ("weights", "post_act")), members[-1])
 
     def _stack_of(self, box: str) -> str:
         """Return the stack of a box by its name or its query tokens; "" if it has neither (the loss)."""
         first = box.partition(".")[0]
-        side = self.stage[box].sides.get("T")
-        return first if first in STACKS else "" if side is None else SIDES[side]
+        side = self.opened_stage[box].sides.get("T")
+        return first if first in STACK_TITLES else "" if side is None else SIDE_STACKS[side]
 
     def _host(self, box: str) -> str | None:
         """Return the box that a side box belongs to, or None for a box in the column itself."""
         column = self.column_of[box]
-        ids = next(f"ids.{side}" for side, stack in SIDES.items() if stack == column)
+        ids = next(f"ids.{side}" for side, stack in SIDE_STACKS.items() if stack == column)
         hosts: list[str] = []
         if box.endswith(("pos_embed", "segment_embed")):
             hosts = [f"{column}.embed"]
         elif box.endswith(".score_bias"):
-            hosts = [f"{column}.layers.{self.shown.get(column)}.self_attn", f"{column}.embed"]
+            hosts = [f"{column}.layers.{self.expanded_layer.get(column)}.self_attn", f"{column}.embed"]
         elif box == "ids.labels":
             hosts = [ids]
         elif self.kind[box] == "mask":
-            hosts = [b for b, stage in self.stage.items() if stage.mask == box and self.kind[b] == "attention"] + [ids]
+            hosts = [b for b, stage in self.opened_stage.items() if stage.mask == box and self.kind[b] == "attention"] + [ids]
         return next((host for host in hosts if host in self.members), None)
 
-    def place(self, column: str, index: int) -> str:
+    def layer_label(self, column: str, index: int) -> str:
         """Return a label such as "layer 1 (of 6)", counted from 0 as in stage names."""
         return _("layer {index} (of {n_layer})", index=index, n_layer=len(self.layers[column]))
 
     def label(self, box: str) -> str:
-        leaf, kind, stage = box.rpartition(".")[2], self.kind[box], self.stage[box]
+        leaf, kind, stage = box.rpartition(".")[2], self.kind[box], self.opened_stage[box]
         if kind == "layer":
             return _("layer {leaf}", leaf=leaf)
         if kind == "mask":
@@ -115,38 +115,38 @@ class Parts:
         if kind == "add":
             return _("Add") if len(stage.inputs) > 1 else _("No residual")
         if kind in ("attention", "ffn"):
-            return SUBLAYERS[leaf]
+            return SUBLAYER_TITLES[leaf]
         return LABELS.get(box) or LABELS.get(leaf) or ("LayerNorm" if kind == "norm" else leaf)
 
-    def sub(self, box: str) -> str:
+    def stage_label(self, box: str) -> str:
         """Return the short name of the stage whose shape is shown, unless the label contains it."""
-        stage = self.seen[box]
-        if stage.name == box or stage.leaf == "out":
+        stage = self.shown_stage[box]
+        if stage.name == box or stage.local_name == "out":
             return ""
         if self.kind[box] == "mask":
-            return stage.leaf.rpartition("_")[2]
-        return stage.leaf if self.kind[box] in ("attention", "ffn", "norm", "embedding") else ""
+            return stage.local_name.rpartition("_")[2]
+        return stage.local_name if self.kind[box] in ("attention", "ffn", "norm", "embedding") else ""
 
     def hint(self, box: str) -> str:
-        column, stage = self.column_of[box], self.seen[box]
+        column, stage = self.column_of[box], self.shown_stage[box]
         if self.kind[box] == "layer":
             return _("{stacks} {place}. Opens {name}.",
-                     stacks=STACKS[column], place=self.place(column, int(box.rpartition(".")[2])), name=stage.name)
+                     stacks=STACK_TITLES[column], place=self.layer_label(column, int(box.rpartition(".")[2])), name=stage.name)
         inside = ".layers." in box
-        where = f", {STACK_NAMES[column]} {self.place(column, self.shown[column])}" if inside else ""
+        where = f", {STACK_NAMES[column]} {self.layer_label(column, self.expanded_layer[column])}" if inside else ""
         letters = ", ".join(f"{a} = {AXES[a].partition(' (')[0]}" for a in stage.axes if a != "1")
         return f"{self.label(box)}{where}: {shape_text(stage)}. {stage.meaning}" + (f" ({letters})" if letters else "")
 
 
-def _kind(box: str) -> BoxKind:
+def _box_kind(box: str) -> BoxKind:
     first, leaf = box.partition(".")[0], box.rpartition(".")[2]
-    if first in KINDS:
-        return KINDS[first]
+    if first in BOX_KINDS:
+        return BOX_KINDS[first]
     if leaf.isdigit():
         return "layer"
     if "norm" in leaf:
         return "norm"
-    return KINDS.get(leaf) or ("add" if leaf.startswith("resid") else "embedding")
+    return BOX_KINDS.get(leaf) or ("add" if leaf.startswith("resid") else "embedding")
 
 
 def shape_text(stage: Stage) -> str:

@@ -13,8 +13,8 @@ from importlib.resources.abc import Traversable
 from typing import Any, TypedDict
 
 from viz_core.figures import theme
-from viz_core.language import language, translations
-from viz_core.language.collect import from_script
+from viz_core.language import language, browser_translations
+from viz_core.language.collect import messages_in_script
 from viz_core.stages import AXES
 
 FOLDER = files("viz_core") / "ui" / "components"
@@ -39,7 +39,7 @@ class Component(TypedDict):
     js: str
 
 
-def style(name: str) -> str:
+def stylesheet(name: str) -> str:
     """Return the style sheet of a component."""
     return (FOLDER / f"{name}.css").read_text("utf-8")
 
@@ -52,8 +52,8 @@ def script(*names: str, folder: Traversable = FOLDER) -> str:
     that all components share.
     """
     parts = [(FOLDER / "common.js").read_text("utf-8"), *((folder / f"{name}.js").read_text("utf-8") for name in names)]
-    messages = [entry.message for part in parts for entry in from_script(part, "").entries]
-    forms, rule = translations(messages)
+    messages = [entry.message for part in parts for entry in messages_in_script(part, "").entries]
+    forms, rule = browser_translations(messages)
     words = json.dumps(forms, ensure_ascii=False).replace("<", "\\u003c")  # a file's text may hold "</script>"
     letters = json.dumps(AXES, ensure_ascii=False)
     front = [
@@ -66,45 +66,45 @@ def script(*names: str, folder: Traversable = FOLDER) -> str:
 def component(name: str) -> Component:
     """Return the `html`, `css` and `js` of one of `PICTURES`."""
     root, scripts = PICTURES[name]
-    looks = [style(part) for part in (name, "canvas_lookup", "values_table") if part in scripts]
+    looks = [stylesheet(part) for part in (name, "canvas_lookup", "values_table") if part in scripts]
     return {"html": f'<div class="{root}">\n</div>', "css": "\n".join(looks), "js": script(*scripts)}
 
 
-def plain(name: str) -> str:
+def classic_script(name: str) -> str:
     """Return a component's script without its export: it defines the function `component`."""
     return component(name)["js"].replace("export default function", "const component = function", 1)
 
 
-def source(name: str) -> str:
+def script_source(name: str) -> str:
     """Return the source of one script file."""
     return (FOLDER / f"{name}.js").read_text("utf-8")
 
 
-def colours() -> str:
+def page_css() -> str:
     """Return the style of a standalone page: the app's colours, light or dark by the reader's system setting."""
     light, dark = (
-        "".join(f"--st-{name.replace('_', '-')}:{colour};" for name, colour in theme.page(dark).items()) for dark in (False, True)
+        "".join(f"--st-{name.replace('_', '-')}:{colour};" for name, colour in theme.page_colours(dark).items()) for dark in (False, True)
     )
     return f""":root {{ {light} --st-font: {theme.FONT}; color-scheme: light dark }}
 @media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}
 body {{ color: var(--st-text-color); background: var(--st-background-color) }}"""
 
 
-def html_page(shown: str, title: str) -> str:
+def html_page(body: str, title: str) -> str:
     """Return a standalone light HTML page with a picture that is HTML."""
-    look = theme.page(False)
+    look = theme.page_colours(False)
     return f"""<!doctype html>
 <html lang="{language()}"><meta charset="utf-8"><title>{html.escape(title)}</title>
 <style>
 body {{ margin: 1rem; font: {theme.FONT_SIZE}px {theme.FONT}; color: {look["text_color"]}; background: {look["background_color"]};
   color-scheme: light }}
 </style>
-<main>{shown}</main>
+<main>{body}</main>
 </html>
 """
 
 
-def document(name: str, data: bytes | Mapping[str, Any], title: str) -> str:
+def component_page(name: str, data: bytes | Mapping[str, Any], title: str) -> str:
     """Return a standalone HTML page with one picture, for a notebook or a file.
 
     name: one of `PICTURES`. data: the data of that component, from `pack_panels`, `pack_grids`, `pack_lines` or `pack_curves`,
@@ -114,11 +114,11 @@ def document(name: str, data: bytes | Mapping[str, Any], title: str) -> str:
     sent = base64.b64encode(data).decode() if isinstance(data, bytes) else data
     said = json.dumps(sent, ensure_ascii=False).replace("<", "\\u003c")  # typed words may hold "</script>"
     read = f"Uint8Array.from(atob({said}), (c) => c.charCodeAt(0))" if packed else said
-    draw = plain(name)
+    draw = classic_script(name)
     return f"""<!doctype html>
 <html lang="{language()}"><meta charset="utf-8"><title>{html.escape(title)}</title>
 <style>
-{colours()}
+{page_css()}
 body {{ margin: 1rem; font: {theme.FONT_SIZE}px var(--st-font) }}
 {parts["css"]}
 </style>

@@ -14,21 +14,21 @@ import numpy as np
 from viz_core.analysis.attention import (
     AttentionKind,
     AttentionProfile,
-    Chain,
-    Step,
-    Tiles,
-    allowed,
-    at_step,
+    WeightArithmetic,
+    AttentionStep,
+    PooledHeads,
+    attention_mask,
+    step_values,
     mean_over_heads,
-    module,
-    relative,
-    rollout_of,
-    sides,
-    tiles,
+    attention_path,
+    relative_to_uniform,
+    stack_rollout,
+    query_key_sides,
+    pooled_heads,
 )
-from viz_core.analysis.kept_keys import Kept, over_kept
-from viz_core.analysis.labelled_weights import WordPair, labels
-from viz_core.analysis.word_attention import between_words, seen_words
+from viz_core.analysis.kept_keys import KeptPositions, renormalize_over_kept
+from viz_core.analysis.labelled_weights import QueryKeyWords, query_key_labels
+from viz_core.analysis.word_attention import word_weights, word_visibility
 from viz_core.capture import Capture
 from viz_core.figures import theme
 from viz_core.figures.glosses import NO_GLOSSES, gloss, glosses_of
@@ -37,18 +37,18 @@ from viz_core.formats import rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
-from viz_core.text import in_quotes, shorten, visible
+from viz_core.text import in_quotes, shorten, display_token
 
-Colour = Literal["largest", "one", "uniform"]
+ColourMode = Literal["largest", "one", "uniform"]
 KIND_NAMES = {"encoder": _("encoder"), "decoder": _("decoder"), "cross": _("cross")}
 KIND_TITLES = {"encoder": _("Encoder self-attention"), "decoder": _("Decoder self-attention"), "cross": _("Cross-attention")}
-STEP_TITLES: dict[Step, str] = {
+STEP_TITLES: dict[AttentionStep, str] = {
     "raw": _("raw scores"), "scaled": _("scaled scores"), "biased": _("scores with bias"), "masked": _("masked scores"),
     "weights": _("weights"),
 }
-SHADES = 254  # a byte of a tile: 0 … 254 from low to high, 255 for NaN
+MAX_SHADE = 254  # a byte of a tile: 0 … 254 from low to high, 255 for NaN
 MAX_TILE = 64  # cells along each side of a tile
-QUIET = "opacity:.75;font-size:.9em"  # style of notes
+NOTE_STYLE = "opacity:.75;font-size:.9em"  # style of notes
 MAX_LINES = 20_000  # lines sent to the browser, over all heads and queries
 
 
@@ -56,7 +56,7 @@ MAX_LINES = 20_000  # lines sent to the browser, over all heads and queries
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class HeadGrid:
     """All heads of a kind of attention as bytes: shades [L, H, r, c] from low to high, blocked cells [r, c]."""
 
     kind: AttentionKind
@@ -68,57 +68,57 @@ class Grid:
     high: float
     diverging: bool
     tokens: tuple[int, int]  # queries and keys before pooling
-    hidden_name: str = ""  # legend text of blocked cells; "" is "masked"
-    fade: np.ndarray | None = None  # [L, H, r] bytes: opacity of each row, 0 … 255
+    blocked_label: str = ""  # legend text of blocked cells; "" is "masked"
+    row_strength: np.ndarray | None = None  # [L, H, r] bytes: opacity of each row, 0 … 255
 
 
-def grid(
-    kind: AttentionKind, pooled: Tiles, colour: Colour, tokens: tuple[int, int], name: str = "",
-    span: tuple[float, float] | None = None, hidden_name: str = "",
-) -> Grid:
+def grid_of_tiles(
+    kind: AttentionKind, pooled: PooledHeads, colour: ColourMode, tokens: tuple[int, int], run_name: str = "",
+    value_range: tuple[float, float] | None = None, blocked_label: str = "",
+) -> HeadGrid:
     """Return pooled heads in 255 shades.
 
     colour: "largest" is from 0 to the largest weight of the kind, "one" from 0 to 1, "uniform" around 1 (for weights relative to
     uniform). run_name: the run, if there are several. value_range: a colour range that several grids share.
     """
-    low, high = span or colour_range(pooled.values, colour)
+    low, high = value_range or colour_range(pooled.values, colour)
     with np.errstate(invalid="ignore"):
-        shades = np.rint((pooled.values - low) * (SHADES / (high - low)))
-        levels = np.where(np.isnan(pooled.values), 255, np.clip(shades, 0, SHADES)).astype(np.uint8)
-    title = f"{name} · {KIND_NAMES[kind]}" if name else KIND_TITLES[kind]
-    fade = None if pooled.share is None else np.rint(255 * strength(pooled.share)).astype(np.uint8)
-    return Grid(kind, title, levels, pooled.blocked, pooled.block, low, high, colour == "uniform", tokens, hidden_name, fade)
+        shades = np.rint((pooled.values - low) * (MAX_SHADE / (high - low)))
+        levels = np.where(np.isnan(pooled.values), 255, np.clip(shades, 0, MAX_SHADE)).astype(np.uint8)
+    title = f"{run_name} · {KIND_NAMES[kind]}" if run_name else KIND_TITLES[kind]
+    fade = None if pooled.kept_share is None else np.rint(255 * row_opacity(pooled.kept_share)).astype(np.uint8)
+    return HeadGrid(kind, title, levels, pooled.blocked, pooled.block_shape, low, high, colour == "uniform", tokens, blocked_label, fade)
 
 
-def strength(share: np.ndarray) -> np.ndarray:
+def row_opacity(kept_share: np.ndarray) -> np.ndarray:
     """Return the opacity of a row that keeps a share of its weight: the square root, so that a small share is visible."""
-    strong: np.ndarray = np.sqrt(np.clip(np.nan_to_num(share, nan=1.0), 0.0, 1.0))
+    strong: np.ndarray = np.sqrt(np.clip(np.nan_to_num(kept_share, nan=1.0), 0.0, 1.0))
     return strong
 
 
 def head_grid(
-    capture: Capture, kind: AttentionKind, item: int = 0, colour: Colour = "largest", words: WordPair | None = None,
-    name: str = "", span: tuple[float, float] | None = None, kept: Kept | None = None,
-) -> Grid:
+    capture: Capture, kind: AttentionKind, item: int = 0, colour: ColourMode = "largest", words: QueryKeyWords | None = None,
+    run_name: str = "", value_range: tuple[float, float] | None = None, kept: KeptPositions | None = None,
+) -> HeadGrid:
     """Return all heads of a kind of attention for one sentence.
 
     words: query and key words to show instead of tokens. run_name, value_range: as in `grid_of_tiles`. kept: the positions to
     show; rows fade with the share of their weight that is kept.
     """
     pooled = head_tiles(capture, kind, item, colour, words, kept)
-    n_queries, n_keys = map(len, kept or labels(capture, kind, item, words))
-    return grid(kind, pooled, colour, (n_queries, n_keys), name, span)
+    n_queries, n_keys = map(len, kept or query_key_labels(capture, kind, item, words))
+    return grid_of_tiles(kind, pooled, colour, (n_queries, n_keys), run_name, value_range)
 
 
 def head_tiles(
-    capture: Capture, kind: AttentionKind, item: int = 0, colour: Colour = "largest", words: WordPair | None = None,
-    kept: Kept | None = None,
-) -> Tiles:
+    capture: Capture, kind: AttentionKind, item: int = 0, colour: ColourMode = "largest", words: QueryKeyWords | None = None,
+    kept: KeptPositions | None = None,
+) -> PooledHeads:
     """Return the pooled weights of `head_grid`, or weight × number of visible keys for the colour mode "uniform"."""
-    return tiles(capture, kind, item, MAX_TILE, colour == "uniform", (words[0].of, words[1].of) if words else None, kept)
+    return pooled_heads(capture, kind, item, MAX_TILE, colour == "uniform", (words[0].word_ids, words[1].word_ids) if words else None, kept)
 
 
-def colour_range(values: np.ndarray, colour: Colour) -> tuple[float, float]:
+def colour_range(values: np.ndarray, colour: ColourMode) -> tuple[float, float]:
     """Return the colour range: from 0 to the largest weight or to 1, or symmetric around 1, the value of a uniform row."""
     numbers = values[np.isfinite(values)]
     if colour == "one":
@@ -130,7 +130,7 @@ def colour_range(values: np.ndarray, colour: Colour) -> tuple[float, float]:
 
 
 def pack_grids(
-    grids: Sequence[Grid], focus: tuple[AttentionKind, int, int] | None, echo: int, fill: bool = False,
+    grids: Sequence[HeadGrid], focus: tuple[AttentionKind, int, int] | None, echo: int, fill: bool = False,
     picked: np.ndarray | None = None,
 ) -> bytes:
     """Return grids as one buffer for the browser, in the format of `with_header`.
@@ -143,11 +143,11 @@ def pack_grids(
     payload, entries = bytearray(), []
     for g in grids:
         at = len(payload)
-        payload += g.shades.tobytes() + g.blocked.astype(np.uint8).tobytes() + (b"" if g.fade is None else g.fade.tobytes())
+        payload += g.shades.tobytes() + g.blocked.astype(np.uint8).tobytes() + (b"" if g.row_strength is None else g.row_strength.tobytes())
         entries.append({
             "kind": g.kind, "title": g.title, "shape": g.shades.shape, "block": g.block, "low": g.low, "high": g.high,
-            "diverging": g.diverging, "tokens": g.tokens, "at": at, "hidden": g.hidden_name,
-            "fades": g.fade is not None,
+            "diverging": g.diverging, "tokens": g.tokens, "at": at, "hidden": g.blocked_label,
+            "fades": g.row_strength is not None,
             "picked": [[rounded(w, 3) for w in row] for row in picked.tolist()]
             if picked is not None and focus is not None and g.kind == focus[0] else None,
         })
@@ -157,13 +157,13 @@ def pack_grids(
 # ---------------------------------------------------------------- one head
 
 
-def head_name(kind: AttentionKind, layer: int, head: int) -> str:
+def head_title(kind: AttentionKind, layer: int, head: int) -> str:
     return _("{kind_titles}, layer {layer}, head {head}", kind_titles=KIND_TITLES[kind], layer=layer, head=head)
 
 
 def head_panel(
-    capture: Capture, kind: AttentionKind, layer: int, head: int, item: int, step: Step = "weights", colour: Colour = "largest",
-    words: WordPair | None = None, kept: Kept | None = None,
+    capture: Capture, kind: AttentionKind, layer: int, head: int, item: int, step: AttentionStep = "weights", colour: ColourMode = "largest",
+    words: QueryKeyWords | None = None, kept: KeptPositions | None = None,
 ) -> Panel:
     """Return a panel of one head at one step of attention, with tokens on both axes.
 
@@ -174,56 +174,56 @@ def head_panel(
     weights instead of tokens. kept: the query and key positions of the weights to show; each row is divided by the share of its
     weight that is kept, and faded by it.
     """
-    values, seen = at_step(capture, kind, layer, head, item, step), allowed(capture, kind, item)
+    values, seen = step_values(capture, kind, layer, head, item, step), attention_mask(capture, kind, item)
     named = STEP_TITLES[step]
     if step != "weights":
-        return _tokens_panel(capture, kind, item, named, values, masked=~seen if step == "masked" else None)
+        return _attention_panel(capture, kind, item, named, values, masked=~seen if step == "masked" else None)
     if words is not None:
-        values, seen = between_words(values, words[0].of, words[1].of), seen_words(seen, words[0].of, words[1].of)
+        values, seen = word_weights(values, words[0].word_ids, words[1].word_ids), word_visibility(seen, words[0].word_ids, words[1].word_ids)
         named += " " + _("between words")
     share = None
     if kept is not None:
-        (values, share), seen = over_kept(values, kept), seen[np.ix_(kept.queries, kept.keys)]
+        (values, share), seen = renormalize_over_kept(values, kept), seen[np.ix_(kept.queries, kept.keys)]
         named += " " + _("without special tokens")
-    values = relative(values, seen) if colour == "uniform" else values
+    values = relative_to_uniform(values, seen) if colour == "uniform" else values
     low, high = colour_range(values, colour)
     named += " " + _("× visible keys") if colour == "uniform" else ""
     look: Literal["probability", "signed"] = "signed" if colour == "uniform" else "probability"
-    return _tokens_panel(capture, kind, item, named, values, look, low, high, ~seen, words, kept, share)
+    return _attention_panel(capture, kind, item, named, values, look, low, high, ~seen, words, kept, share)
 
 
-def _tokens_panel(
+def _attention_panel(
     capture: Capture, kind: AttentionKind, item: int, title: str, values: np.ndarray,
-    look: Literal["probability", "signed"] = "signed",
+    panel_kind: Literal["probability", "signed"] = "signed",
     low: float | None = None, high: float | None = None, masked: np.ndarray | None = None,
-    words: WordPair | None = None, kept: Kept | None = None, share: np.ndarray | None = None,
+    words: QueryKeyWords | None = None, kept: KeptPositions | None = None, share: np.ndarray | None = None,
 ) -> Panel:
-    query_side, key_side = sides(kind)
+    query_side, key_side = query_key_sides(kind)
     query, key = SIDE_NAMES[query_side], SIDE_NAMES[key_side]
     row_axis, col_axis = _("T · query: {side} token", side=query), _("S · key: {side} token", side=key)
-    rows, cols = labels(capture, kind, item, words)
+    rows, cols = query_key_labels(capture, kind, item, words)
     if kept is not None:
         rows, cols = (tuple(names[i] for i in at) for names, at in zip((rows, cols), kept, strict=True))
     if words is not None:
         row_axis, col_axis = _("T · query: {side} word", side=query), _("S · key: {side} word", side=key)
     elif query_side == "target" and "labels" in capture.sides:
         row_axis = _("T · query: {side} token, reads → writes", side=query)
-    return panel(title, values, rows, cols, row_axis=row_axis, col_axis=col_axis, kind=look, low=low, high=high, masked=masked,
-                 row_letter="T", col_letter="S", share=share, places=kept)
+    return panel(title, values, rows, cols, row_axis=row_axis, col_axis=col_axis, kind=panel_kind, low=low, high=high, masked=masked,
+                 row_letter="T", col_letter="S", kept_share=share, indices=kept)
 
 
-def token_panel(capture: Capture, kind: AttentionKind, item: int, title: str, values: np.ndarray, amount: bool = True) -> Panel:
+def token_matrix_panel(capture: Capture, kind: AttentionKind, item: int, title: str, values: np.ndarray, is_amount: bool = True) -> Panel:
     """Return a panel of any [T, S] array on the tokens of a kind of attention: non-negative, or signed and zero-centred."""
-    return _tokens_panel(capture, kind, item, title, values, "probability" if amount else "signed")
+    return _attention_panel(capture, kind, item, title, values, "probability" if is_amount else "signed")
 
 
-def rollout_panels(capture: Capture, kind: AttentionKind, item: int, after: int) -> list[Panel]:
+def rollout_panels(capture: Capture, kind: AttentionKind, item: int, layer: int) -> list[Panel]:
     """Return panels of attention rollout after a layer and of the mean weights over the heads of that layer."""
-    rolled = rollout_of(capture, kind, item)[after]
-    mean = mean_over_heads(capture[f"{module(kind, after)}.weights"][item])
+    rolled = stack_rollout(capture, kind, item)[layer]
+    mean = mean_over_heads(capture[f"{attention_path(kind, layer)}.weights"][item])
     return [
-        token_panel(capture, kind, item, _("Rollout after layer {after}", after=after), rolled),
-        token_panel(capture, kind, item, _("Mean over heads · layer {after}", after=after), mean),
+        token_matrix_panel(capture, kind, item, _("Rollout after layer {after}", after=layer), rolled),
+        token_matrix_panel(capture, kind, item, _("Mean over heads · layer {after}", after=layer), mean),
     ]
 
 
@@ -232,9 +232,9 @@ def rollout_panels(capture: Capture, kind: AttentionKind, item: int, after: int)
 
 def pack_lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: tuple[str, int] | None,
-    title: str, identity: str, echo: tuple[int, int], fill: bool = False,
-    names: tuple[str, str] = (_("queries"), _("keys")), reports: bool = True, glosses: Mapping[str, str] = NO_GLOSSES,
-    share: np.ndarray | None = None, places: Kept | None = None,
+    title: str, selection_id: str, echo: tuple[int, int], fill: bool = False,
+    names: tuple[str, str] = (_("queries"), _("keys")), reports_state: bool = True, glosses: Mapping[str, str] = NO_GLOSSES,
+    kept_share: np.ndarray | None = None, indices: KeptPositions | None = None,
 ) -> bytes:
     """Return the lines of one layer for the browser: the largest weights of each query and head out of weights [H, T, S].
 
@@ -255,10 +255,10 @@ def pack_lines(
     header = {
         "queries": list(queries), "keys": list(keys), "count": count, "nHeads": n_heads,
         "colours": [theme.head_colour(h) for h in range(n_heads)], "heads": list(heads), "locked": locked, "title": title,
-        "identity": identity, "echo": echo, "fill": fill, "names": names, "reports": reports,
+        "identity": selection_id, "echo": echo, "fill": fill, "names": names, "reports": reports_state,
         "glosses": glosses_of((*queries, *keys), glosses),
-        "fade": None if share is None else np.round(strength(share), 3).tolist(),
-        "numbers": places,
+        "fade": None if kept_share is None else np.round(row_opacity(kept_share), 3).tolist(),
+        "numbers": indices,
     }
     return with_header(header, values.astype("<f4").tobytes() + order.astype("<u2").tobytes())
 
@@ -266,27 +266,27 @@ def pack_lines(
 # ---------------------------------------------------------------- one weight
 
 
-def token(text: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:
+def token_html(text: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:
     """Return a token as HTML: escaped, isolated in its reading direction, shortened with the whole token as tooltip.
 
     glosses: word → dictionary words; the gloss follows the token in parentheses.
     """
-    whole = visible(text)
+    whole = display_token(text)
     short = shorten(whole)
     title = f' title="{html.escape(whole)}"' if short != whole else ""
     meaning = gloss(whole, glosses)
     return f"<bdi{title}>{html.escape(short)}</bdi>" + (f" ({html.escape(meaning)})" if meaning else "")
 
 
-def quoted_html(text: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:
+def quoted_token_html(text: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:
     """Return the HTML of `token_html` in quotes, for use in a sentence."""
-    return in_quotes(token(text, glosses))
+    return in_quotes(token_html(text, glosses))
 
 
-def product_bars(c: Chain) -> str:
+def product_bars_html(arithmetic: WeightArithmetic) -> str:
     """Return HTML: the products q_i · k_i, whose sum is the score, as bars around zero."""
-    return _signed_bars(c.products, _("q × k, feature by feature: the {n_products} bars add up to {raw}",
-                                      n_products=len(c.products), raw=rounded(c.raw)), "q·k")
+    return _signed_bars(arithmetic.products, _("q × k, feature by feature: the {n_products} bars add up to {raw}",
+                                      n_products=len(arithmetic.products), raw=rounded(arithmetic.raw)), "q·k")
 
 
 def _signed_bars(x: np.ndarray, title: str, symbol: str) -> str:
@@ -307,28 +307,28 @@ def _signed_bars(x: np.ndarray, title: str, symbol: str) -> str:
          + '<div role="img" aria-label="'
          + _("{n_x} bars {extent}", n_x=len(x), extent=extent)
          + f'" style="display:flex;gap:1px;width:100%;max-width:760px;height:90px;background:{line}">{"".join(bars)}</div>'
-         + f'<div style="{QUIET}">'
+         + f'<div style="{NOTE_STYLE}">'
          + _("features 0 to {n_x} of this head, {extent}; orange above zero, blue below", n_x=len(x) - 1, extent=extent)
          + "</div></figure>"
     )
 
 
-def chain_steps(c: Chain) -> list[tuple[str, str, str]]:
+def weight_arithmetic_steps(arithmetic: WeightArithmetic) -> list[tuple[str, str, str]]:
     """Return (operation, value, explanation) of each step from the dot product to the weight."""
-    steps = [("Σ", rounded(c.raw), "q · k")]
-    steps.append((f"÷ {rounded(c.root)}", rounded(c.scaled), _("scaled by √d_k") if c.root != 1 else _("not scaled")))
-    if c.bias is not None:
-        steps.append((f"{'+' if c.bias >= 0 else '−'} {rounded(abs(c.bias))}", rounded(c.biased), _("with position bias")))
-    steps.append((_("mask"), rounded(c.masked), _("allowed: kept") if c.visible else _("blocked: overwritten")))
-    if c.empty and c.weight == 0:
+    steps = [("Σ", rounded(arithmetic.raw), "q · k")]
+    steps.append((f"÷ {rounded(arithmetic.root)}", rounded(arithmetic.scaled), _("scaled by √d_k") if arithmetic.root != 1 else _("not scaled")))
+    if arithmetic.bias is not None:
+        steps.append((f"{'+' if arithmetic.bias >= 0 else '−'} {rounded(abs(arithmetic.bias))}", rounded(arithmetic.biased), _("with position bias")))
+    steps.append((_("mask"), rounded(arithmetic.masked), _("allowed: kept") if arithmetic.visible else _("blocked: overwritten")))
+    if arithmetic.empty and arithmetic.weight == 0:
         return [*steps, (_("rule"), "0", _("every key is masked, so all weights of the row are 0"))]
-    exp = f"exp(· − {rounded(c.top)})".replace("− −", "+ ")
-    steps.append((exp, rounded(c.exponential), _("the row's largest score is subtracted first, so that exp cannot overflow")))
-    steps.append((f"÷ {rounded(c.total)}", rounded(c.weight), _("divided by the sum of the row: the weight")))
+    exp = f"exp(· − {rounded(arithmetic.top)})".replace("− −", "+ ")
+    steps.append((exp, rounded(arithmetic.exponential), _("the row's largest score is subtracted first, so that exp cannot overflow")))
+    steps.append((f"÷ {rounded(arithmetic.total)}", rounded(arithmetic.weight), _("divided by the sum of the row: the weight")))
     return steps
 
 
-def chain_html(c: Chain) -> str:
+def weight_arithmetic_html(arithmetic: WeightArithmetic) -> str:
     """Return HTML: the steps to the weight as boxes, and below them the recorded weight."""
     boxes = [
         '<div style="display:flex;align-items:center;gap:8px">'
@@ -336,29 +336,29 @@ def chain_html(c: Chain) -> str:
         '<div style="border:1px solid rgba(128,128,128,.5);border-radius:6px;padding:4px 10px">'
         f'<div style="font-size:1.15rem;font-variant-numeric:tabular-nums;font-weight:600">{value}</div>'
         f'<div style="opacity:.75;font-size:.85em">{html.escape(explanation)}</div></div></div>'
-        for op, value, explanation in chain_steps(c)
+        for op, value, explanation in weight_arithmetic_steps(arithmetic)
     ]
-    recorded = _("The model recorded {recorded}, computed in float32.", recorded=rounded(c.recorded))
+    recorded = _("The model recorded {recorded}, computed in float32.", recorded=rounded(arithmetic.recorded))
     return (f'<div style="display:flex;flex-wrap:wrap;gap:8px 10px;margin:6px 0">{"".join(boxes)}</div>'
-            f'<div style="{QUIET};margin-bottom:8px">{recorded}</div>')
+            f'<div style="{NOTE_STYLE};margin-bottom:8px">{recorded}</div>')
 
 
-def value_bars(v: np.ndarray, weight: float) -> str:
+def value_bars_html(v: np.ndarray, weight: float) -> str:
     """Return HTML: weight × value of each feature as bars around zero."""
-    numbers = weighted(v, weight)
+    numbers = weighted_value(v, weight)
     length = float(np.linalg.norm(numbers))
     title = _("weight × value: the {n_v} numbers that this key contributes to the query (length {length})",
               n_v=len(v), length=rounded(length))
     return _signed_bars(numbers, title, "α·v")
 
 
-def weighted(v: np.ndarray, weight: float) -> np.ndarray:
+def weighted_value(v: np.ndarray, weight: float) -> np.ndarray:
     """Return the contribution [V] of a key to the query: weight × value."""
     numbers: np.ndarray = v.astype(np.float64) * weight
     return numbers
 
 
-def contribution_bars(keys: Sequence[str], weights: np.ndarray, lengths: np.ndarray, focus: int, most: int = 12,
+def contribution_bars_html(keys: Sequence[str], weights: np.ndarray, lengths: np.ndarray, focus: int, max_keys: int = 12,
                       glosses: Mapping[str, str] = NO_GLOSSES) -> str:
     """Return HTML: for one query, the weight of each key and the norm of its contribution to the output, ‖α v W_O‖.
 
@@ -366,7 +366,7 @@ def contribution_bars(keys: Sequence[str], weights: np.ndarray, lengths: np.ndar
     glosses: word → dictionary words.
     """
     rank = np.maximum(*(np.nan_to_num(x / (np.nanmax(x, initial=0.0) or 1.0), nan=2.0) for x in (weights, lengths)))
-    chosen = sorted({focus, *map(int, np.argsort(-rank, kind="stable")[:most])})
+    chosen = sorted({focus, *map(int, np.argsort(-rank, kind="stable")[:max_keys])})
     tops = [float(np.nanmax(x, initial=0.0)) or 1.0 for x in (weights, lengths)]
     titles = _("key"), _("weight α"), _("length of its contribution, ‖α · v · W_O‖; W_O: the output projection")
     head = "".join(f'<div style="opacity:.75">{t}</div>' for t in titles)
@@ -374,10 +374,10 @@ def contribution_bars(keys: Sequence[str], weights: np.ndarray, lengths: np.ndar
     for s in chosen:
         bold = "font-weight:700" if s == focus else ""
         bars = _bar(float(weights[s]), tops[0], theme.HEAD_COLOURS[2]) + _bar(float(lengths[s]), tops[1], theme.HEAD_COLOURS[3])
-        key = f'{token(keys[s], glosses)} <span style="opacity:.6">{s}</span>'
+        key = f'{token_html(keys[s], glosses)} <span style="opacity:.6">{s}</span>'
         rows.append(f'<div style="{bold};overflow-wrap:anywhere">{key}</div>{bars}')
     n_left = len(keys) - len(chosen)
-    left = (f'<div style="{QUIET}">'
+    left = (f'<div style="{NOTE_STYLE}">'
             + plural("{n} key with smaller values is not shown.", "{n} keys with smaller values are not shown.", n_left)
             + "</div>") if n_left else ""
     columns = "grid-template-columns:fit-content(30%) minmax(0,1fr) minmax(0,1fr)"
@@ -396,7 +396,7 @@ def _bar(x: float, top: float, colour: str) -> str:
 # ---------------------------------------------------------------- head statistics
 
 
-COLUMNS = {
+PROFILE_COLUMNS = {
     "entropy": _("entropy"), "least": _("lowest possible entropy"), "most": _("highest possible entropy"),
     "distance": _("mean distance"),
     "itself": _("on itself"),
@@ -412,7 +412,7 @@ def profile_columns(lines: Sequence[AttentionProfile]) -> dict[str, list[Any]]:
         _("layer"): [p.layer for p in lines],
         _("head"): [p.head for p in lines],
     }
-    for name, label in COLUMNS.items():
+    for name, label in PROFILE_COLUMNS.items():
         values = [None if math.isnan(x := getattr(p, name)) else x for p in lines]
         if any(v is not None for v in values):
             columns[label] = values

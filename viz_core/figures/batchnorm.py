@@ -5,18 +5,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz_core.analysis.layernorm import Cell, Norm, share
+from viz_core.analysis.layernorm import CellIndex, Normalization, normalize_cell
 from viz_core.figures import theme
-from viz_core.figures.attention import token
+from viz_core.figures.attention import token_html
 from viz_core.figures.panels import Panel, panel
 from viz_core.formats import rounded
 from viz_core.language import translate as _
-from viz_core.text import visible
+from viz_core.text import display_token
 
-ABOVE = theme.HEAD_COLOURS[4]  # the picked cell
-NAMES: dict[Norm, str] = {"layer": "LayerNorm", "batch": "BatchNorm", "instance": "InstanceNorm"}
-MOST_SENTENCES, MOST_TOKENS, MOST_FEATURES = 3, 8, 10  # drawn at most; the numbers are those of the whole tensor
-HIGHEST = 64  # pixels of a cell at most
+PICKED_COLOUR = theme.HEAD_COLOURS[4]  # the picked cell
+NORM_TITLES: dict[Normalization, str] = {"layer": "LayerNorm", "batch": "BatchNorm", "instance": "InstanceNorm"}
+MAX_SENTENCES, MAX_TOKENS, MAX_FEATURES = 3, 8, 10  # drawn at most; the numbers are those of the whole tensor
+MAX_CELL_HEIGHT = 64  # pixels of a cell at most
 
 # The picture takes the size of its container; on a narrow screen the norms are stacked. `--lab-type` is the font size
 # (frame.css).
@@ -48,76 +48,76 @@ STYLE = """<style>
 
 
 @dataclass(frozen=True, slots=True)
-class Members:
+class NormGroup:
     """One norm: the cells [B, T, D] that share the mean of the picked cell, and a caption as HTML."""
 
-    norm: Norm
+    norm: Normalization
     cells: np.ndarray
     caption: str
 
 
-def cells_html(found: Sequence[Members], words: np.ndarray, tokens: Sequence[Sequence[str]], at: Cell, dark: bool = False) -> str:
+def norm_cells_html(groups: Sequence[NormGroup], token_mask: np.ndarray, tokens: Sequence[Sequence[str]], picked: CellIndex, dark: bool = False) -> str:
     """Return HTML: for each norm the tensor [B, T, D] as cells, one block per sentence; cells that share the mean are filled.
 
     token_mask [B, T] bool: False is padding, which is hatched. Only the part of a large tensor around the picked cell is drawn.
     The picture fills the nearest positioned ancestor.
     """
-    shape = found[0].cells.shape
-    spans = [_window(n, i, most) for n, i, most in zip(shape, at, (MOST_SENTENCES, MOST_TOKENS, MOST_FEATURES), strict=True)]
+    shape = groups[0].cells.shape
+    spans = [_window(n, i, most) for n, i, most in zip(shape, picked, (MAX_SENTENCES, MAX_TOKENS, MAX_FEATURES), strict=True)]
     pictures = "".join(
-        f"<figure><figcaption><b>{NAMES[m.norm]}</b><br>{m.caption}</figcaption>"
-        + "".join(_block(m, b, words, tokens[b], spans, at, dark) for b in spans[0]) + "</figure>"
-        for m in found
+        f"<figure><figcaption><b>{NORM_TITLES[m.norm]}</b><br>{m.caption}</figcaption>"
+        + "".join(_sentence_html(m, b, token_mask, tokens[b], spans, picked, dark) for b in spans[0]) + "</figure>"
+        for m in groups
     )
-    drawn = f'<div class="pictures lab-drawn">{pictures}</div>{_key(shape, spans, dark)}'
+    drawn = f'<div class="pictures lab-drawn">{pictures}</div>{_legend_html(shape, spans, dark)}'
     return f'{STYLE}<div class="lab-norms" tabindex="0">{drawn}</div>'  # so that keys can scroll it
 
 
-def in_short(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
+def norm_summary_html(x: np.ndarray, norm: Normalization, picked: CellIndex, eps: float) -> str:
     """Return HTML: the number of cells that share the mean, and the picked cell before and after one norm."""
-    found = share(x, norm, at, eps, np.ones(x.shape[:2], bool))
-    return _("mean of {cells} · {x} → <b>{value}</b>", cells=cells(found.cells), x=rounded(float(x[at]), 4),
+    found = normalize_cell(x, norm, picked, eps, np.ones(x.shape[:2], bool))
+    return _("mean of {cells} · {x} → <b>{value}</b>", cells=cell_count_text(found.group_size), x=rounded(float(x[picked]), 4),
              value=rounded(found.value, 4))
 
 
-def cells(n: int) -> str:
+def cell_count_text(n: int) -> str:
     """Return a number of cells as text, "1,024 cells"."""
     return _("1 cell") if n == 1 else _("{n:,} cells", n=n)
 
 
-def _window(n: int, at: int, most: int) -> range:
+def _window(n: int, at: int, max_size: int) -> range:
     """Return at most `max_size` consecutive indices out of n, including `at`."""
-    start = max(0, min(at - most // 2, n - most))
-    return range(start, min(n, start + most))
+    start = max(0, min(at - max_size // 2, n - max_size))
+    return range(start, min(n, start + max_size))
 
 
-def _block(m: Members, b: int, words: np.ndarray, tokens: Sequence[str], spans: Sequence[range], at: Cell, dark: bool) -> str:
+def _sentence_html(group: NormGroup, b: int, token_mask: np.ndarray, tokens: Sequence[str], spans: Sequence[range], picked: CellIndex, dark: bool) -> str:
     """Return HTML of one sentence: one row per token, one column per feature."""
     rows = []
     for t in spans[1]:
         cells = "".join(
-            f'<div style="{_look(bool(m.cells[b, t, d]), bool(words[b, t]), Cell(b, t, d) == at, dark)}"></div>' for d in spans[2]
+            f'<div style="{_cell_style(bool(group.cells[b, t, d]), bool(token_mask[b, t]), CellIndex(b, t, d) == picked, dark)}"></div>' for d in spans[2]
         )
-        rows.append(f'<span class="name">{token(tokens[t])}</span>{cells}')
+        rows.append(f'<span class="name">{token_html(tokens[t])}</span>{cells}')
     label = _("sentence {b}: {sum:,} of its {size:,} cells share the mean",
-              b=b + 1, sum=int(m.cells[b].sum()), size=m.cells[b].size)
-    size = f"grid-template-columns:4.6em repeat({len(spans[2])},minmax(0,1fr));max-height:{HIGHEST * len(rows)}px"
+              b=b + 1, sum=int(group.cells[b].sum()), size=group.cells[b].size)
+    size = f"grid-template-columns:4.6em repeat({len(spans[2])},minmax(0,1fr));max-height:{MAX_CELL_HEIGHT * len(rows)}px"
     return (
         f'<div class="sentence" role="img" aria-label="{label}"><div>' + _("sentence {b}", b=b + 1)
         + f'</div><div class="cells" style="{size}">{"".join(rows)}</div></div>'
     )
 
 
-def _look(member: bool, word: bool, picked: bool, dark: bool) -> str:
+def _cell_style(is_member: bool, is_token: bool, is_picked: bool, dark: bool) -> str:
     """Return the style of a cell: filled if it shares the mean, hatched if it is padding, orange if it is picked."""
-    fill = ABOVE if picked else (theme.MASK_DARK if dark else theme.MASK)[member]
-    if word:
+    fill = PICKED_COLOUR if is_picked else (theme.MASK_COLOURS_DARK if dark else theme.MASK_COLOURS)[is_member]
+    if is_token:
         return f"background:{fill}"
-    line = theme.masked(dark)["fill" if member or picked else "line"]
+    line = theme.masked_style(dark)["fill" if is_member or is_picked else "line"]
     return f"background:repeating-linear-gradient(45deg,{line} 0 1.5px,{fill} 1.5px 5px)"
 
 
-def _key(shape: tuple[int, ...], spans: Sequence[range], dark: bool) -> str:
+def _legend_html(shape: tuple[int, ...], spans: Sequence[range], dark: bool) -> str:
     """Return HTML of the legend, with the drawn part of the tensor."""
     looks: list[tuple[str, bool, bool, bool]] = [
         (_("the picked cell"), True, True, True), (_("shares its mean"), True, True, False),
@@ -125,7 +125,7 @@ def _key(shape: tuple[int, ...], spans: Sequence[range], dark: bool) -> str:
         (_("padding"), False, False, False),
     ]
     entries = "".join(
-        f'<span><i style="{_look(member, word, picked, dark)}"></i>{name}</span>' for name, member, word, picked in looks
+        f'<span><i style="{_cell_style(member, word, picked, dark)}"></i>{name}</span>' for name, member, word, picked in looks
     )
     axes = zip((_("sentences"), _("tokens"), _("features")), spans, shape, (1, 0, 0), strict=True)
     drawn = [_("{name} {span} to {span_2} of {n:,}", name=name, span=span[0] + first, span_2=span[-1] + first, n=n) for name, span,
@@ -134,15 +134,15 @@ def _key(shape: tuple[int, ...], spans: Sequence[range], dark: bool) -> str:
     return f'<div class="legend">{entries}{part}</div>'
 
 
-def result_panels(stage: str, x: np.ndarray, results: Mapping[Norm, np.ndarray], tokens: Sequence[str]) -> list[Panel]:
+def norm_result_panels(stage: str, x: np.ndarray, results: Mapping[Normalization, np.ndarray], tokens: Sequence[str]) -> list[Panel]:
     """Return panels of one sentence of a stage, x [T, D], and of the result of each norm, which share one colour range.
 
     Padding is shown, because it is part of the statistics.
     """
     most = max((float(np.abs(y[np.isfinite(y)]).max(initial=0.0)) for y in results.values()), default=0.0) or 1.0
-    parts = [(_("Input: {stage}", stage=stage), x), *((_("After {names}", names=NAMES[norm]), y) for norm, y in results.items())]
+    parts = [(_("Input: {stage}", stage=stage), x), *((_("After {names}", names=NORM_TITLES[norm]), y) for norm, y in results.items())]
     return [
-        panel(title, values, list(map(visible, tokens)), row_axis=_("T · token"), col_axis=_("D · feature"), row_letter="T",
+        panel(title, values, list(map(display_token, tokens)), row_axis=_("T · token"), col_axis=_("D · feature"), row_letter="T",
               col_letter="D", low=-most if i else None, high=most if i else None)
         for i, (title, values) in enumerate(parts)
     ]

@@ -10,116 +10,116 @@ from viz_core.language import translate as _
 ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # positive and negative values, as in all bar charts
 
 
-QUIET = "opacity:.75;font-size:.9em"  # style of notes
+NOTE_STYLE = "opacity:.75;font-size:.9em"  # style of notes
 SUBLAYERS = {
     "self_attn": (_("Self-attention"), "resid_mid"),
     "cross_attn": (_("Cross-attention"), "resid_cross"),
     "ffn": (_("Feed-forward"), "resid_post"),
 }
-SPINE, BRANCH, WIDTH = 84, 238, 316  # x of the residual stream and of the sub-layers; width of the drawing
-BOX, TALL, SUM, STEP = 132, 34, 13, 52  # width and height of a box; radius of a sum; vertical distance between pieces
+STREAM_X, SUBLAYER_X, WIDTH = 84, 238, 316  # x of the residual stream and of the sub-layers; width of the drawing
+BOX_WIDTH, BOX_HEIGHT, SUM_RADIUS, ROW_HEIGHT = 132, 34, 13, 52  # width and height of a box; radius of a sum; vertical distance between pieces
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class BlockPiece:
     """One piece of the drawing of a layer. stage: the stage it leads to; on_residual_stream: whether it is part of the stream."""
 
     kind: str  # "line", "box", "sum", "text"
     points: tuple[tuple[float, float], ...]
     stage: str
-    residual: bool = False
+    on_residual_stream: bool = False
     label: str = ""
 
 
-def block(pre: bool, cross: bool = False) -> tuple[list[Drawn], list[str], float]:
+def block_pieces(pre_ln: bool, has_cross_attention: bool = False) -> tuple[list[BlockPiece], list[str], float]:
     """Return the pieces of one layer, its stages in the order of computation, and the height of the drawing.
 
     The residual stream runs straight down. In Post-LN the LayerNorms are on it, in Pre-LN beside it.
     """
-    pieces: list[Drawn] = [Drawn("text", ((SPINE, 24),), "resid_pre", True, "x")]
+    pieces: list[BlockPiece] = [BlockPiece("text", ((STREAM_X, 24),), "resid_pre", True, "x")]
     order, y, last = ["resid_pre"], 36.0, "resid_pre"
-    for name in ("self_attn", "cross_attn", "ffn") if cross else ("self_attn", "ffn"):
+    for name in ("self_attn", "cross_attn", "ffn") if has_cross_attention else ("self_attn", "ffn"):
         label, resid = SUBLAYERS[name]
         norm, out = f"norm_{name}.out", f"{name}.out"
         split, down = y + 14, y + 14
-        inner = [(norm, "LayerNorm"), (out, label)] if pre else [(out, label)]
-        path: tuple[tuple[float, float], ...] = ((SPINE, split), (BRANCH, split))
+        inner = [(norm, "LayerNorm"), (out, label)] if pre_ln else [(out, label)]
+        path: tuple[tuple[float, float], ...] = ((STREAM_X, split), (SUBLAYER_X, split))
         for stage, text in inner:
-            middle = down + STEP - 8
-            pieces.append(Drawn("line", (*path, (BRANCH, middle - TALL / 2)), stage))
-            pieces.append(Drawn("box", ((BRANCH, middle),), stage, False, text))
+            middle = down + ROW_HEIGHT - 8
+            pieces.append(BlockPiece("line", (*path, (SUBLAYER_X, middle - BOX_HEIGHT / 2)), stage))
+            pieces.append(BlockPiece("box", ((SUBLAYER_X, middle),), stage, False, text))
             order.append(stage)
-            path, down = ((BRANCH, middle + TALL / 2),), middle
-        total = down + STEP - 10
+            path, down = ((SUBLAYER_X, middle + BOX_HEIGHT / 2),), middle
+        total = down + ROW_HEIGHT - 10
         pieces += [
-            Drawn("line", (*path, (BRANCH, total), (SPINE + SUM, total)), resid),
-            Drawn("line", ((SPINE, y), (SPINE, total - SUM)), resid, True),
-            Drawn("sum", ((SPINE, total),), resid, True, resid),
+            BlockPiece("line", (*path, (SUBLAYER_X, total), (STREAM_X + SUM_RADIUS, total)), resid),
+            BlockPiece("line", ((STREAM_X, y), (STREAM_X, total - SUM_RADIUS)), resid, True),
+            BlockPiece("sum", ((STREAM_X, total),), resid, True, resid),
         ]
         order.append(resid)
-        y, last = total + SUM, resid
-        if not pre:
-            middle = y + STEP - 22
-            pieces.append(Drawn("line", ((SPINE, y), (SPINE, middle - TALL / 2)), norm, True))
-            pieces.append(Drawn("box", ((SPINE, middle),), norm, True, "LayerNorm"))
+        y, last = total + SUM_RADIUS, resid
+        if not pre_ln:
+            middle = y + ROW_HEIGHT - 22
+            pieces.append(BlockPiece("line", ((STREAM_X, y), (STREAM_X, middle - BOX_HEIGHT / 2)), norm, True))
+            pieces.append(BlockPiece("box", ((STREAM_X, middle),), norm, True, "LayerNorm"))
             order.append(norm)
-            y, last = middle + TALL / 2, norm
-    pieces.append(Drawn("line", ((SPINE, y), (SPINE, y + 30)), last, True))
-    pieces.append(Drawn("text", ((SPINE, y + 48),), last, True, _("x of the next layer")))
+            y, last = middle + BOX_HEIGHT / 2, norm
+    pieces.append(BlockPiece("line", ((STREAM_X, y), (STREAM_X, y + 30)), last, True))
+    pieces.append(BlockPiece("text", ((STREAM_X, y + 48),), last, True, _("x of the next layer")))
     return pieces, order, y + 58
 
 
-def block_svg(pre: bool, lit: str = "", cross: bool = False, dark: bool = False) -> str:
+def block_svg(pre_ln: bool, highlighted: str = "", has_cross_attention: bool = False, dark: bool = False) -> str:
     """Return one layer as SVG.
 
     highlighted: "post" or "pre" for the residual stream of that block, or a stage within the layer for the path to it.
     """
-    pieces, __, height = block(pre, cross)
-    shown = [(piece, is_lit(piece, pre, lit, cross)) for piece in pieces]
+    pieces, __, height = block_pieces(pre_ln, has_cross_attention)
+    shown = [(piece, is_highlighted(piece, pre_ln, highlighted, has_cross_attention)) for piece in pieces]
     shown.sort(key=lambda one: (one[0].kind != "line", one[1]))  # boxes over lines, highlighted lines over others
-    body = "".join(_piece(piece, light, dark) for piece, light in shown)
+    body = "".join(_piece_svg(piece, light, dark) for piece, light in shown)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" viewBox="0 0 {WIDTH} {height:.0f}" '
         f'font-family="Source Sans Pro, Noto Sans, sans-serif" font-size="15">{body}</svg>'
     )
 
 
-def is_lit(piece: Drawn, pre: bool, lit: str, cross: bool = False) -> bool:
+def is_highlighted(piece: BlockPiece, pre_ln: bool, highlighted: str, has_cross_attention: bool = False) -> bool:
     """Return whether a piece of `block_pieces` is highlighted; `highlighted` is that of `block_svg`."""
-    order, stage = block(pre, cross)[1], _drawn_stage(lit)
+    order, stage = block_pieces(pre_ln, has_cross_attention)[1], _box_stage(highlighted)
     reached = order.index(stage) if stage in order else -1
-    return order.index(piece.stage) <= reached or (piece.residual and lit == ("pre" if pre else "post"))
+    return order.index(piece.stage) <= reached or (piece.on_residual_stream and highlighted == ("pre" if pre_ln else "post"))
 
 
-def _piece(p: Drawn, lit: bool, dark: bool) -> str:
-    text, paper = theme.page(dark)["text_color"], theme.page(dark)["background_color"]
-    residual, light = path_colours(dark)
-    stroke = light if lit else residual if p.residual else text
+def _piece_svg(p: BlockPiece, highlighted: bool, dark: bool) -> str:
+    text, paper = theme.page_colours(dark)["text_color"], theme.page_colours(dark)["background_color"]
+    residual, light = stream_and_path_colours(dark)
+    stroke = light if highlighted else residual if p.on_residual_stream else text
     x, y = p.points[0]
     if p.kind == "line":
         path = "M" + "L".join(f"{a:.0f},{b:.0f}" for a, b in p.points)
         return (
-            f'<path d="{path}" fill="none" stroke="{stroke}" stroke-width="{5 if p.residual else 3 if lit else 1.6}"/>'
-            + _tip(p.points[-2], p.points[-1], 9 if p.residual else 6, stroke)
+            f'<path d="{path}" fill="none" stroke="{stroke}" stroke-width="{5 if p.on_residual_stream else 3 if highlighted else 1.6}"/>'
+            + _arrowhead(p.points[-2], p.points[-1], 9 if p.on_residual_stream else 6, stroke)
         )
     if p.kind == "text":
         return f'<text x="{x}" y="{y}" fill="{text}" text-anchor="middle" font-weight="600">{p.label}</text>'
     if p.kind == "sum":
         return (
-            f'<circle cx="{x}" cy="{y:.0f}" r="{SUM}" fill="{paper}" stroke="{stroke}" stroke-width="2.5"/>'
+            f'<circle cx="{x}" cy="{y:.0f}" r="{SUM_RADIUS}" fill="{paper}" stroke="{stroke}" stroke-width="2.5"/>'
             f'<path d="M{x - 6},{y:.0f}h12M{x},{y - 6:.0f}v12" stroke="{stroke}" stroke-width="2.5"/>'
-            f'<text x="{x - SUM - 4}" y="{y + 5:.0f}" fill="{text}" text-anchor="end" font-size="13">{p.label}</text>'
+            f'<text x="{x - SUM_RADIUS - 4}" y="{y + 5:.0f}" fill="{text}" text-anchor="end" font-size="13">{p.label}</text>'
         )
     part = "layer_norm" if p.stage.startswith("norm_") else "feed_forward" if p.stage == "ffn.out" else "attention"
-    where = f'x="{x - BOX / 2}" y="{y - TALL / 2:.0f}" width="{BOX}" height="{TALL}" rx="5"'
-    edge = f'stroke="{light if lit else text}" stroke-width="{3 if lit else 1.2}"'
+    where = f'x="{x - BOX_WIDTH / 2}" y="{y - BOX_HEIGHT / 2:.0f}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="5"'
+    edge = f'stroke="{light if highlighted else text}" stroke-width="{3 if highlighted else 1.2}"'
     return (
         f'<rect {where} fill="{paper}"/><rect {where} fill="{theme.PART_COLOURS[part]}" fill-opacity=".38" {edge}/>'
         f'<text x="{x}" y="{y + 5:.0f}" fill="{text}" text-anchor="middle" font-weight="600">{p.label}</text>'
     )
 
 
-def _tip(before: tuple[float, float], end: tuple[float, float], size: float, colour: str) -> str:
+def _arrowhead(before: tuple[float, float], end: tuple[float, float], size: float, colour: str) -> str:
     """Return the arrowhead of a line that ends downwards or to the left."""
     x, y = end
     across = [(x + size, y - size * 0.7), (x + size, y + size * 0.7)]
@@ -128,12 +128,12 @@ def _tip(before: tuple[float, float], end: tuple[float, float], size: float, col
     return f'<path d="M{x:.1f},{y:.1f}L{a:.1f},{b:.1f}L{c:.1f},{d:.1f}Z" fill="{colour}"/>'
 
 
-def path_colours(dark: bool) -> tuple[str, str]:
+def stream_and_path_colours(dark: bool) -> tuple[str, str]:
     """Return the colours of the residual stream and of the highlighted path."""
     return (theme.DIVERGING_DARK[0], theme.DIVERGING_DARK[-1]) if dark else (theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[4])
 
 
-def blocks_html(lit: str = "", cross: bool = False, dark: bool = False) -> str:
+def blocks_html(highlighted: str = "", has_cross_attention: bool = False, dark: bool = False) -> str:
     """Return HTML: both blocks side by side, or stacked on a narrow page."""
     sides = (
         (False, "Post-LN", _("Every LayerNorm is on the residual stream: all later norms rescale each layer's contribution.")),
@@ -142,28 +142,28 @@ def blocks_html(lit: str = "", cross: bool = False, dark: bool = False) -> str:
     )
     reached = {
         "post": _("Post-LN’s residual stream"), "pre": _("Pre-LN’s residual stream"),
-    }.get(lit, _("path to {stage}", stage=html.escape(lit)))
-    known = lit in ("post", "pre") or _drawn_stage(lit) in block(False, cross)[1]
+    }.get(highlighted, _("path to {stage}", stage=html.escape(highlighted)))
+    known = highlighted in ("post", "pre") or _box_stage(highlighted) in block_pieces(False, has_cross_attention)[1]
     names = [_("residual stream"), reached] if known else [_("residual stream")]
     key = "".join(
         '<span style="display:flex;align-items:center;gap:8px">'
-        f'<span style="width:26px;height:5px;background:{colour}"></span><span style="{QUIET}">{name}</span></span>'
-        for name, colour in zip(names, path_colours(dark), strict=False)
+        f'<span style="width:26px;height:5px;background:{colour}"></span><span style="{NOTE_STYLE}">{name}</span></span>'
+        for name, colour in zip(names, stream_and_path_colours(dark), strict=False)
     )
     figures = "".join(
         ('<figure style="margin:0;flex:0 1 340px"><figcaption style="font-weight:600">'
          + f'{name}: {"x + f(LayerNorm(x))" if pre else "LayerNorm(x + f(x))"}</figcaption><img alt="'
          + _("One layer of {name}: {told}", name=name, told=told)
          + '" style="display:block;max-width:100%;height:auto;margin:6px 0" '
-         + f'src="data:image/svg+xml,{quote(block_svg(pre, lit, cross, dark))}">'
-         + f'<div style="{QUIET}">{told}</div></figure>')
+         + f'src="data:image/svg+xml,{quote(block_svg(pre, highlighted, has_cross_attention, dark))}">'
+         + f'<div style="{NOTE_STYLE}">{told}</div></figure>')
         for pre, name, told in sides
     )
     row = "display:flex;flex-wrap:wrap;line-height:1.4"
     return f'<div style="{row};gap:18px 40px;margin:4px 0 10px">{figures}</div><div style="{row};gap:4px 24px">{key}</div>'
 
 
-def _drawn_stage(lit: str) -> str:
+def _box_stage(highlighted: str) -> str:
     """Return the stage of the box that contains a stage: a stage inside a sub-layer belongs to its output."""
-    module, __, leaf = lit.rpartition(".")
+    module, __, leaf = highlighted.rpartition(".")
     return f"{module}.out" if module else leaf

@@ -9,35 +9,35 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from viz_core.analysis.attribution import Attribution, Share
+from viz_core.analysis.attribution import Attribution, LogitContribution
 from viz_core.analysis.logit_lens import LogitLens
-from viz_core.analysis.two_runs import EITHER, GAP, Places
+from viz_core.analysis.two_runs import LABEL_SEPARATOR, GAP, PositionPairs
 from viz_core.capture import Capture
 from viz_core.config import Side, StackName, side_of
 from viz_core.figures import theme
-from viz_core.figures.panels import Panel, Reason, panel
+from viz_core.figures.panels import Panel, AbsenceReason, panel
 from viz_core.figures.scatter import guide_line, scatter_figure
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.stages import STACK_NAMES
-from viz_core.text import visible
+from viz_core.text import display_token
 
-PART_TITLES: dict[str, str] = {
+PATCHED_PART_TITLES: dict[str, str] = {
     "residual": _("residual stream"), "self_attn": _("output of self-attention"), "cross_attn": _("output of cross-attention"),
     "ffn": _("output of the feed-forward"),
 }
 HEAD_TITLES: dict[str, str] = {"self_attn": _("heads of self-attention"), "cross_attn": _("heads of cross-attention")}
-KIND_NAMES: dict[str, str] = {
+CONTRIBUTION_NAMES: dict[str, str] = {
     "embedding": _("embedding"), "head": _("heads"), "ffn": _("feed-forward networks"), "bias": _("biases"),
 }
-KIND_COLOURS = {
+CONTRIBUTION_COLOURS = {
     "embedding": theme.PART_COLOURS["embedding"], "head": theme.PART_COLOURS["attention"],
     "ffn": theme.PART_COLOURS["feed_forward"], "bias": theme.PART_COLOURS["input"],
 }
-NO_PARTNER = Reason(_("no partner"), _("no partner in the other sentence"))
+NO_COUNTERPART = AbsenceReason(_("no partner"), _("no partner in the other sentence"))
 
 
-class MapOf(NamedTuple):
+class EffectMapData(NamedTuple):
     """The data of one patching map: its stack and part, effects [layers, columns], the predicted word of each patched run, and the
     column labels."""
 
@@ -50,7 +50,7 @@ class MapOf(NamedTuple):
     cols: Sequence[str]
 
 
-class Effects(Protocol):
+class EffectMapLike(Protocol):
     """The attributes used of `viz_core.experiments.effect_maps.EffectMap`."""
 
     @property
@@ -60,10 +60,10 @@ class Effects(Protocol):
     def part(self) -> str: ...
 
     @property
-    def of_heads(self) -> bool: ...
+    def is_per_head(self) -> bool: ...
 
     @property
-    def first(self) -> int: ...
+    def first_layer(self) -> int: ...
 
     @property
     def effects(self) -> np.ndarray: ...
@@ -72,72 +72,72 @@ class Effects(Protocol):
     def words(self) -> np.ndarray: ...
 
 
-def maps_of(
-    maps: Sequence[Effects], pairs: Mapping[Side, Places], runs: tuple[Capture, Capture], word_of: Callable[[int], str],
+def effect_map_data(
+    maps: Sequence[EffectMapLike], pairs: Mapping[Side, PositionPairs], runs: tuple[Capture, Capture], word_of: Callable[[int], str],
     item: int = 0,
-) -> list[MapOf]:
+) -> list[EffectMapData]:
     """Return the data to draw of effect maps.
 
     pairs: side → pairs of positions in the clean and the corrupted run. runs: these two runs. word_of: the word of an output id.
     """
-    labels = {side: _place_names(runs, side, places, item) for side, places in pairs.items()}
+    labels = {side: _position_labels(runs, side, places, item) for side, places in pairs.items()}
     heads = [str(head) for head in range(runs[0].config.n_heads)]
-    return [MapOf(each.stack, each.part, each.of_heads, each.first, each.effects,
+    return [EffectMapData(each.stack, each.part, each.is_per_head, each.first_layer, each.effects,
                   [word_of(int(id)) if id >= 0 else "" for id in each.words.ravel()],
-                  heads if each.of_heads else labels[side_of(each.stack)]) for each in maps]
+                  heads if each.is_per_head else labels[side_of(each.stack)]) for each in maps]
 
 
-def _place_names(runs: tuple[Capture, Capture], side: Side, places: Places, item: int) -> list[str]:
+def _position_labels(runs: tuple[Capture, Capture], side: Side, places: PositionPairs, item: int) -> list[str]:
     """Return a label for each position pair: "tired | wide" if the tokens differ, "–" for a token that one sentence lacks."""
-    tokens = [list(map(visible, run.tokens(side)[item])) for run in runs]
+    tokens = [list(map(display_token, run.tokens(side)[item])) for run in runs]
     named = [[GAP if at is None else own[at] for own, at in zip(tokens, place, strict=True)] for place in places]
-    return [a if a == b else f"{a}{EITHER}{b}" for a, b in named]
+    return [a if a == b else f"{a}{LABEL_SEPARATOR}{b}" for a, b in named]
 
 
-def effect_panels(maps: Sequence[MapOf]) -> list[Panel]:
+def effect_panels(maps: Sequence[EffectMapData]) -> list[Panel]:
     """Return panels of the maps with one zero-centred colour range of at least ±1. Positions without a counterpart are hatched."""
     sizes = [float(np.nanmax(np.abs(each.effects), initial=0.0)) for each in maps]
     most = max(1.0, *sizes) if sizes else 1.0
     return [_effect_panel(each, most) for each in maps]
 
 
-def _effect_panel(each: MapOf, most: float) -> Panel:
-    missing = np.isnan(each.effects)
-    what = (HEAD_TITLES if each.of_heads else PART_TITLES)[each.part]
-    rows = [_("embedding") if layer < 0 else str(layer) for layer in range(each.first, each.first + len(each.effects))]
+def _effect_panel(effect_map: EffectMapData, max_abs: float) -> Panel:
+    missing = np.isnan(effect_map.effects)
+    what = (HEAD_TITLES if effect_map.of_heads else PATCHED_PART_TITLES)[effect_map.part]
+    rows = [_("embedding") if layer < 0 else str(layer) for layer in range(effect_map.first, effect_map.first + len(effect_map.effects))]
     return panel(
-        _("{stack}: {what}", stack=_capital(STACK_NAMES[each.stack]), what=what), np.nan_to_num(each.effects), rows,
-        each.cols, row_axis=_("layer"), col_axis=_("H · head: whose z is patched") if each.of_heads else
+        _("{stack}: {what}", stack=_capitalised(STACK_NAMES[effect_map.stack]), what=what), np.nan_to_num(effect_map.effects), rows,
+        effect_map.cols, row_axis=_("layer"), col_axis=_("H · head: whose z is patched") if effect_map.of_heads else
         _("T · token: whose value is patched"),
-        low=-most, high=most, col_letter="H" if each.of_heads else "T", absent=missing, absent_names=[NO_PARTNER],
-        words=[visible(word) for word in each.words],
+        low=-max_abs, high=max_abs, col_letter="H" if effect_map.of_heads else "T", absent=missing, absence_reasons=[NO_COUNTERPART],
+        cell_words=[display_token(word) for word in effect_map.words],
     )
 
 
-def _capital(text: str) -> str:
+def _capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
 # --- The logit lens ---------------------------------------------------------------------------------------------------
-def lens_panel(found: LogitLens, tokens: Sequence[str], word_of: Callable[[int], str], rank: bool) -> Panel:
+def lens_panel(lens: LogitLens, tokens: Sequence[str], word_of: Callable[[int], str], show_rank: bool) -> Panel:
     """Return a panel of the logit lens: a row per stage, a column per token, in each cell the most likely word.
 
     The colour is the probability of the model's final prediction, or the base-10 logarithm of its rank.
     """
-    rows = [_("embedding"), *(str(layer) for layer in range(len(found.stages) - 1))]
-    words = [visible(word_of(int(id))) for id in found.words[:, :, 0].ravel()]
+    rows = [_("embedding"), *(str(layer) for layer in range(len(lens.stages) - 1))]
+    words = [display_token(word_of(int(id))) for id in lens.top_ids[:, :, 0].ravel()]
     common: dict[str, Any] = {"row_axis": _("layer"), "col_axis": _("T · token that is read"), "col_letter": "T", "words": words,
                               "written": True}
-    cols = [visible(token) for token in tokens]
-    if rank:
-        return panel(_("Rank of the final word, log₁₀(1 + number of likelier words)"), np.log10(1.0 + found.rank), rows, cols,
+    cols = [display_token(token) for token in tokens]
+    if show_rank:
+        return panel(_("Rank of the final word, log₁₀(1 + number of likelier words)"), np.log10(1.0 + lens.predicted_rank), rows, cols,
                      kind="probability", low=0.0, **common)
-    return panel(_("Probability of the final word, and the likeliest word after each layer"), found.chance, rows, cols,
+    return panel(_("Probability of the final word, and the likeliest word after each layer"), lens.predicted_prob, rows, cols,
                  kind="probability", low=0.0, high=1.0, **common)
 
 
 # --- Attribution ------------------------------------------------------------------------------------------------------
-def share_name(share: Share) -> str:
+def contribution_name(share: LogitContribution) -> str:
     """Return the name of a contribution to a logit: "cross-attention, layer 2, head 3"."""
     if share.kind == "head" and share.layer is not None and share.head is not None:
         return _("{what}, layer {layer}, head {head}", layer=share.layer, head=share.head,
@@ -147,36 +147,36 @@ def share_name(share: Share) -> str:
     return share.name
 
 
-def shares_figure(found: Attribution, title: str, dark: bool = False) -> theme.Figure:
+def attribution_figure(attribution: Attribution, title: str, dark: bool = False) -> theme.Figure:
     """Return a figure with a bar for each contribution in the order of computation, and the cumulative sum up to the logit."""
-    names = [html.escape(share_name(share)) for share in found.parts]
-    total = np.cumsum([share.value for share in found.parts])
-    bars = [_bars(found, kind, names) for kind in KIND_NAMES]
+    names = [html.escape(contribution_name(share)) for share in attribution.contributions]
+    total = np.cumsum([share.value for share in attribution.contributions])
+    bars = [_contribution_trace(attribution, kind, names) for kind in CONTRIBUTION_NAMES]
     line = {"type": "scatter", "mode": "lines", "x": list(range(len(names))), "y": total.tolist(), "name": _("sum so far"),
-            "line": {"color": theme.page(dark)["text_color"], "width": 2, "shape": "hv"},
+            "line": {"color": theme.page_colours(dark)["text_color"], "width": 2, "shape": "hv"},
             "hovertemplate": _("sum so far") + ": %{y:.4g}<extra></extra>"}
-    layers = [i for i, (a, b) in enumerate(zip(found.parts, found.parts[1:], strict=False), start=1) if a.layer != b.layer]
+    layers = [i for i, (a, b) in enumerate(zip(attribution.contributions, attribution.contributions[1:], strict=False), start=1) if a.layer != b.layer]
     layout = {
         "title": {"text": html.escape(title)}, "barmode": "overlay", "bargap": 0.1,
         "xaxis": {"title": {"text": _("parts in the order of computation; a dotted line begins a layer")}, "showticklabels": False,
                   "showgrid": False},
         "yaxis": {"title": {"text": _("share of the logit")}}, "shapes": [guide_line("x", i - 0.5, width=1) for i in layers],
-        "margin": {"t": theme.ABOVE, "b": 8}, "legend": {"orientation": "h", "x": 0, "y": -0.12, "yanchor": "top"},
+        "margin": {"t": theme.TOP_MARGIN, "b": 8}, "legend": {"orientation": "h", "x": 0, "y": -0.12, "yanchor": "top"},
     }
     return theme.Figure([*(bar for bar in bars if bar["x"]), line], layout, dark=dark)
 
 
-def _bars(found: Attribution, kind: str, names: Sequence[str]) -> dict[str, Any]:
-    here = [i for i, share in enumerate(found.parts) if share.kind == kind]
+def _contribution_trace(attribution: Attribution, kind: str, names: Sequence[str]) -> dict[str, Any]:
+    here = [i for i, share in enumerate(attribution.contributions) if share.kind == kind]
     return {
-        "type": "bar", "width": 0.9, "x": here, "y": [found.parts[i].value for i in here], "name": KIND_NAMES[kind],
-        "marker": {"color": KIND_COLOURS[kind], "line": {"width": 0}}, "text": [names[i] for i in here],
+        "type": "bar", "width": 0.9, "x": here, "y": [attribution.contributions[i].value for i in here], "name": CONTRIBUTION_NAMES[kind],
+        "marker": {"color": CONTRIBUTION_COLOURS[kind], "line": {"width": 0}}, "text": [names[i] for i in here],
         "textposition": "none", "hovertemplate": "%{text}: %{y:.4g}<extra></extra>",
     }
 
 
 # --- Attention against effect -----------------------------------------------------------------------------------------
-class Heads(NamedTuple):
+class HeadScatterData(NamedTuple):
     """The heads of one kind of attention: weight and effect, [layers, H] each."""
 
     name: str
@@ -184,7 +184,7 @@ class Heads(NamedTuple):
     effect: np.ndarray
 
 
-def heads_figure(heads: Heads, x: str, y: str, title: str, dark: bool = False) -> theme.Figure:
+def head_effects_figure(heads: HeadScatterData, x: str, y: str, title: str, dark: bool = False) -> theme.Figure:
     """Return a scatter figure of effect over weight: a point for each head, coloured by head and labelled with its layer."""
     layers, n_heads = heads.weight.shape
     traces: list[Mapping[str, Any]] = []
@@ -193,13 +193,13 @@ def heads_figure(heads: Heads, x: str, y: str, title: str, dark: bool = False) -
             "x": heads.weight[:, head].tolist(), "y": heads.effect[:, head].tolist(), "mode": "markers+text",
             "text": [str(layer) for layer in range(layers)], "textposition": "middle right",
             "marker": {"color": theme.head_colour(head), "size": 12}, "name": _("head {head}", head=head),
-            "hovertemplate": [_said(heads, layer, head) for layer in range(layers)],
+            "hovertemplate": [_head_tooltip(heads, layer, head) for layer in range(layers)],
         })
     right = {"orientation": "v", "x": 1.01, "y": 1, "yanchor": "top"}
     return scatter_figure(traces, html.escape(title), x, y, dark, shapes=[guide_line("y", 0.0)], legend=right)  # type: ignore[arg-type]
 
 
-def _said(heads: Heads, layer: int, head: int) -> str:
+def _head_tooltip(heads: HeadScatterData, layer: int, head: int) -> str:
     return _("layer {layer}, head {head}<br>weight {weight}<br>effect {effect}", layer=layer, head=head,
              weight=rounded(float(heads.weight[layer, head]), 3),
              effect=rounded(float(heads.effect[layer, head]), 3)) + "<extra></extra>"

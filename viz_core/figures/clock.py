@@ -12,11 +12,11 @@ from typing import Any, Literal
 import numpy as np
 
 from viz_core.analysis.positions import frequencies, wavelengths
-from viz_core.formats import long
+from viz_core.formats import full_number
 from viz_core.language import translate as _
 from viz_core.text import in_quotes, shorten
 
-MOST = 10  # clocks at most: two rows on a laptop
+MAX_CLOCKS = 10  # clocks at most: two rows on a laptop
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class Clocks:
+class ClockChart:
     """Clocks of one kind for positions first..last.
 
     kind: "wave" shows sin and cos of each hand, "plane" two hands and their dot product. names: the labels of the hands, with {p}
@@ -52,9 +52,9 @@ class Clocks:
     names: tuple[str, ...]
     first: int
     last: int
-    left_out: str = ""
+    omitted_note: str = ""
 
-    def as_data(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the data for the script. It holds tuples because Streamlit imports pandas to check whether a list is a table."""
         faces = tuple(
             {"title": f.title, "note": f.note, "speed": f.speed, "scale": f.scale,
@@ -62,47 +62,47 @@ class Clocks:
             for f in self.clocks
         )
         return {"kind": self.kind, "faces": faces, "names": self.names, "first": self.first, "last": self.last,
-                "leftOut": self.left_out}
+                "leftOut": self.omitted_note}
 
 
-def chosen_pairs(n_pairs: int, most: int = MOST) -> list[int]:
+def evenly_spaced_pairs(n_pairs: int, max_pairs: int = MAX_CLOCKS) -> list[int]:
     """Return at most `max_pairs` evenly spaced pairs, including the first and the last."""
-    return np.unique(np.linspace(0, n_pairs - 1, min(n_pairs, most)).round().astype(int)).tolist() if n_pairs else []
+    return np.unique(np.linspace(0, n_pairs - 1, min(n_pairs, max_pairs)).round().astype(int)).tolist() if n_pairs else []
 
 
-def wave_clocks(positions: int, d_model: int, base: float, k: int) -> Clocks:
+def sinusoidal_clocks(n_positions: int, d_model: int, base: float, shift: int) -> ClockChart:
     """Return clocks of the (sin, cos) pairs of the sinusoidal table, and of the same pairs `shift` positions later."""
     omega, length = frequencies(d_model, base), wavelengths(d_model, base)
     n_pairs = d_model // 2
     clocks = tuple(
-        Clock(f"{2 * i}, {2 * i + 1}", f"λ {long(length[2 * i])}", float(omega[i]),
-              (Hand(0.0, 1.0, 0.0), *([Hand(0.0, 1.0, float(k))] if k else [])))
-        for i in chosen_pairs(n_pairs)
+        Clock(f"{2 * i}, {2 * i + 1}", f"λ {full_number(length[2 * i])}", float(omega[i]),
+              (Hand(0.0, 1.0, 0.0), *([Hand(0.0, 1.0, float(shift))] if shift else [])))
+        for i in evenly_spaced_pairs(n_pairs)
     )
-    names = (_("position {p}"), *([_("position {s}")] if k else []))
-    return Clocks("wave", clocks, names, 0, positions - 1, _left_out(n_pairs))
+    names = (_("position {p}"), *([_("position {s}")] if shift else []))
+    return ClockChart("wave", clocks, names, 0, n_positions - 1, _omitted_note(n_pairs))
 
 
-def plane_clocks(q: np.ndarray, k: np.ndarray, distance: int, positions: int, base: float, names: Sequence[str]) -> Clocks:
+def rope_clocks(q: np.ndarray, k: np.ndarray, distance: int, n_positions: int, base: float, names: Sequence[str]) -> ClockChart:
     """Return clocks of RoPE's planes: a query at position p and a key `distance` positions earlier. q, k: [K] before rotation."""
     omega, length = frequencies(len(q), base), wavelengths(len(q), base)
     clocks = []
-    for i in chosen_pairs(len(q) // 2):
+    for i in evenly_spaced_pairs(len(q) // 2):
         pairs = [(float(x[2 * i]), float(x[2 * i + 1])) for x in (q, k)]
         longest = max(math.hypot(*pair) for pair in pairs) or 1.0
         hands = tuple(
             Hand(math.atan2(b, a), math.hypot(a, b) / longest, shift)
             for (a, b), shift in zip(pairs, (0.0, -float(distance)), strict=True)
         )
-        clocks.append(Clock(f"{2 * i}, {2 * i + 1}", f"λ {long(length[2 * i])}", float(omega[i]), hands, longest**2))
-    return Clocks("plane", tuple(clocks), tuple(names), max(0, distance), max(0, distance) + positions - 1, _left_out(len(q) // 2))
+        clocks.append(Clock(f"{2 * i}, {2 * i + 1}", f"λ {full_number(length[2 * i])}", float(omega[i]), hands, longest**2))
+    return ClockChart("plane", tuple(clocks), tuple(names), max(0, distance), max(0, distance) + n_positions - 1, _omitted_note(len(q) // 2))
 
 
-def plane_names(query: str, key: str) -> tuple[str, str]:
+def rope_hand_names(query: str, key: str) -> tuple[str, str]:
     """Return the labels of RoPE's hands, with the word of the query and the word of the key."""
     own, other = (in_quotes(shorten(word)) for word in (query, key))
     return _("query of {shorten} at {{p}}", shorten=own), _("key of {shorten} at {{s}}", shorten=other)
 
 
-def _left_out(n_pairs: int) -> str:
-    return _("{most} of {n_pairs} pairs are drawn, evenly spaced.", most=MOST, n_pairs=n_pairs) if n_pairs > MOST else ""
+def _omitted_note(n_pairs: int) -> str:
+    return _("{most} of {n_pairs} pairs are drawn, evenly spaced.", most=MAX_CLOCKS, n_pairs=n_pairs) if n_pairs > MAX_CLOCKS else ""

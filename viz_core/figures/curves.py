@@ -13,13 +13,13 @@ from typing import Literal
 import numpy as np
 
 from viz_core.figures.panels import with_header
-from viz_core.formats import about
+from viz_core.formats import description_hash
 
-Mark = Literal["line", "band", "circle", "square", "cross", "disc", "diamond"]
+Marker = Literal["line", "band", "circle", "square", "cross", "disc", "diamond"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Series:
+class ChartSeries:
     """Points x, y [N] with one legend entry; the markers "line" and "band" (a broad line) connect them, others mark each point.
 
     tooltip: the text for a point, with {x} and {y} in it; "" for points without a text.
@@ -29,12 +29,12 @@ class Series:
     x: np.ndarray
     y: np.ndarray
     colour: str
-    mark: Mark
-    said: str = ""
+    marker: Marker
+    tooltip: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class ReferenceLine:
     """A horizontal line over the whole plot at y, with a label at one end, above or below the line."""
 
     y: float
@@ -46,7 +46,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curves:
+class CurveChart:
     """A chart; later series are drawn over earlier ones.
 
     y_range: the ends of the y axis. is_log: whether the y axis is logarithmic. x_range: the ends of the x axis, if they are not
@@ -56,37 +56,37 @@ class Curves:
     title: str
     x_title: str
     y_title: str
-    series: tuple[Series, ...]
-    reach: tuple[float, float]
-    levels: tuple[Level, ...] = ()
-    log: bool = False
-    span: tuple[float, float] | None = None
-    here: float | None = None
+    series: tuple[ChartSeries, ...]
+    y_range: tuple[float, float]
+    levels: tuple[ReferenceLine, ...] = ()
+    is_log: bool = False
+    x_range: tuple[float, float] | None = None
+    x_marker: float | None = None
 
 
-def padded(values: Sequence[np.ndarray], by: float = 0.05) -> tuple[float, float]:
+def padded_range(values: Sequence[np.ndarray], margin: float = 0.05) -> tuple[float, float]:
     """Return the ends of an axis with a margin around all values; values: at least one."""
     every = np.concatenate(values)
     low, high = float(every.min()), float(every.max())
-    room = by * (high - low) or 1.0
+    room = margin * (high - low) or 1.0
     return low - room, high + room
 
 
-def pack_curves(c: Curves, fill: bool = False, of: str = "") -> bytes:
+def pack_curves(chart: CurveChart, fill: bool = False, subject: str = "") -> bytes:
     """Return the chart as bytes for the browser, in the format of `with_header`: x and y of each series as little-endian float64.
 
     fill: whether the chart takes the height of its container. subject: what the chart shows apart from its titles, such as the
     sentence; a zoom is reset when the subject, the titles or the series change (see `about`). `drawn` in the header is a
     checksum of the content.
     """
-    body = b"".join(np.asarray(a, "<f8").tobytes() for s in c.series for a in (s.x, s.y))
+    body = b"".join(np.asarray(a, "<f8").tobytes() for s in chart.series for a in (s.x, s.y))
     header = {
-        "title": c.title, "xTitle": c.x_title, "yTitle": c.y_title, "reach": c.reach, "log": c.log, "fill": fill,
-        "span": c.span, "here": c.here,
-        "levels": [asdict(level) for level in c.levels],
-        "series": [{"name": s.name, "n": len(s.x), "colour": s.colour, "mark": s.mark, "said": s.said} for s in c.series],
+        "title": chart.title, "xTitle": chart.x_title, "yTitle": chart.y_title, "reach": chart.y_range, "log": chart.is_log, "fill": fill,
+        "span": chart.x_range, "here": chart.x_marker,
+        "levels": [asdict(level) for level in chart.levels],
+        "series": [{"name": s.name, "n": len(s.x), "colour": s.colour, "mark": s.marker, "said": s.tooltip} for s in chart.series],
     }
     # A series of one point marks a step; a zoom is kept when it appears or disappears.
-    named = about(of, c.title, c.x_title, c.y_title, [s.name for s in c.series if len(s.x) > 1])
+    named = description_hash(subject, chart.title, chart.x_title, chart.y_title, [s.name for s in chart.series if len(s.x) > 1])
     header["drawn"] = f"{zlib.crc32(body, zlib.crc32(json.dumps(header).encode())):08x}"
     return with_header(header | {"about": named}, body)

@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from viz_core.analysis.rows import ARROW
-from viz_core.analysis.two_runs import EITHER
-from viz_core.text import in_quotes, isolated, visible
+from viz_core.analysis.rows import NEXT_TOKEN_ARROW
+from viz_core.analysis.two_runs import LABEL_SEPARATOR
+from viz_core.text import in_quotes, bidi_isolated, display_token
 
-SMALL = "display:block;font-size:11px;line-height:1.2;opacity:.8"  # style of a gloss below its word
+GLOSS_STYLE = "display:block;font-size:11px;line-height:1.2;opacity:.8"  # style of a gloss below its word
 NO_GLOSSES: Mapping[str, str] = MappingProxyType({})
-_BETWEEN = re.compile(f"({re.escape(ARROW)}|{re.escape(EITHER)})")
+_SEPARATORS = re.compile(f"({re.escape(NEXT_TOKEN_ARROW)}|{re.escape(LABEL_SEPARATOR)})")
 
 
 def gloss(label: str, glosses: Mapping[str, str]) -> str:
@@ -21,7 +21,7 @@ def gloss(label: str, glosses: Mapping[str, str]) -> str:
     """
     if label in glosses or " " not in label:  # fast path: labels may be a whole vocabulary
         return glosses.get(label, "")
-    parts = _BETWEEN.split(label)
+    parts = _SEPARATORS.split(label)
     return "".join(glosses.get(part, part) for part in parts) if any(part in glosses for part in parts) else ""
 
 
@@ -33,21 +33,21 @@ def glosses_of(labels: Iterable[str], glosses: Mapping[str, str]) -> dict[str, s
 def with_gloss(label: str, glosses: Mapping[str, str]) -> str:
     """Return the label followed by its gloss, "动物 (animal)"; a label without a gloss is unchanged."""
     meaning = gloss(label, glosses)
-    return f"{isolated(label)} ({meaning})" if meaning else label
+    return f"{bidi_isolated(label)} ({meaning})" if meaning else label
 
 
-def quoted(token: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:
+def quoted_token(token: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:
     """Return a token for use in a sentence, as plain text: displayed, in quotes, with its gloss: “动物 (animal)”."""
-    return in_quotes(with_gloss(visible(token), glosses))
+    return in_quotes(with_gloss(display_token(token), glosses))
 
 
-def words_html(words: Iterable[str], glosses: Mapping[str, str]) -> str:
+def glossed_words_html(words: Iterable[str], glosses: Mapping[str, str]) -> str:
     """Return HTML: a line of words, each with its gloss below it in smaller type. Text is escaped."""
     return " ".join(_word_html(html.escape(word), html.escape(gloss(word, glosses))) for word in words)
 
 
 def _word_html(word: str, said: str) -> str:
     """Return a word and its gloss in an inline block, so that a line break does not separate them."""
-    below = f'<small style="{SMALL}">{said}</small>' if said else ""
+    below = f'<small style="{GLOSS_STYLE}">{said}</small>' if said else ""
     box = "display:inline-block;vertical-align:top;text-align:center;margin-right:5px"
     return f'<span style="{box}"><bdi>{word}</bdi>{below}</span>'

@@ -9,37 +9,37 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_core.analysis.layernorm import Steps
+from viz_core.analysis.layernorm import LayerNormSteps
 from viz_core.figures import theme
-from viz_core.formats import latex, rounded
+from viz_core.formats import latex_number, rounded
 from viz_core.language import translate as _
 
-ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # positive and negative values, as in all bar charts
-GUIDE = "#888888"  # lines that are not data
-ROW, FRAME = 104, 96  # pixels: one step with its heading; the axis below
+POSITIVE_COLOUR, NEGATIVE_COLOUR = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # positive and negative values, as in all bar charts
+GUIDE_COLOUR = "#888888"  # lines that are not data
+ROW_HEIGHT, FRAME_HEIGHT = 104, 96  # pixels: one step with its heading; the axis below
 
 
-def steps_figure(steps: Steps, feature: int, dark: bool = False) -> go.Figure:
+def layernorm_figure(steps: LayerNormSteps, feature: int, dark: bool = False) -> go.Figure:
     """Return a figure of one token's values: one row per step of LayerNorm, one bar per feature; `feature` is marked in each.
 
     x and x − μ share one scale, so that the shift is visible; the other rows share another.
     """
-    rows = step_rows(steps)
-    before, after = (_reach([values for __, values in part]) for part in (rows[:2], rows[2:]))
+    rows = layernorm_rows(steps)
+    before, after = (_value_range([values for __, values in part]) for part in (rows[:2], rows[2:]))
     n, d = len(rows), len(steps.x)
-    height = FRAME + ROW * n
-    plot, gap = height - FRAME, 0.3  # of a row: space for its heading
+    height = FRAME_HEIGHT + ROW_HEIGHT * n
+    plot, gap = height - FRAME_HEIGHT, 0.3  # of a row: space for its heading
     half = max(0.5, d / 300)  # half the width of the marked column, which stays visible
     layout: dict[str, Any] = {
         "height": height, "showlegend": False, "bargap": 0.12,
         "title": {"text": _("One token’s {d} features, step by step", d=d) if d > 1
                   else _("One token’s only feature, step by step")},
-        "margin": {"t": theme.ABOVE, "b": 52}, "annotations": [],
+        "margin": {"t": theme.TOP_MARGIN, "b": 52}, "annotations": [],
         "xaxis": {"title": {"text": _("D · feature")}, "anchor": f"y{n}", "range": [-0.6, d - 0.4], "showgrid": False},
         "shapes": [{"type": "rect", "xref": "x", "x0": feature - half, "x1": feature + half, "yref": "paper", "y0": 0, "y1": 1,
-                    "fillcolor": GUIDE, "opacity": 0.28, "line": {"width": 0}, "layer": "below"},
+                    "fillcolor": GUIDE_COLOUR, "opacity": 0.28, "line": {"width": 0}, "layer": "below"},
                    {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": steps.mean, "y1": steps.mean,
-                    "line": {"color": GUIDE, "width": 2, "dash": "dash"}, "visible": bool(np.isfinite(steps.mean))}],
+                    "line": {"color": GUIDE_COLOUR, "width": 2, "dash": "dash"}, "visible": bool(np.isfinite(steps.mean))}],
     }
     traces = []
     for i, (heading, values) in enumerate(rows):
@@ -53,33 +53,33 @@ def steps_figure(steps: Steps, feature: int, dark: bool = False) -> go.Figure:
         })
         traces.append({
             "type": "bar", "name": heading, "x": np.arange(d, dtype=np.int32), "y": values.astype(np.float32), "yaxis": f"y{name}",
-            "marker": {"color": np.where(values < 0, BELOW, ABOVE).tolist(), "line": {"width": 0}},
+            "marker": {"color": np.where(values < 0, NEGATIVE_COLOUR, POSITIVE_COLOUR).tolist(), "line": {"width": 0}},
             "customdata": [rounded(v, 6) for v in values.tolist()], "hovertemplate": _("feature %{x}: "
                                                                                        "%{customdata}<extra></extra>"),
         })
     return theme.Figure(traces, layout, dark=dark)
 
 
-def step_rows(steps: Steps) -> list[tuple[str, np.ndarray]]:
+def layernorm_rows(steps: LayerNormSteps) -> list[tuple[str, np.ndarray]]:
     """Return (heading with its numbers, values [D]) of each step, from the input to the output."""
-    gamma, beta = (_span(x) for x in (steps.gamma, steps.beta))
+    gamma, beta = (_range_text(x) for x in (steps.gamma, steps.beta))
     return [
         (_("x: mean μ = {mean} (dashed), variance σ² = {var}", mean=rounded(steps.mean, 4), var=rounded(steps.var, 4)), steps.x),
-        (_("− μ: the mean is now 0"), steps.centred),
-        (_("÷ √(σ² + ε) = {root}: the variance is now {kept}", root=rounded(steps.root, 4), kept=rounded(steps.kept, 6)),
+        (_("− μ: the mean is now 0"), steps.centered),
+        (_("÷ √(σ² + ε) = {root}: the variance is now {kept}", root=rounded(steps.denominator, 4), kept=rounded(steps.normalized_var, 6)),
          steps.normalized),
         (f"× γ ({gamma})", steps.scaled),
         (_("+ β ({beta}): the output", beta=beta), steps.out),
     ]
 
 
-def _span(x: np.ndarray) -> str:
+def _range_text(x: np.ndarray) -> str:
     low, high = float(np.min(x)), float(np.max(x))
     return _("{low} everywhere", low=rounded(low, 3)) if low == high else _("{low} to {high}",
                                                                             low=rounded(low, 3), high=rounded(high, 3))
 
 
-def _reach(values: Sequence[np.ndarray]) -> tuple[float, float]:
+def _value_range(values: Sequence[np.ndarray]) -> tuple[float, float]:
     """Return an axis range over all finite values and 0, with a margin."""
     every = np.concatenate([v[np.isfinite(v)] for v in values])
     low, high = float(every.min(initial=0.0)), float(every.max(initial=0.0))
@@ -87,23 +87,23 @@ def _reach(values: Sequence[np.ndarray]) -> tuple[float, float]:
     return low - room * (low < 0 or low == high), high + room
 
 
-def feature_formula(steps: Steps, feature: int) -> str:
+def feature_formula(steps: LayerNormSteps, feature: int) -> str:
     """Return LaTeX: the formula of Transformer_code (002), and below it the same with the numbers of the marked feature."""
     d = feature
     x, centred, normalized, scaled, out = (
-        float(a[d]) for a in (steps.x, steps.centred, steps.normalized, steps.scaled, steps.out)
+        float(a[d]) for a in (steps.x, steps.centered, steps.normalized, steps.scaled, steps.out)
     )
-    gamma, beta = latex(float(steps.gamma[d])), _bracketed(float(steps.beta[d]))
-    under = rf"\sqrt{{{latex(steps.var)} + {latex(steps.eps)}}}"
+    gamma, beta = latex_number(float(steps.gamma[d])), _bracketed(float(steps.beta[d]))
+    under = rf"\sqrt{{{latex_number(steps.var)} + {latex_number(steps.eps)}}}"
     lines = [
         r"\hat x_d &= \frac{x_d - \mu}{\sqrt{\sigma^2 + \varepsilon}}, \qquad N_d = \gamma_d\,\hat x_d + \beta_d",
-        rf"\hat x_{{{d}}} &= \frac{{{latex(x)} - {_bracketed(steps.mean)}}}{{{under}}}",
-        rf"&= \frac{{{latex(centred)}}}{{{latex(steps.root)}}} = {latex(normalized)}",
+        rf"\hat x_{{{d}}} &= \frac{{{latex_number(x)} - {_bracketed(steps.mean)}}}{{{under}}}",
+        rf"&= \frac{{{latex_number(centred)}}}{{{latex_number(steps.denominator)}}} = {latex_number(normalized)}",
         rf"N_{{{d}}} &= {gamma} \cdot {_bracketed(normalized)} + {beta}",
-        rf"&= {latex(scaled)} + {beta} = {latex(out)}",
+        rf"&= {latex_number(scaled)} + {beta} = {latex_number(out)}",
     ]
     return r"\small \begin{aligned} " + r" \\[6pt] ".join(lines) + r" \end{aligned}"
 
 
 def _bracketed(x: float) -> str:
-    return f"({latex(x)})" if x < 0 else latex(x)
+    return f"({latex_number(x)})" if x < 0 else latex_number(x)

@@ -8,75 +8,75 @@ from typing import Any
 
 import numpy as np
 
-from viz_core.analysis.attention import MASK, AttentionKind, sides
-from viz_core.analysis.masks import CONVENTIONS, NEITHER, WHY, Convention, parts, provenance, written
-from viz_core.analysis.two_runs import Together, both_labels
+from viz_core.analysis.attention import MASK_STAGES, AttentionKind, query_key_sides
+from viz_core.analysis.masks import MASK_CONVENTIONS, NEITHER, REASONS, MaskConvention, mask_parts, blocking_reasons, to_convention
+from viz_core.analysis.two_runs import AlignedRuns, merge_labels
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.panels import Panel, panel
-from viz_core.figures.two_runs import LACKS, Shown, absent_in_either, on_places
+from viz_core.figures.two_runs import ABSENCE_REASONS, RunView, combined_absent, aligned_panel
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
-from viz_core.text import visible
+from viz_core.text import display_token
 
-CONVENTION_TITLES: dict[Convention, str] = {
+CONVENTION_TITLES: dict[MaskConvention, str] = {
     "may": _("True (1) = may attend"), "blocked": _("True (1) = blocked"), "additive": _("added to the scores: 0 or −∞"),
 }
-WHY_TITLES = dict(zip(WHY, (_("may attend"), _("blocked: padding"), _("blocked: future"), _("blocked: padding and future")),
+REASON_TITLES = dict(zip(REASONS, (_("may attend"), _("blocked: padding"), _("blocked: future"), _("blocked: padding and future")),
                       strict=True))
 AGREEMENT_TITLES = (_("may attend in both"), _("may attend only in A"), _("may attend only in B"), _("blocked in both"))
-CHANGE = _("largest change of a feature")  # the measure of a leak
-PAIRS: dict[str, str] = {"row_letter": "T", "col_letter": "S"}
+CHANGE_REMARK = _("largest change of a feature")  # the measure of a leak
+AXIS_LETTERS: dict[str, str] = {"row_letter": "T", "col_letter": "S"}
 
 
-def labels(capture: Capture, side: str, item: int) -> tuple[str, ...]:
+def token_labels(capture: Capture, side: str, item: int) -> tuple[str, ...]:
     """Return the tokens of one sentence as axis labels."""
-    return tuple(map(visible, capture.tokens(side)[item]))
+    return tuple(map(display_token, capture.tokens(side)[item]))
 
 
 def _axes(capture: Capture, kind: AttentionKind, item: int) -> dict[str, Any]:
-    query_side, key_side = sides(kind)
-    return PAIRS | {
-        "rows": labels(capture, query_side, item), "cols": labels(capture, key_side, item),
+    query_side, key_side = query_key_sides(kind)
+    return AXIS_LETTERS | {
+        "rows": token_labels(capture, query_side, item), "cols": token_labels(capture, key_side, item),
         "row_axis": _("T · query: {side} token", side=SIDE_NAMES[query_side]),
         "col_axis": _("S · key: {side} token", side=SIDE_NAMES[key_side]),
     }
 
 
-def provenance_panel(capture: Capture, kind: AttentionKind, item: int, title: str) -> Panel:
+def block_reason_panel(capture: Capture, kind: AttentionKind, item: int, title: str) -> Panel:
     """Return a panel [T, S] of the reason of each cell: allowed, or blocked as padding, as future, or as both."""
-    return panel(title, provenance(capture, kind, item), **_axes(capture, kind, item), kind="classes",
-                 names=tuple(WHY_TITLES.values()))
+    return panel(title, blocking_reasons(capture, kind, item), **_axes(capture, kind, item), kind="classes",
+                 class_names=tuple(REASON_TITLES.values()))
 
 
 def agreement_panel(a: Panel, b: Panel, cells: np.ndarray) -> Panel:
     """Return a panel [T, S] of which masks allow a cell. a, b: aligned reason panels; cells: from `compare_masks`."""
     return panel(
-        _("A − B: which cells differ"), cells, both_labels(a.rows, b.rows), both_labels(a.cols, b.cols), row_axis=b.row_axis,
-        col_axis=b.col_axis, kind="classes", names=tuple(AGREEMENT_TITLES), masked=cells == NEITHER,
-        masked_name=AGREEMENT_TITLES[NEITHER], absent=absent_in_either(a, b), absent_names=LACKS, row_letter="T",
+        _("A − B: which cells differ"), cells, merge_labels(a.rows, b.rows), merge_labels(a.cols, b.cols), row_axis=b.row_axis,
+        col_axis=b.col_axis, kind="classes", class_names=tuple(AGREEMENT_TITLES), masked=cells == NEITHER,
+        masked_label=AGREEMENT_TITLES[NEITHER], absent=combined_absent(a, b), absence_reasons=ABSENCE_REASONS, row_letter="T",
         col_letter="S",
     )
 
 
-def both_reasons_panel(both: Together, kind: AttentionKind, cells: np.ndarray, shown: Shown) -> Panel:
+def two_run_reason_panel(both: AlignedRuns, kind: AttentionKind, cells: np.ndarray, view: RunView) -> Panel:
     """Return the reasons of A, of B, or which masks allow each cell, as `view` says. cells: from `compare_masks`, aligned."""
-    rows, cols = (both.places[side] for side in sides(kind))
+    rows, cols = (both.pairs[side] for side in query_key_sides(kind))
     named = KIND_TITLES[kind].lower()
     titles = [_("{run}: {kind_titles}, the mask of every layer and head", run=run, kind_titles=named) for run in ("A", "B")]
-    a, b = (on_places(provenance_panel(capture, kind, item, title), rows, cols, which)
+    a, b = (aligned_panel(block_reason_panel(capture, kind, item, title), rows, cols, which)
             for which, (capture, item, title) in enumerate(zip((both.a, both.b), (both.item_a, both.item_b), titles, strict=True)))
-    return {"a": a, "b": b, "difference": agreement_panel(a, b, cells)}[shown]
+    return {"a": a, "b": b, "difference": agreement_panel(a, b, cells)}[view]
 
 
-def building_panels(capture: Capture, kind: AttentionKind, item: int) -> list[Panel]:
+def mask_part_panels(capture: Capture, kind: AttentionKind, item: int) -> list[Panel]:
     """Return panels of the parts of a mask in their own shapes, then of their AND."""
-    query_side, key_side = sides(kind)
-    axes, used = _axes(capture, kind, item), parts(capture.config, kind)
+    query_side, key_side = query_key_sides(kind)
+    axes, used = _axes(capture, kind, item), mask_parts(capture.config, kind)
     shown = []
     for name, side, column in ((used.keys, key_side, False), (used.queries, query_side, True)):
         if name:
-            values, tokens = capture[name][item, 0], labels(capture, side, item)  # [1, S]
+            values, tokens = capture[name][item, 0], token_labels(capture, side, item)  # [1, S]
             title = (_("ne: {side} id ≠ {pad_id}", side=SIDE_NAMES[side], pad_id=capture.config.pad_id(side))
                      if capture.config.padding_from == "ids" else
                      _("arange: {side} position < {length}", side=SIDE_NAMES[side], length=capture.length(side, item)))
@@ -91,68 +91,68 @@ def building_panels(capture: Capture, kind: AttentionKind, item: int) -> list[Pa
     if used.causal:
         shown.append(panel(_("tril: key not later than query"), capture[used.causal][0, 0], **axes, kind="mask", role="input"))
     title = _("mask: every cell is allowed") if not shown else _("mask: their AND") if len(shown) > 1 else _("mask")
-    return [*shown, panel(title, capture[MASK[kind]][item, 0], **axes, kind="mask")]
+    return [*shown, panel(title, capture[MASK_STAGES[kind]][item, 0], **axes, kind="mask")]
 
 
 def convention_panels(capture: Capture, kind: AttentionKind, item: int) -> list[Panel]:
     """Return panels of one mask in three conventions."""
-    may, axes = capture[MASK[kind]][item, 0], _axes(capture, kind, item)
+    may, axes = capture[MASK_STAGES[kind]][item, 0], _axes(capture, kind, item)
     return [
-        panel(CONVENTION_TITLES[c], written(may, c), **axes, kind="signed" if c == "additive" else "mask") for c in CONVENTIONS
+        panel(CONVENTION_TITLES[c], to_convention(may, c), **axes, kind="signed" if c == "additive" else "mask") for c in MASK_CONVENTIONS
     ]
 
 
 # ---------------------------------------------------------------- results of experiments
 
 
-def leak_panel(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str], changed: str) -> Panel:
+def token_leak_panel(change_masked: np.ndarray, change_unmasked: np.ndarray, tokens: Sequence[str], replaced: str) -> Panel:
     """Return a panel of the change of each output [T] when one token is replaced, with the causal mask on and off."""
     rows = (_("causal mask on"), _("causal mask off"))
-    return panel(_("Change of each output when {changed} is replaced", changed=changed), np.stack([moved, moved_free]), rows,
+    return panel(_("Change of each output when {changed} is replaced", changed=replaced), np.stack([change_masked, change_unmasked]), rows,
                  tokens, row_axis="",
-                 col_axis=_("T · output at token"), kind="probability", col_letter="T", remark=CHANGE)
+                 col_axis=_("T · output at token"), kind="probability", col_letter="T", remark=CHANGE_REMARK)
 
 
-def reach_panels(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str]) -> list[Panel]:
+def all_token_leak_panels(change_masked: np.ndarray, change_unmasked: np.ndarray, tokens: Sequence[str]) -> list[Panel]:
     """Return panels of the changes [replaced token, T] for each token in turn, with the causal mask on and off, on one scale."""
-    finite = [x[np.isfinite(x)] for x in (moved, moved_free)]
+    finite = [x[np.isfinite(x)] for x in (change_masked, change_unmasked)]
     high = max(float(x.max(initial=0.0)) for x in finite) or 1.0
     return [
         panel(_("Causal mask {name}", name=name), x, tokens, tokens, row_axis=_("replaced token"),
               col_axis=_("T · output at token"),
-              kind="probability", high=high, col_letter="T", remark=CHANGE)
-        for name, x in (("on", moved), ("off", moved_free))
+              kind="probability", high=high, col_letter="T", remark=CHANGE_REMARK)
+        for name, x in (("on", change_masked), ("off", change_unmasked))
     ]
 
 
-def head_panels(
-    capture: Capture, kind: AttentionKind, item: int, drawn: Sequence[tuple[str, np.ndarray]], masked: np.ndarray | None = None
+def implementation_panels(
+    capture: Capture, kind: AttentionKind, item: int, weights: Sequence[tuple[str, np.ndarray]], masked: np.ndarray | None = None
 ) -> list[Panel]:
     """Return panels of the weights [T, S] of one head from several implementations, on a scale from 0 to 1."""
-    axes, n = _axes(capture, kind, item), drawn[0][1].shape
+    axes, n = _axes(capture, kind, item), weights[0][1].shape
     axes |= {"rows": axes["rows"][: n[0]], "cols": axes["cols"][: n[1]]}
-    return [panel(title, x, **axes, kind="probability", low=0, high=1, masked=masked) for title, x in drawn]
+    return [panel(title, x, **axes, kind="probability", low=0, high=1, masked=masked) for title, x in weights]
 
 
-def spread_panels(stops: Sequence[int | None], filled: np.ndarray, zero: np.ndarray, tokens: Sequence[str]) -> list[Panel]:
+def empty_row_norm_panels(layers: Sequence[int | None], softmax_norms: np.ndarray, zero_row_norms: np.ndarray, tokens: Sequence[str]) -> list[Panel]:
     """Return panels of the norm of each token's vector after each layer, [layer, T], on one scale; NaN has its own colour.
 
     layers: None is the embedding. softmax_norms: with empty rows as a softmax over −∞ yields them; zero_row_norms: with empty
     rows of zeros.
     """
-    high = max(float(x[np.isfinite(x)].max(initial=0.0)) for x in (filled, zero)) or 1.0
+    high = max(float(x[np.isfinite(x)].max(initial=0.0)) for x in (softmax_norms, zero_row_norms)) or 1.0
     return [
-        panel(title, x, list(map(stop_words, stops)), tokens, row_axis="", col_axis=_("T · token"), kind="probability", high=high,
+        panel(title, x, list(map(layer_label, layers)), tokens, row_axis="", col_axis=_("T · token"), kind="probability", high=high,
               col_letter="T")
-        for title, x in ((_("Plain softmax over −∞"), filled), (_("This app: the rows are zeros"), zero))
+        for title, x in ((_("Plain softmax over −∞"), softmax_norms), (_("This app: the rows are zeros"), zero_row_norms))
     ]
 
 
-def stop_words(layer: int | None) -> str:
+def layer_label(layer: int | None) -> str:
     """Return the label of a row: the embedding, or after a layer."""
     return _("embedding") if layer is None else _("after layer {layer}", layer=layer)
 
 
-def share_panel(future: np.ndarray, title: str) -> Panel:
+def future_weight_panel(future: np.ndarray, title: str) -> Panel:
     """Return a panel of one row with the share of each head's weight on later tokens, [H]."""
     return panel(title, future[None], ("",), row_axis="", col_axis=_("H · head"), kind="probability", low=0, high=1, col_letter="H")

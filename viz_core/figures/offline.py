@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from viz_core.analysis.attention import AttentionKind, allowed, kinds, module, n_layers, tiles
+from viz_core.analysis.attention import AttentionKind, attention_mask, attention_kinds, attention_path, n_layers, pooled_heads
 from viz_core.capture import Capture
 from viz_core.figures import assets, theme
-from viz_core.figures.attention import KIND_TITLES, MAX_TILE, grid, head_name, head_panel, pack_lines
+from viz_core.figures.attention import KIND_TITLES, MAX_TILE, grid_of_tiles, head_title, head_panel, pack_lines
 from viz_core.figures.glosses import NO_GLOSSES
-from viz_core.figures.panels import described
+from viz_core.figures.panels import panel_header
 from viz_core.language import language
 from viz_core.language import translate as _
 
-STEPS = 2000  # levels of √weight: a stored weight differs from the recorded one by at most 1 / STEPS, a small one by less
-PART = 2**20  # bytes compressed at a time
-MISSING = 2**16 - 1  # the code of NaN
-ATTENTION = {"heads": "heads", "matrix": "canvas", "lines": "lines"}  # element of the page → component
+QUANTIZATION_STEPS = 2000  # levels of √weight: a stored weight differs from the recorded one by at most 1 / STEPS, a small one by less
+CHUNK_BYTES = 2**20  # bytes compressed at a time
+NAN_CODE = 2**16 - 1  # the code of NaN
+PAGE_PARTS = {"heads": "heads", "matrix": "canvas", "lines": "lines"}  # element of the page → component
 
 
 def attention_page(
@@ -39,26 +39,26 @@ def attention_page(
     focus: the head that is shown first. note: a sentence below the title, such as a link. progress: called with the completed
     share, from 0 to 1. Raises ValueError if the model has no attention.
     """
-    all_kinds = kinds(capture.config)
+    all_kinds = attention_kinds(capture.config)
     if not all_kinds:
         raise ValueError(_("This model has no layers, so it computes no attention."))
     page = {
-        "kinds": [_kind(capture, kind, item, glosses, partial(_part_of, progress, i, len(all_kinds)))
+        "kinds": [_kind_data(capture, kind, item, glosses, partial(_report_part, progress, i, len(all_kinds)))
                   for i, kind in enumerate(all_kinds)],
-        "steps": STEPS,
+        "steps": QUANTIZATION_STEPS,
         "focus": focus or (all_kinds[-1], n_layers(capture.config, all_kinds[-1]) - 1, 0),
         "parts": {place: {part: assets.component(name)[part] for part in ("html", "css")}
-                  for place, name in ATTENTION.items()},
+                  for place, name in PAGE_PARTS.items()},
     }
     said = json.dumps(page).replace("<", "\\u003c")  # typed words may hold "</script>"
-    scripts = "\n".join(f"const {name} = (() => {{\n{assets.plain(name)}\nreturn component;\n}})();" for name in ATTENTION.values())
+    scripts = "\n".join(f"const {name} = (() => {{\n{assets.classic_script(name)}\nreturn component;\n}})();" for name in PAGE_PARTS.values())
     title = title or _("Attention of one sentence")
-    accuracy = _("The weights in this file differ from those of the run by at most {bound}.", bound=f"{1 / STEPS:g}")
+    accuracy = _("The weights in this file differ from those of the run by at most {bound}.", bound=f"{1 / QUANTIZATION_STEPS:g}")
     return f"""<!doctype html>
 <html lang="{language()}"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{html.escape(title)}</title>
 <style>
-{assets.colours()}
+{assets.page_css()}
 html, body {{ height: 100%; margin: 0 }}
 body {{ display: flex; flex-direction: column; box-sizing: border-box; padding: 10px 14px }}
 body {{ font: {theme.FONT_SIZE}px var(--st-font) }}
@@ -73,65 +73,65 @@ main > div {{ position: relative; min-width: 0; min-height: 0 }}
 <script type="module">
 {scripts}
 const PAGE = {said};
-{assets.source("offline")}
+{assets.script_source("offline")}
 </script>
 </html>
 """
 
 
-def most_bytes(capture: Capture) -> int:
+def max_bytes(capture: Capture) -> int:
     """Return an upper bound of the file's size: two bytes per weight, uncompressed and in base64, and the scripts."""
-    weights = sum(capture[f"{module(kind, layer)}.weights"][0].size
-                  for kind in kinds(capture.config) for layer in range(n_layers(capture.config, kind)))
+    weights = sum(capture[f"{attention_path(kind, layer)}.weights"][0].size
+                  for kind in attention_kinds(capture.config) for layer in range(n_layers(capture.config, kind)))
     return 3 * weights + 2**19
 
 
-def _kind(
+def _kind_data(
     capture: Capture, kind: AttentionKind, item: int, glosses: Mapping[str, str], progress: Callable[[float], object],
 ) -> dict[str, Any]:
     """Return the data of one kind of attention: the headers of its three pictures, weights [L, H, T, S], masked cells [T, S]."""
     layers, n_heads = n_layers(capture.config, kind), capture.config.n_heads
-    weights = np.stack([capture[f"{module(kind, layer)}.weights"][item] for layer in range(layers)])
+    weights = np.stack([capture[f"{attention_path(kind, layer)}.weights"][item] for layer in range(layers)])
     panel = head_panel(capture, kind, 0, 0, item)
     lengths = weights.shape[2], weights.shape[3]
-    tile = grid(kind, tiles(capture, kind, item, MAX_TILE), "largest", lengths)
+    tile = grid_of_tiles(kind, pooled_heads(capture, kind, item, MAX_TILE), "largest", lengths)
     return {
         "kind": kind, "n_layers": layers, "n_heads": n_heads, "queries": panel.rows, "keys": panel.cols,
-        "names": [[head_name(kind, layer, head) for head in range(n_heads)] for layer in range(layers)],
+        "names": [[head_title(kind, layer, head) for head in range(n_heads)] for layer in range(layers)],
         "layers": [_("{kind_titles}, layer {layer}", kind_titles=KIND_TITLES[kind], layer=layer) for layer in range(layers)],
         "grid": {"title": tile.title, "block": tile.block, "low": tile.low, "high": tile.high, "diverging": False,
                  "tokens": lengths},
-        "panel": described(panel, glosses), "line": _lines(weights[0], panel.rows, panel.cols, glosses),
-        "weights": _stored(weights, progress), "blocked": _deflated((~allowed(capture, kind, item)).astype(np.uint8)),
+        "panel": panel_header(panel, glosses), "line": _lines_header(weights[0], panel.rows, panel.cols, glosses),
+        "weights": _quantized(weights, progress), "blocked": _compressed((~attention_mask(capture, kind, item)).astype(np.uint8)),
     }
 
 
-def _part_of(progress: Callable[[float], object], i: int, n: int, share: float) -> None:
+def _report_part(progress: Callable[[float], object], i: int, n: int, share: float) -> None:
     """Report the completed share of part i of n as a share of the whole."""
     progress((i + share) / n)
 
 
-def _lines(weights: np.ndarray, queries: tuple[str, ...], keys: tuple[str, ...], glosses: Mapping[str, str]) -> dict[str, Any]:
+def _lines_header(weights: np.ndarray, queries: tuple[str, ...], keys: tuple[str, ...], glosses: Mapping[str, str]) -> dict[str, Any]:
     """Return the header of the lines of any layer of a kind, without the weights."""
-    data = pack_lines(weights, queries, keys, [0], None, "", "", (0, 0), True, reports=False, glosses=glosses)
+    data = pack_lines(weights, queries, keys, [0], None, "", "", (0, 0), True, reports_state=False, glosses=glosses)
     header: dict[str, Any] = json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
     return header
 
 
-def _stored(weights: np.ndarray, progress: Callable[[float], object]) -> str:
+def _quantized(weights: np.ndarray, progress: Callable[[float], object]) -> str:
     """Return the square roots of the weights in steps of 1 / `QUANTIZATION_STEPS`, compressed.
 
     All low bytes come before all high bytes. The root keeps more digits of the small weights of rows with many keys.
     """
-    steps = np.where(np.isnan(weights), MISSING, np.rint(np.sqrt(np.nan_to_num(weights, nan=0.0)) * STEPS)).astype("<u2")
+    steps = np.where(np.isnan(weights), NAN_CODE, np.rint(np.sqrt(np.nan_to_num(weights, nan=0.0)) * QUANTIZATION_STEPS)).astype("<u2")
     planes = np.stack([steps & 255, steps >> 8]).astype(np.uint8)
-    return _deflated(planes, progress)
+    return _compressed(planes, progress)
 
 
-def _deflated(x: np.ndarray, progress: Callable[[float], object] = lambda share: None) -> str:
+def _compressed(x: np.ndarray, progress: Callable[[float], object] = lambda share: None) -> str:
     """Return an array of bytes compressed with zlib, in base64; compressed in chunks to report progress."""
     squeeze, flat, parts = zlib.compressobj(9), np.ascontiguousarray(x).tobytes(), []
-    for start in range(0, len(flat), PART):
-        parts.append(squeeze.compress(flat[start : start + PART]))
-        progress(min(1.0, (start + PART) / len(flat)))
+    for start in range(0, len(flat), CHUNK_BYTES):
+        parts.append(squeeze.compress(flat[start : start + CHUNK_BYTES]))
+        progress(min(1.0, (start + CHUNK_BYTES) / len(flat)))
     return base64.b64encode(b"".join([*parts, squeeze.flush()])).decode()

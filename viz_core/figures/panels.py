@@ -16,7 +16,7 @@ import numpy as np
 
 from viz_core.figures import theme
 from viz_core.figures.glosses import NO_GLOSSES, glosses_of
-from viz_core.figures.lookup import Lookup
+from viz_core.figures.lookup import VocabularyLookup
 from viz_core.language import translate as _
 
 PanelKind = Literal["probability", "signed", "mask", "ids", "classes"]
@@ -28,7 +28,7 @@ MAX_ROWS = 256
 MAX_COLS = 768
 
 
-class Heads(NamedTuple):
+class HeadSplit(NamedTuple):
     """A split of features into heads, or the reverse: the number of heads, the one that is shown, and the sizes."""
 
     n: int
@@ -36,7 +36,7 @@ class Heads(NamedTuple):
     sizes: str  # "512 → 8 × 64"
 
 
-class Reason(NamedTuple):
+class AbsenceReason(NamedTuple):
     """Why cells have no value: the text of the legend, the text of a cell, and the style of the cell."""
 
     legend: str
@@ -61,22 +61,22 @@ class Panel:
     row_letter: str = ""  # axis letters, for their colours
     col_letter: str = ""
     role: Role = "output"
-    names: tuple[str, ...] = ()  # names of the values 0, 1, 2, … for the kind "classes"
-    sign: str = ""  # operator before the panel in an equation of matrices; X^Y is X with a superscript Y
-    heads: Heads | None = None  # drawn with the operator
+    class_names: tuple[str, ...] = ()  # names of the values 0, 1, 2, … for the kind "classes"
+    operator: str = ""  # operator before the panel in an equation of matrices; X^Y is X with a superscript Y
+    head_split: HeadSplit | None = None  # drawn with the operator
     remark: str = ""  # additional text of the legend, plain text
-    masked_name: str = ""  # legend text of masked cells; "" is "masked"
+    masked_label: str = ""  # legend text of masked cells; "" is "masked"
     absent: np.ndarray | None = None  # [R, C] uint8: 0 for a value, n for absence_reasons[n - 1]
-    absent_names: tuple[Reason, ...] = ()
-    log: bool = False  # whether the colour scale is logarithmic, from `low` on
+    absence_reasons: tuple[AbsenceReason, ...] = ()
+    is_log: bool = False  # whether the colour scale is logarithmic, from `low` on
     overview: bool = False  # whether cells may shrink until all are visible
-    words: tuple[str, ...] = ()  # text after the value of each cell in the readout, row by row; "" for none
-    written: bool = False  # whether cells show their words instead of values
-    places: tuple[tuple[int, ...], tuple[int, ...]] | None = None  # original indices of rows and columns, if some are left out
-    share: np.ndarray | None = None  # [R] share of its sum that a row keeps if columns are left out; it fades the row
+    cell_words: tuple[str, ...] = ()  # text after the value of each cell in the readout, row by row; "" for none
+    shows_words: bool = False  # whether cells show their words instead of values
+    indices: tuple[tuple[int, ...], tuple[int, ...]] | None = None  # original indices of rows and columns, if some are left out
+    kept_share: np.ndarray | None = None  # [R] share of its sum that a row keeps if columns are left out; it fades the row
 
     @property
-    def hidden(self) -> np.ndarray | None:
+    def cell_status(self) -> np.ndarray | None:
         """Return [R, C] uint8: 0 for a coloured cell, 1 for a masked one, `absent` + 1 for an absent one; None if all are 0."""
         if self.absent is None:
             return None if self.masked is None else self.masked.astype(np.uint8)
@@ -84,9 +84,9 @@ class Panel:
         return np.where(self.absent > 0, self.absent + 1, masked).astype(np.uint8)
 
     @property
-    def note(self) -> str:
+    def pooling_note(self) -> str:
         """Return how the panel is pooled for the browser, or ""."""
-        rows, cols = _block(self.values.shape, MAX_ROWS, MAX_COLS)
+        rows, cols = _block_size(self.values.shape, MAX_ROWS, MAX_COLS)
         return "" if rows == cols == 1 else _("pooled {rows}×{cols}", rows=rows, cols=cols)
 
 
@@ -94,7 +94,7 @@ class Pooled(NamedTuple):
     """A matrix pooled in blocks of `block` cells; `positions` is the original (row, column) of each value."""
 
     values: np.ndarray  # [r, c] float32
-    kept: np.ndarray  # [r, c, 2] int32
+    positions: np.ndarray  # [r, c, 2] int32
     block: tuple[int, int]
 
 
@@ -113,15 +113,15 @@ def panel(
     row_letter: str = "",
     col_letter: str = "",
     role: Role = "output",
-    names: Sequence[str] = (),
+    class_names: Sequence[str] = (),
     remark: str = "",
-    masked_name: str = "",
+    masked_label: str = "",
     absent: Any = None,
-    absent_names: Sequence[Reason] = (),
-    words: Sequence[str] = (),
-    written: bool = False,
-    share: np.ndarray | None = None,
-    places: tuple[tuple[int, ...], tuple[int, ...]] | None = None,
+    absence_reasons: Sequence[AbsenceReason] = (),
+    cell_words: Sequence[str] = (),
+    shows_words: bool = False,
+    kept_share: np.ndarray | None = None,
+    indices: tuple[tuple[int, ...], tuple[int, ...]] | None = None,
 ) -> Panel:
     """Return a checked `Panel`; the arguments are its fields.
 
@@ -145,21 +145,21 @@ def panel(
         raise ValueError(f"panel {title!r} has values {numbers.shape} but masked {mask.shape}; pass equal shapes")
 
     absent_codes = None if absent is None or not np.any(absent) else _read_only(np.ascontiguousarray(absent, dtype=np.uint8))
-    if absent_codes is not None and (absent_codes.shape != numbers.shape or int(absent_codes.max()) > len(absent_names)):
+    if absent_codes is not None and (absent_codes.shape != numbers.shape or int(absent_codes.max()) > len(absence_reasons)):
         raise ValueError(
             f"panel {title!r} has values {numbers.shape}, absent {absent_codes.shape} up to {int(absent_codes.max())} and "
-            f"{len(absent_names)} names; pass equal shapes and a name for each number"
+            f"{len(absence_reasons)} names; pass equal shapes and a name for each number"
         )
-    if words and len(words) != numbers.size:
-        raise ValueError(f"panel {title!r} has {numbers.size} cells but {len(words)} words; pass one for each cell")
+    if cell_words and len(cell_words) != numbers.size:
+        raise ValueError(f"panel {title!r} has {numbers.size} cells but {len(cell_words)} words; pass one for each cell")
 
-    if places is not None and tuple(map(len, places)) != numbers.shape:
-        raise ValueError(f"panel {title!r} has values {numbers.shape} but {len(places[0])} and {len(places[1])} places; pass one "
+    if indices is not None and tuple(map(len, indices)) != numbers.shape:
+        raise ValueError(f"panel {title!r} has values {numbers.shape} but {len(indices[0])} and {len(indices[1])} places; pass one "
                          "for each row and one for each column")
-    if share is not None and len(share) != n_rows:
-        raise ValueError(f"panel {title!r} has {n_rows} rows but {len(share)} shares; pass one for each row")
+    if kept_share is not None and len(kept_share) != n_rows:
+        raise ValueError(f"panel {title!r} has {n_rows} rows but {len(kept_share)} shares; pass one for each row")
 
-    range_low, range_high = (0.0, 0.0) if low is not None and high is not None else _range(numbers, mask, kind)
+    range_low, range_high = (0.0, 0.0) if low is not None and high is not None else _colour_range(numbers, mask, kind)
     range_low, range_high = range_low if low is None else float(low), range_high if high is None else float(high)
     if not (math.isfinite(range_low) and math.isfinite(range_high) and range_low < range_high):
         raise ValueError(f"panel {title!r} has the colour range {range_low} to {range_high}; pass a finite low below high")
@@ -177,15 +177,15 @@ def panel(
         row_letter=row_letter,
         col_letter=col_letter,
         role=role,
-        names=tuple(names),
+        class_names=tuple(class_names),
         remark=remark,
-        masked_name=masked_name,
+        masked_label=masked_label,
         absent=absent_codes,
-        absent_names=tuple(absent_names),
-        words=tuple(words),
-        written=written,
-        places=places,
-        share=None if share is None else _read_only(np.asarray(share, dtype=np.float64)),
+        absence_reasons=tuple(absence_reasons),
+        cell_words=tuple(cell_words),
+        shows_words=shows_words,
+        indices=indices,
+        kept_share=None if kept_share is None else _read_only(np.asarray(kept_share, dtype=np.float64)),
     )
 
 
@@ -197,7 +197,7 @@ def pool(values: np.ndarray, max_rows: int, max_cols: int, masked: np.ndarray | 
     """
     values = np.asarray(values, dtype=np.float32)
     n_rows, n_cols = values.shape
-    high, wide = _block(values.shape, max_rows, max_cols)
+    high, wide = _block_size(values.shape, max_rows, max_cols)
 
     # The bits of a float32 without the sign sort as its absolute values, infinity after all numbers and NaN after that.
     rank = (np.abs(values).view(np.uint32) & 0x7FFFFFFF) + 2
@@ -214,9 +214,9 @@ def pool(values: np.ndarray, max_rows: int, max_cols: int, masked: np.ndarray | 
     return Pooled(values[row, col], np.stack([row, col], axis=-1).astype(np.int32), (high, wide))
 
 
-def pack(
-    panels: Sequence[Panel], selected: tuple[int, int, int] | None = None, echo: int = 0, fill: bool = False,
-    reveal: bool = False, lookup: Lookup | None = None, glosses: Mapping[str, str] = NO_GLOSSES, opens: bool = False,
+def pack_panels(
+    panels: Sequence[Panel], picked: tuple[int, int, int] | None = None, echo: int = 0, fill: bool = False,
+    scroll_to_pick: bool = False, lookup: VocabularyLookup | None = None, glosses: Mapping[str, str] = NO_GLOSSES, pick_navigates: bool = False,
     name: str = "",
 ) -> bytes:
     """Return panels as one little-endian buffer for the browser, in the format of `with_header`.
@@ -231,9 +231,9 @@ def pack(
     a pick opens something else, so arrow keys move without picking. name: a common name of the panels, used in file names.
     """
     payload = bytearray()
-    entries = [_entry(each, payload, glosses) for each in panels]
-    header = {"panels": entries, "pick": None if selected is None else list(selected), "echo": echo, "fill": fill,
-              "reveal": reveal, "lookup": None if lookup is None else asdict(lookup), "opens": opens, "name": name}
+    entries = [_panel_header(each, payload, glosses) for each in panels]
+    header = {"panels": entries, "pick": None if picked is None else list(picked), "echo": echo, "fill": fill,
+              "reveal": scroll_to_pick, "lookup": None if lookup is None else asdict(lookup), "opens": pick_navigates, "name": name}
     return with_header(header, bytes(payload))
 
 
@@ -247,12 +247,12 @@ def with_header(header: dict[str, Any], payload: bytes) -> bytes:
     return struct.pack("<I", len(text)) + text + payload
 
 
-def described(item: Panel, glosses: Mapping[str, str] = NO_GLOSSES) -> dict[str, Any]:
+def panel_header(item: Panel, glosses: Mapping[str, str] = NO_GLOSSES) -> dict[str, Any]:
     """Return the header entry of a panel, for a script that has its values from elsewhere."""
-    return _entry(item, bytearray(), glosses)
+    return _panel_header(item, bytearray(), glosses)
 
 
-def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[str, Any]:
+def _panel_header(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[str, Any]:
     """Append a panel's arrays to the payload and return its header entry with their offsets."""
 
     def append(array: np.ndarray, dtype: str) -> int:
@@ -262,8 +262,8 @@ def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[
         return offset
 
     start = len(payload)
-    values, kept, hidden, block, words = item.values, None, item.hidden, (1, 1), item.words
-    if item.note:
+    values, kept, hidden, block, words = item.values, None, item.cell_status, (1, 1), item.cell_words
+    if item.pooling_note:
         values, kept, block = pool(item.values, MAX_ROWS, MAX_COLS, None if hidden is None else hidden > 0)
         hidden = None if hidden is None else hidden[kept[..., 0], kept[..., 1]]
         words = tuple(words[i] for i in (kept[..., 0] * item.values.shape[1] + kept[..., 1]).ravel()) if words else ()
@@ -275,29 +275,29 @@ def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[
         "block": list(block),
         "rows": rows,
         "cols": cols,
-        "places": item.places,
+        "places": item.indices,
         "glosses": glosses_of((*(rows or ()), *(cols or ()), *words), glosses),
         "rowAxis": item.row_axis,
         "colAxis": item.col_axis,
         "rowLetter": item.row_letter,
         "colLetter": item.col_letter,
         "kind": item.kind,
-        "names": item.names,
+        "names": item.class_names,
         "remark": item.remark,
-        "maskedName": item.masked_name,
-        "absentNames": [reason._asdict() for reason in item.absent_names],
-        "log": item.log,
+        "maskedName": item.masked_label,
+        "absentNames": [reason._asdict() for reason in item.absence_reasons],
+        "log": item.is_log,
         "overview": item.overview,
         "words": words or None,
-        "written": item.written,
-        "share": None if item.share is None else _row_shares(item.share, block[0]),
+        "written": item.shows_words,
+        "share": None if item.kept_share is None else _row_shares(item.kept_share, block[0]),
         "low": item.low,
         "high": item.high,
         "role": item.role,
-        "sign": item.sign,
-        "heads": None if item.heads is None else item.heads._asdict(),
+        "sign": item.operator,
+        "heads": None if item.head_split is None else item.head_split._asdict(),
         "values": append(values, "<f4"),
-        "kept": None if kept is None else append(_place_in_block(kept, block), "<u2"),
+        "kept": None if kept is None else append(_index_in_block(kept, block), "<u2"),
         "masked": None if hidden is None else append(hidden, "u1"),
     }
     content = json.dumps(entry).encode() + payload[start:]
@@ -310,7 +310,7 @@ def _row_shares(share: np.ndarray, high: int) -> list[float]:
     return [float(f"{x:.6g}") for x in full.reshape(-1, high).max(axis=1)]
 
 
-def _place_in_block(kept: np.ndarray, block: tuple[int, int]) -> np.ndarray:
+def _index_in_block(kept: np.ndarray, block: tuple[int, int]) -> np.ndarray:
     """Convert original positions [r, c, 2] to indices within the block [r, c], row by row, which need a quarter of the bytes."""
     high, wide = block
     if high * wide > 2**16:
@@ -341,17 +341,17 @@ def _labels(labels: Sequence[str] | None, count: int) -> tuple[str, ...]:
     return tuple(str(i) for i in range(count)) if labels is None else tuple(labels)
 
 
-def _block(shape: tuple[int, ...], max_rows: int, max_cols: int) -> tuple[int, int]:
+def _block_size(shape: tuple[int, ...], max_rows: int, max_cols: int) -> tuple[int, int]:
     """Return the smallest block shape that satisfies the limits."""
     return max(1, -(-shape[0] // max_rows)), max(1, -(-shape[1] // max_cols))
 
 
-def _range(values: np.ndarray, masked: np.ndarray | None, kind: PanelKind) -> tuple[float, float]:
+def _colour_range(values: np.ndarray, masked: np.ndarray | None, kind: PanelKind) -> tuple[float, float]:
     """Return the colour range of the finite unmasked cells; it is not empty even for zeros."""
     if kind == "mask":
         return 0.0, 1.0
     if kind == "classes":
-        return 0.0, len(theme.CLASSES) - 1.0
+        return 0.0, len(theme.CLASS_STYLES) - 1.0
     seen = np.isfinite(values) if masked is None else np.isfinite(values) & ~masked
     most = float(np.abs(values[seen]).max(initial=0.0)) or 1.0
     return (-most if kind == "signed" else 0.0), most

@@ -11,79 +11,79 @@ from typing import Any, Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_core.analysis.positions import Magnitude, Reach, reach
+from viz_core.analysis.positions import EmbeddingLength, ColorRange, color_range
 from viz_core.analysis.stack_input import StackInput
-from viz_core.analysis.two_runs import Places
+from viz_core.analysis.two_runs import PositionPairs
 from viz_core.figures import theme
 from viz_core.figures.panels import Panel, panel
-from viz_core.figures.positions import matrix_panel, table_panel
+from viz_core.figures.positions import position_matrix_panel, position_table_panel
 from viz_core.figures.scatter import guide_line, log_axis, scatter_figure
-from viz_core.figures.two_runs import Shown, chosen
-from viz_core.formats import long
+from viz_core.figures.two_runs import RunView, view_panel
+from viz_core.formats import full_number
 from viz_core.language import translate as _
 
-MOST_COMPARED = 200  # rows of a learned table in the cosine matrix
+MAX_COMPARED_ROWS = 200  # rows of a learned table in the cosine matrix
 
 
-def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], most: float) -> list[Panel]:
+def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], max_abs: float) -> list[Panel]:
     """Return one panel for each part (title, [T, D]) of the typed tokens, with a common colour range from −max_abs to max_abs."""
     return [
         panel(title, x, tokens, row_axis=_("T · token"), col_axis=_("D · feature"), row_letter="T",
               col_letter="D",
-              low=-most, high=most)
+              low=-max_abs, high=max_abs)
         for title, x in parts
     ]
 
 
-def input_panels(x: StackInput, with_added: bool | None = None, most: float | None = None) -> tuple[list[Panel], Reach]:
+def input_panels(x: StackInput, show_added: bool | None = None, max_abs: float | None = None) -> tuple[list[Panel], ColorRange]:
     """Return panels of the parts of a stack's input with a common colour range, and that range.
 
     show_added: whether the encoding that the scheme adds has a panel; None: only if it adds one. max_abs: the end of the colour
     range.
     """
-    shown = _titled(x, x.added is not None if with_added is None else with_added)
-    ends = reach(*(part for __, part in shown))
-    return sentence_panels(shown, x.tokens, ends.most if most is None else most), ends
+    shown = _titled_parts(x, x.pos_embed is not None if show_added is None else show_added)
+    ends = color_range(*(part for __, part in shown))
+    return sentence_panels(shown, x.tokens, ends.limit if max_abs is None else max_abs), ends
 
 
-def _titled(x: StackInput, with_added: bool) -> list[tuple[str, np.ndarray]]:
+def _titled_parts(x: StackInput, show_added: bool) -> list[tuple[str, np.ndarray]]:
     """Return (title, values) of each part; an encoding that is not added is all zeros."""
-    shown = [(_("Embedding × √d_model") if x.scaled else _("Token embedding"), x.content)]
-    if with_added:
-        shown.append((_("+ position · {position}", position=x.config.scheme.name), x.position))
+    shown = [(_("Embedding × √d_model") if x.is_scaled else _("Token embedding"), x.tok_embed)]
+    if show_added:
+        shown.append((_("+ position · {position}", position=x.config.position_scheme.name), x.pos_embed_or_zeros))
     last = _("= the sum, which a LayerNorm reads") if x.config.norm_embedding else _("= what enters the first layer")
     return [*shown, (last, x.total)]
 
 
-def two_inputs_panels(a: StackInput, b: StackInput, rows: Places, shown: Shown) -> tuple[list[Panel], Reach]:
+def two_run_input_panels(a: StackInput, b: StackInput, rows: PositionPairs, view: RunView) -> tuple[list[Panel], ColorRange]:
     """Return panels of the input parts of A, B or A − B on the aligned positions, and their colour range, the same for A and B."""
-    with_added = a.added is not None or b.added is not None
-    ends = reach(*(part for x in (a, b) for __, part in _titled(x, with_added)))
-    of_a, of_b = (input_panels(x, with_added, ends.most)[0] for x in (a, b))
-    drawn = [chosen(x, y, rows, None, shown) for x, y in zip(of_a, of_b, strict=True)]
-    if shown == "difference":
-        largest = reach(*(p.values for p in drawn)).largest
-        return [replace(p, low=-largest, high=largest) for p in drawn], Reach(largest, largest)
+    with_added = a.pos_embed is not None or b.pos_embed is not None
+    ends = color_range(*(part for x in (a, b) for __, part in _titled_parts(x, with_added)))
+    of_a, of_b = (input_panels(x, with_added, ends.limit)[0] for x in (a, b))
+    drawn = [view_panel(x, y, rows, None, view) for x, y in zip(of_a, of_b, strict=True)]
+    if view == "difference":
+        largest = color_range(*(p.values for p in drawn)).largest
+        return [replace(p, low=-largest, high=largest) for p in drawn], ColorRange(largest, largest)
     return drawn, ends
 
 
-def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int, dark: bool = False) -> go.Figure:
+def magnitudes_figure(magnitudes: Sequence[EmbeddingLength], position: float, d_model: int, dark: bool = False) -> go.Figure:
     """Return a figure of the norms of embedding rows, plain and times √d_model, on a log axis; position: norm of a position row."""
     series = (
-        (_("embedding"), [m.plain for m in found], "circle-open", "bottom"),
-        (_("embedding × √{d_model}", d_model=d_model), [m.scaled for m in found], "circle", "top"),
+        (_("embedding"), [m.unscaled for m in magnitudes], "circle-open", "bottom"),
+        (_("embedding × √{d_model}", d_model=d_model), [m.scaled for m in magnitudes], "circle", "top"),
     )
-    names = [m.name for m in found]
+    names = [m.name for m in magnitudes]
     traces: list[dict[str, Any]] = [
         {
-            "x": lengths, "y": names, "mode": "markers+text", "name": name, "text": [long(x) for x in lengths],
+            "x": lengths, "y": names, "mode": "markers+text", "name": name, "text": [full_number(x) for x in lengths],
             "textposition": [f"{place} {'left' if x < position else 'right'}" for x in lengths],  # away from the line
             "marker": {"color": theme.HEAD_COLOURS[0], "symbol": symbol, "size": 14, "line": {"width": 2.5}},
             "hovertemplate": f"%{{y}}<br>{name}: %{{x:.6g}}<extra></extra>",
         }
         for name, lengths, symbol, place in series
     ]
-    above = {"text": _("position: {position}", position=long(position)), "x": math.log10(position), "y": 1, "yref": "paper",
+    above = {"text": _("position: {position}", position=full_number(position)), "x": math.log10(position), "y": 1, "yref": "paper",
              "yanchor": "bottom",
              "showarrow": False}
     drawn = [x for x in (position, *(x for __, lengths, *__rest in series for x in lengths)) if x > 0]
@@ -92,22 +92,22 @@ def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int,
     rows = [above_row | {"text": name, "y": name} for name in names]
     return scatter_figure(
         traces, _("How long is each part of the sum?"), _("length of one row (log scale)"), "", dark,
-        175 + 90 * len(found),
-        xaxis={"type": "log", "range": _with_room(drawn, traces)},
-        yaxis={"categoryarray": names[::-1], "range": [-0.65, len(found) - 0.35], "showticklabels": False},
+        175 + 90 * len(magnitudes),
+        xaxis={"type": "log", "range": _padded_log_range(drawn, traces)},
+        yaxis={"categoryarray": names[::-1], "range": [-0.65, len(magnitudes) - 0.35], "showticklabels": False},
         shapes=[guide_line("x", position, colour=theme.HEAD_COLOURS[1], dash="solid", width=3)], annotations=[above, *rows],
-        above=24,
+        space_above=24,
     )
 
 
-NARROW, DIGIT, MARK = 290, 10, 20  # pixels: plot width on a phone, a digit, a mark with its gap
+PHONE_PLOT_WIDTH, DIGIT_WIDTH, MARKER_WIDTH = 290, 10, 20  # pixels: plot width on a phone, a digit, a mark with its gap
 
 
-def _with_room(drawn: Sequence[float], traces: Sequence[Mapping[str, Any]]) -> list[float]:
+def _padded_log_range(drawn: Sequence[float], traces: Sequence[Mapping[str, Any]]) -> list[float]:
     """Return the range of a log axis, with enough space at both ends that no number is cut off, even on a phone."""
     beside = [pair for t in traces for pair in zip(t["textposition"], t["text"], strict=True)]
     left, right = (
-        (MARK + DIGIT * max((len(text) for place, text in beside if place.endswith(side)), default=5)) / NARROW
+        (MARKER_WIDTH + DIGIT_WIDTH * max((len(text) for place, text in beside if place.endswith(side)), default=5)) / PHONE_PLOT_WIDTH
         for side in ("left", "right")
     )
     low, high = math.log10(min(drawn)), math.log10(max(drawn))
@@ -118,7 +118,7 @@ def _with_room(drawn: Sequence[float], traces: Sequence[Mapping[str, Any]]) -> l
 # ---------------------------------------------------------------- all schemes
 
 
-def attention_panels(weights: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], masked: np.ndarray | None) -> list[Panel]:
+def scheme_attention_panels(weights: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], masked: np.ndarray | None) -> list[Panel]:
     """Return panels of one head's weights (scheme name, [T, T]) under several schemes, with a common colour range."""
     most = max((float(w.max(initial=0.0)) for __, w in weights), default=1.0) or 1.0
     return [
@@ -129,11 +129,11 @@ def attention_panels(weights: Sequence[tuple[str, np.ndarray]], tokens: Sequence
     ]
 
 
-def added_panel(name: str, rows: np.ndarray, tokens: Sequence[str], most: float) -> Panel:
+def added_rows_panel(name: str, rows: np.ndarray, tokens: Sequence[str], max_abs: float) -> Panel:
     """Return a panel of the position rows [T, D] that a scheme adds to the embeddings."""
     return panel(_("{name}: rows added", name=name), rows, tokens, row_axis=_("T · token"), col_axis=_("D · feature"),
                  row_letter="T", col_letter="D",
-                 low=-most, high=most)
+                 low=-max_abs, high=max_abs)
 
 
 def rotation_panel(name: str, angle: np.ndarray, tokens: Sequence[str]) -> Panel:
@@ -185,7 +185,7 @@ def decay_figure(decays: Sequence[np.ndarray], head: int, dark: bool = False) ->
                    showlegend=False, yaxis={"rangemode": "tozero"})
 
 
-def distance_bias_figure(distance: np.ndarray, numbers: np.ndarray, head: int, shown: int, dark: bool = False) -> go.Figure:
+def distance_bias_figure(distance: np.ndarray, biases: np.ndarray, head: int, max_distance: int, dark: bool = False) -> go.Figure:
     """Return a figure of the T5 biases [N, H] that each head adds at each distance; the selected head is drawn thick.
 
     Distances in one bucket are one step of the line. max_distance: the largest distance in the initial view.
@@ -196,11 +196,11 @@ def distance_bias_figure(distance: np.ndarray, numbers: np.ndarray, head: int, s
             "line": {"color": theme.head_colour(h), "width": 4 if h == head else 1.8, "shape": "hvh"},
             "hovertemplate": _("head {h}, distance %{{x}}: %{{y:.6f}}<extra></extra>", h=h),
         }
-        for h, column in enumerate(numbers.T)
+        for h, column in enumerate(biases.T)
     ]
     return scatter_figure(traces, _("What each head adds at each distance"), _("query position − key position"),
                           _("added to the score"),
-                          dark, 340, showlegend=False, xaxis={"range": [max(distance[0], -shown) - 0.5, shown + 0.5]})
+                          dark, 340, showlegend=False, xaxis={"range": [max(distance[0], -max_distance) - 0.5, max_distance + 0.5]})
 
 
 TableName = Literal["own", "untrained", "trained"]
@@ -211,15 +211,15 @@ TABLE_TITLES: dict[TableName, str] = {  # titles of a learned table: of this mod
 }
 
 
-def learned_panels(rows: np.ndarray, alike: np.ndarray, most: float, which: TableName = "own") -> list[Panel]:
+def learned_table_panels(rows: np.ndarray, cosines: np.ndarray, max_abs: float, which: TableName = "own") -> list[Panel]:
     """Return panels of a learned position table [N, D] and of the cosines [n, n] of its first rows."""
-    n = len(alike)
+    n = len(cosines)
     title = _("Cosine of row p and row q, the first {n} rows", n=n) if n < len(rows) else _("Cosine of row p and row q")
     table_title = TABLE_TITLES[which].format(n_rows=len(rows), shape=rows.shape[1])
-    return [table_panel(rows, title=table_title, most=most), matrix_panel(title, alike)]
+    return [position_table_panel(rows, title=table_title, max_abs=max_abs), position_matrix_panel(title, cosines)]
 
 
-def rope_panel(scores: np.ndarray) -> Panel:
+def rope_score_panel(scores: np.ndarray) -> Panel:
     """Return a panel of the RoPE score of one query and one key at each pair of positions; it is constant along diagonals."""
     return panel(_("The score ⟨Rₘ q, Rₙ k⟩"), scores, row_axis=_("T · position m of the query"),
                  col_axis=_("S · position n of the key"),

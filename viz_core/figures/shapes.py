@@ -6,22 +6,22 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_core.analysis.shapes import PAIRS, Growth
+from viz_core.analysis.shapes import TOKEN_PAIRS, CostGrowth
 from viz_core.figures import theme
 from viz_core.language import translate as _
 from viz_core.stages import block_title
 
 PART_TITLES: dict[str, str] = {  # the parts of the cost, and `PAIRS`
-    "embedding": _("embedding"), "attention": _("attention"), PAIRS: _("pairs of tokens"), "feed_forward": _("feed-forward"),
+    "embedding": _("embedding"), "attention": _("attention"), TOKEN_PAIRS: _("pairs of tokens"), "feed_forward": _("feed-forward"),
     "layer_norm": "LayerNorm", "residual_stream": _("residual stream"), "output": _("output"), "input": _("input"),
                                "mask": _("mask"),
 }
-ROW, FRAME = 36, 190  # pixels: a bar; the space around the bars
-LEGEND = {"orientation": "h", "x": 0, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}  # below the axis
-PAIRS_COLOUR, SINGLE_COLOUR, RNN_COLOUR = theme.PART_COLOURS[PAIRS], theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[2]
+BAR_HEIGHT, FRAME_HEIGHT = 36, 190  # pixels: a bar; the space around the bars
+LEGEND_BELOW = {"orientation": "h", "x": 0, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}  # below the axis
+PAIRS_COLOUR, SINGLE_COLOUR, RNN_COLOUR = theme.PART_COLOURS[TOKEN_PAIRS], theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[2]
 
 
-def block_chart(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str, dark: bool = False) -> go.Figure:
+def block_cost_figure(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str, dark: bool = False) -> go.Figure:
     """Return horizontal bars, one per block in the order of the model, stacked by part and labelled with the share of the total.
 
     blocks: block → part → amount, as from `viz_core.analysis.stage_costs`.
@@ -49,8 +49,8 @@ def block_chart(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str
         "hoverinfo": "skip", "showlegend": False,
     }
     layout = {
-        "title": {"text": heading}, "barmode": "stack", "bargap": 0.3, "height": FRAME + ROW * len(names),
-        "margin": {"r": 60, "b": 8}, "legend": LEGEND | {"traceorder": "normal"},
+        "title": {"text": heading}, "barmode": "stack", "bargap": 0.3, "height": FRAME_HEIGHT + BAR_HEIGHT * len(names),
+        "margin": {"r": 60, "b": 8}, "legend": LEGEND_BELOW | {"traceorder": "normal"},
         "xaxis": {"title": {"text": _("{unit}, {everything:,} in total", unit=unit, everything=everything)}, "rangemode": "tozero",
                   "tickformat": "~s", "nticks": 5,
                   "tickangle": 0},
@@ -60,19 +60,19 @@ def block_chart(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str
     return theme.Figure([*bars, ends], layout, dark=dark)
 
 
-def growth_chart(g: Growth, heading: str, unit: str, here: int | None = None, dark: bool = False) -> go.Figure:
+def cost_growth_figure(growth: CostGrowth, heading: str, unit: str, current_length: int | None = None, dark: bool = False) -> go.Figure:
     """Return a log-log figure of both parts of the cost over the number of tokens, and of the cost of an RNN.
 
     The point at which the two parts are equal is marked, and `current_length`, the length of this run.
     """
     curves = (
-        (_("pairs of tokens: grows with N²"), g.pairs, PAIRS_COLOUR, "solid"),
-        (_("single tokens: grows with N"), g.single, SINGLE_COLOUR, "solid"),
-        (_("recurrent network of the same width and depth"), g.rnn, RNN_COLOUR, "dash"),
+        (_("pairs of tokens: grows with N²"), growth.quadratic, PAIRS_COLOUR, "solid"),
+        (_("single tokens: grows with N"), growth.linear, SINGLE_COLOUR, "solid"),
+        (_("recurrent network of the same width and depth"), growth.rnn, RNN_COLOUR, "dash"),
     )
     traces: list[dict[str, Any]] = [
         {
-            "name": name, "x": g.lengths, "y": y, "mode": "lines", "line": {"color": colour, "width": 3, "dash": dash},
+            "name": name, "x": growth.lengths, "y": y, "mode": "lines", "line": {"color": colour, "width": 3, "dash": dash},
             "hovertemplate": _("%{{x:,}} tokens: %{{y:.4s}} {unit}<extra>{name}</extra>", unit=unit, name=name),
         }
         for name, y, colour, dash in curves
@@ -80,11 +80,11 @@ def growth_chart(g: Growth, heading: str, unit: str, here: int | None = None, da
 
     def past_the_middle(n: float) -> bool:
         """Return whether a label is in the right half of the axis, where it must be placed to the left of its point."""
-        return bool(n**2 > g.lengths[0] * g.lengths[-1])
+        return bool(n**2 > growth.lengths[0] * growth.lengths[-1])
 
-    bottom, top = (f(np.concatenate([g.pairs, g.single, g.rnn])) for f in (np.min, np.max))
-    equal, cost = g.crossing
-    if g.lengths[0] <= equal <= g.lengths[-1]:
+    bottom, top = (f(np.concatenate([growth.quadratic, growth.linear, growth.rnn])) for f in (np.min, np.max))
+    equal, cost = growth.crossover
+    if growth.lengths[0] <= equal <= growth.lengths[-1]:
         traces.append({
             "name": _("crossing"), "x": [equal], "y": [cost], "mode": "markers",
             "marker": {"size": 12, "color": PAIRS_COLOUR, "symbol": "circle-open", "line": {"width": 3}},
@@ -96,15 +96,15 @@ def growth_chart(g: Growth, heading: str, unit: str, here: int | None = None, da
             "textposition": "top left" if past_the_middle(equal) else "top right",
             "line": {"color": PAIRS_COLOUR, "width": 1, "dash": "dot"}, "showlegend": False, "hoverinfo": "skip",
         })
-    if here is not None:
+    if current_length is not None:
         traces.append({
-            "name": _("this run"), "x": [here, here], "y": [bottom, top], "mode": "lines+text",
-            "text": ["", " " + _("this run: N = {here:,}", here=here) + " "],
-            "textposition": "middle left" if past_the_middle(here) else "middle right",
+            "name": _("this run"), "x": [current_length, current_length], "y": [bottom, top], "mode": "lines+text",
+            "text": ["", " " + _("this run: N = {here:,}", here=current_length) + " "],
+            "textposition": "middle left" if past_the_middle(current_length) else "middle right",
             "line": {"color": "#888888", "width": 1.5, "dash": "dot"}, "showlegend": False, "hoverinfo": "skip",
         })
     layout = {
-        "title": {"text": heading}, "height": 440, "hovermode": "closest", "legend": LEGEND,
+        "title": {"text": heading}, "height": 440, "hovermode": "closest", "legend": LEGEND_BELOW,
         "xaxis": {"title": {"text": _("N, tokens per side")}, "type": "log", "tickformat": "~s", "dtick": 1},
         "yaxis": {"title": {"text": unit}, "type": "log", "tickformat": "~s", "nticks": 7},
     }

@@ -9,11 +9,11 @@ import numpy as np
 
 from viz_core.analysis.rows import row_labels
 from viz_core.capture import Capture
-from viz_core.figures.panels import Heads, Panel, Role, panel
+from viz_core.figures.panels import HeadSplit, Panel, Role, panel
 from viz_core.formats import brief
 from viz_core.language import translate as _
 from viz_core.stages import AXES, SIDE_NAMES, Stage
-from viz_core.text import AnyTokenizer, visible
+from viz_core.text import AnyTokenizer, display_token
 
 
 def stage_panels(
@@ -24,15 +24,15 @@ def stage_panels(
     tokenizers: side → tokenizer; that of the output side gives the words of the axis W.
     """
     stage = capture.stage(name)
-    inputs = [(i, sign) for i, sign in zip(stage.inputs, stage.joins, strict=True) if i in capture]
-    shown = [replace(stage_panel(capture, i, item, head, tokenizers, role="input", near=name), sign=sign) for i, sign in inputs]
+    inputs = [(i, sign) for i, sign in zip(stage.inputs, stage.operators, strict=True) if i in capture]
+    shown = [replace(stage_panel(capture, i, item, head, tokenizers, role="input", current_stage=name), sign=sign) for i, sign in inputs]
     if not stage.axes:  # the loss: each label is next to its row of logits
-        shown = [upright(p) if p.values.shape[0] == 1 else p for p in shown]
-    output = stage_panel(capture, name, item, head, tokenizers, near=name)
-    return [*shown, replace(output, sign=stage.operation, heads=heads_of(capture, stage, head)) if inputs else output]
+        shown = [as_column(p) if p.values.shape[0] == 1 else p for p in shown]
+    output = stage_panel(capture, name, item, head, tokenizers, current_stage=name)
+    return [*shown, replace(output, sign=stage.operation, heads=head_split(capture, stage, head)) if inputs else output]
 
 
-def heads_of(capture: Capture, stage: Stage, head: int) -> Heads | None:
+def head_split(capture: Capture, stage: Stage, head: int) -> HeadSplit | None:
     """Return the heads into which a stage splits features or from which it joins them; None if it does neither."""
     before = next((capture.stage(i) for i in stage.inputs if i in capture), None)
     if before is None:
@@ -42,12 +42,12 @@ def heads_of(capture: Capture, stage: Stage, head: int) -> Heads | None:
         return None
     n, width = capture[apart.name].shape[1], capture[apart.name].shape[-1]
     sizes = f"{n * width} → {n} × {width}" if apart is stage else f"{n} × {width} → {n * width}"
-    return Heads(n, min(head, n - 1), sizes)
+    return HeadSplit(n, min(head, n - 1), sizes)
 
 
 def stage_panel(
     capture: Capture, name: str, item: int = 0, head: int = 0, tokenizers: Mapping[str, AnyTokenizer] | None = None,
-    role: Role = "output", near: str = "",
+    role: Role = "output", current_stage: str = "",
 ) -> Panel:
     """Return a panel of a stage's last two axes for one sentence and one head; a vector is one row, a number one cell.
 
@@ -55,8 +55,8 @@ def stage_panel(
     predictions are the output, the row labels of a decoder contain the token that is read and the next one.
     """
     stage = capture.stage(name)
-    values, axes = slice_of(capture[name], stage.axes, item, head)
-    named, kind, most = title(stage, head, near), stage.kind, None
+    values, axes = matrix_slice(capture[name], stage.axes, item, head)
+    named, kind, most = stage_title(stage, head, current_stage), stage.kind, None
     if not stage.axes:  # the loss: from 0 to that of a uniform guess, or to a larger loss
         named, kind = _("{name} = {value}", name=named, value=brief(float(values[0, 0]))), "probability"
         most = max(uniform_loss(capture), *map(float, values[np.isfinite(values)]))
@@ -79,13 +79,13 @@ def uniform_loss(capture: Capture) -> float:
     return math.log(capture.config.output_vocab_size)
 
 
-def upright(row: Panel) -> Panel:
+def as_column(row: Panel) -> Panel:
     """Transpose a panel of one row to a panel of one column."""
     return replace(row, values=row.values.T, rows=row.cols, cols=row.rows, row_axis=row.col_axis, col_axis=row.row_axis,
                    row_letter=row.col_letter, col_letter=row.row_letter)
 
 
-def slice_of(x: np.ndarray, axes: Sequence[str], item: int, head: int) -> tuple[np.ndarray, tuple[str, str]]:
+def matrix_slice(x: np.ndarray, axes: Sequence[str], item: int, head: int) -> tuple[np.ndarray, tuple[str, str]]:
     """Return the matrix of one sentence and one head, and the letters of its rows and columns ("1" for a missing axis).
 
     An axis of size 1 is the same for all sentences and heads.
@@ -101,7 +101,7 @@ def slice_of(x: np.ndarray, axes: Sequence[str], item: int, head: int) -> tuple[
     return x.reshape((1,) * (2 - x.ndim) + x.shape), (rest[0], rest[1])
 
 
-def original_index(stage: Stage, row: int, col: int, item: int, head: int) -> tuple[int, ...]:
+def array_index(stage: Stage, row: int, col: int, item: int, head: int) -> tuple[int, ...]:
     """Return the full index into the array of a stage for a cell of its panel."""
     lead = {"B": item, "H": head}
     n = len(stage.axes)
@@ -111,7 +111,7 @@ def original_index(stage: Stage, row: int, col: int, item: int, head: int) -> tu
     return tuple(lead.get(a, 0) for a in stage.axes[: n - len(tail)]) + tail
 
 
-def strongest(shown: Panel, token: int, *, signed: bool = False) -> tuple[int, int]:
+def largest_cell(shown: Panel, token: int, *, signed: bool = False) -> tuple[int, int]:
     """Return row and column of a token's cell with the largest absolute value (signed: the largest value) in a panel.
 
     A panel of one row has one token per column.
@@ -123,13 +123,13 @@ def strongest(shown: Panel, token: int, *, signed: bool = False) -> tuple[int, i
     return token, int(np.argmax(np.where(allowed, cells, -np.inf)))
 
 
-def title(stage: Stage, head: int, near: str = "") -> str:
+def stage_title(stage: Stage, head: int, current_stage: str = "") -> str:
     """Return the name of a stage and the selected head as a panel title.
 
     The path of the layer is left out if `current_stage` is in the same layer, and the module too if it is in the same module,
     because a narrow panel has little space for a title.
     """
-    layer, part = ".".join(near.split(".")[:3]) + ".", near.rpartition(".")[0] + "."
+    layer, part = ".".join(current_stage.split(".")[:3]) + ".", current_stage.rpartition(".")[0] + "."
     name = stage.name.removeprefix(part).removeprefix(layer) if ".layers." in layer else stage.name
     return _("{name} · head {head}", name=name, head=head) if "H" in stage.axes else name
 
@@ -152,12 +152,12 @@ def _labels(
     if letter == "1":
         return ("",) * length
     if letter == "W" and tokenizers:
-        return vocabulary(tokenizers[capture.config.output_side])
+        return vocabulary_labels(tokenizers[capture.config.output_side])
     tokens = capture.axis_tokens(stage.name, letter, item)
-    return None if tokens is None else tuple(map(visible, tokens))
+    return None if tokens is None else tuple(map(display_token, tokens))
 
 
 @lru_cache(maxsize=4)
-def vocabulary(tokenizer: AnyTokenizer) -> tuple[str, ...]:
+def vocabulary_labels(tokenizer: AnyTokenizer) -> tuple[str, ...]:
     """Return the display text of each id of the vocabulary."""
-    return tuple(visible(tokenizer.decode(i)) for i in range(tokenizer.vocab_size))
+    return tuple(display_token(tokenizer.decode(i)) for i in range(tokenizer.vocab_size))

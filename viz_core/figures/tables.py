@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from viz_core.figures import theme
 
-PADDED = "padding:6px 14px 6px 0;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.35)"
-BREAKS = "max-width:20em;overflow-wrap:break-word"  # a long word breaks, so that the other columns keep their width
-FILLED = "overflow:auto;position:absolute;inset:0;font-size:max(1rem, var(--lab-type))"
-STAYS = "position:sticky;top:0;background:var(--st-background-color)"  # while the rows scroll
+CELL_STYLE = "padding:6px 14px 6px 0;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.35)"
+WRAP_STYLE = "max-width:20em;overflow-wrap:break-word"  # a long word breaks, so that the other columns keep their width
+FILL_STYLE = "overflow:auto;position:absolute;inset:0;font-size:max(1rem, var(--lab-type))"
+STICKY_STYLE = "position:sticky;top:0;background:var(--st-background-color)"  # while the rows scroll
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """The text and style of a table cell.
 
     code: the text is an identifier, which may break after a dot. strong: the text is bold. bar: the length of a bar below the
@@ -32,20 +32,20 @@ class Cell:
 
 
 def table_html(
-    headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], *,
-    caption: str = "", right: Collection[int] = (), height: int = 0, fill: bool = False,
+    headings: Sequence[str], rows: Sequence[Sequence[str | TableCell]], *,
+    caption: str = "", right_aligned: Collection[int] = (), height: int = 0, fill: bool = False,
 ) -> str:
     """Return an HTML table that scrolls inside its own box.
 
     height: the maximum height in pixels; 0 limits only the width. right_aligned: the columns that are aligned on the right,
     such as numbers. fill: whether the table takes the size of its container. Text is escaped; its line breaks are kept.
     """
-    stays = f";{STAYS}" if height else ""
-    styles = [f"{PADDED};{BREAKS};text-align:{'right' if i in right else 'left'}" for i in range(len(headings))]
+    stays = f";{STICKY_STYLE}" if height else ""
+    styles = [f"{CELL_STYLE};{WRAP_STYLE};text-align:{'right' if i in right_aligned else 'left'}" for i in range(len(headings))]
     head = "".join(_heading(h, f"{s};font-weight:600{stays}") for s, h in zip(styles, headings, strict=True))
     body = "".join(f"<tr>{''.join(_cell(cell, s) for cell, s in zip(row, styles, strict=True))}</tr>" for row in rows)
     above = f'<caption style="text-align:left">{html.escape(caption)}</caption>' if caption else ""
-    box = FILLED if fill else f"overflow:auto;max-height:{height}px" if height else "overflow-x:auto"
+    box = FILL_STYLE if fill else f"overflow:auto;max-height:{height}px" if height else "overflow-x:auto"
     key, size = ' tabindex="0"' if height or fill else "", "width:100%;height:100%;" if fill else ""  # keys scroll it
     return (
         f'<div style="{box};margin:4px 0 10px"{key}>'
@@ -59,9 +59,9 @@ def _heading(text: str, style: str) -> str:
     return f'<th scope="col" style="{style}">{html.escape(text)}</th>' if text else f'<td style="{style}"></td>'
 
 
-def _cell(cell: str | Cell, style: str) -> str:
+def _cell(cell: str | TableCell, style: str) -> str:
     if isinstance(cell, str):
-        cell = Cell(cell)
+        cell = TableCell(cell)
     text = html.escape(cell.text).replace("\n", "<br/>")
     if cell.code:
         text = f"<code>{text.replace('.', '.<wbr/>')}</code>"

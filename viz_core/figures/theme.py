@@ -71,27 +71,27 @@ DIVERGING_DARK = (
 )
 
 # Colours of 0 and 1 in a mask, and the background of token ids.
-MASK = ("#E3E5E9", "#077289")
-MASK_DARK = ("#30343D", "#46BC90")
-GROUND = "#EEF1F4"
-GROUND_DARK = "#262B36"
+MASK_COLOURS = ("#E3E5E9", "#077289")
+MASK_COLOURS_DARK = ("#30343D", "#46BC90")
+ID_BACKGROUND = "#EEF1F4"
+ID_BACKGROUND_DARK = "#262B36"
 
 # A masked cell is hatched: `line` drawn at 45 degrees on `fill`.
-MASKED = {"fill": "#E9E9EC", "line": "#A3A6AD"}
-MASKED_DARK = {"fill": "#1B1E25", "line": "#5A606C"}
+MASKED_STYLE = {"fill": "#E9E9EC", "line": "#A3A6AD"}
+MASKED_STYLE_DARK = {"fill": "#1B1E25", "line": "#5A606C"}
 
 # A cell without a value, because one of two runs lacks the token: crossed lines in the colours of a masked cell.
-MISSING, MISSING_DARK = MASKED | {"mark": "cross"}, MASKED_DARK | {"mark": "cross"}
+MISSING_STYLE, MISSING_STYLE_DARK = MASKED_STYLE | {"mark": "cross"}, MASKED_STYLE_DARK | {"mark": "cross"}
 
 # Four classes of mask cells: allowed (the colour of 1 in a mask) and three kinds of blocked, which also differ in their
 # pattern: dots, lines, crossed lines. The pattern is drawn in `line` on `fill`.
-CLASSES = (
+CLASS_STYLES = (
     {"fill": "#077289", "line": "", "mark": ""},
     {"fill": "#FBEBC8", "line": "#8A6100", "mark": "dots"},
     {"fill": "#D6E6F2", "line": "#0067A5", "mark": "lines"},
     {"fill": "#F1D9E6", "line": "#8E2F66", "mark": "cross"},
 )
-CLASSES_DARK = (
+CLASS_STYLES_DARK = (
     {"fill": "#46BC90", "line": "", "mark": ""},
     {"fill": "#3B2C07", "line": "#E6B24A", "mark": "dots"},
     {"fill": "#12304C", "line": "#63A8E1", "mark": "lines"},
@@ -99,22 +99,22 @@ CLASSES_DARK = (
 )
 
 # Colours of non-finite values. None of them occurs in a palette above.
-SPECIAL = {"NaN": "#D81B9A", "+∞": "#F2DC1B", "−∞": "#8E44E0"}
+NON_FINITE_COLOURS = {"NaN": "#D81B9A", "+∞": "#F2DC1B", "−∞": "#8E44E0"}
 
 # Colours of the page, equal to those in `.streamlit/config.toml`.
-PAGE = {
+PAGE_COLOURS = {
     "primary_color": "#1f6aa5", "background_color": "#ffffff", "secondary_background_color": "#f3f5f7",
     "text_color": "#0d141c", "border_color": "#d5dbe1",
 }
-PAGE_DARK = {
+PAGE_COLOURS_DARK = {
     "primary_color": "#6cb2e8", "background_color": "#14181d", "secondary_background_color": "#20262d",
     "text_color": "#e8ecf0", "border_color": "#3a434d",
 }
 
 FONT = _("Source Sans, Source Sans Pro, Noto Sans, Noto Sans CJK SC, DejaVu Sans, sans-serif")
 FONT_SIZE = 15
-PRESENTED = 20  # font size in presenter's mode
-ABOVE, ABOVE_PLOT = 50, 8  # pixels above the plot for the toolbar and one title line; pixels between title and plot
+PRESENTATION_FONT_SIZE = 20  # font size in presenter's mode
+TOP_MARGIN, TITLE_PAD = 50, 8  # pixels above the plot for the toolbar and one title line; pixels between title and plot
 
 
 def head_colour(head: int) -> str:
@@ -132,25 +132,25 @@ def diverging(dark: bool = False) -> tuple[str, ...]:
     return DIVERGING_DARK if dark else DIVERGING
 
 
-def masked(dark: bool = False) -> dict[str, str]:
+def masked_style(dark: bool = False) -> dict[str, str]:
     """Return the `fill` and `line` colours of a masked cell."""
-    return MASKED_DARK if dark else MASKED
+    return MASKED_STYLE_DARK if dark else MASKED_STYLE
 
 
-def page(dark: bool = False) -> dict[str, str]:
+def page_colours(dark: bool = False) -> dict[str, str]:
     """Return the colours of the page by their Streamlit names."""
-    return PAGE_DARK if dark else PAGE
+    return PAGE_COLOURS_DARK if dark else PAGE_COLOURS
 
 
 def palette() -> dict[str, Any]:
     """Return all colours that the components' scripts use, as JSON-serialisable data."""
     looks = {
-        "sequential": (SEQUENTIAL, SEQUENTIAL_DARK), "diverging": (DIVERGING, DIVERGING_DARK), "mask": (MASK, MASK_DARK),
-        "ground": (GROUND, GROUND_DARK), "masked": (MASKED, MASKED_DARK), "missing": (MISSING, MISSING_DARK),
-        "classes": (CLASSES, CLASSES_DARK),
+        "sequential": (SEQUENTIAL, SEQUENTIAL_DARK), "diverging": (DIVERGING, DIVERGING_DARK), "mask": (MASK_COLOURS, MASK_COLOURS_DARK),
+        "ground": (ID_BACKGROUND, ID_BACKGROUND_DARK), "masked": (MASKED_STYLE, MASKED_STYLE_DARK), "missing": (MISSING_STYLE, MISSING_STYLE_DARK),
+        "classes": (CLASS_STYLES, CLASS_STYLES_DARK),
     }
     light, dark = ({name: both[i] for name, both in looks.items()} for i in (0, 1))
-    return {"light": light, "dark": dark, "special": SPECIAL, "axis": AXIS_COLOURS, "heads": HEAD_COLOURS}
+    return {"light": light, "dark": dark, "special": NON_FINITE_COLOURS, "axis": AXIS_COLOURS, "heads": HEAD_COLOURS}
 
 
 def colorscale(palette: Sequence[str]) -> list[list[float | str]]:
@@ -175,9 +175,9 @@ def template(dark: bool = False, size: int = FONT_SIZE) -> go.layout.Template:
             "font": {"family": FONT, "size": size, "color": text},
             # The title is directly above the plot, which leaves the space above it to the toolbar.
             "title": {"font": {"size": size + 3}, "x": 0, "xanchor": "left", "yref": "paper", "y": 1, "yanchor": "bottom",
-                      "pad": {"b": ABOVE_PLOT}},
+                      "pad": {"b": TITLE_PAD}},
             "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": quiet, "activecolor": text},
-            "paper_bgcolor": page(dark)["background_color"],  # so that a downloaded picture is legible
+            "paper_bgcolor": page_colours(dark)["background_color"],  # so that a downloaded picture is legible
             "plot_bgcolor": "rgba(0,0,0,0)",
             "colorway": list(HEAD_COLOURS),
             "colorscale": {
@@ -188,7 +188,7 @@ def template(dark: bool = False, size: int = FONT_SIZE) -> go.layout.Template:
             "coloraxis": {"colorbar": {"outlinewidth": 0, "tickfont": {"size": size - 1}}},
             "hoverlabel": {"font": {"family": FONT, "size": size}},
             "legend": {"font": {"size": size - 1}},
-            "margin": {"l": 8, "r": 8, "t": ABOVE, "b": 8},
+            "margin": {"l": 8, "r": 8, "t": TOP_MARGIN, "b": 8},
             "xaxis": axis,
             "yaxis": axis,
         },
@@ -208,36 +208,36 @@ class Figure(go.Figure):
 
     def to_dict(self) -> dict[str, Any]:
         found: dict[str, Any] = super().to_dict()
-        found["layout"]["template"] = _written(self._dark, self._size)
+        found["layout"]["template"] = _template_dict(self._dark, self._size)
         return found
 
-    def presented(self) -> "Figure":
+    def with_presentation_font(self) -> "Figure":
         """Return the figure with the font size of presenter's mode, and fixed margins scaled with it."""
         layout = self.layout.to_plotly_json()
         margin = layout.get("margin", {})
         if margin.get("autoexpand") is False:
-            layout["margin"] = margin | {side: margin[side] * PRESENTED / FONT_SIZE for side in "tlb"}
-        return Figure(self.data, layout, dark=self._dark, size=PRESENTED)
+            layout["margin"] = margin | {side: margin[side] * PRESENTATION_FONT_SIZE / FONT_SIZE for side in "tlb"}
+        return Figure(self.data, layout, dark=self._dark, size=PRESENTATION_FONT_SIZE)
 
 
-class Written(BaseFigure):
+class SerializedFigure(BaseFigure):
     """A figure that holds the result of `to_dict`, because `to_dict` copies the whole figure at each call."""
 
-    def __init__(self, written: dict[str, Any]) -> None:  # does not call Plotly's, which would validate the data again
-        self._figure = written
+    def __init__(self, serialized: dict[str, Any]) -> None:  # does not call Plotly's, which would validate the data again
+        self._figure = serialized
 
     def to_dict(self) -> dict[str, Any]:
         return self._figure
 
 
 @cache
-def _written(dark: bool, size: int) -> dict[str, Any]:
+def _template_dict(dark: bool, size: int) -> dict[str, Any]:
     """Return the serialized template."""
     written: dict[str, Any] = template(dark, size).to_plotly_json()
     return written
 
 
-def every_part() -> go.Figure:
+def warm_up_figure() -> go.Figure:
     """Return a figure with one of each trace and layout part that the app uses, so that Plotly imports their modules."""
     x = np.ones(1)
     figure = go.Figure([go.Bar(x=x, y=x, marker_line_width=1), go.Scatter(x=x, y=x, line_width=1)])

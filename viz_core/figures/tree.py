@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz_core.figures.glosses import NO_GLOSSES, quoted
-from viz_core.formats import minus, percent, rounded
+from viz_core.figures.glosses import NO_GLOSSES, quoted_token
+from viz_core.formats import with_minus_sign, percent, rounded
 from viz_core.language import translate as _
-from viz_core.text import visible
+from viz_core.text import display_token
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Path:
+class TreePath:
     """One continuation: its label in the tree, and the ids, words and log-probabilities [N] of its tokens.
 
     score: the arithmetic of its score, "" where it has none.
@@ -26,7 +26,7 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TreeNode:
     """One token of the tree.
 
     depth: its step, from 0. row: the row in which it is drawn. parent: the index of the previous node, −1 for a root.
@@ -39,13 +39,13 @@ class Node:
     parent: int
     label: str
     total: str
-    said: str
+    tooltip: str
     path: int
     name: str = ""
     score: str = ""
 
 
-def tree(paths: Sequence[Path], glosses: Mapping[str, str] = NO_GLOSSES) -> tuple[Node, ...]:
+def build_tree(paths: Sequence[TreePath], glosses: Mapping[str, str] = NO_GLOSSES) -> tuple[TreeNode, ...]:
     """Return the nodes of all paths, each after its parent, with the first path in the first row.
 
     glosses: word → dictionary words, which are part of the tooltips.
@@ -58,27 +58,27 @@ def tree(paths: Sequence[Path], glosses: Mapping[str, str] = NO_GLOSSES) -> tupl
             here = path.ids[: depth + 1]
             if here not in at:
                 row, rows = (rows, rows + 1) if row < 0 else (row, rows)
-                tooltip = _("{word}: ln {p} = {logprob}; with all tokens before it {total}", word=quoted(word, glosses),
+                tooltip = _("{word}: ln {p} = {logprob}; with all tokens before it {total}", word=quoted_token(word, glosses),
                          p=percent(float(np.exp(logprob))), logprob=rounded(logprob, 4), total=rounded(total, 4))
                 at[here] = len(nodes)
-                nodes.append({"depth": depth, "row": row, "parent": parent, "label": visible(word), "total": short_sum(total),
+                nodes.append({"depth": depth, "row": row, "parent": parent, "label": display_token(word), "total": format_log_prob(total),
                               "said": tooltip, "path": number})
             parent = at[here]
         if parent >= 0:
             ends = [str(name)] if (name := nodes[parent].get("name")) else []
             nodes[parent]["name"] = ", ".join([*ends, path.name])
             nodes[parent]["score"] = nodes[parent].get("score") or path.score
-    return tuple(Node(**node) for node in nodes)  # type: ignore[arg-type]
+    return tuple(TreeNode(**node) for node in nodes)  # type: ignore[arg-type]
 
 
-def short_sum(total: float) -> str:
+def format_log_prob(total: float) -> str:
     """Format a sum of log-probabilities with three decimals, or one below −10; a sum that rounds to 0 is written "> −0.001"."""
     if -0.0005 < total < 0:
         return _("> −0.001")
-    return minus(f"{total:.1f}" if total <= -10 else f"{total:.3f}")
+    return with_minus_sign(f"{total:.1f}" if total <= -10 else f"{total:.3f}")
 
 
-def parting(one: Path, other: Path) -> int | None:
+def divergence_step(one: TreePath, other: TreePath) -> int | None:
     """Return the first step at which two paths have different tokens or one has ended; None if they are equal."""
     if one.ids == other.ids:
         return None

@@ -16,20 +16,20 @@ from typing import Literal, Protocol
 import numpy as np
 
 from viz_core.figures.glosses import NO_GLOSSES, with_gloss
-from viz_core.formats import minus, percent, rounded
+from viz_core.formats import with_minus_sign, percent, rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
-from viz_core.text import in_quotes, visible
+from viz_core.text import in_quotes, display_token
 
-MOST_ROWS = 10  # candidates with a row; all others share one row
-DIGITS = range(4, 13)  # numbers of significant digits of a quotient
-SHORTEST = 0.05  # of the column's width: the bar of the worst candidate of a beam step
-MOST_KEPT = 3  # tokens in the label of a beam's candidate
-Name = Callable[[int], str]
-Look = Literal["", "cut", "chosen", "others"]
+MAX_ROWS = 10  # candidates with a row; all others share one row
+QUOTIENT_DIGITS = range(4, 13)  # numbers of significant digits of a quotient
+MIN_BAR = 0.05  # of the column's width: the bar of the worst candidate of a beam step
+MAX_LABEL_TOKENS = 3  # tokens in the label of a beam's candidate
+TokenName = Callable[[int], str]
+RowStyle = Literal["", "cut", "chosen", "others"]
 
 
-class Drawn(Protocol):
+class SampleLike(Protocol):
     """The attributes used of a sampling step of `viz_core.generate.sampling`."""
 
     @property
@@ -63,7 +63,7 @@ class Drawn(Protocol):
     def token(self) -> int: ...
 
 
-class Filters(Protocol):
+class SamplingLike(Protocol):
     """The attributes used of `viz_core.generate.strategy.Sampling`."""
 
     @property
@@ -76,7 +76,7 @@ class Filters(Protocol):
     def top_p(self) -> float: ...
 
 
-class Candidate(Protocol):
+class CandidateLike(Protocol):
     """The attributes used of a candidate of `viz_core.generate.beam`."""
 
     @property
@@ -95,20 +95,20 @@ class Candidate(Protocol):
     def score(self) -> float: ...
 
     @property
-    def fate(self) -> str: ...
+    def outcome(self) -> str: ...
 
 
-class Search(Protocol):
+class BeamStepLike(Protocol):
     """The attributes used of a step of `viz_core.generate.beam`."""
 
     @property
     def beams(self) -> tuple[tuple[int, ...], ...]: ...
 
     @property
-    def candidates(self) -> Sequence[Candidate]: ...
+    def candidates(self) -> Sequence[CandidateLike]: ...
 
 
-class Widths(Protocol):
+class BeamLike(Protocol):
     """The attributes used of `viz_core.generate.strategy.Beam`."""
 
     @property
@@ -119,7 +119,7 @@ class Widths(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class BarCell:
     """One cell: its text, the start and end of its bar (0 to 1 of the column), and its arithmetic as tooltip.
 
     value: the number; NaN if the cell contains a word.
@@ -128,21 +128,21 @@ class Bar:
     text: str
     start: float
     end: float
-    said: str
+    tooltip: str
     value: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CandidateRow:
     """One candidate: its label, the style of its row, and a cell for each column; None is an empty cell."""
 
     label: str
-    look: Look
-    cells: tuple[Bar | None, ...]
+    look: RowStyle
+    cells: tuple[BarCell | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CutLine:
     """A labelled line below row `row`, from column `column` to the last."""
 
     row: int
@@ -151,18 +151,18 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class CandidateTable:
     """The candidates of one step. columns: (heading, subheading) of each; at: the position of a line in the last column."""
 
     columns: tuple[tuple[str, str], ...]
-    rows: tuple[Row, ...]
-    cuts: tuple[Cut, ...] = ()
+    rows: tuple[CandidateRow, ...]
+    cuts: tuple[CutLine, ...] = ()
     at: float | None = None
 
 
-def as_data(choice: Choice) -> dict[str, object]:
+def to_dict(table: CandidateTable) -> dict[str, object]:
     """Return the table as plain data for the browser, without the numbers, because JSON has no infinity."""
-    data = asdict(choice)
+    data = asdict(table)
     for row in data["rows"]:
         for cell in filter(None, row["cells"]):
             del cell["value"]
@@ -172,147 +172,147 @@ def as_data(choice: Choice) -> dict[str, object]:
 # ---------------------------------------------------------------- one word
 
 
-def likeliest(found: Drawn, name: Name, token: int | None = None, glosses: Mapping[str, str] = NO_GLOSSES) -> Choice:
+def greedy_table(sample: SampleLike, name: TokenName, token: int | None = None, glosses: Mapping[str, str] = NO_GLOSSES) -> CandidateTable:
     """Return the table of a greedy step, in which the token with the largest logit is chosen.
 
     sample: with temperature 1 and no filter. token: the id to mark as chosen, if it is another one.
     """
-    token = int(found.order[0]) if token is None else token
-    shown, n = candidate_ids(found, token), len(found.order)
-    low, high = _reach(found.logits[list(shown)])
+    token = int(sample.order[0]) if token is None else token
+    shown, n = row_ids(sample, token), len(sample.order)
+    low, high = _bar_range(sample.logits[list(shown)])
     rows = []
     for i in shown:
-        word = visible(name(i))
+        word = display_token(name(i))
         glossed = with_gloss(word, glosses)
-        rows.append(Row(word, "chosen" if i == token else "", (
-            _bar(found.logits[i], low, high, _logit_words(found, i, glossed)),
-            _share(found.probs[i], float(found.probs.max()), _softmax_words(glossed, found.logits, i)),
+        rows.append(CandidateRow(word, "chosen" if i == token else "", (
+            _bar_cell(sample.logits[i], low, high, _logit_tooltip(sample, i, glossed)),
+            _probability_cell(sample.probs[i], float(sample.probs.max()), _softmax_tooltip(glossed, sample.logits, i)),
         )))
-    rest = _rest(found.probs, shown)
-    others = _others(n - len(shown), (None, _share(rest, float(found.probs.max()), _left_words(rest))))
-    return Choice(((_("logit"), _("of each word")), (_("probability"), _("softmax: eˣ ÷ Σ eˣ"))), (*rows, *others))
+    rest = _remaining_probability(sample.probs, shown)
+    others = _others_row(n - len(shown), (None, _probability_cell(rest, float(sample.probs.max()), _total_tooltip(rest))))
+    return CandidateTable(((_("logit"), _("of each word")), (_("probability"), _("softmax: eˣ ÷ Σ eˣ"))), (*rows, *others))
 
 
-def drawn(found: Drawn, sampling: Filters, name: Name, glosses: Mapping[str, str] = NO_GLOSSES) -> Choice:
+def sampling_table(sample: SampleLike, sampling: SamplingLike, name: TokenName, glosses: Mapping[str, str] = NO_GLOSSES) -> CandidateTable:
     """Return the table of a sampling step, from the logits to the sampled word."""
-    shown, n = candidate_ids(found, found.token), len(found.order)
-    before = _softmax(found.scaled)  # [W], after temperature and before filters
-    (low, high), (scaled_low, scaled_high) = _reach(found.logits[list(shown)]), _reach(found.scaled[list(shown)])
+    shown, n = row_ids(sample, sample.token), len(sample.order)
+    before = _softmax(sample.scaled)  # [W], after temperature and before filters
+    (low, high), (scaled_low, scaled_high) = _bar_range(sample.logits[list(shown)]), _bar_range(sample.scaled[list(shown)])
     ends = np.zeros(n)
-    ends[found.order[: len(found.cumulative)]] = found.cumulative  # [W]: end of each word's interval
-    kept_sum = float(found.after_top_k[found.kept].sum())
+    ends[sample.order[: len(sample.cumulative)]] = sample.cumulative  # [W]: end of each word's interval
+    kept_sum = float(sample.after_top_k[sample.kept].sum())
     rows = []
     for i in shown:
-        word, kept = visible(name(i)), bool(found.kept[i])
+        word, kept = display_token(name(i)), bool(sample.kept[i])
         glossed = with_gloss(word, glosses)
-        rows.append(Row(word, "chosen" if i == found.token else "" if kept else "cut", (
-            _bar(found.logits[i], low, high, _logit_words(found, i, glossed)),
-            _bar(found.scaled[i], scaled_low, scaled_high, _("{logit} ÷ {temperature} = {scaled}", logit=_number(found.logits[i]),
-                                                 temperature=f"{sampling.temperature:g}", scaled=_number(found.scaled[i]))),
-            _share(before[i], float(before.max()), _softmax_words(glossed, found.scaled, i)),
-            _share(found.probs[i], float(found.probs.max()), _kept_words(found, i, kept_sum)),
-            _part(ends[i] - found.probs[i], ends[i], found, i) if kept else None,
+        rows.append(CandidateRow(word, "chosen" if i == sample.token else "" if kept else "cut", (
+            _bar_cell(sample.logits[i], low, high, _logit_tooltip(sample, i, glossed)),
+            _bar_cell(sample.scaled[i], scaled_low, scaled_high, _("{logit} ÷ {temperature} = {scaled}", logit=_format_number(sample.logits[i]),
+                                                 temperature=f"{sampling.temperature:g}", scaled=_format_number(sample.scaled[i]))),
+            _probability_cell(before[i], float(before.max()), _softmax_tooltip(glossed, sample.scaled, i)),
+            _probability_cell(sample.probs[i], float(sample.probs.max()), _renormalised_tooltip(sample, i, kept_sum)),
+            _interval_cell(ends[i] - sample.probs[i], ends[i], sample, i) if kept else None,
         )))
-    rest, rest_kept = _rest(before, shown), _rest(found.probs, shown)
-    others = _others(n - len(shown), (
-        None, None, _share(rest, float(before.max()), _left_words(rest)),
-        _share(rest_kept, float(found.probs.max()), _left_words(rest_kept)) if rest_kept > 0 else None, None))
+    rest, rest_kept = _remaining_probability(before, shown), _remaining_probability(sample.probs, shown)
+    others = _others_row(n - len(shown), (
+        None, None, _probability_cell(rest, float(before.max()), _total_tooltip(rest)),
+        _probability_cell(rest_kept, float(sample.probs.max()), _total_tooltip(rest_kept)) if rest_kept > 0 else None, None))
     columns = (
         (_("logit"), _("of each word")), (_("÷ temperature"), f"÷ {sampling.temperature:g}"),
-        (_("probability"), _filters(sampling)),
-        (_("renormalised"), plural("{n} word is left", "{n} words are left", int(found.kept.sum()))),
-        (_("cumulative"), _("drawn: u = {u}", u=f"{found.u:.4f}")),
+        (_("probability"), _filter_label(sampling)),
+        (_("renormalised"), plural("{n} word is left", "{n} words are left", int(sample.kept.sum()))),
+        (_("cumulative"), _("drawn: u = {u}", u=f"{sample.u:.4f}")),
     )
-    return Choice(columns, (*rows, *others), _cuts(found, sampling, len(shown)), found.u)
+    return CandidateTable(columns, (*rows, *others), _cut_lines(sample, sampling, len(shown)), sample.u)
 
 
-def candidate_ids(found: Drawn, token: int) -> tuple[int, ...]:
+def row_ids(sample: SampleLike, token: int) -> tuple[int, ...]:
     """Return the ids of the rows: the most likely words, including the chosen one, by decreasing probability."""
-    first = tuple(int(i) for i in found.order[:MOST_ROWS])
+    first = tuple(int(i) for i in sample.order[:MAX_ROWS])
     return first if token in first else (*first[:-1], token)
 
 
-def _cuts(found: Drawn, sampling: Filters, shown: int) -> tuple[Cut, ...]:
+def _cut_lines(sample: SampleLike, sampling: SamplingLike, n_shown: int) -> tuple[CutLine, ...]:
     """Return the lines below the last words that top-k and top-p keep, if they are within the rows."""
-    in_k, kept = int(found.in_top_k.sum()), int(found.kept.sum())
+    in_k, kept = int(sample.in_top_k.sum()), int(sample.kept.sum())
     cuts = []
-    if in_k < len(found.order) and in_k <= shown:
-        cuts.append(Cut(in_k - 1, 0, _("top-k = {k}", k=sampling.top_k)))
-    if kept < in_k and kept <= shown:
-        cuts.append(Cut(kept - 1, 1 if cuts else 0, _("top-p = {p}", p=f"{sampling.top_p:g}")))
+    if in_k < len(sample.order) and in_k <= n_shown:
+        cuts.append(CutLine(in_k - 1, 0, _("top-k = {k}", k=sampling.top_k)))
+    if kept < in_k and kept <= n_shown:
+        cuts.append(CutLine(kept - 1, 1 if cuts else 0, _("top-p = {p}", p=f"{sampling.top_p:g}")))
     return tuple(cuts)
 
 
-def _filters(sampling: Filters) -> str:
+def _filter_label(sampling: SamplingLike) -> str:
     k = _("top-k: all") if sampling.top_k is None else _("top-k {k}", k=sampling.top_k)
     return f"{k}, " + _("then top-p {p}", p=f"{sampling.top_p:g}")
 
 
-def _kept_words(found: Drawn, i: int, kept_sum: float) -> str:
-    if not found.in_top_k[i]:
+def _renormalised_tooltip(sample: SampleLike, i: int, kept_sum: float) -> str:
+    if not sample.in_top_k[i]:
         return _("Top-k leaves it out, so its probability is 0.")
-    after = percent(float(found.after_top_k[i]))
-    if not found.kept[i]:
+    after = percent(float(sample.after_top_k[i]))
+    if not sample.kept[i]:
         return _("After top-k it has {after}. Top-p leaves it out, so its probability is 0.", after=after)
     return _("after top-k {after} ÷ {kept_sum}, the sum of the words that are left = {p}", after=after, kept_sum=percent(kept_sum),
-             p=percent(float(found.probs[i])))
+             p=percent(float(sample.probs[i])))
 
 
-def _part(start: float, end: float, found: Drawn, i: int) -> Bar:
+def _interval_cell(start: float, end: float, sample: SampleLike, i: int) -> BarCell:
     start = max(float(start), 0.0)
-    here = _(": it is drawn") if i == found.token else ""
-    tooltip = _("from {start} to {end}{here}; u = {u}", start=f"{start:.4f}", end=f"{end:.4f}", here=here, u=f"{found.u:.4f}")
-    return Bar(f"{end:.3f}", start, min(float(end), 1.0), tooltip, float(end))
+    here = _(": it is drawn") if i == sample.token else ""
+    tooltip = _("from {start} to {end}{here}; u = {u}", start=f"{start:.4f}", end=f"{end:.4f}", here=here, u=f"{sample.u:.4f}")
+    return BarCell(f"{end:.3f}", start, min(float(end), 1.0), tooltip, float(end))
 
 
 # ---------------------------------------------------------------- beam search
 
 
-def searched(steps: Sequence[Search], at: int, beam: Widths, chosen: Sequence[int], name: Name, eos_id: int) -> Choice:
+def beam_table(steps: Sequence[BeamStepLike], step_index: int, beam: BeamLike, chosen: Sequence[int], name: TokenName, eos_id: int) -> CandidateTable:
     """Return the table of all candidates of one step of a beam search; step: counted from 0.
 
     chosen: the ids of the final text; its candidate is marked. Only the score has bars, because it orders the candidates: the
     best one has the longest bar.
     """
-    beam_step, length, last = steps[at], at + 1, at == len(steps) - 1
+    beam_step, length, last = steps[step_index], step_index + 1, step_index == len(steps) - 1
     scores = np.array([c.score for c in beam_step.candidates])
     rows = []
     for c in beam_step.candidates:
         text = (*beam_step.beams[c.parent], c.token)
         is_chosen = text == tuple(chosen[: len(text)])
         before = c.total - c.logprob
-        rows.append(Row(_beam_label(text, name), "chosen" if is_chosen else "cut" if c.fate == "cut" else "", (
-            _plain(c.logprob, _("ln {p} = {logprob}", p=f"{np.exp(c.logprob):.4g}", logprob=_number(c.logprob))),
-            _plain(c.total, _("{before} + {logprob} = {total}", before=_number(before), logprob=_number(c.logprob),
-                              total=_number(c.total))),
-            _ranked(c.score, scores, _("{total} ÷ {length} ^ {penalty} = {score}", total=_number(c.total), length=length,
-                                       penalty=minus(f"{beam.length_penalty:g}"), score=_number(c.score))),
-            Bar(_fate(c, eos_id), 0, 0, _fate_words(c, eos_id, beam, last)),
+        rows.append(CandidateRow(_beam_label(text, name), "chosen" if is_chosen else "cut" if c.outcome == "cut" else "", (
+            _number_cell(c.logprob, _("ln {p} = {logprob}", p=f"{np.exp(c.logprob):.4g}", logprob=_format_number(c.logprob))),
+            _number_cell(c.total, _("{before} + {logprob} = {total}", before=_format_number(before), logprob=_format_number(c.logprob),
+                              total=_format_number(c.total))),
+            _score_cell(c.score, scores, _("{total} ÷ {length} ^ {penalty} = {score}", total=_format_number(c.total), length=length,
+                                       penalty=with_minus_sign(f"{beam.length_penalty:g}"), score=_format_number(c.score))),
+            BarCell(_fate_label(c, eos_id), 0, 0, _fate_tooltip(c, eos_id, beam, last)),
         )))
     columns = (
         (_("ln p"), _("of the last word")), (_("sum"), _("of the whole text")),
-        (_("score"), _("sum ÷ words ^ {penalty}", penalty=minus(f"{beam.length_penalty:g}"))),
-        (_("what follows"), plural("{n} text is kept", "{n} texts are kept", sum(c.fate == "kept" for c in beam_step.candidates))),
+        (_("score"), _("sum ÷ words ^ {penalty}", penalty=with_minus_sign(f"{beam.length_penalty:g}"))),
+        (_("what follows"), plural("{n} text is kept", "{n} texts are kept", sum(c.outcome == "kept" for c in beam_step.candidates))),
     )
-    return Choice(columns, tuple(rows))
+    return CandidateTable(columns, tuple(rows))
 
 
-def _beam_label(text: Sequence[int], name: Name) -> str:
-    words = [visible(name(i)) for i in text[-MOST_KEPT:]]
-    return " ".join(["…", *words] if len(text) > MOST_KEPT else words)
+def _beam_label(text: Sequence[int], name: TokenName) -> str:
+    words = [display_token(name(i)) for i in text[-MAX_LABEL_TOKENS:]]
+    return " ".join(["…", *words] if len(text) > MAX_LABEL_TOKENS else words)
 
 
-def _fate(c: Candidate, eos_id: int) -> str:
-    return {"kept": _("kept"), "cut": _("dropped"), "finished": _("finished") if c.token == eos_id else _("at the limit")}[c.fate]
+def _fate_label(c: CandidateLike, eos_id: int) -> str:
+    return {"kept": _("kept"), "cut": _("dropped"), "finished": _("finished") if c.token == eos_id else _("at the limit")}[c.outcome]
 
 
-def _fate_words(c: Candidate, eos_id: int, beam: Widths, last: bool) -> str:
-    if c.fate == "kept" and last:
+def _fate_tooltip(c: CandidateLike, eos_id: int, beam: BeamLike, last: bool) -> str:
+    if c.outcome == "kept" and last:
         return _("It is among the {n} best texts that have not ended. None of them has a better score than the finished texts, so "
                  "the search ends here.", n=beam.num_beams)
-    if c.fate == "kept":
+    if c.outcome == "kept":
         return _("It is among the {n} best texts that have not ended, so the next step goes on with it.", n=beam.num_beams)
-    if c.fate == "finished":
+    if c.outcome == "finished":
         return (_("It ends with <eos>, so it is compared by its score with the other finished texts.") if c.token == eos_id
                 else _("It has reached the limit of the length, so it counts as finished."))
     return _("It is not among the {n} best, so the search drops it.", n=beam.num_beams)
@@ -321,28 +321,28 @@ def _fate_words(c: Candidate, eos_id: int, beam: Widths, last: bool) -> str:
 # ---------------------------------------------------------------- numbers
 
 
-def _others(n: int, cells: tuple[Bar | None, ...]) -> tuple[Row, ...]:
-    return (Row(plural("{n} other word", "{n} other words", n), "others", cells),) if n else ()
+def _others_row(n: int, cells: tuple[BarCell | None, ...]) -> tuple[CandidateRow, ...]:
+    return (CandidateRow(plural("{n} other word", "{n} other words", n), "others", cells),) if n else ()
 
 
-def _reach(values: np.ndarray) -> tuple[float, float]:
+def _bar_range(values: np.ndarray) -> tuple[float, float]:
     """Return the range of a column of bars, which includes 0."""
     finite = values[np.isfinite(values)]
     return min(0.0, float(finite.min(initial=0.0))), max(0.0, float(finite.max(initial=0.0)))
 
 
-def _bar(value: float, low: float, high: float, said: str) -> Bar:
+def _bar_cell(value: float, low: float, high: float, tooltip: str) -> BarCell:
     wide = (high - low) or 1.0
     zero, at = -low / wide, (float(np.clip(value, low, high)) - low) / wide
-    return Bar(_number(value), min(zero, at), max(zero, at), said, float(value))
+    return BarCell(_format_number(value), min(zero, at), max(zero, at), tooltip, float(value))
 
 
-def _plain(value: float, said: str) -> Bar:
+def _number_cell(value: float, tooltip: str) -> BarCell:
     """Return a cell with a number and no bar."""
-    return Bar(_number(value), 0.0, 0.0, said, float(value))
+    return BarCell(_format_number(value), 0.0, 0.0, tooltip, float(value))
 
 
-def _ranked(value: float, values: np.ndarray, said: str) -> Bar:
+def _score_cell(value: float, values: np.ndarray, tooltip: str) -> BarCell:
     """Return a cell whose bar grows with the number, from `MIN_BAR` for the smallest of `values` to 1 for the largest.
 
     There is no bar for −∞.
@@ -350,22 +350,22 @@ def _ranked(value: float, values: np.ndarray, said: str) -> Bar:
     finite = values[np.isfinite(values)]
     low, high = float(finite.min()), float(finite.max())
     part = 1.0 if high == low else (value - low) / (high - low)
-    return Bar(_number(value), 0.0, SHORTEST + (1 - SHORTEST) * part if np.isfinite(value) else 0.0, said, float(value))
+    return BarCell(_format_number(value), 0.0, MIN_BAR + (1 - MIN_BAR) * part if np.isfinite(value) else 0.0, tooltip, float(value))
 
 
-def _share(p: float, most: float, said: str) -> Bar:
-    return Bar(percent(max(float(p), 0.0)), 0.0, float(np.clip(p / most, 0, 1)) if most else 0.0, said, float(p))
+def _probability_cell(p: float, largest: float, tooltip: str) -> BarCell:
+    return BarCell(percent(max(float(p), 0.0)), 0.0, float(np.clip(p / largest, 0, 1)) if largest else 0.0, tooltip, float(p))
 
 
-def _number(value: float) -> str:
-    return minus(rounded(float(value), 4)) if np.isfinite(value) else "−∞"
+def _format_number(value: float) -> str:
+    return with_minus_sign(rounded(float(value), 4)) if np.isfinite(value) else "−∞"
 
 
-def _left_words(p: float) -> str:
+def _total_tooltip(p: float) -> str:
     return _("together {p}", p=percent(max(p, 0.0)))
 
 
-def _rest(probs: np.ndarray, shown: Sequence[int]) -> float:
+def _remaining_probability(probs: np.ndarray, shown: Sequence[int]) -> float:
     """Return the total probability of the words without a row; 1 − the others would lose small totals to rounding."""
     return float(np.delete(probs, list(shown)).sum())
 
@@ -376,15 +376,15 @@ def _softmax(x: np.ndarray) -> np.ndarray:
     return found
 
 
-def _logit_words(found: Drawn, i: int, word: str) -> str:
-    return _("logit of {word}, id {i}: {logit}", word=in_quotes(word), i=i, logit=_number(found.logits[i]))
+def _logit_tooltip(sample: SampleLike, i: int, word: str) -> str:
+    return _("logit of {word}, id {i}: {logit}", word=in_quotes(word), i=i, logit=_format_number(sample.logits[i]))
 
 
-def _softmax_words(word: str, values: np.ndarray, i: int) -> str:
+def _softmax_tooltip(word: str, values: np.ndarray, i: int) -> str:
     """Return the softmax of one word as text; the largest logit is subtracted first, as for numerical stability."""
     top, total = float(values.max()), float(np.exp(values - values.max()).sum())
     by, p = _quotient(float(np.exp(values[i] - top)), total)
-    return _("{word}: e^({value} − {top}) ÷ {total} = {p}", word=in_quotes(word), value=_number(values[i]), top=_number(top),
+    return _("{word}: e^({value} − {top}) ÷ {total} = {p}", word=in_quotes(word), value=_format_number(values[i]), top=_format_number(top),
              total=by, p=p)
 
 
@@ -393,7 +393,7 @@ def _quotient(power: float, total: float) -> tuple[str, str]:
 
     A quotient below 1 is not written as 1.
     """
-    p = next(n for n in DIGITS if n == DIGITS[-1] or power == total or f"{power / total:.{n}g}" != "1")
+    p = next(n for n in QUOTIENT_DIGITS if n == QUOTIENT_DIGITS[-1] or power == total or f"{power / total:.{n}g}" != "1")
     exact = f"{power / total:.{p}g}"
-    by = next(n for n in DIGITS if n == DIGITS[-1] or f"{power / float(f'{total:.{n}g}'):.{p}g}" == exact)
+    by = next(n for n in QUOTIENT_DIGITS if n == QUOTIENT_DIGITS[-1] or f"{power / float(f'{total:.{n}g}'):.{p}g}" == exact)
     return rounded(total, by), rounded(power / total, p)

@@ -12,11 +12,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from viz_core.generation.draw import finite
-from viz_core.generation.readers import Reader
+from viz_core.generation.draw import check_finite
+from viz_core.generation.readers import IncrementalDecoder
 from viz_core.generation.strategy import Beam
 
-Fate = Literal["kept", "finished", "cut"]
+Outcome = Literal["kept", "finished", "cut"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Candidate:
     logprob: float
     total: float
     score: float
-    fate: Fate
+    outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Hypothesis:
     """A finished text: its ids without <eos>, whether it has <eos> or was cut off at the maximum length, its sum and score."""
 
     ids: tuple[int, ...]
-    ended: bool
+    has_ended: bool
     total: float
     score: float
 
@@ -69,30 +69,30 @@ class BeamSearch:
         return self.finished[0]
 
 
-def beam_search(reader: Reader, start: Tensor, beam: Beam, *, eos_id: int, longest: int) -> BeamSearch:
+def beam_search(decoder: IncrementalDecoder, start: Tensor, beam: Beam, *, eos_id: int, max_new_tokens: int) -> BeamSearch:
     """Search for continuations of one start [1, T] of at most `max_new_tokens` tokens. decoder: its state before the start."""
     steps: list[BeamStep] = []
     finished: tuple[Hypothesis, ...] = ()
     beams, totals, new = ((),), [0.0], start  # type: tuple[tuple[int, ...], ...], list[float], Tensor
-    for length in range(1, longest + 1):
-        logits, reader = reader.read(new)  # [beams, W]
-        candidates = _candidates(logits, totals, length, beam, eos_id, last=length == longest)
+    for length in range(1, max_new_tokens + 1):
+        logits, decoder = decoder.step(new)  # [beams, W]
+        candidates = _candidates(logits, totals, length, beam, eos_id, is_last=length == max_new_tokens)
         steps.append(BeamStep(beams, candidates))
-        finished = _ranked(finished, beams, candidates, eos_id, beam.num_beams)
-        kept = [x for x in candidates if x.fate == "kept"]
-        if not kept or _settled(finished, kept[0].score, beam.num_beams):
+        finished = _best_finished(finished, beams, candidates, eos_id, beam.num_beams)
+        kept = [x for x in candidates if x.outcome == "kept"]
+        if not kept or _is_search_over(finished, kept[0].score, beam.num_beams):
             break
         beams, totals = tuple((*beams[x.parent], x.token) for x in kept), [x.total for x in kept]
         new = torch.tensor([[x.token] for x in kept], device=start.device)  # [beams, 1]
-        reader = reader.rows(torch.tensor([x.parent for x in kept], device=start.device))
+        decoder = decoder.select(torch.tensor([x.parent for x in kept], device=start.device))
     return BeamSearch(tuple(steps), finished)
 
 
 def _candidates(
-    logits: Tensor, totals: list[float], length: int, beam: Beam, eos_id: int, last: bool
+    logits: Tensor, totals: list[float], length: int, beam: Beam, eos_id: int, is_last: bool
 ) -> tuple[Candidate, ...]:
     """Return the candidates of one step, each with its outcome."""
-    finite(logits.cpu().numpy())
+    check_finite(logits.cpu().numpy())
     logprobs = logits.double().log_softmax(dim=-1)  # [beams, W]
     sums = logprobs + torch.tensor(totals, dtype=torch.float64, device=logits.device)[:, None]  # [beams, W]
     best = sums.flatten().topk(min(2 * beam.num_beams, sums.numel()))
@@ -100,8 +100,8 @@ def _candidates(
     kept = 0
     for rank, (total, place) in enumerate(zip(best.values.tolist(), best.indices.tolist(), strict=True)):
         parent, token = divmod(place, logits.shape[1])
-        ends = last or token == eos_id
-        fate: Fate = "cut"
+        ends = is_last or token == eos_id
+        fate: Outcome = "cut"
         if ends and rank < beam.num_beams:
             fate = "finished"
         elif not ends and kept < beam.num_beams:
@@ -110,18 +110,18 @@ def _candidates(
     return tuple(found)
 
 
-def _ranked(
-    finished: tuple[Hypothesis, ...], beams: tuple[tuple[int, ...], ...], candidates: tuple[Candidate, ...], eos_id: int, most: int
+def _best_finished(
+    finished: tuple[Hypothesis, ...], beams: tuple[tuple[int, ...], ...], candidates: tuple[Candidate, ...], eos_id: int, max_count: int
 ) -> tuple[Hypothesis, ...]:
     """Return the best `max_count` of the finished hypotheses, including those of this step, the best score first."""
     new = []
     for x in candidates:
-        if x.fate == "finished":
+        if x.outcome == "finished":
             ended = x.token == eos_id
             new.append(Hypothesis(beams[x.parent] if ended else (*beams[x.parent], x.token), ended, x.total, x.score))
-    return tuple(sorted((*finished, *new), key=lambda text: -text.score)[:most])
+    return tuple(sorted((*finished, *new), key=lambda text: -text.score)[:max_count])
 
 
-def _settled(finished: tuple[Hypothesis, ...], best_kept: float, num_beams: int) -> bool:
+def _is_search_over(finished: tuple[Hypothesis, ...], best_kept: float, num_beams: int) -> bool:
     """Whether no beam would be among the finished hypotheses if it ended now."""
     return len(finished) == num_beams and best_kept <= finished[-1].score

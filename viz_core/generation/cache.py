@@ -16,10 +16,10 @@ from viz_core.config import TransformerConfig
 from viz_core.model.layers import Layer
 from viz_core.model.masks import Masks, make_masks
 from viz_core.model.transformer import Transformer
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 from viz_core.tracing import NO_TAP, Tap
 
-LOW = -1000.0  # a masked score of at most this gets a weight of exactly 0 if another score is above −896
+MAX_MASK_FILL = -1000.0  # a masked score of at most this gets a weight of exactly 0 if another score is above −896
 
 
 class KeysValues(NamedTuple):
@@ -28,16 +28,16 @@ class KeysValues(NamedTuple):
     k: Tensor
     v: Tensor
 
-    def followed_by(self, k: Tensor, v: Tensor) -> "KeysValues":
+    def extended(self, k: Tensor, v: Tensor) -> "KeysValues":
         """Return a copy with further rows appended."""
         return KeysValues(torch.cat((self.k, k), dim=2), torch.cat((self.v, v), dim=2))
 
-    def rows(self, which: Tensor) -> "KeysValues":
-        return KeysValues(self.k[which], self.v[which])
+    def select(self, indices: Tensor) -> "KeysValues":
+        return KeysValues(self.k[indices], self.v[indices])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cache:
+class KVCache:
     """The key-value cache of a decoder for B texts.
 
     ids [B, t]: the past ids. self_attn: the keys and values of each layer's self-attention, one row for each past token.
@@ -46,9 +46,9 @@ class Cache:
     """
 
     ids: Tensor
-    own: tuple[KeysValues, ...]
+    self_attn: tuple[KeysValues, ...]
     source: Tensor | None = None
-    read: tuple[KeysValues, ...] = ()
+    cross_attn: tuple[KeysValues, ...] = ()
 
     @property
     def length(self) -> int:
@@ -58,25 +58,25 @@ class Cache:
     @property
     def nbytes(self) -> int:
         """Bytes of all keys and values."""
-        return sum(x.nbytes for kept in (*self.own, *self.read) for x in kept)
+        return sum(x.nbytes for kept in (*self.self_attn, *self.cross_attn) for x in kept)
 
-    def rows(self, which: Tensor) -> Self:
+    def select(self, indices: Tensor) -> Self:
         """Return the cache of the rows with these indices [N], which may repeat."""
-        source = None if self.source is None else self.source[which]
-        own, read = (tuple(kept.rows(which) for kept in side) for side in (self.own, self.read))
-        return type(self)(self.ids[which], own, source, read)
+        source = None if self.source is None else self.source[indices]
+        own, read = (tuple(kept.select(indices) for kept in side) for side in (self.self_attn, self.cross_attn))
+        return type(self)(self.ids[indices], own, source, read)
 
 
 # --- Where it is possible ---------------------------------------------------------------------------------------------
-def obstacle(config: TransformerConfig) -> Problem | None:
+def uncacheable_reason(config: TransformerConfig) -> UserError | None:
     """Return why a cache is impossible with this config whatever the text, as an error; None if it is possible."""
     if not config.is_causal:
-        return Problem(
+        return UserError(
             "causal=False lets every token attend to later ones, so each new token changes all keys and values; use causal=True, "
             "or use_cache=False.", "cache_not_causal",
         )
-    if config.fill > LOW:
-        return Problem(
+    if config.fill_value > MAX_MASK_FILL:
+        return UserError(
             f"mask_fill={config.mask_fill!r} is not low enough to mask later tokens, so each new token changes earlier keys and "
             "values; use mask_fill='-inf', or use_cache=False.", "cache_fill", fill=config.mask_fill,
         )
@@ -85,89 +85,89 @@ def obstacle(config: TransformerConfig) -> Problem | None:
 
 def can_cache(config: TransformerConfig) -> bool:
     """Whether a cache is possible for every text, also with padding."""
-    return obstacle(config) is None and not (_levels_empty_rows(config) and config.mask_target_padding)
+    return uncacheable_reason(config) is None and not (_has_uniform_empty_rows(config) and config.mask_target_padding)
 
 
-def _levels_empty_rows(config: TransformerConfig) -> bool:
+def _has_uniform_empty_rows(config: TransformerConfig) -> bool:
     """Whether a fully masked row gets uniform weights on all keys, including those of later tokens."""
     return config.empty_row == "softmax" and config.mask_fill != "-inf"
 
 
-def _check_rows(config: TransformerConfig, masks: Masks) -> None:
-    if masks.target is not None and _levels_empty_rows(config) and not masks.target.any(dim=-1).all():
-        raise Problem(
+def _check_padded_rows(config: TransformerConfig, masks: Masks) -> None:
+    if masks.target is not None and _has_uniform_empty_rows(config) and not masks.target.any(dim=-1).all():
+        raise UserError(
             "the text has padding whose row is fully masked, and empty_row='softmax' gives it equal weights on all tokens, later "
             "ones too; use empty_row='zero', a text without padding, or use_cache=False.", "cache_padding",
         )
 
 
 # --- One step ---------------------------------------------------------------------------------------------------------
-def open_cache(
+def init_cache(
     model: Transformer, batch: int, source: Tensor | None = None, memory: Tensor | None = None, tap: Tap = NO_TAP
-) -> Cache:
+) -> KVCache:
     """Return a cache of B texts without past tokens, with the source's keys and values if there is a source.
 
     source [B, S]: the source ids. memory [B, S, D]: the encoder's output. Raises `UserError`, a `ValueError`, if the config does
     not allow a cache, and `ValueError` for a model without a decoder.
     """
     decoder, c = model.stack("target"), model.config
-    if (problem := obstacle(c)) is not None:
+    if (problem := uncacheable_reason(c)) is not None:
         raise problem
     at = decoder.tok_embedding.weight
     nothing = KeysValues(*(at.new_empty(batch, c.n_heads, 0, width) for width in (c.d_k, c.d_v)))
     ids = torch.empty(batch, 0, dtype=torch.int64, device=at.device)
     read = [] if memory is None else [
-        _read_source(layer, memory, tap.scope(f"decoder.layers.{i}.cross_attn")) for i, layer in enumerate(_layers(model))
+        _source_keys_values(layer, memory, tap.scope(f"decoder.layers.{i}.cross_attn")) for i, layer in enumerate(_layers(model))
     ]
-    return Cache(ids, (nothing,) * len(decoder.layers), source, tuple(read))
+    return KVCache(ids, (nothing,) * len(decoder.layers), source, tuple(read))
 
 
 def _layers(model: Transformer) -> list[Layer]:
     return list(model.stack("target").layers)  # type: ignore[arg-type]  # ModuleList is not generic
 
 
-def _read_source(layer: Layer, memory: Tensor, tap: Tap) -> KeysValues:
+def _source_keys_values(layer: Layer, memory: Tensor, tap: Tap) -> KeysValues:
     attention = layer.cross_attn
     k = tap("k", attention.split_heads(attention.w_k(memory)))  # [B, H, S, K]
     v = tap("v", attention.split_heads(attention.w_v(memory)))  # [B, H, S, V]
     return KeysValues(k, v)
 
 
-def step(model: Transformer, cache: Cache, ids: Tensor, tap: Tap = NO_TAP) -> tuple[Tensor, Cache]:
+def decode_step(model: Transformer, cache: KVCache, ids: Tensor, tap: Tap = NO_TAP) -> tuple[Tensor, KVCache]:
     """Append ids [B, n]; return the logits [B, W] of the next token and the extended cache.
 
     tap: gets every computed stage under its name in a run, with the rows of the new tokens only.
     """
-    decoder, new, inside = model.stack("target"), model.checked("target", ids), tap.scope("decoder")
+    decoder, new, inside = model.stack("target"), model.checked_ids("target", ids), tap.scope("decoder")
     seen, first = torch.cat((cache.ids, new), dim=1), cache.length  # [B, t]
     masks = make_masks(model.config, cache.source, seen, tap.scope("masks"), first)
-    _check_rows(model.config, masks)
+    _check_padded_rows(model.config, masks)
 
     x = decoder.embed(new, inside, first)  # [B, n, D]
     bias = decoder.score_bias(seen.shape[1], inside, first)  # [1, H, n, t]
     own = []
     for i, layer in enumerate(_layers(model)):
-        read = cache.read[i] if cache.read else None
-        x, grown = _layer_step(layer, x, cache.own[i], read, masks, bias, inside.scope(f"layers.{i}"), first)
+        read = cache.cross_attn[i] if cache.cross_attn else None
+        x, grown = _layer_decode_step(layer, x, cache.self_attn[i], read, masks, bias, inside.scope(f"layers.{i}"), first)
         own.append(grown)
     x = decoder.final_norm(x, inside.scope("final_norm")) if model.config.has_final_norm else x  # [B, n, D]
     assert model.head is not None  # every decoder has one
     logits = tap("logits", model.head(x[:, -1]))  # [B, W]
-    return logits, Cache(seen, tuple(own), cache.source, cache.read)
+    return logits, KVCache(seen, tuple(own), cache.source, cache.cross_attn)
 
 
-def _layer_step(
-    layer: Layer, x: Tensor, own: KeysValues, read: KeysValues | None, masks: Masks, bias: Tensor | None, tap: Tap, first: int
+def _layer_decode_step(
+    layer: Layer, x: Tensor, self_attn: KeysValues, cross_attn: KeysValues | None, masks: Masks, bias: Tensor | None, tap: Tap, start_pos: int
 ) -> tuple[Tensor, KeysValues]:
     """Apply one layer to x [B, n, D] as `Layer.forward` does; return its output and the extended keys and values."""
-    own_mask, cross_mask, grown = masks.target, masks.cross, own
+    own_mask, cross_mask, grown = masks.target, masks.cross, self_attn
     assert own_mask is not None
 
     def self_attention(y: Tensor) -> Tensor:
         nonlocal grown
         here, attention = tap.scope("self_attn"), layer.self_attn
-        q, k, v = attention.project(y, y, here, first)  # rows of the new tokens only
-        grown = own.followed_by(k, v)
+        q, k, v = attention.project(y, y, here, start_pos)  # rows of the new tokens only
+        grown = self_attn.extended(k, v)
         return attention.attend(q, grown.k, grown.v, own_mask, bias, here)  # [B, n, D]
 
     def cross_attention(y: Tensor, read: KeysValues, mask: Tensor) -> Tensor:
@@ -175,7 +175,7 @@ def _layer_step(
         q = here("q", attention.split_heads(attention.w_q(y)))  # [B, H, n, K]
         return attention.attend(q, read.k, read.v, mask, None, here)  # [B, n, D]
 
-    x = layer.add("resid_mid", tap("resid_pre", x), "self_attn", self_attention, tap)
-    if read is not None and cross_mask is not None:
-        x = layer.add("resid_cross", x, "cross_attn", lambda y: cross_attention(y, read, cross_mask), tap)
-    return layer.add("resid_post", x, "ffn", lambda y: layer.ffn(y, tap.scope("ffn")), tap), grown
+    x = layer.add_sublayer("resid_mid", tap("resid_pre", x), "self_attn", self_attention, tap)
+    if cross_attn is not None and cross_mask is not None:
+        x = layer.add_sublayer("resid_cross", x, "cross_attn", lambda y: cross_attention(y, cross_attn, cross_mask), tap)
+    return layer.add_sublayer("resid_post", x, "ffn", lambda y: layer.ffn(y, tap.scope("ffn")), tap), grown

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 
 from viz_core.generation.strategy import Sampling
-from viz_core.model.init import generator
-from viz_core.problems import Problem
+from viz_core.model.init import parameter_generator
+from viz_core.problems import UserError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Draw:
+class Sample:
     """How one token was sampled. Arrays are read-only, float64; W is the size of the vocabulary.
 
     logits [W]: the model's logits. scaled [W]: divided by the temperature. order [W]: all ids, the most probable first. in_top_k,
@@ -38,7 +38,7 @@ class Draw:
     entropy: float
 
 
-def draw(logits: np.ndarray, sampling: Sampling, u: float) -> Draw:
+def sample(logits: np.ndarray, sampling: Sampling, u: float) -> Sample:
     """Sample a token from logits [W] with the random number u, 0 ≤ u < 1.
 
     A token whose logit is −∞ has probability 0 and is never sampled. Ties are broken by the smaller id, except that top-k keeps
@@ -47,7 +47,7 @@ def draw(logits: np.ndarray, sampling: Sampling, u: float) -> Draw:
     logits = np.array(logits, dtype=np.float64)  # [W]
     if not 0 <= u < 1:
         raise ValueError(f"u={u!r} is not in [0, 1); use a number from 0 up to, not including, 1.")
-    scaled = finite(logits) / sampling.temperature  # [W]
+    scaled = check_finite(logits) / sampling.temperature  # [W]
     order = np.argsort(-scaled, kind="stable")  # [W]
     in_top_k = scaled >= scaled[order[min(sampling.top_k or len(order), len(order)) - 1]]  # [W]
     after_top_k = softmax(np.where(in_top_k, scaled, -np.inf))  # [W]
@@ -58,7 +58,7 @@ def draw(logits: np.ndarray, sampling: Sampling, u: float) -> Draw:
     token = int(order[min(np.searchsorted(cumulative, u, side="right"), last)])
     for array in (logits, scaled, order, in_top_k, after_top_k, kept, probs, cumulative):
         array.flags.writeable = False
-    return Draw(logits, scaled, order, in_top_k, after_top_k, kept, probs, cumulative, u, token,
+    return Sample(logits, scaled, order, in_top_k, after_top_k, kept, probs, cumulative, u, token,
                 model_entropy=entropy(softmax(logits)), entropy=entropy(probs))
 
 
@@ -73,10 +73,10 @@ def _in_top_p(probs: np.ndarray, order: np.ndarray, top_p: float) -> np.ndarray:
     return kept
 
 
-def finite(logits: np.ndarray) -> np.ndarray:
+def check_finite(logits: np.ndarray) -> np.ndarray:
     """Return the logits. Raises `UserError` if their softmax is undefined: NaN, +∞ or no finite number."""
     if not (logits < np.inf).all() or not np.isfinite(logits).any():
-        raise Problem(
+        raise UserError(
             "the logits have no softmax, because some are NaN or infinite; choose weights, a norm or a mask fill that keep the "
             "numbers finite.", "no_distribution",
         )
@@ -96,9 +96,9 @@ def entropy(probs: np.ndarray) -> float:
     return float(-(positive * np.log(positive)).sum()) + 0.0  # no negative zero
 
 
-def drawn_numbers(seed: int, row: int, count: int) -> np.ndarray:
+def random_numbers(seed: int, row: int, count: int) -> np.ndarray:
     """Return the random numbers of the first `count` steps of one row of a batch, [count], each 0 ≤ u < 1.
 
     Each row has its own generator, so the numbers depend neither on other rows nor on `count`.
     """
-    return torch.rand(count, generator=generator(seed, f"row {row}"), dtype=torch.float64).numpy()
+    return torch.rand(count, generator=parameter_generator(seed, f"row {row}"), dtype=torch.float64).numpy()

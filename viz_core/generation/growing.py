@@ -10,16 +10,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_core.generation.cache import Cache, open_cache, step
-from viz_core.generation.readers import Context, next_logits, read_source
+from viz_core.generation.cache import KVCache, init_cache, decode_step
+from viz_core.generation.readers import EncodedSource, next_logits, encode_source
 from viz_core.model.transformer import Transformer
 
 T = TypeVar("T")
-PASSES = 9  # timed passes over the text, after one warm-up pass; the result is the median of each step
+N_PASSES = 9  # timed passes over the text, after one warm-up pass; the result is the median of each step
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Growth:
+class CacheTrace:
     """The cache after decoding a text token by token, compared with decoding without it; arrays are read-only.
 
     keys [L, H, t, K], values [L, H, t, V]: of self-attention after the last token; a step adds one row to each head of each layer
@@ -28,7 +28,7 @@ class Growth:
 
     keys: np.ndarray
     values: np.ndarray
-    differences: np.ndarray
+    logit_differences: np.ndarray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,32 +36,32 @@ class StepTimes:
     """Milliseconds of each step [t] with the cache and without: medians of N_PASSES runs; read-only."""
 
     cached: np.ndarray
-    anew: np.ndarray
+    uncached: np.ndarray
 
 
 @torch.inference_mode()
-def measure_growth(model: Transformer, ids: Sequence[int], source: Sequence[int] | None = None) -> Growth:
+def trace_cache(model: Transformer, ids: Sequence[int], source: Sequence[int] | None = None) -> CacheTrace:
     """Decode `ids` [t] token by token with the cache and without, on the model's device.
 
     source: the ids of the encoder, which runs once. Raises `UserError`, a `ValueError`, if the config does not allow a cache.
     """
-    __, __, cache, differences = _read_twice(model, *_read(model, ids, source))
-    keys, values = (torch.cat([getattr(own, name) for own in cache.own]).cpu().numpy() for name in ("k", "v"))
-    return Growth(*_frozen(keys, values, np.array(differences)))
+    __, __, cache, differences = _run_both_ways(model, *_encode_inputs(model, ids, source))
+    keys, values = (torch.cat([getattr(own, name) for own in cache.self_attn]).cpu().numpy() for name in ("k", "v"))
+    return CacheTrace(*_frozen(keys, values, np.array(differences)))
 
 
 @torch.inference_mode()
-def measure_times(model: Transformer, ids: Sequence[int], source: Sequence[int] | None = None) -> StepTimes:
+def measure_step_times(model: Transformer, ids: Sequence[int], source: Sequence[int] | None = None) -> StepTimes:
     """Time each step of `trace_cache` with the cache and without; the first pass over the text is a warm-up."""
-    row, context = _read(model, ids, source)
-    passes = [_read_twice(model, row, context)[:2] for __ in range(PASSES + 1)][1:]
+    row, context = _encode_inputs(model, ids, source)
+    passes = [_run_both_ways(model, row, context)[:2] for __ in range(N_PASSES + 1)][1:]
     return StepTimes(*_frozen(*np.median(passes, axis=0)))  # of [passes, 2, t]
 
 
-def _read(model: Transformer, ids: Sequence[int], source: Sequence[int] | None) -> tuple[Tensor, Context | None]:
+def _encode_inputs(model: Transformer, ids: Sequence[int], source: Sequence[int] | None) -> tuple[Tensor, EncodedSource | None]:
     """Return the text as a row [1, t], and the encoded source."""
     row = _row(model, ids)
-    return row, read_source(model, _row(model, source), row) if source is not None and model.config.has_encoder else None
+    return row, encode_source(model, _row(model, source), row) if source is not None and model.config.has_encoder else None
 
 
 def _frozen(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -70,13 +70,13 @@ def _frozen(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     return arrays
 
 
-def _read_twice(model: Transformer, row: Tensor, context: Context | None) -> tuple[list[float], list[float], Cache, list[float]]:
+def _run_both_ways(model: Transformer, row: Tensor, encoded: EncodedSource | None) -> tuple[list[float], list[float], KVCache, list[float]]:
     """Decode the text [1, t] with the cache and without; return both lists of milliseconds, the cache and the differences."""
-    cache = open_cache(model, 1, *(context or ()))
+    cache = init_cache(model, 1, *(encoded or ()))
     cached, anew, differences = list[float](), list[float](), list[float]()
     for at in range(row.shape[1]):
-        (logits, cache), spent = _timed(partial(step, model, cache, row[:, at : at + 1]))
-        again, spent_anew = _timed(partial(next_logits, model, row[:, : at + 1], context))
+        (logits, cache), spent = _timed(partial(decode_step, model, cache, row[:, at : at + 1]))
+        again, spent_anew = _timed(partial(next_logits, model, row[:, : at + 1], encoded))
         cached.append(spent)
         anew.append(spent_anew)
         differences.append(float((logits - again).abs().max()))

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from viz_core.problems import SettingError
 
 
-def _bad(field: str, value: object, problem: str, remedy: str, code: str = "value", **values: object) -> SettingError:
+def _setting_error(field: str, value: object, problem: str, remedy: str, code: str = "value", **values: object) -> SettingError:
     return SettingError(f"{field}={value!r} {problem}; {remedy}.", code, field=field, value=value, **values)
 
 
-def _is_whole(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+def _is_int_from(value: object, minimum: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= minimum
 
 
 def _is_number(value: object) -> bool:
@@ -40,16 +40,16 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if self.temperature == 0 and not isinstance(self.temperature, bool):
-            raise _bad("temperature", self.temperature, "would divide by zero", "use Greedy(), which it would become, or a "
+            raise _setting_error("temperature", self.temperature, "would divide by zero", "use Greedy(), which it would become, or a "
                        "temperature above 0", "temperature_zero")
         if not _is_number(self.temperature) or self.temperature < 0:
-            raise _bad("temperature", self.temperature, "is not a temperature", "use a number above 0, such as 0.7")
-        if self.top_k is not None and not _is_whole(self.top_k, 1):
-            raise _bad("top_k", self.top_k, "leaves no token to sample", "use a whole number of at least 1, or None for all tokens")
+            raise _setting_error("temperature", self.temperature, "is not a temperature", "use a number above 0, such as 0.7")
+        if self.top_k is not None and not _is_int_from(self.top_k, 1):
+            raise _setting_error("top_k", self.top_k, "leaves no token to sample", "use a whole number of at least 1, or None for all tokens")
         if not _is_number(self.top_p) or not 0 < self.top_p <= 1:
-            raise _bad("top_p", self.top_p, "is not a share of the probability", "use a number above 0 and up to 1")
-        if not _is_whole(self.seed, 0):
-            raise _bad("seed", self.seed, "is not a seed", "use a whole number of at least 0")
+            raise _setting_error("top_p", self.top_p, "is not a share of the probability", "use a number above 0 and up to 1")
+        if not _is_int_from(self.seed, 0):
+            raise _setting_error("seed", self.seed, "is not a seed", "use a whole number of at least 0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,17 +65,17 @@ class Beam:
     length_penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        if not _is_whole(self.num_beams, 1):
-            raise _bad("num_beams", self.num_beams, "keeps no beam", "use a whole number of at least 1")
+        if not _is_int_from(self.num_beams, 1):
+            raise _setting_error("num_beams", self.num_beams, "keeps no beam", "use a whole number of at least 1")
         if not _is_number(self.length_penalty):
-            raise _bad("length_penalty", self.length_penalty, "is not a power", "use a number, such as 1.0")
+            raise _setting_error("length_penalty", self.length_penalty, "is not a power", "use a number, such as 1.0")
 
 
 Strategy = Greedy | Sampling | Beam
 
 
-def checked_length(max_new_tokens: int) -> int:
+def check_max_new_tokens(max_new_tokens: int) -> int:
     """Return `max_new_tokens`. Raises `SettingError` unless it is a whole number of at least 1."""
-    if not _is_whole(max_new_tokens, 1):
-        raise _bad("max_new_tokens", max_new_tokens, "allows no new token", "use a whole number of at least 1")
+    if not _is_int_from(max_new_tokens, 1):
+        raise _setting_error("max_new_tokens", max_new_tokens, "allows no new token", "use a whole number of at least 1")
     return max_new_tokens

@@ -11,15 +11,15 @@ import torch
 from torch import Tensor
 
 from viz_core.generation.beam import BeamSearch, beam_search
-from viz_core.generation.draw import draw, drawn_numbers
-from viz_core.generation.readers import Reader, open_reader, room
-from viz_core.generation.strategy import Beam, Greedy, Sampling, Strategy, checked_length
+from viz_core.generation.draw import sample, random_numbers
+from viz_core.generation.readers import IncrementalDecoder, init_decoder, available_length
+from viz_core.generation.strategy import Beam, Greedy, Sampling, Strategy, check_max_new_tokens
 from viz_core.model.transformer import Transformer
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trail:
+class GenerationTrace:
     """The steps of one generation; arrays are read-only.
 
     ids: the N generated ids, including <eos> if it was generated. logits [N, W]: the logits from which each token was chosen,
@@ -30,57 +30,57 @@ class Trail:
 
     ids: tuple[int, ...]
     logits: np.ndarray
-    numbers: np.ndarray
+    random_numbers: np.ndarray
     logprobs: np.ndarray
     search: BeamSearch | None
-    ended: bool
+    has_ended: bool
 
 
 @torch.inference_mode()
-def write_trail(
+def trace_generation(
     model: Transformer, start: Sequence[int], source: Sequence[int] | None = None, *, eos_id: int, max_new_tokens: int,
-    strategy: Strategy = Greedy(), given: Sequence[int] = (),  # noqa: B008, it is frozen
-) -> Trail:
+    strategy: Strategy = Greedy(), forced_ids: Sequence[int] = (),  # noqa: B008, it is frozen
+) -> GenerationTrace:
     """Generate one text as `generate` does for its first row, and return all steps.
 
     start: the first ids of the decoder, at least <bos>. source: the ids of the encoder. forced_ids: the first generated ids,
     whatever the strategy; beam search starts after them. Raises `ValueError` as `generate` does.
     """
     if not len(start):
-        raise Problem("start has no ids; begin with <bos>.", "no_tokens", side="target", number=1)
+        raise UserError("start has no ids; begin with <bos>.", "no_tokens", side="target", number=1)
     first, source_row = _row(model, start), None if source is None else _row(model, source)
-    longest = room(model, len(start), checked_length(max_new_tokens))
-    given, search = list(given)[:longest], None
-    if isinstance(strategy, Beam) and eos_id not in given and len(given) < longest:
-        prompt = torch.cat((first, _row(model, given)), dim=1) if given else first  # [1, T]
-        search = beam_search(open_reader(model, prompt, source_row), prompt, strategy, eos_id=eos_id, longest=longest - len(given))
-        given = [*given, *search.chosen.ids, *([eos_id] if search.chosen.ended else [])]
-        longest = len(given)
-    numbers = drawn_numbers(strategy.seed, 0, longest) if isinstance(strategy, Sampling) else np.zeros(longest)
-    ids, logits = _follow(open_reader(model, first, source_row), first, given, numbers, strategy, eos_id, longest)
+    longest = available_length(model, len(start), check_max_new_tokens(max_new_tokens))
+    forced_ids, search = list(forced_ids)[:longest], None
+    if isinstance(strategy, Beam) and eos_id not in forced_ids and len(forced_ids) < longest:
+        prompt = torch.cat((first, _row(model, forced_ids)), dim=1) if forced_ids else first  # [1, T]
+        search = beam_search(init_decoder(model, prompt, source_row), prompt, strategy, eos_id=eos_id, max_new_tokens=longest - len(forced_ids))
+        forced_ids = [*forced_ids, *search.chosen.ids, *([eos_id] if search.chosen.has_ended else [])]
+        longest = len(forced_ids)
+    numbers = random_numbers(strategy.seed, 0, longest) if isinstance(strategy, Sampling) else np.zeros(longest)
+    ids, logits = _generate_steps(init_decoder(model, first, source_row), first, forced_ids, numbers, strategy, eos_id, longest)
     logprobs = logits.double().log_softmax(dim=-1).numpy()[np.arange(len(ids)), ids]  # [N]
     arrays = logits.numpy(), np.array(numbers[: len(ids)]), logprobs
     for array in arrays:
         array.flags.writeable = False
-    return Trail(tuple(ids), *arrays, search, eos_id in ids)
+    return GenerationTrace(tuple(ids), *arrays, search, eos_id in ids)
 
 
-def _follow(
-    reader: Reader, new: Tensor, given: Sequence[int], numbers: np.ndarray, strategy: Strategy, eos_id: int, longest: int
+def _generate_steps(
+    decoder: IncrementalDecoder, new_ids: Tensor, forced_ids: Sequence[int], numbers: np.ndarray, strategy: Strategy, eos_id: int, max_new_tokens: int
 ) -> tuple[list[int], Tensor]:
     """Return the ids [N] and the logits [N, W] from which each was chosen, up to <eos> or `max_new_tokens` tokens."""
     ids, rows = list[int](), list[Tensor]()
-    while len(ids) < longest and eos_id not in ids[-1:]:
-        logits, reader = reader.read(new)  # [1, W]
+    while len(ids) < max_new_tokens and eos_id not in ids[-1:]:
+        logits, decoder = decoder.step(new_ids)  # [1, W]
         rows.append(logits[0].float().cpu())
-        ids.append(given[len(ids)] if len(ids) < len(given) else _chosen(logits[0], strategy, float(numbers[len(ids)])))
-        new = torch.tensor([[ids[-1]]], device=logits.device)  # [1, 1]
+        ids.append(forced_ids[len(ids)] if len(ids) < len(forced_ids) else _next_token(logits[0], strategy, float(numbers[len(ids)])))
+        new_ids = torch.tensor([[ids[-1]]], device=logits.device)  # [1, 1]
     return ids, torch.stack(rows)
 
 
-def _chosen(logits: Tensor, strategy: Strategy, u: float) -> int:
+def _next_token(logits: Tensor, strategy: Strategy, u: float) -> int:
     if isinstance(strategy, Sampling):
-        return draw(logits.cpu().numpy(), strategy, u).token
+        return sample(logits.cpu().numpy(), strategy, u).token
     return int(logits.argmax())
 
 

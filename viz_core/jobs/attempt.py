@@ -12,158 +12,158 @@ from distributed import Future, KilledWorker, Scheduler
 from distributed.client import FutureCancelledError
 
 from viz_core.jobs import desk
-from viz_core.jobs.board import Board
-from viz_core.jobs.hub import Hub, ask
-from viz_core.jobs.job import Job
-from viz_core.jobs.messages import Ended, Order, Parcel, Wish
-from viz_core.jobs.times import Times
-from viz_core.problems import Problem
+from viz_core.jobs.board import JobQueue
+from viz_core.jobs.hub import WorkerPool, call_worker
+from viz_core.jobs.job import TrainingJob
+from viz_core.jobs.messages import EndReason, Assignment, ProgressUpdate, Command
+from viz_core.jobs.times import Timeouts
+from viz_core.problems import UserError
 
 
-class Silent(Exception):
+class WorkerTimeout(Exception):
     """A worker does not answer, or does not end a run after a command."""
 
 
-class Died(Exception):
+class WorkerLost(Exception):
     """A worker is gone."""
 
 
 @dataclass(slots=True, eq=False)
-class Attempt:
+class RunAttempt:
     """One attempt at a run: `run_to_end` waits until it is over; `send_command` ends it early."""
 
-    hub: Hub
-    board: Board
-    job: Job
-    index: int  # index of the run in the job
-    place: str
-    times: Times
-    number: str = field(default_factory=lambda: uuid.uuid4().hex)
-    told: Wish | None = None
+    pool: WorkerPool
+    queue: JobQueue
+    job: TrainingJob
+    run_index: int  # index of the run in the job
+    slot: str
+    timeouts: Timeouts
+    assignment_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    command: Command | None = None
     overhead: float = 0.0  # seconds besides the steps, set at the end
     _address: str = ""
-    _told_at: float | None = None
-    _ended: Ended | None = None
-    _problem: Problem | None = None
-    _woken: asyncio.Event = field(default_factory=asyncio.Event)
+    _command_sent_at: float | None = None
+    _end_reason: EndReason | None = None
+    _error: UserError | None = None
+    _wake_event: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def tell(self, wish: Wish) -> None:
+    def send_command(self, command: Command) -> None:
         """End the run after its current step."""
-        if self.told is None:
-            self.told = wish
-            self._woken.set()
+        if self.command is None:
+            self.command = command
+            self._wake_event.set()
 
-    async def follow(self) -> Ended:
+    async def run_to_end(self) -> EndReason:
         """Run the attempt and return why it ended. Raises `WorkerTimeout` or `WorkerLost`, after storing all fetched updates;
         `UserError` if the run cannot continue."""
         try:
-            self._address = await self.hub.ready(self.place)
+            self._address = await self.pool.ensure_worker(self.slot)
         except TimeoutError:
-            raise Silent from None
+            raise WorkerTimeout from None
         except OSError:
-            raise Died from None
-        if self.told is not None:
+            raise WorkerLost from None
+        if self.command is not None:
             return "told"
-        client, run = self.hub.client, self.job.runs[self.index]
+        client, run = self.pool.client, self.job.runs[self.run_index]
         start = time.monotonic() - run.seconds
-        client.subscribe_topic(self.number, self._announced)
+        client.subscribe_topic(self.assignment_id, self._on_message)
         try:
-            await self._ask(desk.put, self._order())
-            key = f"train-{self.number}"
-            task = client.submit(desk.train, self.number, key=key, workers=[self._address], pure=False, retries=0)
-            return await self._until_it_ends(task)
+            await self._call_worker(desk.assign, self._make_assignment())
+            key = f"train-{self.assignment_id}"
+            task = client.submit(desk.run_assignment, self.assignment_id, key=key, workers=[self._address], pure=False, retries=0)
+            return await self._wait_for_end(task)
         finally:
-            await self._forget()
+            await self._clean_up()
             self.overhead = time.monotonic() - start - run.seconds
 
-    def _order(self) -> Order:
+    def _make_assignment(self) -> Assignment:
         """Return the task to assign, which starts from the saved state."""
-        with self.board.lock:
-            run = self.job.runs[self.index]
-            until = run.done + 1 if self.job.single else None
-            return Order(self.number, self.number, run.recipe.to_json(), run.state, self.job.device, until)
+        with self.queue.lock:
+            run = self.job.runs[self.run_index]
+            until = run.saved_step + 1 if self.job.is_single_step else None
+            return Assignment(self.assignment_id, self.assignment_id, run.recipe.to_json(), run.saved_state, self.job.device, until)
 
-    async def _until_it_ends(self, future: Future) -> Ended:
+    async def _wait_for_end(self, future: Future) -> EndReason:
         """Fetch updates when announced, forward a command, and check that the worker is alive; return why the run ended."""
-        task = asyncio.ensure_future(_finished(future))
+        task = asyncio.ensure_future(_task_result(future))
         try:
             while not task.done():
-                wake_task = asyncio.ensure_future(self._woken.wait())
-                await asyncio.wait({task, wake_task}, timeout=self.times.silent, return_when=asyncio.FIRST_COMPLETED)
+                wake_task = asyncio.ensure_future(self._wake_event.wait())
+                await asyncio.wait({task, wake_task}, timeout=self.timeouts.no_update, return_when=asyncio.FIRST_COMPLETED)
                 no_update = not wake_task.done()
                 wake_task.cancel()
-                self._woken.clear()
+                self._wake_event.clear()
                 if task.done():
                     break
-                if no_update and not await self.hub.there(self._address):
-                    raise Died
-                if await self._told_to_end():
+                if no_update and not await self.pool.has_worker(self._address):
+                    raise WorkerLost
+                if await self._forward_command():
                     return "told"
-                self._take(await self._ask(desk.fetch, self.number))
+                self._apply_update(await self._call_worker(desk.fetch_update, self.assignment_id))
             if not await task:
-                raise Died
-            self._take(await self._ask(desk.last, self.number))
-            return self._over()
+                raise WorkerLost
+            self._apply_update(await self._call_worker(desk.fetch_last_update, self.assignment_id))
+            return self._final_end_reason()
         finally:
             task.cancel()
             task.add_done_callback(lambda one: one.cancelled() or one.exception())  # else asyncio logs the exception
             future.release()
 
-    async def _told_to_end(self) -> bool:
+    async def _forward_command(self) -> bool:
         """Send a pending command to the worker once, and return whether the run had not started. Raises `WorkerTimeout` if the run
         does not end in time."""
-        if self.told is not None and self._told_at is None:
-            self._told_at = time.monotonic()
-            return not await self._ask(desk.tell, self.number, self.told)
-        if self._told_at is not None and time.monotonic() - self._told_at > self.times.grace:
-            raise Silent
+        if self.command is not None and self._command_sent_at is None:
+            self._command_sent_at = time.monotonic()
+            return not await self._call_worker(desk.send_command, self.assignment_id, self.command)
+        if self._command_sent_at is not None and time.monotonic() - self._command_sent_at > self.timeouts.grace:
+            raise WorkerTimeout
         return False
 
-    def _announced(self, event: tuple[float, dict[str, object]]) -> None:
+    def _on_message(self, event: tuple[float, dict[str, object]]) -> None:
         """Wake the loop when the worker sends a message."""
-        self._woken.set()
+        self._wake_event.set()
 
-    async def _forget(self) -> None:
+    async def _clean_up(self) -> None:
         """Unsubscribe from the task's messages and remove their topic, which the scheduler would keep otherwise."""
-        client = self.hub.client
-        client._event_handlers.pop(self.number, None)  # unsubscribing would create the topic again
+        client = self.pool.client
+        client._event_handlers.pop(self.assignment_id, None)  # unsubscribing would create the topic again
         with suppress(OSError, TimeoutError):
-            await asyncio.wait_for(client.run_on_scheduler(drop, self.number), self.times.grace)
+            await asyncio.wait_for(client.run_on_scheduler(drop_topic, self.assignment_id), self.timeouts.grace)
 
-    def _take(self, parcel: Parcel) -> None:
+    def _apply_update(self, update: ProgressUpdate) -> None:
         """Apply an update to the run."""
-        self._ended, self._problem = parcel.ended or self._ended, parcel.problem or self._problem
-        with self.board.lock:
-            run = self.job.runs[self.index]
-            if parcel.opening is not None:
-                run.starts += 1
-                self.job.opened.add(self.index)
-            run.take(parcel)
-            self.board.shrink()
+        self._end_reason, self._error = update.end_reason or self._end_reason, update.error or self._error
+        with self.queue.lock:
+            run = self.job.runs[self.run_index]
+            if update.run_start is not None:
+                run.n_starts += 1
+                self.job.started_runs.add(self.run_index)
+            run.apply_update(update)
+            self.queue.evict()
 
-    def _over(self) -> Ended:
+    def _final_end_reason(self) -> EndReason:
         """Return the reported end reason, or raise the reported error. It may have come with an earlier update than the last."""
-        if self._problem is not None:
-            raise self._problem
-        assert self._ended is not None
-        return self._ended
+        if self._error is not None:
+            raise self._error
+        assert self._end_reason is not None
+        return self._end_reason
 
-    async def _ask(self, function: Callable[..., Any], *values: object) -> Any:
+    async def _call_worker(self, function: Callable[..., Any], *values: object) -> Any:
         """Call a function of the worker plugin. Raises `WorkerLost` or `WorkerTimeout` instead of connection errors."""
         try:
-            return await ask(self.hub.client, self._address, self.times.grace, function, *values)
+            return await call_worker(self.pool.client, self._address, self.timeouts.grace, function, *values)
         except (OSError, TimeoutError, KeyError, ValueError):
-            raise (Silent if await self.hub.there(self._address) else Died) from None
+            raise (WorkerTimeout if await self.pool.has_worker(self._address) else WorkerLost) from None
 
 
-async def _finished(future: Future) -> bool:
+async def _task_result(future: Future) -> bool:
     """Return whether the worker had the task. Raises `WorkerLost` if the worker was killed meanwhile."""
     try:
         return bool(await future)
     except (KilledWorker, FutureCancelledError):
-        raise Died from None
+        raise WorkerLost from None
 
 
-def drop(topic: str, dask_scheduler: Scheduler) -> None:
+def drop_topic(topic: str, dask_scheduler: Scheduler) -> None:
     """On the scheduler: remove a topic and its messages."""
     dask_scheduler._broker._topics.pop(topic, None)

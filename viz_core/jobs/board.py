@@ -7,124 +7,124 @@ from collections import deque
 from collections.abc import Callable
 from itertools import count
 
-from viz_core.jobs.job import Job, Look, RunRecord, look
-from viz_core.jobs.waiting import begins, processes
+from viz_core.jobs.job import TrainingJob, JobView, RunRecord, make_job_view
+from viz_core.jobs.waiting import estimate_starts, n_local_workers
 from viz_core.learning.arms import Experiment
-from viz_core.learning.cost import Speed, calibrated, n_parameters, operations, refuse_too_large
+from viz_core.learning.cost import DeviceSpeed, measure_speed, n_parameters, flops_per_step, check_training_size
 from viz_core.learning.recipe import Recipe
 from viz_core.limits import (
     MAX_JOB_BYTES,
     MAX_JOBS,
-    MAX_MOMENT_BYTES,
-    MAX_MOMENTS,
-    MAX_OWN_JOBS,
+    MAX_SNAPSHOT_BYTES,
+    MAX_SNAPSHOTS,
+    MAX_JOBS_PER_VISITOR,
     MAX_TRAINING_OPERATIONS,
     MAX_WAITING_JOBS,
 )
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 
-ACTIVE = ("waiting", "starting", "running")
-LEAST = 8  # bytes per parameter of a stopped run: its weights, and two snapshots in half precision
+ACTIVE_STATES = ("waiting", "starting", "running")
+MIN_BYTES_PER_PARAMETER = 8  # bytes per parameter of a stopped run: its weights, and two snapshots in half precision
 
 
-class Board:
+class JobQueue:
     """The jobs and the queue. Every method takes the lock; code that changes a returned job has to hold the lock."""
 
-    def __init__(self, most_bytes: int = MAX_JOB_BYTES) -> None:
+    def __init__(self, max_bytes: int = MAX_JOB_BYTES) -> None:
         self.lock = threading.RLock()
-        self.most_bytes = most_bytes
-        self._jobs: dict[str, Job] = {}  # the oldest first
-        self._turns = count(1)
-        self.places = processes()  # runs that can train at once
+        self.max_bytes = max_bytes
+        self._jobs: dict[str, TrainingJob] = {}  # the oldest first
+        self._order_counter = count(1)
+        self.n_slots = n_local_workers()  # runs that can train at once
         self.overheads: deque[float] = deque(maxlen=15)  # seconds besides the steps, of the latest attempts
 
     # --- Jobs ---------------------------------------------------------------------------------------------------------
-    def add(self, asked: Recipe | Experiment, owner: str, device: str, now: float) -> Job:
+    def submit(self, request: Recipe | Experiment, visitor: str, device: str, now: float) -> TrainingJob:
         """Return the job that trains this request: an equal one that is queued or running, now also watched by the visitor, or a
         new one at the end of the queue. Raises `UserError` if it is too large or too many jobs are queued."""
-        runs = _records(asked)
-        _refuse(runs)
+        runs = _make_run_records(request)
+        _check_size(runs)
         with self.lock:
-            queue = self.queue()
-            if (same := next((job for job in queue if job.asked == asked and job.device == device), None)) is not None:
-                same.watch(owner, now, "run").asked, same.single = True, False
+            queue = self.active_jobs()
+            if (same := next((job for job in queue if job.request == request and job.device == device), None)) is not None:
+                same.watch(visitor, now, "run").has_requested, same.is_single_step = True, False
                 return same
             if len(queue) >= MAX_WAITING_JOBS:
-                raise Problem(f"{len(queue)} training jobs are already queued; try again later.", "jobs_waiting", count=len(queue))
-            own_jobs = [job for job in queue if (w := job.watchers.get(owner)) is not None and w.asked and w.wish == "run"]
-            if len(own_jobs) >= MAX_OWN_JOBS:
-                raise Problem(f"you already have {len(own_jobs)} training jobs queued or running; stop one first.", "own_jobs",
+                raise UserError(f"{len(queue)} training jobs are already queued; try again later.", "jobs_waiting", count=len(queue))
+            own_jobs = [job for job in queue if (w := job.watchers.get(visitor)) is not None and w.has_requested and w.desired_state == "run"]
+            if len(own_jobs) >= MAX_JOBS_PER_VISITOR:
+                raise UserError(f"you already have {len(own_jobs)} training jobs queued or running; stop one first.", "own_jobs",
                               count=len(own_jobs))
-            job = Job(uuid.uuid4().hex, device, runs, asked if isinstance(asked, Experiment) else None)
-            job.watch(owner, now, "run").asked = True
-            self._jobs[job.number] = job
-            self.queue_up(job)
-            self.shrink()
+            job = TrainingJob(uuid.uuid4().hex, device, runs, request if isinstance(request, Experiment) else None)
+            job.watch(visitor, now, "run").has_requested = True
+            self._jobs[job.job_id] = job
+            self.enqueue(job)
+            self.evict()
             return job
 
-    def find(self, number: str) -> Job | None:
+    def find(self, job_id: str) -> TrainingJob | None:
         """Return the job with this id, or None."""
         with self.lock:
-            return self._jobs.get(number)
+            return self._jobs.get(job_id)
 
-    def all(self) -> tuple[Job, ...]:
+    def all_jobs(self) -> tuple[TrainingJob, ...]:
         """Return all jobs, the oldest first."""
         with self.lock:
             return tuple(self._jobs.values())
 
-    def look(self, job: Job, visitor: str | None = None, there: Callable[[str], bool] = lambda name: True) -> Look:
+    def view(self, job: TrainingJob, visitor: str | None = None, is_present: Callable[[str], bool] = lambda name: True) -> JobView:
         """Return the view of a job for a page. is_present: whether a visitor still counts as watching."""
-        speed = {device: calibrated(device) for device in self._devices()} if job.state == "waiting" else {}
+        speed = {device: measure_speed(device) for device in self._devices()} if job.state == "waiting" else {}
         with self.lock:
-            queue = self.queue()
+            queue = self.active_jobs()
             waiting = [one for one in queue if one.state == "waiting"]
             place = waiting.index(job) + 1 if job in waiting else None
-            own = job.watchers[visitor].wish if visitor in job.watchers else None
-            others = sum(name != visitor and watcher.wish != "stop" and there(name) for name, watcher in job.watchers.items())
-            return look(job, place, self._begins(queue, speed).get(job.number) if place else None, own, others)
+            own = job.watchers[visitor].desired_state if visitor in job.watchers else None
+            others = sum(name != visitor and watcher.desired_state != "stop" and is_present(name) for name, watcher in job.watchers.items())
+            return make_job_view(job, place, self._estimate_starts(queue, speed).get(job.job_id) if place else None, own, others)
 
     def _devices(self) -> set[str]:
         with self.lock:
-            return {job.device for job in self.queue()}
+            return {job.device for job in self.active_jobs()}
 
-    def _begins(self, queue: list[Job], speed: dict[str, Speed]) -> dict[str, float]:
+    def _estimate_starts(self, active_jobs: list[TrainingJob], speeds: dict[str, DeviceSpeed]) -> dict[str, float]:
         """Return the estimated seconds until each queued job starts."""
-        if not {job.device for job in queue} <= speed.keys():
+        if not {job.device for job in active_jobs} <= speeds.keys():
             return {}  # a job with another device was added meanwhile; the next view has the estimate
         overhead = statistics.median(self.overheads) if self.overheads else 0.0
-        return begins(queue, self._jobs.values(), self.places, speed, overhead)
+        return estimate_starts(active_jobs, self._jobs.values(), self.n_slots, speeds, overhead)
 
     # --- The queue ----------------------------------------------------------------------------------------------------
-    def queue(self) -> list[Job]:
+    def active_jobs(self) -> list[TrainingJob]:
         """Return the jobs that are to run, including running ones, in the order in which they were queued."""
         with self.lock:
-            wanted = [job for job in self._jobs.values() if job.wished == "run" and job.state in ACTIVE]
-            return sorted(wanted, key=lambda job: job.turn)
+            wanted = [job for job in self._jobs.values() if job.desired_state == "run" and job.state in ACTIVE_STATES]
+            return sorted(wanted, key=lambda job: job.queue_order)
 
-    def queue_up(self, job: Job) -> None:
+    def enqueue(self, job: TrainingJob) -> None:
         """Move a job to the end of the queue."""
         with self.lock:
-            job.turn = next(self._turns)
+            job.queue_order = next(self._order_counter)
 
     # --- The bound ----------------------------------------------------------------------------------------------------
-    def shrink(self) -> None:
+    def evict(self) -> None:
         """Evict the oldest jobs that are neither queued nor running until the rest fits; then drop snapshots of the largest run."""
         with self.lock:
             for job in list(self._jobs.values()):
-                if self.nbytes <= self.most_bytes and len(self._jobs) <= MAX_JOBS:
+                if self.nbytes <= self.max_bytes and len(self._jobs) <= MAX_JOBS:
                     return
-                if job.state not in ACTIVE:
-                    del self._jobs[job.number]
-            if self.nbytes > self.most_bytes:
-                self._thin()
+                if job.state not in ACTIVE_STATES:
+                    del self._jobs[job.job_id]
+            if self.nbytes > self.max_bytes:
+                self._halve_largest_history()
 
-    def _thin(self) -> None:
+    def _halve_largest_history(self) -> None:
         """Reduce the history of the largest run to half its size."""
         largest = max((run for job in self._jobs.values() for run in job.runs), key=lambda run: run.nbytes)
-        if largest.moments is not None:
-            largest.moments.most_bytes = largest.moments.nbytes // 2
-            largest.moments.keep(largest.moments.at(largest.moments.steps[-1]))
-            largest.weigh()
+        if largest.history is not None:
+            largest.history.max_bytes = largest.history.nbytes // 2
+            largest.history.add_snapshot(largest.history.nearest(largest.history.snapshot_steps[-1]))
+            largest.update_nbytes()
 
     @property
     def nbytes(self) -> int:
@@ -132,24 +132,24 @@ class Board:
         return sum(job.nbytes for job in self._jobs.values())
 
 
-def _records(asked: Recipe | Experiment) -> tuple[RunRecord, ...]:
+def _make_run_records(request: Recipe | Experiment) -> tuple[RunRecord, ...]:
     """Return the runs of a request; those of an experiment share the memory limit of one run."""
-    if isinstance(asked, Recipe):
-        return (RunRecord(0, asked.seed, asked),)
-    runs = asked.runs()
-    most, most_bytes = max(2, MAX_MOMENTS // len(runs)), MAX_MOMENT_BYTES // len(runs)
+    if isinstance(request, Recipe):
+        return (RunRecord(0, request.seed, request),)
+    runs = request.runs()
+    most, most_bytes = max(2, MAX_SNAPSHOTS // len(runs)), MAX_SNAPSHOT_BYTES // len(runs)
     return tuple(RunRecord(arm, seed, recipe, most, most_bytes) for arm, seed, recipe in runs)
 
 
-def _refuse(runs: tuple[RunRecord, ...]) -> None:
+def _check_size(runs: tuple[RunRecord, ...]) -> None:
     """Raise `UserError` if one of the runs, or all of them together, exceed a limit."""
     for run in runs:
-        refuse_too_large(run.recipe)
-    work = sum(operations(run.recipe) * run.recipe.steps for run in runs)
+        check_training_size(run.recipe)
+    work = sum(flops_per_step(run.recipe) * run.recipe.steps for run in runs)
     if work > MAX_TRAINING_OPERATIONS:
-        raise Problem(f"the runs would take {work:.1e} operations and the limit is {MAX_TRAINING_OPERATIONS:.1e}; lower the steps, "
+        raise UserError(f"the runs would take {work:.1e} operations and the limit is {MAX_TRAINING_OPERATIONS:.1e}; lower the steps, "
                       "the batch, the length or the model sizes.", "training_operations", count=work, limit=MAX_TRAINING_OPERATIONS)
-    size = LEAST * sum(n_parameters(run.recipe.config) for run in runs)
+    size = MIN_BYTES_PER_PARAMETER * sum(n_parameters(run.recipe.config) for run in runs)
     if size > MAX_JOB_BYTES:
-        raise Problem(f"the weights and snapshots of the runs would take {size:,} bytes and the limit is {MAX_JOB_BYTES:,}; lower "
+        raise UserError(f"the weights and snapshots of the runs would take {size:,} bytes and the limit is {MAX_JOB_BYTES:,}; lower "
                       "the model sizes or the number of seeds.", "training_bytes", size_bytes=size, limit_bytes=MAX_JOB_BYTES)

@@ -4,66 +4,66 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from viz_core.jobs.messages import Ended, Opening, Order, Parcel, Stored, Wish
-from viz_core.jobs.times import ORPHANED
-from viz_core.problems import Problem
+from viz_core.jobs.messages import EndReason, RunStart, Assignment, ProgressUpdate, SavedState, Command
+from viz_core.jobs.times import ORPHAN_TIMEOUT
+from viz_core.problems import UserError
 
 if TYPE_CHECKING:
-    from viz_core.learning.training_run import Event
+    from viz_core.learning.training_run import StepEvent
 
-WAITING_BYTES = 32 * 2**20  # of snapshots that wait to be fetched; beyond this the oldest are dropped
+MAX_UNFETCHED_BYTES = 32 * 2**20  # of snapshots that wait to be fetched; beyond this the oldest are dropped
 
 
-class Box:
+class Mailbox:
     """The server's command for a task, and the updates that wait to be fetched."""
 
-    def __init__(self, order: Order) -> None:
-        self.order = order
-        self.taken = False
-        self.wish: Wish | None = None  # read before every step
-        self.asked = time.monotonic()  # when the server last fetched an update
-        self._waiting = Parcel()
+    def __init__(self, assignment: Assignment) -> None:
+        self.assignment = assignment
+        self.is_started = False
+        self.command: Command | None = None  # read before every step
+        self.last_fetch = time.monotonic()  # when the server last fetched an update
+        self._unfetched = ProgressUpdate()
         self._lock = threading.Lock()
 
     @property
-    def due(self) -> Ended | None:
+    def pending_end(self) -> EndReason | None:
         """Why the attempt should end now, or None."""
-        if self.wish is not None:
+        if self.command is not None:
             return "told"
-        return "orphaned" if time.monotonic() - self.asked > ORPHANED else None
+        return "orphaned" if time.monotonic() - self.last_fetch > ORPHAN_TIMEOUT else None
 
-    def open(self, opening: Opening) -> None:
+    def set_start(self, run_start: RunStart) -> None:
         """Set the facts about the start of the run."""
         with self._lock:
-            self._waiting.opening = opening
+            self._unfetched.run_start = run_start
 
-    def add(self, event: "Event") -> None:
+    def add_event(self, event: "StepEvent") -> None:
         """Add an event."""
         with self._lock:
-            self._waiting.events.append(event)
+            self._unfetched.events.append(event)
 
-    def keep(self, moment: bytes) -> None:
+    def add_snapshot(self, snapshot: bytes) -> None:
         """Add a snapshot; drop the oldest while too many bytes wait. The newest always stays."""
         with self._lock:
-            waiting = self._waiting.moments
-            waiting.append(moment)
-            while len(waiting) > 1 and sum(map(len, waiting)) > WAITING_BYTES:
+            waiting = self._unfetched.snapshots
+            waiting.append(snapshot)
+            while len(waiting) > 1 and sum(map(len, waiting)) > MAX_UNFETCHED_BYTES:
                 del waiting[0]
 
-    def store(self, state: Stored) -> None:
+    def set_state(self, state: SavedState) -> None:
         """Set the latest saved state."""
         with self._lock:
-            self._waiting.state = state
+            self._unfetched.saved_state = state
 
-    def end(self, why: Ended, problem: Problem | None = None) -> None:
+    def set_end(self, reason: EndReason, error: UserError | None = None) -> None:
         """Set why the attempt has ended."""
         with self._lock:
-            self._waiting.ended = why
-            self._waiting.problem = problem
+            self._unfetched.end_reason = reason
+            self._unfetched.error = error
 
-    def fetched(self) -> Parcel:
+    def drain(self) -> ProgressUpdate:
         """Return everything that waits, and clear it."""
-        self.asked = time.monotonic()
+        self.last_fetch = time.monotonic()
         with self._lock:
-            parcel, self._waiting = self._waiting, Parcel()
+            parcel, self._unfetched = self._unfetched, ProgressUpdate()
         return parcel

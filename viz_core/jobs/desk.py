@@ -11,95 +11,95 @@ from collections.abc import Callable
 
 from distributed import Worker, WorkerPlugin, get_worker
 
-from viz_core.jobs.box import Box
-from viz_core.jobs.messages import Order, Parcel, Wish
-from viz_core.jobs.times import ORPHANED
+from viz_core.jobs.box import Mailbox
+from viz_core.jobs.messages import Assignment, ProgressUpdate, Command
+from viz_core.jobs.times import ORPHAN_TIMEOUT
 
 
-class Desk(WorkerPlugin):
+class TrainingPlugin(WorkerPlugin):
     """The assigned tasks of a worker. One run at a time per process, because torch's random state is global."""
 
     name = "attention-lab-desk"
     idempotent = True  # a second server of the same cluster uses the same plugin
-    boxes: dict[str, Box]
-    turn: threading.Lock
+    mailboxes: dict[str, Mailbox]
+    run_lock: threading.Lock
 
     def setup(self, worker: Worker) -> None:
         """Import torch before the first task: while a worker reads it from a slow disk, it does not answer."""
         import viz_core.jobs.labour  # noqa: F401
 
-        self.boxes, self.turn = {}, threading.Lock()
+        self.mailboxes, self.run_lock = {}, threading.Lock()
 
     def teardown(self, worker: Worker) -> None:
         """Stop all runs."""
-        for box in self.boxes.values():
-            box.wish = "stop"
+        for box in self.mailboxes.values():
+            box.command = "stop"
 
 
-def desk_of(worker: Worker) -> Desk:
+def get_plugin(worker: Worker) -> TrainingPlugin:
     """Return the plugin of a worker."""
-    found = worker.plugins[Desk.name]
-    assert isinstance(found, Desk)
+    found = worker.plugins[TrainingPlugin.name]
+    assert isinstance(found, TrainingPlugin)
     return found
 
 
 # --- Called by the server through Client.run, in the worker's event loop ----------------------------------------------
-def put(order: Order, dask_worker: Worker) -> int:
+def assign(assignment: Assignment, dask_worker: Worker) -> int:
     """Assign a task and return the process id. Drop ended tasks whose updates no server has fetched for a long time."""
-    plugin, now = desk_of(dask_worker), time.monotonic()
-    plugin.boxes = {n: box for n, box in plugin.boxes.items() if now - box.asked < 2 * ORPHANED}
-    plugin.boxes[order.number] = Box(order)
+    plugin, now = get_plugin(dask_worker), time.monotonic()
+    plugin.mailboxes = {n: box for n, box in plugin.mailboxes.items() if now - box.last_fetch < 2 * ORPHAN_TIMEOUT}
+    plugin.mailboxes[assignment.assignment_id] = Mailbox(assignment)
     return os.getpid()
 
 
-def tell(number: str, wish: Wish, dask_worker: Worker) -> bool:
+def send_command(assignment_id: str, command: Command, dask_worker: Worker) -> bool:
     """End a run after its current step and return True; if it has not started because another server's run is in progress, remove
     the task and return False."""
-    boxes = desk_of(dask_worker).boxes
-    box = boxes[number]
-    box.wish = wish
-    if not box.taken:
-        del boxes[number]
-    return box.taken
+    boxes = get_plugin(dask_worker).mailboxes
+    box = boxes[assignment_id]
+    box.command = command
+    if not box.is_started:
+        del boxes[assignment_id]
+    return box.is_started
 
 
-def fetch(number: str, dask_worker: Worker) -> Parcel:
+def fetch_update(assignment_id: str, dask_worker: Worker) -> ProgressUpdate:
     """Return the update of a task."""
-    return desk_of(dask_worker).boxes[number].fetched()
+    return get_plugin(dask_worker).mailboxes[assignment_id].drain()
 
 
-def last(number: str, dask_worker: Worker) -> Parcel:
+def fetch_last_update(assignment_id: str, dask_worker: Worker) -> ProgressUpdate:
     """Return the last update of a task that has ended, and remove the task."""
-    return desk_of(dask_worker).boxes.pop(number).fetched()
+    return get_plugin(dask_worker).mailboxes.pop(assignment_id).drain()
 
 
 # --- Run as a Dask task, in the training thread -----------------------------------------------------------------------
-def train(number: str) -> bool:
+def run_assignment(assignment_id: str) -> bool:
     """Run an assigned task once, leaving its updates to be fetched. Return False if there is no such task left to start."""
     worker = get_worker()
-    plugin = desk_of(worker)
-    box = plugin.boxes.get(number)
-    if box is None or box.taken:
+    plugin = get_plugin(worker)
+    box = plugin.mailboxes.get(assignment_id)
+    if box is None or box.is_started:
         return False
-    box.taken = True
+    box.is_started = True
 
     def announce(step: int, event: str | None) -> None:
-        worker.log_event(box.order.topic, {"order": number, "step": step, "event": event})
+        worker.log_event(box.assignment.topic, {"order": assignment_id, "step": step, "event": event})
 
-    while not plugin.turn.acquire(timeout=0.05):
-        if reason := box.due:
-            box.end(reason)
+    while not plugin.run_lock.acquire(timeout=0.05):
+        if reason := box.pending_end:
+            box.set_end(reason)
             return True
     try:
-        _carry_out(box, announce)
+        _run_training(box, announce)
     finally:
-        plugin.turn.release()
+        plugin.run_lock.release()
     return True
 
 
-def _carry_out(box: Box, announce: Callable[[int, str | None], None]) -> None:
+def _run_training(mailbox: Mailbox, announce: Callable[[int, str | None], None]) -> None:
     """Call `run_training`, imported here because it imports torch: neither a scheduler nor the answering thread should wait for
     that."""
-    from viz_core.jobs.labour import carry_out
+    from viz_core.jobs.labour import run_training
 
-    carry_out(box, announce)
+    run_training(mailbox, announce)

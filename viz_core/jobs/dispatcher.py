@@ -6,211 +6,211 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from viz_core.jobs.attempt import Attempt, Died, Silent
-from viz_core.jobs.board import Board
-from viz_core.jobs.hub import Beside, Cluster, Hub
-from viz_core.jobs.job import Job
-from viz_core.jobs.messages import Ended
-from viz_core.jobs.times import Times
-from viz_core.problems import Problem
+from viz_core.jobs.attempt import RunAttempt, WorkerLost, WorkerTimeout
+from viz_core.jobs.board import JobQueue
+from viz_core.jobs.hub import LocalWorkers, ClusterWorkers, WorkerPool
+from viz_core.jobs.job import TrainingJob
+from viz_core.jobs.messages import EndReason
+from viz_core.jobs.times import Timeouts
+from viz_core.problems import UserError
 
 
 class Dispatcher:
     """Runs until closed; `wake` starts the next round at once. last_activity: returns the time of the last visitor activity."""
 
-    def __init__(self, board: Board, scheduler: str | None, times: Times, active: Callable[[], float]) -> None:
-        self.board, self.scheduler, self.times, self.active = board, scheduler, times, active
-        self.attempts: dict[str, Attempt] = {}  # by slot
-        self.hub: Hub | None = None
+    def __init__(self, queue: JobQueue, scheduler: str | None, timeouts: Timeouts, last_activity: Callable[[], float]) -> None:
+        self.queue, self.scheduler, self.timeouts, self.last_activity = queue, scheduler, timeouts, last_activity
+        self.attempts: dict[str, RunAttempt] = {}  # by slot
+        self.pool: WorkerPool | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._closing = False
-        self._used = time.monotonic()  # when a run was last on a worker
+        self._is_closing = False
+        self._last_used = time.monotonic()  # when a run was last on a worker
 
     # --- From other threads -------------------------------------------------------------------------------------------
     def wake(self) -> None:
         """Start the next round now. Safe to call from other threads."""
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop has just been closed
-                self._loop.call_soon_threadsafe(self._woken.set)
+                self._loop.call_soon_threadsafe(self._wake_event.set)
 
     def close(self) -> None:
         """End the dispatcher. Safe to call from other threads."""
-        self._closing = True
+        self._is_closing = True
         self.wake()
 
     def run(self) -> None:
         """Run the event loop in this thread. A selector loop is available on every system, and Dask's connections support it."""
         with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
-            runner.run(self._work())
+            runner.run(self._loop_until_closed())
 
     # --- In the event loop --------------------------------------------------------------------------------------------
-    async def _work(self) -> None:
-        self._loop, self._woken = asyncio.get_running_loop(), asyncio.Event()
+    async def _loop_until_closed(self) -> None:
+        self._loop, self._wake_event = asyncio.get_running_loop(), asyncio.Event()
         try:
-            while not self._closing:
-                self._woken.clear()
+            while not self._is_closing:
+                self._wake_event.clear()
                 try:
-                    await self._turn()
+                    await self._tick()
                 except Exception as error:  # the thread must survive, and no job may wait forever
-                    self._fail(self.board.queue(), error)
+                    self._fail_jobs(self.queue.active_jobs(), error)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._woken.wait(), self.times.turn)
+                    await asyncio.wait_for(self._wake_event.wait(), self.timeouts.poll_interval)
         finally:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
-            await self._end_processes()
+            await self._close_pool()
 
-    async def _turn(self) -> None:
+    async def _tick(self) -> None:
         """Do one round of decisions."""
         self._pause_unwatched()
-        self._pass_on_wishes()
+        self._forward_commands()
         if self.attempts:
-            self._used = time.monotonic()
-        queue = self.board.queue()
-        if queue and self.hub is None:
-            await self._open(queue)
-        elif self.hub is not None and not queue and not self.attempts and time.monotonic() - self._used > self.times.idle:
-            await self._end_processes()
-        if queue and self.hub is not None:
-            await self._dispatch(self.hub)
+            self._last_used = time.monotonic()
+        queue = self.queue.active_jobs()
+        if queue and self.pool is None:
+            await self._open_pool(queue)
+        elif self.pool is not None and not queue and not self.attempts and time.monotonic() - self._last_used > self.timeouts.idle_workers:
+            await self._close_pool()
+        if queue and self.pool is not None:
+            await self._dispatch(self.pool)
 
-    async def _open(self, queue: list[Job]) -> None:
+    async def _open_pool(self, queue: list[TrainingJob]) -> None:
         """Connect to the workers; if that fails, put all queued jobs on hold with the error."""
-        hub: Hub = Beside(self.times) if self.scheduler is None else Cluster(self.scheduler, self.times)
+        hub: WorkerPool = LocalWorkers(self.timeouts) if self.scheduler is None else ClusterWorkers(self.scheduler, self.timeouts)
         try:
             await hub.open()
-        except Problem as problem:
+        except UserError as problem:
             for job in queue:
-                self._give_up(job, problem.kept())
+                self._hold_with_error(job, problem.without_traceback())
             return
-        self.hub, self._used = hub, time.monotonic()
+        self.pool, self._last_used = hub, time.monotonic()
 
-    async def _end_processes(self) -> None:
+    async def _close_pool(self) -> None:
         """Disconnect, and end local worker processes."""
-        hub, self.hub = self.hub, None
+        hub, self.pool = self.pool, None
         if hub is not None:
             await hub.close()
 
     # --- Commands -----------------------------------------------------------------------------------------------------
     def _pause_unwatched(self) -> None:
         """Put jobs on hold that no visitor has viewed for a while."""
-        with self.board.lock:
-            since = time.monotonic() - self.times.unwatched
-            for job in self.board.queue():
-                if all(watcher.seen < since for watcher in job.watchers.values() if watcher.wish == "run"):
-                    job.held = job.unwatched = True
+        with self.queue.lock:
+            since = time.monotonic() - self.timeouts.unwatched
+            for job in self.queue.active_jobs():
+                if all(watcher.last_seen < since for watcher in job.watchers.values() if watcher.desired_state == "run"):
+                    job.is_held = job.is_unwatched = True
 
-    def _pass_on_wishes(self) -> None:
+    def _forward_commands(self) -> None:
         """Send commands to runs whose job should end, and pause runs in a spare slot while a visitor is active."""
-        with self.board.lock:
+        with self.queue.lock:
             for place, attempt in self.attempts.items():
-                if attempt.job.wished != "run":
-                    attempt.tell(attempt.job.wished)
-                elif self.hub is not None and self.hub.spare(place) and not self._quiet:
-                    attempt.tell("pause")
+                if attempt.job.desired_state != "run":
+                    attempt.send_command(attempt.job.desired_state)
+                elif self.pool is not None and self.pool.is_spare(place) and not self._has_no_activity:
+                    attempt.send_command("pause")
 
     @property
-    def _quiet(self) -> bool:
+    def _has_no_activity(self) -> bool:
         """Whether no visitor has been active for a while."""
-        return time.monotonic() - self.active() > self.times.quiet
+        return time.monotonic() - self.last_activity() > self.timeouts.no_activity
 
     # --- Assigning runs -----------------------------------------------------------------------------------------------
-    async def _dispatch(self, hub: Hub) -> None:
+    async def _dispatch(self, pool: WorkerPool) -> None:
         """Start runs in the free slots."""
         try:
-            places = await hub.places()
+            places = await pool.slots()
         except (OSError, TimeoutError):
-            await self._lose(hub)
+            await self._handle_lost_scheduler(pool)
             return
         free = [place for place in places if place not in self.attempts]
-        spare = [place for place in free if hub.spare(place)]
+        spare = [place for place in free if pool.is_spare(place)]
         free = [place for place in free if place not in spare]
-        with self.board.lock:
-            self.board.places = sum(not hub.spare(place) for place in places)
-            for job in self.board.queue():
-                for index in job.pending():
+        with self.queue.lock:
+            self.queue.n_slots = sum(not pool.is_spare(place) for place in places)
+            for job in self.queue.active_jobs():
+                for index in job.pending_runs():
                     if free:
-                        self._start(Attempt(hub, self.board, job, index, free.pop(0), self.times))
-                    elif spare and self._quiet and job.flying:  # a further run of a job that already trains
-                        self._start(Attempt(hub, self.board, job, index, spare.pop(0), self.times))
+                        self._start_attempt(RunAttempt(pool, self.queue, job, index, free.pop(0), self.timeouts))
+                    elif spare and self._has_no_activity and job.active_runs:  # a further run of a job that already trains
+                        self._start_attempt(RunAttempt(pool, self.queue, job, index, spare.pop(0), self.timeouts))
 
-    def _start(self, attempt: Attempt) -> None:
+    def _start_attempt(self, attempt: RunAttempt) -> None:
         """Start an attempt as an asyncio task."""
-        attempt.job.flying.add(attempt.index)
-        self.attempts[attempt.place] = attempt
-        task = asyncio.ensure_future(self._followed(attempt))
+        attempt.job.active_runs.add(attempt.run_index)
+        self.attempts[attempt.slot] = attempt
+        task = asyncio.ensure_future(self._run_attempt(attempt))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _followed(self, attempt: Attempt) -> None:
+    async def _run_attempt(self, attempt: RunAttempt) -> None:
         """Run an attempt to its end, and update the job."""
-        ended: Ended | None = None
-        problem: Problem | None = None
+        ended: EndReason | None = None
+        problem: UserError | None = None
         try:
-            ended = await attempt.follow()
-        except Problem as error_raised:
-            problem = error_raised.kept()
-        except Died:
-            problem = self._died(attempt)
-        except Silent:
-            await attempt.hub.replace(attempt.place)
-            problem = self._silent(attempt) if attempt.told is None else None
+            ended = await attempt.run_to_end()
+        except UserError as error_raised:
+            problem = error_raised.without_traceback()
+        except WorkerLost:
+            problem = self._worker_lost_error(attempt)
+        except WorkerTimeout:
+            await attempt.pool.end_worker(attempt.slot)
+            problem = self._worker_timeout_error(attempt) if attempt.command is None else None
         except Exception as error:  # report any error in the job
-            self._fail([attempt.job], error)
+            self._fail_jobs([attempt.job], error)
         finally:
-            self._landed(attempt)
-        with self.board.lock:
+            self._release_run(attempt)
+        with self.queue.lock:
             if ended == "stopped":
-                self.board.overheads.append(attempt.overhead)
+                self.queue.overheads.append(attempt.overhead)
             if problem is not None:
-                self._give_up(attempt.job, problem)
-            elif ended == "until" and attempt.job.single:
-                attempt.job.held = True
+                self._hold_with_error(attempt.job, problem)
+            elif ended == "until" and attempt.job.is_single_step:
+                attempt.job.is_held = True
         self.wake()
 
-    def _landed(self, attempt: Attempt) -> None:
+    def _release_run(self, attempt: RunAttempt) -> None:
         """Release the run and its slot; of runs that will not continue keep only the weights."""
-        with self.board.lock:
+        with self.queue.lock:
             job = attempt.job
-            job.flying.discard(attempt.index)
-            job.opened.discard(attempt.index)
-            self.attempts.pop(attempt.place, None)
-            if job.wished == "stop" and not job.flying:
+            job.active_runs.discard(attempt.run_index)
+            job.started_runs.discard(attempt.run_index)
+            self.attempts.pop(attempt.slot, None)
+            if job.desired_state == "stop" and not job.active_runs:
                 for run in job.runs:
-                    run.leave()
+                    run.keep_weights_only()
 
-    def _give_up(self, job: Job, problem: Problem) -> None:
+    def _hold_with_error(self, job: TrainingJob, error: UserError) -> None:
         """Put a job on hold with an error."""
-        with self.board.lock:
-            job.problem, job.held = problem, True
+        with self.queue.lock:
+            job.error, job.is_held = error, True
 
-    def _fail(self, jobs: list[Job], error: Exception) -> None:
+    def _fail_jobs(self, jobs: list[TrainingJob], error: Exception) -> None:
         """Put jobs on hold after an unexpected error, which is logged in full."""
         logging.getLogger(__name__).error("A training run failed", exc_info=error)
         kind = type(error).__name__
         for job in jobs:
-            self._give_up(job, Problem(f"training failed with the error {kind}: {error}", "training_failed", kind=kind))
+            self._hold_with_error(job, UserError(f"training failed with the error {kind}: {error}", "training_failed", kind=kind))
 
-    async def _lose(self, hub: Hub) -> None:
+    async def _handle_lost_scheduler(self, pool: WorkerPool) -> None:
         """Handle a scheduler that no longer answers: put every queued job on hold with an error."""
-        problem = Problem("the scheduler no longer answers; start it again.", "no_scheduler", address=str(self.scheduler))
-        for job in self.board.queue():
-            self._give_up(job, problem)
+        problem = UserError("the scheduler no longer answers; start it again.", "no_scheduler", address=str(self.scheduler))
+        for job in self.queue.active_jobs():
+            self._hold_with_error(job, problem)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._end_processes()
+        await self._close_pool()
 
-    def _died(self, attempt: Attempt) -> Problem:
+    def _worker_lost_error(self, attempt: RunAttempt) -> UserError:
         """Return the error for a worker that is gone."""
-        step = attempt.job.runs[attempt.index].done
-        return Problem(f"the worker process died; step {step} is saved and training can resume there.",
+        step = attempt.job.runs[attempt.run_index].saved_step
+        return UserError(f"the worker process died; step {step} is saved and training can resume there.",
                        "worker_died", step=step)
 
-    def _silent(self, attempt: Attempt) -> Problem:
+    def _worker_timeout_error(self, attempt: RunAttempt) -> UserError:
         """Return the error for a worker that did not answer."""
-        step = attempt.job.runs[attempt.index].done
-        return Problem(f"the worker process did not answer and was killed; step {step} is saved and training can resume there.",
+        step = attempt.job.runs[attempt.run_index].saved_step
+        return UserError(f"the worker process did not answer and was killed; step {step} is saved and training can resume there.",
                        "worker_silent", step=step)

@@ -19,13 +19,13 @@ from typing import Any, Protocol
 import dask
 from distributed import Client, Scheduler
 
-from viz_core.jobs.desk import Desk
-from viz_core.jobs.times import Times
-from viz_core.jobs.waiting import processes
-from viz_core.problems import Problem
+from viz_core.jobs.desk import TrainingPlugin
+from viz_core.jobs.times import Timeouts
+from viz_core.jobs.waiting import n_local_workers
+from viz_core.problems import UserError
 
 LOOPBACK = "127.0.0.1"
-SETTINGS: Mapping[str, object] = MappingProxyType({
+DASK_SETTINGS: Mapping[str, object] = MappingProxyType({
     "distributed.admin.low-level-log-length": 100,  # events per topic that the scheduler keeps
     "distributed.scheduler.allowed-failures": 0,  # a run whose worker died is not restarted automatically
     "distributed.scheduler.work-stealing": False,
@@ -37,11 +37,11 @@ SETTINGS: Mapping[str, object] = MappingProxyType({
 })
 """Dask settings of the local scheduler and workers. A cluster has its own settings; there only the assignment of tasks keeps a run
 from being started twice."""
-ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS")}
-LOWER = 5  # niceness added for worker processes, so that the server answers visitors first
+SINGLE_THREAD_ENV = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS")}
+NICENESS = 5  # niceness added for worker processes, so that the server answers visitors first
 
 
-class Hub(Protocol):
+class WorkerPool(Protocol):
     """A pool of workers, one for each slot."""
 
     client: Client
@@ -52,79 +52,79 @@ class Hub(Protocol):
     async def close(self) -> None:
         """Disconnect, and end local worker processes."""
 
-    async def places(self) -> tuple[str, ...]:
+    async def slots(self) -> tuple[str, ...]:
         """Return the slots, preferred ones first."""
 
-    def spare(self, place: str) -> bool:
+    def is_spare(self, slot: str) -> bool:
         """Return whether this slot stays empty while a visitor is active."""
 
-    async def ready(self, place: str) -> str:
+    async def ensure_worker(self, slot: str) -> str:
         """Return the address of this slot's worker, starting one if needed. Raises `OSError` or `TimeoutError` if that fails."""
 
-    async def there(self, address: str) -> bool:
+    async def has_worker(self, address: str) -> bool:
         """Return whether the scheduler still has this worker."""
 
-    async def replace(self, place: str) -> None:
+    async def end_worker(self, slot: str) -> None:
         """End a worker that does not answer."""
 
 
-class Beside:
+class LocalWorkers:
     """A scheduler in this process with local worker processes, on loopback only.
 
     There is one worker process less than cores, and a spare one for the last core while no visitor is active.
     """
 
-    def __init__(self, times: Times) -> None:
-        self.times = times
-        self._places = tuple(map(str, range(processes() + 1)))
+    def __init__(self, timeouts: Timeouts) -> None:
+        self.timeouts = timeouts
+        self._slots = tuple(map(str, range(n_local_workers() + 1)))
         self._processes: dict[str, tuple[str, subprocess.Popen[bytes]]] = {}  # by slot: (worker name, process)
-        self._count = count(1)
+        self._name_counter = count(1)
 
     async def open(self) -> None:
         logging.getLogger("distributed").setLevel(logging.WARNING)
-        with dask.config.set(dict(SETTINGS)):
+        with dask.config.set(dict(DASK_SETTINGS)):
             self._scheduler = await Scheduler(host=LOOPBACK, port=0, dashboard=False, dashboard_address=f"{LOOPBACK}:0")
-        self.client = await connected(self._scheduler.address, self.times)
+        self.client = await connect(self._scheduler.address, self.timeouts)
 
     async def close(self) -> None:
         for place in tuple(self._processes):
-            await self.replace(place)
+            await self.end_worker(place)
         await self.client.close()
         await self._scheduler.close()
 
-    async def places(self) -> tuple[str, ...]:
-        return self._places
+    async def slots(self) -> tuple[str, ...]:
+        return self._slots
 
-    def spare(self, place: str) -> bool:
-        return place == self._places[-1]
+    def is_spare(self, slot: str) -> bool:
+        return slot == self._slots[-1]
 
-    async def ready(self, place: str) -> str:
-        if place not in self._processes or self._processes[place][1].poll() is not None:
-            self._processes[place] = self._started(f"{place}-{next(self._count)}")
-        return await asyncio.wait_for(self._address(*self._processes[place]), self.times.start)
+    async def ensure_worker(self, slot: str) -> str:
+        if slot not in self._processes or self._processes[slot][1].poll() is not None:
+            self._processes[slot] = self._start_process(f"{slot}-{next(self._name_counter)}")
+        return await asyncio.wait_for(self._wait_for_address(*self._processes[slot]), self.timeouts.worker_start)
 
-    async def there(self, address: str) -> bool:
+    async def has_worker(self, address: str) -> bool:
         return address in self._scheduler.workers
 
-    async def replace(self, place: str) -> None:
-        if place in self._processes:
-            __, process = self._processes.pop(place)
+    async def end_worker(self, slot: str) -> None:
+        if slot in self._processes:
+            __, process = self._processes.pop(slot)
             process.kill()
             while process.poll() is None:
                 await asyncio.sleep(0.01)
 
-    def _started(self, name: str) -> "tuple[str, subprocess.Popen[bytes]]":
+    def _start_process(self, name: str) -> "tuple[str, subprocess.Popen[bytes]]":
         """Start a worker process with this name."""
         command = [sys.executable, "-m", "distributed.cli.dask_worker", self._scheduler.address, "--no-nanny", "--nthreads", "1",
                    "--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0", "--host", LOOPBACK, "--memory-limit", "0",
-                   "--death-timeout", str(int(self.times.start)), "--name", name, "--preload", "viz_core.jobs.labour"]
+                   "--death-timeout", str(int(self.timeouts.worker_start)), "--name", name, "--preload", "viz_core.jobs.labour"]
         process = subprocess.Popen(command, env=_environment(), stdin=subprocess.DEVNULL)
         if hasattr(os, "setpriority"):
             with suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, process.pid, os.getpriority(os.PRIO_PROCESS, 0) + LOWER)
+                os.setpriority(os.PRIO_PROCESS, process.pid, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS)
         return name, process
 
-    async def _address(self, name: str, process: "subprocess.Popen[bytes]") -> str:
+    async def _wait_for_address(self, name: str, process: "subprocess.Popen[bytes]") -> str:
         """Wait until the worker of this process is running and return its address. Raises `OSError` if the process ends first."""
         while True:
             for worker in self._scheduler.workers.values():
@@ -139,64 +139,64 @@ def _environment() -> dict[str, str]:
     """Return the environment of a local worker process: the same import path, one thread, and these Dask settings."""
     project_root = str(Path(__file__).parents[2])
     paths = [project_root, *(path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path)]
-    settings = {f"DASK_{name.upper().replace('.', '__').replace('-', '_')}": str(value) for name, value in SETTINGS.items()}
-    return {**os.environ, **ONE_THREAD, **settings, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}
+    settings = {f"DASK_{name.upper().replace('.', '__').replace('-', '_')}": str(value) for name, value in DASK_SETTINGS.items()}
+    return {**os.environ, **SINGLE_THREAD_ENV, **settings, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}
 
 
-class Cluster:
+class ClusterWorkers:
     """Workers of an existing cluster, reached through the address of its scheduler."""
 
-    def __init__(self, address: str, times: Times) -> None:
-        self.address, self.times = address, times
-        self._out: set[str] = set()  # workers that did not answer, and get no more work
+    def __init__(self, address: str, timeouts: Timeouts) -> None:
+        self.address, self.timeouts = address, timeouts
+        self._excluded: set[str] = set()  # workers that did not answer, and get no more work
 
     async def open(self) -> None:
-        self.client = await connected(self.address, self.times)
+        self.client = await connect(self.address, self.timeouts)
 
     async def close(self) -> None:
         await self.client.close()
 
-    async def places(self) -> tuple[str, ...]:
-        found = (await self._workers()).items()
-        return tuple(address for address, info in found if address not in self._out and info["status"] == "running")
+    async def slots(self) -> tuple[str, ...]:
+        found = (await self._fetch_workers()).items()
+        return tuple(address for address, info in found if address not in self._excluded and info["status"] == "running")
 
-    def spare(self, place: str) -> bool:
+    def is_spare(self, slot: str) -> bool:
         return False
 
-    async def ready(self, place: str) -> str:
-        return place
+    async def ensure_worker(self, slot: str) -> str:
+        return slot
 
-    async def there(self, address: str) -> bool:
-        return address in await self._workers()
+    async def has_worker(self, address: str) -> bool:
+        return address in await self._fetch_workers()
 
-    async def replace(self, place: str) -> None:
+    async def end_worker(self, slot: str) -> None:
         """Restart a worker through its nanny; a worker without one gets no more work."""
-        self._out.add(place)
+        self._excluded.add(slot)
         with suppress(Exception):  # the nanny or the worker may be missing
-            await asyncio.wait_for(self.client.restart_workers([place], timeout=self.times.grace), 2 * self.times.grace)
+            await asyncio.wait_for(self.client.restart_workers([slot], timeout=self.timeouts.grace), 2 * self.timeouts.grace)
 
-    async def _workers(self) -> dict[str, Any]:
-        found = await asyncio.wait_for(self.client.scheduler.identity(n_workers=-1), self.times.grace)
+    async def _fetch_workers(self) -> dict[str, Any]:
+        found = await asyncio.wait_for(self.client.scheduler.identity(n_workers=-1), self.timeouts.grace)
         return dict(found["workers"])
 
 
-async def connected(address: str, times: Times) -> Client:
+async def connect(address: str, timeouts: Timeouts) -> Client:
     """Return a client whose workers have the plugin. Raises `UserError` if no scheduler answers at the address."""
     client = None
     try:
-        client = Client(address, asynchronous=True, timeout=times.grace, set_as_default=False, name="attention-lab")
+        client = Client(address, asynchronous=True, timeout=timeouts.grace, set_as_default=False, name="attention-lab")
         await client
-        await client.register_plugin(Desk())
+        await client.register_plugin(TrainingPlugin())
     except (OSError, TimeoutError, ValueError) as error:
         if client is not None:
             with suppress(Exception):  # it may not be far enough connected to be closed
                 await client.close(timeout=1)
-        raise Problem(f"the scheduler at {address} does not answer; start it, or correct the address.", "no_scheduler",
+        raise UserError(f"the scheduler at {address} does not answer; start it, or correct the address.", "no_scheduler",
                       address=address) from error
     return client
 
 
-async def ask(client: Client, address: str, seconds: float, function: Callable[..., Any], *values: object) -> Any:
+async def call_worker(client: Client, address: str, timeout: float, function: Callable[..., Any], *values: object) -> Any:
     """Call a function on a worker, alongside any training, and return its result. Raises `TimeoutError` if there is no answer."""
-    answers = await asyncio.wait_for(client.run(function, *values, workers=[address]), seconds)
+    answers = await asyncio.wait_for(client.run(function, *values, workers=[address]), timeout)
     return answers[address]

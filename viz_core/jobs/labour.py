@@ -8,83 +8,83 @@ from collections.abc import Callable
 
 import torch
 
-from viz_core.jobs.box import Box
-from viz_core.jobs.messages import Ended, Opening, Order, Stored
-from viz_core.jobs.times import ANNOUNCED, STORED, STORING
-from viz_core.learning.moments import moment_of, wanted
+from viz_core.jobs.box import Mailbox
+from viz_core.jobs.messages import EndReason, RunStart, Assignment, SavedState
+from viz_core.jobs.times import ANNOUNCE_INTERVAL, SAVE_INTERVAL, SAVE_COST_FACTOR
+from viz_core.learning.moments import take_snapshot, is_snapshot_step
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.training_run import TrainingRun
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 
 Announce = Callable[[int, str | None], None]
 """Sends a message below 2 KB: the step, and the JSON of `StepEvent.to_json`."""
 
 
-def carry_out(box: Box, announce: Announce) -> None:
+def run_training(mailbox: Mailbox, announce: Announce) -> None:
     """Train until something ends the run. A `UserError` becomes part of the update."""
     try:
-        run = begun(box.order)
-        box.open(opening(run))
-        if run.done == 0:
-            box.keep(moment_of(run.model, 0).to_bytes())
-        announce(run.done, None)
-        why = _steps(run, box, announce)
-        box.keep(moment_of(run.model, run.done).to_bytes())
-        box.store(stored(run))
-        box.end(why)
-    except Problem as problem:
-        box.end("problem", problem.kept())
+        run = create_run(mailbox.assignment)
+        mailbox.set_start(describe_start(run))
+        if run.steps_done == 0:
+            mailbox.add_snapshot(take_snapshot(run.model, 0).to_bytes())
+        announce(run.steps_done, None)
+        why = _train(run, mailbox, announce)
+        mailbox.add_snapshot(take_snapshot(run.model, run.steps_done).to_bytes())
+        mailbox.set_state(save_state(run))
+        mailbox.set_end(why)
+    except UserError as problem:
+        mailbox.set_end("problem", problem.without_traceback())
     except (MemoryError, torch.OutOfMemoryError):
-        device = box.order.device
-        box.end("problem", Problem(f"{device} has too little memory for this training run; lower the batch or the model sizes.",
+        device = mailbox.assignment.device
+        mailbox.set_end("problem", UserError(f"{device} has too little memory for this training run; lower the batch or the model sizes.",
                                    "training_memory", device=device))
 
 
-def begun(order: Order) -> TrainingRun:
+def create_run(assignment: Assignment) -> TrainingRun:
     """Return the run of a task, resumed from its saved state if there is one."""
-    if order.state is not None:
-        return TrainingRun.resume(order.state.tensors, order.state.facts, order.device)
-    return TrainingRun(Recipe.from_json(order.recipe), order.device)
+    if assignment.saved_state is not None:
+        return TrainingRun.deserialize(assignment.saved_state.tensors, assignment.saved_state.metadata, assignment.device)
+    return TrainingRun(Recipe.from_json(assignment.recipe_json), assignment.device)
 
 
-def opening(run: TrainingRun) -> Opening:
+def describe_start(run: TrainingRun) -> RunStart:
     """Return the facts that the server needs before the first event."""
-    return Opening(tuple(run.parts), run.initial_hash, run.device, run.measure() if run.done == 0 else None)
+    return RunStart(tuple(run.parts), run.initial_hash, run.device, run.evaluate() if run.steps_done == 0 else None)
 
 
-def stored(run: TrainingRun) -> Stored:
+def save_state(run: TrainingRun) -> SavedState:
     """Return the serialized state of a run."""
-    return Stored(run.done, *run.stored())
+    return SavedState(run.steps_done, *run.serialize())
 
 
-def _steps(run: TrainingRun, box: Box, announce: Announce) -> Ended:
+def _train(run: TrainingRun, mailbox: Mailbox, announce: Announce) -> EndReason:
     """Take steps until the run ends, and return why it ended."""
-    announced, saver = time.monotonic(), Storing()
+    announced, saver = time.monotonic(), PeriodicSaver()
     while run.stopped is None:
-        if reason := box.due:
+        if reason := mailbox.pending_end:
             return reason
-        if box.order.until is not None and run.done >= box.order.until:
+        if mailbox.assignment.end_step is not None and run.steps_done >= mailbox.assignment.end_step:
             return "until"
         event = run.step()
-        box.add(event)
-        if wanted(event.step) and event.stopped is None:
-            box.keep(moment_of(run.model, run.done).to_bytes())
-        saver.if_due(run, box)
-        if time.monotonic() - announced >= ANNOUNCED:
+        mailbox.add_event(event)
+        if is_snapshot_step(event.step) and event.stopped is None:
+            mailbox.add_snapshot(take_snapshot(run.model, run.steps_done).to_bytes())
+        saver.save_if_due(run, mailbox)
+        if time.monotonic() - announced >= ANNOUNCE_INTERVAL:
             announced = time.monotonic()
             announce(event.step, event.to_json())
     return "stopped"
 
 
-class Storing:
+class PeriodicSaver:
     """Saves the state at intervals that keep the cost low; it is what remains if the process is killed."""
 
     def __init__(self) -> None:
-        self.due = time.monotonic() + STORED
+        self.next_save = time.monotonic() + SAVE_INTERVAL
 
-    def if_due(self, run: TrainingRun, box: Box) -> None:
+    def save_if_due(self, run: TrainingRun, mailbox: Mailbox) -> None:
         """Save the state if enough time has passed."""
-        if (start := time.monotonic()) >= self.due and run.stopped is None:
-            box.store(stored(run))
+        if (start := time.monotonic()) >= self.next_save and run.stopped is None:
+            mailbox.set_state(save_state(run))
             now = time.monotonic()
-            self.due = now + max(STORED, STORING * (now - start))
+            self.next_save = now + max(SAVE_INTERVAL, SAVE_COST_FACTOR * (now - start))

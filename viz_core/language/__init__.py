@@ -19,9 +19,9 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from viz_core.language.po import Catalogue, catalogue_of, read_po
+from viz_core.language.po import MessageCatalogue, build_catalogue, read_po
 
-LANGUAGE = "ATTENTION_LAB_LANGUAGE"
+LANGUAGE_ENV = "ATTENTION_LAB_LANGUAGE"
 """The environment variable that sets the language: a code with a catalogue in this folder, or the path of a .po file."""
 
 FOLDER = Path(__file__).parent
@@ -37,7 +37,7 @@ def translate(message: str, /, **values: object) -> str:
 
     message: a literal, not an f-string or a variable, so that it can be collected.
     """
-    text = _catalogue().one(message)
+    text = _catalogue().gettext(message)
     return text.format(**values) if values else text
 
 
@@ -46,10 +46,10 @@ def plural(one: str, many: str, n: int, /, **values: object) -> str:
 
     one, many: the English singular and plural, as literals.
     """
-    return _catalogue().counted(one, many, n).format(n=n, **values)
+    return _catalogue().ngettext(one, many, n).format(n=n, **values)
 
 
-def translating(cls: type[T]) -> type[T]:
+def translate_fields(cls: type[T]) -> type[T]:
     """Class decorator, below `@dataclass`, that translates the fields of type `Message` when an instance is created.
 
     Such texts need no `_`, and have to be literals.
@@ -74,14 +74,14 @@ def language() -> str:
 
 def language_problem() -> str | None:
     """Return a sentence on what is wrong with the language setting; None if it is valid."""
-    setting = os.environ.get(LANGUAGE, "").strip()
-    if setting in ("", "en") or _file(setting).is_file():
+    setting = os.environ.get(LANGUAGE_ENV, "").strip()
+    if setting in ("", "en") or _catalogue_file(setting).is_file():
         return None
     offered = ", ".join(sorted(["en", *(path.stem for path in FOLDER.glob("*.po"))]))
-    return f"{LANGUAGE} is {setting[:80]!r}; give one of {offered}, or the path of a .po file. Until then the language is English."
+    return f"{LANGUAGE_ENV} is {setting[:80]!r}; give one of {offered}, or the path of a .po file. Until then the language is English."
 
 
-def translations(messages: Iterable[str]) -> tuple[dict[str, tuple[str, ...]], str]:
+def browser_translations(messages: Iterable[str]) -> tuple[dict[str, tuple[str, ...]], str]:
     """Return the translations for a script in the browser: {message: forms}, and the plural rule.
 
     The rule is an expression for the index of the form for a number n, valid in gettext, C and JavaScript.
@@ -90,18 +90,18 @@ def translations(messages: Iterable[str]) -> tuple[dict[str, tuple[str, ...]], s
     return {m: catalogue.forms[m] for m in messages if m in catalogue.forms}, catalogue.rule
 
 
-def _file(said: str) -> Path:
-    return Path(said) if said.endswith(".po") else FOLDER / f"{said}.po"
+def _catalogue_file(setting: str) -> Path:
+    return Path(setting) if setting.endswith(".po") else FOLDER / f"{setting}.po"
 
 
 @cache
-def _catalogue() -> Catalogue:
+def _catalogue() -> MessageCatalogue:
     """Return the catalogue of this process."""
-    setting = os.environ.get(LANGUAGE, "").strip()
+    setting = os.environ.get(LANGUAGE_ENV, "").strip()
     if setting in ("", "en") or language_problem() is not None:
-        return Catalogue("en")
-    file = _file(setting)
-    catalogue, errors = catalogue_of(file.stem, read_po(file.read_text("utf-8")))
+        return MessageCatalogue("en")
+    file = _catalogue_file(setting)
+    catalogue, errors = build_catalogue(file.stem, read_po(file.read_text("utf-8")))
     for error in errors:
         logging.getLogger(__name__).warning("%s: %s", file.name, error)
     return catalogue

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-RULE = "(n != 1)"  # English: one form for 1, one for every other number
+ENGLISH_PLURAL_RULE = "(n != 1)"  # English: one form for 1, one for every other number
 HEADER = "Content-Type: text/plain; charset=UTF-8\nPlural-Forms: nplurals=2; plural=%s;\n"
 KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[\d+\])?)?\s*(".*")$')
 
@@ -27,58 +27,58 @@ class Entry:
     message: str
     plural: str | None = None
     forms: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()
+    locations: tuple[str, ...] = ()
     is_format: bool = False
-    live: bool = True
+    is_active: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogue:
+class MessageCatalogue:
     """The translations of one language. forms: {English: forms}. rule: gettext's expression for the index of the form for n."""
 
     code: str
     forms: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    rule: str = RULE
+    rule: str = ENGLISH_PLURAL_RULE
 
-    def one(self, message: str) -> str:
+    def gettext(self, message: str) -> str:
         """Return the translation of a message."""
         return self.forms[message][0] if message in self.forms else message
 
-    def counted(self, one: str, many: str, n: int) -> str:
+    def ngettext(self, singular: str, plural: str, n: int) -> str:
         """Return the translation of a message in the form for the number n."""
-        if one not in self.forms:
-            return one if n == 1 else many
+        if singular not in self.forms:
+            return singular if n == 1 else plural
         form: int = gettext.c2py(self.rule)(n)
-        return self.forms[one][form]
+        return self.forms[singular][form]
 
 
-def catalogue_of(code: str, entries: Iterable[Entry]) -> tuple[Catalogue, list[str]]:
+def build_catalogue(code: str, entries: Iterable[Entry]) -> tuple[MessageCatalogue, list[str]]:
     """Return the catalogue of the entries of a file, and a sentence on each entry that cannot be used and stays English."""
-    forms, faults, rule, count = {}, [], RULE, 2
+    forms, faults, rule, count = {}, [], ENGLISH_PLURAL_RULE, 2
     for entry in entries:
         if not entry.message:
             rule, count = plural_rule(entry.forms[0])
-        elif entry.live and entry.forms and all(entry.forms):
-            if fault := wrong(entry, count):
+        elif entry.is_active and entry.forms and all(entry.forms):
+            if fault := form_error(entry, count):
                 faults.append(f"the translation of {entry.message!r} {fault}, so it is shown in English")
             else:
                 forms[entry.message] = entry.forms
-    return Catalogue(code, forms, rule), faults
+    return MessageCatalogue(code, forms, rule), faults
 
 
-def wrong(entry: Entry, count: int) -> str:
+def form_error(entry: Entry, count: int) -> str:
     """Return why a translation cannot be used (wrong fields or number of forms); "" if it can."""
     if entry.plural is not None and len(entry.forms) != count:
         return f"has {len(entry.forms)} forms, not {count}"
-    allowed = fields(entry.message) | fields(entry.plural or "")
+    allowed = format_fields(entry.message) | format_fields(entry.plural or "")
     for form in entry.forms:
-        has = fields(form)
+        has = format_fields(form)
         if has != allowed and not (entry.plural is not None and has <= allowed):  # "one token" needs no field
             return f"has the fields {' '.join(sorted(has)) or 'none'}, not {' '.join(sorted(allowed)) or 'none'}"
     return ""
 
 
-def fields(template: str) -> frozenset[str]:
+def format_fields(template: str) -> frozenset[str]:
     """Return the fields of a template as written: {"{layer}", "{n:,}"}. A text that is no valid template has none."""
     try:
         parts = list(string.Formatter().parse(template))
@@ -92,7 +92,7 @@ def plural_rule(header: str) -> tuple[str, int]:
     """Return the plural rule and the number of forms. Raises `ValueError` for a rule that gettext cannot parse."""
     found = re.search(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;\n]+)", header)
     if found is None:
-        return RULE, 2
+        return ENGLISH_PLURAL_RULE, 2
     gettext.c2py(found[2])
     return found[2].strip(), int(found[1])
 
@@ -134,16 +134,16 @@ def _entry(block: Sequence[tuple[int, str]]) -> Iterator[Entry]:
         yield Entry(parts["msgid"], parts.get("msgid_plural"), forms, tuple(places), "brace-format" in flags, live)
 
 
-def write_po(entries: Iterable[Entry], header: str = HEADER % RULE, left_over: Iterable[Entry] = (), before: str = "") -> str:
+def write_po(entries: Iterable[Entry], header: str = HEADER % ENGLISH_PLURAL_RULE, obsolete_entries: Iterable[Entry] = (), old_text: str = "") -> str:
     """Return a file with these entries. `obsolete` entries, and those in `old_text`, are kept as comments, as in gettext."""
-    obsolete = ["\n".join(f"#~ {line}" for line in _written(replace(e, places=())).splitlines()) for e in left_over]
-    obsolete = [block for block in before.split("\n\n") if block.startswith("#~")] + obsolete
-    return "\n\n".join(block.strip() for block in [_written(Entry("", forms=(header,))), *map(_written, entries), *obsolete]) + "\n"
+    obsolete = ["\n".join(f"#~ {line}" for line in _format_entry(replace(e, places=())).splitlines()) for e in obsolete_entries]
+    obsolete = [block for block in old_text.split("\n\n") if block.startswith("#~")] + obsolete
+    return "\n\n".join(block.strip() for block in [_format_entry(Entry("", forms=(header,))), *map(_format_entry, entries), *obsolete]) + "\n"
 
 
-def _written(entry: Entry) -> str:
-    lines = [f"#: {place}" for place in entry.places]
-    flags = [name for name, on in (("fuzzy", not entry.live), ("python-brace-format", entry.is_format)) if on]
+def _format_entry(entry: Entry) -> str:
+    lines = [f"#: {place}" for place in entry.locations]
+    flags = [name for name, on in (("fuzzy", not entry.is_active), ("python-brace-format", entry.is_format)) if on]
     lines += [f"#, {', '.join(flags)}"] if flags else []
     lines.append(f"msgid {_quoted(entry.message)}")
     if entry.plural is None:

@@ -8,29 +8,29 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from viz_core.learning.cost import calibrated, seconds
-from viz_core.learning.measurement import FOLDER, measure
-from viz_core.learning.setups import SETUPS
+from viz_core.learning.cost import measure_speed, estimate_seconds
+from viz_core.learning.measurement import MEASUREMENTS_FOLDER, measure
+from viz_core.learning.setups import EXPERIMENTS
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m viz_core.learning",
                                      description="Measure the experiments of the Training page.")
     parser.add_argument("names", nargs="*", metavar="NAME",
-                        help=f"experiments to measure: {', '.join(SETUPS)}; default: all")
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="output folder; default: the folder that the app reads")
+                        help=f"experiments to measure: {', '.join(EXPERIMENTS)}; default: all")
+    parser.add_argument("--folder", type=Path, default=MEASUREMENTS_FOLDER, help="output folder; default: the folder that the app reads")
     parser.add_argument("--estimate", action="store_true", help="only print the estimated duration")
     options = parser.parse_args(arguments)
-    if unknown := sorted(set(options.names) - set(SETUPS)):
-        parser.error(f"there is no experiment named {', '.join(unknown)}; choose from {', '.join(SETUPS)}")
-    names, speed = options.names or list(SETUPS), calibrated()
-    durations = {name: sum(seconds(recipe, speed) for __, __, recipe in SETUPS[name].experiment.runs()) for name in names}
+    if unknown := sorted(set(options.names) - set(EXPERIMENTS)):
+        parser.error(f"there is no experiment named {', '.join(unknown)}; choose from {', '.join(EXPERIMENTS)}")
+    names, speed = options.names or list(EXPERIMENTS), measure_speed()
+    durations = {name: sum(estimate_seconds(recipe, speed) for __, __, recipe in EXPERIMENTS[name].experiment.runs()) for name in names}
     print(*(f"{name}: about {durations[name] / 60:.1f} minutes" for name in names), sep="\n", flush=True)
     if options.estimate:
         return
     options.folder.mkdir(parents=True, exist_ok=True)
     for name in names:
-        measured = measure(SETUPS[name], lambda done, of, name=name: print(f"{name}: {done} of {of} runs", flush=True))  # type: ignore[misc]
+        measured = measure(EXPERIMENTS[name], lambda done, of, name=name: print(f"{name}: {done} of {of} runs", flush=True))  # type: ignore[misc]
         path = options.folder / f"{name}.json"
         path.write_text(measured.to_json(), encoding="utf-8")
         print(f"{name}: {measured.seconds / 60:.1f} minutes, written to {path}", flush=True)

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Self
 
-from viz_core.learning.recipe import Recipe, check_plain
-from viz_core.learning.training_run import fingerprint
-from viz_core.limits import MAX_ARMS, MAX_FACTOR_VALUES, MAX_LINK_BYTES, MAX_SEED, MAX_SEEDS
+from viz_core.learning.recipe import Recipe, check_setting_value
+from viz_core.learning.training_run import tensors_sha256
+from viz_core.limits import MAX_CONDITIONS, MAX_FACTOR_VALUES, MAX_LINK_BYTES, MAX_SEED, MAX_SEEDS
 from viz_core.model.transformer import Transformer
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 
-FIXED = ("task", "seed", "data_seed", "steps", "measured_every", "config", "parameters")
+FIXED_FIELDS = ("task", "seed", "data_seed", "steps", "measured_every", "config", "parameters")
 """Recipe fields that are the same in all conditions; of config and parameters a condition changes single entries."""
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class Condition:
     """One value of the factor: its name in the plots, and its changes to the recipe, such as {"config.norm": "pre"}."""
 
     name: str
@@ -30,17 +30,17 @@ class Arm:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedWeights:
     """What the conditions of an experiment have in common before the first step, for one seed.
 
     tensor_names: parameters that are equal in all conditions; sha256: their hash. unshared_names: for each condition its other
     parameters. has_same_batches: whether all conditions read the same batches.
     """
 
-    tensors: tuple[str, ...]
-    fingerprint: str
-    own: tuple[tuple[str, ...], ...]
-    same_rows: bool
+    tensor_names: tuple[str, ...]
+    sha256: str
+    unshared_names: tuple[tuple[str, ...], ...]
+    has_same_batches: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,59 +49,59 @@ class Experiment:
     conditions or seeds."""
 
     base: Recipe
-    arms: tuple[Arm, ...]
+    conditions: tuple[Condition, ...]
     seeds: tuple[int, ...] = (0, 1, 2)
 
     def __post_init__(self) -> None:
-        if not 2 <= len(self.arms) <= MAX_ARMS or len({arm.name for arm in self.arms}) < len(self.arms):
-            raise Problem(f"an experiment has 2 to {MAX_ARMS} different conditions; this one has {len(self.arms)}.",
-                          "experiment_arms", count=len(self.arms), most=MAX_ARMS)
+        if not 2 <= len(self.conditions) <= MAX_CONDITIONS or len({arm.name for arm in self.conditions}) < len(self.conditions):
+            raise UserError(f"an experiment has 2 to {MAX_CONDITIONS} different conditions; this one has {len(self.conditions)}.",
+                          "experiment_arms", count=len(self.conditions), most=MAX_CONDITIONS)
         valid = all(isinstance(s, int) and not isinstance(s, bool) and 0 <= s <= MAX_SEED for s in self.seeds)
         if not valid or not 1 <= len(self.seeds) <= MAX_SEEDS or len(set(self.seeds)) < len(self.seeds):
-            raise Problem(f"an experiment has 1 to {MAX_SEEDS} different seeds, each from 0 to {MAX_SEED}.", "experiment_seeds",
+            raise UserError(f"an experiment has 1 to {MAX_SEEDS} different seeds, each from 0 to {MAX_SEED}.", "experiment_seeds",
                           most=MAX_SEEDS, largest=MAX_SEED)
-        for arm in self.arms:
-            if fixed := sorted(arm.changes.keys() & set(FIXED)):
-                raise Problem(f"a condition changes {fixed[0]}, which must be the same in all conditions; choose another factor.",
+        for arm in self.conditions:
+            if fixed := sorted(arm.changes.keys() & set(FIXED_FIELDS)):
+                raise UserError(f"a condition changes {fixed[0]}, which must be the same in all conditions; choose another factor.",
                               "experiment_fixed", name=fixed[0])
             for name, value in arm.changes.items():
-                check_plain(name, value)
+                check_setting_value(name, value)
             self.recipe(arm, self.seeds[0])
 
-    def recipe(self, arm: Arm, seed: int) -> Recipe:
+    def recipe(self, condition: Condition, seed: int) -> Recipe:
         """Return the recipe of one condition and one seed, which determines the initial weights and the rows."""
-        return self.base.changed({**arm.changes, "seed": seed, "data_seed": seed})
+        return self.base.with_changes({**condition.changes, "seed": seed, "data_seed": seed})
 
     def runs(self) -> list[tuple[int, int, Recipe]]:
         """Return (index of the condition, seed, recipe) of every run, seed by seed, so that the conditions can be compared after
         the first seed."""
-        return [(i, seed, self.recipe(arm, seed)) for seed in self.seeds for i, arm in enumerate(self.arms)]
+        return [(i, seed, self.recipe(arm, seed)) for seed in self.seeds for i, arm in enumerate(self.conditions)]
 
-    def shared(self, seed: int) -> Shared:
+    def shared_weights(self, seed: int) -> SharedWeights:
         """Return what the conditions have in common before the first step."""
-        recipes = [self.recipe(arm, seed) for arm in self.arms]
+        recipes = [self.recipe(arm, seed) for arm in self.conditions]
         models = [dict(Transformer(r.config, seed).named_parameters()) for r in recipes]
         first, *others = models
         same = {n: x for n, x in first.items() if all(n in o and o[n].shape == x.shape and o[n].equal(x) for o in others)}
         rows = {(r.task, tuple(r.parameters.items()), r.config.architecture, r.batch) for r in recipes}
         own = tuple(tuple(name for name in model if name not in same) for model in models)
-        return Shared(tuple(same), fingerprint(same), own, len(rows) == 1)
+        return SharedWeights(tuple(same), tensors_sha256(same), own, len(rows) == 1)
 
     def to_json(self) -> str:
         """Return the experiment as JSON."""
-        arms = [[arm.name, dict(arm.changes)] for arm in self.arms]
+        arms = [[arm.name, dict(arm.changes)] for arm in self.conditions]
         return json.dumps({"base": json.loads(self.base.to_json()), "arms": arms, "seeds": self.seeds}, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Parse an experiment from untrusted JSON. Raises `UserError` if it is invalid."""
-        error = Problem("this is not an experiment; copy the whole link again.", "recipe_text")
+        error = UserError("this is not an experiment; copy the whole link again.", "recipe_text")
         if not isinstance(text, str) or len(text) > MAX_LINK_BYTES:
             raise error
         try:
             data = json.loads(text)
             base, arms, seeds = data["base"], data["arms"], data["seeds"]
-            parsed = tuple(Arm(name, MappingProxyType(dict(changes))) for name, changes in arms)
+            parsed = tuple(Condition(name, MappingProxyType(dict(changes))) for name, changes in arms)
         except (ValueError, TypeError, KeyError, RecursionError):
             raise error from None
         if not isinstance(seeds, list) or not all(isinstance(arm.name, str) for arm in parsed):
@@ -109,10 +109,10 @@ class Experiment:
         return cls(Recipe.from_json(json.dumps(base)), parsed, tuple(seeds))
 
 
-def of_factor(base: Recipe, factor: str, values: Sequence[Any], seeds: Sequence[int] = (0, 1, 2)) -> Experiment:
+def vary_factor(base: Recipe, factor: str, values: Sequence[Any], seeds: Sequence[int] = (0, 1, 2)) -> Experiment:
     """Return an experiment with one condition for each of two to four values of a factor, such as "config.position" or
     "learning_rate"."""
     if not 2 <= len(values) <= MAX_FACTOR_VALUES:
-        raise Problem(f"a factor has 2 to {MAX_FACTOR_VALUES} values; this one has {len(values)}.", "experiment_arms",
+        raise UserError(f"a factor has 2 to {MAX_FACTOR_VALUES} values; this one has {len(values)}.", "experiment_arms",
                       count=len(values), most=MAX_FACTOR_VALUES)
-    return Experiment(base, tuple(Arm(str(value), MappingProxyType({factor: value})) for value in values), tuple(seeds))
+    return Experiment(base, tuple(Condition(str(value), MappingProxyType({factor: value})) for value in values), tuple(seeds))

@@ -14,7 +14,7 @@ from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
 
 
-def targets(ids: np.ndarray) -> list[tuple[int, int, int]]:
+def find_targets(ids: np.ndarray) -> list[tuple[int, int, int]]:
     """Return (row, query, key) for each query of ids [B, T] whose token occurred earlier; the key is one after the last occurrence.
 
     Queries for which that key is the query itself (A A) are left out: there is nothing to look up.
@@ -29,10 +29,10 @@ def targets(ids: np.ndarray) -> list[tuple[int, int, int]]:
     return found
 
 
-def scores(weights: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
+def score_layer(weights: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
     """Return the mean weight of each head on the induction targets, [H], or None without targets. weights: [B, H, T, T] of one
     layer; ids: [B, T]."""
-    places = targets(ids)
+    places = find_targets(ids)
     if not places:
         return None
     b, query, key = np.array(places).T
@@ -40,36 +40,36 @@ def scores(weights: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
     return mean
 
 
-def of_model(model: Transformer, ids: Mapping[Side, np.ndarray]) -> np.ndarray | None:
+def score_model(model: Transformer, ids: Mapping[Side, np.ndarray]) -> np.ndarray | None:
     """Run a model on ids [B, T] of each side and return the induction scores of its output side, [layer, head]; None without
     targets."""
     training = model.training
     batch = Batch({side: x for side, x in ids.items()}, {side: [[""] * x.shape[1]] * len(x) for side, x in ids.items()})
     try:
-        return of_run(trace(model.eval(), batch, keep=["*.self_attn.weights"]), model.config, ids)
+        return score_capture(trace(model.eval(), batch, keep=["*.self_attn.weights"]), model.config, ids)
     finally:
         model.train(training)
 
 
-def of_run(capture: Capture, config: TransformerConfig, ids: Mapping[Side, np.ndarray]) -> np.ndarray | None:
+def score_capture(capture: Capture, config: TransformerConfig, ids: Mapping[Side, np.ndarray]) -> np.ndarray | None:
     """Return the same scores, [layer, head], from a capture of a run on these ids that kept the attention weights."""
     side = config.output_side
     stack = "encoder" if side == "source" else "decoder"
-    layers = [scores(capture[f"{stack}.layers.{i}.self_attn.weights"], ids[side]) for i in range(config.n_layers(side))]
+    layers = [score_layer(capture[f"{stack}.layers.{i}.self_attn.weights"], ids[side]) for i in range(config.n_layers(side))]
     return None if not layers or any(layer is None for layer in layers) else np.array(layers)
 
 
-def on_repeats(model: Transformer, n_symbols: int, block: int, first: int, rows: int = 32, seed: int = 0) -> np.ndarray:
+def score_repeated_blocks(model: Transformer, n_symbols: int, block: int, first_id: int, n_rows: int = 32, seed: int = 0) -> np.ndarray:
     """Return the induction scores on random blocks of distinct symbols, each repeated twice, [layer, head].
 
     first_id: id of the first symbol; the n_symbols ids from there are symbols. A decoder reads <bos> (id 1) before them. Raises
     `ValueError` if the block is shorter than 2.
     """
-    orders = np.argsort(np.random.default_rng(seed).random((rows, n_symbols)), axis=1)[:, :block]  # [B, block]
-    ids = np.hstack([orders, orders]) + first
+    orders = np.argsort(np.random.default_rng(seed).random((n_rows, n_symbols)), axis=1)[:, :block]  # [B, block]
+    ids = np.hstack([orders, orders]) + first_id
     if model.config.has_decoder:
-        ids = np.hstack([np.ones((rows, 1), dtype=np.int64), ids])
-    found = of_model(model, {model.config.output_side: ids})
+        ids = np.hstack([np.ones((n_rows, 1), dtype=np.int64), ids])
+    found = score_model(model, {model.config.output_side: ids})
     if found is None:
         raise ValueError(f"a repeated block of {block} symbols has no induction targets; use a block of at least 2 symbols.")
     return found

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from viz_core.learning.recipe import Recipe
-from viz_core.learning.training_run import measured
+from viz_core.learning.training_run import loss_and_accuracy
 from viz_core.model.transformer import Transformer
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,29 +23,29 @@ class LengthGrid:
     training row of each model.
     """
 
-    train: tuple[int, ...]
-    test: tuple[int, ...]
+    train_lengths: tuple[int, ...]
+    test_lengths: tuple[int, ...]
     accuracy: np.ndarray
     loss: np.ndarray
 
 
-def score(model: Transformer, recipe: Recipe, length: int) -> tuple[float, float] | None:
+def score_length(model: Transformer, recipe: Recipe, length: int) -> tuple[float, float] | None:
     """Return (loss, accuracy) on held-out rows of this length, or None if the model's position table is too short."""
-    task, c = recipe.entry, recipe.config
-    p = task.parameters({**recipe.parameters, "length": length, **({"shortest": 0} if "shortest" in task.bounds else {})})
-    if c.has_position_table and max(task.kind.lengths(p, c.architecture).values()) > c.max_len:
+    task, c = recipe.task_definition, recipe.config
+    p = task.complete_parameters({**recipe.parameters, "length": length, **({"shortest": 0} if "shortest" in task.parameter_ranges else {})})
+    if c.has_position_table and max(task.kind.max_lengths(p, c.architecture).values()) > c.max_len:
         return None
     device = next(model.parameters()).device
     with torch.inference_mode():
-        return measured(model, {name: x.to(device) for name, x in task.held_out(p, c.architecture).items()})
+        return loss_and_accuracy(model, {name: x.to(device) for name, x in task.held_out_batch(p, c.architecture).items()})
 
 
-def length_grid(models: Sequence[tuple[Transformer, Recipe]], lengths: Sequence[int]) -> LengthGrid:
+def measure_length_grid(models: Sequence[tuple[Transformer, Recipe]], lengths: Sequence[int]) -> LengthGrid:
     """Evaluate each trained model at each test length. Raises `UserError` if the task has no length parameter or a length is out of
     range."""
     for __, recipe in models:
         if "length" not in recipe.parameters:
-            raise Problem(f"the task {recipe.task!r} has no length parameter.", "no_length")
-    scores = np.array([[score(model, recipe, n) or (np.nan, np.nan) for n in lengths] for model, recipe in models])
+            raise UserError(f"the task {recipe.task!r} has no length parameter.", "no_length")
+    scores = np.array([[score_length(model, recipe, n) or (np.nan, np.nan) for n in lengths] for model, recipe in models])
     train = tuple(recipe.parameters["length"] for __, recipe in models)
     return LengthGrid(train, tuple(lengths), scores[..., 1], scores[..., 0])

@@ -21,19 +21,19 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from viz_core.config import TransformerConfig
-from viz_core.learning.curves import Result
+from viz_core.learning.curves import RunResult
 from viz_core.learning.recipe import Recipe
-from viz_core.learning.training_run import Event, Stopped, TrainingRun
-from viz_core.limits import MAX_CURVE_POINTS, MAX_MOMENT_BYTES, MAX_MOMENTS
+from viz_core.learning.training_run import StepEvent, StopReason, TrainingRun
+from viz_core.limits import MAX_CURVE_POINTS, MAX_SNAPSHOT_BYTES, MAX_SNAPSHOTS
 from viz_core.model.transformer import Transformer
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 
-TYPES = (torch.float16, torch.float32)
-PER_DOUBLING = 8  # snapshots while the number of steps doubles
+SNAPSHOT_DTYPES = (torch.float16, torch.float32)
+SNAPSHOTS_PER_DOUBLING = 8  # snapshots while the number of steps doubles
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Snapshot:
     """The weights after a step, in half precision; tensors that half precision cannot represent keep their dtype."""
 
     step: int
@@ -44,13 +44,13 @@ class Moment:
         """Bytes of the weights."""
         return sum(x.numel() * x.element_size() for x in self.weights.values())
 
-    def model(self, config: TransformerConfig) -> Transformer:
+    def build_model(self, config: TransformerConfig) -> Transformer:
         """Return the model in float32 on the CPU with dropout off. Raises `UserError` if the weights do not match the config."""
         model = Transformer(config, seed=None).eval()
         expected = dict(model.named_parameters())
         matches = {name: p.shape for name, p in expected.items()} == {name: x.shape for name, x in self.weights.items()}
-        if not matches or any(x.dtype not in TYPES or not x.isfinite().all() for x in self.weights.values()):
-            raise Problem("these weights belong to another model, or some of them are not finite; train it again.",
+        if not matches or any(x.dtype not in SNAPSHOT_DTYPES or not x.isfinite().all() for x in self.weights.values()):
+            raise UserError("these weights belong to another model, or some of them are not finite; train it again.",
                           "training_state")
         with torch.no_grad():
             for name, parameter in expected.items():
@@ -68,44 +68,44 @@ class Moment:
             found = read_tensors(data)
             (step,) = {int(name.partition(".")[0]) for name in found}
         except (SafetensorError, ValueError, TypeError):
-            raise Problem("this is not a snapshot of a training run; start it again.", "training_state") from None
+            raise UserError("this is not a snapshot of a training run; start it again.", "training_state") from None
         return cls(step, {name.partition(".")[2]: x for name, x in found.items()})
 
 
-def moment_of(model: Transformer, step: int) -> Moment:
+def take_snapshot(model: Transformer, step: int) -> Snapshot:
     """Return a snapshot of the current weights of a model."""
-    return Moment(step, {name: _half(p.detach().cpu()) for name, p in model.named_parameters()})
+    return Snapshot(step, {name: _to_half(p.detach().cpu()) for name, p in model.named_parameters()})
 
 
-def _half(x: Tensor) -> Tensor:
+def _to_half(x: Tensor) -> Tensor:
     """Return x in half precision, or a copy of x if it has values that overflow."""
     half = x.to(torch.float16)
     return half if half.isfinite().all() else x.clone()
 
 
-def initial(recipe: Recipe) -> Moment:
+def initial_snapshot(recipe: Recipe) -> Snapshot:
     """Return the snapshot before the first step."""
-    return moment_of(Transformer(recipe.config, recipe.seed), 0)
+    return take_snapshot(Transformer(recipe.config, recipe.seed), 0)
 
 
 @dataclass(slots=True)
-class Series:
+class MetricSeries:
     """Metrics by step: at most `max_points` points, the first and the last always included."""
 
     names: tuple[str, ...]
-    limit: int = MAX_CURVE_POINTS
+    max_points: int = MAX_CURVE_POINTS
     stride: int = 1  # every stride-th point is kept
-    seen: int = 0
+    n_added: int = 0
     points: list[tuple[int, tuple[float, ...]]] = field(default_factory=list)
     last: tuple[int, tuple[float, ...]] | None = None
 
     def add(self, step: int, values: Sequence[float]) -> None:
         """Append a point; drop every second one when there are too many."""
         self.last = (step, tuple(map(float, values)))
-        if self.seen % self.stride == 0:
+        if self.n_added % self.stride == 0:
             self.points.append(self.last)
-        self.seen += 1
-        if len(self.points) >= self.limit:
+        self.n_added += 1
+        if len(self.points) >= self.max_points:
             self.points, self.stride = self.points[::2], 2 * self.stride
 
     def __iter__(self) -> Iterator[tuple[int, tuple[float, ...]]]:
@@ -124,135 +124,135 @@ class Series:
         return np.array([values[self.names.index(name)] for __, values in self], dtype=np.float64)
 
 
-class Moments:
+class RunHistory:
     """The snapshots and metrics of one run, recorded in its process (`record_start`, `record_step`) or received from another one
     (`record_metrics`, `add_snapshot`)."""
 
-    def __init__(self, recipe: Recipe, parts: Sequence[str], most: int = MAX_MOMENTS, most_bytes: int = MAX_MOMENT_BYTES) -> None:
-        self.recipe, self.most, self.most_bytes = recipe, most, most_bytes
-        self.training = Series(("loss", "accuracy", "rate", "norm", *parts))
-        self.held_out = Series(("loss", "accuracy"))
-        self._kept: dict[int, Moment] = {}
+    def __init__(self, recipe: Recipe, parts: Sequence[str], max_snapshots: int = MAX_SNAPSHOTS, max_bytes: int = MAX_SNAPSHOT_BYTES) -> None:
+        self.recipe, self.max_snapshots, self.max_bytes = recipe, max_snapshots, max_bytes
+        self.training_metrics = MetricSeries(("loss", "accuracy", "rate", "norm", *parts))
+        self.held_out_metrics = MetricSeries(("loss", "accuracy"))
+        self._snapshots: dict[int, Snapshot] = {}
 
-    def begin(self, run: TrainingRun) -> None:
+    def record_start(self, run: TrainingRun) -> None:
         """Record the run before its first step: a snapshot and the held-out metrics."""
-        if run.done == 0:
-            self.keep(moment_of(run.model, 0))
-            self.held_out.add(0, run.measure())
+        if run.steps_done == 0:
+            self.add_snapshot(take_snapshot(run.model, 0))
+            self.held_out_metrics.add(0, run.evaluate())
 
-    def add(self, run: TrainingRun, event: Event) -> None:
+    def record_step(self, run: TrainingRun, event: StepEvent) -> None:
         """Record one step. The last step always gets a snapshot, whatever stopped the run."""
-        self.hear(event)
-        if wanted(event.step) or event.stopped is not None:
-            self.keep(moment_of(run.model, run.done))
+        self.record_metrics(event)
+        if is_snapshot_step(event.step) or event.stopped is not None:
+            self.add_snapshot(take_snapshot(run.model, run.steps_done))
 
-    def hear(self, event: Event) -> None:
+    def record_metrics(self, event: StepEvent) -> None:
         """Record the metrics of one step."""
-        self.training.add(event.step, (event.loss, event.accuracy, event.rate, event.norm, *event.norms))
+        self.training_metrics.add(event.step, (event.loss, event.accuracy, event.rate, event.norm, *event.norms))
         if event.held_out_loss is not None and event.held_out_accuracy is not None:
-            self.held_out.add(event.step, (event.held_out_loss, event.held_out_accuracy))
+            self.held_out_metrics.add(event.step, (event.held_out_loss, event.held_out_accuracy))
 
-    def keep(self, moment: Moment) -> None:
+    def add_snapshot(self, snapshot: Snapshot) -> None:
         """Add a snapshot, for example where a run is paused; drop others while there are too many."""
-        self._kept[moment.step] = moment
-        while len(self._kept) > 2 and (len(self._kept) > self.most or self.nbytes > self.most_bytes):
-            del self._kept[least_missed(self.steps)]
+        self._snapshots[snapshot.step] = snapshot
+        while len(self._snapshots) > 2 and (len(self._snapshots) > self.max_snapshots or self.nbytes > self.max_bytes):
+            del self._snapshots[step_to_drop(self.snapshot_steps)]
 
-    def copy(self) -> "Moments":
+    def copy(self) -> "RunHistory":
         """Return an independent copy; the snapshots themselves are shared."""
         other = copy.copy(self)
-        other.training, other.held_out = (replace(s, points=list(s.points)) for s in (self.training, self.held_out))
-        other._kept = dict(self._kept)
+        other.training_metrics, other.held_out_metrics = (replace(s, points=list(s.points)) for s in (self.training_metrics, self.held_out_metrics))
+        other._snapshots = dict(self._snapshots)
         return other
 
     @property
     def parts(self) -> tuple[str, ...]:
         """The parts of the model that have a gradient norm."""
-        return self.training.names[4:]
+        return self.training_metrics.names[4:]
 
     @property
-    def norms(self) -> np.ndarray:
+    def grad_norms(self) -> np.ndarray:
         """The gradient norm of each part at each kept training step, [n, parts]."""
-        return np.stack([self.training.values(name) for name in self.parts], axis=1)
+        return np.stack([self.training_metrics.values(name) for name in self.parts], axis=1)
 
-    def result(self, arm: int, seed: int, stopped: Stopped | None = None) -> Result:
+    def result(self, condition: int, seed: int, stopped: StopReason | None = None) -> RunResult:
         """Return the held-out metrics so far as the result of one run of an experiment."""
-        loss, accuracy = (tuple(self.held_out.values(name)) for name in ("loss", "accuracy"))
-        return Result(arm, seed, tuple(map(int, self.held_out.steps)), loss, accuracy, stopped or "steps")
+        loss, accuracy = (tuple(self.held_out_metrics.values(name)) for name in ("loss", "accuracy"))
+        return RunResult(condition, seed, tuple(map(int, self.held_out_metrics.steps)), loss, accuracy, stopped or "steps")
 
     @property
-    def steps(self) -> tuple[int, ...]:
+    def snapshot_steps(self) -> tuple[int, ...]:
         """The steps of the snapshots, in order."""
-        return tuple(sorted(self._kept))
+        return tuple(sorted(self._snapshots))
 
     @property
     def nbytes(self) -> int:
         """Bytes of all snapshots."""
-        return sum(moment.nbytes for moment in self._kept.values())
+        return sum(moment.nbytes for moment in self._snapshots.values())
 
-    def at(self, step: int) -> Moment:
+    def nearest(self, step: int) -> Snapshot:
         """Return the snapshot nearest to a step; the earlier one of two equally near."""
-        return self._kept[min(self.steps, key=lambda kept: (abs(kept - step), kept))]
+        return self._snapshots[min(self.snapshot_steps, key=lambda kept: (abs(kept - step), kept))]
 
     # --- Serialization ------------------------------------------------------------------------------------------------
-    def stored(self) -> tuple[bytes, str]:
+    def serialize(self) -> tuple[bytes, str]:
         """Return the snapshots as safetensors and the metrics as JSON."""
-        tensors = {f"{step}.{name}": x for step, m in self._kept.items() for name, x in m.weights.items()}
+        tensors = {f"{step}.{name}": x for step, m in self._snapshots.items() for name, x in m.weights.items()}
         series = {
-            name: {"names": s.names, "stride": s.stride, "seen": s.seen,
+            name: {"names": s.names, "stride": s.stride, "seen": s.n_added,
                    "points": [(step, [x if math.isfinite(x) else None for x in values]) for step, values in s]}
-            for name, s in (("training", self.training), ("held_out", self.held_out))
+            for name, s in (("training", self.training_metrics), ("held_out", self.held_out_metrics))
         }
-        facts = {"recipe": self.recipe.to_json(), "steps": self.steps, "most": self.most, "most_bytes": self.most_bytes} | series
+        facts = {"recipe": self.recipe.to_json(), "steps": self.snapshot_steps, "most": self.max_snapshots, "most_bytes": self.max_bytes} | series
         return to_bytes({name: x.contiguous() for name, x in tensors.items()}), json.dumps(facts, allow_nan=False)
 
     @classmethod
-    def read(cls, tensors: bytes, facts: str) -> "Moments":
+    def deserialize(cls, tensors: bytes, metadata: str) -> "RunHistory":
         """Return the history that `serialize` stored. Raises `UserError` for any other data."""
         try:
-            found, values = read_tensors(tensors), json.loads(facts)
+            found, values = read_tensors(tensors), json.loads(metadata)
             moments = cls(Recipe.from_json(values["recipe"]), values["training"]["names"][4:], values["most"], values["most_bytes"])
-            for name, series in (("training", moments.training), ("held_out", moments.held_out)):
-                _fill(series, values[name])
+            for name, series in (("training", moments.training_metrics), ("held_out", moments.held_out_metrics)):
+                _load_series(series, values[name])
             for step in values["steps"]:
                 weights = {n.partition(".")[2]: x for n, x in found.items() if n.startswith(f"{step}.")}
-                moments._kept[int(step)] = Moment(int(step), weights)
+                moments._snapshots[int(step)] = Snapshot(int(step), weights)
         except (SafetensorError, ValueError, KeyError, TypeError, IndexError):
-            raise Problem("this is not the history of a training run; start it again.", "training_state") from None
+            raise UserError("this is not the history of a training run; start it again.", "training_state") from None
         return moments
 
 
-def _fill(series: Series, said: Mapping[str, list]) -> None:
+def _load_series(series: MetricSeries, stored: Mapping[str, list]) -> None:
     """Set a series to its stored values."""
-    points = [(int(step), tuple(math.nan if x is None else float(x) for x in values)) for step, values in said["points"]]
-    series.stride, series.seen = int(said["stride"]), int(said["seen"])  # type: ignore[call-overload]
+    points = [(int(step), tuple(math.nan if x is None else float(x) for x in values)) for step, values in stored["points"]]
+    series.stride, series.n_added = int(stored["stride"]), int(stored["seen"])  # type: ignore[call-overload]
     series.last = points[-1] if points else None
-    kept_last = (series.seen - 1) % series.stride == 0
+    kept_last = (series.n_added - 1) % series.stride == 0
     series.points = points if kept_last else points[:-1]
 
 
-def train(recipe: Recipe, steps: int | None = None, device: str = "cpu") -> Moments:
+def train(recipe: Recipe, steps: int | None = None, device: str = "cpu") -> RunHistory:
     """Train in this process, all steps or the first `steps`, and return the history: the same numbers as any run of the recipe on
     such a device.
 
     The last step taken always has a snapshot.
     """
     run = TrainingRun(recipe, device)
-    moments = Moments(recipe, tuple(run.parts))
-    moments.begin(run)
+    moments = RunHistory(recipe, tuple(run.parts))
+    moments.record_start(run)
     for event in islice(run, steps):
-        moments.add(run, event)
-    moments.keep(moment_of(run.model, run.done))
+        moments.record_step(run, event)
+    moments.add_snapshot(take_snapshot(run.model, run.steps_done))
     return moments
 
 
-def wanted(step: int) -> bool:
+def is_snapshot_step(step: int) -> bool:
     """Return whether a step gets a snapshot: 1, 2, 3, … and later `SNAPSHOTS_PER_DOUBLING` log-spaced steps per doubling."""
-    doublings = PER_DOUBLING * math.log2(step)
-    return step == 1 or math.floor(doublings) > math.floor(PER_DOUBLING * math.log2(step - 1))
+    doublings = SNAPSHOTS_PER_DOUBLING * math.log2(step)
+    return step == 1 or math.floor(doublings) > math.floor(SNAPSHOTS_PER_DOUBLING * math.log2(step - 1))
 
 
-def least_missed(steps: Sequence[int]) -> int:
+def step_to_drop(steps: Sequence[int]) -> int:
     """Return the step, among ordered steps, whose neighbours are closest in doublings; never the first or the last."""
     inner = range(1, len(steps) - 1)
     return steps[min(inner, key=lambda i: (math.log2((steps[i + 1] + 1) / (steps[i - 1] + 1)), i))]

@@ -9,19 +9,19 @@ from types import MappingProxyType
 from typing import Any
 
 from viz_core.config import Architecture, TransformerConfig
-from viz_core.language import Message, translating
-from viz_core.learning.arms import Arm, Experiment
+from viz_core.language import Message, translate_fields
+from viz_core.learning.arms import Condition, Experiment
 from viz_core.learning.recipe import Recipe
-from viz_core.learning.training_run import measured
+from viz_core.learning.training_run import loss_and_accuracy
 from viz_core.model.transformer import Transformer
-from viz_core.position_schemes import SCHEMES
+from viz_core.position_schemes import POSITION_SCHEMES
 from viz_core.presets import PRESETS
-from viz_core.run import switched
+from viz_core.run import with_config
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@translating
-class OfferedExperiment:
+@translate_fields
+class PredefinedExperiment:
     """One predefined experiment.
 
     eval_changes: settings with which each trained model is evaluated a second time. test_lengths: the test lengths of its length
@@ -34,67 +34,67 @@ class OfferedExperiment:
     title: Message
     question: Message
     experiment: Experiment
-    again: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    eval_changes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     test_lengths: tuple[int, ...] = ()
     blocks: tuple[int, ...] = ()
 
 
-def _arms(**changes: Mapping[str, Any]) -> tuple[Arm, ...]:
-    return tuple(Arm(name, MappingProxyType(dict(changed))) for name, changed in changes.items())
+def _conditions(**changes: Mapping[str, Any]) -> tuple[Condition, ...]:
+    return tuple(Condition(name, MappingProxyType(dict(changed))) for name, changed in changes.items())
 
 
 _ENCODER = TransformerConfig(architecture="encoder-only", d_model=64, n_heads=4, n_encoder_layers=2, d_ff=128, dropout=0.0)
 _DECODER = TransformerConfig(architecture="decoder-only", d_model=64, n_heads=4, n_decoder_layers=2, d_ff=128, dropout=0.0)
 _SORT = Recipe(task="sort", parameters={"length": 12, "symbols": 20}, config=_ENCODER, learning_rate=1e-3, steps=500)
 _REVERSE = replace(_SORT, task="reverse")
-_ALL_POSITIONS = tuple(Arm(name, MappingProxyType({"config.position": name})) for name in SCHEMES)
+_ALL_POSITIONS = tuple(Condition(name, MappingProxyType({"config.position": name})) for name in POSITION_SCHEMES)
 
-SETUPS: Mapping[str, OfferedExperiment] = MappingProxyType({
-    "norm": OfferedExperiment(
+EXPERIMENTS: Mapping[str, PredefinedExperiment] = MappingProxyType({
+    "norm": PredefinedExperiment(
         title="Post-LN or Pre-LN, with warm-up or without",
         question="Does a deep Post-LN model need learning-rate warm-up to train (Xiong et al. 2020)?",
         experiment=Experiment(
             replace(_SORT, config=replace(_ENCODER, n_encoder_layers=12), learning_rate=3e-3),
-            _arms(post={"config.norm": "post"}, post_warmup={"config.norm": "post", "warmup": 400}, pre={"config.norm": "pre"}),
+            _conditions(post={"config.norm": "post"}, post_warmup={"config.norm": "post", "warmup": 400}, pre={"config.norm": "pre"}),
         ),
     ),
-    "mask": OfferedExperiment(
+    "mask": PredefinedExperiment(
         title="With and without the causal mask",
         question="If a model could attend to the next word during training, what can it predict once the causal mask hides it?",
         experiment=Experiment(
             Recipe(task="next-word", config=replace(_ENCODER, causal=True), learning_rate=3e-3, steps=1000),
-            _arms(masked={"config.causal": True}, open={"config.causal": False}),
+            _conditions(masked={"config.causal": True}, open={"config.causal": False}),
         ),
-        again=MappingProxyType({"config.causal": True}),
+        eval_changes=MappingProxyType({"config.causal": True}),
     ),
-    "residual": OfferedExperiment(
+    "residual": PredefinedExperiment(
         title="With and without the residual connection",
         question="How many training steps does the residual connection save? Transformer_code (002) claims that models with it "
                  "learn two to three times as fast, without a measurement.",
         experiment=Experiment(
             replace(_SORT, config=replace(_ENCODER, n_encoder_layers=4)),
-            _arms(residual={"config.residual": True}, none={"config.residual": False}),
+            _conditions(residual={"config.residual": True}, none={"config.residual": False}),
         ),
     ),
-    "scale-scores": OfferedExperiment(
+    "scale-scores": PredefinedExperiment(
         title="Scores with and without ÷ √d_k",
         question="Does a wide head still learn if its scores are not divided by √d_k?",
         experiment=Experiment(
             replace(_REVERSE, config=replace(_ENCODER, d_model=128, n_heads=1)),
-            _arms(scaled={"config.scale_scores": True}, raw={"config.scale_scores": False}),
+            _conditions(scaled={"config.scale_scores": True}, raw={"config.scale_scores": False}),
         ),
     ),
-    "scale-embedding": OfferedExperiment(
+    "scale-embedding": PredefinedExperiment(
         title="Embeddings with and without × √d_model",
         question="Do the positional encodings outweigh small embeddings?",
-        experiment=Experiment(_REVERSE, _arms(scaled={"config.scale_embedding": True}, raw={"config.scale_embedding": False})),
+        experiment=Experiment(_REVERSE, _conditions(scaled={"config.scale_embedding": True}, raw={"config.scale_embedding": False})),
     ),
-    "positions": OfferedExperiment(
+    "positions": PredefinedExperiment(
         title="Position schemes on a task that depends on order",
         question="With which position schemes does a model learn to reverse a sequence?",
         experiment=Experiment(_REVERSE, _ALL_POSITIONS),
     ),
-    "lengths": OfferedExperiment(
+    "lengths": PredefinedExperiment(
         title="Training length × test length",
         question="Which position schemes generalize to sequences longer than those in training?",
         experiment=Experiment(
@@ -103,12 +103,12 @@ SETUPS: Mapping[str, OfferedExperiment] = MappingProxyType({
         ),
         test_lengths=(4, 8, 12, 16, 20, 30),
     ),
-    "induction": OfferedExperiment(
+    "induction": PredefinedExperiment(
         title="Induction heads",
         question="Can two layers find what followed a symbol earlier in the sequence, if one layer cannot?",
         experiment=Experiment(
             Recipe(task="induction", parameters={"length": 32, "symbols": 20}, config=replace(_DECODER, norm="pre"), steps=1500),
-            _arms(
+            _conditions(
                 two_layers={"config.n_decoder_layers": 2}, one_layer={"config.n_decoder_layers": 1},
                 two_layers_fixed={"config.n_decoder_layers": 2, "parameters.repeat": 8},
                 one_layer_fixed={"config.n_decoder_layers": 1, "parameters.repeat": 8},
@@ -121,49 +121,49 @@ SETUPS: Mapping[str, OfferedExperiment] = MappingProxyType({
 that positions alone determine the answer."""
 
 
-def setup_name(experiment: Experiment) -> str | None:
+def experiment_name(experiment: Experiment) -> str | None:
     """Return the name of the predefined experiment with the same recipe and conditions, whatever its seeds, or None."""
-    own = experiment.base, experiment.arms
-    return next((name for name, s in SETUPS.items() if (s.experiment.base, s.experiment.arms) == own), None)
+    own = experiment.base, experiment.conditions
+    return next((name for name, s in EXPERIMENTS.items() if (s.experiment.base, s.experiment.conditions) == own), None)
 
 
-def measured_again(model: Transformer, recipe: Recipe, changes: Mapping[str, Any]) -> tuple[float, float]:
+def evaluate_with_changes(model: Transformer, recipe: Recipe, changes: Mapping[str, Any]) -> tuple[float, float]:
     """Return (loss, accuracy) on the held-out rows after changing settings of a trained model, such as its causal mask."""
-    changed = recipe.changed(changes)
+    changed = recipe.with_changes(changes)
     device = next(model.parameters()).device
-    return measured(switched(model, changed.config).to(device), {name: x.to(device) for name, x in changed.held_out().items()})
+    return loss_and_accuracy(with_config(model, changed.config).to(device), {name: x.to(device) for name, x in changed.held_out_batch().items()})
 
 
 # --- The documents' own models ----------------------------------------------------------------------------------------
-FAMILIES: Mapping[Architecture, str] = MappingProxyType({
+FAMILY_TASKS: Mapping[Architecture, str] = MappingProxyType({
     "encoder-only": "fill-in", "decoder-only": "sentence", "encoder-decoder": "restore",
 })
 """The task for each of the three architectures in document 004."""
-REDUCED: Mapping[str, int] = MappingProxyType({
+MAX_SIZES: Mapping[str, int] = MappingProxyType({
     "d_model": 64, "n_heads": 4, "d_ff": 256, "n_encoder_layers": 2, "n_decoder_layers": 2, "max_len": 100,
 })
 
 
-LONGER: Mapping[str, tuple[int, int]] = MappingProxyType({"fill-in": (64, 2000), "restore": (32, 2000)})
+BATCH_AND_STEPS: Mapping[str, tuple[int, int]] = MappingProxyType({"fill-in": (64, 2000), "restore": (32, 2000)})
 """Batch size and steps of tasks that need more training: only some positions are predicted, or several answers fit."""
 
 
 @dataclass(frozen=True, slots=True)
-class OfDocument:
+class DocumentRecipe:
     """A recipe for a document's model. reduced: (setting, value in the document, value here) for each size that was reduced."""
 
     recipe: Recipe
     reduced: tuple[tuple[str, int, int], ...]
 
 
-def task_of_document(number: str, family: Architecture | None = None) -> str:
+def document_task(number: str, family: Architecture | None = None) -> str:
     """Return the task name that `document_recipe` uses, without generating the task's sentences."""
     if family is not None:
-        return FAMILIES[family]
+        return FAMILY_TASKS[family]
     return "translate" if PRESETS[number].config.has_cross_attention else "sentence"
 
 
-def of_document(number: str, family: Architecture | None = None) -> OfDocument:
+def document_recipe(number: str, family: Architecture | None = None) -> DocumentRecipe:
     """Return a recipe for a document's model: translation for an encoder-decoder, next word for one stack; only the sizes are
     reduced.
 
@@ -171,10 +171,10 @@ def of_document(number: str, family: Architecture | None = None) -> OfDocument:
     """
     own = PRESETS[number].config
     architecture = own.architecture if family is None else family
-    document_sizes = {name: own.ff_width if name == "d_ff" else getattr(own, name) for name in REDUCED}
-    reduced = {name: most for name, most in REDUCED.items() if document_sizes[name] > most}
+    document_sizes = {name: own.ff_width if name == "d_ff" else getattr(own, name) for name in MAX_SIZES}
+    reduced = {name: most for name, most in MAX_SIZES.items() if document_sizes[name] > most}
     config = replace(own, **reduced, architecture=architecture)  # type: ignore[arg-type]
-    task = task_of_document(number, family)
-    batch, steps = LONGER.get(task, (32, 1000))
+    task = document_task(number, family)
+    batch, steps = BATCH_AND_STEPS.get(task, (32, 1000))
     recipe = Recipe(task=task, config=config, learning_rate=2e-3, warmup=100, batch=batch, steps=steps)
-    return OfDocument(recipe, tuple((name, document_sizes[name], most) for name, most in reduced.items()))
+    return DocumentRecipe(recipe, tuple((name, document_sizes[name], most) for name, most in reduced.items()))

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from viz_core.config import TransformerConfig
 from viz_core.model.init import Linear
-from viz_core.model.positions import rotate
+from viz_core.model.positions import apply_rotary
 from viz_core.tracing import NO_TAP, Tap
 
 
@@ -29,7 +29,7 @@ class Attention(nn.Module):
         """Map x [B, T, D], memory [B, S, D], mask [B, 1, T, S] (True = may attend), bias [1, H, T, S] -> [B, T, D]."""
         return self.attend(*self.project(x, memory, tap), mask, bias, tap)  # [B, T, D]
 
-    def project(self, x: Tensor, memory: Tensor, tap: Tap = NO_TAP, first: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+    def project(self, x: Tensor, memory: Tensor, tap: Tap = NO_TAP, start_pos: int = 0) -> tuple[Tensor, Tensor, Tensor]:
         """Project x [B, T, D] and memory [B, S, D] to queries [B, H, T, K], keys [B, H, S, K] and values [B, H, S, V].
 
         start_pos: the position of the first token of both; above 0 when decoding with a key-value cache.
@@ -37,9 +37,9 @@ class Attention(nn.Module):
         c = self.config
         q = tap("q", self.split_heads(self.w_q(x)))  # [B, H, T, K]
         k = tap("k", self.split_heads(self.w_k(memory)))  # [B, H, S, K]
-        if c.rotates and not self.cross:
-            q = tap("q_rot", rotate(q, c.position_base, first))  # [B, H, T, K]
-            k = tap("k_rot", rotate(k, c.position_base, first))  # [B, H, S, K]
+        if c.has_rotary_positions and not self.cross:
+            q = tap("q_rot", apply_rotary(q, c.position_base, start_pos))  # [B, H, T, K]
+            k = tap("k_rot", apply_rotary(k, c.position_base, start_pos))  # [B, H, S, K]
         v = tap("v", self.split_heads(self.w_v(memory)))  # [B, H, S, V]
         return q, k, v
 
@@ -50,7 +50,7 @@ class Attention(nn.Module):
         scores = tap("scores", raw / math.sqrt(c.d_k) if c.scale_scores else raw)  # [B, H, T, S]
         if bias is not None:
             scores = scores + tap("bias", bias)  # [B, H, T, S]
-        masked = tap("masked_scores", scores.masked_fill(~mask, c.fill))  # [B, H, T, S]
+        masked = tap("masked_scores", scores.masked_fill(~mask, c.fill_value))  # [B, H, T, S]
         weights = tap("weights", self.softmax(masked, mask))  # [B, H, T, S]
 
         z = tap("z", self.dropout(weights) @ v)  # [B, H, T, V]

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from viz_core.config import TransformerConfig
 
 
-def empty(*shape: int) -> nn.Parameter:
+def empty_parameter(*shape: int) -> nn.Parameter:
     """Return an uninitialized parameter, for `initialize_parameters` to fill."""
     return nn.Parameter(torch.empty(*shape))
 
@@ -29,14 +29,14 @@ class Embedding(nn.Embedding):
         pass
 
 
-def generator(seed: int, name: str) -> torch.Generator:
+def parameter_generator(seed: int, name: str) -> torch.Generator:
     """Return the random generator of one parameter, seeded by the seed and the parameter's name."""
     digest = hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=8).digest()
     return torch.Generator().manual_seed(int.from_bytes(digest, "big") >> 1)
 
 
 @torch.no_grad()
-def draw_parameters(model: nn.Module, config: TransformerConfig, seed: int) -> None:
+def initialize_parameters(model: nn.Module, config: TransformerConfig, seed: int) -> None:
     """Initialize every parameter: LayerNorms with γ = 1 and β = 0, matrices and biases by `config.init`.
 
     "torch": the defaults of nn.Linear and nn.Embedding, U(±1/√fan_in) and N(0, 1). "xavier_*": Glorot for every matrix,
@@ -44,18 +44,18 @@ def draw_parameters(model: nn.Module, config: TransformerConfig, seed: int) -> N
     """
     for path, module in model.named_modules():
         for name, parameter in module.named_parameters(recurse=False):
-            g = generator(seed, f"{path}.{name}")
+            g = parameter_generator(seed, f"{path}.{name}")
             if isinstance(module, nn.Linear | nn.Embedding):
-                _draw(parameter, module, name, config.init, g)
+                _initialize(parameter, module, name, config.init, g)
             else:
                 parameter.fill_(1.0 if name == "weight" else 0.0)  # LayerNorm's γ and β
 
 
-def _draw(x: Tensor, module: nn.Linear | nn.Embedding, leaf: str, init: str, g: torch.Generator) -> None:
+def _initialize(x: Tensor, module: nn.Linear | nn.Embedding, name: str, init: str, g: torch.Generator) -> None:
     """Fill x in place, which avoids a second copy of a large embedding table."""
-    if leaf == "weight" and init == "xavier_uniform":
+    if name == "weight" and init == "xavier_uniform":
         nn.init.xavier_uniform_(x, generator=g)
-    elif leaf == "weight" and init == "xavier_normal":
+    elif name == "weight" and init == "xavier_normal":
         nn.init.xavier_normal_(x, generator=g)
     elif isinstance(module, nn.Embedding):
         x.normal_(generator=g)

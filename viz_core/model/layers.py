@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from viz_core.activations import ACTIVATIONS
 from viz_core.config import TransformerConfig
 from viz_core.model.attention import Attention
-from viz_core.model.init import Linear, empty
+from viz_core.model.init import Linear, empty_parameter
 from viz_core.tracing import NO_TAP, Tap
 
 
@@ -26,7 +26,7 @@ class LayerNorm(nn.Module):
 
     def __init__(self, d_model: int, eps: float) -> None:
         super().__init__()
-        self.weight, self.bias, self.eps = empty(d_model), empty(d_model), eps
+        self.weight, self.bias, self.eps = empty_parameter(d_model), empty_parameter(d_model), eps
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """x [B, T, D] -> [B, T, D]."""
@@ -76,17 +76,17 @@ class Layer(nn.Module):
         """Map x [B, T, D], mask [B, 1, T, T], memory [B, S, D], memory_mask [B, 1, T, S], bias [1, H, T, T] -> [B, T, D]."""
         x = tap("resid_pre", x)  # [B, T, D]
         self_tap, cross_tap = tap.scope("self_attn"), tap.scope("cross_attn")
-        x = self.add("resid_mid", x, "self_attn", lambda y: self.self_attn(y, y, mask, bias, self_tap), tap)
+        x = self.add_sublayer("resid_mid", x, "self_attn", lambda y: self.self_attn(y, y, mask, bias, self_tap), tap)
         if memory is not None and memory_mask is not None:
-            x = self.add("resid_cross", x, "cross_attn", lambda y: self.cross_attn(y, memory, memory_mask, None, cross_tap), tap)
-        return self.add("resid_post", x, "ffn", lambda y: self.ffn(y, tap.scope("ffn")), tap)  # [B, T, D]
+            x = self.add_sublayer("resid_cross", x, "cross_attn", lambda y: self.cross_attn(y, memory, memory_mask, None, cross_tap), tap)
+        return self.add_sublayer("resid_post", x, "ffn", lambda y: self.ffn(y, tap.scope("ffn")), tap)  # [B, T, D]
 
-    def add(self, resid: str, x: Tensor, name: str, f: Callable[[Tensor], Tensor], tap: Tap) -> Tensor:
+    def add_sublayer(self, stage_name: str, x: Tensor, sublayer: str, function: Callable[[Tensor], Tensor], tap: Tap) -> Tensor:
         """Apply a sub-layer f, [B, T, D] -> [B, T, D]. Post-LN: norm(x + f(x)). Pre-LN: x + f(norm(x)). The sum is tapped."""
-        inner = self.normalize(name, x, tap) if self.config.norm == "pre" else x  # [B, T, D]
-        y = self.dropout(f(inner))  # [B, T, D]
-        total = tap(resid, x + y if self.config.residual else y)  # [B, T, D]
-        return self.normalize(name, total, tap) if self.config.norm == "post" else total
+        inner = self.normalize(sublayer, x, tap) if self.config.norm == "pre" else x  # [B, T, D]
+        y = self.dropout(function(inner))  # [B, T, D]
+        total = tap(stage_name, x + y if self.config.residual else y)  # [B, T, D]
+        return self.normalize(sublayer, total, tap) if self.config.norm == "post" else total
 
     def normalize(self, name: str, x: Tensor, tap: Tap) -> Tensor:
         """Apply the LayerNorm of one sub-layer, [B, T, D] -> [B, T, D]."""

@@ -22,20 +22,20 @@ class Masks(NamedTuple):
     cross: Tensor | None  # [B, 1, T, S] decoder queries, encoder keys
 
 
-def padding_mask(is_token: Tensor) -> Tensor:
+def padding_mask(token_mask: Tensor) -> Tensor:
     """Return [B, 1, 1, S] from a token mask, bool [B, S]: True where a key is not padding."""
-    return is_token[:, None, None, :]
+    return token_mask[:, None, None, :]
 
 
-def causal_mask(length: int, device: torch.device | None = None, first: int = 0) -> Tensor:
+def causal_mask(length: int, device: torch.device | None = None, start_pos: int = 0) -> Tensor:
     """Return [1, 1, T, S]: the lower triangle, True where a key is not later than the query (`tril` in document 002).
 
     S = length keys, and T = length - start_pos queries, those from position start_pos on.
     """
-    return torch.ones(length - first, length, dtype=torch.bool, device=device).tril(first)[None, None]
+    return torch.ones(length - start_pos, length, dtype=torch.bool, device=device).tril(start_pos)[None, None]
 
 
-def combine(query_ids: Tensor, key_ids: Tensor, *parts: Tensor | None) -> Tensor:
+def combine_masks(query_ids: Tensor, key_ids: Tensor, *parts: Tensor | None) -> Tensor:
     """Return the AND of the parts that are not None, in full size [B, 1, T, S]."""
     mask = torch.ones(len(query_ids), 1, query_ids.shape[1], key_ids.shape[1], dtype=torch.bool, device=query_ids.device)
     for part in parts:
@@ -44,8 +44,8 @@ def combine(query_ids: Tensor, key_ids: Tensor, *parts: Tensor | None) -> Tensor
 
 
 def make_masks(
-    config: TransformerConfig, source: Tensor | None, target: Tensor | None, tap: Tap = NO_TAP, first: int = 0,
-    is_token: Mapping[str, Tensor] = MappingProxyType({}),
+    config: TransformerConfig, source: Tensor | None, target: Tensor | None, tap: Tap = NO_TAP, start_pos: int = 0,
+    token_masks: Mapping[str, Tensor] = MappingProxyType({}),
 ) -> Masks:
     """Return the masks of one batch of source ids [B, S] and target ids [B, T]; None for a side that the architecture lacks.
 
@@ -54,7 +54,7 @@ def make_masks(
     derives it from the ids.
     """
     ids = {"source": source, "target": target}
-    known = {side: config.find_tokens(side, ids[side]) for side in config.sides if ids[side] is not None} | dict(is_token)  # [B, S]
+    known = {side: config.token_mask(side, ids[side]) for side in config.sides if ids[side] is not None} | dict(token_masks)  # [B, S]
     source_words = target_words = causal = None
     if source is not None and config.mask_source_padding:
         source_words = tap("source_padding", padding_mask(known["source"]))  # [B, 1, 1, S]
@@ -62,19 +62,19 @@ def make_masks(
         target_words = tap("target_padding", padding_mask(known["target"]))  # [B, 1, 1, S]
     own = source if target is None else target
     if config.is_causal and own is not None:
-        causal = tap("causal", causal_mask(own.shape[1], own.device, first))  # [1, 1, T, S]
+        causal = tap("causal", causal_mask(own.shape[1], own.device, start_pos))  # [1, 1, T, S]
 
     source_rows, target_rows = None, None  # [B, 1, T, 1]: the query is not padding
     if config.mask_padded_queries:
         source_rows = None if source_words is None else source_words.mT
-        target_rows = None if target_words is None else target_words.mT[:, :, first:]
+        target_rows = None if target_words is None else target_words.mT[:, :, start_pos:]
     in_encoder, in_decoder = (causal, None) if target is None else (None, causal)
 
     used_source = used_target = used_cross = None
     if source is not None:
-        used_source = tap("source", combine(source, source, source_words, source_rows, in_encoder))  # [B, 1, T, S]
+        used_source = tap("source", combine_masks(source, source, source_words, source_rows, in_encoder))  # [B, 1, T, S]
     if target is not None:
-        used_target = tap("target", combine(target[:, first:], target, target_words, target_rows, in_decoder))  # [B, 1, T, S]
+        used_target = tap("target", combine_masks(target[:, start_pos:], target, target_words, target_rows, in_decoder))  # [B, 1, T, S]
     if source is not None and target is not None:
-        used_cross = tap("cross", combine(target[:, first:], source, source_words, target_rows))  # [B, 1, T, S]
+        used_cross = tap("cross", combine_masks(target[:, start_pos:], source, source_words, target_rows))  # [B, 1, T, S]
     return Masks(used_source, used_target, used_cross)

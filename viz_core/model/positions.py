@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 
-def angles(length: int, width: int, base: float, device: torch.device | None = None) -> Tensor:
+def position_angles(length: int, width: int, base: float, device: torch.device | None = None) -> Tensor:
     """Return t / base^(2i/width) for every position t and pair i, [length, ⌈width/2⌉], in float64.
 
     With float32, the sine of position 1000 would differ in the fourth decimal.
@@ -16,7 +16,7 @@ def angles(length: int, width: int, base: float, device: torch.device | None = N
     return position * torch.exp(even * (-math.log(base) / width))  # [T, ⌈D/2⌉]
 
 
-def sinusoidal(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     """Return the sinusoidal position table PE [length, d_model] (Vaswani et al. 2017, section 3.5; documents 000, 001, 002, 004).
 
     PE[t, 2i] = sin(t / base^(2i/d)), PE[t, 2i+1] = cos(t / base^(2i/d)). An odd d_model ends with an unpaired sine.
@@ -24,16 +24,16 @@ def sinusoidal(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     >>> sinusoidal(2, 4)[0].tolist()
     [0.0, 1.0, 0.0, 1.0]
     """
-    angle = angles(length, d_model, base)  # [T, ⌈D/2⌉]
+    angle = position_angles(length, d_model, base)  # [T, ⌈D/2⌉]
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)[:, :d_model].float()  # [T, D]
 
 
-def rotate(x: Tensor, base: float = 10000.0, first: int = 0) -> Tensor:
+def apply_rotary(x: Tensor, base: float = 10000.0, start_pos: int = 0) -> Tensor:
     """Apply RoPE (Su et al. 2021) to x [B, H, T, K], K even: rotate the pair (2i, 2i+1) of position t by t · base^(-2i/K).
 
     The positions t start at `start_pos`.
     """
-    angle = angles(first + x.shape[-2], x.shape[-1], base, x.device)[first:]  # [T, K/2]
+    angle = position_angles(start_pos + x.shape[-2], x.shape[-1], base, x.device)[start_pos:]  # [T, K/2]
     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)  # [T, K/2] each
     a, b = x[..., 0::2], x[..., 1::2]  # [B, H, T, K/2] each
     return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)  # [B, H, T, K]
@@ -53,21 +53,21 @@ def alibi_slopes(n_heads: int) -> list[float]:
     return first + rest
 
 
-def alibi_bias(n_heads: int, length: int, device: torch.device | None = None, first: int = 0) -> Tensor:
+def alibi_bias(n_heads: int, length: int, device: torch.device | None = None, start_pos: int = 0) -> Tensor:
     """Return ALiBi's bias -m_h · |t - s|, [1, H, T, S]: that of the paper under a causal mask, an extension without one.
 
     Keys s go from 0 to length - 1, queries t from `start_pos` to length - 1.
     """
     slopes = torch.tensor(alibi_slopes(n_heads), device=device)  # [H]
     position = torch.arange(length, dtype=torch.float32, device=device)  # [T]
-    distance = (position[first:, None] - position[None, :]).abs()  # [T, S]
+    distance = (position[start_pos:, None] - position[None, :]).abs()  # [T, S]
     return -slopes[None, :, None, None] * distance  # [1, H, T, S]
 
 
-T5_BUCKETS, T5_FARTHEST = 32, 128  # as in the published models: distances from 128 on share the last bucket
+T5_NUM_BUCKETS, T5_MAX_DISTANCE = 32, 128  # as in the published models: distances from 128 on share the last bucket
 
 
-def t5_buckets(length: int, causal: bool, device: torch.device | None = None, first: int = 0) -> Tensor:
+def t5_buckets(length: int, causal: bool, device: torch.device | None = None, start_pos: int = 0) -> Tensor:
     """Return T5's bucket of each relative position (Raffel et al. 2020, section 2.1), int64 [T, S], from 0 to T5_NUM_BUCKETS − 1.
 
     In each direction, half of the buckets hold one distance each; the others cover ranges that grow by a constant factor up to
@@ -76,16 +76,16 @@ def t5_buckets(length: int, causal: bool, device: torch.device | None = None, fi
     `start_pos`.
     """
     position = torch.arange(length, device=device)  # [T]
-    ahead = position[None, :] - position[first:, None]  # [T, S] s − t
-    buckets = T5_BUCKETS if causal else T5_BUCKETS // 2
+    ahead = position[None, :] - position[start_pos:, None]  # [T, S] s − t
+    buckets = T5_NUM_BUCKETS if causal else T5_NUM_BUCKETS // 2
     distance = (-ahead).clamp(min=0) if causal else ahead.abs()  # [T, S]
     exact = buckets // 2
-    growth = torch.log(distance.clamp(min=1).float() / exact) / math.log(T5_FARTHEST / exact)  # [T, S] 0 to 1 above `exact`
+    growth = torch.log(distance.clamp(min=1).float() / exact) / math.log(T5_MAX_DISTANCE / exact)  # [T, S] 0 to 1 above `exact`
     far = (exact + (growth * (buckets - exact)).long()).clamp(max=buckets - 1)  # [T, S]
     bucket = torch.where(distance < exact, distance, far)  # [T, S]
     return bucket if causal else bucket + buckets * (ahead > 0)  # [T, S]
 
 
-def t5_bias(table: Tensor, length: int, causal: bool, first: int = 0) -> Tensor:
+def t5_bias(table: Tensor, length: int, causal: bool, start_pos: int = 0) -> Tensor:
     """Return T5's bias [1, H, T, S] from its table [T5_NUM_BUCKETS, H]. Queries start at `start_pos`."""
-    return table[t5_buckets(length, causal, table.device, first)].permute(2, 0, 1)[None]  # [1, H, T, S]
+    return table[t5_buckets(length, causal, table.device, start_pos)].permute(2, 0, 1)[None]  # [1, H, T, S]

@@ -10,15 +10,15 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from viz_core.config import STACKS, Side, TransformerConfig
-from viz_core.model.init import Embedding, Linear, draw_parameters
+from viz_core.model.init import Embedding, Linear, initialize_parameters
 from viz_core.model.layers import Layer, LayerNorm
 from viz_core.model.masks import Masks, make_masks
-from viz_core.model.positions import T5_BUCKETS, alibi_bias, sinusoidal, t5_bias
-from viz_core.position_schemes import SCHEMES
-from viz_core.problems import Problem
+from viz_core.model.positions import T5_NUM_BUCKETS, alibi_bias, sinusoidal_encoding, t5_bias
+from viz_core.position_schemes import POSITION_SCHEMES
+from viz_core.problems import UserError
 from viz_core.tracing import NO_TAP, Tap
 
-IGNORED = -100  # replaces labels that the loss ignores, as in torch and Hugging Face
+IGNORE_INDEX = -100  # replaces labels that the loss ignores, as in torch and Hugging Face
 
 
 class Output(NamedTuple):
@@ -35,7 +35,7 @@ def position_parameter(config: TransformerConfig) -> Embedding | None:
         case "learned":
             return Embedding(config.max_len, config.d_model)
         case "t5":
-            return Embedding(T5_BUCKETS, config.n_heads)
+            return Embedding(T5_NUM_BUCKETS, config.n_heads)
     return None
 
 
@@ -48,9 +48,9 @@ class Stack(nn.Module):
         self.pad_id = config.pad_id(side)
         self.tok_embedding = Embedding(config.vocab_size(side), config.d_model)
         if (learned := position_parameter(config)) is not None:
-            self.add_module(config.scheme.parameter, learned)
+            self.add_module(config.position_scheme.parameter_name, learned)
         if config.position == "sinusoidal":  # a buffer, not a parameter: it is computed from the config
-            table = sinusoidal(config.max_len, config.d_model, config.position_base)
+            table = sinusoidal_encoding(config.max_len, config.d_model, config.position_base)
             self.register_buffer("pos_table", table, persistent=False)
         if config.n_segments:
             self.seg_embedding = Embedding(config.n_segments, config.d_model)
@@ -72,14 +72,14 @@ class Stack(nn.Module):
             x = layer(x, mask, memory, memory_mask, bias, tap.scope(f"layers.{i}"))  # [B, T, D]
         return self.final_norm(x, tap.scope("final_norm")) if self.config.has_final_norm else x
 
-    def embed(self, ids: Tensor, tap: Tap = NO_TAP, first: int = 0) -> Tensor:
+    def embed(self, ids: Tensor, tap: Tap = NO_TAP, start_pos: int = 0) -> Tensor:
         """Embed ids [B, T] -> [B, T, D]: tokens × √d_model + positions (+ segments). start_pos: the position of the first id."""
         c = self.config
         x = tap("tok_embed", self.tok_embedding(ids))  # [B, T, D]
         if c.scale_embedding:
             x = tap("tok_embed_scaled", x * math.sqrt(c.d_model))  # [B, T, D]
         if c.has_position_table:
-            x = x + tap("pos_embed", self.positions(first + ids.shape[1], first))  # [B, T, D]
+            x = x + tap("pos_embed", self.position_rows(start_pos + ids.shape[1], start_pos))  # [B, T, D]
         if c.n_segments:
             x = x + tap("segment_embed", self.seg_embedding(torch.zeros_like(ids)))  # [B, T, D]
         x = tap("embed", x)  # [B, T, D]
@@ -89,33 +89,33 @@ class Stack(nn.Module):
             x = dropout(x)
         return x
 
-    def score_bias(self, length: int, tap: Tap = NO_TAP, first: int = 0) -> Tensor | None:
+    def score_bias(self, length: int, tap: Tap = NO_TAP, start_pos: int = 0) -> Tensor | None:
         """Return the bias of the self-attention scores in every layer, [1, H, T, S]; None for a scheme without one.
 
         Keys go from 0 to length - 1, queries from `start_pos` to length - 1.
         """
         match self.config.position:
             case "alibi":
-                return alibi_bias(self.config.n_heads, length, self.tok_embedding.weight.device, first)  # [1, H, T, S]
+                return alibi_bias(self.config.n_heads, length, self.tok_embedding.weight.device, start_pos)  # [1, H, T, S]
             case "t5":
                 table = self.get_parameter("relative_bias.weight")
-                return tap("score_bias", t5_bias(table, length, self.causal, first))  # [1, H, T, S]
+                return tap("score_bias", t5_bias(table, length, self.causal, start_pos))  # [1, H, T, S]
         return None
 
-    def positions(self, length: int, first: int = 0) -> Tensor:
+    def position_rows(self, length: int, start_pos: int = 0) -> Tensor:
         """Return rows `start_pos` to length - 1 of the position table, [1, T, D]. Raises `UserError` if it has fewer rows."""
         c = self.config
         if length > c.max_len:
-            *names, last = (repr(name) for name, scheme in SCHEMES.items() if not scheme.has_table)
+            *names, last = (repr(name) for name, scheme in POSITION_SCHEMES.items() if not scheme.has_table)
             without = f"{', '.join(names)} or {last}"
-            raise Problem(
+            raise UserError(
                 f"max_len={c.max_len} is too short for {length} tokens: the {c.position} position table ends there; "
                 f"raise max_len to {length}, shorten the sentence, or use position {without}.",
                 "max_len", max_len=c.max_len, tokens=length,
             )
-        name = f"{c.scheme.parameter}.weight"
-        table: Tensor = self.get_parameter(name) if c.scheme.parameter else self.pos_table  # type: ignore[assignment]
-        return table[torch.arange(first, length, device=table.device)][None]  # [1, T, D], a copy: captures outlive training
+        name = f"{c.position_scheme.parameter_name}.weight"
+        table: Tensor = self.get_parameter(name) if c.position_scheme.parameter_name else self.pos_table  # type: ignore[assignment]
+        return table[torch.arange(start_pos, length, device=table.device)][None]  # [1, T, D], a copy: captures outlive training
 
 
 class Transformer(nn.Module):
@@ -131,7 +131,7 @@ class Transformer(nn.Module):
         self.decoder = Stack(config, "target") if config.has_decoder else None
         self.head = Linear(config.d_model, config.output_vocab_size, config.head_bias) if config.has_head else None
         if seed is not None:
-            draw_parameters(self, config, seed)
+            initialize_parameters(self, config, seed)
         if self.head is not None and config.tie_output:
             self.head.weight = self.stack(config.output_side).tok_embedding.weight
         for stack in map(self.stack, config.sides):
@@ -147,7 +147,7 @@ class Transformer(nn.Module):
 
     def forward(
         self, source: Tensor | None = None, target: Tensor | None = None, labels: Tensor | None = None, tap: Tap = NO_TAP,
-        is_token: Mapping[str, Tensor] = MappingProxyType({}),
+        token_masks: Mapping[str, Tensor] = MappingProxyType({}),
     ) -> Output:
         """Run the model on source [B, S] and target [B, T] ids, as the architecture needs; labels [B, T] for a loss.
 
@@ -155,25 +155,25 @@ class Transformer(nn.Module):
         `TransformerConfig.token_mask` derives it from the ids.
         """
         ids, c = tap.scope("ids"), self.config
-        source = self.checked("source", source, ids) if c.has_encoder else None
+        source = self.checked_ids("source", source, ids) if c.has_encoder else None
         if labels is not None and c.has_decoder:
             labels = ids("labels", labels)  # [B, T]
-        target = self.checked("target", target, ids) if c.has_decoder else None
+        target = self.checked_ids("target", target, ids) if c.has_decoder else None
         if labels is not None and not c.has_decoder:
             labels = ids("labels", labels)  # [B, T]
-        x = self.hidden(source, target, make_masks(c, source, target, tap.scope("masks"), is_token=is_token), tap)  # [B, T, D]
+        x = self.hidden_states(source, target, make_masks(c, source, target, tap.scope("masks"), token_masks=token_masks), tap)  # [B, T, D]
         if self.head is None:
             return Output(x, None, None)
         logits = tap("logits", self.head(x))  # [B, T, W]
         if labels is None:
             return Output(x, logits, None)
         tap("probs", logits.softmax(dim=-1))  # [B, T, W]
-        label_mask = is_token["labels"] if "labels" in is_token else c.find_tokens("labels", labels)  # [B, T]
-        masked_labels = labels.masked_fill(~label_mask, IGNORED)  # [B, T]
-        loss = tap("loss", F.cross_entropy(logits.flatten(0, 1), masked_labels.flatten(), ignore_index=IGNORED))  # []
+        label_mask = token_masks["labels"] if "labels" in token_masks else c.token_mask("labels", labels)  # [B, T]
+        masked_labels = labels.masked_fill(~label_mask, IGNORE_INDEX)  # [B, T]
+        loss = tap("loss", F.cross_entropy(logits.flatten(0, 1), masked_labels.flatten(), ignore_index=IGNORE_INDEX))  # []
         return Output(x, logits, loss)
 
-    def hidden(self, source: Tensor | None, target: Tensor | None, masks: Masks, tap: Tap = NO_TAP) -> Tensor:
+    def hidden_states(self, source: Tensor | None, target: Tensor | None, masks: Masks, tap: Tap = NO_TAP) -> Tensor:
         """Return the input of the head, the output of the last stack, [B, T, D]."""
         x = memory = None
         if self.encoder is not None:
@@ -183,14 +183,14 @@ class Transformer(nn.Module):
         assert x is not None
         return x
 
-    def checked(self, side: Side, ids: Tensor | None, tap: Tap = NO_TAP) -> Tensor:
+    def checked_ids(self, side: Side, ids: Tensor | None, tap: Tap = NO_TAP) -> Tensor:
         """Return the ids [B, T] of a side, tapped. Raises `UserError` if they are missing or outside the vocabulary."""
         size = self.config.vocab_size(side)
         if ids is None:
-            raise Problem(f"{side}=None, but architecture={self.config.architecture!r} reads it; give {side} ids.",
+            raise UserError(f"{side}=None, but architecture={self.config.architecture!r} reads it; give {side} ids.",
                           "no_sentences", side=side)
         if ids.numel() and not 0 <= int(ids.min()) <= int(ids.max()) < size:
             worst = int(ids.max()) if int(ids.max()) >= size else int(ids.min())
-            raise Problem(f"{side} id {worst} is outside the vocabulary; {side}_vocab_size={size} has 0 to {size - 1}.",
+            raise UserError(f"{side} id {worst} is outside the vocabulary; {side}_vocab_size={size} has 0 to {size - 1}.",
                           "id_outside", side=side, id=worst, last=size - 1)
         return tap(side, ids)  # [B, T]

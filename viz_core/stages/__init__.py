@@ -16,42 +16,42 @@ from viz_core.config import STACKS, TransformerConfig
 from viz_core.stages.stage import (
     ARCHITECTURE_NAMES,
     AXES,
-    BLOCKS,
-    BYTES,
-    LIBRARIES,
+    BLOCK_TITLES,
+    DTYPE_BYTES,
+    LIBRARY_TITLES,
     SIDE_NAMES,
     STACK_NAMES,
-    SUBLAYERS,
+    SUBLAYER_TITLES,
     Stage,
     StageKind,
     block_title,
     sublayer_title,
 )
-from viz_core.stages.walk import walk
+from viz_core.stages.walk import build_stages
 
 __all__ = [
     "ARCHITECTURE_NAMES",
     "AXES",
-    "BLOCKS",
-    "BYTES",
-    "LIBRARIES",
+    "BLOCK_TITLES",
+    "DTYPE_BYTES",
+    "LIBRARY_TITLES",
     "SIDE_NAMES",
     "STACK_NAMES",
-    "SUBLAYERS",
+    "SUBLAYER_TITLES",
     "Stage",
     "StageKind",
     "block_title",
-    "plan",
+    "stages_with_shapes",
     "stage_of",
     "stages",
     "sublayer_title",
-    "tour",
+    "tour_stages",
 ]
 
 @lru_cache(maxsize=32)  # for many configs in use at once; the table of a deep model takes longer than the rest of its page
 def stages(config: TransformerConfig) -> tuple[Stage, ...]:
     """Return all stages that `run` records for a config, in execution order."""
-    return tuple(walk(config))
+    return tuple(build_stages(config))
 
 
 @lru_cache(maxsize=32)
@@ -66,7 +66,7 @@ def stage_of(config: TransformerConfig, name: str) -> Stage:
     return _by_name(config)[name]
 
 
-def plan(config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0) -> tuple[Stage, ...]:
+def stages_with_shapes(config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0) -> tuple[Stage, ...]:
     """Return the stages with shapes, for a batch of sentences with source_len and target_len tokens."""
     length: dict[str, int] = {
         "B": batch, "D": config.d_model, "H": config.n_heads, "K": config.d_k, "V": config.d_v, "F": config.ff_width,
@@ -75,7 +75,7 @@ def plan(config: TransformerConfig, batch: int, source_len: int = 0, target_len:
     return tuple(replace(s, shape=tuple(length[s.sides.get(a, a)] for a in s.axes)) for s in stages(config))
 
 
-def tour(config: TransformerConfig, layer: int = 0) -> tuple[str, ...]:
+def tour_stages(config: TransformerConfig, layer: int = 0) -> tuple[str, ...]:
     """Return the names of eight stages from the ids to the logits (fewer for a model without layers or head).
 
     layer: the layer from which the stages of attention and feed-forward network are taken.

@@ -12,8 +12,8 @@ from viz_core.language import translate as _
 
 StageKind = Literal["signed", "probability", "mask", "ids"]
 # The keys of `Stage.aliases` and their titles.
-LIBRARIES = {"documents": _("documents"), "torch": "torch", "hugging_face": "Hugging Face", "transformer_lens": "TransformerLens"}
-BYTES = {"float32": 4, "int64": 8, "bool": 1}
+LIBRARY_TITLES = {"documents": _("documents"), "torch": "torch", "hugging_face": "Hugging Face", "transformer_lens": "TransformerLens"}
+DTYPE_BYTES = {"float32": 4, "int64": 8, "bool": 1}
 DTYPES: dict[str, str] = {"mask": "bool", "ids": "int64"}  # by kind; other kinds are float32
 AXES = {
     "B": _("sentence"),
@@ -34,7 +34,7 @@ ARCHITECTURE_NAMES: dict[str, str] = {
     "encoder-decoder": _("encoder-decoder"), "encoder-only": _("encoder-only"), "decoder-only": _("decoder-only"),
 }
 # The titles of `Stage.block`, whose numbers are the fields; also of several layers shown together.
-BLOCKS = {
+BLOCK_TITLES = {
     "inputs": _("Inputs"),
     "masks": _("Masks"),
     "encoder_embedding": _("Encoder embedding"),
@@ -48,7 +48,7 @@ BLOCKS = {
     "output": _("Output"),
 }
 # The titles of `Stage.sublayer`; any other sub-layer is a block.
-SUBLAYERS = {
+SUBLAYER_TITLES = {
     "self_attn": _("Self-attention"),
     "cross_attn": _("Cross-attention"),
     "ffn": _("Feed-forward"),
@@ -78,13 +78,13 @@ class Stage:
     formula: str
     inputs: tuple[str, ...]
     meaning: str
-    owner: str
+    defined_in: str
     kind: StageKind = "signed"
     sides: Mapping[str, Side] = field(default_factory=lambda: MappingProxyType({}))
     mask: str | None = None
     aliases: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     shape: tuple[int, ...] | None = None
-    joins: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
     operation: str = "="
 
     @property
@@ -93,7 +93,7 @@ class Stage:
         return self.name.rpartition(".")[0]
 
     @property
-    def leaf(self) -> str:
+    def local_name(self) -> str:
         """The last part of the name."""
         return self.name.rpartition(".")[2]
 
@@ -115,27 +115,27 @@ class Stage:
     def sublayer(self) -> str:
         """The part of the block: self_attn, resid, norm_ffn, …, or the block itself if it has only one; see `sublayer_title`."""
         module = self.prefix.rpartition(".")[2]
-        return module if module in SUBLAYERS else "resid" if self.leaf.startswith("resid") else self.block
+        return module if module in SUBLAYER_TITLES else "resid" if self.local_name.startswith("resid") else self.block
 
     @property
-    def inside_norm(self) -> bool:
+    def is_norm_step(self) -> bool:
         """Whether it is an intermediate step of a LayerNorm, which pages hide by default."""
-        return self.leaf in ("mean", "var", "normalized")
+        return self.local_name in ("mean", "var", "normalized")
 
     @property
     def nbytes(self) -> int:
         """The bytes of the array. Raises `ValueError` if the stage has no shape."""
         if self.shape is None:
             raise ValueError(f"stage {self.name!r} has no shape yet; take it from plan(...) or from a Capture.")
-        return math.prod(self.shape) * BYTES[self.dtype]
+        return math.prod(self.shape) * DTYPE_BYTES[self.dtype]
 
 
 def block_title(block: str) -> str:
     """Return the title of a block: encoder_layer_0 → "Encoder layer 0", encoder_layers_0_5 → "Encoder layers 0–5"."""
     kind, *numbers = re.split(r"_(?=\d)", block)
-    return BLOCKS[kind].format(*numbers)
+    return BLOCK_TITLES[kind].format(*numbers)
 
 
 def sublayer_title(sublayer: str) -> str:
     """Return the title of a sub-layer: norm_ffn → "LayerNorm · feed-forward"."""
-    return SUBLAYERS[sublayer] if sublayer in SUBLAYERS else block_title(sublayer)
+    return SUBLAYER_TITLES[sublayer] if sublayer in SUBLAYER_TITLES else block_title(sublayer)

@@ -12,13 +12,13 @@
 """
 
 from viz_core.text.function_words import is_content_word
-from viz_core.text.showing import MOST_MARKS, SPACE, in_quotes, isolated, shorten, visible
+from viz_core.text.showing import MAX_COMBINING_MARKS, SPACE_SYMBOL, in_quotes, bidi_isolated, shorten, display_token
 from viz_core.text.splitting import split_characters, split_words
-from viz_core.text.tokenizer import NO_TOKEN, SPECIALS, AnyTokenizer, Tokenizer, TokenizerKind, Words, pad, words_of
-from viz_core.text.vocabulary import Vocabulary, bound, carried_words, strangers
+from viz_core.text.tokenizer import NO_TOKEN, SPECIALS, AnyTokenizer, UntrainedTokenizer, TokenizerKind, WordGroups, pad, group_words
+from viz_core.text.vocabulary import Vocabulary, with_copied_words, find_copied_words, unknown_words
 
 __all__ = [
-    "MOST_MARKS", "NO_TOKEN", "SPACE", "SPECIALS", "AnyTokenizer", "Tokenizer", "TokenizerKind", "Vocabulary", "Words", "bound",
-    "carried_words", "in_quotes", "is_content_word", "isolated", "pad", "shorten", "split_characters", "split_words", "strangers",
-    "visible", "words_of",
+    "MAX_COMBINING_MARKS", "NO_TOKEN", "SPACE_SYMBOL", "SPECIALS", "AnyTokenizer", "UntrainedTokenizer", "TokenizerKind", "Vocabulary", "WordGroups", "with_copied_words",
+    "find_copied_words", "in_quotes", "is_content_word", "bidi_isolated", "pad", "shorten", "split_characters", "split_words", "unknown_words",
+    "display_token", "group_words",
 ]

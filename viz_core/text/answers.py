@@ -1,12 +1,12 @@
 """Turn a typed answer, one word, into its id."""
 
-from viz_core.limits import MAX_VIEW_CHARS
-from viz_core.problems import Problem
-from viz_core.text.showing import visible
+from viz_core.limits import MAX_SELECTION_CHARS
+from viz_core.problems import UserError
+from viz_core.text.showing import display_token
 from viz_core.text.tokenizer import AnyTokenizer
 from viz_core.text.vocabulary import Vocabulary
 
-SHOWN = 40  # characters of a typed answer quoted in an error message
+MAX_SHOWN_CHARS = 40  # characters of a typed answer quoted in an error message
 
 
 def answer_id(tokenizer: AnyTokenizer, typed: str) -> int:
@@ -18,11 +18,11 @@ def answer_id(tokenizer: AnyTokenizer, typed: str) -> int:
     """
     word = typed.strip() or typed  # a single space may be a character token
     if not word:
-        raise Problem("the answer is empty; type one word.", "answer_empty")
-    shown = visible(word[:SHOWN])
-    if len(word) > MAX_VIEW_CHARS:
-        raise Problem(f"{shown!r}… has {len(word):,} characters; give one word.", "answer_long", word=shown, count=len(word))
-    found = [_read(tokenizer, text) for text in dict.fromkeys((f" {word}", word))]
+        raise UserError("the answer is empty; type one word.", "answer_empty")
+    shown = display_token(word[:MAX_SHOWN_CHARS])
+    if len(word) > MAX_SELECTION_CHARS:
+        raise UserError(f"{shown!r}… has {len(word):,} characters; give one word.", "answer_long", word=shown, count=len(word))
+    found = [_encode_word(tokenizer, text) for text in dict.fromkeys((f" {word}", word))]
     single = next((ids[0] for ids in found if len(ids) == 1 and _is_word(tokenizer, ids[0])), None)
     if single is not None:
         return single
@@ -30,20 +30,20 @@ def answer_id(tokenizer: AnyTokenizer, typed: str) -> int:
     if named is not None:
         return named
     if not word.strip():
-        raise Problem("the answer is empty; type one word.", "answer_empty")
+        raise UserError("the answer is empty; type one word.", "answer_empty")
     if len(found[-1]) > 1:
-        raise Problem(f"{shown!r} is {len(found[-1])} tokens; give one word.", "answer_tokens", word=shown, count=len(found[-1]))
-    similar = next((near for token, near in tokenizer.unknown(word)), [])
+        raise UserError(f"{shown!r} is {len(found[-1])} tokens; give one word.", "answer_tokens", word=shown, count=len(found[-1]))
+    similar = next((near for token, near in tokenizer.unknown_with_suggestions(word)), [])
     if similar:
-        raise Problem(f"{shown!r} is not in the vocabulary of this model; choose {' or '.join(similar)}.", "answer_similar",
+        raise UserError(f"{shown!r} is not in the vocabulary of this model; choose {' or '.join(similar)}.", "answer_similar",
                       word=shown, fits=similar)
-    raise Problem(f"{shown!r} is not in the vocabulary of this model; choose another word.", "answer_unknown", word=shown)
+    raise UserError(f"{shown!r} is not in the vocabulary of this model; choose another word.", "answer_unknown", word=shown)
 
 
-def _read(tokenizer: AnyTokenizer, text: str) -> list[int]:
+def _encode_word(tokenizer: AnyTokenizer, text: str) -> list[int]:
     """Return the ids of typed text, without the special tokens that a tokenizer adds."""
     try:
-        ids, added = tokenizer.read(text)[1], tokenizer.read("")[1]
+        ids, added = tokenizer.tokens_and_ids(text)[1], tokenizer.tokens_and_ids("")[1]
     except ValueError:  # the name of a special token, which a published tokenizer refuses
         return []
     if not added:
@@ -55,5 +55,5 @@ def _read(tokenizer: AnyTokenizer, text: str) -> list[int]:
 def _is_word(tokenizer: AnyTokenizer, id: int) -> bool:
     """Return whether an id is a known word, or a slot that holds a word of the sentence."""
     if isinstance(tokenizer, Vocabulary) and (slot := tokenizer.slot(id)):
-        return slot <= len(tokenizer.carried)
+        return slot <= len(tokenizer.copied_words)
     return id != tokenizer.unk_id

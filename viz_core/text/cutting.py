@@ -21,7 +21,7 @@ _ENDING = regex.compile(r"['’][sS]\Z")
 
 # A letter, digit or _ outside Chinese and Japanese, with its combining marks.
 _LETTER = r"(?:[[\p{L}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}ーｰ]][\p{M}\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*+)"
-_STRANGER = rf"""
+_UNLISTED_WORD = rf"""
     (?:(?<![\p{{L}}\p{{N}}_\p{{GCB=Prepend}}])|(?<=[\p{{Han}}\p{{Hiragana}}\p{{Katakana}}]))
     (?:\p{{Sc}}(?=\p{{Nd}}))?                                                    # $5
     {_LETTER}++
@@ -45,7 +45,7 @@ class Piece(NamedTuple):
     word: str
 
 
-def together(words: Iterable[str], *, strangers: bool) -> regex.Pattern[str] | None:
+def multi_piece_pattern(words: Iterable[str], *, include_unlisted: bool) -> regex.Pattern[str] | None:
     """Return a pattern for the words of several pieces, or None if there are none. include_unlisted: also for unknown words."""
     several = (w for w in words if w != POSSESSIVE and not _ONE.fullmatch(w) and len(split_runs(w)) > 1)
     longest_first = sorted(several, key=len, reverse=True)
@@ -54,25 +54,25 @@ def together(words: Iterable[str], *, strangers: bool) -> regex.Pattern[str] | N
         if same := [w for w in longest_first if bool(_HAN.match(w)) is is_han]:
             either = "|".join(regex.escape(w, special_only=False, literal_spaces=False) for w in same)
             found.append(f"{_EDGES[is_han][0]}(?:{either}){_END}")
-    found += [_STRANGER] if strangers else []
+    found += [_UNLISTED_WORD] if include_unlisted else []
     return regex.compile("|".join(found), regex.VERBOSE | regex.IGNORECASE | regex.V1) if found else None
 
 
-def cut(text: str, together: regex.Pattern[str] | None, known: Callable[[str], bool]) -> Iterator[Piece]:
+def segment(text: str, pattern: regex.Pattern[str] | None, known: Callable[[str], bool]) -> Iterator[Piece]:
     """Yield the pieces of a text without whitespace; runs of Chinese are not split. known: whether the vocabulary has a word."""
     start = 0
-    for match in together.finditer(text) if together else ():
-        yield from _plainly(text[start : match.start()])
-        yield from _as_one(match[0], known)
+    for match in pattern.finditer(text) if pattern else ():
+        yield from _split_into_pieces(text[start : match.start()])
+        yield from _split_multi_piece(match[0], known)
         start = match.end()
-    yield from _plainly(text[start:])
+    yield from _split_into_pieces(text[start:])
 
 
-def _plainly(text: str) -> Iterator[Piece]:
+def _split_into_pieces(text: str) -> Iterator[Piece]:
     return (Piece(piece, piece) for piece in split_runs(text))
 
 
-def _as_one(text: str, known: Callable[[str], bool]) -> Iterator[Piece]:
+def _split_multi_piece(text: str, known: Callable[[str], bool]) -> Iterator[Piece]:
     """Yield a word of several pieces as one; split it if all its pieces are known, or all words between its hyphens."""
     ending = "" if known(text) or not known(POSSESSIVE) or not (of := _ENDING.search(text)) else of[0]
     whole = text.removesuffix(ending)
@@ -80,7 +80,7 @@ def _as_one(text: str, known: Callable[[str], bool]) -> Iterator[Piece]:
     if known(whole) or len(pieces) < 2:
         yield Piece(whole, whole)
     elif all(map(known, pieces)):
-        yield from _plainly(whole)
+        yield from _split_into_pieces(whole)
     elif set(pieces[1::2]) <= set("-‐‑") and all(map(known, pieces[::2])):  # ice-cream, if only ice and cream are known
         for i in range(0, len(pieces), 2):
             yield Piece("".join(pieces[i : i + 2]), pieces[i])
@@ -90,7 +90,7 @@ def _as_one(text: str, known: Callable[[str], bool]) -> Iterator[Piece]:
         yield Piece(ending, POSSESSIVE)
 
 
-def possessives(pieces: Sequence[Piece], known: Callable[[str], bool], *, quoted: bool) -> Iterator[Piece]:
+def split_possessives(pieces: Sequence[Piece], known: Callable[[str], bool], *, is_quoted: bool) -> Iterator[Piece]:
     """Yield the pieces with 's, and the ’ of boys’, as separate pieces, except in known words.
 
     is_quoted: whether a quotation may be open, which ’ would close.
@@ -103,7 +103,7 @@ def possessives(pieces: Sequence[Piece], known: Callable[[str], bool], *, quoted
             pass  # yielded together with its apostrophe
         elif token in APOSTROPHES and before and after in ("s", "S"):
             yield Piece(token + after, POSSESSIVE)  # 2024's: split_words joins an apostrophe to letters only
-        elif token in APOSTROPHES and before.endswith(("s", "S")) and not quoted and not known(token):
+        elif token in APOSTROPHES and before.endswith(("s", "S")) and not is_quoted and not known(token):
             yield Piece(token, POSSESSIVE)
         elif (ending := _ENDING.search(token)) and len(token) > len(ending[0]) and not known(piece.word):
             yield from (Piece(token.removesuffix(ending[0]), token.removesuffix(ending[0])), Piece(ending[0], POSSESSIVE))

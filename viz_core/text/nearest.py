@@ -23,37 +23,37 @@ from functools import lru_cache
 import numpy as np
 
 from viz_core.text.function_words import FUNCTION_WORDS
-from viz_core.text.splitting import kind
+from viz_core.text.splitting import cluster_kind
 
-MOST = 3  # number of suggestions
+MAX_SUGGESTIONS = 3  # number of suggestions
 LETTER_MISSING, LETTER_WRONG, TWO_EDITS = 5, 6, 8  # the number of letters from which each edit is allowed
 _ENDINGS = ("s", "es", "ed", "d", "ing", "ly")
 
 
 @lru_cache(maxsize=4096)
-def nearest(word: str, words: tuple[str, ...], *, name: bool = False) -> tuple[str, ...]:
+def suggest_words(word: str, words: tuple[str, ...], *, may_be_name: bool = False) -> tuple[str, ...]:
     """Return up to three known words that a word, in lower case, may stand for, in the order of `words`.
 
     may_be_name: whether the word may also be a name, such as a capitalized word at the beginning of a sentence. Then a short word
     is corrected to a function word only (Teh, Waht), and no word is taken for an inflection (Woods).
     """
-    if kind(word[:1] or " ") == "H":
-        return _chinese(word, words)
+    if cluster_kind(word[:1] or " ") == "H":
+        return _suggest_chinese(word, words)
     if not word.replace("'", "").replace("-", "").isalpha():
         return ()
     slips: dict[tuple[int, bool], list[str]] = {}
-    for known in _similar(word, words, 2 if len(word) >= TWO_EDITS else 1):
-        short = name and len(word) < LETTER_WRONG and known not in FUNCTION_WORDS
-        if not short and is_slip(word, known):
-            slips.setdefault((distance(word, known), not _same_letters(word, known)), []).append(known)
+    for known in _candidates(word, words, 2 if len(word) >= TWO_EDITS else 1):
+        short = may_be_name and len(word) < LETTER_WRONG and known not in FUNCTION_WORDS
+        if not short and is_misspelling(word, known):
+            slips.setdefault((edit_distance(word, known), not _same_letters(word, known)), []).append(known)
     if slips:
-        return tuple(slips[min(slips)][:MOST])
-    return () if name else tuple(base for base in dict.fromkeys(_bases(word)) if base in _known(words))[:MOST]
+        return tuple(slips[min(slips)][:MAX_SUGGESTIONS])
+    return () if may_be_name else tuple(base for base in dict.fromkeys(_bases(word)) if base in _word_set(words))[:MAX_SUGGESTIONS]
 
 
-def is_slip(word: str, known: str) -> bool:
+def is_misspelling(word: str, known: str) -> bool:
     """Return whether a word may be a misspelling of a known one; see the table in the module docstring."""
-    edits = distance(word, known)
+    edits = edit_distance(word, known)
     if len(word) < 3 or word[:1] != known[:1] or edits > (2 if len(word) >= TWO_EDITS else 1):
         return False
     if len(word) >= TWO_EDITS or Counter(word) == Counter(known):
@@ -67,7 +67,7 @@ def is_slip(word: str, known: str) -> bool:
     return len(word) == len(known) and len(word) >= LETTER_WRONG
 
 
-def distance(a: str, b: str) -> int:
+def edit_distance(a: str, b: str) -> int:
     """Return the Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, replacements and swaps."""
     before, row = list[int](), list(range(len(b) + 1))
     for i, letter in enumerate(a, start=1):
@@ -83,10 +83,10 @@ def distance(a: str, b: str) -> int:
 
 def _same_letters(word: str, known: str) -> bool:
     """Return whether the words differ only in the order of letters or in one doubled letter."""
-    return Counter(word) == Counter(known) or _typed_twice(word, known) or _typed_twice(known, word)
+    return Counter(word) == Counter(known) or _has_doubled_letter(word, known) or _has_doubled_letter(known, word)
 
 
-def _typed_twice(longer: str, shorter: str) -> bool:
+def _has_doubled_letter(longer: str, shorter: str) -> bool:
     """Return whether the longer word is the shorter one with one letter doubled."""
     return any(longer[:i] + longer[i + 1 :] == shorter for i in range(1, len(longer)) if longer[i - 1] == longer[i])
 
@@ -106,32 +106,32 @@ def _bases(word: str) -> Iterator[str]:
             yield stem[:-1] + "y"
 
 
-def _chinese(word: str, words: tuple[str, ...]) -> tuple[str, ...]:
+def _suggest_chinese(word: str, words: tuple[str, ...]) -> tuple[str, ...]:
     """Return known words: the word without its first character, and those that add one character at its end."""
-    ends = tuple(known for known in (word[1:],) if known in _known(words))
+    ends = tuple(known for known in (word[1:],) if known in _word_set(words))
     begins = (known for known in words if len(known) == len(word) + 1 and known.startswith(word))
-    return (*ends, *begins)[:MOST]
+    return (*ends, *begins)[:MAX_SUGGESTIONS]
 
 
 # --- A fast filter for thousands of words -------------------------------------------------------------------------------
-def _similar(word: str, words: tuple[str, ...], most: int) -> list[str]:
+def _candidates(word: str, words: tuple[str, ...], max_edits: int) -> list[str]:
     """Return the words that share enough letters to be at most `max_edits` edits away."""
-    lengths, holders = _letters(words)
+    lengths, holders = _letter_index(words)
     shared = np.zeros(len(words), dtype=np.int64)  # [V]
     for letter, n in Counter(word).items():
         if letter in holders:
             places, counts = holders[letter]
             shared[places] += np.minimum(n, counts)
-    return [words[i] for i in np.flatnonzero(shared >= np.maximum(len(word), lengths) - most)]
+    return [words[i] for i in np.flatnonzero(shared >= np.maximum(len(word), lengths) - max_edits)]
 
 
 @lru_cache(maxsize=64)
-def _known(words: tuple[str, ...]) -> frozenset[str]:
+def _word_set(words: tuple[str, ...]) -> frozenset[str]:
     return frozenset(words)
 
 
 @lru_cache(maxsize=64)
-def _letters(words: tuple[str, ...]) -> tuple[np.ndarray, Mapping[str, tuple[np.ndarray, np.ndarray]]]:
+def _letter_index(words: tuple[str, ...]) -> tuple[np.ndarray, Mapping[str, tuple[np.ndarray, np.ndarray]]]:
     """Return the length of each word [V], and for each letter the indices of the words that contain it and its count in each."""
     found: dict[str, list[tuple[int, int]]] = {}
     for place, word in enumerate(words):

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 from difflib import SequenceMatcher
 
 
-def pairs(a: Sequence[Hashable], b: Sequence[Hashable]) -> tuple[tuple[int | None, int | None], ...]:
+def align_tokens(a: Sequence[Hashable], b: Sequence[Hashable]) -> tuple[tuple[int | None, int | None], ...]:
     """Return pairs of matching positions of a and b, in reading order; None where the other sequence has no match.
 
     Equal tokens match. A replacement by the same number of tokens matches one by one: "tired" and "wide" in "it was tired" and

@@ -3,12 +3,12 @@
 import regex
 
 from viz_core.language import translate as _
-from viz_core.limits import MAX_LABEL
+from viz_core.limits import MAX_LABEL_CHARS
 from viz_core.text.splitting import split_characters
 
 # Joiners and variation selectors have a visible effect inside an emoji, a flag or a joining script, and are kept there (group
 # "working"). Elsewhere they are invisible, as are control and direction characters, and would make different tokens look alike.
-_UNSEEN = regex.compile(
+_INVISIBLE = regex.compile(
     r"""
       (?P<working>
         (?<=[\p{ExtPict}\p{Emoji_Modifier}\uFE0F]) \u200D (?=\p{ExtPict})       # emoji sequence
@@ -26,45 +26,45 @@ _UNSEEN = regex.compile(
 
 _RIGHT_TO_LEFT = regex.compile(r"[\p{bc=R}\p{bc=AL}\p{bc=AN}]")
 _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
-MOST_MARKS = 8  # combining marks on one character; scripts need fewer, and more would cover the text around it
-_TOWER = regex.compile(rf"(\p{{M}}{{{MOST_MARKS}}})\p{{M}}+")
+MAX_COMBINING_MARKS = 8  # combining marks on one character; scripts need fewer, and more would cover the text around it
+_STACKED_MARKS = regex.compile(rf"(\p{{M}}{{{MAX_COMBINING_MARKS}}})\p{{M}}+")
 
 
 # Symbols in the fonts of a plain Debian, which lack Unicode's control pictures, such as U+2420 for a space.
-SPACE = "␣"
-_SYMBOLS = {" ": SPACE, "\t": "⇥", "\n": "⏎"}
+SPACE_SYMBOL = "␣"
+_SYMBOLS = {" ": SPACE_SYMBOL, "\t": "⇥", "\n": "⏎"}
 
 
-def _picture(match: regex.Match[str]) -> str:
+def _symbol_for(match: regex.Match[str]) -> str:
     unseen: str = match[0]
     return unseen if match["working"] else _SYMBOLS.get(unseen, f"U+{ord(unseen):04X}")
 
 
-def visible(token: str) -> str:
+def display_token(token: str) -> str:
     """Return a token as displayed: ␣ for a space, ⇥ for a tab, ⏎ for a new line, U+200B for other invisible characters.
 
     Combining marks on one character beyond `MAX_COMBINING_MARKS` are replaced by "…". All other characters are unchanged. The
     result is never empty, has no lone surrogate and does not change the reading direction.
     """
-    shown: str = _UNSEEN.sub(_picture, _TOWER.sub(r"\1…", token))
+    shown: str = _INVISIBLE.sub(_symbol_for, _STACKED_MARKS.sub(r"\1…", token))
     return shown or "∅"
 
 
-def isolated(label: str) -> str:
+def bidi_isolated(label: str) -> str:
     """Return a label for use beside other text: right-to-left text stands in Unicode isolates, or it would reorder the rest."""
     return f"{_FIRST_STRONG_ISOLATE}{label}{_POP_ISOLATE}" if _RIGHT_TO_LEFT.search(label) else label
 
 
 def in_quotes(label: str) -> str:
     """Return a label in quotation marks, so that a full stop or comma is not read as part of the sentence around it."""
-    return _("“{token}”", token=isolated(label))
+    return _("“{token}”", token=bidi_isolated(label))
 
 
 def shorten(label: str) -> str:
     """Shorten a label to `MAX_LABEL_CHARS` characters (grapheme clusters), the last one "…" if something is left out."""
     # A cluster can hold any number of combining marks, so code points are limited too; the longest emoji has 10.
-    limit = 10 * MAX_LABEL
+    limit = 10 * MAX_LABEL_CHARS
     clusters = split_characters(label[:limit])
-    if len(label) <= limit and len(clusters) <= MAX_LABEL:
+    if len(label) <= limit and len(clusters) <= MAX_LABEL_CHARS:
         return label
-    return "".join(clusters[: MAX_LABEL - 1]) + "…"
+    return "".join(clusters[: MAX_LABEL_CHARS - 1]) + "…"

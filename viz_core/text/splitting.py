@@ -26,7 +26,7 @@ _PIECE_UNSPACED = regex.compile(_WORD + r"|.")
 
 
 @lru_cache(maxsize=4096)
-def kind(cluster: str) -> str:
+def cluster_kind(cluster: str) -> str:
     """Return the kind of a cluster: X emoji and others, H Chinese or Japanese, D digit, L letter, W, Q or P (see `_KINDS`)."""
     return next((kind for kind, pattern in _KINDS if pattern.match(cluster)), "X")
 
@@ -43,7 +43,7 @@ def split_words(sentence: str) -> list[str]:
     tokens = []
     for chunk in chunks:
         clusters = split_characters(chunk)
-        kinds = "".join(kind(cluster[:3]) for cluster in clusters)  # the base and what makes it an emoji
+        kinds = "".join(cluster_kind(cluster[:3]) for cluster in clusters)  # the base and what makes it an emoji
         tokens += ["".join(clusters[match.start() : match.end()]) for match in piece.finditer(kinds)]
     return tokens
 

@@ -51,11 +51,11 @@ class AnyTokenizer(Protocol):
     @property
     def unk_id(self) -> int: ...
     @property
-    def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def prefix_suffix_ids(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The ids before and after those of `tokens_and_ids` in a decoder's text: <bos> and <eos>, or none if it adds its own."""
         ...
 
-    def read(self, sentence: str) -> tuple[list[str], list[int]]:
+    def tokens_and_ids(self, sentence: str) -> tuple[list[str], list[int]]:
         """Return the tokens as displayed and their ids, with [CLS] and [SEP] if the model expects them."""
         ...
 
@@ -71,37 +71,37 @@ class AnyTokenizer(Protocol):
         """Return the groups of different tokens that share one id, without unknown words."""
         ...
 
-    def unknown(self, sentence: str) -> list[tuple[str, list[str]]]:
+    def unknown_with_suggestions(self, sentence: str) -> list[tuple[str, list[str]]]:
         """Return the words outside the vocabulary, each with up to three known words of similar spelling."""
         ...
 
-    def groups(self, tokens: Sequence[str]) -> list[int]:
+    def word_ids(self, tokens: Sequence[str]) -> list[int]:
         """Return the index of the word of each token."""
         ...
 
-    def word(self, tokens: Sequence[str]) -> str:
+    def join_word(self, tokens: Sequence[str]) -> str:
         """Return the text of one word from its tokens."""
         ...
 
 
 # --- Words of several tokens ------------------------------------------------------------------------------------------
-class Words(NamedTuple):
+class WordGroups(NamedTuple):
     """The words of one sentence: the text of each word, and the index of the word of each token."""
 
     texts: tuple[str, ...]
-    of: tuple[int, ...]
+    word_ids: tuple[int, ...]
 
     @property
-    def whole(self) -> bool:
+    def has_one_token_per_word(self) -> bool:
         """Whether each word has one token."""
-        return len(self.texts) == len(self.of)
+        return len(self.texts) == len(self.word_ids)
 
 
-def words_of(tokenizer: AnyTokenizer, tokens: Sequence[str]) -> Words:
+def group_words(tokenizer: AnyTokenizer, tokens: Sequence[str]) -> WordGroups:
     """Group the tokens of a sentence into words. Special tokens and padding are words of their own."""
-    of = tokenizer.groups(tokens)
+    of = tokenizer.word_ids(tokens)
     pieces = groupby(zip(of, tokens, strict=True), key=lambda pair: pair[0])
-    return Words(tuple(tokenizer.word([token for __, token in pair]) for __, pair in pieces), tuple(of))
+    return WordGroups(tuple(tokenizer.join_word([token for __, token in pair]) for __, pair in pieces), tuple(of))
 
 
 # --- The tokenizer of untrained models --------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def _rank(kind: TokenizerKind) -> Mapping[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokenizer:
+class UntrainedTokenizer:
     """A word or character tokenizer without a learned vocabulary: `specials | listed tokens | hash buckets`.
 
     `<pad>` has `pad_id`; `<bos>`, `<eos>` and `<unk>` have the smallest other ids, in this order. At most half of the remaining
@@ -158,7 +158,7 @@ class Tokenizer:
         return 2 if self.pad_id > 2 else 3
 
     @property
-    def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def prefix_suffix_ids(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         return (self.bos_id,), (self.eos_id,)
 
     @property
@@ -185,7 +185,7 @@ class Tokenizer:
             ids.append(place + 3 + (place + 3 >= self.pad_id))
         return ids
 
-    def read(self, sentence: str) -> tuple[list[str], list[int]]:
+    def tokens_and_ids(self, sentence: str) -> tuple[list[str], list[int]]:
         """Return the tokens exactly as typed, and their ids."""
         tokens = self.tokenize(sentence)
         return tokens, self.encode(tokens)
@@ -207,13 +207,13 @@ class Tokenizer:
     def collisions(self, tokens: Iterable[str]) -> list[tuple[str, ...]]:
         """Return the groups of different tokens that share one id, in order of first appearance."""
         distinct = list(dict.fromkeys(tokens))
-        return sharing(distinct, self.encode(distinct))
+        return group_by_id(distinct, self.encode(distinct))
 
-    def unknown(self, sentence: str) -> list[tuple[str, list[str]]]:
+    def unknown_with_suggestions(self, sentence: str) -> list[tuple[str, list[str]]]:
         """Return nothing, since every word has a bucket."""
         return []
 
-    def groups(self, tokens: Sequence[str]) -> list[int]:
+    def word_ids(self, tokens: Sequence[str]) -> list[int]:
         """Return the index of the word of each token. Characters are grouped at spaces; each space is a word of its own."""
         if self.kind == "word":
             return list(range(len(tokens)))
@@ -221,12 +221,12 @@ class Tokenizer:
         starts = [i > 0 and (alone[i] or alone[i - 1]) for i in range(len(tokens))]
         return [int(word) for word in np.cumsum(starts)]
 
-    def word(self, tokens: Sequence[str]) -> str:
+    def join_word(self, tokens: Sequence[str]) -> str:
         """Return the text of one word from its tokens."""
         return "".join(tokens)
 
 
-def sharing(tokens: Sequence[str], ids: Sequence[int]) -> list[tuple[str, ...]]:
+def group_by_id(tokens: Sequence[str], ids: Sequence[int]) -> list[tuple[str, ...]]:
     """Return the groups of tokens with the same id, in order of first appearance."""
     groups: dict[int, list[str]] = {}
     for id, token in zip(ids, tokens, strict=True):

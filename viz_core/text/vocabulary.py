@@ -17,18 +17,18 @@ from itertools import pairwise
 import regex
 
 from viz_core.language import translate as _
-from viz_core.text.cutting import OPENING, POSSESSIVE, TITLES, Piece, cut, possessives, together
-from viz_core.text.nearest import nearest
-from viz_core.text.splitting import kind, split_characters
-from viz_core.text.tokenizer import SPECIALS, AnyTokenizer, sharing
+from viz_core.text.cutting import OPENING, POSSESSIVE, TITLES, Piece, segment, split_possessives, multi_piece_pattern
+from viz_core.text.nearest import suggest_words
+from viz_core.text.splitting import cluster_kind, split_characters
+from viz_core.text.tokenizer import SPECIALS, AnyTokenizer, group_by_id
 
 _SLOT = regex.compile(r"<([1-9][0-9]*)>")
 _IS_WORD = regex.compile(r"[\p{L}\p{N}\p{So}\p{ExtPict}]")  # letters, numbers and emoji, but not punctuation
-MOST_INSIDE = 20  # longest copied word that is searched inside a run of Chinese; longer ones need spaces around them
+MAX_COPIED_CHARS = 20  # longest copied word that is searched inside a run of Chinese; longer ones need spaces around them
 _STRAIGHT = str.maketrans("’“”", "'\"\"")
 
 
-class _Index:
+class _LookupTables:
     """The lookup tables of a vocabulary, computed once per list of words."""
 
     def __init__(self, words: tuple[str, ...]) -> None:
@@ -38,17 +38,17 @@ class _Index:
             raise ValueError(_("words holds the slots {slots}; number them <1>, <2> and so on, without a gap.",
                                slots=", ".join(f"<{number}>" for number in sorted(numbered))))
         self.slots = tuple(numbered[number] for number in sorted(numbered))
-        self.typed = tuple(word for word in words if not _SLOT.fullmatch(word))  # a typed "<1>" is not a slot
-        self.known = {word: self.ids[word] for word in self.typed}
+        self.typeable_words = tuple(word for word in words if not _SLOT.fullmatch(word))  # a typed "<1>" is not a slot
+        self.known = {word: self.ids[word] for word in self.typeable_words}
         if self.slots:  # unknown words are copied as they are, so "i" has to be known as "I"
-            self.known = {**{_plain(word): id for word, id in self.known.items()}, **self.known}
+            self.known = {**{_normalized(word): id for word, id in self.known.items()}, **self.known}
         self.longest = max(map(len, words))
-        self.together = together(self.typed, strangers=bool(self.slots))
+        self.multi_piece_pattern = multi_piece_pattern(self.typeable_words, include_unlisted=bool(self.slots))
 
 
 @lru_cache(maxsize=64)
-def _index(words: tuple[str, ...]) -> _Index:
-    return _Index(words)
+def _index(words: tuple[str, ...]) -> _LookupTables:
+    return _LookupTables(words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class Vocabulary:
     """
 
     words: tuple[str, ...]
-    carried: tuple[str, ...] = ()
-    _index: _Index = field(init=False, repr=False, compare=False)
+    copied_words: tuple[str, ...] = ()
+    _index: _LookupTables = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _check(self.words)
@@ -89,7 +89,7 @@ class Vocabulary:
         return 3
 
     @property
-    def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def prefix_suffix_ids(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         return (self.bos_id,), (self.eos_id,)
 
     @property
@@ -119,26 +119,26 @@ class Vocabulary:
         """
         return [self._index.ids.get(token) or self._id(token) or self.unk_id for token in tokens]
 
-    def read(self, sentence: str) -> tuple[list[str], list[int]]:
+    def tokens_and_ids(self, sentence: str) -> tuple[list[str], list[int]]:
         """Return the tokens exactly as typed, and their ids."""
         pieces = self._pieces(sentence)
-        return [piece.token for piece in pieces], self._placed(pieces)[0]
+        return [piece.token for piece in pieces], self._assign_ids(pieces)[0]
 
-    def carries(self, sentence: str) -> tuple[str, ...]:
+    def fill_slots(self, sentence: str) -> tuple[str, ...]:
         """Return the words in the slots after a sentence: `self.copied_words`, then the unknown words of the sentence."""
-        return self._placed(self._pieces(sentence))[1]
+        return self._assign_ids(self._pieces(sentence))[1]
 
-    def _placed(self, pieces: Sequence[Piece]) -> tuple[list[int], tuple[str, ...]]:
+    def _assign_ids(self, pieces: Sequence[Piece]) -> tuple[list[int], tuple[str, ...]]:
         """Return the ids of a sentence, and the words in the slots after it."""
-        carried, slots, ids = list(self.carried), self._index.slots, []
-        numbers = {_plain(word): number for number, word in enumerate(carried[: len(slots)])}
+        carried, slots, ids = list(self.copied_words), self._index.slots, []
+        numbers = {_normalized(word): number for number, word in enumerate(carried[: len(slots)])}
         titled = False
         for token, word in pieces:
             name = titled and token[:1].isupper() and bool(slots)  # a name, even if it is a known word: Mr. Brown
-            number, id = numbers.get(_plain(word)), 0 if name else self._id(word)
-            titled = _plain(word) in TITLES and self._known(word)
+            number, id = numbers.get(_normalized(word)), 0 if name else self._id(word)
+            titled = _normalized(word) in TITLES and self._known(word)
             if number is None and not id and len(carried) < len(slots) and _IS_WORD.search(word):
-                number = numbers[_plain(word)] = len(carried)
+                number = numbers[_normalized(word)] = len(carried)
                 carried.append(token)
             ids.append(slots[number] if number is not None else id or self.unk_id)
         return ids, tuple(carried)
@@ -146,7 +146,7 @@ class Vocabulary:
     def _id(self, word: str) -> int:
         """Return the id of a typed word; 0 if it is unknown."""
         known = self._index.known
-        return known.get(word) or known.get(_plain(word), 0)
+        return known.get(word) or known.get(_normalized(word), 0)
 
     # --- Segmentation ---
     def _pieces(self, sentence: str) -> list[Piece]:
@@ -158,27 +158,27 @@ class Vocabulary:
             pieces = [piece for part in parts for piece in self._split_run(part, spaced=len(chunks) > 1)]
             if self._id(POSSESSIVE):
                 quoted = quoted or chunk.startswith(OPENING)
-                pieces = list(possessives(pieces, self._known, quoted=quoted))
+                pieces = list(split_possessives(pieces, self._known, is_quoted=quoted))
             found += pieces
         return found
 
     def _parts(self, chunk: str, *, last: bool) -> Iterable[Piece]:
         """Split a chunk into pieces. A known or copied word stays whole, so generated text keeps its tokens, and so does "Mr."."""
-        whole = chunk in self._index.known or chunk in self.carried
+        whole = chunk in self._index.known or chunk in self.copied_words
         title = chunk.removesuffix(".")
-        if not (whole or last) and title != chunk and _plain(title) in TITLES and self._known(title):
+        if not (whole or last) and title != chunk and _normalized(title) in TITLES and self._known(title):
             return [Piece(chunk, title)]
-        return [Piece(chunk, chunk)] if whole else cut(chunk, self._index.together, self._known)
+        return [Piece(chunk, chunk)] if whole else segment(chunk, self._index.multi_piece_pattern, self._known)
 
     def _known(self, word: str) -> bool:
         return bool(self._id(word))
 
     def _split_run(self, whole: Piece, *, spaced: bool) -> list[Piece]:
-        piece, known, carried = whole.token, self._index.known, self.carried
+        piece, known, carried = whole.token, self._index.known, self.copied_words
         clusters = split_characters(piece)
-        if kind(clusters[0][:3]) != "H" or piece in known or piece in carried:
+        if cluster_kind(clusters[0][:3]) != "H" or piece in known or piece in carried:
             return [whole]
-        longest = max(self._index.longest, *(len(word) for word in carried if len(word) <= MOST_INSIDE), 0)
+        longest = max(self._index.longest, *(len(word) for word in carried if len(word) <= MAX_COPIED_CHARS), 0)
         cuts: list[int] = []  # where tokens start
         start, unknown = 0, False
         while start < len(clusters):
@@ -199,8 +199,8 @@ class Vocabulary:
         if not 0 <= id < self.vocab_size:
             raise ValueError(_("token id {id} is outside the vocabulary of {vocab_size}; use 0 to {vocab_size_2}.",
                                id=id, vocab_size=self.vocab_size, vocab_size_2=self.vocab_size - 1))
-        if 0 < (number := self.slot(id)) <= len(self.carried):
-            return self.carried[number - 1]
+        if 0 < (number := self.slot(id)) <= len(self.copied_words):
+            return self.copied_words[number - 1]
         return SPECIALS[id] if id < len(SPECIALS) else self.words[id - len(SPECIALS)]
 
     def check_ids(self, ids: Sequence[int]) -> None:
@@ -210,27 +210,27 @@ class Vocabulary:
         """Return the groups of different known tokens that share one id (The, the), in order of first appearance."""
         distinct = list(dict.fromkeys(tokens))
         pairs = [(token, id) for token, id in zip(distinct, self.encode(distinct), strict=True) if id != self.unk_id]
-        return sharing(*zip(*pairs, strict=True)) if pairs else []
+        return group_by_id(*zip(*pairs, strict=True)) if pairs else []
 
-    def unknown(self, sentence: str) -> list[tuple[str, list[str]]]:
+    def unknown_with_suggestions(self, sentence: str) -> list[tuple[str, list[str]]]:
         """Return the words outside the vocabulary, each once and as typed, with up to three suggestions from the vocabulary.
 
         Words in slots are included. A capitalized word inside a sentence is a name and has no suggestions; one at the beginning
         may be a name.
         """
-        tokens, ids = self.read(sentence)
+        tokens, ids = self.tokens_and_ids(sentence)
         unknown = dict.fromkeys(t for t, id in zip(tokens, ids, strict=True) if id == self.unk_id or self.slot(id))
         all_caps = not any(c.islower() for c in sentence) and len(tokens) > 1  # then capitals do not mark names
         names = set[str]() if all_caps else _names(tokens)
-        return [(token, [] if token in names else list(nearest(_plain(token), self._index.typed,
+        return [(token, [] if token in names else list(suggest_words(_normalized(token), self._index.typeable_words,
                                                                name=token[:1].isupper() and not all_caps)))
                 for token in unknown]
 
-    def groups(self, tokens: Sequence[str]) -> list[int]:
+    def word_ids(self, tokens: Sequence[str]) -> list[int]:
         """Return 0, 1, 2, ...: each token is a word."""
         return list(range(len(tokens)))
 
-    def word(self, tokens: Sequence[str]) -> str:
+    def join_word(self, tokens: Sequence[str]) -> str:
         """Return the token of a word."""
         return "".join(tokens)
 
@@ -253,24 +253,24 @@ def _names(tokens: Sequence[str]) -> set[str]:
     return {token for token in inside if token[:1].isupper()}
 
 
-def _plain(token: str) -> str:
+def _normalized(token: str) -> str:
     return token.lower().translate(_STRAIGHT)
 
 
 # --- Both sides of a sentence ---------------------------------------------------------------------------------------------
-def carried_words(tokenizer: AnyTokenizer, sentence: str, before: Sequence[str] = ()) -> tuple[str, ...]:
+def find_copied_words(tokenizer: AnyTokenizer, sentence: str, source_words: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the words in the slots after a sentence. source_words: those after its source, returned as they are without slots."""
-    reader = bound(tokenizer, before)
-    return reader.carries(sentence) if isinstance(reader, Vocabulary) and reader.n_slots else tuple(before)
+    reader = with_copied_words(tokenizer, source_words)
+    return reader.fill_slots(sentence) if isinstance(reader, Vocabulary) and reader.n_slots else tuple(source_words)
 
 
-def bound(tokenizer: AnyTokenizer, carried: Sequence[str]) -> AnyTokenizer:
+def with_copied_words(tokenizer: AnyTokenizer, copied_words: Sequence[str]) -> AnyTokenizer:
     """Return the tokenizer with these words in its slots; a tokenizer without slots is returned as it is."""
-    return replace(tokenizer, carried=tuple(carried)) if isinstance(tokenizer, Vocabulary) and tokenizer.n_slots else tokenizer
+    return replace(tokenizer, carried=tuple(copied_words)) if isinstance(tokenizer, Vocabulary) and tokenizer.n_slots else tokenizer
 
 
-def strangers(tokenizer: AnyTokenizer, sentence: str) -> tuple[list[str], list[str]]:
+def unknown_words(tokenizer: AnyTokenizer, sentence: str) -> tuple[list[str], list[str]]:
     """Return the words outside the vocabulary, each once and as typed: those in slots, and those with the id <unk>."""
-    unk_tokens = {token for token, id in zip(*tokenizer.read(sentence), strict=True) if id == tokenizer.unk_id}
-    unknown = [word for word, __ in tokenizer.unknown(sentence)]
+    unk_tokens = {token for token, id in zip(*tokenizer.tokens_and_ids(sentence), strict=True) if id == tokenizer.unk_id}
+    unknown = [word for word, __ in tokenizer.unknown_with_suggestions(sentence)]
     return [word for word in unknown if word not in unk_tokens], [word for word in unknown if word in unk_tokens]

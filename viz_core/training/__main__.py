@@ -26,43 +26,43 @@ from viz_core.training.bilingual.glosses import glosses
 from viz_core.training.bilingual.sentences import Example
 from viz_core.training.bilingual.split import examples
 from viz_core.training.centring import centre_keys
-from viz_core.training.drawing import Bits, Pair, sentences
-from viz_core.training.evaluate import ROWS, attention_measures, best_head, everyday_score, exact_match, lost_words, next_word
-from viz_core.training.guide import taught_heads
-from viz_core.training.loop import encode, train
+from viz_core.training.drawing import LinkBitmasks, SentencePair, sample_sentences
+from viz_core.training.evaluate import DECODER_ROWS, attention_measures, best_head, score_eval_set, exact_match, measure_lost_words, next_token_metrics
+from viz_core.training.guide import supervised_heads
+from viz_core.training.loop import encode_pairs, train
 from viz_core.training.plans import (
-    CHOSEN_SEED,
+    THRESHOLD_SEED,
     DATA_SEED,
     HELD_OUT_SEED,
-    MEASURED,
+    N_MEASURED,
     PLANS,
-    SENTENCES,
-    SHOWN,
-    STARTS,
-    Plan,
-    Recipe,
+    N_SENTENCES,
+    EXAMPLES,
+    PROMPTS,
+    CheckpointPlan,
+    TrainingSettings,
 )
-from viz_core.weights.card import LEAST_ALARMS, MOST_FALSE_ALARMS, says_lost_words
-from viz_core.weights.catalogue import SHIPPED
+from viz_core.weights.card import MIN_ALARMS, MAX_FALSE_ALARMS, is_reliable_detector
+from viz_core.weights.catalogue import SHIPPED_FOLDER
 from viz_core.weights.checkpoint import load, save
 from viz_core.weights.stored_card import StoredCard
 
-TRIAL = Path("trial-weights")  # in the current folder
-RARE = 2e-6  # words in a smaller share of the training sentences, or in only one, are left out of the vocabulary
-CENTRED = 1_000  # training sentences for centring the keys
-PRONOUNS = 5  # held-out sentences per measured pronoun
-THREADS = 1  # the order of summation depends on it, so other numbers give other last digits
+TRIAL_FOLDER = Path("trial-weights")  # in the current folder
+MIN_WORD_SHARE = 2e-6  # words in a smaller share of the training sentences, or in only one, are left out of the vocabulary
+N_CENTRING = 1_000  # training sentences for centring the keys
+SENTENCES_PER_PRONOUN = 5  # held-out sentences per measured pronoun
+N_THREADS = 1  # the order of summation depends on it, so other numbers give other last digits
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m viz_core.training", description="Train the shipped checkpoints from scratch.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"checkpoints to train, out of {', '.join(PLANS)}; default: all")
     parser.add_argument("--steps", type=int, help="number of training steps; any number other than the recipe's is a trial")
-    parser.add_argument("--sentences", type=int, default=SENTENCES, help="number of training sentences; any number other than "
-                                                                         f"{SENTENCES:,} is a trial")
-    parser.add_argument("--measured", type=int, default=MEASURED, help="number of sentences to measure on; any number other "
-                                                                       f"than {MEASURED:,} is a trial")
-    trial = f"the shipped folder, or ./{TRIAL} for a trial, which never overwrites the shipped weights"
+    parser.add_argument("--sentences", type=int, default=N_SENTENCES, help="number of training sentences; any number other than "
+                                                                         f"{N_SENTENCES:,} is a trial")
+    parser.add_argument("--measured", type=int, default=N_MEASURED, help="number of sentences to measure on; any number other "
+                                                                       f"than {N_MEASURED:,} is a trial")
+    trial = f"the shipped folder, or ./{TRIAL_FOLDER} for a trial, which never overwrites the shipped weights"
     parser.add_argument("--folder", type=Path, help=f"folder for the files; default: {trial}")
     parser.add_argument("--cards", action="store_true", help="train nothing: measure the weights in the folder again, and write "
                                                              "their cards")
@@ -71,106 +71,106 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if unknown_names:
         parser.error(f"there is no checkpoint named {', '.join(sorted(unknown_names))}; choose from {', '.join(PLANS)}")
     names = chosen.names or list(PLANS)
-    changed = unlike_shipped(chosen, names)
-    folder = chosen.folder or (TRIAL if changed else SHIPPED)
-    if changed and folder.resolve() == SHIPPED.resolve():
+    changed = trial_options(chosen, names)
+    folder = chosen.folder or (TRIAL_FOLDER if changed else SHIPPED_FOLDER)
+    if changed and folder.resolve() == SHIPPED_FOLDER.resolve():
         parser.error(f"the shipped weights are not trained with {changed}; choose another --folder, or leave these options out")
-    torch.set_num_threads(THREADS)
+    torch.set_num_threads(N_THREADS)
     if chosen.cards:
         for name in names:
             stored = StoredCard.read(folder / f"{name}.json")
             vocabulary = {side: Vocabulary(tuple(known)) for side, known in stored.vocabulary.items()}
-            describe(name, PLANS[name], _recipe(name, chosen), vocabulary, chosen.sentences, chosen.measured, folder)
+            write_card(name, PLANS[name], _settings(name, chosen), vocabulary, chosen.sentences, chosen.measured, folder)
         return
-    training_sentences, bits = sentences(DATA_SEED, chosen.sentences, [source for source, __ in SHOWN])
+    training_sentences, bits = sample_sentences(DATA_SEED, chosen.sentences, [source for source, __ in EXAMPLES])
     folder.mkdir(parents=True, exist_ok=True)
     if changed:
         print(f"This is a trial with {changed}. Its files go to {folder}, and the shipped weights do not change.", flush=True)
     for name in names:
-        make(name, PLANS[name], _recipe(name, chosen), training_sentences, bits, chosen.measured, folder)
+        train_checkpoint(name, PLANS[name], _settings(name, chosen), training_sentences, bits, chosen.measured, folder)
         print(f"{name}: written to {folder / name}.safetensors and {name}.json", flush=True)
 
 
-def _recipe(name: str, chosen: argparse.Namespace) -> Recipe:
+def _settings(name: str, options: argparse.Namespace) -> TrainingSettings:
     """Return the plan's settings, with the number of steps of a trial."""
-    recipe = PLANS[name].recipe
-    return recipe if chosen.steps in (None, recipe.steps) else recipe.shortened(chosen.steps)
+    recipe = PLANS[name].settings
+    return recipe if options.steps in (None, recipe.steps) else recipe.with_steps(options.steps)
 
 
-def unlike_shipped(chosen: argparse.Namespace, names: Sequence[str]) -> str:
+def trial_options(options: argparse.Namespace, names: Sequence[str]) -> str:
     """Return the options that differ from those of the shipped weights; "" if there are none."""
-    shipped = {"steps": {PLANS[name].recipe.steps for name in names}, "sentences": {SENTENCES}, "measured": {MEASURED}}
-    given = {option: getattr(chosen, option) for option in shipped}
+    shipped = {"steps": {PLANS[name].settings.steps for name in names}, "sentences": {N_SENTENCES}, "measured": {N_MEASURED}}
+    given = {option: getattr(options, option) for option in shipped}
     return " ".join(f"--{o} {n}" for o, n in given.items() if n is not None and shipped[o] != {n})
 
 
-def make(
-    name: str, plan: Plan, recipe: Recipe, training_sentences: Sequence[Pair], bits: Bits, n_measured: int, folder: Path
+def train_checkpoint(
+    name: str, plan: CheckpointPlan, settings: TrainingSettings, training_sentences: Sequence[SentencePair], link_bits: LinkBitmasks, n_measured: int, folder: Path
 ) -> None:
     """Train one checkpoint, write its tensors, measure the written file, and write its card."""
-    vocabulary = plan.vocabulary(*(words(side) for side in zip(*training_sentences, strict=True)))
-    config = plan.sized(vocabulary)
-    model = Transformer(config, recipe.seed)
-    data = encode(config, pairs(plan, training_sentences), vocabulary)
-    if recipe.guide and plan.translates:
-        data |= dict(zip(("alignment", "referents"), map(torch.from_numpy, bits), strict=True))
-    train(model, data, recipe, lambda step, loss: report(name, step, loss))
-    centre_keys(model, {side: data[side][:CENTRED] for side in config.sides})
+    vocabulary = plan.vocabulary(*(vocabulary_words(side) for side in zip(*training_sentences, strict=True)))
+    config = plan.config_with_vocabulary(vocabulary)
+    model = Transformer(config, settings.seed)
+    data = encode_pairs(config, sentence_pairs(plan, training_sentences), vocabulary)
+    if settings.alignment_weight and plan.is_translation:
+        data |= dict(zip(("alignment", "referents"), map(torch.from_numpy, link_bits), strict=True))
+    train(model, data, settings, lambda step, loss: print_progress(name, step, loss))
+    centre_keys(model, {side: data[side][:N_CENTRING] for side in config.sides})
     save(model, folder / f"{name}.safetensors", torch.float16)
-    describe(name, plan, recipe, vocabulary, len(training_sentences), n_measured, folder)
+    write_card(name, plan, settings, vocabulary, len(training_sentences), n_measured, folder)
 
 
-def describe(
-    name: str, plan: Plan, recipe: Recipe, vocabulary: Mapping[str, Vocabulary], n_sentences: int, n_measured: int, folder: Path
+def write_card(
+    name: str, plan: CheckpointPlan, settings: TrainingSettings, vocabulary: Mapping[str, Vocabulary], n_sentences: int, n_measured: int, folder: Path
 ) -> None:
     """Measure written weights, and write their card."""
-    tensors, config = folder / f"{name}.safetensors", plan.sized(vocabulary)
+    tensors, config = folder / f"{name}.safetensors", plan.config_with_vocabulary(vocabulary)
     model = load(tensors, config)
-    measures = measure(model, plan, vocabulary, n_measured)
-    about = facts(plan, recipe, measures, n_sentences)
+    measures = measure_checkpoint(model, plan, vocabulary, n_measured)
+    about = card_facts(plan, settings, measures, n_sentences)
     if plan.config.architecture == "decoder-only":
-        about["continuations"] = continuations(model, vocabulary["target"])
+        about["continuations"] = greedy_continuations(model, vocabulary["target"])
     size = megabytes(tensors.stat().st_size, 2)
     about |= {"parameters": f"{sum(p.numel() for p in model.parameters()):,}", "file": f"{size}, in half precision"}
     card = StoredCard(
         title=plan.title, config=config, about=about, examples=plan.examples, measures=measures,
         vocabulary={side: v.words for side, v in vocabulary.items()},
-        glosses={word: glosses()[word] for word in vocabulary["target"].words if word in glosses()} if plan.translates else {},
+        glosses={word: glosses()[word] for word in vocabulary["target"].words if word in glosses()} if plan.is_translation else {},
     )
     card.write(folder / f"{name}.json")
     print(name, json.dumps(about, ensure_ascii=False), flush=True)
 
 
-def words(sentences: Iterable[Sequence[str]]) -> list[str]:
+def vocabulary_words(sentences: Iterable[Sequence[str]]) -> list[str]:
     """Return the vocabulary of one language in alphabetical order."""
     listed = list(sentences)
     found = Counter(word for sentence in listed for word in set(sentence))
-    return sorted(word for word, n in found.items() if n >= max(2, RARE * len(listed)))
+    return sorted(word for word, n in found.items() if n >= max(2, MIN_WORD_SHARE * len(listed)))
 
 
-def pairs(plan: Plan, sentences: Sequence[Pair]) -> list[Pair]:
+def sentence_pairs(plan: CheckpointPlan, sentences: Sequence[SentencePair]) -> list[SentencePair]:
     """Return (source, target) of each sentence; a language model has the English on its own side."""
-    return [pair if plan.translates else plan.own_sides(pair[0]) for pair in sentences]
+    return [pair if plan.is_translation else plan.as_pair(pair[0]) for pair in sentences]
 
 
-def measure(model: Transformer, plan: Plan, vocabulary: Mapping[str, Vocabulary], n: int) -> dict[str, Any]:
+def measure_checkpoint(model: Transformer, plan: CheckpointPlan, vocabulary: Mapping[str, Vocabulary], n: int) -> dict[str, Any]:
     """Measure a model on held-out sentences, and a translator also on the evaluation set; return the card's `measures`."""
     held_out = list(islice(examples(HELD_OUT_SEED, held_out=True), n))
-    loss, accuracy = next_word(model, encode(model.config, pairs(plan, [(e.source, e.target) for e in held_out]), vocabulary))
+    loss, accuracy = next_token_metrics(model, encode_pairs(model.config, sentence_pairs(plan, [(e.source, e.target) for e in held_out]), vocabulary))
     measures: dict[str, Any] = {"sentences": n, "seed": HELD_OUT_SEED}
     measures |= {"loss": round(loss, 4), "next_word": round(accuracy, 4)}
-    if not plan.translates:
+    if not plan.is_translation:
         return measures
-    score = everyday_score(model, vocabulary)
-    shares = {"known": score.known, "translated": score.translated, "translated_later": score.translated_later}
-    everyday = {"sentences": score.sentences, **{name: round(share, 4) for name, share in shares.items()}}
-    resolved = pronouns(HELD_OUT_SEED, max(1, n // PRONOUNS))
-    if plan.recipe.guide:
-        measures["taught"] = {what: list(head) for what, head in taught_heads(plan.config).items()}
+    score = score_eval_set(model, vocabulary)
+    shares = {"known": score.known_share, "translated": score.accuracy, "translated_later": score.accuracy_with_later}
+    everyday = {"sentences": score.n_sentences, **{name: round(share, 4) for name, share in shares.items()}}
+    resolved = pronoun_examples(HELD_OUT_SEED, max(1, n // SENTENCES_PER_PRONOUN))
+    if plan.settings.alignment_weight:
+        measures["taught"] = {what: list(head) for what, head in supervised_heads(plan.config).items()}
     attention = attention_measures(model, held_out, resolved, vocabulary)
-    writes, reads = (best_head(attention["aer"][row], largest=False) for row in ROWS)
-    others = list(islice(examples(CHOSEN_SEED, held_out=True), n))
-    lost = lost_words(model, vocabulary, writes, reads, others, held_out, HELD_OUT_SEED)
+    writes, reads = (best_head(attention["aer"][row], largest=False) for row in DECODER_ROWS)
+    others = list(islice(examples(THRESHOLD_SEED, held_out=True), n))
+    lost = measure_lost_words(model, vocabulary, writes, reads, others, held_out, HELD_OUT_SEED)
     return measures | {
         "everyday": everyday, "exact_match": round(exact_match(model, held_out, vocabulary), 4), "pronouns": len(resolved),
         **attention, "lost_words": asdict(lost),
@@ -178,27 +178,27 @@ def measure(model: Transformer, plan: Plan, vocabulary: Mapping[str, Vocabulary]
 
 
 @cache
-def pronouns(seed: int, n: int) -> tuple[Example, ...]:
+def pronoun_examples(seed: int, n: int) -> tuple[Example, ...]:
     """Return held-out sentences with a pronoun that is translated by repeating its noun."""
     return tuple(islice((e for e in examples(seed, held_out=True) if e.referent), n))
 
 
-def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: int) -> dict[str, str]:
+def card_facts(plan: CheckpointPlan, settings: TrainingSettings, measures: Mapping[str, Any], n_sentences: int) -> dict[str, str]:
     """Return the card's facts in display order."""
     sample = f"{measures['sentences']:,} held-out sentences"
     about = {
-        "task": "everyday English " + ("→ Chinese" if plan.translates else "→ the next word"),
+        "task": "everyday English " + ("→ Chinese" if plan.is_translation else "→ the next word"),
         "note": plan.note,
         "data": f"{n_sentences:,} sentences that a grammar generated (seed {DATA_SEED}). They leave out one in twenty of all "
         "combinations of content words, such as cat, sit and mat, and the examples shown here. Unknown words and names are "
         "numbered slots.",
-        "training": f"{recipe.steps:,} steps of {recipe.batch} sentences with {_optimizer(recipe)}, "
-        f"dropout {plan.config.dropout:g}, seed {recipe.seed}{', matrix products in bfloat16' if recipe.half else ''}"
-        f"{f', {recipe.processes} processes' if recipe.processes > 1 else ''}. Then the bias of the keys was set so that the mean "
+        "training": f"{settings.steps:,} steps of {settings.batch_size} sentences with {_optimizer_text(settings)}, "
+        f"dropout {plan.config.dropout:g}, seed {settings.seed}{', matrix products in bfloat16' if settings.bfloat16 else ''}"
+        f"{f', {settings.n_processes} processes' if settings.n_processes > 1 else ''}. Then the bias of the keys was set so that the mean "
         "key of every head is 0, which moves its scores but changes no attention weight.",
         "next word": f"loss {measures['loss']:.4f}, right in {measures['next_word']:.1%}, on {sample}",
     }
-    if not plan.translates:
+    if not plan.is_translation:
         return about
     aer, referent = measures["aer"]["predicts"], measures["referent"]["predicts"]
     (i, j), (k, m) = best_head(aer, largest=False), best_head(referent)
@@ -211,10 +211,10 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
         "alignment error": f"{aer[i][j]:.3f} in the best cross-attention head (layer {i}, head {j})",
         "pronouns": f"for {referent[k][m]:.1%} of {measures['pronouns']} held-out pronouns, the translated word attends most to "
         f"the noun that the pronoun stands for (layer {k}, head {m})",
-    } | (_taught(plan, aer, referent) if recipe.guide else {}) | {"lost words": _lost_words(measures["lost_words"])}
+    } | (_supervised_heads_fact(plan, aer, referent) if settings.alignment_weight else {}) | {"lost words": _lost_words_fact(measures["lost_words"])}
 
 
-def _lost_words(found: Mapping[str, Any]) -> str:
+def _lost_words_fact(found: Mapping[str, Any]) -> str:
     """Return the card's sentence about the detection of lost words and its rates."""
     (i, j), (k, m) = found["writes"], found["reads"]
     measured = (
@@ -223,15 +223,15 @@ def _lost_words(found: Mapping[str, Any]) -> str:
         f"heads. Chosen on other held-out sentences, this is a false alarm for {found['false_alarms']:.1%} of {found['right']:,} "
         f"right translations, and finds {found['alarms']:.1%} of {found['removed']:,} content words whose translation was taken out"
     )
-    if says_lost_words(found):
+    if is_reliable_detector(found):
         return measured
-    return (f"{measured}. The app does not say it of these weights: at most {MOST_FALSE_ALARMS:.0%} may be false alarms, and at "
-            f"least {LEAST_ALARMS:.0%} have to be found")
+    return (f"{measured}. The app does not say it of these weights: at most {MAX_FALSE_ALARMS:.0%} may be false alarms, and at "
+            f"least {MIN_ALARMS:.0%} have to be found")
 
 
-def _taught(plan: Plan, aer: Sequence[Sequence[float]], referent: Sequence[Sequence[float]]) -> dict[str, str]:
+def _supervised_heads_fact(plan: CheckpointPlan, aer: Sequence[Sequence[float]], referent: Sequence[Sequence[float]]) -> dict[str, str]:
     """Return the card's fact about the supervised heads and the best of the other heads."""
-    taught = taught_heads(plan.config)
+    taught = supervised_heads(plan.config)
     errors, rights = np.array(aer), np.array(referent)
     for head in taught.values():
         errors[head], rights[head] = np.inf, -np.inf
@@ -245,23 +245,23 @@ def _taught(plan: Plan, aer: Sequence[Sequence[float]], referent: Sequence[Seque
     }
 
 
-def _optimizer(recipe: Recipe) -> str:
+def _optimizer_text(settings: TrainingSettings) -> str:
     """Return the names of the optimizers with their learning rates."""
-    adam = f"Adam, learning rate up to {recipe.peak:g}"
-    return f"Muon for the matrices of the layers, learning rate up to {recipe.matrices:g}, and {adam}" if recipe.matrices else adam
+    adam = f"Adam, learning rate up to {settings.peak_rate:g}"
+    return f"Muon for the matrices of the layers, learning rate up to {settings.muon_rate:g}, and {adam}" if settings.muon_rate else adam
 
 
-def continuations(model: Transformer, words: Vocabulary) -> str:
+def greedy_continuations(model: Transformer, words: Vocabulary) -> str:
     """Return the greedy continuation of each prompt by a language model, as one text."""
     texts = []
-    for start in STARTS:
-        read = words.read(start)[1]
+    for start in PROMPTS:
+        read = words.tokens_and_ids(start)[1]
         (written,) = generate(model, torch.tensor([[words.bos_id, *read]]), eos_id=words.eos_id, max_new_tokens=10)
         texts.append(f"{start} … {' '.join(map(words.decode, written.ids))}")
     return "; ".join(texts)
 
 
-def report(name: str, step: int, loss: float) -> None:
+def print_progress(name: str, step: int, loss: float) -> None:
     if step % 100 == 0:
         print(f"{name}  step {step:,}  loss {loss:.4f}", flush=True)
 

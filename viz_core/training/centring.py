@@ -16,7 +16,7 @@ from viz_core.model.attention import Attention
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
 
-PART = 250  # sentences of one forward pass
+BATCH_SIZE = 250  # sentences of one forward pass
 
 
 @torch.no_grad()
@@ -27,12 +27,12 @@ def centre_keys(model: Transformer, ids: Mapping[Side, Tensor]) -> None:
     Modules without a key bias are left as they are, and so are those with rotary positions, under which the bias is not a constant
     of the scores.
     """
-    found = {name: module for name, module in model.named_modules() if isinstance(module, Attention) and _is_free(module)}
-    sides = {name: _side(name) for name in found}
+    found = {name: module for name, module in model.named_modules() if isinstance(module, Attention) and _has_free_key_bias(module)}
+    sides = {name: _key_side(name) for name in found}
     total = {name: np.zeros(module.w_k.out_features) for name, module in found.items()}  # [H·K]
     count = dict.fromkeys(found, 0)
-    for start in range(0, len(next(iter(ids.values()))), PART):
-        part = {side: rows[start : start + PART] for side, rows in ids.items() if side in model.config.sides}
+    for start in range(0, len(next(iter(ids.values()))), BATCH_SIZE):
+        part = {side: rows[start : start + BATCH_SIZE] for side, rows in ids.items() if side in model.config.sides}
         capture = trace(model, Batch({side: rows.numpy() for side, rows in part.items()}, {}), keep=[f"{name}.k" for name in found])
         for name in found:
             keys = capture[f"{name}.k"].swapaxes(1, 2)  # [B, S, H, K]
@@ -43,10 +43,10 @@ def centre_keys(model: Transformer, ids: Mapping[Side, Tensor]) -> None:
         module.w_k.bias.sub_(torch.from_numpy(total[name] / count[name]).to(module.w_k.bias))
 
 
-def _is_free(attention: Attention) -> bool:
-    return attention.w_k.bias is not None and (attention.cross or not attention.config.rotates)
+def _has_free_key_bias(attention: Attention) -> bool:
+    return attention.w_k.bias is not None and (attention.cross or not attention.config.has_rotary_positions)
 
 
-def _side(name: str) -> Side:
+def _key_side(name: str) -> Side:
     """Return the side whose tokens are the keys of an attention module."""
     return "source" if name.startswith("encoder.") or name.endswith("cross_attn") else "target"

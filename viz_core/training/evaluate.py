@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_core.analysis.coverage import Head, coverage, uncovered
+from viz_core.analysis.coverage import LayerHead, coverage, uncovered_positions
 from viz_core.capture import Capture
 from viz_core.generate import generate, write
 from viz_core.limits import MAX_SENTENCES
@@ -22,24 +22,24 @@ from viz_core.run import Batch, trace
 from viz_core.text import Vocabulary, is_content_word
 from viz_core.training import everyday
 from viz_core.training.bilingual.sentences import Example
-from viz_core.training.loop import encode
+from viz_core.training.loop import encode_pairs
 
 T = TypeVar("T")
-Row = Literal["predicts", "reads"]
-ROWS: tuple[Row, ...] = ("predicts", "reads")
-LONGEST = 30  # of a translation
-CHOSEN_FALSE_ALARMS = 0.02  # on the sentences on which the coverage threshold is chosen; on others the rate may be higher
+DecoderRow = Literal["predicts", "reads"]
+DECODER_ROWS: tuple[DecoderRow, ...] = ("predicts", "reads")
+MAX_WORDS = 30  # of a translation
+TARGET_FALSE_ALARMS = 0.02  # on the sentences on which the coverage threshold is chosen; on others the rate may be higher
 
 
 # --- Attention compared with the alignment: numbers only --------------------------------------------------------------
-def most_attended(weights: np.ndarray, row: Row = "predicts") -> np.ndarray:
+def most_attended(weights: np.ndarray, row: DecoderRow = "predicts") -> np.ndarray:
     """weights [B, H, T, S] -> the key with the largest weight in each target word's row, [B, H, T] (T - 1 for "reads")."""
     largest: np.ndarray = weights.argmax(axis=-1)  # [B, H, T]
     return largest if row == "predicts" else largest[:, :, 1:]
 
 
 def alignment_error_rate(
-    weights: np.ndarray, alignments: Sequence[Sequence[tuple[int, ...]]], row: Row = "predicts"
+    weights: np.ndarray, alignments: Sequence[Sequence[tuple[int, ...]]], row: DecoderRow = "predicts"
 ) -> np.ndarray:
     """Return the alignment error rate of each head, [H]: 0 if all its largest weights are aligned, 1 if none is (Och & Ney 2003).
 
@@ -54,7 +54,7 @@ def alignment_error_rate(
     return 1 - (right[sure].sum(axis=0) + right.sum(axis=0)) / (len(right) + sure.sum())
 
 
-def referent_accuracy(weights: np.ndarray, referents: Sequence[tuple[int, int] | None], row: Row = "predicts") -> np.ndarray:
+def referent_accuracy(weights: np.ndarray, referents: Sequence[tuple[int, int] | None], row: DecoderRow = "predicts") -> np.ndarray:
     """Return how often a head's largest weight in the row of a resolved pronoun is on the noun that it refers to, [H].
 
     A head that always attends to the first noun is right about half of the time.
@@ -65,63 +65,63 @@ def referent_accuracy(weights: np.ndarray, referents: Sequence[tuple[int, int] |
 
 
 # --- A checkpoint on sentences ----------------------------------------------------------------------------------------
-def translations(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]) -> list[list[str]]:
+def translate_examples(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]) -> list[list[str]]:
     """Return the greedy translation of each example's source."""
     target = vocabulary["target"]
     done: list[list[str]] = []
-    for part in _parts(examples):
-        source = encode(model.config, [(e.source, e.target) for e in part], vocabulary)["source"]
+    for part in _chunks(examples):
+        source = encode_pairs(model.config, [(e.source, e.target) for e in part], vocabulary)["source"]
         start = torch.full((len(part), 1), target.bos_id)
-        written = generate(model, start, source, eos_id=target.eos_id, max_new_tokens=LONGEST)
+        written = generate(model, start, source, eos_id=target.eos_id, max_new_tokens=MAX_WORDS)
         done += [[target.decode(i) for i in one.ids] for one in written]
     return done
 
 
 def exact_match(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]) -> float:
     """Return the share of the examples whose greedy translation equals the target."""
-    translated = translations(model, examples, vocabulary)
+    translated = translate_examples(model, examples, vocabulary)
     return float(np.mean([words == e.target for words, e in zip(translated, examples, strict=True)]))
 
 
 @dataclass(frozen=True, slots=True)
-class EverydayScore:
+class EvalSetScore:
     """The results of a translator on the evaluation set. misses: (English, translation) of each one not accepted."""
 
-    sentences: int
-    known: float  # share of words in its vocabulary, without names, which are copied
+    n_sentences: int
+    known_share: float  # share of words in its vocabulary, without names, which are copied
     misses: tuple[tuple[str, str], ...]
     misses_later: tuple[tuple[str, str], ...]  # misses that are not among the translations accepted later either
 
     @property
-    def translated(self) -> float:
+    def accuracy(self) -> float:
         """The share of sentences whose greedy translation is accepted."""
-        return 1 - len(self.misses) / self.sentences
+        return 1 - len(self.misses) / self.n_sentences
 
     @property
-    def translated_later(self) -> float:
+    def accuracy_with_later(self) -> float:
         """The same, including translations that were accepted later."""
-        return 1 - len(self.misses_later) / self.sentences
+        return 1 - len(self.misses_later) / self.n_sentences
 
 
-def everyday_score(model: Transformer, vocabulary: Mapping[str, Vocabulary]) -> EverydayScore:
+def score_eval_set(model: Transformer, vocabulary: Mapping[str, Vocabulary]) -> EvalSetScore:
     """Translate the evaluation set as the app translates typed text, and return the results."""
-    listed = everyday.sentences()
+    listed = everyday.eval_sentences()
     written = [
         one.text
-        for part in _parts(listed, MAX_SENTENCES)
-        for one in write(model, [each.english for each in part], vocabulary, most=LONGEST)
+        for part in _chunks(listed, MAX_SENTENCES)
+        for one in write(model, [each.english for each in part], vocabulary, max_new_tokens=MAX_WORDS)
     ]
     pairs = list(zip(listed, written, strict=True))
     misses, misses_later = (tuple((e.english, text) for e, text in pairs if not e.accepts(text, later)) for later in (False, True))
-    return EverydayScore(len(listed), known_share(vocabulary["source"]), misses, misses_later)
+    return EvalSetScore(len(listed), eval_set_known_share(vocabulary["source"]), misses, misses_later)
 
 
-def known_share(vocabulary: Vocabulary) -> float:
+def eval_set_known_share(vocabulary: Vocabulary) -> float:
     """Return the share of the words of the evaluation set that are in a vocabulary, without names."""
     unknown = total = 0
-    for each in everyday.sentences():
+    for each in everyday.eval_sentences():
         words = [word for word in vocabulary.tokenize(each.english) if word not in each.names]
-        unknown_words = {word for word, __ in vocabulary.unknown(each.english)}
+        unknown_words = {word for word, __ in vocabulary.unknown_with_suggestions(each.english)}
         total += len(words)
         unknown += sum(word in unknown_words for word in words)
     return 1 - unknown / total
@@ -137,25 +137,25 @@ def attention_measures(
     """
     alignments, referents = [e.alignment for e in examples], [e.referent for e in pronouns]
     return {
-        "aer": _of_heads(model, examples, vocabulary, lambda weights, row: alignment_error_rate(weights, alignments, row)),
-        "referent": _of_heads(model, pronouns, vocabulary, lambda weights, row: referent_accuracy(weights, referents, row)),
+        "aer": _measure_heads(model, examples, vocabulary, lambda weights, row: alignment_error_rate(weights, alignments, row)),
+        "referent": _measure_heads(model, pronouns, vocabulary, lambda weights, row: referent_accuracy(weights, referents, row)),
     }
 
 
-def _of_heads(
+def _measure_heads(
     model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary],
-    measure: Callable[[np.ndarray, Row], np.ndarray],
+    measure: Callable[[np.ndarray, DecoderRow], np.ndarray],
 ) -> dict[str, list[list[float]]]:
     """Return measure(weights [N, H, T, S], row) -> [H] for each cross-attention layer and each kind of row."""
-    parts = [(part, _capture(model, part, vocabulary)) for part in _parts(examples)]
+    parts = [(part, _run_examples(model, part, vocabulary)) for part in _chunks(examples)]
     names = [f"decoder.layers.{layer}.cross_attn.weights" for layer in range(model.config.n_decoder_layers)]
-    weights = [_stacked([capture[name] for _, capture in parts]) for name in names]  # [N, H, T, S] of each layer
-    return {row: [[round(float(x), 4) for x in measure(of_layer, row)] for of_layer in weights] for row in ROWS}
+    weights = [_concat_padded([capture[name] for _, capture in parts]) for name in names]  # [N, H, T, S] of each layer
+    return {row: [[round(float(x), 4) for x in measure(of_layer, row)] for of_layer in weights] for row in DECODER_ROWS}
 
 
 # --- Translations that lost a word ------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
-class LostWords:
+class LostWordRates:
     """How well coverage detects a lost content word, on other sentences than those on which the threshold was chosen.
 
     writes, reads, least: the two heads and the threshold (see `coverage`). right: the number of greedy translations without an
@@ -163,8 +163,8 @@ class LostWords:
     translation of one content word was removed. alarms: the share of them in which this word is below the threshold.
     """
 
-    writes: Head
-    reads: Head
+    writes: LayerHead
+    reads: LayerHead
     least: float
     right: int
     false_alarms: float
@@ -172,25 +172,25 @@ class LostWords:
     alarms: float
 
 
-def lost_words(
-    model: Transformer, vocabulary: Mapping[str, Vocabulary], writes: Head, reads: Head, chosen_on: Sequence[Example],
+def measure_lost_words(
+    model: Transformer, vocabulary: Mapping[str, Vocabulary], writes: LayerHead, reads: LayerHead, threshold_examples: Sequence[Example],
     examples: Sequence[Example], seed: int,
-) -> LostWords:
+) -> LostWordRates:
     """Choose the threshold on `threshold_examples` and measure it on `examples`, both correctly translated. seed: for removal."""
     lowest = sorted(
         min((c[s] for s, word in enumerate(e.source) if is_content_word(word)), default=np.inf)
-        for e, c in _covered(model, _right(model, chosen_on, vocabulary), vocabulary, writes, reads)
+        for e, c in _with_coverage(model, _translated_correctly(model, threshold_examples, vocabulary), vocabulary, writes, reads)
     )
-    least = round(float(lowest[int(CHOSEN_FALSE_ALARMS * len(lowest))]), 4) if lowest else 0.0
-    right, rng = _right(model, examples, vocabulary), Random(seed)
-    removed = [found for e in right if (found := without_a_word(e, rng)) is not None]
-    false = [bool(uncovered(e.source, c, least)) for e, c in _covered(model, right, vocabulary, writes, reads)]
-    without = _covered(model, [e for e, __ in removed], vocabulary, writes, reads)
+    least = round(float(lowest[int(TARGET_FALSE_ALARMS * len(lowest))]), 4) if lowest else 0.0
+    right, rng = _translated_correctly(model, examples, vocabulary), Random(seed)
+    removed = [found for e in right if (found := drop_word(e, rng)) is not None]
+    false = [bool(uncovered_positions(e.source, c, least)) for e, c in _with_coverage(model, right, vocabulary, writes, reads)]
+    without = _with_coverage(model, [e for e, __ in removed], vocabulary, writes, reads)
     alarms = [bool(c[lost] < least) for (__, lost), (__, c) in zip(removed, without, strict=True)]
-    return LostWords(writes, reads, least, len(right), _share(false), len(removed), _share(alarms))
+    return LostWordRates(writes, reads, least, len(right), _rounded_share(false), len(removed), _rounded_share(alarms))
 
 
-def without_a_word(example: Example, rng: Random) -> tuple[Example, int] | None:
+def drop_word(example: Example, rng: Random) -> tuple[Example, int] | None:
     """Return the example without the translation of one content word, and the source position of this word.
 
     A word that shares its translation with other content words, as in a set phrase, is not chosen. None if there is no candidate.
@@ -207,27 +207,27 @@ def without_a_word(example: Example, rng: Random) -> tuple[Example, int] | None:
     return Example(example.source, [example.target[j] for j in kept], [example.alignment[j] for j in kept]), lost
 
 
-def _right(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]) -> list[Example]:
+def _translated_correctly(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]) -> list[Example]:
     """Return the examples whose greedy translation equals the target."""
-    return [e for e, words in zip(examples, translations(model, examples, vocabulary), strict=True) if words == e.target]
+    return [e for e, words in zip(examples, translate_examples(model, examples, vocabulary), strict=True) if words == e.target]
 
 
-def _covered(
-    model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary], writes: Head, reads: Head
+def _with_coverage(
+    model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary], writes: LayerHead, reads: LayerHead
 ) -> Iterator[tuple[Example, np.ndarray]]:
     """Yield each example with the coverage of its source by its target."""
-    for part in _parts(examples):
-        capture = _capture(model, part, vocabulary, "probs", "ids.labels")
+    for part in _chunks(examples):
+        capture = _run_examples(model, part, vocabulary, "probs", "ids.labels")
         for item, example in enumerate(part):
             yield example, coverage(capture, writes, reads, eos_id=vocabulary["target"].eos_id, item=item)
 
 
-def _share(cases: Sequence[bool]) -> float:
+def _rounded_share(cases: Sequence[bool]) -> float:
     return round(float(np.mean(cases)), 4) if cases else 0.0
 
 
 # --- Next tokens, and helpers -----------------------------------------------------------------------------------------
-def next_word(model: Transformer, data: Mapping[str, Tensor]) -> tuple[float, float]:
+def next_token_metrics(model: Transformer, data: Mapping[str, Tensor]) -> tuple[float, float]:
     """Return the mean loss per token in nats, and the share of tokens whose true next token is the most probable."""
     with torch.inference_mode():
         out = model(data.get("source"), data.get("target"), data["labels"])
@@ -236,25 +236,25 @@ def next_word(model: Transformer, data: Mapping[str, Tensor]) -> tuple[float, fl
     return float(out.loss), float((out.logits.argmax(dim=-1) == data["labels"])[real].float().mean())
 
 
-def best_head(table: Sequence[Sequence[float]], largest: bool = True) -> tuple[int, int]:
+def best_head(values: Sequence[Sequence[float]], largest: bool = True) -> tuple[int, int]:
     """Return the (layer, head) with the largest or smallest value of a [layer][head] table."""
-    numbers = np.array(table)
+    numbers = np.array(values)
     layer, head = np.unravel_index(numbers.argmax() if largest else numbers.argmin(), numbers.shape)
     return int(layer), int(head)
 
 
-def _parts(items: Sequence[T], size: int = 250) -> list[Sequence[T]]:
+def _chunks(items: Sequence[T], size: int = 250) -> list[Sequence[T]]:
     return [items[i : i + size] for i in range(0, len(items), size)]
 
 
-def _capture(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary], *more: str) -> Capture:
+def _run_examples(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary], *extra_stages: str) -> Capture:
     """Run the examples under teacher forcing, recording cross-attention weights and `extra_stages`."""
-    ids: dict[str, Any] = encode(model.config, [(e.source, e.target) for e in examples], vocabulary)
+    ids: dict[str, Any] = encode_pairs(model.config, [(e.source, e.target) for e in examples], vocabulary)
     batch = Batch({side: x.numpy() for side, x in ids.items()}, {})
-    return trace(model, batch, keep=["decoder.layers.*.cross_attn.weights", *more])
+    return trace(model, batch, keep=["decoder.layers.*.cross_attn.weights", *extra_stages])
 
 
-def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
+def _concat_padded(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """Concatenate arrays [B, H, T, S] of several batches, padded with 0: [N, H, T, S]."""
     length, width = (max(x.shape[axis] for x in arrays) for axis in (2, 3))
     return np.concatenate([np.pad(x, ((0, 0), (0, 0), (0, length - x.shape[2]), (0, width - x.shape[3]))) for x in arrays])

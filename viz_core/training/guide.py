@@ -16,25 +16,25 @@ from torch.nn import functional as F
 
 from viz_core.config import TransformerConfig
 
-ALIGNS, REFERS = 0, 1  # indices of the two heads
-PRONOUNS = 3.0  # weight of a pronoun in the loss of the second head, as pronouns are rare; other words have 1
-SMALLEST = 1e-6  # lower bound of an attention weight in the loss, so that it is finite
-Links = tuple[Sequence[tuple[int, ...]], tuple[int, int] | None]
+ALIGNMENT_HEAD, REFERENT_HEAD = 0, 1  # indices of the two heads
+PRONOUN_WEIGHT = 3.0  # weight of a pronoun in the loss of the second head, as pronouns are rare; other words have 1
+MIN_ATTENTION = 1e-6  # lower bound of an attention weight in the loss, so that it is finite
+WordLinks = tuple[Sequence[tuple[int, ...]], tuple[int, int] | None]
 """The alignment and the referent of an `Example`."""
 
 
-def guided_layer(config: TransformerConfig) -> int:
+def supervised_layer(config: TransformerConfig) -> int:
     """Return the decoder layer with the supervised heads: the last but one, if there are two."""
     return max(0, config.n_decoder_layers - 2)
 
 
-def taught_heads(config: TransformerConfig) -> dict[str, tuple[int, int]]:
+def supervised_heads(config: TransformerConfig) -> dict[str, tuple[int, int]]:
     """Return the (layer, head) of cross-attention of each kind of link."""
-    layer = guided_layer(config)
-    return {"alignment": (layer, ALIGNS), "referent": (layer, REFERS)}
+    layer = supervised_layer(config)
+    return {"alignment": (layer, ALIGNMENT_HEAD), "referent": (layer, REFERENT_HEAD)}
 
 
-def as_bits(links: Iterable[Links]) -> tuple[np.ndarray, np.ndarray]:
+def to_bitmasks(links: Iterable[WordLinks]) -> tuple[np.ndarray, np.ndarray]:
     """Return (alignment [N, T], referents [N, T]): bit s is set if the target word translates source word s, or refers to it.
 
     T is the number of words of the longest target. Raises `ValueError` for a link to a source word after the 31st.
@@ -61,23 +61,23 @@ def _padded(rows: Sequence[Sequence[int]], width: int) -> np.ndarray:
     return out
 
 
-def guided_loss(weights: Tensor, alignment: Tensor, referents: Tensor) -> Tensor:
+def alignment_loss(weights: Tensor, alignment_bits: Tensor, referent_bits: Tensor) -> Tensor:
     """Return the loss of the two heads, summed over the target words, [].
 
     weights: cross-attention weights [B, H, T, S]. alignment_bits, referent_bits: bit masks [B, T']; later rows have no links. The
     loss of a word is -log of the total weight on its source words. Words without source words are left out, as every row sums to 1.
     """
     length = weights.shape[2]
-    alignment, referents = (F.pad(bits, (0, length - bits.shape[1])) for bits in (alignment, referents))  # [B, T]; cut or padded
-    resolved = torch.where(referents != 0, referents, alignment)  # [B, T]
-    times = torch.where(referents != 0, PRONOUNS, 1.0)  # [B, T]
-    return (_missed(weights[:, ALIGNS], alignment) + times * _missed(weights[:, REFERS], resolved)).sum()  # []
+    alignment_bits, referent_bits = (F.pad(bits, (0, length - bits.shape[1])) for bits in (alignment_bits, referent_bits))  # [B, T]; cut or padded
+    resolved = torch.where(referent_bits != 0, referent_bits, alignment_bits)  # [B, T]
+    times = torch.where(referent_bits != 0, PRONOUN_WEIGHT, 1.0)  # [B, T]
+    return (_head_losses(weights[:, ALIGNMENT_HEAD], alignment_bits) + times * _head_losses(weights[:, REFERENT_HEAD], resolved)).sum()  # []
 
 
-def _missed(weights: Tensor, bits: Tensor) -> Tensor:
+def _head_losses(weights: Tensor, bits: Tensor) -> Tensor:
     """weights [B, T, S], bits [B, T] -> [B, T]: -log of the total weight at the set bits, 0 where none is set."""
     width = weights.shape[-1]
     weights = weights.to(torch.promote_types(weights.dtype, torch.float32))  # half precision is too coarse for the sum
     right = (bits[..., None] >> torch.arange(width, device=bits.device)) & 1  # [B, T, S]
-    found = (weights * right).sum(dim=-1).clamp_min(SMALLEST)  # [B, T]
+    found = (weights * right).sum(dim=-1).clamp_min(MIN_ATTENTION)  # [B, T]
     return torch.where(bits != 0, -found.log(), 0.0)  # [B, T]

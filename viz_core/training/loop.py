@@ -9,14 +9,14 @@ from torch import Tensor
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary, pad
-from viz_core.training.crew import Crew, together
+from viz_core.training.crew import WorkerGroup, run_data_parallel
 from viz_core.training.muon import MuonAndAdam
-from viz_core.training.plans import Recipe
-from viz_core.training.step import adam, repeatable, train_step, without_denormals
+from viz_core.training.plans import TrainingSettings
+from viz_core.training.step import make_adam, deterministic_algorithms, train_step, flush_denormals
 
 
 # --- Sentences as ids -------------------------------------------------------------------------------------------------
-def encode(
+def encode_pairs(
     config: TransformerConfig, pairs: Sequence[tuple[Sequence[str], Sequence[str]]], vocabulary: Mapping[str, Vocabulary]
 ) -> dict[str, Tensor]:
     """Encode (source, target) tokens as padded ids: source [N, S], target [N, T] (the decoder's input) and labels [N, T].
@@ -43,23 +43,23 @@ def pad_ids(config: TransformerConfig) -> dict[str, int]:
     return {**{side: config.pad_id(side) for side in config.sides}, "labels": config.pad_id(config.output_side)}
 
 
-def batches(data: Mapping[str, Tensor], pads: Mapping[str, int], size: int, seed: int) -> Iterator[dict[str, Tensor]]:
+def iter_batches(data: Mapping[str, Tensor], pad_values: Mapping[str, int], batch_size: int, seed: int) -> Iterator[dict[str, Tensor]]:
     """Yield batches without end, each sentence once per epoch, with similar lengths together to save padding.
 
     pad_values: the padding id of each tensor of `data`. Other tensors are padded with 0 and do not count for the length.
     """
     rng = np.random.default_rng(seed)
-    lengths = sum((x != pads[name]).sum(dim=1) for name, x in data.items() if name in pads).numpy()  # type: ignore[union-attr]  # [N]
+    lengths = sum((x != pad_values[name]).sum(dim=1) for name, x in data.items() if name in pad_values).numpy()  # type: ignore[union-attr]  # [N]
     while True:
         order = rng.permutation(len(lengths))  # [N]
-        pools = np.array_split(order, max(1, len(order) // (32 * size)))
+        pools = np.array_split(order, max(1, len(order) // (32 * batch_size)))
         pools = [pool[np.argsort(lengths[pool], kind="stable")] for pool in pools]
-        cuts = [cut for pool in pools for cut in np.array_split(pool, max(1, len(pool) // size))]
+        cuts = [cut for pool in pools for cut in np.array_split(pool, max(1, len(pool) // batch_size))]
         for i in rng.permutation(len(cuts)):
-            yield {name: trimmed(x[torch.from_numpy(cuts[i])], pads.get(name, 0)) for name, x in data.items()}
+            yield {name: trim_padding(x[torch.from_numpy(cuts[i])], pad_values.get(name, 0)) for name, x in data.items()}
 
 
-def trimmed(ids: Tensor, pad_id: int) -> Tensor:
+def trim_padding(ids: Tensor, pad_id: int) -> Tensor:
     """Return ids [B, T] without the last columns that are padding in every row."""
     used = (ids != pad_id).any(dim=0)  # [T]
     return ids[:, : int((used * torch.arange(1, len(used) + 1)).max())]
@@ -67,7 +67,7 @@ def trimmed(ids: Tensor, pad_id: int) -> Tensor:
 
 # --- Learning ---------------------------------------------------------------------------------------------------------
 def train(
-    model: Transformer, data: Mapping[str, Tensor], recipe: Recipe, report: Callable[[int, float], None] = lambda step, loss: None
+    model: Transformer, data: Mapping[str, Tensor], settings: TrainingSettings, on_step: Callable[[int, float], None] = lambda step, loss: None
 ) -> list[float]:
     """Train the model in place, leave it in eval mode, and return the loss of every step.
 
@@ -75,28 +75,28 @@ def train(
     Elsewhere rounding differs, and so do the weights, but not the accuracy. Raises `FloatingPointError` for a loss that is not
     finite.
     """
-    return together(recipe.processes, _fit, model, data, recipe, here={"report": report})
+    return run_data_parallel(settings.n_processes, _train_worker, model, data, settings, main_options={"report": on_step})
 
 
-def _fit(
-    crew: Crew, model: Transformer, data: Mapping[str, Tensor], recipe: Recipe, report: Callable[[int, float], None] | None = None
+def _train_worker(
+    workers: WorkerGroup, model: Transformer, data: Mapping[str, Tensor], settings: TrainingSettings, on_step: Callable[[int, float], None] | None = None
 ) -> list[float]:
     optimizer: torch.optim.Optimizer | MuonAndAdam
-    if recipe.matrices:
-        optimizer = MuonAndAdam(model, recipe.matrices / recipe.peak, recipe.betas, eps=1e-9, crew=crew)
+    if settings.muon_rate:
+        optimizer = MuonAndAdam(model, settings.muon_rate / settings.peak_rate, settings.betas, eps=1e-9, workers=workers)
     else:
-        optimizer = adam(model, recipe.betas, eps=1e-9)
-    guide = recipe.guide if model.config.has_cross_attention else 0.0
+        optimizer = make_adam(model, settings.betas, eps=1e-9)
+    guide = settings.alignment_weight if model.config.has_cross_attention else 0.0
     losses: list[float] = []
-    with repeatable(recipe.seed + crew.rank), without_denormals():
+    with deterministic_algorithms(settings.seed + workers.rank), flush_denormals():
         model.train()
-        for step, batch in zip(range(recipe.steps), batches(data, pad_ids(model.config), recipe.batch, recipe.seed), strict=False):
-            taken = train_step(model, optimizer, batch, recipe.rate(step), recipe.clip, half=recipe.half, in_rows=True,
-                               guide=guide, crew=crew)
-            if not taken.finite:
-                raise FloatingPointError(f"the loss at step {step + 1} is {taken.loss} and the norm of its gradient {taken.norm}.")
+        for step, batch in zip(range(settings.steps), iter_batches(data, pad_ids(model.config), settings.batch_size, settings.seed), strict=False):
+            taken = train_step(model, optimizer, batch, settings.learning_rate(step), settings.max_grad_norm, bfloat16=settings.bfloat16, chunked=True,
+                               alignment_weight=guide, workers=workers)
+            if not taken.is_finite:
+                raise FloatingPointError(f"the loss at step {step + 1} is {taken.loss} and the norm of its gradient {taken.grad_norm}.")
             losses.append(taken.loss)
-            if report is not None:
-                report(step + 1, losses[-1])
+            if on_step is not None:
+                on_step(step + 1, losses[-1])
         model.eval()
     return losses

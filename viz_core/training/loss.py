@@ -14,10 +14,10 @@ from viz_core.model.masks import make_masks
 from viz_core.model.transformer import Transformer
 from viz_core.tracing import NO_TAP, Tap
 
-ROWS = 128  # times 5,000 words in single precision: 2.6 MB
+CHUNK_ROWS = 128  # times 5,000 words in single precision: 2.6 MB
 
 
-def loss_in_rows(
+def chunked_cross_entropy(
     model: Transformer, source: Tensor | None, target: Tensor | None, labels: Tensor, tap: Tap = NO_TAP
 ) -> Tensor:
     """Return the mean cross-entropy [], equal to `model(source, target, labels).loss`, with the same gradients.
@@ -26,7 +26,7 @@ def loss_in_rows(
     the loss of a label is at most 87 in float32.
     """
     assert model.head is not None
-    hidden = model.hidden(source, target, make_masks(model.config, source, target), tap).flatten(0, 1)  # [B·T, D]
+    hidden = model.hidden_states(source, target, make_masks(model.config, source, target), tap).flatten(0, 1)  # [B·T, D]
     labels = labels.flatten()  # [B·T]
     real = labels != model.config.pad_id(model.config.output_side)  # [B·T]
     if torch.is_autocast_enabled(labels.device.type):
@@ -50,7 +50,7 @@ class _CrossEntropy(torch.autograd.Function):
         n, w, b = len(x), weight.to(x.dtype), None if bias is None else bias.to(x.dtype)
         loss, d_x, d_weight = weight.new_zeros(()), torch.empty_like(x), torch.zeros_like(weight)  # [], [N, D], [W, D]
         d_bias = None if bias is None else torch.zeros_like(bias)  # [W]
-        for rows, d_rows, wanted in zip(x.split(ROWS), d_x.split(ROWS), labels[:, None].split(ROWS), strict=True):
+        for rows, d_rows, wanted in zip(x.split(CHUNK_ROWS), d_x.split(CHUNK_ROWS), labels[:, None].split(CHUNK_ROWS), strict=True):
             probs = F.linear(rows, w, b).softmax(dim=-1, dtype=weight.dtype)  # [R, W]
             loss -= probs.gather(1, wanted).clamp_min(torch.finfo(probs.dtype).tiny).log().sum() / n
             d_logits = probs.scatter_add_(1, wanted, -torch.ones_like(wanted, dtype=probs.dtype))  # [R, W], N times the gradient

@@ -11,22 +11,22 @@ import torch
 from torch import nn
 
 from viz_core.model.transformer import Transformer
-from viz_core.training.crew import ALONE, Crew
+from viz_core.training.crew import SINGLE_PROCESS, WorkerGroup
 
 MOMENTUM = 0.95  # the usual value of Muon
-DECAY = 0.1  # the usual value; without it, components of a matrix that do not affect attention weights grow without bound
+WEIGHT_DECAY = 0.1  # the usual value; without it, components of a matrix that do not affect attention weights grow without bound
 
 
 class MuonAndAdam:
     """Muon and Adam as one optimizer. rate_ratio: Muon's learning rate / Adam's. workers: the processes that share the matrices."""
 
-    def __init__(self, model: Transformer, times: float, betas: tuple[float, float], eps: float, crew: Crew = ALONE) -> None:
-        self.matrices = matrices(model)
+    def __init__(self, model: Transformer, rate_ratio: float, betas: tuple[float, float], eps: float, workers: WorkerGroup = SINGLE_PROCESS) -> None:
+        self.matrices = layer_matrices(model)
         matrix_ids = set(map(id, self.matrices))
         rest = [p for p in model.parameters() if id(p) not in matrix_ids]
-        self.crew = crew
-        group = {"params": list(crew.own(self.matrices)), "times": times}
-        self.muon = torch.optim.Muon([group], momentum=MOMENTUM, weight_decay=DECAY)
+        self.workers = workers
+        group = {"params": list(workers.own_items(self.matrices)), "times": rate_ratio}
+        self.muon = torch.optim.Muon([group], momentum=MOMENTUM, weight_decay=WEIGHT_DECAY)
         self.adam = torch.optim.Adam(rest, betas=betas, eps=eps, fused=True)
 
     @property
@@ -41,11 +41,11 @@ class MuonAndAdam:
 
     def step(self) -> None:
         self.muon.step()
-        self.crew.exchange(self.matrices)
+        self.workers.all_gather(self.matrices)
         self.adam.step()
 
 
-def matrices(model: Transformer) -> list[nn.Parameter]:
+def layer_matrices(model: Transformer) -> list[nn.Parameter]:
     """Return the weights of the linear modules inside the layers."""
     inside = (module for side in model.config.sides for module in model.stack(side).layers.modules())
     return [module.get_parameter("weight") for module in inside if isinstance(module, nn.Linear)]

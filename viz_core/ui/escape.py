@@ -5,32 +5,32 @@ from collections.abc import Sequence
 
 from viz_core.figures.glosses import gloss
 from viz_core.language import translate as _
-from viz_core.text import SPACE, isolated, visible
-from viz_core.ui.components.glosses import shown_glosses
+from viz_core.text import SPACE_SYMBOL, bidi_isolated, display_token
+from viz_core.ui.components.glosses import current_glosses
 
 
-def code(text: str, limit: int = 120) -> str:
+def code_span(text: str, limit: int = 120) -> str:
     """Return text as a Markdown code span, in which nothing is markup. Control characters are made visible."""
-    shown = visible(text.replace("\n", "⏎")[:limit]).replace(SPACE, " ") + ("…" if len(text) > limit else "")
+    shown = display_token(text.replace("\n", "⏎")[:limit]).replace(SPACE_SYMBOL, " ") + ("…" if len(text) > limit else "")
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
-    return isolated(f"{fence} {shown} {fence}")
+    return bidi_isolated(f"{fence} {shown} {fence}")
 
 
-def token_code(token: str, limit: int = 120) -> str:
+def token_code_span(token: str, limit: int = 120) -> str:
     """Return a token as a code span, followed by its dictionary word if it has one: `动物` (animal)."""
-    meaning = gloss(visible(token), shown_glosses())
-    return code(token, limit) + (f" ({escaped(meaning)})" if meaning else "")
+    meaning = gloss(display_token(token), current_glosses())
+    return code_span(token, limit) + (f" ({escaped(meaning)})" if meaning else "")
 
 
-def words(texts: list[str], limit: int = 8) -> str:
+def code_spans(texts: list[str], limit: int = 8) -> str:
     """Return a list of words, each as a code span."""
-    return ", ".join(map(code, texts[:limit])) + (" …" if len(texts) > limit else "")
+    return ", ".join(map(code_span, texts[:limit])) + (" …" if len(texts) > limit else "")
 
 
-def few(texts: Sequence[str], limit: int, between: str = ", ") -> str:
+def first_few(texts: Sequence[str], limit: int, separator: str = ", ") -> str:
     """Return the first few texts and the number of further ones, such as "a, b and 7 more"."""
     more = " " + _("and {n_texts:,} more", n_texts=len(texts) - limit) if len(texts) > limit else ""
-    return between.join(texts[:limit]) + more
+    return separator.join(texts[:limit]) + more
 
 
 def escaped(sentence: str) -> str:

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from viz_core.text import AnyTokenizer
 
 UNTRAINED = "untrained"
-NEXT_WORD = ("next-word", "sentence", "induction")  # tasks in which each position predicts the next token
-MOST_FALSE_ALARMS, LEAST_ALARMS = 0.03, 0.6
+NEXT_TOKEN_TASKS = ("next-word", "sentence", "induction")  # tasks in which each position predicts the next token
+MAX_FALSE_ALARMS, MIN_ALARMS = 0.03, 0.6
 """The false alarm rate and the detection rate that are required before pages report lost words."""
 
 
-class LostWords(NamedTuple):
+class LostWordDetector(NamedTuple):
     """The detector of source words that a translation lost (`viz_core.analysis.coverage`): two heads, a threshold and its rates.
 
     writes, reads: (layer, head) of cross-attention whose rows predict a word and read it. threshold: a content word with a
@@ -29,14 +29,14 @@ class LostWords(NamedTuple):
 
     writes: tuple[int, int]
     reads: tuple[int, int]
-    least: float
+    threshold: float
     false_alarms: float
     alarms: float
 
 
-def says_lost_words(measured: Mapping[str, Any]) -> bool:
+def is_reliable_detector(rates: Mapping[str, Any]) -> bool:
     """Whether the measured rates are good enough to report lost words."""
-    return bool(measured["false_alarms"] <= MOST_FALSE_ALARMS and measured["alarms"] >= LEAST_ALARMS)
+    return bool(rates["false_alarms"] <= MAX_FALSE_ALARMS and rates["alarms"] >= MIN_ALARMS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +65,9 @@ class Card:
     task: str = ""
 
     @property
-    def answers_in_place(self) -> bool:
+    def predicts_own_position(self) -> bool:
         """Whether each position of an encoder predicts its own token, as in masked language modelling, not the next one."""
-        return self.config.architecture == "encoder-only" and self.task not in NEXT_WORD
+        return self.config.architecture == "encoder-only" and self.task not in NEXT_TOKEN_TASKS
 
     @property
     def referent_head(self) -> tuple[int, int] | None:
@@ -79,19 +79,19 @@ class Card:
         """The (layer, head) of cross-attention with the lowest alignment error; None if it was not measured for all heads."""
         return self._best_head("aer", -1)
 
-    def taught(self, what: str) -> tuple[int, int] | None:
+    def supervised_head(self, link_kind: str) -> tuple[int, int] | None:
         """Return the (layer, head) of cross-attention trained with "alignment" or "referent" supervision; None if there is none."""
-        found = self.measures.get("taught", {}).get(what)
+        found = self.measures.get("taught", {}).get(link_kind)
         return (int(found[0]), int(found[1])) if found else None
 
     @property
-    def lost_words(self) -> LostWords | None:
+    def lost_words(self) -> LostWordDetector | None:
         """The detector of lost words; None if it was not measured or is not reliable."""
         found = self.measures.get("lost_words")
-        if not found or not says_lost_words(found):
+        if not found or not is_reliable_detector(found):
             return None
         (i, j), (k, m) = found["writes"], found["reads"]
-        return LostWords((int(i), int(j)), (int(k), int(m)), *(float(found[name]) for name in ("least", "false_alarms", "alarms")))
+        return LostWordDetector((int(i), int(j)), (int(k), int(m)), *(float(found[name]) for name in ("least", "false_alarms", "alarms")))
 
     def _best_head(self, measure: str, sign: int) -> tuple[int, int] | None:
         """Return the head with the largest (sign 1) or smallest (-1) measurement, in the rows that predict a word."""

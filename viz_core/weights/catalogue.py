@@ -10,65 +10,65 @@ from viz_core.text import AnyTokenizer, Vocabulary
 from viz_core.training.plans import PLANS
 from viz_core.weights import local_models
 from viz_core.weights.card import Card
-from viz_core.weights.guests import guests
+from viz_core.weights.guests import shared_user_weights
 from viz_core.weights.stored_card import StoredCard
 
 if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer
 
-SHIPPED = Path(__file__).with_name("shipped")
+SHIPPED_FOLDER = Path(__file__).with_name("shipped")
 
 
 def catalogue() -> Mapping[str, Card]:
     """Return the cards of all available models by name: `server_models()`, then weights of visitors."""
-    brought = guests().cards()
-    return MappingProxyType({**lasting(), **brought}) if brought else lasting()
+    brought = shared_user_weights().cards()
+    return MappingProxyType({**server_models(), **brought}) if brought else server_models()
 
 
 @lru_cache(maxsize=1)
-def lasting() -> Mapping[str, Card]:
+def server_models() -> Mapping[str, Card]:
     """Return the cards available to all visitors: shipped checkpoints, then the models on this machine.
 
     Cached; call `server_models.cache_clear()` after a model was downloaded.
     """
-    return MappingProxyType({card.name: card for card in (*shipped().values(), *local_models.cards())})
+    return MappingProxyType({card.name: card for card in (*shipped_cards().values(), *local_models.local_cards())})
 
 
-def first_with(**fields: Any) -> Card | None:
+def find_card(**fields: Any) -> Card | None:
     """Return the first card whose config has these values, such as position="learned"; None if there is none."""
-    return next((card for card in lasting().values() if all(getattr(card.config, k) == v for k, v in fields.items())), None)
+    return next((card for card in server_models().values() if all(getattr(card.config, k) == v for k, v in fields.items())), None)
 
 
-def problems() -> list[str]:
+def load_errors() -> list[str]:
     """Return one sentence for each model that cannot be used."""
-    return [*(found for found in _found() if isinstance(found, str)), *local_models.problems()]
+    return [*(found for found in _cards_and_errors() if isinstance(found, str)), *local_models.local_errors()]
 
 
 @lru_cache(maxsize=1)
-def unreadable() -> tuple[str, ...]:
+def cached_load_errors() -> tuple[str, ...]:
     """Return `load_errors()`, cached like `server_models()`."""
-    return tuple(problems())
+    return tuple(load_errors())
 
 
-def reason(name: str) -> str:
+def load_error(name: str) -> str:
     """Return why the model of this name cannot be used, without its name and the full stop; "" if there is no error."""
-    found = (sentence.removeprefix(f"{name}: ") for sentence in unreadable() if sentence.startswith(f"{name}: "))
+    found = (sentence.removeprefix(f"{name}: ") for sentence in cached_load_errors() if sentence.startswith(f"{name}: "))
     return next(found, "").rstrip(".")
 
 
-def shipped() -> Mapping[str, Card]:
+def shipped_cards() -> Mapping[str, Card]:
     """Return the cards of the shipped checkpoints by name, in the order of their plans."""
-    return MappingProxyType({found.name: found for found in _found() if isinstance(found, Card)})
+    return MappingProxyType({found.name: found for found in _cards_and_errors() if isinstance(found, Card)})
 
 
 @lru_cache(maxsize=1)
-def _found() -> tuple[Card | str, ...]:
+def _cards_and_errors() -> tuple[Card | str, ...]:
     """Return the card of each shipped checkpoint, or its error message."""
     place = {name: i for i, name in enumerate(PLANS)}
-    return tuple(map(_card_or_problem, sorted(SHIPPED.glob("*.json"), key=lambda path: (place.get(path.stem, len(place)), path))))
+    return tuple(map(_card_or_error, sorted(SHIPPED_FOLDER.glob("*.json"), key=lambda path: (place.get(path.stem, len(place)), path))))
 
 
-def _card_or_problem(path: Path) -> Card | str:
+def _card_or_error(path: Path) -> Card | str:
     try:
         return _card(path, StoredCard.read(path))
     except ValueError as error:

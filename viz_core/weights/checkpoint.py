@@ -13,7 +13,7 @@ from viz_core.config import TransformerConfig
 from viz_core.language import translate as _
 from viz_core.model.transformer import Transformer
 
-TYPES = (torch.float32, torch.float16)
+DTYPES = (torch.float32, torch.float16)
 
 
 def save(model: Transformer, path: Path, dtype: torch.dtype = torch.float32) -> None:
@@ -31,7 +31,7 @@ def load(path: Path, config: TransformerConfig) -> Transformer:
     model = Transformer(config, seed=None).eval()
     expected = dict(model.named_parameters())
     tensors = _read(path)
-    _check(path.name, tensors, expected)
+    _check_tensors(path.name, tensors, expected)
     with torch.no_grad():
         for name, parameter in expected.items():
             parameter.copy_(tensors[name])
@@ -50,7 +50,7 @@ def _read(path: Path) -> dict[str, Tensor]:
                            name=path.name, reason=reason)) from None
 
 
-def _check(file: str, found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+def _check_tensors(file: str, found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
     for name in sorted(expected.keys() - found.keys()):
         raise ValueError(_("{file} lacks the tensor {name!r}; use a file that was saved with this config.", file=file, name=name))
     for name in sorted(found.keys() - expected.keys()):
@@ -62,7 +62,7 @@ def _check(file: str, found: Mapping[str, Tensor], expected: Mapping[str, Tensor
             shapes = _("is {shape} where the model has {shape_2}", shape=list(x.shape), shape_2=list(want.shape))
             raise ValueError(_("{file}: {name!r} {shapes}; use a file that was saved with this config.",
                                file=file, name=name, shapes=shapes))
-        if x.dtype not in TYPES:
+        if x.dtype not in DTYPES:
             raise ValueError(_("{file}: {name!r} holds {dtype}; save it as float32 or float16.",
                                file=file, name=name, dtype=str(x.dtype).removeprefix("torch.")))
         if not x.isfinite().all():

@@ -19,34 +19,34 @@ from viz_core.limits import MAX_PARAMETERS
 
 CONFIG, TENSORS, TOKENIZER = FILES = ("config.json", "model.safetensors", "tokenizer.json")
 INDEX = f"{TENSORS}.index.json"
-NAMED = ("tokenizer_config.json", "special_tokens_map.json")  # name the special tokens of a tokenizer; optional
-MAX_BYTES = {CONFIG: 2**20, TENSORS: 8 * MAX_PARAMETERS, INDEX: 2**20, TOKENIZER: 32 * 2**20} | dict.fromkeys(NAMED, 2**22)
+SPECIAL_TOKEN_FILES = ("tokenizer_config.json", "special_tokens_map.json")  # name the special tokens of a tokenizer; optional
+MAX_BYTES = {CONFIG: 2**20, TENSORS: 8 * MAX_PARAMETERS, INDEX: 2**20, TOKENIZER: 32 * 2**20} | dict.fromkeys(SPECIAL_TOKEN_FILES, 2**22)
 MAX_FOLDERS = 64  # searched when the app starts
 MAX_REASON = 400  # characters of an error message, which may quote a file
-PICKLES = ("pytorch_model.bin", "*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
-OTHERS = ("*.safetensors", "*.h5", "*.msgpack", "*.gguf", "*.onnx")  # weights in files with another name or format
-WORDS = ("vocab.json", "vocab.txt", "*.model")  # files of older tokenizers
-POINTER = b"version https://git-lfs.github.com/spec/"  # first bytes of a Git LFS pointer file
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
+PICKLE_PATTERNS = ("pytorch_model.bin", "*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+OTHER_WEIGHT_PATTERNS = ("*.safetensors", "*.h5", "*.msgpack", "*.gguf", "*.onnx")  # weights in files with another name or format
+OLD_TOKENIZER_PATTERNS = ("vocab.json", "vocab.txt", "*.model")  # files of older tokenizers
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"  # first bytes of a Git LFS pointer file
+NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class FileVersion:
     """A file with its size and modification time when it was checked, so that a later change is detected."""
 
     path: Path
     size: int  # bytes
-    changed: int  # ns
+    mtime_ns: int  # ns
 
     @classmethod
-    def seen(cls, path: Path) -> Self:
+    def from_path(cls, path: Path) -> Self:
         stat = path.stat()
         return cls(path, stat.st_size, stat.st_mtime_ns)
 
-    def still(self) -> Path:
+    def unchanged_path(self) -> Path:
         """Return the path. Raises `ValueError` if the file has changed."""
         try:
-            if File.seen(self.path) == self:
+            if FileVersion.from_path(self.path) == self:
                 return self.path
         except OSError:
             pass
@@ -57,22 +57,22 @@ def local_name(folder: Path) -> str:
     return f"local/{folder.resolve().name if folder.name in ('', '.', '..') else folder.name}"
 
 
-def regular_file(folder: Path, name: str, root: Path) -> File:
+def check_regular_file(folder: Path, name: str, root: Path) -> FileVersion:
     """Return a file of a folder. Raises `ValueError` unless it is a regular file of limited size in `root`, links resolved."""
     try:
         real = (folder / name).resolve(strict=True)
         inside = real.is_relative_to(root.resolve(strict=True))
-        found = File.seen(real)
+        found = FileVersion.from_path(real)
     except (OSError, RuntimeError) as error:  # RuntimeError: circular links
         if (folder / name).is_symlink() and not isinstance(error, PermissionError):
             raise ValueError(_("{name} is a link to a file that is not there; put the file itself there", name=name)) from None
-        raise ValueError(lacking(name, listing(folder))) from None
+        raise ValueError(missing_file_message(name, list_names(folder))) from None
     if not inside:
         raise ValueError(_("{name} is a link out of the folder; put the file itself there", name=name))
     if not real.is_file():
         raise ValueError(_("{name} is not a file; put the file itself there", name=name))
     check_size(name, found.size)
-    check_content(name, real)
+    check_not_lfs_pointer(name, real)
     return found
 
 
@@ -84,11 +84,11 @@ def check_size(name: str, size: int) -> None:
                            name=name, size=size, max_bytes=max_bytes))
 
 
-def check_content(name: str, path: Path) -> None:
+def check_not_lfs_pointer(name: str, path: Path) -> None:
     """Raise `ValueError` for a Git LFS pointer: a clone without Git LFS has one in place of each large file."""
     try:
         with path.open("rb") as file:
-            pointer = file.read(len(POINTER)) == POINTER
+            pointer = file.read(len(LFS_POINTER)) == LFS_POINTER
     except OSError:
         raise ValueError(_("{name} cannot be read; give the app's account the right to read it", name=name)) from None
     if pointer:
@@ -96,7 +96,7 @@ def check_content(name: str, path: Path) -> None:
                            "git lfs pull", name=name))
 
 
-def json_object(path: Path) -> Mapping[str, Any]:
+def read_json_object(path: Path) -> Mapping[str, Any]:
     """Return the JSON object in a file. Raises `ValueError` for other JSON and for NaN or infinity."""
 
     def refuse(word: str) -> float:
@@ -111,7 +111,7 @@ def json_object(path: Path) -> Mapping[str, Any]:
     return MappingProxyType(found)
 
 
-def listing(folder: Path) -> list[str]:
+def list_names(folder: Path) -> list[str]:
     """Return the names in a folder; an empty list if it cannot be read."""
     try:
         return sorted(child.name for child in folder.iterdir())
@@ -119,36 +119,36 @@ def listing(folder: Path) -> list[str]:
         return []
 
 
-def lacking(file: str, there: Sequence[str]) -> str:
+def missing_file_message(file: str, present: Sequence[str]) -> str:
     """Return the error message for a model without this file. present: the names of the files that there are."""
-    if file == TENSORS and (pickle := _first(there, PICKLES)):
+    if file == TENSORS and (pickle := _first_match(present, PICKLE_PATTERNS)):
         return (
             _("{pickle} may be a pickle, which runs code when it is opened, and is not read; save the model as {tensors}, with "
               "save_pretrained(safe_serialization=True)", pickle=pickle, tensors=TENSORS)
         )
-    if file == TENSORS and (other := _first(there, OTHERS)):
+    if file == TENSORS and (other := _first_match(present, OTHER_WEIGHT_PATTERNS)):
         return _("there is {other} but no {tensors}; save the whole model with save_pretrained", other=other, tensors=TENSORS)
-    if file == TOKENIZER and (words := _first(there, WORDS)):
+    if file == TOKENIZER and (words := _first_match(present, OLD_TOKENIZER_PATTERNS)):
         return _("there is {words} but no {tokenizer}; open the tokenizer with AutoTokenizer and save it again with "
                  "save_pretrained", words=words, tokenizer=TOKENIZER)
-    if file not in (*FILES, *NAMED):
+    if file not in (*FILES, *SPECIAL_TOKEN_FILES):
         return _("there is no {file}, which {index} names; fetch it too", file=file, index=INDEX)
     return _("there is no {file}; a model here is {files} and {files_2}", file=file, files=", ".join(FILES[:2]), files_2=FILES[2])
 
 
-def _first(there: Sequence[str], patterns: Sequence[str]) -> str:
+def _first_match(names: Sequence[str], patterns: Sequence[str]) -> str:
     """Return the first name that matches one of the patterns, shortened; "" if none does."""
-    return next((name[:60] for name in there if any(Path(name).match(pattern) for pattern in patterns)), "")
+    return next((name[:60] for name in names if any(Path(name).match(pattern) for pattern in patterns)), "")
 
 
-def without_surrogates(text: str) -> str:
+def escape_surrogates(text: str) -> str:
     r"""Return the text with lone surrogates escaped as in JSON (\ud800), since UTF-8 cannot encode them."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def sentence(name: str, error: ValueError) -> str:
+def error_sentence(name: str, error: ValueError) -> str:
     """Return an error as one sentence of limited length that starts with the name."""
     reason = str(error).removeprefix(f"{name}: ").rstrip(".")
     reason = reason if len(reason) <= MAX_REASON else reason[: MAX_REASON - 1] + "…"
-    reason = without_surrogates(reason)
+    reason = escape_surrogates(reason)
     return " ".join(f"{name}: {reason}.".split())

@@ -14,25 +14,25 @@ from typing import TYPE_CHECKING, Any
 
 from viz_core.config import TransformerConfig
 from viz_core.language import translate as _
-from viz_core.weights.agreement import Agreement, agree
+from viz_core.weights.agreement import ResolvedTokens, resolve_special_tokens
 from viz_core.weights.card import Card
-from viz_core.weights.contents import Contents, inspected
+from viz_core.weights.contents import CheckpointContents, inspect_checkpoint
 from viz_core.weights.files import (
     CONFIG,
     MAX_FOLDERS,
-    NAME,
-    NAMED,
+    NAME_PATTERN,
+    SPECIAL_TOKEN_FILES,
     TENSORS,
     TOKENIZER,
-    File,
-    json_object,
+    FileVersion,
+    read_json_object,
     local_name,
-    regular_file,
-    sentence,
+    check_regular_file,
+    error_sentence,
 )
-from viz_core.weights.layouts import Ends, TensorPart
-from viz_core.weights.shards import Shards, cut_off, find_shards
-from viz_core.weights.special_tokens import parsed_tokenizer, special_tokens
+from viz_core.weights.layouts import BosEosIds, TensorSlice
+from viz_core.weights.shards import Shards, truncated_message, find_shards
+from viz_core.weights.special_tokens import parse_tokenizer, find_special_tokens
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -53,98 +53,98 @@ def read_folder(
     folder = Path(path)
     name = name or local_name(folder)
     try:
-        if not all(map(NAME.fullmatch, name.split("/"))):
+        if not all(map(NAME_PATTERN.fullmatch, name.split("/"))):
             raise ValueError(_("a folder's name may have letters, digits and . _ - only; rename it"))
         root = within or folder
-        config_file, shards = regular_file(folder, CONFIG, root), find_shards(folder, root)
-        tokenizer_file = regular_file(folder, TOKENIZER, root)
-        found = inspected(config_file, shards)
-        named = tuple(regular_file(folder, file, root) for file in NAMED if os.path.lexists(folder / file))
-        agreed = _agreed(config_file, shards, tokenizer_file, named)
+        config_file, shards = check_regular_file(folder, CONFIG, root), find_shards(folder, root)
+        tokenizer_file = check_regular_file(folder, TOKENIZER, root)
+        found = inspect_checkpoint(config_file, shards)
+        named = tuple(check_regular_file(folder, file, root) for file in SPECIAL_TOKEN_FILES if os.path.lexists(folder / file))
+        agreed = _resolve_tokens(config_file, shards, tokenizer_file, named)
     except ValueError as error:
-        raise ValueError(sentence(name, error)) from None
+        raise ValueError(error_sentence(name, error)) from None
     layout, config = found.layout, agreed.config
     facts = {
         "architecture": layout.title,
         "layers": config.n_layers(layout.side),
         "heads": config.n_heads,
         "width": config.d_model,
-        "parameters": sum(part.numbers for part in found.parts.values()),
+        "parameters": sum(part.numel for part in found.slices.values()),
         "source": _("folder {name}", name=folder.resolve().name),
         **(about or {}),
     }
     if not config.has_head:
         facts["head"] = _("none: the model returns hidden states, no logits")
-    facts |= {**layout.facts(found.settings), **agreed.facts}
-    if found.unused:
-        facts["in the file, not used"] = found.unused
+    facts |= {**layout.facts(found.raw), **agreed.facts}
+    if found.unused_names:
+        facts["in the file, not used"] = found.unused_names
     return Card(
         name=name, title=title or _("{name}: {title}, {layers} layers",
                                     name=folder.resolve().name, title=layout.title, layers=facts["layers"]), config=config,
-        tokenizers=partial(_named, name, partial(_tokenizers, tokenizer_file, config, agreed.ends, named, layout.skips_padding)),
-        load=partial(_named, name, partial(_load, shards, found, config, sha256)),
+        tokenizers=partial(_with_name_in_errors, name, partial(_load_tokenizers, tokenizer_file, config, agreed.bos_eos_ids, named, layout.positions_skip_padding)),
+        load=partial(_with_name_in_errors, name, partial(_load, shards, found, config, sha256)),
         about=MappingProxyType(facts), examples=tuple(examples),
     )
 
 
 @lru_cache(maxsize=2 * MAX_FOLDERS)
-def _agreed(config_file: File, shards: Shards, tokenizer_file: File, named: tuple[File, ...]) -> Agreement:
+def _resolve_tokens(config_file: FileVersion, shards: Shards, tokenizer_file: FileVersion, name_files: tuple[FileVersion, ...]) -> ResolvedTokens:
     """Resolve the special tokens of tokenizer and config.json. name_files: the files that name them, where they exist."""
-    found, parsed = inspected(config_file, shards), parsed_tokenizer(_text(tokenizer_file))
-    tokens = special_tokens(parsed, *(json_object(file.path) for file in named))
-    return agree(found.layout, found.config, found.settings, parsed, tokens)
+    found, parsed = inspect_checkpoint(config_file, shards), parse_tokenizer(_read_text(tokenizer_file))
+    tokens = find_special_tokens(parsed, *(read_json_object(file.path) for file in name_files))
+    return resolve_special_tokens(found.layout, found.config, found.raw, parsed, tokens)
 
 
 # --- When a card is used ----------------------------------------------------------------------------------------------
 
 
-def _load(shards: Shards, found: Contents, config: TransformerConfig, sha256: str | None) -> "Transformer":
+def _load(shards: Shards, contents: CheckpointContents, config: TransformerConfig, sha256: str | None) -> "Transformer":
     """Return the model on the CPU in float32, with every parameter copied from its slice of the files."""
     import torch
 
     from viz_core.model.transformer import Transformer
 
     for file in shards.files:
-        file.still()
-    if sha256 is not None and _digest(shards.files[0]) != sha256:
+        file.unchanged_path()
+    if sha256 is not None and _sha256(shards.files[0]) != sha256:
         raise ValueError(_("{tensors} is not the file that was published (its SHA-256 differs); install it again", tensors=TENSORS))
     model = Transformer(config, seed=None).eval()
     with torch.no_grad(), ExitStack() as stack:
-        opened = [_opened(stack, *shard) for shard in zip(shards.files, shards.names, strict=True)]
+        opened = [_open_tensors(stack, *shard) for shard in zip(shards.files, shards.names, strict=True)]
         for ours, parameter in model.named_parameters():
-            part = found.parts[ours]
-            x = _read(opened[part.file], part, shards.names[part.file])
+            part = contents.slices[ours]
+            x = _read_slice(opened[part.file_index], part, shards.names[part.file_index])
             parameter.copy_(x)
             if not parameter.sum().isfinite():  # a sum is fast, but may overflow although all numbers are finite
-                _check_finite(parameter, x, part.name, shards.names[part.file])
-        if (again := found.again) is not None:
-            _check_tie(model, _read(opened[again.file], again, shards.names[again.file]), again.name)
+                _check_finite(parameter, x, part.name, shards.names[part.file_index])
+        if (again := contents.tied_head_copy) is not None:
+            _check_tie(model, _read_slice(opened[again.file_index], again, shards.names[again.file_index]), again.name)
     return model
 
 
-def _opened(stack: ExitStack, file: File, name: str) -> Any:
+def _open_tensors(exit_stack: ExitStack, file: FileVersion, name: str) -> Any:
     """Open a safetensors file until the exit stack is closed. name: its name in the folder."""
     from safetensors import SafetensorError, safe_open
 
     try:
-        return stack.enter_context(safe_open(file.path, framework="pt"))
+        return exit_stack.enter_context(safe_open(file.path, framework="pt"))
     except (SafetensorError, OSError):
-        raise ValueError(cut_off(name)) from None
+        raise ValueError(truncated_message(name)) from None
 
 
-def _read(tensors: Any, part: TensorPart, file: str) -> "Tensor":
+def _read_slice(tensors: Any, part: TensorSlice, file: str) -> "Tensor":
     """Return a slice of an open file with the shape of our parameter, matrices [out, in], in the dtype of the file."""
     from safetensors import SafetensorError
 
     try:
         x: Tensor = tensors.get_tensor(part.name)  # as it is stored
     except (SafetensorError, OSError):
-        raise ValueError(cut_off(file)) from None
+        raise ValueError(truncated_message(file)) from None
     if tuple(x.shape) != part.shape:
         raise ValueError(_("{tensors} was changed while the app was running; reload the page", tensors=file))
-    x = x[part.skipped :]
-    x = x.mT if part.transposed else x  # [out, in]
-    return x if part.third is None else x.chunk(3)[part.third]
+    x = x[part.n_skipped_rows :]
+    x = x.mT if part.is_transposed else x  # [out, in]
+    return x if part.qkv_index is None else x.chunk(3)[part.qkv_index]
 
 
 def _check_finite(parameter: "Tensor", stored: "Tensor", name: str, file: str) -> None:
@@ -156,42 +156,42 @@ def _check_finite(parameter: "Tensor", stored: "Tensor", name: str, file: str) -
                            "another model", name=name, tensors=file))
 
 
-def _check_tie(model: "Transformer", copy: "Tensor", name: str) -> None:
+def _check_tie(model: "Transformer", head: "Tensor", name: str) -> None:
     """Raise `ValueError` if the stored copy of a tied head differs from the embedding."""
-    if not model.get_parameter("head.weight").equal(copy.float()):
+    if not model.get_parameter("head.weight").equal(head.float()):
         raise ValueError(_("{name} differs from the embedding, and {config} says tie_word_embeddings=true; save the model again",
                            name=name, config=CONFIG))
 
 
 @lru_cache(maxsize=4)
-def _digest(file: File) -> str:
+def _sha256(file: FileVersion) -> str:
     """Return the SHA-256 of a file in hex, cached while the file does not change."""
     with file.path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 @lru_cache(maxsize=8)
-def _tokenizers(
-    file: File, config: TransformerConfig, ends: Ends | None, named: tuple[File, ...], skips_padding: bool
+def _load_tokenizers(
+    file: FileVersion, config: TransformerConfig, bos_eos_ids: BosEosIds | None, name_files: tuple[FileVersion, ...], positions_skip_padding: bool
 ) -> "Mapping[str, AnyTokenizer]":
     """Return the tokenizer of the model's input side; the same object while the file does not change."""
-    from viz_core.weights.subword import Subword
+    from viz_core.weights.subword import SubwordTokenizer
 
-    text, side = _text(file), config.input_side
-    names = [json_object(other.still()) for other in named]
-    return MappingProxyType({side: Subword(text, config.vocab_size(side), config.pad_id(side), ends, names, skips_padding)})
+    text, side = _read_text(file), config.input_side
+    names = [read_json_object(other.unchanged_path()) for other in name_files]
+    return MappingProxyType({side: SubwordTokenizer(text, config.vocab_size(side), config.pad_id(side), bos_eos_ids, names, positions_skip_padding)})
 
 
-def _text(file: File) -> str:
+def _read_text(file: FileVersion) -> str:
     try:
-        return file.still().read_text(encoding="utf-8")
+        return file.unchanged_path().read_text(encoding="utf-8")
     except (OSError, ValueError):
         raise ValueError(_("{tokenizer} is not text that can be read; fetch it again", tokenizer=TOKENIZER)) from None
 
 
-def _named(name: str, make: Callable[[], Any]) -> Any:
+def _with_name_in_errors(name: str, make: Callable[[], Any]) -> Any:
     """Return `make()`; its errors start with the card's name."""
     try:
         return make()
     except ValueError as error:
-        raise ValueError(sentence(name, error)) from None
+        raise ValueError(error_sentence(name, error)) from None

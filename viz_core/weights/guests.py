@@ -8,29 +8,29 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from viz_core.limits import MAX_GUEST_BYTES, MAX_GUESTS
+from viz_core.limits import MAX_USER_WEIGHTS_BYTES, MAX_USER_WEIGHTS
 from viz_core.weights.card import Card
 
-BROUGHT = "trained-"  # prefix of their names
+USER_WEIGHTS_PREFIX = "trained-"  # prefix of their names
 
 
-class Guests:
+class UserWeights:
     """A thread-safe LRU cache of cards, limited to `max_count` cards and `max_bytes` bytes of tensors."""
 
-    def __init__(self, most: int = MAX_GUESTS, most_bytes: int = MAX_GUEST_BYTES) -> None:
-        self.most, self.most_bytes = most, most_bytes
+    def __init__(self, max_count: int = MAX_USER_WEIGHTS, max_bytes: int = MAX_USER_WEIGHTS_BYTES) -> None:
+        self.max_count, self.max_bytes = max_count, max_bytes
         self._lock = threading.Lock()
         self._kept: dict[str, tuple[Card, int]] = {}
 
-    def keep(self, card: Card, nbytes: int) -> None:
+    def add(self, card: Card, nbytes: int) -> None:
         """Add a card, or mark it as used if it is in the cache."""
         with self._lock:
             self._kept.pop(card.name, None)
             self._kept[card.name] = card, nbytes
-            while len(self._kept) > 1 and (len(self._kept) > self.most or self.nbytes > self.most_bytes):
+            while len(self._kept) > 1 and (len(self._kept) > self.max_count or self.nbytes > self.max_bytes):
                 del self._kept[next(iter(self._kept))]
 
-    def use(self, name: str) -> None:
+    def mark_used(self, name: str) -> None:
         """Mark weights as most recently used; does nothing if they are not in the cache."""
         with self._lock:
             if name in self._kept:
@@ -48,6 +48,6 @@ class Guests:
 
 
 @lru_cache(maxsize=1)
-def guests() -> Guests:
+def shared_user_weights() -> UserWeights:
     """Return the cache that all sessions of this server share."""
-    return Guests()
+    return UserWeights()

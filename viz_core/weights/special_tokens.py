@@ -14,7 +14,7 @@ from viz_core.language import translate as _
 
 # The parts of tokenizers such as those of BERT and GPT-2. Others can apply any pattern to the typed text or make it a thousand
 # times as long.
-PARTS = frozenset({
+SAFE_PARTS = frozenset({
     "Sequence", "BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents", "Strip", "Nmt",
     "BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Punctuation", "Digits", "ByteLevel", "Metaspace",
     "CharDelimiterSplit", "UnicodeScripts", "TemplateProcessing", "BertProcessing", "RobertaProcessing",
@@ -26,9 +26,9 @@ MAX_REPLACEMENT = 64  # bytes; ﷺ is replaced by four words of 33 bytes
 # Patterns that match in linear time: alternatives of one character class each, repeated or not; and patterns of published
 # tokenizers.
 _CLASS = r"(?: \?)?(?:\\[sSdDwWX]|\.|\\p\{\w{1,20}\}|\[[^\[\]]{1,200}\]|[^\\()\[\]{}|?*+.^$])(?:\+|\{\d{1,2}(?:,\d{0,2})?\})?"
-_CLASSES = rf"{_CLASS}(?:\|{_CLASS})*"
-SAFE = re.compile(rf"|{_CLASSES}|\((?:\?m?:)?{_CLASSES}\)")
-PUBLISHED = frozenset({
+_ALTERNATIVES = rf"{_CLASS}(?:\|{_CLASS})*"
+SAFE_PATTERN = re.compile(rf"|{_ALTERNATIVES}|\((?:\?m?:)?{_ALTERNATIVES}\)")
+PUBLISHED_PATTERNS = frozenset({
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
@@ -36,9 +36,9 @@ PUBLISHED = frozenset({
 T = TypeVar("T")
 
 # The keys of special tokens in tokenizer_config.json and special_tokens_map.json.
-ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+SPECIAL_TOKEN_FIELDS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _BRACKETED = re.compile(r"<.+>|\[.+\]|\{.+\}|\|.+\|", re.DOTALL)
-_PAD = re.compile(r"[<\[|{(]{1,2}pad(?:ding)?[>\]|})]{1,2}", re.IGNORECASE)
+_PAD_NAME = re.compile(r"[<\[|{(]{1,2}pad(?:ding)?[>\]|})]{1,2}", re.IGNORECASE)
 
 
 class SpecialTokens(NamedTuple):
@@ -49,21 +49,21 @@ class SpecialTokens(NamedTuple):
     DNA) are ordinary text.
     """
 
-    front: tuple[int, ...]
-    back: tuple[int, ...]
-    unknown: int | None
-    padding: int | None
-    begin: int | None
-    end: int | None
-    never_typed: frozenset[int]
+    prefix_ids: tuple[int, ...]
+    suffix_ids: tuple[int, ...]
+    unk_id: int | None
+    pad_id: int | None
+    bos_id: int | None
+    eos_id: int | None
+    reserved_ids: frozenset[int]
 
     @property
-    def pads(self) -> bool:
+    def is_pad_unambiguous(self) -> bool:
         """Whether the padding id is used for padding only."""
-        return self.padding in self.never_typed and self.padding not in (self.unknown, *self.front, *self.back)
+        return self.pad_id in self.reserved_ids and self.pad_id not in (self.unk_id, *self.prefix_ids, *self.suffix_ids)
 
 
-def parsed_tokenizer(text: str) -> dict[str, Any]:
+def parse_tokenizer(text: str) -> dict[str, Any]:
     """Return the contents of tokenizer.json. Raises `ValueError`, one sentence, for invalid JSON and for unsupported parts."""
     try:
         parsed = json.loads(text)
@@ -72,20 +72,20 @@ def parsed_tokenizer(text: str) -> dict[str, Any]:
     if not isinstance(parsed, dict) or not isinstance(parsed.get("model"), dict):
         raise ValueError(_("tokenizer.json is not a tokenizer in JSON; fetch it again"))
     for step in STEPS:
-        for part in parts_of(parsed.get(step)):
+        for part in iter_parts(parsed.get(step)):
             kind = part.get("type")
-            if not isinstance(kind, str) or not (kind in PARTS or _is_safe(kind, part)):
+            if not isinstance(kind, str) or not (kind in SAFE_PARTS or _is_safe(kind, part)):
                 raise ValueError(_("tokenizer.json has a {step} {kind!r}, which is not supported; use BERT's or GPT-2's",
                                    step=step, kind=str(kind)[:40]))
-    return parsed | {"added_tokens": _numbered(parsed.get("added_tokens"), parsed["model"].get("vocab"))}
+    return parsed | {"added_tokens": _with_library_ids(parsed.get("added_tokens"), parsed["model"].get("vocab"))}
 
 
-def _numbered(added: Any, vocabulary: Any) -> Any:
+def _with_library_ids(added: Any, vocabulary: Any) -> Any:
     """Return the added tokens with the ids that the library assigns: that of the vocabulary, or the next free one."""
     if not isinstance(added, list) or not isinstance(vocabulary, dict | list):
         return added
     contents = [x["content"] for x in _objects(added) if isinstance(x.get("content"), str) and x["content"]]
-    known, free = _ids_of(frozenset(contents), vocabulary), len(vocabulary)
+    known, free = _vocabulary_ids(frozenset(contents), vocabulary), len(vocabulary)
     ids: dict[str, int] = {}
     for content in dict.fromkeys(contents):
         ids[content] = known.get(content, free)
@@ -98,7 +98,7 @@ def _is_one_of(contents: Collection[str], token: Any) -> bool:
     return isinstance(token, dict) and isinstance(token.get("content"), str) and token["content"] in contents
 
 
-def _ids_of(contents: Collection[str], vocabulary: Any) -> dict[str, int]:
+def _vocabulary_ids(contents: Collection[str], vocabulary: Any) -> dict[str, int]:
     """Return the ids of those tokens that are in the vocabulary."""
     if isinstance(vocabulary, dict):
         return {content: vocabulary[content] for content in contents if _is_id(vocabulary.get(content))}
@@ -106,13 +106,13 @@ def _ids_of(contents: Collection[str], vocabulary: Any) -> dict[str, int]:
     return {content: i for content, i in pieces if isinstance(content, str) and content in contents}
 
 
-def parts_of(step: Any) -> Iterator[dict[str, Any]]:
+def iter_parts(step: Any) -> Iterator[dict[str, Any]]:
     """Yield a normalizer, pre-tokenizer or post-processor and, of a sequence, its parts."""
     if not isinstance(step, dict):
         return
     yield step
     for inner in (x for field in ("normalizers", "pretokenizers", "processors") for x in step.get(field) or ()):
-        yield from parts_of(inner)
+        yield from iter_parts(inner)
 
 
 def _is_safe(kind: str, part: Mapping[str, Any]) -> bool:
@@ -124,7 +124,7 @@ def _is_safe(kind: str, part: Mapping[str, Any]) -> bool:
     if kind not in ("Split", "Replace") or not isinstance(pattern := part.get("pattern"), dict) or len(pattern) != 1:
         return False
     form, text = next(iter(pattern.items()))
-    if not isinstance(text, str) or (form == "Regex" and text not in PUBLISHED and not SAFE.fullmatch(text)):
+    if not isinstance(text, str) or (form == "Regex" and text not in PUBLISHED_PATTERNS and not SAFE_PATTERN.fullmatch(text)):
         return False
     content = part.get("content", "")
     return kind == "Split" or (isinstance(content, str) and bool(text) and len(content) <= (len(text) if form == "String" else 1))
@@ -143,59 +143,59 @@ def _is_short_map(charsmap: Any) -> bool:
 # --- What the file says -----------------------------------------------------------------------------------------------
 
 
-def special_tokens(parsed: Mapping[str, Any], *named: Mapping[str, Any]) -> SpecialTokens:
+def find_special_tokens(tokenizer_json: Mapping[str, Any], *name_files: Mapping[str, Any]) -> SpecialTokens:
     """Return the special tokens of a parsed tokenizer.json. name_files: tokenizer_config.json and special_tokens_map.json, if any.
 
     The padding token is their pad_token, else that of tokenizer.json's padding, else a special token with a name such as [PAD].
     """
-    added = {x["content"]: x["id"] for x in _objects(parsed.get("added_tokens"))
+    added = {x["content"]: x["id"] for x in _objects(tokenizer_json.get("added_tokens"))
              if _is_id(x.get("id")) and isinstance(x.get("content"), str)}
-    special = declared_special(parsed)
+    special = declared_special_tokens(tokenizer_json)
 
     def first(token: str, *others: Any) -> int | None:
-        contents = [*(_content(x.get(token)) for x in named), *others]
-        ids = (_id_of(content, added, parsed["model"]) for content in contents if isinstance(content, str))
+        contents = [*(_token_text(x.get(token)) for x in name_files), *others]
+        ids = (_token_id(content, added, tokenizer_json["model"]) for content in contents if isinstance(content, str))
         return next((id for id in ids if id is not None), None)
 
-    filled = parsed.get("padding")
-    padding = first("pad_token", filled.get("pad_token") if isinstance(filled, dict) else None, *filter(names_padding, special))
-    front, back = around(parsed.get("post_processor"))
-    unknown = _unknown(added, parsed["model"])
-    roles = {content for x in named for role in ROLES if isinstance(content := _content(x.get(role)), str)}
+    filled = tokenizer_json.get("padding")
+    padding = first("pad_token", filled.get("pad_token") if isinstance(filled, dict) else None, *filter(is_pad_name, special))
+    front, back = added_ids(tokenizer_json.get("post_processor"))
+    unknown = _find_unk_id(added, tokenizer_json["model"])
+    roles = {content for x in name_files for role in SPECIAL_TOKEN_FIELDS if isinstance(content := _token_text(x.get(role)), str)}
     kept = {id for content, id in special.items()
-            if content in roles or id in (unknown, padding, *front, *back) or looks_special(content)}
-    kept |= {id for id in (*front, *back) if looks_special(name_of(id, parsed) or "")}
+            if content in roles or id in (unknown, padding, *front, *back) or is_special_name(content)}
+    kept |= {id for id in (*front, *back) if is_special_name(token_name(id, tokenizer_json) or "")}
     return SpecialTokens(front, back, unknown, padding, first("bos_token"), first("eos_token"), frozenset(kept))
 
 
-def declared_special(parsed: Mapping[str, Any]) -> dict[str, int]:
+def declared_special_tokens(tokenizer_json: Mapping[str, Any]) -> dict[str, int]:
     """Return the tokens that tokenizer.json declares as special, with their ids."""
-    return {x["content"]: x["id"] for x in _objects(parsed.get("added_tokens"))
+    return {x["content"]: x["id"] for x in _objects(tokenizer_json.get("added_tokens"))
             if _is_id(x.get("id")) and isinstance(x.get("content"), str) and x.get("special") is True}
 
 
-def looks_special(token: str) -> bool:
+def is_special_name(token: str) -> bool:
     """Whether a token is written like a special token: [SEP], <s>, <|endoftext|>."""
-    return bool(_BRACKETED.fullmatch(token.strip())) or names_padding(token)
+    return bool(_BRACKETED.fullmatch(token.strip())) or is_pad_name(token)
 
 
-def with_text(parsed: Mapping[str, Any], never_typed: Collection[int]) -> dict[str, Any]:
+def with_ordinary_tokens(tokenizer_json: Mapping[str, Any], reserved_ids: Collection[int]) -> dict[str, Any]:
     """Return the tokenizer.json with all special tokens except `reserved_ids` made ordinary, as in `transformers`."""
-    ordinary = {content for content, id in declared_special(parsed).items() if id not in never_typed}
-    added = [x | {"special": False} if _is_one_of(ordinary, x) else x for x in parsed.get("added_tokens") or ()]
-    return {**parsed, "added_tokens": added}
+    ordinary = {content for content, id in declared_special_tokens(tokenizer_json).items() if id not in reserved_ids}
+    added = [x | {"special": False} if _is_one_of(ordinary, x) else x for x in tokenizer_json.get("added_tokens") or ()]
+    return {**tokenizer_json, "added_tokens": added}
 
 
-def around(post_processor: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def added_ids(post_processor: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the ids that a post-processor adds before and after every text.
 
     Raises `ValueError`, one sentence, for one that is malformed or drops the text.
     """
     front: list[int] = []
     back: list[int] = []
-    for part in parts_of(post_processor):
+    for part in iter_parts(post_processor):
         try:
-            before, behind = _added(part)
+            before, behind = _added_by_part(part)
         except (KeyError, TypeError, IndexError, ValueError):
             raise ValueError(_("tokenizer.json has a post_processor {kind!r} that cannot be used; save the tokenizer again",
                                kind=part.get("type"))) from None
@@ -203,7 +203,7 @@ def around(post_processor: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(front), tuple(back)
 
 
-def _added(part: Mapping[str, Any]) -> tuple[list[int], list[int]]:
+def _added_by_part(part: Mapping[str, Any]) -> tuple[list[int], list[int]]:
     """Return the ids that one part of a post-processor adds before and after a text; ByteLevel adds none."""
     if part["type"] in ("BertProcessing", "RobertaProcessing"):
         return [part["cls"][1]], [part["sep"][1]]
@@ -216,31 +216,31 @@ def _added(part: Mapping[str, Any]) -> tuple[list[int], list[int]]:
     return before, behind
 
 
-def names_padding(token: str) -> bool:
+def is_pad_name(token: str) -> bool:
     """Whether a token has the name of a padding token: [PAD], <pad>, <|pad|>, <|padding|>."""
-    return bool(_PAD.fullmatch(token))
+    return bool(_PAD_NAME.fullmatch(token))
 
 
-def name_of(id: int, parsed: Mapping[str, Any]) -> str | None:
+def token_name(id: int, tokenizer_json: Mapping[str, Any]) -> str | None:
     """Return the token with this id; None if tokenizer.json has none."""
-    for x in _objects(parsed.get("added_tokens")):
+    for x in _objects(tokenizer_json.get("added_tokens")):
         if x.get("id") == id and isinstance(x.get("content"), str):
             return str(x["content"])
-    vocabulary = parsed["model"].get("vocab")
+    vocabulary = tokenizer_json["model"].get("vocab")
     if isinstance(vocabulary, dict):
         return next((token for token, other in vocabulary.items() if other == id), None)
     piece = vocabulary[id] if isinstance(vocabulary, list) and 0 <= id < len(vocabulary) else None
     return str(piece[0]) if isinstance(piece, Sequence) and piece else None
 
 
-def _unknown(added: Mapping[str, int], model: Mapping[str, Any]) -> int | None:
+def _find_unk_id(added: Mapping[str, int], model: Mapping[str, Any]) -> int | None:
     """Return the id of the unknown token: Unigram, whose vocabulary is a list, states the id, other models the text."""
     if isinstance(model.get("vocab"), list):
         return model["unk_id"] if _is_id(model.get("unk_id")) else None
-    return _id_of(model["unk_token"], added, model) if isinstance(model.get("unk_token"), str) else None
+    return _token_id(model["unk_token"], added, model) if isinstance(model.get("unk_token"), str) else None
 
 
-def _id_of(content: str, added: Mapping[str, int], model: Mapping[str, Any]) -> int | None:
+def _token_id(content: str, added: Mapping[str, int], model: Mapping[str, Any]) -> int | None:
     vocabulary = model.get("vocab")
     if isinstance(vocabulary, dict):
         found = vocabulary.get(content, added.get(content))
@@ -253,7 +253,7 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
     return (x for x in (value if isinstance(value, list) else ()) if isinstance(x, dict))
 
 
-def _content(token: Any) -> Any:
+def _token_text(token: Any) -> Any:
     """Return the text of a token, which is an object in older files."""
     return token.get("content") if isinstance(token, dict) else token
 
@@ -262,11 +262,11 @@ def _is_id(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def guarded(call: Callable[[], T], problem: str) -> T:
+def call_library(call: Callable[[], T], message: str) -> T:
     """Return `call()`. Exceptions and panics of the library become a `ValueError`."""
     try:
         return call()
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        raise ValueError(f"{problem}: {str(error)[:100]}") from None
+        raise ValueError(f"{message}: {str(error)[:100]}") from None

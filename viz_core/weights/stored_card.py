@@ -40,7 +40,7 @@ class StoredCard:
         """Read a card. Raises `ValueError`, one sentence that starts with the file's name, if the file is not a card."""
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
-            return cls(**_checked(stored, cls))
+            return cls(**_checked_fields(stored, cls))
         except (OSError, UnicodeDecodeError, json.JSONDecodeError):
             reason = _("cannot be read as JSON")
         except ValueError as error:
@@ -49,7 +49,7 @@ class StoredCard:
                            name=path.name, reason=reason, stem=path.stem))
 
 
-def _checked(stored: Any, card: type[StoredCard]) -> dict[str, Any]:
+def _checked_fields(stored: Any, card: type[StoredCard]) -> dict[str, Any]:
     """Return the fields of a card. Raises `ValueError` with the end of a sentence that begins with the file's name."""
     if not isinstance(stored, dict):
         raise ValueError(_("is not a JSON object"))

@@ -4,25 +4,25 @@ Every operand has a role and the stage or parameter it comes from. An operation 
 `viz_core.analysis.cell_explanation` lists the operations of a cell in order; the `result` of the last one is the cell's value.
 """
 
-from viz_core.analysis.arithmetic.cell import TOLERANCE, Arithmetic, Part
+from viz_core.analysis.arithmetic.cell import TOLERANCE, CellArithmetic, Operation
 from viz_core.analysis.arithmetic.numbers import Array, Index, Number, Vector
-from viz_core.analysis.arithmetic.reductions import Mean, Norm, Product, Softmax, Sum
+from viz_core.analysis.arithmetic.reductions import Mean, LayerNormFeature, Product, Softmax, Sum
 from viz_core.analysis.arithmetic.steps import (
-    Bucket,
-    Choice,
-    Comparison,
+    T5Bucket,
+    Where,
+    MaskCondition,
     Copy,
-    Distance,
-    Function,
-    Given,
-    Logic,
-    Lookup,
+    AlibiBias,
+    ActivationValue,
+    InputValue,
+    MaskConditions,
+    TableLookup,
     Rotation,
     Scale,
-    Wave,
+    Sinusoid,
 )
 
 __all__ = [
-    "TOLERANCE", "Arithmetic", "Array", "Bucket", "Choice", "Comparison", "Copy", "Distance", "Function", "Given", "Index",
-    "Logic", "Lookup", "Mean", "Norm", "Number", "Part", "Product", "Rotation", "Scale", "Softmax", "Sum", "Vector", "Wave",
+    "TOLERANCE", "CellArithmetic", "Array", "T5Bucket", "Where", "MaskCondition", "Copy", "AlibiBias", "ActivationValue", "InputValue", "Index",
+    "MaskConditions", "TableLookup", "Mean", "LayerNormFeature", "Number", "Operation", "Product", "Rotation", "Scale", "Softmax", "Sum", "Vector", "Sinusoid",
 ]

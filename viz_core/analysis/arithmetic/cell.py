@@ -3,20 +3,20 @@
 import math
 from dataclasses import dataclass
 
-from viz_core.analysis.arithmetic.reductions import Mean, Norm, Product, Softmax, Sum
-from viz_core.analysis.arithmetic.steps import Bucket, Choice, Copy, Distance, Function, Given, Logic, Lookup, Rotation, Scale, Wave
+from viz_core.analysis.arithmetic.reductions import Mean, LayerNormFeature, Product, Softmax, Sum
+from viz_core.analysis.arithmetic.steps import T5Bucket, Where, Copy, AlibiBias, ActivationValue, InputValue, MaskConditions, TableLookup, Rotation, Scale, Sinusoid
 from viz_core.stages import Stage
 
 TOLERANCE = 1e-5
 
-Part = (
-    Product | Sum | Softmax | Norm | Mean | Lookup | Logic | Choice | Function | Rotation | Wave | Distance | Bucket | Scale | Copy
-    | Given
+Operation = (
+    Product | Sum | Softmax | LayerNormFeature | Mean | TableLookup | MaskConditions | Where | ActivationValue | Rotation | Sinusoid | AlibiBias | T5Bucket | Scale | Copy
+    | InputValue
 )
 
 
 @dataclass(frozen=True, eq=False)
-class Arithmetic:
+class CellArithmetic:
     """The operations that compute one cell.
 
     value: the recorded value. operations: in order; the result of the last one is the cell's value again.
@@ -25,17 +25,17 @@ class Arithmetic:
     stage: Stage
     index: tuple[int, ...]
     value: float
-    parts: tuple[Part, ...]
+    operations: tuple[Operation, ...]
 
     @property
-    def rebuilt(self) -> float:
+    def recomputed(self) -> float:
         """The value that the operations give, in float64."""
-        return self.parts[-1].result
+        return self.operations[-1].result
 
     @property
     def formula(self) -> str:
         """The formula of the last operation."""
-        return self.parts[-1].formula
+        return self.operations[-1].formula
 
     @property
     def agrees(self) -> bool:
@@ -44,5 +44,5 @@ class Arithmetic:
         False where an editing tap has replaced the cell.
         """
         if math.isnan(self.value) or math.isinf(self.value):
-            return repr(self.value) == repr(self.rebuilt)
-        return abs(self.rebuilt - self.value) <= TOLERANCE * max(1.0, abs(self.value), self.parts[-1].size)
+            return repr(self.value) == repr(self.recomputed)
+        return abs(self.recomputed - self.value) <= TOLERANCE * max(1.0, abs(self.value), self.operations[-1].max_abs)

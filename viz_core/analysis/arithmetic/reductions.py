@@ -37,7 +37,7 @@ class Product:
         return self.total + (self.bias.value if self.bias else 0.0)
 
     @property
-    def size(self) -> float:
+    def max_abs(self) -> float:
         return float(np.abs(self.products).max(initial=0.0))
 
     @property
@@ -56,7 +56,7 @@ class Sum:
         return float(sum(t.value for t in self.terms))
 
     @property
-    def size(self) -> float:
+    def max_abs(self) -> float:
         return max(abs(t.value) for t in self.terms)
 
     @property
@@ -73,12 +73,12 @@ class Softmax:
     """
 
     scores: Vector
-    at: int
+    index: int
     allowed: Array | None = None
-    empty: bool = False
+    is_empty_row: bool = False
 
     @cached_property
-    def top(self) -> float:
+    def max_score(self) -> float:
         """The largest score, subtracted before exp to avoid overflow; it cancels out."""
         return float(self.scores.values.max())
 
@@ -86,22 +86,22 @@ class Softmax:
     def numerators(self) -> Array:
         """exp(score − max), [n]. NaN where every score is −∞."""
         with np.errstate(invalid="ignore"):
-            return np.exp(self.scores.values - self.top)
+            return np.exp(self.scores.values - self.max_score)
 
     @cached_property
     def denominator(self) -> float:
         return float(self.numerators.sum())
 
     @cached_property
-    def shares(self) -> Array:
+    def probabilities(self) -> Array:
         """The softmax of the whole row, [n]."""
-        return np.zeros_like(self.numerators) if self.empty else self.numerators / self.denominator
+        return np.zeros_like(self.numerators) if self.is_empty_row else self.numerators / self.denominator
 
     @property
     def result(self) -> float:
-        return float(self.shares[self.at])
+        return float(self.probabilities[self.index])
 
-    size = 1.0
+    max_abs = 1.0
 
     @property
     def formula(self) -> str:
@@ -110,7 +110,7 @@ class Softmax:
 
 
 @dataclass(frozen=True, eq=False)
-class Norm:
+class LayerNormFeature:
     """One feature of a LayerNorm: (x − mean) ÷ √(variance + ε), then × γ + β.
 
     normalized: the recorded value before γ and β. None, as are γ and β, for a cell of the stage `normalized` itself.
@@ -125,29 +125,29 @@ class Norm:
     beta: Number | None = None
 
     @property
-    def centred(self) -> float:
+    def centered(self) -> float:
         return self.x.value - self.mean.value
 
     @property
-    def root(self) -> float:
+    def denominator(self) -> float:
         """√(variance + ε)."""
         inside = self.variance.value + self.eps
         return math.sqrt(inside) if inside >= 0 else math.nan
 
     @property
-    def standard(self) -> float:
+    def standardized(self) -> float:
         """(x − mean) ÷ √(variance + ε); 0 ÷ 0 where all features are equal and ε is 0."""
-        return self.centred / self.root if self.root else self.centred * math.inf
+        return self.centered / self.denominator if self.denominator else self.centered * math.inf
 
     @property
     def result(self) -> float:
         if self.normalized is None or self.gamma is None or self.beta is None:
-            return self.standard
+            return self.standardized
         return self.gamma.value * self.normalized.value + self.beta.value
 
     @property
-    def size(self) -> float:
-        return max(abs(self.standard), abs(self.beta.value) if self.beta else 0.0)
+    def max_abs(self) -> float:
+        return max(abs(self.standardized), abs(self.beta.value) if self.beta else 0.0)
 
     @property
     def formula(self) -> str:
@@ -164,9 +164,9 @@ class Mean:
     """
 
     columns: tuple[Vector, ...]
-    places: Array | None = None
-    skipped: int = 0
-    about: Number | None = None
+    indices: Array | None = None
+    n_skipped: int = 0
+    center: Number | None = None
 
     @property
     def entries(self) -> Array:
@@ -185,7 +185,7 @@ class Mean:
         return self.total / self.count if self.count else math.nan
 
     @property
-    def size(self) -> float:
+    def max_abs(self) -> float:
         return float(np.abs(self.entries).max(initial=0.0))
 
     @property

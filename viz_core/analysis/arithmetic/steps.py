@@ -6,24 +6,24 @@ from typing import Literal
 
 from viz_core.activations import Activation
 from viz_core.analysis.arithmetic.numbers import Number
-from viz_core.analysis.positions import T5_BUCKETS, t5_bucket
+from viz_core.analysis.positions import T5_NUM_BUCKETS, t5_bucket
 from viz_core.language import translate as _
 
 
 @dataclass(frozen=True, eq=False)
-class Lookup:
+class TableLookup:
     """One entry of an embedding table: `key` is the row's number, `entry` the value in one column of it."""
 
     key: Number
     entry: Number
-    rows: int  # of the table
+    n_rows: int  # of the table
 
     @property
     def result(self) -> float:
         return self.entry.value
 
     @property
-    def size(self) -> float:
+    def max_abs(self) -> float:
         return abs(self.entry.value)
 
     @property
@@ -32,7 +32,7 @@ class Lookup:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class MaskCondition:
     """A condition `left relation right` of a mask, and whether it holds.
 
     mask: the recorded mask cell that decides; None to compare the numbers. token: which token is tested, the key or the query.
@@ -42,37 +42,37 @@ class Comparison:
     relation: Literal["≠", "≤", "<"]
     right: Number
     mask: Number | None = None
-    about: Literal["key", "query"] = "key"
+    token: Literal["key", "query"] = "key"
 
     @property
-    def computed(self) -> bool:
+    def recomputed(self) -> bool:
         left, right = self.left.value, self.right.value
         return {"≠": left != right, "≤": left <= right, "<": left < right}[self.relation]
 
     @property
-    def true(self) -> bool:
-        return self.computed if self.mask is None else bool(self.mask.value)
+    def holds(self) -> bool:
+        return self.recomputed if self.mask is None else bool(self.mask.value)
 
 
 @dataclass(frozen=True, eq=False)
-class Logic:
+class MaskConditions:
     """The logical AND of some conditions: 1 if all hold. Without conditions it is 1: nothing is masked."""
 
-    factors: tuple[Comparison, ...]
+    conditions: tuple[MaskCondition, ...]
 
     @property
     def result(self) -> float:
-        return float(all(f.true for f in self.factors))
+        return float(all(f.holds for f in self.conditions))
 
-    size = 1.0
+    max_abs = 1.0
 
     @property
     def formula(self) -> str:
-        return " ∧ ".join(f"({f.left.role} {f.relation} {f.right.role})" for f in self.factors) or _("1, nothing is masked")
+        return " ∧ ".join(f"({f.left.role} {f.relation} {f.right.role})" for f in self.conditions) or _("1, nothing is masked")
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Where:
     """One of two numbers, selected by a condition, as `torch.where` does."""
 
     condition: Number  # 1 or 0
@@ -80,16 +80,16 @@ class Choice:
     when_false: Number
 
     @property
-    def taken(self) -> Number:
+    def selected(self) -> Number:
         return self.when_true if self.condition.value else self.when_false
 
     @property
     def result(self) -> float:
-        return self.taken.value
+        return self.selected.value
 
     @property
-    def size(self) -> float:
-        return abs(self.taken.value)
+    def max_abs(self) -> float:
+        return abs(self.selected.value)
 
     @property
     def formula(self) -> str:
@@ -98,28 +98,28 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Function:
+class ActivationValue:
     """An activation function applied to one number."""
 
-    of: Activation
+    activation: Activation
     x: Number
 
     @property
     def gate(self) -> float:
         """The factor by which the activation multiplies x."""
-        return self.of.gate(self.x.value)
+        return self.activation.gate(self.x.value)
 
     @property
     def result(self) -> float:
-        return self.of(self.x.value)
+        return self.activation(self.x.value)
 
     @property
-    def size(self) -> float:
+    def max_abs(self) -> float:
         return abs(self.x.value)
 
     @property
     def formula(self) -> str:
-        return self.of.formula
+        return self.activation.formula
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,66 +132,66 @@ class Rotation:
     a: Number
     b: Number
     position: int
-    speed: float  # θ_i = base^(−2i/d_k), radians per position
-    odd: bool
+    frequency: float  # θ_i = base^(−2i/d_k), radians per position
+    is_second: bool
 
     @property
     def angle(self) -> float:
-        return self.position * self.speed
+        return self.position * self.frequency
 
     @property
-    def turned(self) -> tuple[float, float]:
+    def rotated(self) -> tuple[float, float]:
         """Both features after the rotation."""
         cos, sin = math.cos(self.angle), math.sin(self.angle)
         return self.a.value * cos - self.b.value * sin, self.a.value * sin + self.b.value * cos
 
     @property
     def result(self) -> float:
-        return self.turned[self.odd]
+        return self.rotated[self.is_second]
 
     @property
-    def size(self) -> float:
+    def max_abs(self) -> float:
         return max(abs(self.a.value), abs(self.b.value))
 
     @property
     def formula(self) -> str:
-        return "a × sin φ + b × cos φ" if self.odd else "a × cos φ − b × sin φ"
+        return "a × sin φ + b × cos φ" if self.is_second else "a × cos φ − b × sin φ"
 
 
 @dataclass(frozen=True, eq=False)
-class Wave:
+class Sinusoid:
     """One entry of the sinusoidal encoding: the sine or cosine of position ÷ base^(2i/d_model)."""
 
     position: int
     base: float
-    power: float  # 2i/d_model
-    cosine: bool
+    exponent: float  # 2i/d_model
+    is_cosine: bool
 
     @property
     def divisor(self) -> float:
-        return self.base**self.power
+        return self.base**self.exponent
 
     @property
     def angle(self) -> float:
         return self.position / self.divisor
 
-    def at(self, position: float) -> float:
+    def value_at(self, position: float) -> float:
         """Return the same feature at any position."""
-        return (math.cos if self.cosine else math.sin)(position / self.divisor)
+        return (math.cos if self.is_cosine else math.sin)(position / self.divisor)
 
     @property
     def result(self) -> float:
-        return self.at(self.position)
+        return self.value_at(self.position)
 
-    size = 1.0
+    max_abs = 1.0
 
     @property
     def formula(self) -> str:
-        return _("cos(position ÷ base^(2i/d_model))") if self.cosine else _("sin(position ÷ base^(2i/d_model))")
+        return _("cos(position ÷ base^(2i/d_model))") if self.is_cosine else _("sin(position ÷ base^(2i/d_model))")
 
 
 @dataclass(frozen=True, eq=False)
-class Distance:
+class AlibiBias:
     """ALiBi's bias: minus the head's slope times the distance between query and key."""
 
     slope: float
@@ -199,37 +199,37 @@ class Distance:
     key: int
 
     @property
-    def steps(self) -> int:
+    def distance(self) -> int:
         return abs(self.query - self.key)
 
     @property
     def result(self) -> float:
-        return -self.slope * self.steps
+        return -self.slope * self.distance
 
     @property
-    def size(self) -> float:
+    def max_abs(self) -> float:
         return abs(self.result)
 
     formula = _("−slope × |query position − key position|")
 
 
 @dataclass(frozen=True, eq=False)
-class Bucket:
+class T5Bucket:
     """T5's bucket of the distance between query and key, which is a row of the learned table."""
 
     query: int
     key: int
-    causal: bool  # a causal stack has no buckets for later keys
+    is_causal: bool  # a causal stack has no buckets for later keys
 
     @property
-    def steps(self) -> int:
+    def distance(self) -> int:
         return abs(self.query - self.key)
 
     @property
     def result(self) -> float:
-        return float(t5_bucket(self.query, self.key, self.causal))
+        return float(t5_bucket(self.query, self.key, self.is_causal))
 
-    size = float(T5_BUCKETS)
+    max_abs = float(T5_NUM_BUCKETS)
     formula = _("bucket(query position − key position)")
 
 
@@ -238,43 +238,43 @@ class Scale:
     """A number multiplied by a constant, or divided by it."""
 
     x: Number
-    by: Number
+    factor: Number
     divide: bool
 
     @property
     def result(self) -> float:
-        return self.x.value / self.by.value if self.divide else self.x.value * self.by.value
+        return self.x.value / self.factor.value if self.divide else self.x.value * self.factor.value
 
     @property
-    def size(self) -> float:
+    def max_abs(self) -> float:
         return abs(self.result)
 
     @property
     def formula(self) -> str:
-        return f"{self.x.role} {'÷' if self.divide else '×'} {self.by.role}"
+        return f"{self.x.role} {'÷' if self.divide else '×'} {self.factor.role}"
 
 
 @dataclass(frozen=True, eq=False)
 class Copy:
     """A number copied from another stage."""
 
-    of: Number
+    number: Number
 
     @property
     def result(self) -> float:
-        return self.of.value
+        return self.number.value
 
     @property
-    def size(self) -> float:
-        return abs(self.of.value)
+    def max_abs(self) -> float:
+        return abs(self.number.value)
 
     @property
     def formula(self) -> str:
-        return self.of.role
+        return self.number.role
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class InputValue:
     """An input id: the tokenizer's id of a typed word, of <bos> or of padding."""
 
     token: str
@@ -285,7 +285,7 @@ class Given:
         return float(self.id)
 
     @property
-    def size(self) -> float:
+    def max_abs(self) -> float:
         return float(self.id)
 
     formula = _("the token's number in the vocabulary")

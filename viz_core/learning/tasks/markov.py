@@ -8,16 +8,16 @@ from functools import cache
 import numpy as np
 
 from viz_core.config import Architecture, Side
-from viz_core.learning.tasks.symbols import FIRST, next_symbol, read_stream
-from viz_core.learning.tasks.task import Parameters, Sentence
+from viz_core.learning.tasks.symbols import FIRST_ID, make_next_symbol_batch, read_symbol_stream
+from viz_core.learning.tasks.task import Parameters, TaskInput
 from viz_core.text import Vocabulary
 
 WORDS = (
     *("the", "a", "my", "your", "this", "one", "old", "young", "big", "small", "red", "cat", "dog", "man", "woman"),
     *("child", "bird", "sees", "has", "likes", "finds", "wants", "here", "now", "today", "and", "but", "then", "so", "."),
 )
-EVIDENCE = 2.0  # standard deviation of the scores U and V, in nats
-MOST_ROUNDS = 20_000
+SCORE_STD = 2.0  # standard deviation of the scores U and V, in nats
+MAX_ITERATIONS = 20_000
 
 
 def entropy(p: np.ndarray) -> float:
@@ -27,32 +27,32 @@ def entropy(p: np.ndarray) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class MarkovChain:
     """A stationary Markov chain of order 2. table [V, V, V]: P(c | a, b), all positive, so that every pair recurs."""
 
     table: np.ndarray
 
     @property
-    def pairs(self) -> np.ndarray:
+    def pair_probabilities(self) -> np.ndarray:
         """The stationary probability of each pair, [V, V]: π(b, c) = Σ_a π(a, b) P(c | a, b)."""
-        return _stationary(self)
+        return _stationary_distribution(self)
 
     @property
     def entropies(self) -> tuple[float, float, float]:
         """(H(X₁), H(X₂ | X₁), H(X₃ | X₁ X₂)) in nats; the last is the entropy rate of the chain."""
-        pi = self.pairs
+        pi = self.pair_probabilities
         alone, both = entropy(pi.sum(axis=1)), entropy(pi)
         rate = float((pi * -(self.table * np.log(self.table)).sum(axis=2)).sum())
         return alone, both - alone, rate
 
-    def mean_entropy(self, first: int, n: int) -> float:
+    def mean_entropy(self, n_before: int, n: int) -> float:
         """Return the mean of H(Xₜ | all words before it) over n words; the first of them has n_before words before it."""
-        return math.fsum(self.entropies[min(t, 2)] for t in range(first, first + n)) / n
+        return math.fsum(self.entropies[min(t, 2)] for t in range(n_before, n_before + n)) / n
 
-    def draw(self, rng: np.random.Generator, n: int, length: int) -> np.ndarray:
+    def sample(self, rng: np.random.Generator, n: int, length: int) -> np.ndarray:
         """Sample n rows of `length` words, [n, length], each starting from the stationary distribution."""
         v = len(self.table)
-        start = np.minimum(np.searchsorted(self.pairs.cumsum(), rng.random(n)), v * v - 1)  # [n]
+        start = np.minimum(np.searchsorted(self.pair_probabilities.cumsum(), rng.random(n)), v * v - 1)  # [n]
         rows = np.empty((n, max(2, length)), dtype=np.int64)
         rows[:, 0], rows[:, 1] = np.divmod(start, v)
         sums = self.table.cumsum(axis=2)
@@ -63,10 +63,10 @@ class Chain:
 
 
 @cache
-def _stationary(chain: Chain) -> np.ndarray:
+def _stationary_distribution(chain: MarkovChain) -> np.ndarray:
     """Return the stationary distribution over pairs by power iteration, which converges for a table without zeros."""
     pi = np.full(chain.table.shape[:2], 1 / len(chain.table) ** 2)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ITERATIONS):
         after = np.einsum("ab,abc->bc", pi, chain.table)
         if np.abs(after - pi).max() < 1e-16:
             break
@@ -75,15 +75,15 @@ def _stationary(chain: Chain) -> np.ndarray:
 
 
 @cache
-def chain(seed: int, n_words: int = len(WORDS)) -> Chain:
+def make_chain(seed: int, n_words: int = len(WORDS)) -> MarkovChain:
     """Return the chain of a seed: P(c | a, b) = softmax over c of U[a, c] + V[b, c], with U and V drawn from a normal distribution.
 
     Each of the two preceding words adds its own score, as attention adds values, so a small model can come close to the entropy.
     """
-    two_before, one_before = np.random.default_rng([seed, n_words]).normal(scale=EVIDENCE, size=(2, n_words, n_words))
+    two_before, one_before = np.random.default_rng([seed, n_words]).normal(scale=SCORE_STD, size=(2, n_words, n_words))
     scores = two_before[:, None, :] + one_before[None, :, :]  # [V, V, V]
     exponentials = np.exp(scores - scores.max(axis=2, keepdims=True))
-    return Chain(exponentials / exponentials.sum(axis=2, keepdims=True))
+    return MarkovChain(exponentials / exponentials.sum(axis=2, keepdims=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,29 +93,29 @@ class NextWord:
     def vocabulary(self, p: Parameters, architecture: Architecture) -> dict[Side, Vocabulary]:
         return {"source" if architecture == "encoder-only" else "target": Vocabulary(WORDS)}
 
-    def lengths(self, p: Parameters, architecture: Architecture) -> dict[Side, int]:
+    def max_lengths(self, p: Parameters, architecture: Architecture) -> dict[Side, int]:
         return {"source" if architecture == "encoder-only" else "target": p["length"]}
 
-    def rows(self, p: Parameters, architecture: Architecture, rng: np.random.Generator, n: int, *, held_out: bool) -> np.ndarray:
-        return chain(p["source"]).draw(rng, n, p["length"] + self.known(architecture))
+    def sample_rows(self, p: Parameters, architecture: Architecture, rng: np.random.Generator, n: int, *, held_out: bool) -> np.ndarray:
+        return make_chain(p["source"]).sample(rng, n, p["length"] + self.n_context_words(architecture))
 
-    def known(self, architecture: Architecture) -> int:
+    def n_context_words(self, architecture: Architecture) -> int:
         """Return the number of words before the first predicted one: 1 for an encoder, which has no <bos>."""
         return int(architecture == "encoder-only")
 
-    def batch(self, p: Parameters, architecture: Architecture, rows: np.ndarray) -> dict[str, np.ndarray]:
-        return next_symbol(architecture, rows + FIRST)
+    def make_batch(self, p: Parameters, architecture: Architecture, rows: np.ndarray) -> dict[str, np.ndarray]:
+        return make_next_symbol_batch(architecture, rows + FIRST_ID)
 
-    def floor(self, p: Parameters, architecture: Architecture, causal: bool = True) -> float:
+    def irreducible_loss(self, p: Parameters, architecture: Architecture, causal: bool = True) -> float:
         """Return the mean entropy in nats. Without a causal mask all answers but the last are visible."""
-        found, n, known = chain(p["source"]), p["length"], self.known(architecture)
+        found, n, known = make_chain(p["source"]), p["length"], self.n_context_words(architecture)
         return found.mean_entropy(known, n) if causal else found.mean_entropy(known + n - 1, 1) / n
 
-    def answers(self, p: Parameters) -> int:
+    def n_answers(self, p: Parameters) -> int:
         return len(WORDS)
 
     def symbols(self, p: Parameters) -> tuple[str, ...]:
         return WORDS
 
-    def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
-        return read_stream(self.vocabulary(p, architecture), self.symbols(p), words, most)
+    def read_words(self, p: Parameters, architecture: Architecture, words: Sequence[str], max_tokens: int) -> TaskInput:
+        return read_symbol_stream(self.vocabulary(p, architecture), self.symbols(p), words, max_tokens)

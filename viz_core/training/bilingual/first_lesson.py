@@ -69,7 +69,7 @@ def sentences(seed: int) -> Iterator[Example]:
         if s.chance(0.25):
             phrase = join([phrase, pair(".", "。")])
         example = spell(phrase, None, tuple(s.combinations))
-        if everyday.words(typed(example)) not in everyday.known():
+        if everyday.normalized_words(typed(example)) not in everyday.eval_sentences_as_words():
             yield example
 
 

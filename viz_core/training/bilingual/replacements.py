@@ -66,7 +66,7 @@ def suggestions(
     if len(sentence) > MAX_REPLACED_CHARS:
         return ()
     try:
-        ids = tokenizer.read(sentence)[1]
+        ids = tokenizer.tokens_and_ids(sentence)[1]
     except ValueError:  # the name of a special token, which a published tokenizer does not read
         return ()
     words = list(_words(sentence))
@@ -155,7 +155,7 @@ def _replaced(sentence: str, word: _Word, new: str, tokenizer: AnyTokenizer, ids
     new = _in_the_case_of(word.text, new)
     changed = f"{sentence[: word.start]}{new}{sentence[word.end :]}"
     try:
-        other = tokenizer.read(changed)[1]
+        other = tokenizer.tokens_and_ids(changed)[1]
     except ValueError:
         return None
     places = [i for i, (a, b) in enumerate(zip_longest(ids, other)) if a != b]
@@ -172,7 +172,7 @@ def _knows(tokenizer: AnyTokenizer, word: str) -> bool:
     """Whether a word can be one known token: checked where a look-up tells, before a whole sentence is read."""
     if not isinstance(tokenizer, Vocabulary):
         return True
-    ids = tokenizer.read(word)[1]
+    ids = tokenizer.tokens_and_ids(word)[1]
     return len(ids) == 1 and _is_known(tokenizer, ids[0])
 
 

@@ -21,12 +21,12 @@ def examples(seed: int, *, held_out: bool = False, without: Collection[str] = ()
     """
     rng = Random(seed)
     said: Counter[object] = Counter()
-    left_out = everyday.known() | {everyday.words(sentence) for sentence in without}
+    left_out = everyday.eval_sentences_as_words() | {everyday.normalized_words(sentence) for sentence in without}
     while True:
         example = with_unknown_words(say(rng, said), rng)
         if example is None or len(example.source) > MOST_WORDS["source"] or len(example.target) > MOST_WORDS["target"]:
             continue
-        if is_held_out(example) == held_out and everyday.words(typed(example)) not in left_out:
+        if is_held_out(example) == held_out and everyday.normalized_words(typed(example)) not in left_out:
             yield example
 
 

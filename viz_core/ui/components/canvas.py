@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from viz_core.figures import assets
-from viz_core.figures.lookup import Lookup
-from viz_core.figures.panels import Panel, pack
-from viz_core.ui.components.glosses import shown_glosses
-from viz_core.ui.components.saving import offer
+from viz_core.figures.lookup import VocabularyLookup
+from viz_core.figures.panels import Panel, pack_panels
+from viz_core.ui.components.glosses import current_glosses
+from viz_core.ui.components.saving import register_export
 
 
 class Pick(NamedTuple):
@@ -26,12 +26,12 @@ class Pick(NamedTuple):
     col: int
 
 
-class _Memory(NamedTuple):
+class _PickState(NamedTuple):
     """The state of the last run, which shows whether the page or the user has picked since."""
 
-    argument: Pick | None  # the argument `pick`
+    page_pick: Pick | None  # the argument `pick`
     echo: int  # the number of the user's last pick
-    shown: Pick | None
+    picked: Pick | None
 
 
 _COMPONENT = st.components.v2.component("attention_lab_canvas", **assets.component("canvas"))
@@ -44,9 +44,9 @@ def matrices(
     pick: Pick | None = None,
     on_pick: Callable[[Pick | None], None] | None = None,
     fill: bool = False,
-    reveal: bool = False,
-    lookup: Lookup | None = None,
-    opens: bool = False,
+    scroll_to_pick: bool = False,
+    lookup: VocabularyLookup | None = None,
+    pick_navigates: bool = False,
     code: Callable[[], str] | None = None,
     name: str = "",
 ) -> Pick | None:
@@ -66,10 +66,10 @@ def matrices(
 
     def report() -> None:  # the session keeps `report`, so it must not reference a panel and its run
         if on_pick is not None:
-            on_pick(_read(st.session_state.get(key), sizes)[1])
+            on_pick(_parse_pick(st.session_state.get(key), sizes)[1])
 
-    memory = st.session_state.get(memory_key, _Memory(None, 0, None))
-    number, by_reader = _read(st.session_state.get(key), sizes)
+    memory = st.session_state.get(memory_key, _PickState(None, 0, None))
+    number, by_reader = _parse_pick(st.session_state.get(key), sizes)
     if pick != memory.argument:
         shown = pick
     elif number > memory.echo:
@@ -77,15 +77,15 @@ def matrices(
     else:
         shown = memory.shown
     number = max(number, memory.echo)
-    st.session_state[memory_key] = _Memory(pick, number, shown)
+    st.session_state[memory_key] = _PickState(pick, number, shown)
 
-    drawn = shown if holds(sizes, shown) else None
-    _COMPONENT(key=key, data=pack(panels, drawn, number, fill, reveal, lookup, shown_glosses(), opens, name), on_pick_change=report)
-    offer(key, "panels", (panels,), code, sum(n_rows * n_cols for n_rows, n_cols in sizes))
+    drawn = shown if is_valid_pick(sizes, shown) else None
+    _COMPONENT(key=key, data=pack_panels(panels, drawn, number, fill, scroll_to_pick, lookup, current_glosses(), pick_navigates, name), on_pick_change=report)
+    register_export(key, "panels", (panels,), code, sum(n_rows * n_cols for n_rows, n_cols in sizes))
     return drawn
 
 
-def _read(state: Any, sizes: Sequence[tuple[int, ...]]) -> tuple[int, Pick | None]:
+def _parse_pick(state: Any, sizes: Sequence[tuple[int, ...]]) -> tuple[int, Pick | None]:
     """Return the number of the user's last pick and the pick sent by the browser, or (0, None)."""
     sent = state.get("pick") if isinstance(state, Mapping) else None
     number, cell = (sent.get("number"), sent.get("cell")) if isinstance(sent, Mapping) else (None, None)
@@ -94,10 +94,10 @@ def _read(state: Any, sizes: Sequence[tuple[int, ...]]) -> tuple[int, Pick | Non
     if not (isinstance(cell, list) and len(cell) == 3 and all(isinstance(i, int) for i in cell)):
         return number, None
     made = Pick(*cell)
-    return number, made if holds(sizes, made) else None
+    return number, made if is_valid_pick(sizes, made) else None
 
 
-def holds(sizes: Sequence[tuple[int, ...]], pick: Pick | None) -> bool:
+def is_valid_pick(sizes: Sequence[tuple[int, ...]], pick: Pick | None) -> bool:
     """Return whether a pick is a cell of panels with these sizes, (rows, columns) each."""
     if pick is None or not 0 <= pick.panel < len(sizes):
         return False

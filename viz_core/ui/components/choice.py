@@ -13,19 +13,19 @@ from typing import Any
 
 import streamlit as st
 
-from viz_core.figures.assets import script, style
+from viz_core.figures.assets import script, stylesheet
 from viz_core.figures.glosses import gloss
-from viz_core.figures.writing import Choice, as_data
-from viz_core.ui.components.glosses import shown_glosses
-from viz_core.ui.components.saving import offer
+from viz_core.figures.writing import CandidateTable, to_dict
+from viz_core.ui.components.glosses import current_glosses
+from viz_core.ui.components.saving import register_export
 
 _COMPONENT = st.components.v2.component(
-    "attention_lab_choice", html='<div class="choice lab-drawn">\n</div>', css=style("choice"), js=script("choice"),
+    "attention_lab_choice", html='<div class="choice lab-drawn">\n</div>', css=stylesheet("choice"), js=script("choice"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextTokens:
     """The prompt tokens, the generated tokens, and the step (from 0) whose candidates are shown."""
 
     start: tuple[str, ...]
@@ -33,9 +33,9 @@ class Text:
     at: int
 
 
-def choice(
-    text: Text, candidates: Choice, title: str, *, key: str, on_step: Callable[[int], None],
-    on_pick: Callable[[int], None] | None = None, picks: Sequence[int] = (), code: Callable[[], str] | None = None,
+def candidate_table(
+    text: TextTokens, candidates: CandidateTable, title: str, *, key: str, on_step: Callable[[int], None],
+    on_pick: Callable[[int], None] | None = None, pickable_rows: Sequence[int] = (), code: Callable[[], str] | None = None,
 ) -> None:
     """Draw the tokens and the candidates.
 
@@ -45,23 +45,23 @@ def choice(
     steps, rows = len(text.written), len(candidates.rows)  # the session keeps the callbacks, so they must not reference the table
 
     def stepped() -> None:
-        if (step := _sent(key, "step", steps)) is not None:
+        if (step := _sent_index(key, "step", steps)) is not None:
             on_step(step)
 
     def picked() -> None:
-        if on_pick is not None and (row := _sent(key, "pick", rows)) is not None:
+        if on_pick is not None and (row := _sent_index(key, "pick", rows)) is not None:
             on_pick(row)
 
-    data = {"title": title, "text": asdict(text), "picks": list(picks)} | as_data(candidates)
+    data = {"title": title, "text": asdict(text), "picks": list(pickable_rows)} | to_dict(candidates)
     data["glosses"] = _glosses((*text.start, *text.written, *(row.label for row in candidates.rows)))
     # Sent as text, because Streamlit imports pandas to check whether a list is a table.
     _COMPONENT(key=key, data={"choice": json.dumps(data, ensure_ascii=False)}, on_step_change=stepped, on_pick_change=picked)
-    offer(key, "choice", (candidates,), code)
+    register_export(key, "choice", (candidates,), code)
 
 
 def _glosses(labels: Iterable[str]) -> dict[str, str]:
     """Return label → gloss; a label of several words, as in beam search, is glossed word by word."""
-    known, found = shown_glosses(), dict[str, str]()
+    known, found = current_glosses(), dict[str, str]()
     for label in labels:
         if meaning := gloss(label, known):
             found[label] = meaning
@@ -70,8 +70,8 @@ def _glosses(labels: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _sent(key: str, what: str, most: int) -> int | None:
+def _sent_index(key: str, what: str, n: int) -> int | None:
     """Return the index that the browser sent, if it is in range(n)."""
     state: Any = st.session_state.get(key)
     number = state.get(what) if isinstance(state, Mapping) else None
-    return number if type(number) is int and 0 <= number < most else None
+    return number if type(number) is int and 0 <= number < n else None

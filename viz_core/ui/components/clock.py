@@ -11,13 +11,13 @@ from typing import Any
 import streamlit as st
 
 from viz_core.figures import assets
-from viz_core.figures.clock import Clocks
-from viz_core.ui.components.saving import offer
+from viz_core.figures.clock import ClockChart
+from viz_core.ui.components.saving import register_export
 
 _COMPONENT = st.components.v2.component("attention_lab_clock", **assets.component("clock"))
 
 
-def clock(clocks: Clocks, position: int, *, key: str, on_move: Callable[[int], None], fill: bool = False,
+def clock(clocks: ClockChart, position: int, *, key: str, on_move: Callable[[int], None], fill: bool = False,
           code: Callable[[], str] | None = None) -> None:
     """Draw the clocks at a position; `on_move(position)` is called before the rerun after the slider stops.
 
@@ -25,16 +25,16 @@ def clock(clocks: Clocks, position: int, *, key: str, on_move: Callable[[int], N
     """
 
     def report() -> None:
-        _, moved_to = _read(st.session_state.get(key))
+        _, moved_to = _parse_move(st.session_state.get(key))
         if moved_to is not None and clocks.first <= moved_to <= clocks.last:
             on_move(moved_to)
 
-    echo, _ = _read(st.session_state.get(key))
-    _COMPONENT(key=key, data=clocks.as_data() | {"position": position, "echo": echo, "fill": fill}, on_rest_change=report)
-    offer(key, "clocks", (clocks, position), code)
+    echo, _ = _parse_move(st.session_state.get(key))
+    _COMPONENT(key=key, data=clocks.to_dict() | {"position": position, "echo": echo, "fill": fill}, on_rest_change=report)
+    register_export(key, "clocks", (clocks, position), code)
 
 
-def _read(state: Any) -> tuple[int, int | None]:
+def _parse_move(state: Any) -> tuple[int, int | None]:
     """Return the number of the user's last move and its position from the browser's state, or (0, None)."""
     sent = state.get("rest") if isinstance(state, Mapping) else None
     number, position = (sent.get("number"), sent.get("position")) if isinstance(sent, Mapping) else (None, None)

@@ -5,17 +5,17 @@ from collections.abc import Callable
 import streamlit as st
 
 from viz_core.figures import assets
-from viz_core.figures.curves import Curves, pack_curves
-from viz_core.ui.components.saving import offer
+from viz_core.figures.curves import CurveChart, pack_curves
+from viz_core.ui.components.saving import register_export
 
 _COMPONENT = st.components.v2.component("attention_lab_curves", **assets.component("curves"))
 
 
-def curves(chart: Curves, key: str, fill: bool = False, code: Callable[[], str] | None = None, of: str = "") -> None:
+def curves(chart: CurveChart, key: str, fill: bool = False, code: Callable[[], str] | None = None, subject: str = "") -> None:
     """Draw the chart at the width of its column.
 
     fill: whether it takes the height of the container, too. code: returns the notebook code that creates `chart`. subject: what
     the chart shows apart from its titles, such as the sentence; a zoom is reset when it changes.
     """
-    _COMPONENT(key=key, data=pack_curves(chart, fill, of))
-    offer(key, "curves", (chart,), code, sum(len(s.x) for s in chart.series))
+    _COMPONENT(key=key, data=pack_curves(chart, fill, subject))
+    register_export(key, "curves", (chart,), code, sum(len(s.x) for s in chart.series))

@@ -13,21 +13,21 @@ import streamlit as st
 
 from viz_core.figures import assets
 from viz_core.figures.architecture import Diagram
-from viz_core.ui.components.saving import offer
+from viz_core.ui.components.saving import register_export
 
 _COMPONENT = st.components.v2.component("attention_lab_diagram", **assets.component("diagram"))
 
 
 def diagram(
-    d: Diagram,
+    drawing: Diagram,
     *,
     key: str,
     height: int | None = None,
     fill: bool = False,
-    stages: Iterable[str] = (),
+    known_stages: Iterable[str] = (),
     on_open: Callable[[str], None] | None = None,
-    turn: str = "",
-    on_turn: Callable[[], None] | None = None,
+    toggle_label: str = "",
+    on_toggle: Callable[[], None] | None = None,
     code: Callable[[], str] | None = None,
 ) -> str | None:
     """Draw the diagram and return the stage of the box that was clicked (or pressed by Enter or Space) in this run, else None.
@@ -41,24 +41,24 @@ def diagram(
     above the drawing for another view; on_toggle: called when it is pressed. code: returns the notebook code that creates
     `drawing`.
     """
-    known = frozenset((*stages, *(box.stage for box in d.boxes)))
+    known = frozenset((*known_stages, *(box.stage for box in drawing.boxes)))
 
     def report() -> None:
-        stage = _opened(st.session_state.get(key), known)
+        stage = _opened_stage(st.session_state.get(key), known)
         if on_open is not None and stage is not None:
             on_open(stage)
 
     def turned() -> None:
-        if on_turn is not None:
-            on_turn()
+        if on_toggle is not None:
+            on_toggle()
 
-    data = _data(d) | {"room": height, "fill": fill, "turn": turn}
+    data = _to_dict(drawing) | {"room": height, "fill": fill, "turn": toggle_label}
     result = _COMPONENT(key=key, data=data, on_open_change=report, on_turn_change=turned)
-    offer(key, "diagram", (d,), code, len(d.boxes))
-    return _opened(result, known)
+    register_export(key, "diagram", (drawing,), code, len(drawing.boxes))
+    return _opened_stage(result, known)
 
 
-def _data(d: Diagram) -> dict[str, Any]:
+def _to_dict(d: Diagram) -> dict[str, Any]:
     """Convert the drawing to plain data, one level deep (`asdict` copies recursively and takes ten times as long)."""
 
     def plain(part: Any) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def _data(d: Diagram) -> dict[str, Any]:
     return plain(d) | {name: tuple(map(plain, parts)) for name, parts in lists.items()}
 
 
-def _opened(state: Any, known: Container[str]) -> str | None:
+def _opened_stage(state: Any, known: Container[str]) -> str | None:
     """Return the stage that the browser sent, if it is known."""
     stage = state.get("open") if isinstance(state, Mapping) else None
     return stage if isinstance(stage, str) and stage in known else None

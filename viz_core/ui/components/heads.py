@@ -11,8 +11,8 @@ import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind
 from viz_core.figures import assets
-from viz_core.figures.attention import Grid, pack_grids
-from viz_core.ui.components.saving import offer
+from viz_core.figures.attention import HeadGrid, pack_grids
+from viz_core.ui.components.saving import register_export
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,9 +23,9 @@ Focus = tuple[AttentionKind, int, int]  # kind, layer, head
 _COMPONENT = st.components.v2.component("attention_lab_heads", **assets.component("heads"))
 
 
-def heads(
-    grids: Sequence[Grid], focus: Focus | None, *, key: str, on_focus: Callable[[Focus], None], fill: bool = False,
-    picked: np.ndarray | None = None, numbers: "Callable[[], pd.DataFrame] | None" = None, rows: int = 0,
+def head_grids(
+    grids: Sequence[HeadGrid], focus: Focus | None, *, key: str, on_focus: Callable[[Focus], None], fill: bool = False,
+    pair_weights: np.ndarray | None = None, make_frame: "Callable[[], pd.DataFrame] | None" = None, n_rows: int = 0,
     code: Callable[[], str] | None = None,
 ) -> None:
     """Draw the grids; `on_focus(head)` is called before the rerun after a click or an arrow key.
@@ -36,17 +36,17 @@ def heads(
     """
 
     def report() -> None:
-        _, chosen = _read(st.session_state.get(key), grids)
+        _, chosen = _parse_focus(st.session_state.get(key), grids)
         if chosen is not None:
             on_focus(chosen)
 
-    echo, _ = _read(st.session_state.get(key), grids)
-    _COMPONENT(key=key, data=pack_grids(grids, focus, echo, fill, picked), on_focus_change=report)
-    if numbers is not None:
-        offer(key, "grids", (), code, rows, numbers)
+    echo, _ = _parse_focus(st.session_state.get(key), grids)
+    _COMPONENT(key=key, data=pack_grids(grids, focus, echo, fill, pair_weights), on_focus_change=report)
+    if make_frame is not None:
+        register_export(key, "grids", (), code, n_rows, make_frame)
 
 
-def _read(state: Any, grids: Sequence[Grid]) -> tuple[int, Focus | None]:
+def _parse_focus(state: Any, grids: Sequence[HeadGrid]) -> tuple[int, Focus | None]:
     """Return the number of the user's last selection and the head sent by the browser, or (0, None)."""
     sent = state.get("focus") if isinstance(state, Mapping) else None
     count, head = (sent.get("number"), sent.get("head")) if isinstance(sent, Mapping) else (None, None)

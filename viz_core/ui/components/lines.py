@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.kept_keys import Kept
+from viz_core.analysis.kept_keys import KeptPositions
 from viz_core.figures import assets
 from viz_core.figures.attention import pack_lines
 from viz_core.language import translate as _
-from viz_core.ui.components.glosses import shown_glosses
-from viz_core.ui.components.saving import offer
+from viz_core.ui.components.glosses import current_glosses
+from viz_core.ui.components.saving import register_export
 
 Lock = tuple[str, int] | None  # ("query" or "key", the token's position)
 
@@ -26,12 +26,12 @@ Lock = tuple[str, int] | None  # ("query" or "key", the token's position)
 _COMPONENT = st.components.v2.component("attention_lab_lines", **assets.component("lines"))
 
 
-def lines(
+def attention_lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: Lock, title: str, *,
-    key: str, identity: str, on_lock: Callable[[Lock], None] | None = None,
+    key: str, selection_id: str, on_lock: Callable[[Lock], None] | None = None,
     on_heads: Callable[[tuple[int, ...]], None] | None = None,
     fill: bool = False, names: tuple[str, str] = (_("queries"), _("keys")), code: Callable[[], str] | None = None,
-    share: np.ndarray | None = None, places: Kept | None = None,
+    kept_share: np.ndarray | None = None, indices: KeptPositions | None = None,
 ) -> None:
     """Draw weights [H, T, S] as lines.
 
@@ -48,26 +48,26 @@ def lines(
     n_queries, n_keys, n_heads = len(queries), len(keys), len(weights)  # sessions keep `report`, so it must not hold weights
 
     def report() -> None:
-        __, lock = _read(st.session_state.get(key), n_queries, n_keys)
+        __, lock = _parse_lock(st.session_state.get(key), n_queries, n_keys)
         if on_lock is not None:
             on_lock(lock)
 
     def report_heads() -> None:
-        __, shown = _read_heads(st.session_state.get(key), n_heads)
+        __, shown = _parse_heads(st.session_state.get(key), n_heads)
         if shown is not None and on_heads is not None:
             on_heads(shown)
 
     state = st.session_state.get(key)
-    echoes = _read(state, n_queries, n_keys)[0], _read_heads(state, n_heads)[0]
-    data = pack_lines(weights, queries, keys, heads, locked, title, identity, echoes, fill, names,
-                      reports=on_lock is not None or on_heads is not None, glosses=shown_glosses(), share=share,
-                      places=places)
+    echoes = _parse_lock(state, n_queries, n_keys)[0], _parse_heads(state, n_heads)[0]
+    data = pack_lines(weights, queries, keys, heads, locked, title, selection_id, echoes, fill, names,
+                      reports_state=on_lock is not None or on_heads is not None, glosses=current_glosses(), kept_share=kept_share,
+                      indices=indices)
     _COMPONENT(key=key, data=data, on_lock_change=report, on_heads_change=report_heads)
-    drawn = (weights, queries, keys) if share is None else (weights, queries, keys, share)
-    offer(key, "lines" if share is None else "faded_lines", drawn, code, weights.size)
+    drawn = (weights, queries, keys) if kept_share is None else (weights, queries, keys, kept_share)
+    register_export(key, "lines" if kept_share is None else "faded_lines", drawn, code, weights.size)
 
 
-def _read(state: Any, n_queries: int, n_keys: int) -> tuple[int, Lock]:
+def _parse_lock(state: Any, n_queries: int, n_keys: int) -> tuple[int, Lock]:
     """Return the number of the user's last lock and the lock, from the browser's state."""
     sent = state.get("lock") if isinstance(state, Mapping) else None
     count, at = (sent.get("number"), sent.get("at")) if isinstance(sent, Mapping) else (None, None)
@@ -78,7 +78,7 @@ def _read(state: Any, n_queries: int, n_keys: int) -> tuple[int, Lock]:
     return count, (at[0], at[1]) if 0 <= at[1] < (n_queries if at[0] == "query" else n_keys) else None
 
 
-def _read_heads(state: Any, n_heads: int) -> tuple[int, tuple[int, ...] | None]:
+def _parse_heads(state: Any, n_heads: int) -> tuple[int, tuple[int, ...] | None]:
     """Return the number of the user's last head selection and the heads, from the browser's state; None if invalid."""
     sent = state.get("heads") if isinstance(state, Mapping) else None
     count, shown = (sent.get("number"), sent.get("shown")) if isinstance(sent, Mapping) else (None, None)

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz_core.figures.assets import script, style
-from viz_core.formats import minus
-from viz_core.ui.components.saving import offer
+from viz_core.figures.assets import script, stylesheet
+from viz_core.formats import with_minus_sign
+from viz_core.ui.components.saving import register_export
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _COMPONENT = st.components.v2.component(
-    "attention_lab_profiles", html='<div class="profiles">\n</div>', css=style("profiles"), js=script("profiles"),
+    "attention_lab_profiles", html='<div class="profiles">\n</div>', css=stylesheet("profiles"), js=script("profiles"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Profiles:
+class HeadProfiles:
     """The data of the table.
 
     columns: heading → one value for each row, None for no value. names: the row names for screen readers. n_key_columns: the
@@ -35,12 +35,12 @@ class Profiles:
 
     columns: Mapping[str, Sequence[Any]]
     names: Sequence[str]
-    keys: int
+    n_key_columns: int
 
 
 def profile_table(
-    profiles: Profiles, focus: int | None, *, key: str, on_open: Callable[[int], None],
-    numbers: "Callable[[], pd.DataFrame] | None" = None, code: Callable[[], str] | None = None,
+    profiles: HeadProfiles, focus: int | None, *, key: str, on_open: Callable[[int], None],
+    make_frame: "Callable[[], pd.DataFrame] | None" = None, code: Callable[[], str] | None = None,
 ) -> None:
     """Draw the table; `on_open(row)` is called before the rerun after a row was opened. focus: the marked row.
 
@@ -55,26 +55,26 @@ def profile_table(
             on_open(row)
 
     # Sent as text, because Streamlit imports pandas to check whether a list is a table.
-    _COMPONENT(key=key, data={"table": as_text(profiles), "focus": -1 if focus is None else focus}, on_open_change=opened)
-    if numbers is not None:
-        offer(key, "frame", (), code, n_rows, numbers)
+    _COMPONENT(key=key, data={"table": profiles_json(profiles), "focus": -1 if focus is None else focus}, on_open_change=opened)
+    if make_frame is not None:
+        register_export(key, "frame", (), code, n_rows, make_frame)
 
 
-def as_text(profiles: Profiles) -> str:
+def profiles_json(profiles: HeadProfiles) -> str:
     """Return the table as JSON: for each column the heading, the values, their display text, and their ratio to the largest."""
     columns = []
     for place, (label, values) in enumerate(profiles.columns.items()):
         numbers = [v for v in values if v is not None]
-        heat = place >= profiles.keys
+        heat = place >= profiles.n_key_columns
         top = max(numbers, default=0) if heat else 0
         columns.append({
-            "label": label, "heat": heat, "values": values, "written": [_written(v) for v in values],
+            "label": label, "heat": heat, "values": values, "written": [_format_value(v) for v in values],
             "shares": [round(v / top, 3) if v and top else 0 for v in values] if heat else [],
         })
     return json.dumps({"columns": columns, "names": profiles.names}, ensure_ascii=False)
 
 
-def _written(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is None:
         return "–"
-    return minus(f"{value:.3f}") if isinstance(value, float) else str(value)
+    return with_minus_sign(f"{value:.3f}") if isinstance(value, float) else str(value)

@@ -13,41 +13,41 @@ from typing import TYPE_CHECKING, Any, Literal
 import streamlit as st
 
 from viz_core.language import translate as _
-from viz_core.limits import BYTES_OF_A_ROW, MAX_EXPORT_BYTES, megabytes
+from viz_core.limits import CSV_BYTES_PER_ROW, MAX_EXPORT_BYTES, megabytes
 
 if TYPE_CHECKING:
     import pandas as pd
 
-What = Literal["csv", "json", "python"]
-WHATS: tuple[What, ...] = ("csv", "json", "python")
+ExportFormat = Literal["csv", "json", "python"]
+EXPORT_FORMATS: tuple[ExportFormat, ...] = ("csv", "json", "python")
 FILE: Literal["file"] = "file"  # the format of a request from `export_button`
 # Session-state keys: the request, its result in this run, and the container for a progress bar that does not shift the page.
-ASKED, MADE, PLACE = "lab_save_asked", "lab_save_made", "lab_save_place"
-LONG = 100_000  # rows from which a progress bar is shown
+REQUEST_KEY, RESULT_KEY, PROGRESS_SLOT_KEY = "lab_save_asked", "lab_save_made", "lab_save_place"
+PROGRESS_ROWS = 100_000  # rows from which a progress bar is shown
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ExportRequest:
     """One click in a Save menu. key: of the figure; number: counts clicks; link: the URL of the page."""
 
     key: str
-    what: What | Literal["file"]
+    file_format: ExportFormat | Literal["file"]
     number: int
     link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ExportResult:
     """The file, or an error message. name: the file name, "" to derive it from the figure."""
 
     name: str = ""
     mime: str = ""
     data: bytes = b""
-    problem: str = ""
+    error: str = ""
 
 
 # The last lines of a snippet: they set `picture`, the figure in a notebook, and `frame`, its numbers.
-ENDS = {
+SNIPPET_ENDINGS = {
     "panels": """
 from viz_core import drawn
 from viz_core.notebook import matrices
@@ -107,9 +107,9 @@ picture = frame
 }
 
 
-def offer(
-    key: str, end: str, drawn: Sequence[Any], code: Callable[[], str] | None = None, rows: int = 0,
-    numbers: "Callable[[], pd.DataFrame] | None" = None,
+def register_export(
+    key: str, ending: str, plot_args: Sequence[Any], code: Callable[[], str] | None = None, n_rows: int = 0,
+    make_frame: "Callable[[], pd.DataFrame] | None" = None,
 ) -> None:
     """Create the requested file if the request in the session state is for this figure.
 
@@ -117,75 +117,75 @@ def offer(
     which returns the tidy table; or make_frame returns it. n_rows: its approximate number of rows. code: returns the snippet
     without its last lines; it must define the names that they use.
     """
-    asked: Asked | None = st.session_state.get(ASKED)
+    asked: ExportRequest | None = st.session_state.get(REQUEST_KEY)
     if asked is None or asked.key != key:
         return
 
     def table() -> "pd.DataFrame":
         from viz_core import drawn as tables  # imported here, because pandas takes half a second and most visitors export nothing
 
-        found: pd.DataFrame = numbers() if numbers is not None else getattr(tables, end)(*drawn)
+        found: pd.DataFrame = make_frame() if make_frame is not None else getattr(tables, ending)(*plot_args)
         return found
 
     try:
-        st.session_state[MADE] = _made(asked, end, table, code, rows)
+        st.session_state[RESULT_KEY] = _export(asked, ending, table, code, n_rows)
     except ValueError as problem:
-        st.session_state[MADE] = Made(problem=str(problem))
+        st.session_state[RESULT_KEY] = ExportResult(error=str(problem))
 
 
-def _made(asked: Asked, end: str, numbers: "Callable[[], pd.DataFrame]", code: Callable[[], str] | None, rows: int) -> Made:
-    if asked.what == "python":
+def _export(request: ExportRequest, ending: str, make_frame: "Callable[[], pd.DataFrame]", code: Callable[[], str] | None, n_rows: int) -> ExportResult:
+    if request.file_format == "python":
         if code is None:
-            return Made(problem=_("This picture has no Python; its numbers are in the CSV."))
-        return Made("", "text/x-python", snippet(code() + ENDS[end]).encode("utf-8", "backslashreplace"))
-    if (nbytes := rows * BYTES_OF_A_ROW) > MAX_EXPORT_BYTES:
-        return Made(problem=_("The CSV would take about {size}, and the limit is {limit}; shorten the text.",
+            return ExportResult(error=_("This picture has no Python; its numbers are in the CSV."))
+        return ExportResult("", "text/x-python", with_sorted_imports(code() + SNIPPET_ENDINGS[ending]).encode("utf-8", "backslashreplace"))
+    if (nbytes := n_rows * CSV_BYTES_PER_ROW) > MAX_EXPORT_BYTES:
+        return ExportResult(error=_("The CSV would take about {size}, and the limit is {limit}; shorten the text.",
                               size=megabytes(nbytes, 0), limit=megabytes(MAX_EXPORT_BYTES, 0)))
-    frame = numbers()
-    if asked.what == "json":
-        about = {"link": asked.link, "rows": len(frame), "columns": {name: str(dtype) for name, dtype in frame.dtypes.items()}}
-        return Made("", "application/json", json.dumps(about, ensure_ascii=True, indent=1).encode())
-    from viz_core.tidy import csv_of
+    frame = make_frame()
+    if request.file_format == "json":
+        about = {"link": request.link, "rows": len(frame), "columns": {name: str(dtype) for name, dtype in frame.dtypes.items()}}
+        return ExportResult("", "application/json", json.dumps(about, ensure_ascii=True, indent=1).encode())
+    from viz_core.tidy import csv_bytes
 
-    if len(frame) < LONG:
-        return Made("", "text/csv", csv_of(frame))
-    return Made("", "text/csv", with_bar(_("Writing {n:,} rows", n=len(frame)), lambda progress: csv_of(frame, progress)))
+    if len(frame) < PROGRESS_ROWS:
+        return ExportResult("", "text/csv", csv_bytes(frame))
+    return ExportResult("", "text/csv", with_progress_bar(_("Writing {n:,} rows", n=len(frame)), lambda progress: csv_bytes(frame, progress)))
 
 
-def with_bar(text: str, make: Callable[[Callable[[float], object]], bytes]) -> bytes:
+def with_progress_bar(text: str, make: Callable[[Callable[[float], object]], bytes]) -> bytes:
     """Call `make` and show a progress bar; make receives a function that sets the progress, from 0 to 1."""
-    bar = st.session_state.get(PLACE, st).progress(0.0, text)
+    bar = st.session_state.get(PROGRESS_SLOT_KEY, st).progress(0.0, text)
     try:
         return make(lambda share: bar.progress(min(1.0, share), text))
     finally:
         bar.empty()
 
 
-def file_button(
-    label: str, key: str, name: str, mime: str, make: Callable[[Callable[[float], object]], bytes], **look: Any,
+def export_button(
+    label: str, key: str, name: str, mime: str, make: Callable[[Callable[[float], object]], bytes], **button_args: Any,
 ) -> None:
     """Draw a button that exports one large file.
 
     The file is created in the rerun after the click and sent at the end of the next whole run; the server does not keep it.
     make: receives a function that sets the progress, and raises ValueError with a message if the file cannot be created.
     """
-    st.button(label, key=key, on_click=_ask_for, args=(key,), **look)
-    asked: Asked | None = st.session_state.get(ASKED)
-    if asked is None or asked.what != FILE or asked.key != key or MADE in st.session_state:
+    st.button(label, key=key, on_click=_request_file, args=(key,), **button_args)
+    asked: ExportRequest | None = st.session_state.get(REQUEST_KEY)
+    if asked is None or asked.file_format != FILE or asked.key != key or RESULT_KEY in st.session_state:
         return
     try:
-        st.session_state[MADE] = Made(name, mime, with_bar(label, make))
+        st.session_state[RESULT_KEY] = ExportResult(name, mime, with_progress_bar(label, make))
     except ValueError as problem:
-        st.session_state[MADE] = Made(problem=str(problem))
+        st.session_state[RESULT_KEY] = ExportResult(error=str(problem))
     st.rerun()  # the file is sent at the end of a whole run, and this may be a fragment
 
 
-def _ask_for(key: str) -> None:
-    st.session_state[ASKED] = Asked(key, FILE, monotonic_ns())
-    st.session_state.pop(MADE, None)
+def _request_file(key: str) -> None:
+    st.session_state[REQUEST_KEY] = ExportRequest(key, FILE, monotonic_ns())
+    st.session_state.pop(RESULT_KEY, None)
 
 
-def snippet(text: str) -> str:
+def with_sorted_imports(text: str) -> str:
     """Return a snippet with its imports moved to the top and merged by module."""
     froms: dict[str, set[str]] = {}
     imports, rest = [], []

@@ -11,18 +11,18 @@ from typing import Any
 
 import streamlit as st
 
-from viz_core.figures.assets import script, style
+from viz_core.figures.assets import script, stylesheet
 
 _COMPONENT = st.components.v2.component(
     "attention_lab_scrubber",
     html='<div class="scrubber">\n<label for="range"></label>\n<input id="range" type="range" min="1" step="1">\n<h2></h2>\n</div>',
-    css=style("scrubber"),
+    css=stylesheet("scrubber"),
     js=script("scrubber"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class At:
+class ScrubberState:
     """Step `value` of 1..most, or a point between it and the next step if `here` is false; and the keys of the two buttons."""
 
     value: int
@@ -32,28 +32,28 @@ class At:
     next: str = ""
 
 
-def scrubber(label: str, title: str, at: At, *, key: str, on_move: Callable[[int], None]) -> None:
+def scrubber(label: str, title: str, at: ScrubberState, *, key: str, on_move: Callable[[int], None]) -> None:
     """Draw the scrubber; `on_move(step)` is called before the rerun after a move, a click on the two buttons, or an arrow key.
 
     The last requested step is reported, even if requests come faster than reruns.
     """
 
     def report() -> None:
-        sent = _sent(st.session_state.get(key))
+        sent = _last_report(st.session_state.get(key))
         step, most = sent.get("step"), sent.get("most")
         if type(step) is int and 1 <= step <= at.most and most == at.most:  # else it is of another list of stages
             on_move(step)
 
-    echo = _sent(st.session_state.get(key)).get("number")
+    echo = _last_report(st.session_state.get(key)).get("number")
     data = {"label": label, "title": title, "echo": echo if type(echo) is int else 0} | asdict(at)
     _COMPONENT(key=key, data=data, on_move_change=report)
 
 
-def counts(key: str) -> bool:
+def handles_clicks(key: str) -> bool:
     """Return whether the script handles clicks on the two buttons; Python then ignores them."""
-    return bool(_sent(st.session_state.get(key)))
+    return bool(_last_report(st.session_state.get(key)))
 
 
-def _sent(state: Any) -> Mapping[str, Any]:
+def _last_report(state: Any) -> Mapping[str, Any]:
     sent = state.get("move") if isinstance(state, Mapping) else None
     return sent if isinstance(sent, Mapping) else {}

@@ -13,17 +13,17 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from viz_core.figures.assets import script, style
+from viz_core.figures.assets import script, stylesheet
 from viz_core.language import translate as _
-from viz_core.limits import MAX_VIEW_CHARS
+from viz_core.limits import MAX_SELECTION_CHARS
 
 ColumnKind = Literal["name", "axes", "shape", "text", "number"]
-Mark = Literal["", "new", "changed", "cost"]  # "cost": same shape, different cost
-Cell = str | int | float | None
+RowMark = Literal["", "new", "changed", "cost"]  # "cost": same shape, different cost
+CellValue = str | int | float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class LedgerColumn:
     """One column: heading, kind of its cells, minimum width in pixels. The first four kinds are name, axes, shape, text."""
 
     label: str
@@ -32,7 +32,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class FeatureSplit:
     """A split of `whole` features into `heads` × `each`. letter: the axis of `each`; joined: whether the heads are concatenated."""
 
     whole: int
@@ -49,19 +49,19 @@ class LedgerRow:
     previous: column index → previous cell. split: a split of features into heads, drawn next to the text.
     """
 
-    cells: Sequence[Cell]
+    cells: Sequence[CellValue]
     block: str
     part: str
-    mark: Mark = ""
-    was: Mapping[int, Cell] = field(default_factory=dict)
+    mark: RowMark = ""
+    previous: Mapping[int, CellValue] = field(default_factory=dict)
     note: str = ""
-    split: Split | None = None
+    split: FeatureSplit | None = None
 
 
 _HTML = f"""<div class="ledger">
 <div class="find">
   <input type="search" aria-label="{escape(_("Filter"))}" placeholder="{escape(_("Find a name (q), an axis (H) or a word"))}"
-   maxlength="{MAX_VIEW_CHARS}">
+   maxlength="{MAX_SELECTION_CHARS}">
   <select aria-label="{escape(_("Block"))}"></select><select aria-label="{escape(_("Part"))}"></select>
   <span class="count" role="status"></span>
 </div>
@@ -72,24 +72,24 @@ _HTML = f"""<div class="ledger">
 _COMPONENT = st.components.v2.component(
     "attention_lab_table",
     html=_HTML,
-    css=style("table"),
+    css=stylesheet("table"),
     js=script("table"),
 )
 
 
-def as_text(columns: Sequence[Head], rows: Sequence[LedgerRow], beside: bool = False) -> str:
+def ledger_json(columns: Sequence[LedgerColumn], rows: Sequence[LedgerRow], compares_runs: bool = False) -> str:
     """Return the table as JSON for the browser. compares_runs: previous cells are those of run A, and written next to the cells."""
-    sent = {"columns": [asdict(c) for c in columns], "rows": [_plain(r) for r in rows], "beside": beside}
+    sent = {"columns": [asdict(c) for c in columns], "rows": [_plain(r) for r in rows], "beside": compares_runs}
     return json.dumps(sent, ensure_ascii=False)
 
 
 def _plain(row: LedgerRow) -> dict[str, Any]:
-    return {"cells": row.cells, "block": row.block, "part": row.part, "mark": row.mark, "was": row.was, "note": row.note,
+    return {"cells": row.cells, "block": row.block, "part": row.part, "mark": row.mark, "was": row.previous, "note": row.note,
             "split": None if row.split is None else asdict(row.split)}
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class LedgerFilter:
     """A filter of rows: those of a block and part ("all" for any) that contain each word of the text.
 
     A word of one lower-case letter is a whole name (q), one capital letter is an axis (H).
@@ -101,7 +101,7 @@ class Filter:
 
 
 def ledger_table(
-    table: str, filter: Filter, *, key: str, on_filter: Callable[[Filter], None], on_open: Callable[[str], None],
+    table: str, row_filter: LedgerFilter, *, key: str, on_filter: Callable[[LedgerFilter], None], on_open: Callable[[str], None],
     only_marked: bool = False, fill: bool = False,
 ) -> None:
     """Draw a table from `ledger_json`. fill: whether it takes the size of the container.
@@ -116,14 +116,14 @@ def ledger_table(
 
     def filtered() -> None:
         chosen = sent("filter")
-        named = isinstance(chosen, Mapping) and set(chosen) == set(Filter.__slots__)
+        named = isinstance(chosen, Mapping) and set(chosen) == set(LedgerFilter.__slots__)
         if named and all(isinstance(v, str) for v in chosen.values()):
-            on_filter(Filter(**chosen))
+            on_filter(LedgerFilter(**chosen))
 
     def opened() -> None:
         if isinstance(name := sent("open"), str):
             on_open(name)
 
     # Flat, because Streamlit imports pandas to check whether a nested dict is a table.
-    data = {"table": table, "marked": only_marked, "fill": fill} | asdict(filter)
+    data = {"table": table, "marked": only_marked, "fill": fill} | asdict(row_filter)
     _COMPONENT(key=key, data=data, on_filter_change=filtered, on_open_change=opened)

@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz_core.figures.assets import script, style
+from viz_core.figures.assets import script, stylesheet
 from viz_core.figures.glosses import glosses_of
-from viz_core.figures.tree import Node
-from viz_core.ui.components.glosses import shown_glosses
-from viz_core.ui.components.saving import offer
+from viz_core.figures.tree import TreeNode
+from viz_core.ui.components.glosses import current_glosses
+from viz_core.ui.components.saving import register_export
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _COMPONENT = st.components.v2.component(
-    "attention_lab_tree", html='<div class="tree lab-drawn">\n</div>', css=style("tree"), js=script("tree"),
+    "attention_lab_tree", html='<div class="tree lab-drawn">\n</div>', css=stylesheet("tree"), js=script("tree"),
 )
 
 
-def tree_of(
-    nodes: Sequence[Node], current: int, *, key: str, on_open: Callable[[int], None],
-    numbers: "Callable[[], pd.DataFrame] | None" = None, code: Callable[[], str] | None = None,
+def continuation_tree(
+    nodes: Sequence[TreeNode], current: int, *, key: str, on_open: Callable[[int], None],
+    make_frame: "Callable[[], pd.DataFrame] | None" = None, code: Callable[[], str] | None = None,
 ) -> None:
     """Draw the nodes; `on_open(node)` is called before the rerun after a click on one. current: the marked node.
 
@@ -44,8 +44,8 @@ def tree_of(
             on_open(node)
 
     # Sent as text, because Streamlit imports pandas to check whether a list is a table.
-    meanings = glosses_of((node.label for node in nodes), shown_glosses())
+    meanings = glosses_of((node.label for node in nodes), current_glosses())
     data = json.dumps({"nodes": [asdict(node) for node in nodes], "current": current, "glosses": meanings}, ensure_ascii=False)
     _COMPONENT(key=key, data={"tree": data}, on_open_change=opened)
-    if numbers is not None:
-        offer(key, "frame", (), code, n_nodes, numbers)
+    if make_frame is not None:
+        register_export(key, "frame", (), code, n_nodes, make_frame)

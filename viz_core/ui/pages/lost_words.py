@@ -1,37 +1,37 @@
 """Notes on source words that a translation may have left out."""
 
-from viz_core.analysis.coverage import coverage, uncovered
+from viz_core.analysis.coverage import coverage, uncovered_positions
 from viz_core.capture import Capture
 from viz_core.formats import percent
 from viz_core.language import plural
 from viz_core.language import translate as _
-from viz_core.text import in_quotes, shorten, visible
-from viz_core.ui.escape import escaped, few
-from viz_core.ui.shell import Lab
-from viz_core.ui.shell.setup import changes
+from viz_core.text import in_quotes, shorten, display_token
+from viz_core.ui.escape import escaped, first_few
+from viz_core.ui.shell import PageContext
+from viz_core.ui.shell.setup import changed_fields
 
-MAX_NAMED = 4  # words that are listed
+MAX_NAMED_WORDS = 4  # words that are listed
 
 
-def lost_words(lab: Lab, capture: Capture, item: int) -> str:
+def untranslated_words_note(context: PageContext, capture: Capture, item: int) -> str:
     """Return a note on the content words of the source for which the alignment heads find no word of the target.
 
     "" if there are none, or if no detector was measured for these weights. capture: a run whose target is the translation.
     """
-    found = lab.setup.card.lost_words if lab.setup.card is not None else None
-    if found is None or changes(lab.setup) or "probs" not in capture:
+    found = context.setup.card.lost_words if context.setup.card is not None else None
+    if found is None or changed_fields(context.setup) or "probs" not in capture:
         return ""
     tokens = capture.tokens("source")[item]
-    covered = coverage(capture, found.writes, found.reads, eos_id=lab.tokenizers["target"].eos_id, item=item)
-    lost = [escaped(in_quotes(shorten(visible(tokens[s])))) for s in uncovered(tokens, covered, found.least)]
+    covered = coverage(capture, found.writes, found.reads, eos_id=context.tokenizers["target"].eos_id, item=item)
+    lost = [escaped(in_quotes(shorten(display_token(tokens[s])))) for s in uncovered_positions(tokens, covered, found.threshold)]
     return plural("The alignment heads find no word of the translation for {words}, so its meaning may be missing.",
                   "The alignment heads find no word of the translation for {words}, so their meaning may be missing.", len(lost),
-                  words=few(lost, MAX_NAMED)) if lost else ""
+                  words=first_few(lost, MAX_NAMED_WORDS)) if lost else ""
 
 
-def lost_words_help(lab: Lab) -> str | None:
+def untranslated_words_help(context: PageContext) -> str | None:
     """Return how such words are detected, and how reliably; None for weights without a detector."""
-    found = lab.setup.card.lost_words if lab.setup.card is not None else None
+    found = context.setup.card.lost_words if context.setup.card is not None else None
     if found is None:
         return None
     return _("A word is found if two heads of cross-attention give it enough weight: head {head} of layer {layer} where "

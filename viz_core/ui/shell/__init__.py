@@ -3,16 +3,16 @@
 from viz_core.ui.shell.link import write_link
 from viz_core.ui.shell.navigation import main, open_page
 from viz_core.ui.shell.page_list import PAGES, PageSpec
-from viz_core.ui.shell.run import Lab, lab_of, present
-from viz_core.ui.shell.screen import below, beside, look, picture, section_of
-from viz_core.ui.shell.sidebar import set_choice
-from viz_core.ui.shell.state import change, current, open_stage, set_view, use_weights, view
-from viz_core.ui.shell.two_runs import TwoRuns, keep, two_runs
-from viz_core.ui.shell.view_widgets import fold, view_widget
-from viz_core.ui.shell.widgets import touch, widget, widget_value
+from viz_core.ui.shell.run import PageContext, context_of, current_context
+from viz_core.ui.shell.screen import controls_row, figure_and_rail, show_hint, main_figure, choose_section
+from viz_core.ui.shell.sidebar import set_from_widget
+from viz_core.ui.shell.state import update_setup, current_setup, open_stage, set_url_params, use_weights, url_param
+from viz_core.ui.shell.two_runs import TwoRuns, keep_run, two_runs
+from viz_core.ui.shell.view_widgets import linked_expander, linked_widget
+from viz_core.ui.shell.widgets import mark_activity, widget, widget_value
 
 __all__ = [
-    "PAGES", "Lab", "PageSpec", "TwoRuns", "below", "beside", "change", "current", "fold", "keep", "lab_of", "look", "main",
-    "open_page", "open_stage", "picture", "present", "section_of", "set_choice", "set_view", "touch", "two_runs", "use_weights",
-    "view", "view_widget", "widget", "widget_value", "write_link",
+    "PAGES", "PageContext", "PageSpec", "TwoRuns", "controls_row", "figure_and_rail", "update_setup", "current_setup", "linked_expander", "keep_run", "context_of", "show_hint", "main",
+    "open_page", "open_stage", "main_figure", "current_context", "choose_section", "set_from_widget", "set_url_params", "mark_activity", "two_runs", "use_weights",
+    "url_param", "linked_widget", "widget", "widget_value", "write_link",
 ]

@@ -13,7 +13,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequest, 
 
 
 @cache
-def let_callbacks_end() -> None:
+def defer_interruptions() -> None:
     """Let a run be interrupted only in its script, not in its callbacks. Takes effect once per process."""
     on_yield = ScriptRequests.on_scriptrunner_yield
 

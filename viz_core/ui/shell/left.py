@@ -6,76 +6,76 @@ from collections.abc import Sequence
 import streamlit as st
 
 from viz_core.language import translate as _
-from viz_core.ui.escape import code, escaped, few
+from viz_core.ui.escape import code_span, escaped, first_few
 from viz_core.ui.shell.page_list import PAGES
-from viz_core.ui.shell.setup import BY_FIELD, Setup, changes, misfits, with_fitting_values
-from viz_core.ui.shell.state import FAULTS, GOING, GONE, SETUP, current, set_view, view
-from viz_core.ui.shell.widgets import touch
-from viz_core.ui.shell.written import taken_over
+from viz_core.ui.shell.setup import CONTROL_BY_FIELD, Setup, changed_fields, incompatible_fields, with_compatible_config
+from viz_core.ui.shell.state import LINK_ERRORS, NEXT_PAGE, MISSING_WEIGHTS, SETUP, current_setup, set_url_params, url_param
+from viz_core.ui.shell.widgets import mark_activity
+from viz_core.ui.shell.written import keep_generated_target
 from viz_core.weights.card import Card
 
 MAX_NAMED = 4  # settings that are listed
-HEADS = _("The weights of *{title}* were trained with n_heads = {own}. With {values}, each head would read other features "
+N_HEADS_CHANGED = _("The weights of *{title}* were trained with n_heads = {own}. With {values}, each head would read other features "
           "than it was trained on, so the model now has random weights: its arithmetic is right, but its predictions mean nothing.")
-OTHERS = _("The trained weights of *{title}* do not fit {values}, so the model now has random weights: its arithmetic is right, "
+OTHER_FIELDS_CHANGED = _("The trained weights of *{title}* do not fit {values}, so the model now has random weights: its arithmetic is right, "
            "but its predictions mean nothing.")
 
 
-def notice(setup: Setup) -> None:
+def untrained_notice(setup: Setup) -> None:
     """Show why the chosen weights do not fit the settings, with a button that restores them. Draws nothing if they fit."""
-    if setup.origin is None or setup.card is not None:
+    if setup.checkpoint_card is None or setup.card is not None:
         return
     said, back = st.columns((3, 1), vertical_alignment="center")
-    said.info(left_words(setup, setup.origin))
-    back.button(_("Back to the trained weights"), key="back_to_weights", on_click=_back, icon=":material/undo:", width="stretch",
+    said.info(untrained_reason(setup, setup.checkpoint_card))
+    back.button(_("Back to the trained weights"), key="back_to_weights", on_click=_restore_weights, icon=":material/undo:", width="stretch",
                 help=_("Keeps your text and every setting that is compatible with these weights."))
 
 
-def gone() -> None:
+def missing_weights_notice() -> None:
     """Show that weights which a visitor trained are not on this server, with a button that opens their recipe.
 
     Draws nothing if none are missing.
     """
-    if not (missing := st.session_state.get(GONE)):
+    if not (missing := st.session_state.get(MISSING_WEIGHTS)):
         return
     written, fault = missing
-    recipe = view("train_recipe")
+    recipe = url_param("train_recipe")
     with st.container(horizontal=True, vertical_alignment="center", key="lab_gone"):
-        st.warning(_("The link says {written}, which {fault}.", written=code(written), fault=fault))
+        st.warning(_("The link says {written}, which {fault}.", written=code_span(written), fault=fault))
         if recipe:
             st.button(_("Train them again"), key="gone_train", on_click=_train_again, icon=":material/school:")
-        st.button(_("Continue without them"), key="gone_on", on_click=_go_on)
+        st.button(_("Continue without them"), key="gone_on", on_click=_continue_without_weights)
 
 
-def left_words(setup: Setup, origin: Card) -> str:
+def untrained_reason(setup: Setup, origin: Card) -> str:
     """Return the sentence that says why the model is untrained although weights were chosen."""
-    differ = misfits(origin.config, setup.config)
-    named = [name for name in changes(setup) if name in differ]
-    values = [_("{label} = {value}", label=BY_FIELD[n].label, value=BY_FIELD[n].shown(BY_FIELD[n].value(setup.config)))
+    differ = incompatible_fields(origin.config, setup.config)
+    named = [name for name in changed_fields(setup) if name in differ]
+    values = [_("{label} = {value}", label=CONTROL_BY_FIELD[n].label, value=CONTROL_BY_FIELD[n].format_value(CONTROL_BY_FIELD[n].value(setup.config)))
               for n in named]
-    sentence = HEADS if differ == ["n_heads"] else OTHERS
-    return sentence.format(title=escaped(origin.title), values=escaped(_listed(values)), own=origin.config.n_heads)
+    sentence = N_HEADS_CHANGED if differ == ["n_heads"] else OTHER_FIELDS_CHANGED
+    return sentence.format(title=escaped(origin.title), values=escaped(_join_and(values)), own=origin.config.n_heads)
 
 
-def _listed(values: Sequence[str]) -> str:
+def _join_and(values: Sequence[str]) -> str:
     """Return a list such as "n_heads = 8, d_model = 128 and d_ff = 512"; of many values only the first few."""
     *first, last = values
     if not first or len(values) > MAX_NAMED:
-        return few(values, MAX_NAMED)
+        return first_few(values, MAX_NAMED)
     return _("{first} and {last}", first=", ".join(first), last=last)
 
 
 def _train_again() -> None:
-    touch()
-    st.session_state[GOING] = PAGES["training"].path
+    mark_activity()
+    st.session_state[NEXT_PAGE] = PAGES["training"].path
 
 
-def _go_on() -> None:
+def _continue_without_weights() -> None:
     """Keep the present model and drop the recipe of the link, so that the page Training shows its own again."""
-    set_view(train_recipe="")
-    st.session_state[GONE] = None
+    set_url_params(train_recipe="")
+    st.session_state[MISSING_WEIGHTS] = None
 
 
-def _back() -> None:
-    touch()
-    st.session_state[SETUP], st.session_state[FAULTS] = taken_over(current(), with_fitting_values(current())), []
+def _restore_weights() -> None:
+    mark_activity()
+    st.session_state[SETUP], st.session_state[LINK_ERRORS] = keep_generated_target(current_setup(), with_compatible_config(current_setup())), []

@@ -6,26 +6,26 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_core.language import translate as _
-from viz_core.ui.shell.setup import LEFT_OUT, LeftOut, from_link, to_link, with_left_out, with_view
-from viz_core.ui.shell.state import ADOPTED, ENTERED, FAULTS, GOING, GONE, HELD, LINK, PAGE, SETUP, WANTED, current
+from viz_core.ui.shell.setup import OVERFLOW_PARAM, OverflowText, from_link, to_link, with_overflow, with_url_params
+from viz_core.ui.shell.state import LINK_WAS_READ, SETUP_ON_ENTRY, LINK_ERRORS, NEXT_PAGE, MISSING_WEIGHTS, OVERFLOW, WRITTEN_PARAMS, PAGE_TITLE, SETUP, MISSING_TEXT, current_setup
 from viz_core.ui.shell.widgets import OUTDATED, RETURNING, TOUCHED
-from viz_core.weights.guests import BROUGHT
+from viz_core.weights.guests import USER_WEIGHTS_PREFIX
 
 
-def went_back() -> bool:
+def is_history_navigation() -> bool:
     """Return whether the browser's Back or Forward button started this run."""
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation
 
 
-def left_out() -> tuple[LeftOut, str]:
+def overflow_state() -> tuple[OverflowText, str]:
     """Return the overflow text that the browser tab should store, and the name of the text that this session lacks."""
     state = st.session_state
-    state[HELD] = LeftOut() if SETUP not in state else to_link(current())[1]
-    return state[HELD], state.get(WANTED, st.query_params.get(LEFT_OUT, ""))
+    state[OVERFLOW] = OverflowText() if SETUP not in state else to_link(current_setup())[1]
+    return state[OVERFLOW], state.get(MISSING_TEXT, st.query_params.get(OVERFLOW_PARAM, ""))
 
 
-def adopt_link(page: str, held: str) -> None:
+def read_link(page: str, tab_text: str) -> None:
     """Take the setup from the link, in a new session or after the browser's Back or Forward led to another link.
 
     Other runs keep the setup: the address that the browser reports may be older, and during a change of page Streamlit reports
@@ -34,39 +34,39 @@ def adopt_link(page: str, held: str) -> None:
     tab_text: the overflow text of the link, if the browser tab has just sent it.
     """
     state, params = st.session_state, st.query_params.to_dict()
-    moved, touched = state.get(PAGE) not in (None, page), state.get(TOUCHED, False)
+    moved, touched = state.get(PAGE_TITLE) not in (None, page), state.get(TOUCHED, False)
     before = state.get(SETUP)
     if SETUP not in state:
-        _read(params)
-        state[FAULTS] += [(_("{k} (twice)", k=k), _("is given more than once; the last one is used"))
+        _take_setup(params)
+        state[LINK_ERRORS] += [(_("{k} (twice)", k=k), _("is given more than once; the last one is used"))
                           for k in params if len(st.query_params.get_all(k)) > 1]
-    elif went_back() and params != state[LINK] and not touched:
-        held = held or to_link(current())[1].text
-        _read(params)
-    if state.get(WANTED):
-        whole = with_left_out(current(), held)
-        if to_link(whole)[1].name == state[WANTED]:
-            state[SETUP], state[WANTED] = whole, ""
-    state[ADOPTED] = state[SETUP] is not before
+    elif is_history_navigation() and params != state[WRITTEN_PARAMS] and not touched:
+        tab_text = tab_text or to_link(current_setup())[1].text
+        _take_setup(params)
+    if state.get(MISSING_TEXT):
+        whole = with_overflow(current_setup(), tab_text)
+        if to_link(whole)[1].name == state[MISSING_TEXT]:
+            state[SETUP], state[MISSING_TEXT] = whole, ""
+    state[LINK_WAS_READ] = state[SETUP] is not before
     if moved:
-        state.pop(GOING, None)
-        if current().view("note") and not state[ADOPTED]:
-            state[SETUP] = with_view(current(), note="")  # it was about the previous page
-    if moved or ENTERED not in state:
-        state[ENTERED] = state[SETUP]
-    if not (touched or moved) or LINK not in state:
-        state[LINK] = params
-    state[PAGE] = page
+        state.pop(NEXT_PAGE, None)
+        if current_setup().url_param("note") and not state[LINK_WAS_READ]:
+            state[SETUP] = with_url_params(current_setup(), note="")  # it was about the previous page
+    if moved or SETUP_ON_ENTRY not in state:
+        state[SETUP_ON_ENTRY] = state[SETUP]
+    if not (touched or moved) or WRITTEN_PARAMS not in state:
+        state[WRITTEN_PARAMS] = params
+    state[PAGE_TITLE] = page
 
 
-def _read(params: Mapping[str, str]) -> None:
+def _take_setup(params: Mapping[str, str]) -> None:
     """Store the setup of a link, its errors, the missing weights, and the name of its overflow text."""
     state = st.session_state
     state[SETUP], faults = from_link(params)
-    gone = [fault for fault in faults if fault[0].startswith(f"weights={BROUGHT}")]
-    state[FAULTS], state[GONE] = [fault for fault in faults if fault not in gone], gone[0] if gone else None
+    gone = [fault for fault in faults if fault[0].startswith(f"weights={USER_WEIGHTS_PREFIX}")]
+    state[LINK_ERRORS], state[MISSING_WEIGHTS] = [fault for fault in faults if fault not in gone], gone[0] if gone else None
     state[OUTDATED] = bool(gone) and state.get(RETURNING, False)
-    state[WANTED] = params.get(LEFT_OUT, "")
+    state[MISSING_TEXT] = params.get(OVERFLOW_PARAM, "")
 
 
 def write_link() -> None:
@@ -76,14 +76,14 @@ def write_link() -> None:
     than the last one written, which may still be on its way.
     """
     state = st.session_state
-    params, overflow = to_link(current())
-    if overflow.name and state[HELD] != overflow:
+    params, overflow = to_link(current_setup())
+    if overflow.name and state[OVERFLOW] != overflow:
         st.rerun()  # a fragment cannot send the overflow text to the tab: a full run does
-    if page := state.get(GOING):
-        st.switch_page(page, query_params=state[LINK])  # Back then leads to the present page as it was
-    if state.get(WANTED):
-        params[LEFT_OUT] = state[WANTED]
-    if params != st.query_params.to_dict() or params != state[LINK]:
+    if page := state.get(NEXT_PAGE):
+        st.switch_page(page, query_params=state[WRITTEN_PARAMS])  # Back then leads to the present page as it was
+    if state.get(MISSING_TEXT):
+        params[OVERFLOW_PARAM] = state[MISSING_TEXT]
+    if params != st.query_params.to_dict() or params != state[WRITTEN_PARAMS]:
         st.query_params.from_dict(params)
-    state[LINK] = params
+    state[WRITTEN_PARAMS] = params
     state[TOUCHED] = False

@@ -8,34 +8,34 @@ from PIL import Image
 from streamlit.runtime.pages_manager import PagesManager
 
 from viz_core.language import translate as _
-from viz_core.ui.components.glosses import show_glosses
-from viz_core.ui.components.saving import PLACE
-from viz_core.ui.escape import code
-from viz_core.ui.shell.callbacks import let_callbacks_end
-from viz_core.ui.shell.frame import SIDEBAR, frame
-from viz_core.ui.shell.link import adopt_link, left_out, write_link
+from viz_core.ui.components.glosses import set_glosses
+from viz_core.ui.components.saving import PROGRESS_SLOT_KEY
+from viz_core.ui.escape import code_span
+from viz_core.ui.shell.callbacks import defer_interruptions
+from viz_core.ui.shell.frame import SIDEBAR_WIDTH, page_frame
+from viz_core.ui.shell.link import read_link, overflow_state, write_link
 from viz_core.ui.shell.page_list import PageSpec
-from viz_core.ui.shell.run import Lab, glosses_in_use, paragraphs, run_with_status
+from viz_core.ui.shell.run import PageContext, glosses_in_use, first_paragraphs, run_with_status
 from viz_core.ui.shell.save import save_menus
-from viz_core.ui.shell.screen import heading
-from viz_core.ui.shell.sidebar import show_written, sidebar
-from viz_core.ui.shell.state import ARRIVED, FAULTS, NOTES, SETTLE, SHELL, current
-from viz_core.ui.shell.tab import say_whole, tab
+from viz_core.ui.shell.screen import page_heading
+from viz_core.ui.shell.sidebar import show_generated_target, sidebar
+from viz_core.ui.shell.state import STARTED, LINK_ERRORS, NOTICES, BEFORE_LINK, IN_PAGE_FRAME, current_setup
+from viz_core.ui.shell.tab import mark_page_complete, restore_session
 from viz_core.ui.shell.two_runs import keep_button
-from viz_core.ui.shell.warm import all_imported, cards_read
-from viz_core.ui.shell.widgets import chosen_meanwhile, make_room
+from viz_core.ui.shell.warm import preload_all, preload_catalogue
+from viz_core.ui.shell.widgets import needs_rerun, yield_cpu
 
 
-def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None = None) -> None:
+def main(specs: Sequence[PageSpec], page_functions: dict[str, Callable[[], None]] | None = None) -> None:
     """Draw the navigation and the sidebar, and run the selected page. The first page is the home page.
 
     page_functions: by page name, functions that run in place of the page's file.
     """
-    let_callbacks_end()
-    st.set_page_config(page_title="Attention Lab", page_icon=_icon(), layout="wide", initial_sidebar_state=SIDEBAR)
+    defer_interruptions()
+    st.set_page_config(page_title="Attention Lab", page_icon=_icon(), layout="wide", initial_sidebar_state=SIDEBAR_WIDTH)
     pages = {
         s.name: st.Page(
-            (bodies or {}).get(s.name, s.path), title=s.title, icon=s.icon, default=s is specs[0],
+            (page_functions or {}).get(s.name, s.path), title=s.title, icon=s.icon, default=s is specs[0],
             url_path=None if s is specs[0] else s.name,
         )
         for s in specs
@@ -44,36 +44,36 @@ def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None
     for s in specs:
         groups.setdefault(s.group, []).append(pages[s.name])
     chosen = st.navigation(groups, position="top")
-    if ARRIVED not in st.session_state:
-        _begin_again()
-    cards_read()
-    adopt_link(chosen.title, tab(*left_out()))
-    frame(chosen.url_path or specs[0].name)
-    saving = st.session_state[PLACE] = st.container(key="lab_saving")  # created here, it has the same position in every run
+    if STARTED not in st.session_state:
+        _restart_script()
+    preload_catalogue()
+    read_link(chosen.title, restore_session(*overflow_state()))
+    page_frame(chosen.url_path or specs[0].name)
+    saving = st.session_state[PROGRESS_SLOT_KEY] = st.container(key="lab_saving")  # created here, it has the same position in every run
     sidebar()
-    if settle := st.session_state.get(SETTLE, {}).get(chosen.url_path):
+    if settle := st.session_state.get(BEFORE_LINK, {}).get(chosen.url_path):
         settle()
     write_link()
-    if chosen_meanwhile():
+    if needs_rerun():
         st.rerun()
-    st.session_state[SHELL] = True
+    st.session_state[IN_PAGE_FRAME] = True
     try:
         chosen.run()
         with saving:
             save_menus(chosen.url_path or specs[0].name)
-        say_whole()
+        mark_page_complete()
     finally:
-        st.session_state[SHELL] = False
-        st.session_state.pop(PLACE, None)
+        st.session_state[IN_PAGE_FRAME] = False
+        st.session_state.pop(PROGRESS_SLOT_KEY, None)
 
 
-def _begin_again() -> None:
+def _restart_script() -> None:
     """Run app.py again from its start, with all widget values that the browser sent.
 
     On a fresh server Streamlit builds the navigation from a folder named pages/: a page's file may then run without app.py, and
     every widget has another identity than in later runs. One run ends that; nothing is drawn in it yet.
     """
-    st.session_state[ARRIVED] = True
+    st.session_state[STARTED] = True
     PagesManager.uses_pages_directory = False
     st.rerun()
 
@@ -86,26 +86,26 @@ def _icon() -> Image.Image:
     return icon.resize((32, 32), Image.Resampling.NEAREST)
 
 
-def open_page(page: PageSpec, imported: Callable[[], None] = all_imported) -> Lab:
+def open_page(page: PageSpec, preload: Callable[[], None] = preload_all) -> PageContext:
     """Draw the start of a page: heading, errors in the link, notices and status line. Return the page's context with its run.
 
     preload: imports what the page needs, after the heading is sent; the page must not import it earlier.
     """
-    if not st.session_state.get(SHELL):
-        _begin_again()
-    make_room()
-    tools = heading(page)
-    if page.compares:
+    if not st.session_state.get(IN_PAGE_FRAME):
+        _restart_script()
+    yield_cpu()
+    tools = page_heading(page)
+    if page.compares_runs:
         with tools:
             keep_button()
-    setup = current()
-    show_glosses(glosses_in_use(setup))
-    if faults := st.session_state.get(FAULTS, []):
-        st.warning(paragraphs([_("The link says {written}, which {fault}.", written=code(written), fault=fault) for written,
+    setup = current_setup()
+    set_glosses(glosses_in_use(setup))
+    if faults := st.session_state.get(LINK_ERRORS, []):
+        st.warning(first_paragraphs([_("The link says {written}, which {fault}.", written=code_span(written), fault=fault) for written,
                                fault in faults]))
-    for note in st.session_state.pop(NOTES, []):
+    for note in st.session_state.pop(NOTICES, []):
         st.info(note)
-    imported()
+    preload()
     attempt = run_with_status(setup)
-    show_written(attempt.target)
-    return Lab(setup, attempt.capture, attempt.batch, tools)
+    show_generated_target(attempt.target)
+    return PageContext(setup, attempt.capture, attempt.batch, tools)

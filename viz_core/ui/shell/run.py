@@ -8,26 +8,26 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from viz_core.analysis.counts import Estimate, estimate
-from viz_core.analysis.summary import word_of
+from viz_core.analysis.counts import SizeEstimate, estimate_size
+from viz_core.analysis.summary import word_lookup
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.language import language_problem, plural
 from viz_core.language import translate as _
-from viz_core.limits import MAX_KEPT_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, cache_problem
-from viz_core.problems import Problem
+from viz_core.limits import MAX_STORED_SETUP_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, cache_problem
+from viz_core.problems import UserError
 from viz_core.stages import ARCHITECTURE_NAMES, SIDE_NAMES
-from viz_core.text import NO_TOKEN, AnyTokenizer, TokenizerKind, Vocabulary, bound, strangers
-from viz_core.ui.components.glosses import show_glosses
-from viz_core.ui.escape import code, escaped, few, words
-from viz_core.ui.shell.left import gone, notice
-from viz_core.ui.shell.setup import BY_FIELD, Setup, changes, ids, problem_words, sentences, to_link
-from viz_core.ui.shell.state import DRAWN, WANTED, current, in_sidebar
-from viz_core.ui.shell.warm import all_imported
-from viz_core.ui.shell.written import box_text, check_table, writing_notes, written
+from viz_core.text import NO_TOKEN, AnyTokenizer, TokenizerKind, Vocabulary, with_copied_words, unknown_words
+from viz_core.ui.components.glosses import set_glosses
+from viz_core.ui.escape import code_span, escaped, first_few, code_spans
+from viz_core.ui.shell.left import missing_weights_notice, untrained_notice
+from viz_core.ui.shell.setup import CONTROL_BY_FIELD, Setup, changed_fields, parse_ids, error_message, typed_sentences, to_link
+from viz_core.ui.shell.state import DRAWN_SIDEBAR, MISSING_TEXT, current_setup, sidebar_values
+from viz_core.ui.shell.warm import preload_all
+from viz_core.ui.shell.written import target_box_text, check_position_table, generation_notes, generate_targets
 
 if TYPE_CHECKING:
-    from viz_core.generate import Written
+    from viz_core.generate import Generation
     from viz_core.model.transformer import Transformer
     from viz_core.run import Batch, Sentence
 
@@ -39,7 +39,7 @@ MAX_NAMED = 6  # unknown words, words that share an id, errors in a link: how ma
 
 
 @dataclass(frozen=True, slots=True)
-class Lab:
+class PageContext:
     """The context of a page: setup, run and batch. `capture` is None if nothing could run; the page then shows the reason.
 
     heading_controls: the container in the page's heading for controls of the whole page; None in a fragment. edited_run_key: the
@@ -49,8 +49,8 @@ class Lab:
     setup: Setup
     capture: Capture | None
     batch: "Batch | None" = None
-    tools: DeltaGenerator | None = None
-    altered: Hashable = None
+    heading_controls: DeltaGenerator | None = None
+    edited_run_key: Hashable = None
 
     @property
     def config(self) -> TransformerConfig:
@@ -61,9 +61,9 @@ class Lab:
         return _tokenizers(self.setup)
 
     @property
-    def in_place(self) -> bool:
+    def answers_in_place(self) -> bool:
         """Whether the model was trained to predict the answer of each position there, instead of the next word."""
-        return self.setup.card is not None and self.setup.card.answers_in_place
+        return self.setup.card is not None and self.setup.card.predicts_own_position
 
     def model(self) -> "Transformer":
         """Return the model of this setup. All visitors share it, so it must not be changed."""
@@ -71,13 +71,13 @@ class Lab:
 
         return cached_model(self.setup.weights, self.config, self.setup.seed, self.setup.device)
 
-    def key(self) -> Hashable:
+    def run_key(self) -> Hashable:
         """Return the key of this run in the shared cache: equal keys mean the same run. Requires a run."""
         from viz_core.ui.shell.cache import run_key
 
         assert self.batch is not None
-        if self.altered is not None:
-            return self.altered
+        if self.edited_run_key is not None:
+            return self.edited_run_key
         return run_key(self.setup.weights, self.config, self.batch, self.setup.seed, self.setup.device)
 
     def model_key(self) -> Hashable:
@@ -86,119 +86,119 @@ class Lab:
 
         return model_key(self.setup.weights, self.config, self.setup.seed, self.setup.device)
 
-    def cost(self) -> tuple[float, int]:
+    def run_cost(self) -> tuple[float, int]:
         """Return the approximate seconds and bytes of another run of these sentences. Requires a run."""
         from viz_core.ui.shell.cache import run_cost
 
         assert self.batch is not None
         return run_cost(self.config, self.batch)
 
-    def item(self, capture: Capture) -> int:
+    def selected_item(self, capture: Capture) -> int:
         """Return the index of the selected sentence, from 0: the last one if the run has fewer."""
         return min(self.setup.item, capture.n_sentences - 1)
 
     def parameter(self, name: str) -> np.ndarray:
         """Return a parameter of the model by its torch name, read-only."""
-        from viz_core.run import parameters
+        from viz_core.run import parameter_reader
 
-        return parameters(self.model())(name)
+        return parameter_reader(self.model())(name)
 
-    def named(self, item: int) -> Mapping[str, AnyTokenizer]:
+    def sentence_tokenizers(self, item: int) -> Mapping[str, AnyTokenizer]:
         """Return the tokenizer of each side for one sentence of the run: a slot token has the name of the word that it copies."""
-        copied = () if self.capture is None else self.capture.carried(item)
-        return {side: bound(tokenizer, copied) for side, tokenizer in self.tokenizers.items()}
+        copied = () if self.capture is None else self.capture.copied_words(item)
+        return {side: with_copied_words(tokenizer, copied) for side, tokenizer in self.tokenizers.items()}
 
-    def word(self, side: str, id: int, item: int) -> str:
+    def token_name(self, side: str, token_id: int, item: int) -> str:
         """Return the name of a token id in one sentence: the typed word that has it, otherwise that of the vocabulary."""
-        tokenizer = self.named(item)[side]
-        if self.capture is None or self.setup.origin:
-            return tokenizer.decode(id)
-        return word_of(self.capture, side, tokenizer)(id)
+        tokenizer = self.sentence_tokenizers(item)[side]
+        if self.capture is None or self.setup.checkpoint_card:
+            return tokenizer.decode(token_id)
+        return word_lookup(self.capture, side, tokenizer)(token_id)
 
 
-def present() -> Lab:
+def current_context() -> PageContext:
     """Return the context of the current setup without drawing anything, for a fragment, which reruns without its page."""
-    if st.session_state.get(DRAWN) != in_sidebar():
+    if st.session_state.get(DRAWN_SIDEBAR) != sidebar_values():
         st.rerun()  # a click in the fragment changed the setup: a full run draws the sidebar, then writes the link
-    show_glosses(glosses_in_use(current()))
-    return lab_of(current())
+    set_glosses(glosses_in_use(current_setup()))
+    return context_of(current_setup())
 
 
 def glosses_in_use(setup: Setup) -> Mapping[str, str]:
     """Return the English dictionary words of the target vocabulary; empty if there are none or they are switched off."""
-    return setup.origin.glosses if setup.origin and setup.view("glosses") else {}
+    return setup.checkpoint_card.glosses if setup.checkpoint_card and setup.url_param("glosses") else {}
 
 
-def lab_of(setup: Setup) -> Lab:
+def context_of(setup: Setup) -> PageContext:
     """Return the context of any setup, for a comparison."""
-    all_imported()
-    attempt = _attempt(setup)
-    return Lab(setup, attempt.capture, attempt.batch)
+    preload_all()
+    attempt = _try_run(setup)
+    return PageContext(setup, attempt.capture, attempt.batch)
 
 
 def _tokenizers(setup: Setup) -> Mapping[str, AnyTokenizer]:
     """Return the tokenizer of each side: that of the checkpoint, or the untrained one of the config."""
-    if setup.origin:
-        return setup.origin.tokenizers()
-    from viz_core.run import tokenizers
+    if setup.checkpoint_card:
+        return setup.checkpoint_card.tokenizers()
+    from viz_core.run import untrained_tokenizers
 
     kind: TokenizerKind = "word" if setup.tokenizer == "ids" else setup.tokenizer
-    return tokenizers(setup.config, kind)
+    return untrained_tokenizers(setup.config, kind)
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class RunOutcome:
     """A run, or one sentence about why there is none, and notes about the sentences. target: the text that the model generated."""
 
     capture: Capture | None = None
     batch: "Batch | None" = None
-    size: Estimate | None = None
+    size: SizeEstimate | None = None
     problem: str = ""
     notes: Sequence[str] = ()
     target: str = ""
 
 
-def _attempt(setup: Setup) -> Attempt:
+def _try_run(setup: Setup) -> RunOutcome:
     """Run this setup, or take its run from the shared cache. The size is checked before it runs."""
     from viz_core.ui.shell.cache import cached_run
 
-    source, target, notes = sentences(setup)
+    source, target, notes = typed_sentences(setup)
     lines = source or target
     if not any(s.strip() for s in lines):
-        return Attempt(problem=problem_words(Problem("", "no_text")))
+        return RunOutcome(problem=error_message(UserError("", "no_text")))
     if len(lines) > MAX_SENTENCES:
-        return Attempt(problem=_("There are {n_lines} sentences and the limit is {max_sentences}: remove some lines.",
+        return RunOutcome(problem=_("There are {n_lines} sentences and the limit is {max_sentences}: remove some lines.",
                                  n_lines=len(lines), max_sentences=MAX_SENTENCES))
-    text, answers, generated = "", cast("list[Sentence]", target), cast("Sequence[Written]", ())
+    text, answers, generated = "", cast("list[Sentence]", target), cast("Sequence[Generation]", ())
     try:
         if setup.writer == "model":
-            generated = written(setup)
-            text, answers = box_text(setup, generated), [line.sentence for line in generated]
-            notes = [*notes, *writing_notes(setup, generated)]
+            generated = generate_targets(setup)
+            text, answers = target_box_text(setup, generated), [line.as_target for line in generated]
+            notes = [*notes, *generation_notes(setup, generated)]
         batch = _batch(setup, source, answers)
-        check_table(setup, batch)
+        check_position_table(setup, batch)
         lengths = {side: ids.shape[1] for side, ids in batch.ids.items()}
-        size = estimate(setup.config, len(lines), lengths.get("source", 0), lengths.get("target", 0))
+        size = estimate_size(setup.config, len(lines), lengths.get("source", 0), lengths.get("target", 0))
         if size.problem:
-            return Attempt(batch=batch, problem=problem_words(size.problem), notes=notes, target=text)
-        notes = [*notes, *_unknown(setup, {"source": source, "target": target}, batch, [line.text for line in generated])]
+            return RunOutcome(batch=batch, problem=error_message(size.problem), notes=notes, target=text)
+        notes = [*notes, *_unknown_word_notes(setup, {"source": source, "target": target}, batch, [line.text for line in generated])]
         capture = cached_run(setup.weights, setup.config, batch, setup.seed, setup.device)
-        return Attempt(capture, batch, size, notes=notes, target=text)
+        return RunOutcome(capture, batch, size, notes=notes, target=text)
     except ValueError as error:  # one sentence: what is wrong, with which value, and the remedy
-        return Attempt(problem=problem_words(error), notes=notes, target=text)
+        return RunOutcome(problem=error_message(error), notes=notes, target=text)
 
 
-def run_with_status(setup: Setup) -> Attempt:
+def run_with_status(setup: Setup) -> RunOutcome:
     """Return the run of a setup, and draw its notices and the status line, or the reason why there is no run."""
-    attempt = _attempt(setup)
-    gone()
-    notice(setup)
+    attempt = _try_run(setup)
+    missing_weights_notice()
+    untrained_notice(setup)
     for note in attempt.notes:
         st.info(note)
-    if st.session_state.get(WANTED):
+    if st.session_state.get(MISSING_TEXT):
         st.info(_("This link leaves out a text that is too long for a link. The text is in the tab in which it was typed."))
     elif (left_out := to_link(setup)[1]).name:
-        stays = _("stays in this tab") if len(left_out.text) <= MAX_KEPT_CHARS else _("is lost when this tab is reloaded")
+        stays = _("stays in this tab") if len(left_out.text) <= MAX_STORED_SETUP_CHARS else _("is lost when this tab is reloaded")
         st.info(_("The link would be longer than {max_link_bytes} KB, so it leaves the text out; the text {stays}.",
                   max_link_bytes=MAX_LINK_BYTES // 1024, stays=stays))
     if attempt.problem:
@@ -206,43 +206,43 @@ def run_with_status(setup: Setup) -> Attempt:
     for problem in filter(None, (cache_problem(), language_problem())):
         st.info(escaped(problem))
     if attempt.capture and attempt.size:
-        _status(setup, attempt.capture, attempt.size)
+        _show_status(setup, attempt.capture, attempt.size)
     return attempt
 
 
-def paragraphs(sentences: Sequence[str]) -> str:
+def first_paragraphs(sentences: Sequence[str]) -> str:
     """Return the first few sentences as paragraphs for one box, and the number of further ones."""
     more = [_("And {n_sentences:,} more.", n_sentences=len(sentences) - MAX_NAMED)] if len(sentences) > MAX_NAMED else []
     return "\n\n".join([*sentences[:MAX_NAMED], *more])
 
 
-def _unknown(setup: Setup, typed: dict[str, list[str]], batch: "Batch", wrote: Sequence[str] = ()) -> list[str]:
+def _unknown_word_notes(setup: Setup, typed: dict[str, list[str]], batch: "Batch", generated: Sequence[str] = ()) -> list[str]:
     """Return a note for each side with words that a checkpoint does not know: how they are read, and similar known words.
 
     generated: the text that the model generated for each sentence; empty if the target was typed.
     """
     notes = []
-    for side, tokenizer in _tokenizers(setup).items() if setup.origin and setup.tokenizer != "ids" else ():
-        lines = [(bound(tokenizer, copied), line) for line, copied in zip(typed[side], batch.carried, strict=False)]
-        missing = dict(m for bound_tokenizer, line in lines for m in bound_tokenizer.unknown(line))
+    for side, tokenizer in _tokenizers(setup).items() if setup.checkpoint_card and setup.tokenizer != "ids" else ():
+        lines = [(with_copied_words(tokenizer, copied), line) for line, copied in zip(typed[side], batch.copied_words, strict=False)]
+        missing = dict(m for bound_tokenizer, line in lines for m in bound_tokenizer.unknown_with_suggestions(line))
         if not missing:
             continue
         if tokenizer.unk_id == NO_TOKEN:
             notes.append(_("This model has no token for these parts of the {side} text and leaves them out: {named}.",
-                           side=SIDE_NAMES[side], named=few([words([part]) for part in missing], MAX_NAMED)))
+                           side=SIDE_NAMES[side], named=first_few([code_spans([part]) for part in missing], MAX_NAMED)))
             continue
-        found = [strangers(bound_tokenizer, line) for bound_tokenizer, line in lines]
+        found = [unknown_words(bound_tokenizer, line) for bound_tokenizer, line in lines]
         copied, unknown = (list(dict.fromkeys(word for pair in found for word in pair[i])) for i in (0, 1))
         note = []
         if copied:
             note.append(_("This model does not know these {side} words and reads each with a slot token, which it can copy: "
-                          "{named}.", side=SIDE_NAMES[side], named=few([words([word]) for word in copied], MAX_NAMED)))
-        if copied and side == "source" and wrote:
-            note += _carried([(found[i][0], text) for i, text in enumerate(wrote)])
+                          "{named}.", side=SIDE_NAMES[side], named=first_few([code_spans([word]) for word in copied], MAX_NAMED)))
+        if copied and side == "source" and generated:
+            note += _copied_word_notes([(found[i][0], text) for i, text in enumerate(generated)])
         if unknown:
             note.append(_("This model does not know these {side} words and reads each as {unknown}: {named}.",
-                          side=SIDE_NAMES[side], unknown=code(tokenizer.decode(tokenizer.unk_id)),
-                          named=few([words([word]) for word in unknown], MAX_NAMED)))
+                          side=SIDE_NAMES[side], unknown=code_span(tokenizer.decode(tokenizer.unk_id)),
+                          named=first_few([code_spans([word]) for word in unknown], MAX_NAMED)))
         if unknown and copied and isinstance(tokenizer, Vocabulary):
             note.append(plural("In each sentence it can copy {n} word, but no marks such as parentheses.",
                                "In each sentence it can copy {n} different words, but no marks such as parentheses.",
@@ -250,12 +250,12 @@ def _unknown(setup: Setup, typed: dict[str, list[str]], batch: "Batch", wrote: S
         similar = dict.fromkeys(near for found in list(missing.values())[:MAX_NAMED] for near in found[:MAX_SIMILAR])
         if similar:
             note.append(_("Words spelt similarly that it knows: {named}.",
-                          named=few([words([word]) for word in similar], MAX_NAMED)))
+                          named=first_few([code_spans([word]) for word in similar], MAX_NAMED)))
         notes.append(" ".join(note))
     return notes
 
 
-def _carried(sentences: Sequence[tuple[Sequence[str], str]]) -> list[str]:
+def _copied_word_notes(sentences: Sequence[tuple[Sequence[str], str]]) -> list[str]:
     """Return sentences on which copied words the model generated and which it did not.
 
     sentences: of each, its words in slots and the generated text.
@@ -265,12 +265,12 @@ def _carried(sentences: Sequence[tuple[Sequence[str], str]]) -> list[str]:
     missed = list(dict.fromkeys(word for slots, __ in sentences for word in slots if word in missing))
     notes = []
     if copied:
-        notes.append(_("Copied into its output: {named}.", named=few([words([word]) for word in copied], MAX_NAMED)))
+        notes.append(_("Copied into its output: {named}.", named=first_few([code_spans([word]) for word in copied], MAX_NAMED)))
     if missed and len(sentences) == 1:
-        notes.append(_("Missing from its output: {named}.", named=few([words([word]) for word in missed], MAX_NAMED)))
+        notes.append(_("Missing from its output: {named}.", named=first_few([code_spans([word]) for word in missed], MAX_NAMED)))
     elif missed:
         notes.append(_("Missing from at least one of its outputs: {named}.",
-                       named=few([words([word]) for word in missed], MAX_NAMED)))
+                       named=first_few([code_spans([word]) for word in missed], MAX_NAMED)))
     return notes
 
 
@@ -280,12 +280,12 @@ def _batch(setup: Setup, source: list[str], target: "list[Sentence]") -> "Batch"
 
     if setup.tokenizer != "ids":
         return prepare(setup.config, source, target, _tokenizers(setup))
-    return prepare(setup.config, ids("source", source), ids("target", list(map(str, target))), _tokenizers(setup))
+    return prepare(setup.config, parse_ids("source", source), parse_ids("target", list(map(str, target))), _tokenizers(setup))
 
 
-def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
+def _show_status(setup: Setup, capture: Capture, size: SizeEstimate) -> None:
     """Draw the status line: architecture, parameters, tokens and milliseconds; and notices about changes and shared ids."""
-    sides = [f"{SIDE_NAMES[side]} {_tokens(capture, side)}" for side in ("source", "target") if f"ids.{side}" in capture]
+    sides = [f"{SIDE_NAMES[side]} {_token_count(capture, side)}" for side in ("source", "target") if f"ids.{side}" in capture]
     parts = (
         ARCHITECTURE_NAMES[setup.config.architecture], _("{parameters:,} parameters, {which}",
                                      parameters=size.parameters, which=_("trained") if setup.card else _("untrained")),
@@ -293,28 +293,28 @@ def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
     )
     with st.sidebar:
         st.caption(" · ".join(parts))
-    if setup.card and (changed := changes(setup)):
-        named = "; ".join(escaped(f"{BY_FIELD[n].label}: {BY_FIELD[n].shown(v)}") for n, v in changed.items())
+    if setup.card and (changed := changed_fields(setup)):
+        named = "; ".join(escaped(f"{CONTROL_BY_FIELD[n].label}: {CONTROL_BY_FIELD[n].format_value(v)}") for n, v in changed.items())
         st.info(_("Changed since training: {named}. The weights were trained without this change.", named=named))
-    if setup.origin is None and setup.tokenizer != "ids":  # trained vocabularies may share ids on purpose: The, the
-        _collisions(setup, capture)
+    if setup.checkpoint_card is None and setup.tokenizer != "ids":  # trained vocabularies may share ids on purpose: The, the
+        _show_collisions(setup, capture)
 
 
-def _collisions(setup: Setup, capture: Capture) -> None:
+def _show_collisions(setup: Setup, capture: Capture) -> None:
     """List the words that share an id, in one box for both sides."""
     clashes = [
         (side, clash) for side, tokenizer in _tokenizers(setup).items()
         for clash in tokenizer.collisions(t for row in capture.tokens(side) for t in row if t not in ("<pad>", "<bos>"))
     ]
     if clashes:
-        named = few([f"{words(list(clash))} ({SIDE_NAMES[side]})" for side, clash in clashes], MAX_NAMED, "; ")
+        named = first_few([f"{code_spans(list(clash))} ({SIDE_NAMES[side]})" for side, clash in clashes], MAX_NAMED, "; ")
         clashing = dict.fromkeys(side for side, __ in clashes)
         sides = _(" and the ").join(_("{side} vocabulary", side=SIDE_NAMES[side]) for side in clashing)
         st.info(_("Words that share one id are the same word to this model: {named}. To tell them apart, raise the {sides}.",
                   named=named, sides=sides))
 
 
-def _tokens(capture: Capture, side: str) -> str:
+def _token_count(capture: Capture, side: str) -> str:
     rows = capture[f"ids.{side}"].shape
     return (plural("{n} token", "{n} tokens", rows[1]) if rows[0] == 1 else
             _("{row} × {row_2} tokens", row=rows[0], row_2=rows[1]))

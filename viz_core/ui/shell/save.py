@@ -15,7 +15,7 @@ from viz_core.figures.assets import script
 from viz_core.figures.panels import with_header
 from viz_core.language import translate as _
 from viz_core.limits import MAX_LINK_BYTES
-from viz_core.ui.components.saving import ASKED, MADE, WHATS, Asked, Made
+from viz_core.ui.components.saving import REQUEST_KEY, RESULT_KEY, EXPORT_FORMATS, ExportRequest, ExportResult
 
 FOLDER = Path(__file__).parent
 SCRIPTS = ("save_pen", "save_svg", "save_png", "save_place", "save_menu", "save")
@@ -26,26 +26,26 @@ _COMPONENT = st.components.v2.component(
 
 def save_menus(page: str) -> None:
     """Draw the component with the requested file, at the end of each full run. page: its name, the first part of file names."""
-    asked: Asked | None = st.session_state.pop(ASKED, None)
-    made: Made | None = st.session_state.pop(MADE, None)
+    asked: ExportRequest | None = st.session_state.pop(REQUEST_KEY, None)
+    made: ExportResult | None = st.session_state.pop(RESULT_KEY, None)
     reply: dict[str, Any] | None = None
     if asked is not None:
-        made = made or Made(problem=_("This picture is no longer on the page."))
+        made = made or ExportResult(error=_("This picture is no longer on the page."))
         # A reply with a name answers a button of the page: the script saves it at once, and the server counts its number.
-        reply = {"number": asked.number, "what": asked.what, "name": made.name, "mime": made.mime, "problem": made.problem}
+        reply = {"number": asked.number, "what": asked.file_format, "name": made.name, "mime": made.mime, "problem": made.error}
     data = with_header({"page": page, "reply": reply}, made.data if asked is not None and made else b"")
-    _COMPONENT(key="lab_save", data=data, on_ask_change=_asked)
+    _COMPONENT(key="lab_save", data=data, on_ask_change=_on_ask)
 
 
-def _asked() -> None:
+def _on_ask() -> None:
     """Store the request for a file that the server makes."""
     state: Any = st.session_state.get("lab_save")
     sent = state.get("ask") if isinstance(state, Mapping) else None
     if not isinstance(sent, Mapping):
         return
     key, what, number, link = (sent.get(name) for name in ("key", "what", "number", "link"))
-    if not (isinstance(key, str) and what in WHATS and type(number) is int):
+    if not (isinstance(key, str) and what in EXPORT_FORMATS and type(number) is int):
         return
     link = link if isinstance(link, str) and len(link) <= 2 * MAX_LINK_BYTES else ""
-    st.session_state[ASKED] = Asked(key, what, number, link)
-    st.session_state.pop(MADE, None)
+    st.session_state[REQUEST_KEY] = ExportRequest(key, what, number, link)
+    st.session_state.pop(RESULT_KEY, None)

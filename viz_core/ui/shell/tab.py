@@ -11,19 +11,19 @@ from typing import Any
 
 import streamlit as st
 
-from viz_core.ui.shell.setup import LeftOut
-from viz_core.ui.shell.state import OWN, return_with_weights
-from viz_core.ui.shell.widgets import return_with, touch
+from viz_core.ui.shell.setup import OverflowText
+from viz_core.ui.shell.state import USER_WEIGHTS, restore_user_weights
+from viz_core.ui.shell.widgets import restore_widgets, mark_activity
 
 # The id of this session, that of the tab's former session, and how often the tab has reconnected, as far as this run knows.
-SESSION, FORMER, RETURNS = "lab_session", "lab_former", "lab_returns"
+SESSION, FORMER_SESSION, RETURNS = "lab_session", "lab_former", "lab_returns"
 SCRIPT = "\n".join((Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in ("tab", "history"))
 MAX_WIDGETS = 200  # limit for what a tab may report
 
 _COMPONENT = st.components.v2.component("attention_lab_tab", html="<div>\n</div>", js=SCRIPT)
 
 
-def tab(left_out: LeftOut, wanted: str) -> str:
+def restore_session(overflow: OverflowText, missing_text: str) -> str:
     """Let the browser tab store the overflow text of the link, and restore the widgets of its former session.
 
     It is called first in each run. missing_text: the name of an overflow text that the link has and this session lacks. Return
@@ -31,29 +31,29 @@ def tab(left_out: LeftOut, wanted: str) -> str:
     """
     state = st.session_state
     state.setdefault(SESSION, secrets.token_hex(8))
-    data = {"session": state[SESSION], "left_out": left_out.name, "text": left_out.text, "wanted": wanted,
-            "weights": " ".join(state.get(OWN, ()))}  # for a list, Streamlit would import pandas to look for tables
-    sent: Any = _COMPONENT(key="lab_tab", data=data, on_back_change=touch, on_text_change=touch)
+    data = {"session": state[SESSION], "left_out": overflow.name, "text": overflow.text, "wanted": missing_text,
+            "weights": " ".join(state.get(USER_WEIGHTS, ()))}  # for a list, Streamlit would import pandas to look for tables
+    sent: Any = _COMPONENT(key="lab_tab", data=data, on_back_change=mark_activity, on_text_change=mark_activity)
     back = sent.get("back")
     back = back if isinstance(back, Mapping) else {}
     session, times = back.get("session"), back.get("times")
     state[RETURNS] = times if type(times) is int else 0
-    if isinstance(session, str) and session not in (state[SESSION], state.get(FORMER)):
-        state[FORMER] = session
-        return_with(_generations(back.get("generations")))
-        return_with_weights(back.get("weights"))
+    if isinstance(session, str) and session not in (state[SESSION], state.get(FORMER_SESSION)):
+        state[FORMER_SESSION] = session
+        restore_widgets(_valid_generations(back.get("generations")))
+        restore_user_weights(back.get("weights"))
     text = sent.get("text")
     return text if isinstance(text, str) else ""
 
 
-def say_whole() -> None:
+def mark_page_complete() -> None:
     """Tell a reconnected tab that its page is complete. It is called last in each run."""
     if times := st.session_state.get(RETURNS):
         with st.container(key="lab_whole"):
             st.html(f'<i class="times-{times}"></i>')
 
 
-def _generations(reported: Any) -> dict[str, int]:
+def _valid_generations(reported: Any) -> dict[str, int]:
     """Return the generation of each widget of the tab, without invalid values."""
     if not isinstance(reported, Mapping):
         return {}

@@ -14,51 +14,51 @@ from typing import Any
 
 import streamlit as st
 
-WIDGETS, CHOSEN, TOUCHED, RETURNING, AGAIN = "lab_widgets", "lab_chosen", "lab_touched", "lab_returning", "lab_again"
+WIDGETS, CHOSEN, TOUCHED, RETURNING, RERUN_NEEDED = "lab_widgets", "lab_chosen", "lab_touched", "lab_returning", "lab_again"
 RESTORING = "lab_restoring"  # whether a callback repeats a choice that the lost session may already have received
 OUTDATED = "lab_outdated"  # whether a reconnected tab shows the settings of a model that this server lacks
-REMEMBERED = 3  # older generations of a widget from which a late choice is still accepted
+MAX_OLD_GENERATIONS = 3  # older generations of a widget from which a late choice is still accepted
 
 
 @dataclass(slots=True)
-class _Shown:
+class _WidgetState:
     """A widget as the browser knows it: its generation (how often it was rebuilt), options, option names and values."""
 
     generation: int = 0
     options: tuple[Any, ...] | None = None
-    named: tuple[str, ...] = ()
+    option_names: tuple[str, ...] = ()
     values: dict[int, Any] | None = None  # generation → the value last known to the browser
 
     def renew(self) -> None:
         self.generation += 1
-        self.values = {g: v for g, v in (self.values or {}).items() if g >= self.generation - REMEMBERED}
+        self.values = {g: v for g, v in (self.values or {}).items() if g >= self.generation - MAX_OLD_GENERATIONS}
 
 
-def widget(make: Callable[..., Any], name: str, label: str, value: Any, on_change: Callable[[str], None], **kwargs: Any) -> None:
+def widget(st_widget: Callable[..., Any], name: str, label: str, value: Any, on_change: Callable[[str], None], **kwargs: Any) -> None:
     """Draw a widget that shows `value`; a choice calls `on_change(name)`, which reads it with `widget_value`.
 
     named: the labels that `format_func` gives to the options, if they can change while the options stay the same. A browser keeps
     the label of the selected option for as long as the widget keeps its key.
     """
-    state, shown = st.session_state, _shown(name)
+    state, shown = st.session_state, _widget_state(name)
     options, named = kwargs.get("options"), kwargs.pop("named", ())
     options = None if options is None else tuple(options)
     overruled = _key(name, shown) in state and state[_key(name, shown)] != value
-    if overruled or (shown.values and (options, named) != (shown.options, shown.named)):
+    if overruled or (shown.values and (options, named) != (shown.options, shown.option_names)):
         shown.renew()
     key, is_new = _key(name, shown), shown.generation not in (shown.values or {})
-    shown.options, shown.named, shown.values = options, named, (shown.values or {}) | {shown.generation: value}
+    shown.options, shown.option_names, shown.values = options, named, (shown.values or {}) | {shown.generation: value}
     # The first value is an argument, not set in the session state: if a response is dropped for a newer one, values that were set
     # are lost with it, and a browser that never received them would show the lowest value.
-    kwargs |= _start(make, value, options)
-    returned = make(label, key=key, on_change=_heard, args=(on_change, name, shown.generation), **kwargs)
-    if is_new and state.get(OUTDATED) and make is not st.text_area and returned != value:
+    kwargs |= _initial_value(st_widget, value, options)
+    returned = st_widget(label, key=key, on_change=_on_browser_value, args=(on_change, name, shown.generation), **kwargs)
+    if is_new and state.get(OUTDATED) and st_widget is not st.text_area and returned != value:
         shown.renew()
-        state[AGAIN] = True
+        state[RERUN_NEEDED] = True
     elif is_new and state.get(RETURNING) and returned != value:
         # The tab is older than this session, and shows a choice that the lost session may not have received.
         state[RESTORING] = True
-        state[AGAIN] = _heard(on_change, name, shown.generation) or state.get(AGAIN, False)
+        state[RERUN_NEEDED] = _on_browser_value(on_change, name, shown.generation) or state.get(RERUN_NEEDED, False)
         state[RESTORING] = False
 
 
@@ -67,52 +67,52 @@ def widget_value(name: str) -> Any:
     return st.session_state[CHOSEN][name]
 
 
-def widget_shows(name: str) -> Any:
+def last_shown_value(name: str) -> Any:
     """Return the value that the widget of this name was last given; None before it was drawn."""
-    shown = _shown(name)
+    shown = _widget_state(name)
     return (shown.values or {}).get(shown.generation)
 
 
-def touch() -> None:
+def mark_activity() -> None:
     """Record that a widget started this run. It is the callback of every widget that has no other."""
     st.session_state[TOUCHED] = True
-    make_room()
+    yield_cpu()
 
 
-def make_room() -> None:
+def yield_cpu() -> None:
     """Tell the trainings of this server that a visitor is active, so that they use at most one process."""
     trainings = sys.modules.get("viz_core.jobs.engine")  # not imported here, as it imports torch: without it nothing trains
     if trainings is not None and trainings.engine.cache_info().currsize:
         trainings.engine().visitor_acts()
 
 
-def return_with(generations: MutableMapping[str, int]) -> None:
+def restore_widgets(generations: MutableMapping[str, int]) -> None:
     """Restore the widgets of a reconnected tab with their generations, so that they keep their keys and their text."""
     state = st.session_state
     state[RETURNING] = True
-    state[WIDGETS] = {name: _Shown(generation) for name, generation in generations.items()}
+    state[WIDGETS] = {name: _WidgetState(generation) for name, generation in generations.items()}
 
 
-def chosen_meanwhile() -> bool:
+def needs_rerun() -> bool:
     """Return whether a reconnected tab showed a choice that the setup did not have. It is called once per run."""
-    return bool(st.session_state.pop(AGAIN, False))
+    return bool(st.session_state.pop(RERUN_NEEDED, False))
 
 
-def _shown(name: str) -> _Shown:
-    widgets: dict[str, _Shown] = st.session_state.setdefault(WIDGETS, {})
-    return widgets.setdefault(name, _Shown())
+def _widget_state(name: str) -> _WidgetState:
+    widgets: dict[str, _WidgetState] = st.session_state.setdefault(WIDGETS, {})
+    return widgets.setdefault(name, _WidgetState())
 
 
-def _key(name: str, shown: _Shown, generation: int | None = None) -> str:
+def _key(name: str, widget_state: _WidgetState, generation: int | None = None) -> str:
     """Return the widget's key, such as "set_seed", or "set_seed--2" after it was rebuilt twice."""
-    number = shown.generation if generation is None else generation
+    number = widget_state.generation if generation is None else generation
     return f"set_{name}--{number}" if number else f"set_{name}"
 
 
-def _heard(on_change: Callable[[str], None], name: str, generation: int) -> bool:
+def _on_browser_value(on_change: Callable[[str], None], name: str, generation: int) -> bool:
     """Handle a value from the browser for one generation of a widget. Return whether it was a choice."""
-    touch()
-    shown = _shown(name)
+    mark_activity()
+    shown = _widget_state(name)
     value = st.session_state[_key(name, shown, generation)]
     if value is None:  # widgets send None while they appear and disappear; no option is None
         return False
@@ -125,8 +125,8 @@ def _heard(on_change: Callable[[str], None], name: str, generation: int) -> bool
     return True
 
 
-def _start(make: Callable[..., Any], value: Any, options: tuple[Any, ...] | None) -> dict[str, Any]:
+def _initial_value(st_widget: Callable[..., Any], value: Any, options: tuple[Any, ...] | None) -> dict[str, Any]:
     """Return the argument that sets the initial value of a widget of this type."""
-    if make in (st.selectbox, st.radio):
+    if st_widget in (st.selectbox, st.radio):
         return {"index": (options or ()).index(value)}
-    return {"default" if make in (st.pills, st.segmented_control, st.multiselect) else "value": value}
+    return {"default" if st_widget in (st.pills, st.segmented_control, st.multiselect) else "value": value}

@@ -7,133 +7,133 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import AttentionKind, hidden_stage, module, n_layers, real, relative_change
-from viz_core.analysis.rounding import difference
+from viz_core.analysis.attention import AttentionKind, hidden_stage, attention_path, n_layers, token_mask, relative_change
+from viz_core.analysis.rounding import difference_above_rounding
 from viz_core.analysis.rows import row_labels
-from viz_core.analysis.summary import predictions
+from viz_core.analysis.summary import top_predictions
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.figures.attention import KIND_NAMES, head_name
-from viz_core.figures.two_attentions import ablated_head, ablated_hidden
+from viz_core.figures.attention import KIND_NAMES, head_title
+from viz_core.figures.two_attentions import ablation_panels, ablated_hidden_panel
 from viz_core.formats import rounded
 from viz_core.language import translate as _
-from viz_core.text import visible
-from viz_core.ui.components.glosses import labelled, named
+from viz_core.text import display_token
+from viz_core.ui.components.glosses import glossed_label, glossed_token
 from viz_core.ui.components.heads import Focus
-from viz_core.ui.controls import data_table, numeric, picking
-from viz_core.ui.escape import escaped, token_code
+from viz_core.ui.controls import data_table, number_column, linked_heatmaps
+from viz_core.ui.escape import escaped, token_code_span
 from viz_core.ui.pages.attention import snippets
-from viz_core.ui.pages.attention.focus import InFocus, choose_head
-from viz_core.ui.shell import Lab, below, look, picture, set_view, touch, view, widget, widget_value
-from viz_core.ui.shell.setup import VIEW
+from viz_core.ui.pages.attention.focus import AttentionFocus, choose_head
+from viz_core.ui.shell import PageContext, controls_row, show_hint, main_figure, set_url_params, mark_activity, url_param, widget, widget_value
+from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
 from viz_core.ui.shell.views import ATTENTION_HEADS
 
 if TYPE_CHECKING:
-    from viz_core.experiments.ablation import AblatedHeads, Ablation
+    from viz_core.experiments.ablation import HeadAblations, Ablation
 
-UNRECORDED = 0.5  # of the time of a recorded run: these runs record nothing and are batched
-MOST_UNREQUESTED = 3.0  # seconds; a longer search starts only after a click
-REQUESTED = "att_asked"  # key in the session state: the search that was requested
-MOST_NAMED, MOST_WORDS = 4, 14  # heads, and words of a text, in the hint
+UNRECORDED_RUN_COST = 0.5  # of the time of a recorded run: these runs record nothing and are batched
+MAX_UNREQUESTED_SECONDS = 3.0  # seconds; a longer search starts only after a click
+REQUEST_KEY = "att_asked"  # key in the session state: the search that was requested
+MAX_NAMED_HEADS, MAX_QUOTED_WORDS = 4, 14  # heads, and words of a text, in the hint
 
 
-def ablation(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
+def ablation_section(context: PageContext, capture: Capture, available: Sequence[AttentionKind], focus: AttentionFocus) -> None:
     """Draw the section: the controls of the ablation, and the ablated run compared with the intact run."""
     from viz_core.experiments.ablation import Ablation
 
-    layers = [(k, i) for k in available for i in range(n_layers(lab.config, k))]
-    names = {f"{k}.{i}.{h}": (k, i, h) for k, i in layers for h in range(lab.config.n_heads)}
-    chosen, measured = [n for n in view("att_off") if n in names], None
-    unscaled = view("att_unscaled") and lab.config.scale_scores
-    if not view("att_off") and not unscaled and view("att_temperature") == 1:
-        chosen, measured = _proposed(lab, capture, names, focus)
-    off = frozenset((module(kind, layer), head) for kind, layer, head in (names[n] for n in chosen))
-    change = Ablation(off, unscaled, view("att_temperature"))
-    ablated = None if change.nothing else _ablated(lab, change)
-    if ablated is not None and not _is_picked(lab):
-        focus = _worth_drawing(capture, ablated, layers, names[chosen[0]] if chosen else None, focus)
-    look(_what_to_look_at(lab, capture, ablated, focus, [names[n] for n in chosen], measured))
-    with picture():
-        drawn = ablated_head(capture, ablated, focus.kind, focus.layer, focus.head, focus.item, focus.colour)
-        picking(drawn, "att_broken", fill=True, code=lambda: snippets.ablated(lab, change, focus))
-    with below():
-        _ablation_controls(lab.config, names, chosen, focus)
+    layers = [(k, i) for k in available for i in range(n_layers(context.config, k))]
+    names = {f"{k}.{i}.{h}": (k, i, h) for k, i in layers for h in range(context.config.n_heads)}
+    chosen, measured = [n for n in url_param("att_off") if n in names], None
+    unscaled = url_param("att_unscaled") and context.config.scale_scores
+    if not url_param("att_off") and not unscaled and url_param("att_temperature") == 1:
+        chosen, measured = _proposed_heads(context, capture, names, focus)
+    off = frozenset((attention_path(kind, layer), head) for kind, layer, head in (names[n] for n in chosen))
+    change = Ablation(off, unscaled, url_param("att_temperature"))
+    ablated = None if change.is_empty else _ablated_run(context, change)
+    if ablated is not None and not _has_picked_head(context):
+        focus = _most_changed_head(capture, ablated, layers, names[chosen[0]] if chosen else None, focus)
+    show_hint(_hint_text(context, capture, ablated, focus, [names[n] for n in chosen], measured))
+    with main_figure():
+        drawn = ablation_panels(capture, ablated, focus.kind, focus.layer, focus.head, focus.item, focus.colour)
+        linked_heatmaps(drawn, "att_broken", fill=True, code=lambda: snippets.ablated(context, change, focus))
+    with controls_row():
+        _ablation_controls(context.config, names, chosen, focus)
     if ablated is not None:
         is_off = (focus.path, focus.head) in off
-        st.markdown(_pictured(_moved(capture, ablated, focus), focus, is_off))
+        st.markdown(_figure_text(_max_weight_change(capture, ablated, focus), focus, is_off))
     st.caption(_("Scores are divided by the temperature before every softmax. Below 1, weights become sharper; above 1, flatter."))
     if ablated is not None:
-        _ablated_output(lab, capture, ablated, focus, change)
+        _output_changes(context, capture, ablated, focus, change)
 
 
-def _is_picked(lab: Lab) -> bool:
+def _has_picked_head(context: PageContext) -> bool:
     """Whether the link names the head in focus."""
-    return bool(view("att_kind")) or view("att_layer") >= 0 or lab.setup.attn_head > 0
+    return bool(url_param("att_kind")) or url_param("att_layer") >= 0 or context.setup.attn_head > 0
 
 
-def _proposed(
-    lab: Lab, capture: Capture, names: Mapping[str, Focus], focus: InFocus
-) -> "tuple[list[str], AblatedHeads | None]":
+def _proposed_heads(
+    context: PageContext, capture: Capture, names: Mapping[str, Focus], focus: AttentionFocus
+) -> "tuple[list[str], HeadAblations | None]":
     """Return the heads to switch off by default, and the measurement that chose them.
 
     The default is the head in focus if the link names one, else the head whose ablation changes most. If the search for it takes
     longer than `MAX_UNREQUESTED_SECONDS`, a button offers it and there is no default until it is clicked.
     """
-    from viz_core.experiments.ablation import ablate_each
-    from viz_core.ui.shell.cache import Shelf, cached_result
+    from viz_core.experiments.ablation import ablate_each_head
+    from viz_core.ui.shell.cache import CacheNamespace, cached_result
 
     offered = [n for n in names if n in ATTENTION_HEADS]
-    if _is_picked(lab):
+    if _has_picked_head(context):
         here = f"{focus.kind}.{focus.layer}.{focus.head}"
         return [here] if here in offered else [], None
-    key, seconds = (lab.key(), focus.item), UNRECORDED * lab.cost()[0] / capture.n_sentences * len(offered)
-    shelf: Shelf[AblatedHeads] = Shelf("result ablated heads")
-    if seconds > MOST_UNREQUESTED and key not in shelf and st.session_state.get(REQUESTED) != key:
+    key, seconds = (context.run_key(), focus.item), UNRECORDED_RUN_COST * context.run_cost()[0] / capture.n_sentences * len(offered)
+    shelf: CacheNamespace[HeadAblations] = CacheNamespace("result ablated heads")
+    if seconds > MAX_UNREQUESTED_SECONDS and key not in shelf and st.session_state.get(REQUEST_KEY) != key:
         st.button(_("Find the head that changes the text most: about {seconds:,.0f} s", seconds=seconds), key="att_find",
-                  on_click=_request, args=(key,))
+                  on_click=_request_search, args=(key,))
         return [], None
-    heads = [(module(kind, layer), head) for kind, layer, head in (names[n] for n in offered)]
-    found = cached_result("ablated heads", key, lambda: ablate_each(lab.model(), capture, heads, focus.item), seconds,
+    heads = [(attention_path(kind, layer), head) for kind, layer, head in (names[n] for n in offered)]
+    found = cached_result("ablated heads", key, lambda: ablate_each_head(context.model(), capture, heads, focus.item), seconds,
                           16 * len(heads))
-    return [offered[found.most]], found
+    return [offered[found.most_important]], found
 
 
-def _request(key: Hashable) -> None:
+def _request_search(key: Hashable) -> None:
     """Record in the session state that this search is requested. A callback."""
-    touch()
-    st.session_state[REQUESTED] = key
+    mark_activity()
+    st.session_state[REQUEST_KEY] = key
 
 
-def _worth_drawing(
-    capture: Capture, ablated: Capture, layers: Sequence[tuple[AttentionKind, int]], off: Focus | None, focus: InFocus
-) -> InFocus:
+def _most_changed_head(
+    capture: Capture, ablated: Capture, layers: Sequence[tuple[AttentionKind, int]], off: Focus | None, focus: AttentionFocus
+) -> AttentionFocus:
     """Return the focus on the head whose weights change most; if none change, on the first head that is switched off."""
-    moved = {(k, i): _moves(capture, ablated, module(k, i), focus.item) for k, i in layers}
+    moved = {(k, i): _max_weight_changes(capture, ablated, attention_path(k, i), focus.item) for k, i in layers}
     kind, layer = max(moved, key=lambda place: float(moved[place].max()))
     if not float(moved[kind, layer].max()):
         return focus if off is None else replace(focus, kind=off[0], layer=off[1], head=off[2])
     return replace(focus, kind=kind, layer=layer, head=int(moved[kind, layer].argmax()))
 
 
-def _moves(capture: Capture, ablated: Capture, path: str, item: int) -> np.ndarray:
+def _max_weight_changes(capture: Capture, ablated: Capture, path: str, item: int) -> np.ndarray:
     """Return the largest change of a weight in each head of one attention, [H]; 0 for changes within rounding."""
-    change, __ = difference(*(c[f"{path}.weights"][item] for c in (capture, ablated)))
+    change, __ = difference_above_rounding(*(c[f"{path}.weights"][item] for c in (capture, ablated)))
     largest: np.ndarray = np.nan_to_num(np.abs(change)).max(axis=(1, 2), initial=0.0)
     return largest
 
 
-def _ablated(lab: Lab, change: "Ablation") -> Capture:
+def _ablated_run(context: PageContext, ablation: "Ablation") -> Capture:
     """Return the ablated run, cached for all sessions."""
     from viz_core.experiments.ablation import ablated_run
-    from viz_core.ui.shell.cache import runs
+    from viz_core.ui.shell.cache import run_cache
 
-    batch, model = lab.batch, lab.model()
+    batch, model = context.batch, context.model()
     assert batch is not None
-    return runs().get(("ablated", lab.key(), change), lambda: ablated_run(model, batch, change, lab.setup.seed), *lab.cost())
+    return run_cache().get(("ablated", context.run_key(), ablation), lambda: ablated_run(model, batch, ablation, context.setup.seed), *context.run_cost())
 
 
-def _what_to_look_at(
-    lab: Lab, capture: Capture, ablated: Capture | None, focus: InFocus, off: Sequence[Focus], measured: "AblatedHeads | None"
+def _hint_text(
+    context: PageContext, capture: Capture, ablated: Capture | None, focus: AttentionFocus, off: Sequence[Focus], measured: "HeadAblations | None"
 ) -> str:
     """Return the hint: what is changed, and the text before and after.
 
@@ -142,46 +142,46 @@ def _what_to_look_at(
     if ablated is None:
         return _("**{name}.** Nothing is changed yet. Switch off a head, leave out the scale, or change the temperature.",
                  name=focus.name)
-    sentences = [_changed(off)]
+    sentences = [_changes_text(off)]
     if measured is not None:
-        sentences.append(_chosen(capture, measured))
-    return "  \n".join([" ".join(sentences), *_before_and_after(lab, capture, ablated, focus.item)])
+        sentences.append(_proposal_text(capture, measured))
+    return "  \n".join([" ".join(sentences), *_before_and_after(context, capture, ablated, focus.item)])
 
 
-def _chosen(capture: Capture, measured: "AblatedHeads") -> str:
+def _proposal_text(capture: Capture, measured: "HeadAblations") -> str:
     """Return why this head is switched off by default."""
     n = len(measured.heads)
-    if measured.changed[measured.most]:
+    if measured.n_changed[measured.most_important]:
         return _("Of all {n} heads, each switched off by itself, this one changes most words.", n=n)
     if "probs" in capture:
         return _("No head by itself changes a word of this text. Of all {n}, this one changes the probabilities most.", n=n)
     return _("Of all {n} heads, each switched off by itself, this one changes the last hidden states most.", n=n)
 
 
-def _changed(off: Sequence[Focus]) -> str:
+def _changes_text(off: Sequence[Focus]) -> str:
     """Return what is changed in the ablated run."""
     if not off:
         return _("**The scores are changed in every head.**")
-    named = escaped("; ".join(head_name(*head) for head in off[:MOST_NAMED]))
-    if len(off) > MOST_NAMED:
-        named += " " + _("and {n} more", n=len(off) - MOST_NAMED)
+    named = escaped("; ".join(head_title(*head) for head in off[:MAX_NAMED_HEADS]))
+    if len(off) > MAX_NAMED_HEADS:
+        named += " " + _("and {n} more", n=len(off) - MAX_NAMED_HEADS)
     return _("**Switched off: {heads}.**", heads=named)
 
 
-def _before_and_after(lab: Lab, capture: Capture, ablated: Capture, item: int) -> list[str]:
+def _before_and_after(context: PageContext, capture: Capture, ablated: Capture, item: int) -> list[str]:
     """Return two lines with the most likely words of the intact and of the ablated run; words that differ are bold.
 
     Each word is predicted from the same preceding words. A long text starts shortly before the first difference.
     """
     if "probs" not in capture:
         return []
-    both = [[p.ids[0] for p in predictions(run, item, 1)] for run in (capture, ablated)]
+    both = [[p.ids[0] for p in top_predictions(run, item, 1)] for run in (capture, ablated)]
     differ = [i for i, (a, b) in enumerate(zip(*both, strict=True)) if a != b]
-    first = 0 if len(both[0]) <= MOST_WORDS or not differ else max(0, min(differ[0] - 2, len(both[0]) - MOST_WORDS))
+    first = 0 if len(both[0]) <= MAX_QUOTED_WORDS or not differ else max(0, min(differ[0] - 2, len(both[0]) - MAX_QUOTED_WORDS))
     lines = []
     for title, ids in ((_("Before:"), both[0]), (_("After:"), both[1])):
-        words = [_word(lab, id, item, i in differ) for i, id in list(enumerate(ids))[first : first + MOST_WORDS]]
-        ends = "… " if first else "", " …" if first + MOST_WORDS < len(ids) else ""
+        words = [_word(context, id, item, i in differ) for i, id in list(enumerate(ids))[first : first + MAX_QUOTED_WORDS]]
+        ends = "… " if first else "", " …" if first + MAX_QUOTED_WORDS < len(ids) else ""
         lines.append(f"{title} {ends[0]}{' '.join(words)}{ends[1]}")
     n = len(both[0])
     if not differ:
@@ -189,97 +189,97 @@ def _before_and_after(lab: Lab, capture: Capture, ablated: Capture, item: int) -
     else:
         changed = len(differ)
         lines[1] += " · " + (
-            _("**{changed} of {n} words changed**, each predicted at its own place", n=n, changed=changed) if lab.in_place else
+            _("**{changed} of {n} words changed**, each predicted at its own place", n=n, changed=changed) if context.answers_in_place else
             _("**{changed} of {n} words changed**, each predicted from the same words before it", n=n, changed=changed))
     return lines
 
 
-def _word(lab: Lab, id: int, item: int, changed: bool) -> str:
-    word = lab.word(lab.config.output_side, id, item)
-    return f"**{token_code(word)}**" if changed else escaped(visible(word))
+def _word(context: PageContext, token_id: int, item: int, is_changed: bool) -> str:
+    word = context.token_name(context.config.output_side, token_id, item)
+    return f"**{token_code_span(word)}**" if is_changed else escaped(display_token(word))
 
 
-def _pictured(moved: float, focus: InFocus, is_off: bool) -> str:
+def _figure_text(max_change: float, focus: AttentionFocus, is_off: bool) -> str:
     """Return what the figure shows. max_change: the largest change of a weight in its head. is_off: whether it is switched off."""
-    if not moved and is_off:
+    if not max_change and is_off:
         return _("The figure shows what **{name}** attends to. Switching it off replaces its output by zeros, not its weights, "
                  "which are equal in both runs.", name=focus.name)
-    if not moved:
+    if not max_change:
         return _("The figure shows **{name}**. None of the changes affects its weights, which are equal in both runs.",
                  name=focus.name)
     off_too = " " + _("It is switched off: its output is zeros.") if is_off else ""
     return _("The figure shows **{name}**. The largest change of a weight is {moved}. Orange cells are larger in the ablated "
-             "run.{off_too}", name=focus.name, moved=rounded(moved, 3), off_too=off_too)
+             "run.{off_too}", name=focus.name, moved=rounded(max_change, 3), off_too=off_too)
 
 
-def _moved(capture: Capture, ablated: Capture, focus: InFocus) -> float:
+def _max_weight_change(capture: Capture, ablated: Capture, focus: AttentionFocus) -> float:
     """Return the largest change of a weight in the head in focus; 0 for none."""
-    return float(_moves(capture, ablated, focus.path, focus.item)[focus.head])
+    return float(_max_weight_changes(capture, ablated, focus.path, focus.item)[focus.head])
 
 
 def _ablation_controls(
-    config: TransformerConfig, names: Mapping[str, Focus], chosen: Sequence[str], focus: InFocus
+    config: TransformerConfig, names: Mapping[str, Focus], chosen: Sequence[str], focus: AttentionFocus
 ) -> None:
     """Draw the controls: the head that is shown, the heads that are switched off, the temperature and the scale."""
     offered = [n for n in names if n in ATTENTION_HEADS]
     here, off = f"{focus.kind}.{focus.layer}.{focus.head}", tuple(chosen) or ("none",)
 
     def drawn(name: str) -> None:
-        set_view(att_off=off)
+        set_url_params(att_off=off)
         choose_head(names[widget_value(name)])
 
     def switched_off(name: str) -> None:
-        set_view(att_off=tuple(widget_value(name)) or ("none",))
+        set_url_params(att_off=tuple(widget_value(name)) or ("none",))
 
     def scores(name: str) -> None:  # keeps the heads that are switched off
-        set_view(**{name: widget_value(name), "att_off": off})
+        set_url_params(**{name: widget_value(name), "att_off": off})
 
     widget(st.selectbox, "att_drawn", _("Head that is drawn"), here, drawn, options=list(names), width=180,
-           format_func=lambda n: _named(*names[n]), label_visibility="collapsed")
+           format_func=lambda n: _head_label(*names[n]), label_visibility="collapsed")
     widget(st.multiselect, "att_off", _("Heads switched off"), list(chosen), switched_off, options=offered,
-           format_func=lambda n: _named(*names[n]), placeholder=_("Heads to switch off"), width=250,
+           format_func=lambda n: _head_label(*names[n]), placeholder=_("Heads to switch off"), width=250,
            label_visibility="collapsed")
     if here in offered and here not in chosen:
-        st.button(_("Switch it off"), key="att_off_here", on_click=set_view, kwargs={"att_off": (*chosen, here)},
+        st.button(_("Switch it off"), key="att_off_here", on_click=set_url_params, kwargs={"att_off": (*chosen, here)},
                   help=_("Replaces the output of the head shown by zeros."))
-    widget(st.select_slider, "att_temperature", _("Softmax temperature"), view("att_temperature"), scores, width=160,
-           options=VIEW["att_temperature"].options, label_visibility="collapsed",
+    widget(st.select_slider, "att_temperature", _("Softmax temperature"), url_param("att_temperature"), scores, width=160,
+           options=URL_PARAM_BY_NAME["att_temperature"].options, label_visibility="collapsed",
            format_func=lambda t: _("temperature {t}", t=f"{t:g}"))
-    widget(st.toggle, "att_unscaled", _("Leave out ÷ √d_k"), view("att_unscaled"), scores, disabled=not config.scale_scores)
+    widget(st.toggle, "att_unscaled", _("Leave out ÷ √d_k"), url_param("att_unscaled"), scores, disabled=not config.scale_scores)
 
 
-def _named(kind: AttentionKind, layer: int, head: int) -> str:
+def _head_label(kind: AttentionKind, layer: int, head: int) -> str:
     """Return the name of a head, such as "encoder layer 0 head 1"."""
     return _("{attention} layer {layer} head {head}", attention=KIND_NAMES[kind], layer=layer, head=head)
 
 
-def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus, change: "Ablation") -> None:
+def _output_changes(context: PageContext, capture: Capture, ablated: Capture, focus: AttentionFocus, ablation: "Ablation") -> None:
     """Draw how the last hidden states changed, as a matrix and for each token, with both runs' most likely words."""
-    side = lab.config.output_side
+    side = context.config.output_side
     tokens = row_labels(capture, side, focus.item)
-    name = hidden_stage(lab.config)
+    name = hidden_stage(context.config)
     before, after = (c[name][focus.item] for c in (capture, ablated))
     shift = relative_change(before, after)
-    not_padding = real(capture, side, focus.item)
+    not_padding = token_mask(capture, side, focus.item)
     share = f"{float(shift[not_padding].mean()):.1%}"
     text = _("The hidden states after the last layer changed by **{share}** of their length on average.", share=share)
     if "probs" not in capture:
         text += " " + _("This model predicts no words.")
     st.markdown(text)
-    picking([ablated_hidden(capture, ablated, focus.item)], "att_hidden",
-            code=lambda: snippets.ablated_hidden(lab, change, focus.item))
+    linked_heatmaps([ablated_hidden_panel(capture, ablated, focus.item)], "att_hidden",
+            code=lambda: snippets.ablated_hidden(context, ablation, focus.item))
     from viz_core import tables
 
-    frame = tables.ablation(capture, ablated, focus.item, lambda id: lab.word(side, id, focus.item))
-    words = {"token": [labelled(tokens[t]) for t in frame["position"]]}
-    columns: dict[str, Any] = {"token": _("token"), "change": numeric(_("hidden state changed by"), percent=True)}
+    frame = tables.ablation(capture, ablated, focus.item, lambda id: context.token_name(side, id, focus.item))
+    words = {"token": [glossed_label(tokens[t]) for t in frame["position"]]}
+    columns: dict[str, Any] = {"token": _("token"), "change": number_column(_("hidden state changed by"), percent=True)}
     if "probs" in capture:
         columns |= {
-            "intact_word": _("intact: most likely word") if lab.in_place else _("intact: most likely next word"),
-            "intact_probability": numeric(_("intact: probability"), percent=True),
-            "ablated_word": _("ablated: most likely word") if lab.in_place else _("ablated: most likely next word"),
-            "ablated_probability": numeric(_("ablated: probability"), percent=True),
+            "intact_word": _("intact: most likely word") if context.answers_in_place else _("intact: most likely next word"),
+            "intact_probability": number_column(_("intact: probability"), percent=True),
+            "ablated_word": _("ablated: most likely word") if context.answers_in_place else _("ablated: most likely next word"),
+            "ablated_probability": number_column(_("ablated: probability"), percent=True),
         }
-        words |= {name: list(map(named, frame[name])) for name in ("intact_word", "ablated_word")}
-    data_table(frame, "att_changes", columns, _("What changed at each token"), words=words,
-               code=lambda: snippets.changes(lab, change, focus.item))
+        words |= {name: list(map(glossed_token, frame[name])) for name in ("intact_word", "ablated_word")}
+    data_table(frame, "att_changes", columns, _("What changed at each token"), replaced_columns=words,
+               code=lambda: snippets.ablation_changes(context, ablation, focus.item))

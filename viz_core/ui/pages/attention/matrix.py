@@ -2,20 +2,20 @@
 
 from collections.abc import Callable
 
-from viz_core.analysis.kept_keys import Kept
-from viz_core.analysis.labelled_weights import WordPair
-from viz_core.analysis.two_runs import Places
+from viz_core.analysis.kept_keys import KeptPositions
+from viz_core.analysis.labelled_weights import QueryKeyWords
+from viz_core.analysis.two_runs import PositionPairs
 from viz_core.figures.attention import STEP_TITLES
 from viz_core.figures.panels import Panel
 from viz_core.language import translate as _
 from viz_core.ui.components.canvas import Pick, matrices
-from viz_core.ui.pages.attention.focus import InFocus
-from viz_core.ui.shell import set_view, touch
+from viz_core.ui.pages.attention.focus import AttentionFocus
+from viz_core.ui.shell import set_url_params, mark_activity
 
 
-def pickable(
-    panels: list[Panel], focus: InFocus, words: WordPair | None, places: tuple[Places, Places] | None = None, at: int = 0, *,
-    kept: Kept | None = None, code: Callable[[], str],
+def draw_pickable_matrices(
+    panels: list[Panel], focus: AttentionFocus, words: QueryKeyWords | None, places: tuple[PositionPairs, PositionPairs] | None = None, focused_panel: int = 0, *,
+    kept: KeptPositions | None = None, code: Callable[[], str],
 ) -> Pick | None:
     """Draw matrices with the cell in focus picked, and return the picked cell.
 
@@ -27,19 +27,19 @@ def pickable(
     rows, cols = panels[0].values.shape
     shown = kept or (range(rows), range(cols))
     n_rows, n_cols = (max(axis, default=-1) + 1 for axis in shown)
-    row_of, col_of = (w.of for w in words) if words and focus.step == "weights" else (range(n_rows), range(n_cols))
+    row_of, col_of = (w.word_ids for w in words) if words and focus.step == "weights" else (range(n_rows), range(n_cols))
     of_rows, of_cols = [[j for __, j in axis] for axis in places] if places else [list(axis) for axis in shown]
 
     def choose(pick: Pick | None) -> None:
         row, col = (of_rows[pick.row], of_cols[pick.col]) if pick else (None, None)
         if row is None or col is None:
-            touch()
+            mark_activity()
         else:
-            set_view(att_query=row_of.index(row), att_key=col_of.index(col))
+            set_url_params(att_query=row_of.index(row), att_key=col_of.index(col))
 
     pick = None
     if focus.query < len(row_of) and focus.key < len(col_of):
         row, col = row_of[focus.query], col_of[focus.key]
-        pick = Pick(at, of_rows.index(row), of_cols.index(col)) if row in of_rows and col in of_cols else None
+        pick = Pick(focused_panel, of_rows.index(row), of_cols.index(col)) if row in of_rows and col in of_cols else None
     return matrices(panels, key="att_matrix", pick=pick, on_pick=choose, fill=True, code=code,
                     name=_("{head}: {step}", head=focus.name, step=STEP_TITLES[focus.step]))

@@ -5,88 +5,88 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import chain, contribution_norms, contributions, head_columns, sides
-from viz_core.analysis.rounding import sum_bound
-from viz_core.analysis.rows import reads_and_writes
+from viz_core.analysis.attention import weight_arithmetic, contribution_norms, contributions, head_w_o, query_key_sides
+from viz_core.analysis.rounding import sum_rounding_bound
+from viz_core.analysis.rows import token_rows
 from viz_core.capture import Capture
-from viz_core.figures.attention import chain_html, contribution_bars, product_bars, quoted_html, value_bars, weighted
+from viz_core.figures.attention import weight_arithmetic_html, contribution_bars_html, product_bars_html, quoted_token_html, value_bars_html, weighted_value
 from viz_core.formats import rounded
 from viz_core.language import translate as _
-from viz_core.ui.components.glosses import shown_glosses
-from viz_core.ui.controls import drawn_html
+from viz_core.ui.components.glosses import current_glosses
+from viz_core.ui.controls import exportable_html
 from viz_core.ui.pages.attention import snippets
-from viz_core.ui.pages.attention.focus import InFocus
-from viz_core.ui.shell import Lab
+from viz_core.ui.pages.attention.focus import AttentionFocus
+from viz_core.ui.shell import PageContext
 
-MOST_PARTS = 2_000_000  # elements [H, S, D] of the largest decomposition of one query that is summed
+MAX_PARTS = 2_000_000  # elements [H, S, D] of the largest decomposition of one query that is summed
 
 
-def one_weight(lab: Lab, capture: Capture, focus: InFocus) -> None:
+def one_weight_section(context: PageContext, capture: Capture, focus: AttentionFocus) -> None:
     """Draw the steps from the products q_i · k_i to the weight, and from the weight to its contribution to the output."""
-    query_side, key_side = sides(focus.kind)
+    query_side, key_side = query_key_sides(focus.kind)
     keys = capture.tokens(key_side)[focus.item]
-    row = reads_and_writes(capture, query_side, focus.item)[focus.query]
-    glosses = shown_glosses()
-    query = quoted_html(row.reads, glosses)
-    if row.writes is not None:
-        query += " " + _("(whose row predicts {token})", token=quoted_html(row.writes, glosses))
-    steps = chain(capture, focus.kind, focus.layer, focus.head, focus.item, focus.query, focus.key)
-    w_o = lab.parameter(f"{focus.path}.w_o.weight")
+    row = token_rows(capture, query_side, focus.item)[focus.query]
+    glosses = current_glosses()
+    query = quoted_token_html(row.token, glosses)
+    if row.next_token is not None:
+        query += " " + _("(whose row predicts {token})", token=quoted_token_html(row.next_token, glosses))
+    steps = weight_arithmetic(capture, focus.kind, focus.layer, focus.head, focus.item, focus.query, focus.key)
+    w_o = context.parameter(f"{focus.path}.w_o.weight")
     v = capture[f"{focus.path}.v"][focus.item, focus.head]
     weights = capture[f"{focus.path}.weights"][focus.item, focus.head, focus.query]
-    lengths = contribution_norms(weights[None], v, head_columns(w_o, focus.head, v.shape[-1]))[0]
-    products = drawn_html(product_bars(steps), "att_products", "features", (steps.products,),
-                          partial(snippets.products, lab, focus))
-    weight_chain = drawn_html(chain_html(steps), "att_chain", "chain", (steps,), partial(snippets.way, lab, focus),
+    lengths = contribution_norms(weights[None], v, head_w_o(w_o, focus.head, v.shape[-1]))[0]
+    products = exportable_html(product_bars_html(steps), "att_products", "features", (steps.products,),
+                          partial(snippets.products, context, focus))
+    weight_chain = exportable_html(weight_arithmetic_html(steps), "att_chain", "chain", (steps,), partial(snippets.weight_chain, context, focus),
                      _("From q·k to the weight"))
-    values = drawn_html(value_bars(v[focus.key], steps.recorded), "att_values", "features",
-                        (weighted(v[focus.key], steps.recorded),), partial(snippets.values, lab, focus))
-    contributed = drawn_html(contribution_bars(keys, weights, lengths, focus.key, glosses=glosses), "att_contributions",
-                             "contributions", (keys, weights, lengths), partial(snippets.contributed, lab, focus),
+    values = exportable_html(value_bars_html(v[focus.key], steps.recorded), "att_values", "features",
+                        (weighted_value(v[focus.key], steps.recorded),), partial(snippets.values, context, focus))
+    contributed = exportable_html(contribution_bars_html(keys, weights, lengths, focus.key, glosses=glosses), "att_contributions",
+                             "contributions", (keys, weights, lengths), partial(snippets.contributions, context, focus),
                              _("Weight and contribution of each key"))
     st.html(
         '<h2 style="margin:0;font-size:1.25rem">'
          + _("One weight")
          + "</h2><p>"
          + _("How the query <b>{query}</b> gets its weight for the key <b>{key}</b>. Click a cell above to choose another weight.",
-             query=query, key=quoted_html(keys[focus.key], glosses))
+             query=query, key=quoted_token_html(keys[focus.key], glosses))
          + f'</p>{products}{weight_chain}<h3 style="margin:10px 0 4px;font-size:1.125rem">'
          + _("Contribution to the output")
          + f"</h3>{values}{contributed}"
          + '<p style="opacity:.75;margin-top:6px">'
          + _("Compare the two columns: a large weight on a short value vector contributes little. {sum_words}",
-             sum_words=_sum_words(lab, capture, focus, w_o))
+             sum_words=_sum_check_text(context, capture, focus, w_o))
          + "</p>"
     )  # one element, since each takes Streamlit a few milliseconds
 
 
-def _sum_words(lab: Lab, capture: Capture, focus: InFocus, w_o: np.ndarray) -> str:
+def _sum_check_text(context: PageContext, capture: Capture, focus: AttentionFocus, w_o: np.ndarray) -> str:
     """Return whether the contributions of all heads and keys, with the bias, add up to the recorded output at this query.
 
     They do unless a patch changed the output, or a head's z before it. "" for more than `MAX_PARTS` numbers.
     """
     weights, v = (capture[f"{focus.path}.{leaf}"][focus.item] for leaf in ("weights", "v"))  # [H, T, S], [H, S, V]
-    if v.shape[0] * v.shape[1] * len(w_o) > MOST_PARTS:
+    if v.shape[0] * v.shape[1] * len(w_o) > MAX_PARTS:
         return ""
-    bias = lab.parameter(f"{focus.path}.w_o.bias") if lab.config.attention_bias else np.zeros(len(w_o), np.float32)
+    bias = context.parameter(f"{focus.path}.w_o.bias") if context.config.attention_bias else np.zeros(len(w_o), np.float32)
     row = weights[:, focus.query]  # [H, S]
     total = contributions(row, v, w_o).sum(axis=(0, 1)) + bias  # [D]
     sizes = contributions(np.abs(row), np.abs(v), np.abs(w_o)).sum(axis=(0, 1)) + np.abs(bias)  # [D]
     gap = float(np.abs(total - capture[f"{focus.path}.out"][focus.item, focus.query]).max())
-    heads, keys, bias_too = v.shape[0], v.shape[1], _(", with the bias of W_O,") if lab.config.attention_bias else ""
-    if not gap > sum_bound(sizes):
+    heads, keys, bias_too = v.shape[0], v.shape[1], _(", with the bias of W_O,") if context.config.attention_bias else ""
+    if not gap > sum_rounding_bound(sizes):
         return _("The contributions of {shape} heads and {shape_2} keys{bias_too} add up to the recorded output of this "
                  "attention; the largest difference is {gap}.",
                  shape=heads, shape_2=keys, bias_too=bias_too, gap=rounded(gap, 2))
     mismatch = _("The contributions of {shape} heads and {shape_2} keys{bias_too} do not add up to the recorded output of this "
               "attention; the largest difference is {gap}.", shape=heads, shape_2=keys, bias_too=bias_too, gap=rounded(gap, 2))
-    return f"{mismatch} {_why_not(lab)}"
+    return f"{mismatch} {_mismatch_text(context)}"
 
 
-def _why_not(lab: Lab) -> str:
+def _mismatch_text(context: PageContext) -> str:
     """Return why the recorded output differs from the sum of its contributions."""
-    head = lab.setup.view("patch")[3] if lab.altered is not None and lab.setup.view("patch") else None
+    head = context.setup.url_param("patch")[3] if context.edited_run_key is not None and context.setup.url_param("patch") else None
     if head is not None:
         return _("The output of head {head} was changed after it was computed: B has A’s values there.", head=head)
     changed = _("The output was changed after it was computed")
-    return f"{changed}." if lab.altered is None else _("{changed}: B has A’s value there.", changed=changed)
+    return f"{changed}." if context.edited_run_key is None else _("{changed}: B has A’s value there.", changed=changed)

@@ -8,60 +8,60 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from viz_core.analysis.attention import AttentionKind, kinds
+from viz_core.analysis.attention import AttentionKind, attention_kinds
 from viz_core.capture import Capture
 from viz_core.language import translate as _
 from viz_core.ui.controls import sentence_picker
-from viz_core.ui.pages.attention.ablation import ablation
-from viz_core.ui.pages.attention.all_heads import with_or_without_special, words_or_tokens
-from viz_core.ui.pages.attention.comparison import word_to_swap
-from viz_core.ui.pages.attention.files import save
-from viz_core.ui.pages.attention.focus import InFocus, read_focus
-from viz_core.ui.pages.attention.one_screen import one_screen
-from viz_core.ui.pages.attention.rollout import rollout
-from viz_core.ui.pages.attention.statistics import statistics
+from viz_core.ui.pages.attention.ablation import ablation_section
+from viz_core.ui.pages.attention.all_heads import special_tokens_toggle, group_by_word_toggle
+from viz_core.ui.pages.attention.comparison import word_swap_button
+from viz_core.ui.pages.attention.files import downloads_menu
+from viz_core.ui.pages.attention.focus import AttentionFocus, read_attention_focus
+from viz_core.ui.pages.attention.one_screen import heads_section
+from viz_core.ui.pages.attention.rollout import rollout_section
+from viz_core.ui.pages.attention.statistics import statistics_section
 from viz_core.ui.pages.attention.word_swap import find_swap
-from viz_core.ui.shell import PAGES, Lab, TwoRuns, present, section_of, two_runs, write_link
-from viz_core.ui.shell.two_runs import Shown
+from viz_core.ui.shell import PAGES, PageContext, TwoRuns, current_context, choose_section, two_runs, write_link
+from viz_core.ui.shell.two_runs import RunView
 
 
 @st.fragment
-def attention() -> None:
+def attention_page() -> None:
     """Draw the page below its heading. As a fragment: a change of view reruns only this function, not the sidebar."""
-    context = present()
+    context = current_context()
     if context.capture is None:
         return
-    available = kinds(context.config)
+    available = attention_kinds(context.config)
     if not available:
         st.info(_("This model has no layers, so it computes no attention. Add a layer in the sidebar."))
         write_link()
         return
-    item = context.item(context.capture)
+    item = context.selected_item(context.capture)
     swap = find_swap(context.setup, item)
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
-    focus = read_focus(context, context.capture, available, item, swap)
+    focus = read_attention_focus(context, context.capture, available, item, swap)
     with row:
-        section = section_of(PAGES["attention"])
-        sentence_picker(context, context.capture, beside=True)
+        section = choose_section(PAGES["attention"])
+        sentence_picker(context, context.capture, in_row=True)
         if section == "none":
-            word_to_swap(focus, swap)
-            save(context.setup, context.capture, focus)
-            words_or_tokens(context, context.capture, available, focus)
-            with_or_without_special(context, context.capture, available, focus)
-    two = two_runs(context, OFFERED[section]) if section in OFFERED else None
+            word_swap_button(focus, swap)
+            downloads_menu(context.setup, context.capture, focus)
+            group_by_word_toggle(context, context.capture, available, focus)
+            special_tokens_toggle(context, context.capture, available, focus)
+    two = two_runs(context, RUN_CHOICES_BY_SECTION[section]) if section in RUN_CHOICES_BY_SECTION else None
     shown = context if two is None else two.b
     assert shown.capture is not None
-    if section in WITH_A:
-        WITH_A[section](shown, shown.capture, available, focus, two)
+    if section in COMPARING_SECTIONS:
+        COMPARING_SECTIONS[section](shown, shown.capture, available, focus, two)
     else:
-        ALONE[section](shown, shown.capture, available, focus)
+        SINGLE_RUN_SECTIONS[section](shown, shown.capture, available, focus)
     write_link()
 
 
-ALL: Sequence[Shown] = ("a", "b", "difference")
+RUN_CHOICES: Sequence[RunView] = ("a", "b", "difference")
 # What the switch between A and B offers in each section. Ablation compares with a run of its own.
-OFFERED: dict[str, Sequence[Shown]] = {"none": ALL, "table": (), "rollout": ALL}
-WITH_A: dict[str, Callable[[Lab, Capture, Sequence[AttentionKind], InFocus, TwoRuns | None], None]] = {
-    "none": one_screen, "rollout": rollout,
+RUN_CHOICES_BY_SECTION: dict[str, Sequence[RunView]] = {"none": RUN_CHOICES, "table": (), "rollout": RUN_CHOICES}
+COMPARING_SECTIONS: dict[str, Callable[[PageContext, Capture, Sequence[AttentionKind], AttentionFocus, TwoRuns | None], None]] = {
+    "none": heads_section, "rollout": rollout_section,
 }
-ALONE: dict[str, Callable[[Lab, Capture, Sequence[AttentionKind], InFocus], None]] = {"table": statistics, "break": ablation}
+SINGLE_RUN_SECTIONS: dict[str, Callable[[PageContext, Capture, Sequence[AttentionKind], AttentionFocus], None]] = {"table": statistics_section, "break": ablation_section}

@@ -4,20 +4,20 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from viz_core.analysis.attention import AttentionKind, kinds, n_layers, sides
+from viz_core.analysis.attention import AttentionKind, attention_kinds, n_layers, query_key_sides
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, rollout_panels
-from viz_core.figures.two_runs import chosen
+from viz_core.figures.two_runs import view_panel
 from viz_core.language import translate as _
-from viz_core.ui.controls import picking
+from viz_core.ui.controls import linked_heatmaps
 from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.all_heads import KIND_LABELS
-from viz_core.ui.pages.attention.focus import InFocus
-from viz_core.ui.shell import Lab, TwoRuns, below, look, picture, set_view, view, widget, widget_value
+from viz_core.ui.pages.attention.focus import AttentionFocus
+from viz_core.ui.shell import PageContext, TwoRuns, controls_row, show_hint, main_figure, set_url_params, url_param, widget, widget_value
 
 
-def rollout(
-    lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus, two: TwoRuns | None = None
+def rollout_section(
+    context: PageContext, capture: Capture, available: Sequence[AttentionKind], focus: AttentionFocus, two: TwoRuns | None = None
 ) -> None:
     """Draw rollout after a layer beside the mean weights of that layer's heads: of one run, or of A, B or A − B."""
     own: list[AttentionKind] = [k for k in available if k != "cross"]
@@ -26,26 +26,26 @@ def rollout(
         return
     kind = focus.kind if focus.kind in own else own[0]
     layers = n_layers(capture.config, kind)
-    after = view("att_after") if 0 <= view("att_after") < layers else layers - 1
+    after = url_param("att_after") if 0 <= url_param("att_after") < layers else layers - 1
     panels, note = rollout_panels(capture, kind, focus.item, after), ""
     if two is not None:
-        if kind not in kinds(two.a.config) or after >= n_layers(two.a.config, kind):
+        if kind not in attention_kinds(two.a.config) or after >= n_layers(two.a.config, kind):
             note = " " + _("A has no such layer, so this is B.")
         else:
-            side = two.both.places[sides(kind)[0]]
-            of_a = rollout_panels(two.both.a, kind, focus.item, after)
-            panels = [chosen(a, b, side, side, two.shown) for a, b in zip(of_a, panels, strict=True)]
-    look(_("**How much of each input token has reached each position after layer {after}?** The second matrix is the attention of "
+            side = two.aligned.pairs[query_key_sides(kind)[0]]
+            of_a = rollout_panels(two.aligned.a, kind, focus.item, after)
+            panels = [view_panel(a, b, side, side, two.shown) for a, b in zip(of_a, panels, strict=True)]
+    show_hint(_("**How much of each input token has reached each position after layer {after}?** The second matrix is the attention of "
            "layer {after} alone, averaged over its heads.", after=after) + note)
-    with picture():
-        picking(panels, "att_rollout", fill=True,
-                code=lambda: snippets.rollout(lab, kind, focus.item, after, None if note else two))
-    with below():
+    with main_figure():
+        linked_heatmaps(panels, "att_rollout", fill=True,
+                code=lambda: snippets.rollout(context, kind, focus.item, after, None if note else two))
+    with controls_row():
         if len(own) > 1:
-            widget(st.segmented_control, "att_rolled", _("Attention"), kind, _keep_kind, options=own, required=True,
+            widget(st.segmented_control, "att_rolled", _("Attention"), kind, _set_kind, options=own, required=True,
                    format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
         if layers > 1:
-            widget(st.segmented_control, "att_after", _("After layer"), after, _keep_after, options=range(layers), required=True,
+            widget(st.segmented_control, "att_after", _("After layer"), after, _set_after_layer, options=range(layers), required=True,
                    format_func=lambda layer: _("after layer {layer}", layer=layer), label_visibility="collapsed")
     here = "" if kind == focus.kind else " " + _("Rollout is not defined for cross-attention, so this is {kind_titles}.",
                                                  kind_titles=KIND_TITLES[kind].lower())
@@ -54,10 +54,10 @@ def rollout(
                  "connection), and multiplies the matrices of the layers (Abnar & Zuidema 2020).{here}", here=here))
 
 
-def _keep_after(name: str) -> None:
-    set_view(att_after=widget_value(name))
+def _set_after_layer(name: str) -> None:
+    set_url_params(att_after=widget_value(name))
 
 
-def _keep_kind(name: str) -> None:
+def _set_kind(name: str) -> None:
     """Bring a kind of attention into focus, with the default layer, query and key."""
-    set_view(att_kind=widget_value(name), att_layer=-1, att_query=-1, att_key=-1, att_lock="", att_after=-1)
+    set_url_params(att_kind=widget_value(name), att_layer=-1, att_query=-1, att_key=-1, att_lock="", att_after=-1)

@@ -5,40 +5,40 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_core.analysis.attention import AttentionKind, profiles
+from viz_core.analysis.attention import AttentionKind, attention_profiles
 from viz_core.capture import Capture
-from viz_core.figures.attention import head_name, profile_columns
+from viz_core.figures.attention import head_title, profile_columns
 from viz_core.language import translate as _
-from viz_core.ui.components.profiles import Profiles, profile_table
+from viz_core.ui.components.profiles import HeadProfiles, profile_table
 from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.all_heads import KIND_LABELS, kinds_shown
-from viz_core.ui.pages.attention.focus import InFocus, choose_head
-from viz_core.ui.shell import Lab, below, look, picture, set_view, view_widget
+from viz_core.ui.pages.attention.focus import AttentionFocus, choose_head
+from viz_core.ui.shell import PageContext, controls_row, show_hint, main_figure, set_url_params, linked_widget
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def statistics(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
+def statistics_section(context: PageContext, capture: Capture, available: Sequence[AttentionKind], focus: AttentionFocus) -> None:
     """Draw a table with one row for each head of the kinds of attention shown. A click on a row opens that head."""
     shown = kinds_shown(available)
-    found = [p for kind in shown for p in profiles(capture, kind, focus.item)]
+    found = [p for kind in shown for p in attention_profiles(capture, kind, focus.item)]
     places = [(p.kind, p.layer, p.head) for p in found]
     here = (focus.kind, focus.layer, focus.head)
 
     def opened(row: int) -> None:
         choose_head(places[row])
-        set_view(att_more="none")
+        set_url_params(att_more="none")
 
-    look(_("**Which head does what?** In each column, the more colour a cell has, the larger its number. Click a row to open its "
+    show_hint(_("**Which head does what?** In each column, the more colour a cell has, the larger its number. Click a row to open its "
            "head, and a heading to sort."))
-    with picture():
-        table = Profiles(profile_columns(found), [head_name(*place) for place in places], len(KEYS))
+    with main_figure():
+        table = HeadProfiles(profile_columns(found), [head_title(*place) for place in places], len(ID_COLUMNS))
         profile_table(table, places.index(here) if here in places else None, key="att_profiles", on_open=opened,
-                      numbers=lambda: _numbers(capture, shown, focus.item), code=lambda: snippets.profiles(lab, shown, focus.item))
+                      make_frame=lambda: _statistics_table(capture, shown, focus.item), code=lambda: snippets.head_statistics(context, shown, focus.item))
     if len(available) > 1:
-        with below():
-            view_widget(st.segmented_control, "att_show", _("Attention"), options=("all", *available), required=True,
+        with controls_row():
+            linked_widget(st.segmented_control, "att_show", _("Attention"), options=("all", *available), required=True,
                         format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
     st.caption(_("Means over the queries of the sentence, without padding. Entropy is in nats: near the highest possible entropy, "
                  "a head spreads its weight evenly; near 0, it puts all of it on one key. The lowest possible entropy follows "
@@ -46,10 +46,10 @@ def statistics(lab: Lab, capture: Capture, available: Sequence[AttentionKind], f
                  "its weight a query puts there. Distances have no meaning in cross-attention."))
 
 
-def _numbers(capture: Capture, shown: Sequence[AttentionKind], item: int) -> "pd.DataFrame":
+def _statistics_table(capture: Capture, shown: Sequence[AttentionKind], item: int) -> "pd.DataFrame":
     from viz_core import tables
 
-    return tables.heads(capture, shown[0] if len(shown) == 1 else None, item)
+    return tables.head_profiles(capture, shown[0] if len(shown) == 1 else None, item)
 
 
-KEYS = ("attention", "layer", "head")  # the first columns, which identify the head
+ID_COLUMNS = ("attention", "layer", "head")  # the first columns, which identify the head

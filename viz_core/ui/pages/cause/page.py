@@ -8,75 +8,75 @@ from viz_core.experiments.question import Question
 from viz_core.language import translate as _
 from viz_core.ui.controls import sentence_picker
 from viz_core.ui.escape import escaped
-from viz_core.ui.pages.cause.asked import asked, controls, target_words
-from viz_core.ui.pages.cause.grid import patching
-from viz_core.ui.pages.cause.heads import heads
-from viz_core.ui.pages.cause.lens import lens
-from viz_core.ui.pages.cause.pair import Pair, changed_sentence, find_pair
-from viz_core.ui.pages.cause.parts import attribution
-from viz_core.ui.shell import PAGES, below, current, present, section_of, two_runs, view, write_link
-from viz_core.ui.shell.setup import problem_words
-from viz_core.ui.shell.widgets import widget_shows
+from viz_core.ui.pages.cause.asked import read_question, question_controls, question_text
+from viz_core.ui.pages.cause.grid import patching_section
+from viz_core.ui.pages.cause.heads import head_effects_section
+from viz_core.ui.pages.cause.lens import lens_section
+from viz_core.ui.pages.cause.pair import RunPair, corruption_controls, find_pair
+from viz_core.ui.pages.cause.parts import attribution_section
+from viz_core.ui.shell import PAGES, controls_row, current_setup, current_context, choose_section, two_runs, url_param, write_link
+from viz_core.ui.shell.setup import error_message
+from viz_core.ui.shell.widgets import last_shown_value
 
 
 @st.fragment
-def cause() -> None:
+def cause_page() -> None:
     """Draw the page below its heading. As a fragment: a click on a cell reruns only this function, once the sidebar shows B."""
-    context = present()
-    if _sidebar_is_older(context.config.sides):
+    context = current_context()
+    if _is_sidebar_outdated(context.config.sides):
         st.rerun()
     if context.capture is not None:
         row = st.container(horizontal=True, vertical_alignment="center", gap="small")
         with row:
-            section = section_of(PAGES["cause"])
-            sentence_picker(context, context.capture, beside=True)
+            section = choose_section(PAGES["cause"])
+            sentence_picker(context, context.capture, in_row=True)
         two = two_runs(context, ())
         if not context.config.has_head:
             st.info(_("This model has no vocabulary logits, so it gives no answer to explain. Choose a model with a decoder."))
         elif (pair := find_pair(context, two)) is not None:
             with row:
-                changed_sentence(pair)
-            _section(section, pair)
+                corruption_controls(pair)
+            _draw_section(section, pair)
     write_link()
 
 
-def _sidebar_is_older(sides: Sequence[str]) -> bool:
+def _is_sidebar_outdated(sides: Sequence[str]) -> bool:
     """Whether the text boxes of the sidebar show a text from before a click on this page.
 
     sides: those of the model. The sidebar draws no box for other sides, so their widget state may be that of an earlier model.
     """
-    setup = current()
+    setup = current_setup()
     boxes = [side for side in sides if side == "source" or setup.writer != "model"]
-    return any(widget_shows(side) not in (None, getattr(setup, side)) for side in boxes)
+    return any(last_shown_value(side) not in (None, getattr(setup, side)) for side in boxes)
 
 
-def _section(name: str, pair: Pair) -> None:
+def _draw_section(name: str, pair: RunPair) -> None:
     """Draw the selected section, or say why there is no question to answer."""
     try:
-        question = asked(pair)
+        question = read_question(pair)
     except ValueError as problem:
-        st.info(escaped(problem_words(problem)))
+        st.info(escaped(error_message(problem)))
         return
     if question is None and name != "lens":
-        st.info(_no_question(pair))
-        with below():
-            controls(pair, None)
+        st.info(_no_question_text(pair))
+        with controls_row():
+            question_controls(pair, None)
     else:
         SECTIONS[name](pair, question or Question(0, 0, 0))
     if question is not None and name != "lens":
-        st.markdown(target_words(pair, question))
+        st.markdown(question_text(pair, question))
 
 
-def _no_question(pair: Pair) -> str:
+def _no_question_text(pair: RunPair) -> str:
     """Return why there is no question, at the selected position or at any."""
-    at = view("cause_at")
+    at = url_param("cause_at")
     if at < 0:
         return _("Both runs give the same answer at every position, so there is no difference to explain. Choose another change.")
-    if pair.partner(at) is None:
+    if pair.partner_position(at) is None:
         return _("The changed sentence has no counterpart of token {at}; choose another position.", at=at + 1)
     return _("At this position both runs give the same answer; choose another position.")
 
 
-SECTIONS: dict[str, Callable[[Pair, Question], None]] = {
-    "patching": patching, "lens": lens, "attribution": attribution, "heads": heads,
+SECTIONS: dict[str, Callable[[RunPair, Question], None]] = {
+    "patching": patching_section, "lens": lens_section, "attribution": attribution_section, "heads": head_effects_section,
 }

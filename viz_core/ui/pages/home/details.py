@@ -6,29 +6,29 @@ from itertools import groupby
 
 import streamlit as st
 
-from viz_core.analysis.summary import predictions
+from viz_core.analysis.summary import top_predictions
 from viz_core.capture import Capture
 from viz_core.figures.alignment import alignment_table
-from viz_core.figures.architecture import architecture
-from viz_core.figures.predictions import next_words
-from viz_core.figures.steps import original_index, stage_panel
+from viz_core.figures.architecture import architecture_diagram
+from viz_core.figures.predictions import next_words_html
+from viz_core.figures.steps import array_index, stage_panel
 from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, Preset, Status
-from viz_core.text import SPECIALS, isolated, words_of
+from viz_core.text import SPECIALS, bidi_isolated, group_words
 from viz_core.ui.components.diagram import diagram
-from viz_core.ui.components.glosses import named, shown_glosses
-from viz_core.ui.controls import drawn_html, inside, keep, picking, table
-from viz_core.ui.escape import code, escaped
+from viz_core.ui.components.glosses import glossed_token, current_glosses
+from viz_core.ui.controls import exportable_html, clamped_url_param, set_param_from_widget, linked_heatmaps, table
+from viz_core.ui.escape import code_span, escaped
 from viz_core.ui.pages.home import snippets
 from viz_core.ui.pages.steps.inspector import inspect_cell
-from viz_core.ui.shell import Lab, change, fold, open_stage, view, widget
-from viz_core.ui.shell.setup import BY_FIELD, Setup, changes
+from viz_core.ui.shell import PageContext, update_setup, linked_expander, open_stage, url_param, widget
+from viz_core.ui.shell.setup import CONTROL_BY_FIELD, Setup, changed_fields
 from viz_core.weights.card import Card
 
-NOISE = _("The weights are untrained, so this is noise; it is still exactly what the model computes.")
-LEARNED = _("The weights are trained: a long bar marks a word that the model has learned to expect here.")
-CHANGED = _("The weights were trained with other settings: a long bar may not mark a word that the model learned to expect.")
+UNTRAINED_CAPTION = _("The weights are untrained, so this is noise; it is still exactly what the model computes.")
+TRAINED_CAPTION = _("The weights are trained: a long bar marks a word that the model has learned to expect here.")
+CHANGED_CAPTION = _("The weights were trained with other settings: a long bar may not mark a word that the model learned to expect.")
 FACT_TITLES = {  # the labels of known keys of `Card.about`; other keys are shown as they are
     "task": _("task"), "note": _("note"), "data": _("data"), "training": _("training"), "next word": _("next word"),
     "everyday sentences": _("everyday sentences"), "exact match": _("exact match"),
@@ -40,39 +40,39 @@ FACT_TITLES = {  # the labels of known keys of `Card.about`; other keys are show
     "padding": _("padding"), "beginning of text": _("beginning of text"), "end of text": _("end of text"),
     "by": _("by"), "head": _("head"), "in the file, not used": _("in the file, not used"),
 }
-MAX_SPLIT = 4  # words of several tokens that are named one by one
+MAX_SPLIT_WORDS = 4  # words of several tokens that are named one by one
 STATUS_MEANINGS: dict[Status, str] = {
     "repaired": _("the printed code cannot run or contradicts the text"), "assumed": _("the text names the part without "
                                                                                        "showing it"),
 }
 
 
-def drawing(lab: Lab, capture: Capture) -> None:
+def architecture_section(context: PageContext, capture: Capture) -> None:
     """Draw the architecture with the shapes of this run; a click on a box opens its stage in Step by step."""
     st.header(_("The model, with the shapes of this run"), anchor=False)
     st.caption(_("The data flows from top to bottom. Click a box to open its numbers in Step by step."))
-    diagram(architecture([capture.stage(n) for n in capture]), key="home_map", stages=capture, on_open=open_stage,
-            code=lambda: snippets.architecture(lab))
+    diagram(architecture_diagram([capture.stage(n) for n in capture]), key="home_map", known_stages=capture, on_open=open_stage,
+            code=lambda: snippets.architecture(context))
 
 
-def tokens(lab: Lab, capture: Capture) -> int:
+def token_ids(context: PageContext, capture: Capture) -> int:
     """Draw the tokens with their ids, including padding, and return the index of the selected sentence."""
     st.header(_("Your words become numbers"), anchor=False)
     sides = [s for s in ("source", "target") if f"ids.{s}" in capture]
-    item = lab.item(capture)
+    item = context.selected_item(capture)
     names = [f"ids.{side}" for side in sides]
-    pick = picking([stage_panel(capture, name, item) for name in names], "home_ids", code=lambda: snippets.ids(lab, names, item))
+    pick = linked_heatmaps([stage_panel(capture, name, item) for name in names], "home_ids", code=lambda: snippets.token_ids(context, names, item))
     if pick is not None:
         stage = capture.stage(names[pick.panel])
-        inspect_cell(lab, stage.name, original_index(stage, pick.row, pick.col, item, 0))
+        inspect_cell(context, stage.name, array_index(stage, pick.row, pick.col, item, 0))
     st.caption(_("Each token is looked up by its id.{added}{pieces}",
-                 added=_added(lab, capture, sides, item), pieces=_pieces(lab, capture, sides, item)))
+                 added=_added_tokens_text(context, capture, sides, item), pieces=_split_words_text(context, capture, sides, item)))
     return item
 
 
-def _added(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
+def _added_tokens_text(context: PageContext, capture: Capture, sides: list[str], item: int) -> str:
     """Return a sentence on the tokens added to the typed text, such as <bos>; "" if there are none."""
-    own = {token for side in sides for token in (*SPECIALS[:3], *lab.tokenizers[side].read("")[0])}
+    own = {token for side in sides for token in (*SPECIALS[:3], *context.tokenizers[side].tokens_and_ids("")[0])}
     added = dict.fromkeys(token for side in sides for token in capture.tokens(side)[item] if token in own)
     if not added:
         return ""
@@ -82,94 +82,94 @@ def _added(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
                    which=_("is") if not first else _("are"))
 
 
-def _pieces(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
+def _split_words_text(context: PageContext, capture: Capture, sides: list[str], item: int) -> str:
     """Return a sentence that names some of the words that are split into several tokens; "" if there are none."""
     split = []
     for side in sides:
         row = capture.tokens(side)[item]
-        words = words_of(lab.tokenizers[side], row)
-        for number, pairs in groupby(zip(words.of, row, strict=True), key=lambda pair: pair[0]):
+        words = group_words(context.tokenizers[side], row)
+        for number, pairs in groupby(zip(words.word_ids, row, strict=True), key=lambda pair: pair[0]):
             if len(pieces := [token for __, token in pairs]) > 1:
-                split.append(_("{text} becomes {pieces}", text=code(words.texts[number]), pieces=" ".join(map(code, pieces))))
+                split.append(_("{text} becomes {pieces}", text=code_span(words.texts[number]), pieces=" ".join(map(code_span, pieces))))
     split = list(dict.fromkeys(split))
-    named = "; ".join(split[:MAX_SPLIT]) + "; …" * (len(split) > MAX_SPLIT)
+    named = "; ".join(split[:MAX_SPLIT_WORDS]) + "; …" * (len(split) > MAX_SPLIT_WORDS)
     return " " + _("A word can be split into several tokens: {named}.", named=named) if split else ""
 
 
-def next_word(lab: Lab, capture: Capture, item: int) -> None:
+def next_word_section(context: PageContext, capture: Capture, item: int) -> None:
     """Draw the top predictions after (or at) the selected token, with a note on what they mean for these weights."""
-    st.header(_("What the model predicts at each place") if lab.in_place else _("What the model predicts next"), anchor=False)
+    st.header(_("What the model predicts at each place") if context.answers_in_place else _("What the model predicts next"), anchor=False)
     if "probs" not in capture:
-        remedy = _("choose other weights") if lab.setup.card else _("turn on 'Vocabulary logits' under All switches")
+        remedy = _("choose other weights") if context.setup.card else _("turn on 'Vocabulary logits' under All switches")
         st.info(_("This encoder has no vocabulary logits, so it predicts no word; {remedy}.", remedy=remedy))
         return
-    side = lab.config.output_side
-    ranked, row = predictions(capture, item), capture.tokens(side)[item]
-    st.caption(NOISE if lab.setup.card is None else CHANGED if changes(lab.setup) else LEARNED)
+    side = context.config.output_side
+    ranked, row = top_predictions(capture, item), capture.tokens(side)[item]
+    st.caption(UNTRAINED_CAPTION if context.setup.card is None else CHANGED_CAPTION if changed_fields(context.setup) else TRAINED_CAPTION)
     last = len(ranked) - 1
-    begin = last if lab.setup.card is None else len(ranked) // 2  # at the end a trained model is certain
-    at = inside("home_after", _("Token"), last) if view("home_after") >= 0 else begin
+    begin = last if context.setup.card is None else len(ranked) // 2  # at the end a trained model is certain
+    at = clamped_url_param("home_after", _("Token"), last) if url_param("home_after") >= 0 else begin
     if last:
-        labels = [f"{i} · {isolated(named(token))}" for i, token in enumerate(row)]
-        widget(st.select_slider, "home_after", _("At the token") if lab.in_place else _("After the token"), at, keep,
+        labels = [f"{i} · {bidi_isolated(glossed_token(token))}" for i, token in enumerate(row)]
+        widget(st.select_slider, "home_after", _("At the token") if context.answers_in_place else _("After the token"), at, set_param_from_widget,
                options=range(last + 1), format_func=labels.__getitem__)
     shown = ranked[at]
-    names = [lab.word(side, i, item) for i in shown.ids]
-    bars = next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position], glosses=shown_glosses(),
-                      in_place=lab.in_place)
-    st.html(drawn_html(bars, "home_next", "next_words", (shown, names), lambda: snippets.next_word(lab, item, at)))
+    names = [context.token_name(side, i, item) for i in shown.ids]
+    bars = next_words_html(shown, names, context.config.output_vocab_size, after=row[shown.position], glosses=current_glosses(),
+                      at_same_position=context.answers_in_place)
+    st.html(exportable_html(bars, "home_next", "next_words", (shown, names), lambda: snippets.next_word(context, item, at)))
 
 
-def origin(lab: Lab) -> None:
+def model_origin(context: PageContext) -> None:
     """Write where the model comes from: the card of its weights, the weights whose config it has, or its preset's document."""
     st.header(_("Where this model comes from"), anchor=False)
-    if lab.setup.card is not None:
-        _card(lab.setup.card)
-    elif lab.setup.origin is not None:
-        _left(lab.setup, lab.setup.origin)
+    if context.setup.card is not None:
+        _trained_card(context.setup.card)
+    elif context.setup.checkpoint_card is not None:
+        _untrained_card(context.setup, context.setup.checkpoint_card)
     else:
-        _preset_rows(lab)
+        _preset_rows(context)
 
 
-def _card(card: Card) -> None:
+def _trained_card(card: Card) -> None:
     """Write the facts and measurements of the card, with example sentences."""
     st.markdown(_("Trained weights: **{title}**.", title=escaped(card.title)))
     facts = ((html.escape(FACT_TITLES.get(name, name)), html.escape(str(fact))) for name, fact in card.about.items())
     lines = "".join(f'<div><span style="opacity:.7">{name}</span> {fact}</div>' for name, fact in facts)
     st.html(f'<div style="display:grid;gap:4px">{lines}</div>{alignment_table(card.measures)}')
-    _examples(card)
+    _card_examples(card)
 
 
-def _left(setup: Setup, origin: Card) -> None:
+def _untrained_card(setup: Setup, origin: Card) -> None:
     """Write which weights an untrained model has its config and vocabulary from, and which settings differ."""
-    changed = ", ".join(escaped(BY_FIELD[name].label) for name in changes(setup))
+    changed = ", ".join(escaped(CONTROL_BY_FIELD[name].label) for name in changed_fields(setup))
     st.markdown(_("The words and settings of **{title}**, with {changed} changed. The weights are not those that were trained: "
                   "they are random, drawn from the seed.", title=escaped(origin.title), changed=changed))
-    _examples(origin)
+    _card_examples(origin)
 
 
-def _examples(card: Card) -> None:
+def _card_examples(card: Card) -> None:
     """Draw buttons with the example sentences of the card."""
     if card.examples:
         st.markdown(_("Sentences to try"))
         with st.container(horizontal=True):
             for i, (source, target) in enumerate(card.examples):
                 texts = {"source": source, "target": target}
-                st.button(escaped(source or target), key=f"home_example_{i}", on_click=change, kwargs=texts, wrap=True)
+                st.button(escaped(source or target), key=f"home_example_{i}", on_click=update_setup, kwargs=texts, wrap=True)
 
 
-def _preset_rows(lab: Lab) -> None:
+def _preset_rows(context: PageContext) -> None:
     """Write the summary of the preset and a table of its settings: stated, repaired or assumed."""
-    preset = PRESETS[lab.setup.preset]
-    st.markdown(_("Preset **{title}**. {summary} {counted}", title=preset.title, summary=preset.summary, counted=_counted(preset)))
-    choices = fold("home_choices", _("All settings and where they come from"))
+    preset = PRESETS[context.setup.preset]
+    st.markdown(_("Preset **{title}**. {summary} {counted}", title=preset.title, summary=preset.summary, counted=_status_counts_text(preset)))
+    choices = linked_expander("home_choices", _("All settings and where they come from"))
     if choices.open:
         with choices:
             table((_("Setting"), _("Value"), _("Status"), _("Why")),
                   [(TOPIC_TITLES[r.topic], r.value, STATUS_TITLES[r.status], r.why) for r in preset.rows])
 
 
-def _counted(preset: Preset) -> str:
+def _status_counts_text(preset: Preset) -> str:
     """Return how many of a preset's settings its document states, and how many had to be repaired or assumed."""
     counts = Counter(r.status for r in preset.rows)
     if counts["stated"] == len(preset.rows):

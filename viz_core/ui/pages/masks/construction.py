@@ -2,52 +2,52 @@
 
 import streamlit as st
 
-from viz_core.analysis.masks import MASK, InUse, in_use, parts, recipe
+from viz_core.analysis.masks import MASK_STAGES, MaskUse, mask_uses, mask_parts, mask_code
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
-from viz_core.figures.masks import building_panels
+from viz_core.figures.masks import mask_part_panels
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
-from viz_core.ui.controls import picking, table
+from viz_core.ui.controls import linked_heatmaps, table
 from viz_core.ui.pages.masks import snippets
-from viz_core.ui.pages.masks.focus import InFocus, choose_focus
-from viz_core.ui.shell import Lab, below, look, picture
+from viz_core.ui.pages.masks.focus import MaskFocus, focus_controls
+from viz_core.ui.shell import PageContext, controls_row, show_hint, main_figure
 
-AXIS_WORDS = {"B": _("sentences"), "H": _("heads"), "T": _("queries"), "S": _("keys")}
+AXIS_LABELS = {"B": _("sentences"), "H": _("heads"), "T": _("queries"), "S": _("keys")}
 
 
-def construction(lab: Lab, capture: Capture, focus: InFocus) -> None:
+def construction_section(context: PageContext, capture: Capture, focus: MaskFocus) -> None:
     """Draw the parts of the mask in their own shapes and their AND, and list how each mask broadcasts over the scores."""
-    name = MASK[focus.kind]
-    n_parts = sum(part is not None for part in parts(lab.config, focus.kind))
+    name = MASK_STAGES[focus.kind]
+    n_parts = sum(part is not None for part in mask_parts(context.config, focus.kind))
     if n_parts > 1:
-        look(_("**A mask is the AND of its parts: a cell is allowed if every part allows it.** Look for what each part blocks."))
+        show_hint(_("**A mask is the AND of its parts: a cell is allowed if every part allows it.** Look for what each part blocks."))
     elif n_parts:
-        look(_("**This mask has one part.** Look for what it blocks."))
+        show_hint(_("**This mask has one part.** Look for what it blocks."))
     else:
-        look(_("**This attention has no mask:** every query may attend to every key."))
-    with picture():
-        picking(building_panels(capture, focus.kind, focus.item), "mask_built", fill=True,
-                code=lambda: snippets.built(lab, focus))
-    with below():
-        choose_focus(lab, capture, focus)
-    if lab.config.padding_from == "ids":
+        show_hint(_("**This attention has no mask:** every query may attend to every key."))
+    with main_figure():
+        linked_heatmaps(mask_part_panels(capture, focus.kind, focus.item), "mask_built", fill=True,
+                code=lambda: snippets.construction(context, focus))
+    with controls_row():
+        focus_controls(context, capture, focus)
+    if context.config.padding_from == "ids":
         text = _("`ne` (not equal to the padding id) allows keys that are not padding;")
     else:
         text = _("`arange < n` allows the first n keys of a sentence of n tokens, since no id of this model is padding alone;")
     st.markdown(text + " " + _("`tril` (lower triangle) allows keys that are not later than the query. {value} multiplies masks of "
                                "0 and 1 instead of taking their AND, which gives the same result.", value=DOCUMENTS["002"]))
     st.markdown(f"$$\n{capture.stage(name).formula}\n$$")
-    st.code("\n".join(recipe(lab.config, focus.kind)), language="python")
+    st.code("\n".join(mask_code(context.config, focus.kind)), language="python")
     st.markdown(_("**Each part keeps its own small shape, and broadcasting repeats it along axes of size 1.** These are all "
                   "masks of this run:"))
     table([_("Mask"), _("Used in"), _("Own shape"), _("Scores [B, H, T, S]"), _("Repeated for")],
-          [_use(m) for m in in_use(capture)])
+          [_table_row(m) for m in mask_uses(capture)])
 
 
-def _use(m: InUse) -> list[str]:
+def _table_row(mask: MaskUse) -> list[str]:
     """Return a row of the table: the mask, the attention that uses it, both shapes, and the axes it is repeated along."""
-    name = m.name + (_(", transposed to mask queries") if m.turned else "")
-    repeated = ", ".join(f"{n} {AXIS_WORDS[a]}" for a, n in m.repeated.items()) or "–"
-    own, full = (" × ".join(map(str, shape)).replace(" ", "\N{NO-BREAK SPACE}") for shape in (m.own, m.full))
-    return [name, KIND_TITLES[m.kind], own, full, repeated]
+    name = mask.name + (_(", transposed to mask queries") if mask.is_transposed else "")
+    repeated = ", ".join(f"{n} {AXIS_LABELS[a]}" for a, n in mask.broadcast_axes.items()) or "–"
+    own, full = (" × ".join(map(str, shape)).replace(" ", "\N{NO-BREAK SPACE}") for shape in (mask.shape, mask.scores_shape))
+    return [name, KIND_TITLES[mask.kind], own, full, repeated]

@@ -6,52 +6,52 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_core.analysis.attention import AttentionKind, n_layers, real, sides
+from viz_core.analysis.attention import AttentionKind, n_layers, token_mask, query_key_sides
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.language import translate as _
 from viz_core.limits import MAX_SENTENCES
 from viz_core.text import AnyTokenizer
-from viz_core.ui.controls import keep, sentence_picker
-from viz_core.ui.shell import Lab, change, current, set_view, view, widget, widget_value
-from viz_core.ui.shell.setup import TEXTS, Setup, sentences, with_one_more
+from viz_core.ui.controls import set_param_from_widget, sentence_picker
+from viz_core.ui.shell import PageContext, update_setup, current_setup, set_url_params, url_param, widget, widget_value
+from viz_core.ui.shell.setup import TEXT_SIDES, Setup, typed_sentences, with_added_sentence
 
 if TYPE_CHECKING:
     from viz_core.run import Batch
 
 KIND_LABELS = {"encoder": _("encoder self"), "decoder": _("decoder self"), "cross": _("cross")}
-EXAMPLE = "mask_example"  # key of the button
+EXAMPLE_KEY = "mask_example"  # key of the button
 
 
 @dataclass(frozen=True, slots=True)
-class InFocus:
+class MaskFocus:
     """The kind of attention and the sentence of the batch that the page shows. kind_choices: the kinds to choose from."""
 
     kind: AttentionKind
     item: int
-    offered: tuple[AttentionKind, ...] = ()
+    kind_choices: tuple[AttentionKind, ...] = ()
 
 
-def read_focus(lab: Lab, capture: Capture, available: Sequence[AttentionKind], section: str) -> InFocus:
+def read_mask_focus(context: PageContext, capture: Capture, available: Sequence[AttentionKind], section: str) -> MaskFocus:
     """Return the focus that the link holds, with defaults for what this model lacks."""
     kind: AttentionKind = "decoder" if "decoder" in available and section != "empty" else available[0]
-    if (chosen := view("mask_kind")) in available:
+    if (chosen := url_param("mask_kind")) in available:
         kind = chosen
     elif chosen:
         st.caption(_("This model has no {kind_titles}. The page shows {kind_titles_2} instead.",
                      kind_titles=KIND_TITLES[chosen].lower(), kind_titles_2=KIND_TITLES[kind].lower()))
-    return InFocus(kind, lab.item(capture), () if section in ("leak", "unsqueeze") else tuple(available))
+    return MaskFocus(kind, context.selected_item(capture), () if section in ("leak", "unsqueeze") else tuple(available))
 
 
-def choose_focus(lab: Lab, capture: Capture, focus: InFocus) -> None:
+def focus_controls(context: PageContext, capture: Capture, focus: MaskFocus) -> None:
     """Draw the controls of the focus, and a button that adds an example with padding if the batch has none."""
-    if len(focus.offered) > 1:
-        widget(st.segmented_control, "mask_kind", _("Attention"), focus.kind, _keep_kind, options=focus.offered, required=True,
+    if len(focus.kind_choices) > 1:
+        widget(st.segmented_control, "mask_kind", _("Attention"), focus.kind, _set_kind, options=focus.kind_choices, required=True,
                format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
-    sentence_picker(lab, capture, beside=True, padded=lambda i: not no_padding_here(capture, focus.kind, i))
-    if focus.offered and not _has_padding(capture):
+    sentence_picker(context, capture, in_row=True, is_padded=lambda i: not has_no_padding(capture, focus.kind, i))
+    if focus.kind_choices and not _has_padding(capture):
         full = capture.n_sentences >= MAX_SENTENCES
-        st.button(_("Show a padded sentence"), icon=":material/format_line_spacing:", key=EXAMPLE, on_click=_example, disabled=full,
+        st.button(_("Show a padded sentence"), icon=":material/format_line_spacing:", key=EXAMPLE_KEY, on_click=_add_padded_example, disabled=full,
                   help=_("These sentences have no padding. There are {n} of them, which is the limit: remove one or change its "
                          "length.", n=MAX_SENTENCES) if full else
                   _("These sentences have no padding. This adds a sentence of another length to what you typed: the shorter "
@@ -61,36 +61,36 @@ def choose_focus(lab: Lab, capture: Capture, focus: InFocus) -> None:
 def _has_padding(capture: Capture) -> bool:
     """Whether any sentence of the batch has padding."""
     own = [side for side in ("source", "target") if f"ids.{side}" in capture]
-    return not all(real(capture, side, i).all() for side in own for i in range(capture.n_sentences))  # type: ignore[arg-type]
+    return not all(token_mask(capture, side, i).all() for side in own for i in range(capture.n_sentences))  # type: ignore[arg-type]
 
 
-def _keep_kind(name: str) -> None:
+def _set_kind(name: str) -> None:
     """Set the kind of attention and clear the picked cell, since the tokens are others. A callback."""
-    set_view(mask_kind=widget_value(name), mask_query=-1, mask_key=-1, mask_layer=-1)
+    set_url_params(mask_kind=widget_value(name), mask_query=-1, mask_key=-1, mask_layer=-1)
 
 
-def _example() -> None:
-    setup = current()
-    text, item = with_padding(setup, Lab(setup, None).tokenizers)
-    change(**text, item=item)
-    set_view(mask_query=-1, mask_key=-1, mask_place=-1)
+def _add_padded_example() -> None:
+    setup = current_setup()
+    text, item = with_padded_sentence(setup, PageContext(setup, None).tokenizers)
+    update_setup(**text, item=item)
+    set_url_params(mask_query=-1, mask_key=-1, mask_place=-1)
 
 
-def with_padding(setup: Setup, tokenizers: Mapping[str, AnyTokenizer]) -> tuple[dict[str, str], int]:
+def with_padded_sentence(setup: Setup, tokenizers: Mapping[str, AnyTokenizer]) -> tuple[dict[str, str], int]:
     """Return the text of each side with one more sentence, and the index of a padded sentence.
 
     All sentences have one length before. The new one is the shortest example of the weights, or else the first half of the first
     sentence; if neither is shorter on every side, it is a longer sentence.
     """
     sides: list[str] = [side for side in setup.config.sides if side == "source" or setup.writer != "model"]
-    lines = {side: texts for side, texts in zip(TEXTS, sentences(setup)[:2], strict=True) if side in sides}
-    count = _ids if setup.tokenizer == "ids" else lambda side, line: len(tokenizers[side].read(line)[1])
+    lines = {side: texts for side, texts in zip(TEXT_SIDES, typed_sentences(setup)[:2], strict=True) if side in sides}
+    count = _count_ids if setup.tokenizer == "ids" else lambda side, line: len(tokenizers[side].tokens_and_ids(line)[1])
     now = {side: max(count(side, line) for line in lines[side]) for side in sides}
     first = {side: lines[side][0] for side in sides}
-    examples = setup.origin.examples if setup.origin and setup.tokenizer == "word" else ()
-    found = [{side: example[TEXTS.index(side)] for side in sides} for example in examples]
+    examples = setup.checkpoint_card.examples if setup.checkpoint_card and setup.tokenizer == "word" else ()
+    found = [{side: example[TEXT_SIDES.index(side)] for side in sides} for example in examples]
     found.sort(key=lambda text: sum(count(side, line) for side, line in text.items()))
-    found.append({side: _beginning(line) for side, line in first.items()})
+    found.append({side: _first_half(line) for side, line in first.items()})
     found.append({side: f"{line} {line}" for side, line in first.items()})
     lengths = [{side: count(side, line) for side, line in text.items()} for text in found]
 
@@ -103,39 +103,39 @@ def with_padding(setup: Setup, tokenizers: Mapping[str, AnyTokenizer]) -> tuple[
 
     at = min(range(len(found)), key=rank)
     is_padded = any(lengths[at][side] < now[side] for side in sides)
-    return with_one_more(setup, found[at]), len(lines[sides[0]]) if is_padded else 0
+    return with_added_sentence(setup, found[at]), len(lines[sides[0]]) if is_padded else 0
 
 
-def _ids(side: str, line: str) -> int:
+def _count_ids(side: str, line: str) -> int:
     return len(line.replace(",", " ").split())
 
 
-def _beginning(line: str) -> str:
+def _first_half(line: str) -> str:
     """Return the first half of a sentence: at least its first word or, without spaces, its first character."""
     words = line.split()
     return " ".join(words[: len(words) // 2]) if len(words) > 1 else line[: (len(line) + 1) // 2]
 
 
-def batch_of(lab: Lab) -> "Batch":
+def batch_of(context: PageContext) -> "Batch":
     """Return the batch of this run."""
-    assert lab.batch is not None
-    return lab.batch
+    assert context.batch is not None
+    return context.batch
 
 
-def no_padding_here(capture: Capture, kind: AttentionKind, item: int) -> bool:
+def has_no_padding(capture: Capture, kind: AttentionKind, item: int) -> bool:
     """Whether neither the queries nor the keys of this sentence include padding."""
-    return all(real(capture, side, item).all() for side in sides(kind))
+    return all(token_mask(capture, side, item).all() for side in query_key_sides(kind))
 
 
-def layer_and_head(lab: Lab, focus: InFocus, layers: bool = True, head: int = 0) -> tuple[int, int]:
+def layer_and_head_controls(context: PageContext, focus: MaskFocus, has_layers: bool = True, default_head: int = 0) -> tuple[int, int]:
     """Draw controls for the layer and the head, if there are several, and return both. has_layers: whether to offer layers."""
-    depth, n_heads = n_layers(lab.config, focus.kind), lab.config.n_heads
-    layer = min(max(view("mask_layer"), 0), depth - 1) if layers else 0
-    chosen = min(view("mask_head"), n_heads - 1) if view("mask_head") >= 0 else head
-    if layers and depth > 1:
-        widget(st.selectbox, "mask_layer", _("Layer"), layer, keep, options=range(depth), width=112, label_visibility="collapsed",
+    depth, n_heads = n_layers(context.config, focus.kind), context.config.n_heads
+    layer = min(max(url_param("mask_layer"), 0), depth - 1) if has_layers else 0
+    chosen = min(url_param("mask_head"), n_heads - 1) if url_param("mask_head") >= 0 else default_head
+    if has_layers and depth > 1:
+        widget(st.selectbox, "mask_layer", _("Layer"), layer, set_param_from_widget, options=range(depth), width=112, label_visibility="collapsed",
                format_func=lambda i: _("Layer {layer}", layer=i))
     if n_heads > 1:
-        widget(st.selectbox, "mask_head", _("Head"), chosen, keep, options=range(n_heads), width=112, label_visibility="collapsed",
+        widget(st.selectbox, "mask_head", _("Head"), chosen, set_param_from_widget, options=range(n_heads), width=112, label_visibility="collapsed",
                format_func=lambda i: _("Head {head}", head=i))
     return layer, chosen

@@ -8,33 +8,33 @@ import streamlit as st
 from viz_core.analysis.attention import AttentionKind
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side
-from viz_core.figures.masks import head_panels, share_panel
+from viz_core.figures.masks import implementation_panels, future_weight_panel
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.stages import SIDE_NAMES
-from viz_core.ui.controls import picking
+from viz_core.ui.controls import linked_heatmaps
 from viz_core.ui.pages.masks import snippets
-from viz_core.ui.pages.masks.focus import InFocus, batch_of, choose_focus, layer_and_head
-from viz_core.ui.shell import Lab, below, look, picture
+from viz_core.ui.pages.masks.focus import MaskFocus, batch_of, focus_controls, layer_and_head_controls
+from viz_core.ui.shell import PageContext, controls_row, show_hint, main_figure
 
 if TYPE_CHECKING:
-    from viz_core.experiments.masks import Unsqueezed
+    from viz_core.experiments.masks import UnsqueezeResult
 
 
-def unsqueeze(lab: Lab, capture: Capture, focus: InFocus) -> None:
+def unsqueeze_section(context: PageContext, capture: Capture, focus: MaskFocus) -> None:
     """Draw what torch computes with a (T, T) mask after unsqueeze(1): for T = number of heads, and for this batch."""
-    from viz_core.experiments.masks import read_side, unsqueezed
+    from viz_core.experiments.masks import causal_side, unsqueeze_mask
     from viz_core.ui.shell.cache import cached_result
 
-    look(_("**With as many tokens as heads, the mask that {value} prints causes no error, but queries see the future.** Compare "
+    show_hint(_("**With as many tokens as heads, the mask that {value} prints causes no error, but queries see the future.** Compare "
            "the first two pictures.", value=DOCUMENTS["004"]))
-    side: Side = read_side(lab.config)
-    heads, n_tokens = lab.config.n_heads, capture[f"ids.{side}"].shape[1]
-    model, batch = lab.model(), batch_of(lab)
+    side: Side = causal_side(context.config)
+    heads, n_tokens = context.config.n_heads, capture[f"ids.{side}"].shape[1]
+    model, batch = context.model(), batch_of(context)
 
-    def attempt(length: int) -> "Unsqueezed":
-        key = (lab.key(), focus.item, length)
-        return cached_result("mask unsqueeze", key, lambda: unsqueezed(model, batch, focus.item, length, lab.setup.seed))
+    def attempt(length: int) -> "UnsqueezeResult":
+        key = (context.run_key(), focus.item, length)
+        return cached_result("mask unsqueeze", key, lambda: unsqueeze_mask(model, batch, focus.item, length, context.setup.seed))
 
     if heads == 1:
         st.info(_("With one head, as many tokens as heads means a single token, and it has no future to leak. Choose more heads."))
@@ -43,26 +43,26 @@ def unsqueeze(lab: Lab, capture: Capture, focus: InFocus) -> None:
                   "at least {heads} tokens, but it has {n_tokens}. Type a longer sentence or choose fewer heads.",
                   side=SIDE_NAMES[side], heads=heads, n_tokens=n_tokens))
     else:
-        _leak(lab, capture, focus, side, attempt(heads))
-    _the_code(attempt(n_tokens), n_tokens, heads)
+        _leaky_weights(context, capture, focus, side, attempt(heads))
+    _printed_code(attempt(n_tokens), n_tokens, heads)
 
 
-def _leak(lab: Lab, capture: Capture, focus: InFocus, side: Side, leaky: "Unsqueezed") -> None:
+def _leaky_weights(context: PageContext, capture: Capture, focus: MaskFocus, side: Side, result: "UnsqueezeResult") -> None:
     """Draw a head's weights with the printed and with the intended mask, and the weight on later tokens."""
-    place = picture()
-    heads, n_tokens = lab.config.n_heads, capture[f"ids.{side}"].shape[1]
-    with below():
-        __, head = layer_and_head(lab, focus, layers=False, head=heads - 1)
-        choose_focus(lab, capture, focus)
-    if leaky.weights is None or leaky.future is None:
+    place = main_figure()
+    heads, n_tokens = context.config.n_heads, capture[f"ids.{side}"].shape[1]
+    with controls_row():
+        __, head = layer_and_head_controls(context, focus, has_layers=False, default_head=heads - 1)
+        focus_controls(context, capture, focus)
+    if result.weights is None or result.future_share is None:
         return
     kind: AttentionKind = STACKS[side]
     titles = (_("As printed · head {head}", head=head), _("As intended · head {head}", head=head),
               _("As printed: weight on later tokens"))
-    panels = head_panels(capture, kind, focus.item, [(titles[0], leaky.weights[head]), (titles[1], leaky.meant[head])])
+    panels = implementation_panels(capture, kind, focus.item, [(titles[0], result.weights[head]), (titles[1], result.intended_weights[head])])
     with place:
-        picking([*panels, share_panel(leaky.future, titles[2])], "mask_unsqueeze", fill=True,
-                code=lambda: snippets.unsqueezed(lab, kind, focus.item, head, titles))
+        linked_heatmaps([*panels, future_weight_panel(result.future_share, titles[2])], "mask_unsqueeze", fill=True,
+                code=lambda: snippets.unsqueeze(context, kind, focus.item, head, titles))
     which = _("Your batch has T = H") if n_tokens == heads else _("For the first {heads} tokens, T = H", heads=heads)
     st.markdown(_("**{which} = {heads}, and it runs without an error.** Head h blocks the keys after position h for every "
                   "query: head 0 sees only the first key, and head {heads_2} sees the whole future.",
@@ -70,10 +70,10 @@ def _leak(lab: Lab, capture: Capture, focus: InFocus, side: Side, leaky: "Unsque
     st.markdown(_("Head {heads} puts **{future:.1%}** of its weight on tokens that it must not see: the mean over the rows that "
                   "have later tokens. With the intended mask, every head has 0 there. This app's causal mask is (1, 1, T, T), so "
                   "T cannot be broadcast against the heads.",
-                  heads=heads - 1, future=float(leaky.future[-1])))
+                  heads=heads - 1, future=float(result.future_share[-1])))
 
 
-def _the_code(typed: "Unsqueezed", n_tokens: int, heads: int) -> None:
+def _printed_code(result: "UnsqueezeResult", n_tokens: int, heads: int) -> None:
     """Show the printed code and, if it fails on this batch, the error of torch."""
     st.markdown(_("{value} passes a (T, T) look-ahead mask to attention, which calls `mask.unsqueeze(1)` on it. That is "
                   "right for (B, T, T). But it turns (T, T) into (T, 1, T), and the first T is then broadcast against the heads.",
@@ -81,13 +81,13 @@ def _the_code(typed: "Unsqueezed", n_tokens: int, heads: int) -> None:
     st.code("look_ahead = torch.triu(torch.ones(T, T), diagonal=1).bool()  # " + _("True = blocked") + "\n"
             "mask = look_ahead.unsqueeze(1)  # (T, 1, T)\n"
             "scores = scores.masked_fill(mask == True, float('-inf'))  # (B, H, T, T)", language="python")
-    if not typed.answer:
+    if not result.error:
         return
     shapes = _("the mask has shape {shape} and the scores have shape {shape_2}",
-               shape=_shape(typed.mask), shape_2=_shape(typed.scores))
+               shape=_shape(result.mask_shape), shape_2=_shape(result.scores_shape))
     st.markdown(_("Your batch has T = {n_tokens} and the model has H = {heads}: {shapes}. torch raises this error:",
                   n_tokens=n_tokens, heads=heads, shapes=shapes))
-    st.code(typed.answer, language=None, wrap_lines=True)
+    st.code(result.error, language=None, wrap_lines=True)
 
 
 def _shape(shape: Sequence[int]) -> str:

@@ -6,29 +6,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import real
-from viz_core.analysis.layernorm import NORMS, Cell, Norm, cases, max_abs_diff, members, normalise, share, stream
+from viz_core.analysis.attention import token_mask
+from viz_core.analysis.layernorm import NORMALIZATIONS, CellIndex, Normalization, compare_batch_contexts, max_abs_diff, group_members, normalize, normalize_cell, residual_stream_stages
 from viz_core.capture import Capture
 from viz_core.config import Side
-from viz_core.figures.batchnorm import NAMES, Members, cells, cells_html, in_short, result_panels
+from viz_core.figures.batchnorm import NORM_TITLES, NormGroup, cell_count_text, norm_cells_html, norm_summary_html, norm_result_panels
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.components.canvas import Pick, matrices
-from viz_core.ui.controls import dark, data_table, drawn_html, numeric, sentence_picker
-from viz_core.ui.pages.halves import has_half, with_own_half
+from viz_core.ui.controls import is_dark, data_table, exportable_html, number_column, sentence_picker
+from viz_core.ui.pages.halves import can_pad, padded_example
 from viz_core.ui.pages.norms import snippets
-from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_option, choose_side, choose_token
-from viz_core.ui.shell import Lab, beside, look, set_view, touch
+from viz_core.ui.pages.norms.choices import NO_SENTENCE_NOTE, choose_feature, choose_option, choose_side, choose_token
+from viz_core.ui.shell import PageContext, figure_and_rail, show_hint, set_url_params, mark_activity
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.run import Batch
 
-BATCH_CONTEXTS = {
+BATCH_CONTEXT_TITLES = {
     "batch": _("the whole batch, with padding"), "words": _("the whole batch, words only"), "sentence": _("only this sentence"),
     "token": _("only this token"),
 }
-USED_FOR: dict[Norm, str] = {
+USED_FOR: dict[Normalization, str] = {
     "layer": _("Transformers, and batches that are small or change in size."), "batch": _("images in convolutional networks."),
     "instance": _("style transfer with images."),
 }
@@ -39,20 +39,20 @@ FORMULAS = (
 )
 
 
-def layer_and_batch(lab: Lab) -> None:
+def batch_norm_section(context: PageContext) -> None:
     """Draw the typed batch as a tensor: which cells share a mean in each norm, the results, and the effect of the batch."""
-    if lab.capture is None or lab.batch is None:
-        st.info(NO_SENTENCE)
+    if context.capture is None or context.batch is None:
+        st.info(NO_SENTENCE_NOTE)
         return
-    capture, item, note = _with_second_sentence(lab, lab.capture, lab.batch)
-    look(_("**Pick a cell and see which cells share its mean:** its own token's features, or its feature in every token."))
+    capture, item, note = _with_second_sentence(context, context.capture, context.batch)
+    show_hint(_("**Pick a cell and see which cells share its mean:** its own token's features, or its feature in every token."))
     sides: list[Side] = [s for s in ("source", "target") if f"ids.{s}" in capture]
-    main, rail = beside()
+    main, rail = figure_and_rail()
     with rail:
         if note == "":
-            item = sentence_picker(lab, capture)
-        side = choose_side(lab, sides)
-        names = stream(lab.config, side)
+            item = sentence_picker(context, capture)
+        side = choose_side(context, sides)
+        names = residual_stream_stages(context.config, side)
         stage = choose_option("norm_stage", _("Stage to normalise"), names, {n: n for n in names})
         tokens = capture.tokens(side)
         token = choose_token(tokens[item])
@@ -60,61 +60,61 @@ def layer_and_batch(lab: Lab) -> None:
         feature = choose_feature(x[item, token])
         if note:
             st.caption(note)
-    at, eps = Cell(item, token, feature), lab.config.norm_eps
-    words = np.stack([real(capture, side, i) for i in range(len(x))])  # [B, T]
+    at, eps = CellIndex(item, token, feature), context.config.norm_eps
+    words = np.stack([token_mask(capture, side, i) for i in range(len(x))])  # [B, T]
     all_tokens = np.ones_like(words)
-    found = [Members(norm, members(norm, x.shape, at, all_tokens), in_short(x, norm, at, eps)) for norm in NORMS]
+    found = [NormGroup(norm, group_members(norm, x.shape, at, all_tokens), norm_summary_html(x, norm, at, eps)) for norm in NORMALIZATIONS]
     with main, st.container(key="norm_cells"):
-        st.html(drawn_html(cells_html(found, words, tokens, at, dark()), "norm_members", "members", (found, words, tokens),
-                           lambda: snippets.same_mean(lab, stage, at, halved=bool(note)), _("Which cells share a mean"),
-                           len(NORMS) * x.size))
-    st.markdown("\n".join(f"- {_describe(x, norm, at, eps)}" for norm in NORMS))
+        st.html(exportable_html(norm_cells_html(found, words, tokens, at, is_dark()), "norm_members", "members", (found, words, tokens),
+                           lambda: snippets.same_mean(context, stage, at, halved=bool(note)), _("Which cells share a mean"),
+                           len(NORMALIZATIONS) * x.size))
+    st.markdown("\n".join(f"- {_describe_norm(x, norm, at, eps)}" for norm in NORMALIZATIONS))
     st.markdown(FORMULAS)
-    _batch_contexts(x, words, at, eps, lambda: snippets.contexts(lab, stage, at, halved=bool(note)))
-    _results(x, tokens, at, eps, stage, lambda: snippets.results(lab, stage, item, halved=bool(note)))
+    _show_batch_contexts(x, words, at, eps, lambda: snippets.contexts(context, stage, at, halved=bool(note)))
+    _draw_results(x, tokens, at, eps, stage, lambda: snippets.results(context, stage, item, halved=bool(note)))
     _compare_with_torch(x, eps)
 
 
-def _with_second_sentence(lab: Lab, capture: Capture, batch: "Batch") -> tuple[Capture, int, str]:
+def _with_second_sentence(context: PageContext, capture: Capture, batch: "Batch") -> tuple[Capture, int, str]:
     """Return a run with more than one sentence, the sentence to show, and a note.
 
     A single typed sentence is read together with its own first half, padded to the same length; the note says so.
     """
-    if not has_half(capture, batch):
-        return capture, lab.item(capture), ""
+    if not can_pad(capture, batch):
+        return capture, context.selected_item(capture), ""
     note = _("You typed one sentence, so here the model reads it together with its own first half, padded to the same length. "
              "Type more lines for a batch of your own.")
-    return with_own_half(lab, batch)[0], 0, note
+    return padded_example(context, batch)[0], 0, note
 
 
-def _describe(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
+def _describe_norm(x: np.ndarray, norm: Normalization, at: CellIndex, eps: float) -> str:
     """Return a sentence with one norm's mean, variance and result for the picked cell, and its typical use."""
-    found = share(x, norm, at, eps, np.ones(x.shape[:2], bool))
+    found = normalize_cell(x, norm, at, eps, np.ones(x.shape[:2], bool))
     return (
         _("**{name}**, mean of {cells}: μ = {mean}, σ² = {var}. The picked cell, {x}, becomes **{value}**. Typical use, "
           "according to {value_2}: {used_for}",
-          name=NAMES[norm], cells=cells(found.cells), mean=rounded(found.mean, 4), var=rounded(found.var, 4),
+          name=NORM_TITLES[norm], cells=cell_count_text(found.group_size), mean=rounded(found.mean, 4), var=rounded(found.var, 4),
           x=rounded(float(x[at]), 4), value=rounded(found.value, 4), value_2=DOCUMENTS["002"], used_for=USED_FOR[norm])
     )
 
 
-def _results(
-    x: np.ndarray, tokens: Sequence[Sequence[str]], at: Cell, eps: float, stage: str, code: Callable[[], str],
+def _draw_results(
+    x: np.ndarray, tokens: Sequence[Sequence[str]], at: CellIndex, eps: float, stage: str, code: Callable[[], str],
 ) -> None:
     """Draw the selected sentence before and after LayerNorm and BatchNorm."""
     all_tokens = np.ones(x.shape[:2], bool)
     st.markdown(_("**Compare the results:** {describe_results} γ is 1 and β is 0 in both. Click a cell to pick it.",
                   describe_results=describe_results(x, eps)))
-    norms: tuple[Norm, ...] = ("layer", "batch")
-    results = {norm: share(x, norm, at, eps, all_tokens).sentence for norm in norms}
+    norms: tuple[Normalization, ...] = ("layer", "batch")
+    results = {norm: normalize_cell(x, norm, at, eps, all_tokens).sentence for norm in norms}
 
     def picked(pick: Pick | None) -> None:
-        touch()
+        mark_activity()
         if pick is not None:
-            set_view(norm_token=pick.row, norm_feature=pick.col)
+            set_url_params(norm_token=pick.row, norm_feature=pick.col)
 
     here = Pick(0, at.token, at.feature)
-    matrices(result_panels(stage, x[at.sentence], results, tokens[at.sentence]), key="norm_both", pick=here, on_pick=picked,
+    matrices(norm_result_panels(stage, x[at.sentence], results, tokens[at.sentence]), key="norm_both", pick=here, on_pick=picked,
              code=code)
 
 
@@ -123,8 +123,8 @@ def describe_results(x: np.ndarray, eps: float) -> str:
     if not np.isfinite(x).all():
         return _("some numbers here are infinite or NaN, so their means and variances are too.")
     all_tokens = np.ones(x.shape[:2], bool)
-    rows = normalise(x, "layer", eps, all_tokens).var(axis=-1).ravel()
-    columns = normalise(x, "batch", eps, all_tokens).var(axis=(0, 1))
+    rows = normalize(x, "layer", eps, all_tokens).var(axis=-1).ravel()
+    columns = normalize(x, "batch", eps, all_tokens).var(axis=(0, 1))
     n_rows, n_columns = (int((np.abs(variance - 1) < 0.01).sum()) for variance in (rows, columns))
     row_count = _("every row has") if n_rows == len(rows) else _("{one:,} of {n:,} rows have", one=n_rows, n=len(rows))
     column_count = _("every column has") if n_columns == len(columns) else _("{one:,} of {n:,} columns have",
@@ -135,22 +135,22 @@ def describe_results(x: np.ndarray, eps: float) -> str:
     return result + (" " + _("The variance of the others is too small compared with ε.")) * has_small_variance
 
 
-def _batch_contexts(x: np.ndarray, words: np.ndarray, at: Cell, eps: float, code: Callable[[], str]) -> None:
+def _show_batch_contexts(x: np.ndarray, words: np.ndarray, at: CellIndex, eps: float, code: Callable[[], str]) -> None:
     """Show the picked cell's value when other sentences, padding or other tokens are left out of the batch."""
-    found = cases(x, words, at, eps)
+    found = compare_batch_contexts(x, words, at, eps)
     st.markdown(_("**Compare the same numbers in a different batch:** LayerNorm does not depend on the rest of the batch. "
                   "BatchNorm's result for this sentence depends on the other sentences and on their padding."))
     from viz_core import tables
 
-    data_table(tables.batch_contexts(found), "norm_contexts", {
-        "context": _("normalised with"), "layer_norm": numeric("LayerNorm"), "batch_norm": numeric("BatchNorm"),
-        "batch_norm_moved": numeric(_("BatchNorm's largest change"), 3), "cells": _("cells that BatchNorm averages"),
-        "mean": numeric("μ"), "variance": numeric("σ²"),
-    }, _("The picked cell in each batch"), code=code, words={"context": [BATCH_CONTEXTS[case.context] for case in found]})
+    data_table(tables.batch_norm_contexts(found), "norm_contexts", {
+        "context": _("normalised with"), "layer_norm": number_column("LayerNorm"), "batch_norm": number_column("BatchNorm"),
+        "batch_norm_moved": number_column(_("BatchNorm's largest change"), 3), "cells": _("cells that BatchNorm averages"),
+        "mean": number_column("μ"), "variance": number_column("σ²"),
+    }, _("The picked cell in each batch"), code=code, replaced_columns={"context": [BATCH_CONTEXT_TITLES[case.context] for case in found]})
     padding = int((~words).sum())
     if not padding:
         st.caption(_("No sentence of this batch is padded: type a shorter one to see the effect of padding."))
-    layer = float(np.nanmax([c.layer_moved for c in found]))
+    layer = float(np.nanmax([c.layer_change for c in found]))
     st.caption(_("The largest change is over all features of this sentence's words, compared with the first row; LayerNorm's "
                  "is {layer}.", layer=rounded(layer, 3)) + " "
                + (_("{padding:,} of the batch's {size:,} tokens are padding.", padding=padding, size=words.size) + " " if padding
@@ -161,14 +161,14 @@ def _batch_contexts(x: np.ndarray, words: np.ndarray, at: Cell, eps: float, code
 
 def _compare_with_torch(x: np.ndarray, eps: float) -> None:
     """Show the largest difference from torch's modules on the same tensor."""
-    from viz_core.experiments.layernorm import torch_normalise
+    from viz_core.experiments.layernorm import torch_normalize
 
     all_tokens = np.ones(x.shape[:2], bool)
-    modules: dict[Norm, str] = {"layer": "LayerNorm", "batch": "BatchNorm1d", "instance": "InstanceNorm1d"}
+    modules: dict[Normalization, str] = {"layer": "LayerNorm", "batch": "BatchNorm1d", "instance": "InstanceNorm1d"}
     differences = []
     for norm, module in modules.items():
         try:
-            difference = max_abs_diff(torch_normalise(x, norm, eps), normalise(x, norm, eps, all_tokens))
+            difference = max_abs_diff(torch_normalize(x, norm, eps), normalize(x, norm, eps, all_tokens))
             differences.append(f"torch.nn.{module} {rounded(difference, 3)}")
         except ValueError:  # torch refuses a single token
             differences.append(_("torch.nn.{module} refuses a single token, which has no variance", module=module))

@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from viz_core.activations import ACTIVATIONS
-from viz_core.analysis.placement import Curve, Metric
+from viz_core.analysis.placement import DepthCurve, Metric
 from viz_core.figures.block_drawing import blocks_html
-from viz_core.figures.placement import METRIC_NAMES, METRIC_TITLES, TITLES, depth_figure
+from viz_core.figures.placement import METRIC_NAMES, METRIC_TITLES, PLACEMENT_TITLES, depth_figure
 from viz_core.formats import rounded
 from viz_core.language import translate as _
-from viz_core.ui.controls import chart, dark, drawn_html
+from viz_core.ui.controls import chart, is_dark, exportable_html
 from viz_core.ui.pages.norms import snippets
-from viz_core.ui.pages.norms.compared import Compared, choose_sizes, compared_stack, say_what_runs, warn_not_finite
-from viz_core.ui.shell import Lab, below, beside, look, set_view, view, view_widget
+from viz_core.ui.pages.norms.compared import UntrainedStack, size_controls, untrained_stack, show_stack_caption, warn_about_non_finite
+from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, show_hint, set_url_params, url_param, linked_widget
 
 # The stage that a metric measures, where that is not the residual stream.
-HIGHLIGHTED = {"inactive": "ffn.out", "entropy": "self_attn.out"}
-LOOK: dict[Metric, str] = {
+HIGHLIGHTED_STAGES = {"inactive": "ffn.out", "entropy": "self_attn.out"}
+TAKEAWAYS: dict[Metric, str] = {
     "power": _("**Compare the slopes:** {placements}"),
     "mean": _("**See how far the mean of the features drifts from 0:** a LayerNorm subtracts it."),
     "std": _("**Compare with the power:** the standard deviation is its square root where the mean is small. Right after a "
@@ -34,70 +34,70 @@ LOOK: dict[Metric, str] = {
 }
 
 
-def depth(lab: Lab) -> None:
+def depth_section(context: PageContext) -> None:
     """Draw one metric of the chosen placements layer by layer, and below it one layer of Post-LN and of Pre-LN."""
-    names, metric = view("norm_placements"), view("norm_metric")
-    look(look_at(metric, names, lab.config.activation))
-    main, rail = beside()
+    names, metric = url_param("norm_placements"), url_param("norm_metric")
+    show_hint(depth_takeaway(metric, names, context.config.activation))
+    main, rail = figure_and_rail()
     with rail:
-        choose_sizes()
-        view_widget(st.pills, "norm_metric", _("Metric"), required=True, wrap=True, format_func=METRIC_NAMES.get)
-    with below():
-        view_widget(st.pills, "norm_placements", _("Placements"), selection_mode="multi", wrap=True, format_func=TITLES.get,
+        size_controls()
+        linked_widget(st.pills, "norm_metric", _("Metric"), required=True, wrap=True, format_func=METRIC_NAMES.get)
+    with controls_row():
+        linked_widget(st.pills, "norm_placements", _("Placements"), selection_mode="multi", wrap=True, format_func=PLACEMENT_TITLES.get,
                     label_visibility="collapsed")
     with main:
-        stack = compared_stack(lab)
+        stack = untrained_stack(context)
         if stack is not None and not names:
             st.info(_("You have chosen no placement: choose Post-LN, Pre-LN or another one."))
             stack = None
         found = stack.curves(names, metric) if stack else {}
         shown = {name: metric_curves for name, (metric_curves, __) in found.items()}
-        figure = depth_figure(shown, metric, dark())
+        figure = depth_figure(shown, metric, is_dark())
         if stack:
             chart(figure, "norm_depth_chart", fill=True, code=lambda: snippets.depth(stack, names, metric))
-    if metric == "power" and (power := _growth(shown.get("pre", ()))) is not None:
+    if metric == "power" and (power := _stream_growth(shown.get("pre", ()))) is not None:
         with rail:
-            _what_growth_means(power)
+            _explain_growth(power)
     if stack:
-        warn_not_finite({name: odd for name, (__, odd) in found.items()})
-        st.markdown(_last_values(shown, metric) + LOG * (figure.layout.yaxis.type == "log"))
-        _notes(stack, metric, names)
+        warn_about_non_finite({name: odd for name, (__, odd) in found.items()})
+        st.markdown(_describe_last_values(shown, metric) + LOG_AXIS_NOTE * (figure.layout.yaxis.type == "log"))
+        _show_notes(stack, metric, names)
     st.markdown(_("**Follow the thick line, the residual stream:** in one layer of Post-LN every sum goes through a LayerNorm; "
                   "in Pre-LN the stream bypasses them all."))
-    highlighted = view_widget(st.segmented_control, "norm_lit", _("Highlight the path to"), required=True, wrap=True,
+    highlighted = linked_widget(st.segmented_control, "norm_lit", _("Highlight the path to"), required=True, wrap=True,
                               format_func=lambda s: s or _("the stage of the metric"))
-    highlighted = highlighted or HIGHLIGHTED.get(metric, "resid_mid")
-    st.html(drawn_html(blocks_html(highlighted, dark=dark()), "norm_blocks", "blocks", (highlighted,),
+    highlighted = highlighted or HIGHLIGHTED_STAGES.get(metric, "resid_mid")
+    st.html(exportable_html(blocks_html(highlighted, dark=is_dark()), "norm_blocks", "blocks", (highlighted,),
                        lambda: snippets.blocks(highlighted), _("One layer of Post-LN and of Pre-LN")))
 
 
-def _growth(curves_: Sequence[Curve]) -> float | None:
+def _stream_growth(pre_ln_curves: Sequence[DepthCurve]) -> float | None:
     """Return ‖x‖²/d at the end of Pre-LN's residual stream, before its final norm; None if it has not grown or is not finite."""
-    last = next((float(c.values[-1]) for c in curves_ if c.kind == "stream" and len(c.values) > 1), 0.0)
+    last = next((float(c.values[-1]) for c in pre_ln_curves if c.kind == "stream" and len(c.values) > 1), 0.0)
     return last if 1 < last < math.inf else None
 
 
-def _what_growth_means(grown: float) -> None:
+def _explain_growth(power: float) -> None:
     """Explain why the growth of the stream is not a weakness of Pre-LN, with a button to the gradients."""
     st.markdown(_("**The growth by itself is no problem.** Pre-LN's final norm divides the stream by about √{grown} = {length}, "
                   "and the gradients of all layers are divided by as much. In Post-LN, the gradients of the last layers do not "
                   "shrink with depth, so it needs a warm-up: a small learning rate at first.",
-                  grown=rounded(grown, 3), length=rounded(math.sqrt(grown), 3)))
-    st.button(_("See the gradients"), key="norm_to_gradients", on_click=set_view, kwargs={"norm_section": "gradients"},
+                  grown=rounded(power, 3), length=rounded(math.sqrt(power), 3)))
+    st.button(_("See the gradients"), key="norm_to_gradients", on_click=set_url_params, kwargs={"norm_section": "gradients"},
               icon=":material/arrow_forward:", width="stretch")
 
 
-def _notes(compared: Compared, metric: Metric, names: Sequence[str]) -> None:
+def _show_notes(stack: UntrainedStack, metric: Metric, names: Sequence[str]) -> None:
     """Show what the other placements do, what counts as inactive, and which model was measured."""
-    if metric == "power" and (further_placements := names[MOST_SAID:]):
+    if metric == "power" and (further_placements := names[MAX_EFFECTS:]):
         st.markdown(" ".join(EFFECTS[name] for name in further_placements))
-    if metric == "inactive" and not (activation := ACTIVATIONS[compared.config.activation]).zeroes_negatives:
+    if metric == "inactive" and not (activation := ACTIVATIONS[stack.config.activation]).zeroes_negatives:
         st.caption(_("Inactive means at or below 0. Unlike ReLU, {title} lets small negative values through.",
                      title=activation.title))
-    say_what_runs(compared)
+    show_stack_caption(stack)
 
 
-MOST_SAID = 2  # placements whose effect is described above the chart; the others are described below it
+MAX_EFFECTS = 2  # placements whose effect is described above the chart; the others are described below it
 EFFECTS = {
     "post": _("Post-LN's LayerNorm brings ‖x‖²/d back to 1 after every sum."),
     "pre": _("In Pre-LN nothing rescales the stream, so all contributions stay in it."),
@@ -108,25 +108,25 @@ EFFECTS = {
 }  # the effect of each placement on the residual stream, whatever the weights
 
 
-def look_at(metric: Metric, names: Sequence[str], activation: str) -> str:
+def depth_takeaway(metric: Metric, names: Sequence[str], activation: str) -> str:
     """Return the sentence above the chart: what to look at, for this metric and the drawn placements."""
     is_exact = ACTIVATIONS[activation].zeroes_negatives  # other activations let a little through
-    return LOOK[metric].format(
-        placements=" ".join(EFFECTS[name] for name in names[:MOST_SAID]) or _("they show how much each layer adds."),
+    return TAKEAWAYS[metric].format(
+        placements=" ".join(EFFECTS[name] for name in names[:MAX_EFFECTS]) or _("they show how much each layer adds."),
         passes=_("passes nothing") if is_exact else _("passes next to nothing"), learns="nothing" if is_exact else "little",
     )
 
 
-LOG = " " + _("The axis is logarithmic: a straight line means that every layer changes the value by the same factor.")
+LOG_AXIS_NOTE = " " + _("The axis is logarithmic: a straight line means that every layer changes the value by the same factor.")
 
 
-def _last_values(found: Mapping[str, Sequence[Curve]], metric: Metric) -> str:
+def _describe_last_values(found: Mapping[str, Sequence[DepthCurve]], metric: Metric) -> str:
     """Return a sentence with the last value of every placement."""
     values = []
     for name, curves_ in found.items():
         for curve in curves_:
             if curve.kind != "sum" and len(curve.values):
                 final = " " + _("after its final norm") if curve.kind == "final" else ""
-                values.append(f"{TITLES[name]}{final} **{rounded(float(curve.values[-1]), 4)}**")
+                values.append(f"{PLACEMENT_TITLES[name]}{final} **{rounded(float(curve.values[-1]), 4)}**")
     return _("At the end, {metric_titles}: {values}.", metric_titles=METRIC_TITLES[metric][1],
              values=", ".join(values)) if values else ""

@@ -7,81 +7,81 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.placement import laws, ratio, slope
-from viz_core.figures.placement import TITLES, gradients_figure, last_layer_figure
+from viz_core.analysis.placement import gradient_power_laws, safe_ratio, power_law_exponent
+from viz_core.figures.placement import PLACEMENT_TITLES, gradients_figure, last_layer_figure
 from viz_core.formats import rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
-from viz_core.ui.controls import chart, dark
+from viz_core.ui.controls import chart, is_dark
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.norms import snippets
-from viz_core.ui.pages.norms.compared import Compared, choose_sizes, compared_stack, say_what_runs
-from viz_core.ui.pages.norms.on_request import byte_count, flop_count, when_requested
-from viz_core.ui.shell import Lab, beside, look, view, view_widget
-from viz_core.ui.shell.setup import problem_words
+from viz_core.ui.pages.norms.compared import UntrainedStack, size_controls, untrained_stack, show_stack_caption
+from viz_core.ui.pages.norms.on_request import run_bytes, flop_count, when_requested
+from viz_core.ui.shell import PageContext, figure_and_rail, show_hint, url_param, linked_widget
+from viz_core.ui.shell.setup import error_message
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.experiments.placement import LayerGradients
 
 
-def gradients(lab: Lab) -> None:
+def gradients_section(context: PageContext) -> None:
     """Draw the gradient of every layer in both placements, and below it that of the last layer in stacks of several depths."""
-    from viz_core.experiments.placement import DEPTHS, SENTENCES, TOKENS, Setting
+    from viz_core.experiments.placement import DEPTHS, PAPER_SENTENCES, PAPER_TOKENS, PaperSetting
 
-    look(_("**Compare the last layers:** the deeper the model, the smaller Pre-LN's gradients are there; Post-LN's stay as large. "
+    show_hint(_("**Compare the last layers:** the deeper the model, the smaller Pre-LN's gradients are there; Post-LN's stay as large. "
            "So Post-LN needs a warm-up: a small learning rate at first."))
-    main, rail = beside()
+    main, rail = figure_and_rail()
     with rail:
-        choose_sizes()
-        batches = view_widget(st.segmented_control, "norm_batches", _("Batches"), required=True, wrap=True)
+        size_controls()
+        batches = linked_widget(st.segmented_control, "norm_batches", _("Batches"), required=True, wrap=True)
     with main:
-        stack = compared_stack(lab)
-        found = None if stack is None else _by_layer(stack, batches)
+        stack = untrained_stack(context)
+        found = None if stack is None else _draw_by_layer(stack, batches)
     if stack is not None and found is not None:
-        _say_by_layer(stack, batches, found)
+        _describe_by_layer(stack, batches, found)
     st.header(_("The gradient of the last layer against depth"), anchor=False)
-    width, seed = view("norm_width"), lab.setup.seed
-    cost = sum(2 * batches * flop_count(Setting(depth=d, width=width).config, SENTENCES, TOKENS) for d in DEPTHS)
-    max_bytes = 2 * byte_count(Setting(depth=max(DEPTHS), width=width).config)
+    width, seed = url_param("norm_width"), context.setup.seed
+    cost = sum(2 * batches * flop_count(PaperSetting(depth=d, width=width).config, PAPER_SENTENCES, PAPER_TOKENS) for d in DEPTHS)
+    max_bytes = 2 * run_bytes(PaperSetting(depth=max(DEPTHS), width=width).config)
     last = when_requested(_("last layer"), (width, batches, seed), cost, max_bytes, partial(_last_layer, width, batches, seed))
     if last is not None:
-        _theorem(np.array(DEPTHS), last, width, batches, seed)
+        _draw_last_layer(np.array(DEPTHS), last, width, batches, seed)
 
 
-def _by_layer(c: Compared, batches: int) -> "dict[str, LayerGradients] | None":
+def _draw_by_layer(stack: UntrainedStack, batches: int) -> "dict[str, LayerGradients] | None":
     """Draw each layer's gradient in both placements and return it; None if it was not measured."""
-    (side,) = [s for s in ("source", "target") if s in c.batch.ids]
-    rows, tokens = c.batch.ids[side].shape
-    cost = 2 * 3 * batches * flop_count(c.config, rows, tokens)
+    (side,) = [s for s in ("source", "target") if s in stack.batch.ids]
+    rows, tokens = stack.batch.ids[side].shape
+    cost = 2 * 3 * batches * flop_count(stack.config, rows, tokens)
     try:
-        found = when_requested(_("gradients"), (c.key, batches), cost, 2 * c.cost[1], lambda: _layer_gradients(c, batches))
+        found = when_requested(_("gradients"), (stack.key, batches), cost, 2 * stack.cost[1], lambda: _layer_gradients(stack, batches))
     except ValueError as error:
-        st.warning(escaped(problem_words(error)))
+        st.warning(escaped(error_message(error)))
         return None
     if found is not None:
         parts = {n: {"attention": g.attention, "feed-forward": g.ffn} for n, g in found.items()}
-        chart(gradients_figure(parts, batches, dark()), "norm_gradients", fill=True,
-              code=lambda: snippets.gradients(c, batches))
+        chart(gradients_figure(parts, batches, is_dark()), "norm_gradients", fill=True,
+              code=lambda: snippets.gradients(stack, batches))
     return found
 
 
-def _say_by_layer(c: Compared, batches: int, found: "Mapping[str, LayerGradients]") -> None:
+def _describe_by_layer(stack: UntrainedStack, batches: int, found: "Mapping[str, LayerGradients]") -> None:
     """Describe the chart: where the placements differ most, what was measured, and on which input."""
     more = " " + _("and {batches} batch{value} of random words of the same shape",
                    batches=batches - 1, value=_("es") * (batches > 2)) if batches > 1 else ""
-    losses = ", ".join(f"{TITLES[n]} {rounded(g.loss, 4)}" for n, g in found.items())
+    losses = ", ".join(f"{PLACEMENT_TITLES[n]} {rounded(g.loss, 4)}" for n, g in found.items())
     st.markdown(_(r"{describe_ratios} The chart shows the Frobenius norm of $\partial L/\partial W$ over all matrices of a "
                   "part, after averaging the gradient over your text{more}. The loss: {losses}. Xiong et al. (2020) prove their "
                   "theorem for the last layer only: before it, the shape of the lines depends on the words and on the width.",
                   describe_ratios=describe_ratios(found["post"].ffn, found["pre"].ffn), more=more, losses=losses))
     if any(not np.isfinite(x).all() for g in found.values() for x in (g.attention, g.ffn)):
         st.warning(_("Some gradients are infinite or NaN; their points are left out."))
-    say_what_runs(c)
+    show_stack_caption(stack)
 
 
 def describe_ratios(post: np.ndarray, pre: np.ndarray) -> str:
     """Return how Post-LN's gradient [L] compares with Pre-LN's: in the last layer, and where the two differ most and least."""
-    times = [ratio(a, b) for a, b in zip(post, pre, strict=True)]
+    times = [safe_ratio(a, b) for a, b in zip(post, pre, strict=True)]
     last = _("In the last layer's feed-forward network, Post-LN's gradient is **{time} times** Pre-LN's.",
              time=rounded(times[-1], 3))
     log_ratios = [abs(np.log(x)) if np.isfinite(x) and x > 0 else np.nan for x in times]
@@ -92,12 +92,12 @@ def describe_ratios(post: np.ndarray, pre: np.ndarray) -> str:
               last=last, far=far, time=rounded(times[far], 3), near=near, time_2=rounded(times[near], 3)))
 
 
-def _layer_gradients(c: Compared, batches: int) -> "dict[str, LayerGradients]":
+def _layer_gradients(stack: UntrainedStack, batches: int) -> "dict[str, LayerGradients]":
     """Return the gradient of each layer in Post-LN and Pre-LN, averaged over the batches."""
     from viz_core.experiments.placement import layer_gradients, with_random_batches
 
-    given = with_random_batches(c.batch, c.config, batches, c.lab.setup.seed)
-    return {name: layer_gradients(c.model(name), given) for name in ("post", "pre")}
+    given = with_random_batches(stack.batch, stack.config, batches, stack.context.setup.seed)
+    return {name: layer_gradients(stack.model(name), given) for name in ("post", "pre")}
 
 
 def _last_layer(width: int, batches: int, seed: int) -> dict[str, np.ndarray]:
@@ -107,11 +107,11 @@ def _last_layer(width: int, batches: int, seed: int) -> dict[str, np.ndarray]:
     return last_layer_gradients(width, batches=batches, seed=seed)
 
 
-def _theorem(depths: np.ndarray, found: Mapping[str, np.ndarray], width: int, batches: int, seed: int) -> None:
+def _draw_last_layer(depths: np.ndarray, found: Mapping[str, np.ndarray], width: int, batches: int, seed: int) -> None:
     """Draw the measured norms with the scaling of Theorem 1 (Xiong et al. 2020)."""
-    chart(last_layer_figure(depths.tolist(), found, laws(depths.tolist(), found), dark()), "norm_last",
+    chart(last_layer_figure(depths.tolist(), found, gradient_power_laws(depths.tolist(), found), is_dark()), "norm_last",
           code=lambda: snippets.last_layer(width, batches, seed))
-    powers = {name: slope(depths, norms) for name, norms in found.items()}
+    powers = {name: power_law_exponent(depths, norms) for name, norms in found.items()}
     st.markdown(
         _(r"**Theorem 1** (Xiong et al. 2020) bounds the gradient of the last $W^2$ by $O(d\sqrt{{\ln d}})$ in Post-LN, at any "
           r"depth, and by $O(d\sqrt{{\ln d / L}})$ in Pre-LN: the final norm divides by the stream's length, which has grown "

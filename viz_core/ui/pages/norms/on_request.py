@@ -6,50 +6,50 @@ from typing import TypeVar
 
 import streamlit as st
 
-from viz_core.analysis.counts import by_depth, estimate, flops
+from viz_core.analysis.counts import extrapolate_depth, estimate_size, flops_by_stage
 from viz_core.config import TransformerConfig
 from viz_core.language import translate as _
-from viz_core.stages import plan
-from viz_core.ui.shell import touch
+from viz_core.stages import stages_with_shapes
+from viz_core.ui.shell import mark_activity
 
 T = TypeVar("T")
-MOST_UNREQUESTED = 2e10  # floating-point operations that a section may spend without a click
-REQUESTED = "norm_asked"  # session state: measurement → the key that was requested last
+MAX_AUTOMATIC_FLOPS = 2e10  # floating-point operations that a section may spend without a click
+REQUESTS_KEY = "norm_asked"  # session state: measurement → the key that was requested last
 
 
 @lru_cache(maxsize=64)
 def flop_count(config: TransformerConfig, rows: int, tokens: int) -> int:
     """Return the floating-point operations of one forward pass of a stack over `rows` sentences of `tokens` tokens."""
     sides = (0, tokens) if config.has_decoder else (tokens, 0)
-    return by_depth(config, lambda few: _flop_count(few, rows, *sides))
+    return extrapolate_depth(config, lambda few: _flop_count(few, rows, *sides))
 
 
 @lru_cache(maxsize=64)
 def _flop_count(config: TransformerConfig, rows: int, source: int, target: int) -> int:
-    return sum(flops(plan(config, rows, source, target)).values())
+    return sum(flops_by_stage(stages_with_shapes(config, rows, source, target)).values())
 
 
-def byte_count(config: TransformerConfig) -> int:
+def run_bytes(config: TransformerConfig) -> int:
     """Return the bytes of an encoder in the setting of Xiong et al. (2020) and of the capture of its run."""
-    from viz_core.experiments.placement import SENTENCES, TOKENS
+    from viz_core.experiments.placement import PAPER_SENTENCES, PAPER_TOKENS
 
-    size = estimate(config, SENTENCES, TOKENS, 0)
+    size = estimate_size(config, PAPER_SENTENCES, PAPER_TOKENS, 0)
     return 4 * size.parameters + size.capture_bytes
 
 
 def when_requested(what: str, key: Hashable, cost: float, nbytes: int, make: Callable[[], T]) -> T | None:
     """Return a cheap result immediately, and an expensive one after a click on a button that states its cost; None until then."""
-    from viz_core.ui.shell.cache import FLOPS, cached_result
+    from viz_core.ui.shell.cache import FLOPS_PER_SECOND, cached_result
 
-    if cost > MOST_UNREQUESTED and st.session_state.get(REQUESTED, {}).get(what) != key:
+    if cost > MAX_AUTOMATIC_FLOPS and st.session_state.get(REQUESTS_KEY, {}).get(what) != key:
         st.button(_("Measure: about {cost:,.0f} billion operations", cost=cost / 1000000000.0), key=f"norm_ask_{what}",
                   on_click=_request,
                   args=(what, key))
         return None
-    return cached_result(f"norms {what}", key, make, cost / FLOPS, nbytes)
+    return cached_result(f"norms {what}", key, make, cost / FLOPS_PER_SECOND, nbytes)
 
 
 def _request(what: str, key: Hashable) -> None:
     """Store the request in the session state; it replaces the previous one of this measurement."""
-    touch()
-    st.session_state[REQUESTED] = st.session_state.get(REQUESTED, {}) | {what: key}
+    mark_activity()
+    st.session_state[REQUESTS_KEY] = st.session_state.get(REQUESTS_KEY, {}) | {what: key}

@@ -3,77 +3,77 @@
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.layernorm import Steps, layer_norm, layer_norms, max_abs_diff, unbiased_outside
-from viz_core.figures.layernorm import feature_formula, steps_figure
+from viz_core.analysis.layernorm import LayerNormSteps, layer_norm_steps, layer_norm_sites, max_abs_diff, unbiased_std_norm
+from viz_core.figures.layernorm import feature_formula, layernorm_figure
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
-from viz_core.ui.controls import chart, dark, sentence_picker, table
+from viz_core.ui.controls import chart, is_dark, sentence_picker, table
 from viz_core.ui.pages.norms import snippets
-from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_place, choose_token
-from viz_core.ui.shell import Lab, beside, look, set_view, view, widget, widget_value
+from viz_core.ui.pages.norms.choices import NO_SENTENCE_NOTE, choose_feature, choose_layer_norm, choose_token
+from viz_core.ui.shell import PageContext, figure_and_rail, show_hint, set_url_params, url_param, widget, widget_value
 from viz_core.ui.shell.views import EPSILONS
 
 
-def one_token(lab: Lab) -> None:
+def one_token_section(context: PageContext) -> None:
     """Draw one token in one LayerNorm of the run: bars for each step, the formula, the effect of ε, and torch's result."""
-    capture = lab.capture
+    capture = context.capture
     if capture is None:
-        st.info(NO_SENTENCE)
+        st.info(NO_SENTENCE_NOTE)
         return
-    norms = layer_norms(lab.config)
+    norms = layer_norm_sites(context.config)
     if not norms:
         st.info(_("This model has no LayerNorm: set LayerNorm to post or pre in the sidebar. The next section, LayerNorm and "
                   "BatchNorm, works without one."))
         return
-    look(_("**Compare the bars from row to row:** subtracting the mean shifts them all by the same amount; dividing by "
+    show_hint(_("**Compare the bars from row to row:** subtracting the mean shifts them all by the same amount; dividing by "
            "√(σ² + ε) changes only their scale."))
-    main, rail = beside()
+    main, rail = figure_and_rail()
     with rail:
-        item = sentence_picker(lab, capture)
-        norm = choose_place(lab, norms)
+        item = sentence_picker(context, capture)
+        norm = choose_layer_norm(context, norms)
         token = choose_token(capture.tokens(norm.side)[item])
-        x = capture[norm.reads][item, token]  # [D]
+        x = capture[norm.input_stage][item, token]  # [D]
         feature = choose_feature(x)
-        eps = _epsilon(lab.config.norm_eps)
-    gamma, beta = lab.parameter(f"{norm.path}.weight"), lab.parameter(f"{norm.path}.bias")  # [D] each
-    steps = layer_norm(x, gamma, beta, eps)
+        eps = _epsilon_slider(context.config.norm_eps)
+    gamma, beta = context.parameter(f"{norm.path}.weight"), context.parameter(f"{norm.path}.bias")  # [D] each
+    steps = layer_norm_steps(x, gamma, beta, eps)
     with main:
-        chart(steps_figure(steps, feature, dark()), "norm_steps", fill=True,
-              code=lambda: snippets.steps(lab, norm, item, token, feature, eps))
+        chart(layernorm_figure(steps, feature, is_dark()), "norm_steps", fill=True,
+              code=lambda: snippets.steps(context, norm, item, token, feature, eps))
     st.markdown(describe_remainder(steps))
     st.caption(_("The input is `{reads}`, the output `{path}.out`. Orange is above zero, blue below; the grey column is "
                  "feature {feature}.{untrained}",
-                 reads=norm.reads, path=norm.path, feature=feature, untrained=_untrained(gamma, beta)))
+                 reads=norm.input_stage, path=norm.path, feature=feature, untrained=_describe_untrained_affine(gamma, beta)))
     st.markdown(f"$$\n{feature_formula(steps, feature)}\n$$")
-    _what_epsilon_does(steps, lab.config.norm_eps)
-    _by_hand_and_torch(lab, steps, capture[f"{norm.path}.out"][item, token])
+    _describe_epsilon(steps, context.config.norm_eps)
+    _compare_implementations(context, steps, capture[f"{norm.path}.out"][item, token])
 
 
-def describe_remainder(steps: Steps) -> str:
+def describe_remainder(steps: LayerNormSteps) -> str:
     """Return which part of the token remains after the division, before γ and β."""
     if steps.var == 0:
         return _("This token has the same value in every feature, so nothing of it remains.")
-    if not steps.kept >= 0.99:
+    if not steps.normalized_var >= 0.99:
         return _("The pattern of the bars stays, and ε keeps part of their overall size.")
     return _("The pattern of the bars stays; their overall size is lost.")
 
 
-def _untrained(gamma: np.ndarray, beta: np.ndarray) -> str:
+def _describe_untrained_affine(gamma: np.ndarray, beta: np.ndarray) -> str:
     """Return that γ and β still have their initial values; "" if they do not."""
     if (gamma == 1).all() and (beta == 0).all():
         return " " + _("γ is 1 and β is 0 in every feature, their initial values, so the last two rows repeat the third.")
     return ""
 
 
-def _epsilon(own: float) -> float:
+def _epsilon_slider(own: float) -> float:
     """Return ε from a slider over powers of ten and the model's own value."""
-    requested = view("norm_epsilon")
+    requested = url_param("norm_epsilon")
     stops = sorted({own, *map(float, EPSILONS)})
 
     def chosen(name: str) -> None:
         value = widget_value(name)
-        set_view(**{name: "own" if value == own else next(e for e in EPSILONS if float(e) == value)})
+        set_url_params(**{name: "own" if value == own else next(e for e in EPSILONS if float(e) == value)})
 
     eps = own if requested == "own" else float(requested)
     widget(st.select_slider, "norm_epsilon", _("ε, under the root (this model's own: {own:g})", own=own), eps, chosen,
@@ -82,7 +82,7 @@ def _epsilon(own: float) -> float:
     return eps
 
 
-def _what_epsilon_does(steps: Steps, own: float) -> None:
+def _describe_epsilon(steps: LayerNormSteps, own: float) -> None:
     """Show a sentence that compares ε with the variance, and another if this is not the model's ε."""
     if steps.var == 0 and steps.eps == 0:
         effect = _("Every feature has the same value and ε is 0, so the result is 0/0, NaN. ε exists to prevent this.")
@@ -92,9 +92,9 @@ def _what_epsilon_does(steps: Steps, own: float) -> None:
         effect = _("This token holds an infinite number or a NaN, so every result does too.")
     elif steps.eps == 0:
         effect = _("ε is 0; this token does not need it, because its variance is not 0.")
-    elif steps.kept < 0.99:
+    elif steps.normalized_var < 0.99:
         effect = (_("ε is not small compared with σ² = {var}: after the division the variance is {kept} instead of 1.",
-                    var=rounded(steps.var, 4), kept=rounded(steps.kept, 3)))
+                    var=rounded(steps.var, 4), kept=rounded(steps.normalized_var, 3)))
     else:
         short = steps.eps / (steps.var + steps.eps)
         effect = (_("σ² = {var} is much larger than ε: after the division the variance is below 1 by only {short}.",
@@ -104,12 +104,12 @@ def _what_epsilon_does(steps: Steps, own: float) -> None:
     st.markdown(effect)
 
 
-def _by_hand_and_torch(lab: Lab, steps: Steps, recorded: np.ndarray) -> None:
+def _compare_implementations(context: PageContext, steps: LayerNormSteps, recorded: np.ndarray) -> None:
     """Show a table of the same output by hand, by torch, as recorded, and by another common formula."""
     from viz_core.experiments.layernorm import torch_layer_norm
 
     torch_out = torch_layer_norm(steps.x, steps.gamma, steps.beta, steps.eps)
-    own = lab.config.norm_eps
+    own = context.config.norm_eps
 
     def difference(x: np.ndarray) -> str:
         return rounded(max_abs_diff(x, steps.out), 3)
@@ -117,12 +117,12 @@ def _by_hand_and_torch(lab: Lab, steps: Steps, recorded: np.ndarray) -> None:
     table(
         (_("computed by"), _("σ² divides by"), "ε", _("largest difference")),
         [
-            (_("by hand, as in {called}", called=DOCUMENTS["002"].called), f"d = {len(steps.x)}", _("{eps} under √",
+            (_("by hand, as in {called}", called=DOCUMENTS["002"].name), f"d = {len(steps.x)}", _("{eps} under √",
                                                                                                     eps=rounded(steps.eps)), "–"),
             ("torch.nn.LayerNorm", "d", _("{eps} under √", eps=rounded(steps.eps)), difference(torch_out)),
             (_("this run, as recorded"), "d", _("{own} under √", own=rounded(own)), difference(recorded)),
             (_("the other formula"), f"d − 1 = {len(steps.x) - 1}", _("{eps} outside √", eps=rounded(steps.eps)),
-             difference(unbiased_outside(steps))),
+             difference(unbiased_std_norm(steps))),
         ],
     )
     st.caption(_("{value} writes LayerNorm by hand with ε = 1e-10; the other four documents use torch.nn.LayerNorm with ε = "

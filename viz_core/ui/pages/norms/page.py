@@ -4,24 +4,24 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from viz_core.ui.pages.norms.batchnorm import layer_and_batch
-from viz_core.ui.pages.norms.depth import depth
-from viz_core.ui.pages.norms.distributions import distributions
-from viz_core.ui.pages.norms.gradients import gradients
-from viz_core.ui.pages.norms.one_token import one_token
-from viz_core.ui.pages.norms.theory import theory
-from viz_core.ui.shell import PAGES, Lab, present, section_of, write_link
+from viz_core.ui.pages.norms.batchnorm import batch_norm_section
+from viz_core.ui.pages.norms.depth import depth_section
+from viz_core.ui.pages.norms.distributions import distributions_section
+from viz_core.ui.pages.norms.gradients import gradients_section
+from viz_core.ui.pages.norms.one_token import one_token_section
+from viz_core.ui.pages.norms.theory import theory_section
+from viz_core.ui.shell import PAGES, PageContext, current_context, choose_section, write_link
 
 
 @st.fragment
-def norms() -> None:
+def norms_page() -> None:
     """Draw the page below its title. A fragment: changing a link parameter reruns only this, not the sidebar and the frame."""
-    context = present()
-    SECTIONS[section_of(PAGES["norms"])](context)
+    context = current_context()
+    SECTIONS[choose_section(PAGES["norms"])](context)
     write_link()
 
 
-SECTIONS: dict[str, Callable[[Lab], None]] = {
-    "depth": depth, "theory": theory, "gradients": gradients, "token": one_token, "batchnorm": layer_and_batch,
-    "distributions": distributions,
+SECTIONS: dict[str, Callable[[PageContext], None]] = {
+    "depth": depth_section, "theory": theory_section, "gradients": gradients_section, "token": one_token_section, "batchnorm": batch_norm_section,
+    "distributions": distributions_section,
 }

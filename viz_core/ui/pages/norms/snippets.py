@@ -2,82 +2,82 @@
 
 from collections.abc import Sequence
 
-from viz_core.analysis.layernorm import Cell, Place
+from viz_core.analysis.layernorm import CellIndex, LayerNormSite
 from viz_core.analysis.placement import Metric
 from viz_core.config import Side
-from viz_core.ui.pages.norms.compared import Compared
-from viz_core.ui.shell import Lab
-from viz_core.ui.shell.code import Source, code, model_code, run_code, traced_code
+from viz_core.ui.pages.norms.compared import UntrainedStack
+from viz_core.ui.shell import PageContext
+from viz_core.ui.shell.code import CodeLines, fill_template, model_code, run_code, trace_code
 
 # ---------------------------------------------------------------- the compared stack
 
 
-def _compared(c: Compared) -> Source:
+def _stack_code(stack: UntrainedStack) -> CodeLines:
     """Return the code that makes `model`, the untrained stack as Pre-LN, and `batch`, its input."""
     from viz_core.experiments.placement import config_depth
 
-    return code("""
+    return fill_template("""
         {run}
         from viz_core.experiments.placement import comparable, reading
         from viz_core.run import build
         stack = comparable(config, depth={depth}, width={width}, init={init})
         model, batch = build(stack, {seed}, {device}), reading(capture)
-        """, run=run_code(c.lab), depth=config_depth(c.config), width=c.config.d_model, init=c.config.init,
-                seed=c.lab.setup.seed, device=c.lab.setup.device)
+        """, run=run_code(stack.context), depth=config_depth(stack.config), width=stack.config.d_model, init=stack.config.init,
+                seed=stack.context.setup.seed, device=stack.context.setup.device)
 
 
-def depth(c: Compared, names: Sequence[str], metric: Metric) -> Source:
-    return code("""
+def depth(stack: UntrainedStack, names: Sequence[str], metric: Metric) -> CodeLines:
+    return fill_template("""
         {compared}
         from viz_core.analysis.placement import curves
         from viz_core.experiments.placement import placements
         from viz_core.figures.placement import depth_figure
         captures = placements(model, batch, {names}, {seed})
         picture = depth_figure({{name: curves(x, [{metric}])[{metric}] for name, x in captures.items()}}, {metric})
-        """, compared=_compared(c), names=list(names), seed=c.lab.setup.seed, metric=metric)
+        """, compared=_stack_code(stack), names=list(names), seed=stack.context.setup.seed, metric=metric)
 
 
-def blocks(lit: str) -> Source:
+def blocks(highlighted: str) -> CodeLines:
     """Return the code for the drawing of both blocks."""
-    return code("""
+    return fill_template("""
         from viz_core import drawn
         from viz_core.figures.block_drawing import blocks_html
         frame, shown = drawn.blocks({lit}), blocks_html({lit})
-        """, lit=lit)
+        """, lit=highlighted)
 
 
-def ridges(c: Compared, names: Sequence[str], side: Side, leaf: str, scale: str) -> Source:
-    return code("""
+def ridges(stack: UntrainedStack, names: Sequence[str], side: Side, leaf: str, scale: str) -> CodeLines:
+    return fill_template("""
         {spreads}
         from viz_core.figures.distributions import ridges_figure
         from viz_core.figures.placement import COLOURS
         picture = ridges_figure(found, {{TITLES[name]: COLOURS[name] for name in captures}})
-        """, spreads=_spreads(c, names, side, leaf, scale))
+        """, spreads=_spreads_code(stack, names, side, leaf, scale))
 
 
-def widths(c: Compared, names: Sequence[str], side: Side, leaf: str, scale: str) -> Source:
+def widths(stack: UntrainedStack, names: Sequence[str], side: Side, leaf: str, scale: str) -> CodeLines:
     """Return the code for the table of the ridges."""
-    return code("""
+    return fill_template("""
         {spreads}
         from viz_core import tables
         frame = tables.spread(found)
-        """, spreads=_spreads(c, names, side, leaf, scale))
+        """, spreads=_spreads_code(stack, names, side, leaf, scale))
 
 
-def _spreads(c: Compared, names: Sequence[str], side: Side, leaf: str, scale: str) -> Source:
+def _spreads_code(stack: UntrainedStack, names: Sequence[str], side: Side, leaf: str, scale: str) -> CodeLines:
     """Return the code that makes `captures`, the run of each placement, and `found`, their histograms."""
-    return code("""
+    return fill_template("""
         {compared}
         from viz_core.analysis.layernorm import spreads
         from viz_core.experiments.placement import placements
         from viz_core.figures.placement import TITLES
         captures = placements(model, batch, {names}, {seed})
         found = spreads({{TITLES[name]: capture for name, capture in captures.items()}}, {side}, {leaf}, {scale})
-        """, compared=_compared(c), names=list(names), seed=c.lab.setup.seed, side=side, leaf=leaf, scale=scale)
+        """, compared=_stack_code(stack), names=list(names), seed=stack.context.setup.seed, side=side, leaf=leaf, scale=scale)
 
 
-def gradients(c: Compared, batches: int) -> Source:
-    return code("""
+def gradients(stack: UntrainedStack, batches: int) -> CodeLines:
+    return fill_template("""
         {compared}
         from viz_core.experiments.placement import layer_gradients, placed, with_random_batches
         from viz_core.figures.placement import gradients_figure
@@ -85,14 +85,14 @@ def gradients(c: Compared, batches: int) -> Source:
         found = {{name: layer_gradients(placed(model, name), batches) for name in ("post", "pre")}}
         parts = {{name: {{"attention": g.attention, "feed-forward": g.ffn}} for name, g in found.items()}}
         picture = gradients_figure(parts, {batches})
-        """, compared=_compared(c), batches=batches, seed=c.lab.setup.seed)
+        """, compared=_stack_code(stack), batches=batches, seed=stack.context.setup.seed)
 
 
 # ---------------------------------------------------------------- the setting of the paper
 
 
-def last_layer(width: int, batches: int, seed: int) -> Source:
-    return code("""
+def last_layer(width: int, batches: int, seed: int) -> CodeLines:
+    return fill_template("""
         from viz_core.analysis.placement import laws
         from viz_core.experiments.placement import DEPTHS, last_layer_gradients
         from viz_core.figures.placement import last_layer_figure
@@ -101,36 +101,36 @@ def last_layer(width: int, batches: int, seed: int) -> Source:
         """, width=width, batches=batches, seed=seed)
 
 
-def post(depth: int, width: int, broken: Sequence[str], seeds: range, typed: Compared | None) -> Source:
-    return code("""
+def post(depth: int, width: int, broken: Sequence[str], seeds: range, typed: UntrainedStack | None) -> CodeLines:
+    return fill_template("""
         {measured}
         from viz_core.analysis.placement import post_line
         from viz_core.figures.placement import post_figure
         field = mean_field("post", {depth}, found.tokens, gain)
         picture = post_figure(found.post, post_line(), post_line(gain), field)
-        """, measured=_theory(depth, width, broken, seeds, typed), depth=depth)
+        """, measured=_theory_code(depth, width, broken, seeds, typed), depth=depth)
 
 
-def pre(depth: int, width: int, broken: Sequence[str], seeds: range, typed: Compared | None) -> Source:
-    return code("""
+def pre(depth: int, width: int, broken: Sequence[str], seeds: range, typed: UntrainedStack | None) -> CodeLines:
+    return fill_template("""
         {measured}
         import numpy as np
         from viz_core.analysis.placement import pre_band
         from viz_core.figures.placement import pre_figure
         low, high = pre_band(np.arange({layers}))
         picture = pre_figure(found.pre, low, high, mean_field("pre", {depth}, found.tokens, gain))
-        """, measured=_theory(depth, width, broken, seeds, typed), depth=depth, layers=depth + 1)
+        """, measured=_theory_code(depth, width, broken, seeds, typed), depth=depth, layers=depth + 1)
 
 
-def _theory(depth: int, width: int, broken: Sequence[str], seeds: range, typed: Compared | None) -> Source:
+def _theory_code(depth: int, width: int, broken: Sequence[str], seeds: range, typed: UntrainedStack | None) -> CodeLines:
     """Return the code that makes `found`, the measurement, and `gain`, the power f that a feed-forward network adds."""
-    dropped = Source(f", broken=frozenset({sorted(broken)!r})" if broken else "")
-    words = Source("") if typed is None else code("""
+    dropped = CodeLines(f", broken=frozenset({sorted(broken)!r})" if broken else "")
+    words = CodeLines("") if typed is None else fill_template("""
         {compared}
         from viz_core.experiments.placement import placement
         typed = placement(model, batch, "pre", {seed})
-        """, compared=_compared(typed), seed=typed.lab.setup.seed)
-    return code("""
+        """, compared=_stack_code(typed), seed=typed.context.setup.seed)
+    return fill_template("""
         {words}
         from viz_core.analysis.placement import ffn_gain, mean_field, theory_of
         from viz_core.experiments.placement import Setting, paper_runs
@@ -138,25 +138,25 @@ def _theory(depth: int, width: int, broken: Sequence[str], seeds: range, typed: 
         found = theory_of(paper_runs(setting{typed}) for setting in settings)
         gain = ffn_gain({width}, settings[0].config.ff_width)
         """, words=words, depth=depth, width=width, dropped=dropped, first=seeds.start, stop=seeds.stop,
-                typed=Source("" if typed is None else ", typed"))
+                typed=CodeLines("" if typed is None else ", typed"))
 
 
 # ---------------------------------------------------------------- one LayerNorm
 
 
-def steps(lab: Lab, place: Place, item: int, token: int, feature: int, eps: float) -> Source:
-    return code("""
+def steps(context: PageContext, norm: LayerNormSite, item: int, token: int, feature: int, eps: float) -> CodeLines:
+    return fill_template("""
         {run}
         from viz_core.analysis.layernorm import layer_norm
         from viz_core.figures.layernorm import steps_figure
         x = capture[{reads}][{item}, {token}]
         gamma, beta = (p.detach().numpy() for p in model.get_submodule({path}).parameters())
         picture = steps_figure(layer_norm(x, gamma, beta, {eps}), {feature})
-        """, run=traced_code(lab), reads=place.reads, item=item, token=token, path=place.path, eps=eps, feature=feature)
+        """, run=trace_code(context), reads=norm.input_stage, item=item, token=token, path=norm.path, eps=eps, feature=feature)
 
 
-def results(lab: Lab, stage: str, item: int, halved: bool) -> Source:
-    return code("""
+def results(context: PageContext, stage: str, item: int, halved: bool) -> CodeLines:
+    return fill_template("""
         {run}
         import numpy as np
         from viz_core.analysis.layernorm import normalise
@@ -165,12 +165,12 @@ def results(lab: Lab, stage: str, item: int, halved: bool) -> Source:
         every = np.ones(x.shape[:2], bool)
         results = {{norm: normalise(x, norm, config.norm_eps, every)[{item}] for norm in ("layer", "batch")}}
         panels = result_panels({stage}, x[{item}], results, capture.tokens({side})[{item}])
-        """, run=_batch(lab, halved), stage=stage, item=item, side=_side(stage))
+        """, run=_batch_code(context, halved), stage=stage, item=item, side=_side_of(stage))
 
 
-def same_mean(lab: Lab, stage: str, at: Cell, halved: bool) -> Source:
+def same_mean(context: PageContext, stage: str, at: CellIndex, halved: bool) -> CodeLines:
     """Return the code for the drawing of the cells that share a mean in each norm."""
-    return code("""
+    return fill_template("""
         {cells}
         from viz_core import drawn
         from viz_core.analysis.layernorm import NORMS, members
@@ -178,40 +178,40 @@ def same_mean(lab: Lab, stage: str, at: Cell, halved: bool) -> Source:
         tokens, every = capture.tokens({side}), np.ones(x.shape[:2], bool)
         found = [Members(norm, members(norm, x.shape, at, every), in_short(x, norm, at, config.norm_eps)) for norm in NORMS]
         frame, shown = drawn.members(found, words, tokens), cells_html(found, words, tokens, at)
-        """, cells=_cells(lab, stage, at, halved), side=_side(stage))
+        """, cells=_cells_code(context, stage, at, halved), side=_side_of(stage))
 
 
-def contexts(lab: Lab, stage: str, at: Cell, halved: bool) -> Source:
+def contexts(context: PageContext, stage: str, at: CellIndex, halved: bool) -> CodeLines:
     """Return the code for the table of one cell in several batches."""
-    return code("""
+    return fill_template("""
         {cells}
         from viz_core import tables
         from viz_core.analysis.layernorm import cases
         frame = tables.batch_contexts(cases(x, words, at, config.norm_eps))
-        """, cells=_cells(lab, stage, at, halved))
+        """, cells=_cells_code(context, stage, at, halved))
 
 
-def _cells(lab: Lab, stage: str, at: Cell, halved: bool) -> Source:
+def _cells_code(context: PageContext, stage: str, at: CellIndex, halved: bool) -> CodeLines:
     """Return the code that makes `x`, a stage; `words`, which of its tokens are not padding; and `at`, one of its cells."""
-    return code("""
+    return fill_template("""
         {run}
         import numpy as np
         from viz_core.analysis.attention import real
         from viz_core.analysis.layernorm import Cell
         x, at = capture[{stage}], Cell({sentence}, {token}, {feature})
         words = np.stack([real(capture, {side}, i) for i in range(len(x))])
-        """, run=_batch(lab, halved), stage=stage, side=_side(stage), sentence=at.sentence, token=at.token, feature=at.feature)
+        """, run=_batch_code(context, halved), stage=stage, side=_side_of(stage), sentence=at.sentence, token=at.token, feature=at.feature)
 
 
-def _batch(lab: Lab, halved: bool) -> Source:
+def _batch_code(context: PageContext, halved: bool) -> CodeLines:
     """Return the code that makes `capture`. halved: whether the typed sentence is read together with its own first half."""
-    return run_code(lab) if not halved else code("""
+    return run_code(context) if not halved else fill_template("""
         {model}
         from viz_core.experiments.layernorm import with_first_half
         from viz_core.run import trace
         capture = trace(model, with_first_half(config, batch, 0))
-        """, model=model_code(lab))
+        """, model=model_code(context))
 
 
-def _side(stage: str) -> Side:
+def _side_of(stage: str) -> Side:
     return "target" if stage.startswith("decoder") else "source"

@@ -7,30 +7,30 @@ import streamlit as st
 
 from viz_core.analysis.placement import (
     MeanField,
-    Theory,
-    difference,
+    TheoryMeasurements,
+    mean_relative_difference,
     ffn_gain,
     jacobian_norm,
     layer_ends,
     mean_field,
-    outside,
-    post_line,
-    pre_band,
-    theory_of,
+    count_outside,
+    post_ln_power,
+    pre_ln_power_bounds,
+    measure_theory,
 )
-from viz_core.figures.placement import TITLES, post_figure, pre_figure
-from viz_core.formats import change, rounded
+from viz_core.figures.placement import PLACEMENT_TITLES, post_ln_theory_figure, pre_ln_theory_figure
+from viz_core.formats import signed_percent, rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
-from viz_core.ui.controls import chart, dark, table
+from viz_core.ui.controls import chart, is_dark, table
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.norms import snippets
-from viz_core.ui.pages.norms.compared import Compared, compared_stack, warn_not_finite, whole_steps
-from viz_core.ui.pages.norms.on_request import MOST_UNREQUESTED, byte_count, flop_count, when_requested
-from viz_core.ui.shell import Lab, beside, fold, look, set_view, view, view_widget
-from viz_core.ui.shell.setup import VIEW
+from viz_core.ui.pages.norms.compared import UntrainedStack, untrained_stack, warn_about_non_finite, round_up_depth
+from viz_core.ui.pages.norms.on_request import MAX_AUTOMATIC_FLOPS, run_bytes, flop_count, when_requested
+from viz_core.ui.shell import PageContext, figure_and_rail, linked_expander, show_hint, set_url_params, url_param, linked_widget
+from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
 
-ASSUMED = {
+ASSUMPTION_NAMES = {
     "gaussian": (_("iid Gaussian input"),
                  _("The input is now the embeddings of your words, with a power of {power} instead of 1. Post-LN's norms "
                    "remove the difference immediately; Pre-LN's stream keeps it.")),
@@ -47,109 +47,109 @@ ASSUMED = {
 }
 
 
-def theory(lab: Lab) -> None:
+def theory_section(context: PageContext) -> None:
     """Draw the measured power ‖x‖²/d of both placements beside what theory predicts; assumptions can be dropped."""
-    look(_("**Compare the points with the lines:** theory predicts a flat line for Post-LN and a widening band for Pre-LN. Drop "
+    show_hint(_("**Compare the points with the lines:** theory predicts a flat line for Post-LN and a widening band for Pre-LN. Drop "
            "an assumption to see which ones matter."))
-    main, rail = beside()
+    main, rail = figure_and_rail()
     with rail:
-        depth = view_widget(st.slider, "norm_depth", _("Depth (layers)"))
-        width = view_widget(st.select_slider, "norm_width", _("Width (d_model)"))
-        draws = view_widget(st.segmented_control, "norm_draws", _("Draws of the weights"), required=True, wrap=True,
+        depth = linked_widget(st.slider, "norm_depth", _("Depth (layers)"))
+        width = linked_widget(st.select_slider, "norm_width", _("Width (d_model)"))
+        draws = linked_widget(st.segmented_control, "norm_draws", _("Draws of the weights"), required=True, wrap=True,
                             help=_("The theory is about the mean over all draws; the points are the mean over this many."))
-        broken = view_widget(st.pills, "norm_broken", _("Assumptions to drop"), selection_mode="multi", wrap=True,
-                             format_func=lambda b: ASSUMED[b][0])
-        reset = {v: VIEW[v].default for v in ("norm_broken", "norm_draws", "norm_depth", "norm_width")}
-        st.button(_("Reset to the paper's setting"), key="norm_paper", on_click=set_view, kwargs=reset,
+        broken = linked_widget(st.pills, "norm_broken", _("Assumptions to drop"), selection_mode="multi", wrap=True,
+                             format_func=lambda b: ASSUMPTION_NAMES[b][0])
+        reset = {v: URL_PARAM_BY_NAME[v].default for v in ("norm_broken", "norm_draws", "norm_depth", "norm_width")}
+        st.button(_("Reset to the paper's setting"), key="norm_paper", on_click=set_url_params, kwargs=reset,
                   help=_("The setting of Xiong et al. (2020), in which their theory holds. Its statements are below."))
-    seeds = range(lab.setup.seed, lab.setup.seed + draws)
+    seeds = range(context.setup.seed, context.setup.seed + draws)
     with main:
-        typed = compared_stack(lab) if "gaussian" in broken else None
+        typed = untrained_stack(context) if "gaussian" in broken else None
         measured = None if typed is None and "gaussian" in broken else _measured(typed, depth, width, seeds, broken)
         if measured is None:
             return
         found, gain = measured
-        fields = {norm: mean_field(norm, depth, found.tokens, gain) for norm in ("post", "pre")}
-        low, high = pre_band(np.arange(depth + 1))
+        fields = {norm: mean_field(norm, depth, found.n_tokens, gain) for norm in ("post", "pre")}
+        low, high = pre_ln_power_bounds(np.arange(depth + 1))
         with st.container(key="norm_theory", horizontal=True):
-            chart(post_figure(found.post, post_line(), post_line(gain), fields["post"], dark()), "norm_post", fill=True,
+            chart(post_ln_theory_figure(found.post, post_ln_power(), post_ln_power(gain), fields["post"], is_dark()), "norm_post", fill=True,
                   code=lambda: snippets.post(depth, width, broken, seeds, typed))
-            chart(pre_figure(found.pre, low, high, fields["pre"], dark()), "norm_pre", fill=True,
+            chart(pre_ln_theory_figure(found.pre, low, high, fields["pre"], is_dark()), "norm_pre", fill=True,
                   code=lambda: snippets.pre(depth, width, broken, seeds, typed))
-    warn_not_finite(found.odd)
-    _compare_with_theory(found, fields, gain)
-    _name_dropped_assumptions(broken, draws, found, fields)
-    _statements(found)
+    warn_about_non_finite(found.first_non_finite)
+    _show_comparison(found, fields, gain)
+    _describe_dropped_assumptions(broken, draws, found, fields)
+    _show_statements(found)
 
 
 def _measured(
-    typed: Compared | None, depth: int, width: int, seeds: range, broken: Sequence[str],
-) -> tuple[Theory, float] | None:
+    typed: UntrainedStack | None, depth: int, width: int, seeds: range, broken: Sequence[str],
+) -> tuple[TheoryMeasurements, float] | None:
     """Return the measurement and the power f that a feed-forward network of its width adds; None until it is requested."""
-    from viz_core.experiments.placement import SENTENCES, TOKENS, Setting, paper_runs
+    from viz_core.experiments.placement import PAPER_SENTENCES, PAPER_TOKENS, PaperSetting, paper_runs
 
-    def at(depth: int) -> tuple[list[Setting], int]:
-        settings = [Setting(depth=depth, width=width, broken=frozenset(broken), seed=seed) for seed in seeds]
-        return settings, sum(2 * flop_count(s.config, SENTENCES, TOKENS) for s in settings)
+    def at(depth: int) -> tuple[list[PaperSetting], int]:
+        settings = [PaperSetting(depth=depth, width=width, broken_assumptions=frozenset(broken), seed=seed) for seed in seeds]
+        return settings, sum(2 * flop_count(s.config, PAPER_SENTENCES, PAPER_TOKENS) for s in settings)
 
-    settings, cost = at(whole_steps(depth))
-    if cost > MOST_UNREQUESTED:  # run only the layers that are shown
+    settings, cost = at(round_up_depth(depth))
+    if cost > MAX_AUTOMATIC_FLOPS:  # run only the layers that are shown
         settings, cost = at(depth)
 
-    def make() -> Theory:
+    def make() -> TheoryMeasurements:
         words = None if typed is None else typed.runs(["pre"])["pre"]
-        return theory_of(paper_runs(setting, words) for setting in settings)
+        return measure_theory(paper_runs(setting, words) for setting in settings)
 
     key = tuple(settings), typed and typed.shared_key
-    found = when_requested(_("theory"), key, cost, 2 * byte_count(settings[0].config), make)
+    found = when_requested(_("theory"), key, cost, 2 * run_bytes(settings[0].config), make)
     return None if found is None else (found.first_layers(depth), ffn_gain(width, settings[0].config.ff_width))
 
 
-def _compare_with_theory(found: Theory, fields: Mapping[str, MeanField], gain: float) -> None:
+def _show_comparison(found: TheoryMeasurements, fields: Mapping[str, MeanField], gain: float) -> None:
     """Show a table that compares the measurement with each line of the theory."""
     depth, post = layer_ends(found.post)
     __, pre = layer_ends(found.pre)
-    low, high = pre_band(depth)
+    low, high = pre_ln_power_bounds(depth)
     expected = fields["pre"].power[fields["pre"].depth % 1 == 0]  # after whole layers
     rows = [
         (_("Post-LN, mean of all layers"), rounded(float(post.mean()), 4), _("Lemma 2: 1.5"),
-         change(difference(post, post_line()))),
-        *([("", "", _("1 + f at this d_ff: {post_line}", post_line=rounded(post_line(gain), 4)),
-            change(difference(post, post_line(gain))))]
+         signed_percent(mean_relative_difference(post, post_ln_power()))),
+        *([("", "", _("1 + f at this d_ff: {post_line}", post_line=rounded(post_ln_power(gain), 4)),
+            signed_percent(mean_relative_difference(post, post_ln_power(gain))))]
           if gain != 0.5 else []),
         (_("Pre-LN, after the last layer"), rounded(float(pre[-1]), 4),
          _("Lemma 2: {low} to {high}", low=rounded(float(low[-1])), high=rounded(float(high[-1]))),
-         _("{outside} of {n_pre} layers outside", outside=outside(pre, low, high), n_pre=len(pre))),
+         _("{outside} of {n_pre} layers outside", outside=count_outside(pre, low, high), n_pre=len(pre))),
         ("", "", _("mean field: {power}", power=rounded(float(expected[-1]), 4)),
-         _("after the last layer {last}, mean of all layers {mean}", last=change(difference(pre[-1], float(expected[-1]))),
-           mean=change(difference(pre, expected)))),
+         _("after the last layer {last}, mean of all layers {mean}", last=signed_percent(mean_relative_difference(pre[-1], float(expected[-1]))),
+           mean=signed_percent(mean_relative_difference(pre, expected)))),
     ]
     table((_("‖x‖² / d of"), _("measured"), _("theory"), _("difference")), rows)
     st.caption(_("The mean field is what a very wide model has on average over all weights."))
 
 
-def _name_dropped_assumptions(broken: Sequence[str], draws: int, found: Theory, fields: Mapping[str, MeanField]) -> None:
+def _describe_dropped_assumptions(broken: Sequence[str], draws: int, found: TheoryMeasurements, fields: Mapping[str, MeanField]) -> None:
     """Show what each dropped assumption changes or, if all hold, why theory and measurement still differ."""
     if not broken:
-        cosines = ", ".join(_("{cosine} in {titles}", cosine=rounded(float(fields[name].cosine[-1]), 3), titles=TITLES[name])
+        cosines = ", ".join(_("{cosine} in {titles}", cosine=rounded(float(fields[name].cosine[-1]), 3), titles=PLACEMENT_TITLES[name])
                             for name in ("post", "pre"))
         st.markdown(_("All assumptions hold. The remaining difference comes from chance and from the finite width: the theory is "
                       "about the mean over all weights and about very wide models; this is {draws} at width {view}. In the mean "
                       "field two tokens have a cosine of {alike} at the end. Attention averages over the tokens, and an average "
                       "of similar vectors is longer than one of different vectors. So the more similar the tokens become, the "
                       "more attention adds.",
-                      draws=plural("{n:,} draw", "{n:,} draws", draws), view=view("norm_width"), alike=cosines))
+                      draws=plural("{n:,} draw", "{n:,} draws", draws), view=url_param("norm_width"), alike=cosines))
         return
     power = rounded(float(found.pre.values[0]), 3)
-    dropped = [f"- {escaped(ASSUMED[b][0])}. {escaped(ASSUMED[b][1].replace('{power}', power))}" for b in broken]
+    dropped = [f"- {escaped(ASSUMPTION_NAMES[b][0])}. {escaped(ASSUMPTION_NAMES[b][1].replace('{power}', power))}" for b in broken]
     st.markdown("\n".join([_("**The dropped assumptions:**"), *dropped]))
 
 
-def _statements(found: Theory) -> None:
+def _show_statements(found: TheoryMeasurements) -> None:
     """Show the statements of the paper, and measurements for the two lemmas without a chart."""
-    from viz_core.experiments.placement import measured_jacobian_norm
+    from viz_core.experiments.placement import autograd_jacobian_norm
 
-    more = fold("norm_statements", _("The statements and their assumptions"))
+    more = linked_expander("norm_statements", _("The statements and their assumptions"))
     if not more.open:
         return
     with more:
@@ -166,11 +166,11 @@ def _statements(found: Theory) -> None:
               r"d_{ff}}{(d + d_{ff})^2}$ to $r$ and $f\,\kappa(\rho)$ to $s$, with $\kappa(\rho) = \frac1\pi (\sqrt{1-\rho^2} + "
               r"\rho(\pi - \arccos\rho))$. Post-LN divides both by $r$ after each.")
         )
-        measured, expected = measured_jacobian_norm(found.ends[-1], found.eps), jacobian_norm(found.ends[-1])
+        measured, expected = autograd_jacobian_norm(found.layer_outputs[-1], found.eps), jacobian_norm(found.layer_outputs[-1])
         table(("", _("measured now"), _("theory"), _("difference")), [
-            (_("Lemma 1: ‖ReLU(X)‖² / ‖X‖², hidden inputs of layer 0"), rounded(found.relu, 4), "0.5",
-             change(found.relu / 0.5 - 1)),
+            (_("Lemma 1: ‖ReLU(X)‖² / ‖X‖², hidden inputs of layer 0"), rounded(found.relu_power_share, 4), "0.5",
+             signed_percent(found.relu_power_share / 0.5 - 1)),
             (_("Lemma 3: ‖J‖₂ of the final norm at the first token, by autograd"), rounded(measured, 5), rounded(expected, 5),
-             change(measured / expected - 1)),
+             signed_percent(measured / expected - 1)),
         ])
         st.caption(_("Lemma 3 leaves ε out; the model has ε = 1e-5 under the root."))

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from viz_core.analysis.stack_input import Scale
+from viz_core.analysis.stack_input import EmbeddingScale
 from viz_core.config import Init, Side
 from viz_core.figures.position_schemes import TableName
-from viz_core.position_schemes import SCHEMES, Position
-from viz_core.ui.shell import Lab, TwoRuns
-from viz_core.ui.shell.code import Source, both_code, built_code, code, model_code, run_code, tokenizer_code
+from viz_core.position_schemes import POSITION_SCHEMES, Position
+from viz_core.ui.shell import PageContext, TwoRuns
+from viz_core.ui.shell.code import CodeLines, aligned_code, build_code, fill_template, model_code, run_code, tokenizer_code
 
 
-def waves(length: int, d_model: int, base: float, dims: Sequence[int], at: int) -> Source:
-    return code("""
+def waves(length: int, d_model: int, base: float, dims: Sequence[int], at: int) -> CodeLines:
+    return fill_template("""
         from viz_core.analysis.positions import columns, term
         from viz_core.figures.positions import waves_figure
         length, d_model, base, dims, position = {length}, {d_model}, {base}, {dims}, {at}
@@ -20,8 +20,8 @@ def waves(length: int, d_model: int, base: float, dims: Sequence[int], at: int) 
         """, length=length, d_model=d_model, base=base, dims=list(dims), at=at)
 
 
-def table(length: int, d_model: int, base: float) -> Source:
-    return code("""
+def table(length: int, d_model: int, base: float) -> CodeLines:
+    return fill_template("""
         from viz_core.analysis.positions import wavelengths, waves
         from viz_core.figures.positions import table_panel
         length, d_model, base = {length}, {d_model}, {base}
@@ -29,8 +29,8 @@ def table(length: int, d_model: int, base: float) -> Source:
         """, length=length, d_model=d_model, base=base)
 
 
-def window(d_model: int, base: float, row: int, rows: int, col: int, cols: int) -> Source:
-    return code("""
+def window(d_model: int, base: float, row: int, rows: int, col: int, cols: int) -> CodeLines:
+    return fill_template("""
         from viz_core.analysis.positions import wavelengths, waves
         from viz_core.figures.positions import window_panel
         d_model, base, row, col = {d_model}, {base}, {row}, {col}
@@ -39,24 +39,24 @@ def window(d_model: int, base: float, row: int, rows: int, col: int, cols: int) 
         """, d_model=d_model, base=base, row=row, rows=rows, col=col, cols=cols)
 
 
-def wavelengths(d_model: int, base: float, span: int, of: str) -> Source:
-    return code("""
+def wavelengths(d_model: int, base: float, span: int, span_title: str) -> CodeLines:
+    return fill_template("""
         import numpy as np
         from viz_core.analysis.positions import wavelengths
         from viz_core.figures.positions import wavelengths_curves
         chart = wavelengths_curves(np.array(wavelengths({d_model}, {base})), {base}, {span}, {of})
-        """, d_model=d_model, base=base, span=span, of=of)
+        """, d_model=d_model, base=base, span=span, of=span_title)
 
 
-def clocks(length: int, d_model: int, base: float, k: int, at: int) -> Source:
-    return code("""
+def clocks(length: int, d_model: int, base: float, k: int, at: int) -> CodeLines:
+    return fill_template("""
         from viz_core.figures.clock import wave_clocks
         clocks, position = wave_clocks({length}, {d_model}, {base}, k={k}), {at}
         """, length=length, d_model=d_model, base=base, k=k, at=at)
 
 
-def shift(k: int, d_model: int, base: float) -> Source:
-    return code("""
+def shift(k: int, d_model: int, base: float) -> CodeLines:
+    return fill_template("""
         from viz_core.analysis.positions import shift_matrix
         from viz_core.figures.positions import shift_panel
         k, d_model, base = {k}, {d_model}, {base}
@@ -64,16 +64,16 @@ def shift(k: int, d_model: int, base: float) -> Source:
         """, k=k, d_model=d_model, base=base)
 
 
-def similarity(title: str, n: int, first: int, d_model: int, base: float) -> Source:
-    return code("""
+def similarity(title: str, n: int, first: int, d_model: int, base: float) -> CodeLines:
+    return fill_template("""
         from viz_core.analysis.positions import similarity, waves
         from viz_core.figures.positions import matrix_panel
         panels = [matrix_panel({title}, similarity(waves({n}, {d_model}, {base}, start={first})), {first})]
         """, title=title, n=n, first=first, d_model=d_model, base=base)
 
 
-def profile(positions: Sequence[int], length: int, d_model: int, base: float) -> Source:
-    return code("""
+def profile(positions: Sequence[int], length: int, d_model: int, base: float) -> CodeLines:
+    return fill_template("""
         from viz_core.analysis.positions import profiles
         from viz_core.figures.positions import profile_curves
         chart = profile_curves(profiles({positions}, {length}, {d_model}, {base}), {d_model})
@@ -83,27 +83,27 @@ def profile(positions: Sequence[int], length: int, d_model: int, base: float) ->
 # ---------------------------------------------------------------- the sentence with its positions
 
 
-def parts(lab: Lab, side: Side, item: int, scale: Scale) -> Source:
-    return code("""
+def parts(context: PageContext, side: Side, item: int, scale: EmbeddingScale) -> CodeLines:
+    return fill_template("""
         {run}
         from viz_core.analysis.stack_input import stack_input
         from viz_core.figures.position_schemes import input_panels
         panels, __ = input_panels(stack_input(capture, {side}, {item}, {scale}))
-        """, run=run_code(lab), side=side, item=item, scale=scale)
+        """, run=run_code(context), side=side, item=item, scale=scale)
 
 
-def both_parts(two: TwoRuns, side: Side, scale: Scale) -> Source:
-    return code("""
+def both_parts(runs: TwoRuns, side: Side, scale: EmbeddingScale) -> CodeLines:
+    return fill_template("""
         {both}
         from viz_core.analysis.stack_input import stack_input
         from viz_core.figures.position_schemes import two_inputs_panels
         of_a, of_b = stack_input(a, {side}, {item_a}, {scale}), stack_input(b, {side}, {item_b}, {scale})
         panels, __ = two_inputs_panels(of_a, of_b, both.places[{side}], {shown})
-        """, both=both_code(two), side=side, item_a=two.both.item_a, item_b=two.both.item_b, scale=scale, shown=two.shown)
+        """, both=aligned_code(runs), side=side, item_a=runs.aligned.item_a, item_b=runs.aligned.item_b, scale=scale, shown=runs.shown)
 
 
-def magnitudes(lab: Lab, side: Side, item: int, drawn: Mapping[str, Init]) -> Source:
-    return code("""
+def magnitudes(context: PageContext, side: Side, item: int, drawn: Mapping[str, Init]) -> CodeLines:
+    return fill_template("""
         {run}
         from dataclasses import replace
         from viz_core.analysis.attention import real
@@ -115,104 +115,104 @@ def magnitudes(lab: Lab, side: Side, item: int, drawn: Mapping[str, Init]) -> So
         others = {{name: embedding_rows(replace(config, init=init), {seed}, side, ids) for name, init in {drawn}}}
         found, position = lengths(capture, side, item, others)
         picture = magnitudes_figure(found, position, config.d_model)
-        """, run=run_code(lab), side=side, item=item, seed=lab.setup.seed, drawn=list(drawn.items()))
+        """, run=run_code(context), side=side, item=item, seed=context.setup.seed, drawn=list(drawn.items()))
 
 
 # ---------------------------------------------------------------- every scheme on the sentence
 
 
-def _words(lab: Lab) -> Source:
+def _words_code(context: PageContext) -> CodeLines:
     """Return the code that makes `config`, `model` and `words`, the selected sentence."""
-    assert lab.capture is not None
-    return code("""
+    assert context.capture is not None
+    return fill_template("""
         {model}
         from viz_core.experiments.word_order import words_of
         words = words_of(config, batch, {item})
-        """, model=model_code(lab), item=lab.item(lab.capture))
+        """, model=model_code(context), item=context.selected_item(context.capture))
 
 
-def _found(lab: Lab) -> Source:
+def _schemes_code(context: PageContext) -> CodeLines:
     """Return the code of `_words_code`, followed by `found`: what each scheme adds to the sentence."""
-    return code("""
+    return fill_template("""
         {words}
         from viz_core.experiments.word_order import schemes
         found = {{s.position: s for s in schemes(model, words.ids, {seed})}}
-        """, words=_words(lab), seed=lab.setup.seed)
+        """, words=_words_code(context), seed=context.setup.seed)
 
 
-def attention(lab: Lab, head: int) -> Source:
-    return code("""
+def attention(context: PageContext, head: int) -> CodeLines:
+    return fill_template("""
         {found}
         from viz_core.experiments.word_order import blocked
         from viz_core.figures.position_schemes import attention_panels
         from viz_core.position_schemes import SCHEMES
         weights = [(SCHEMES[s.position].title, s.weights[{head}]) for s in found.values() if s.weights is not None]
         panels = attention_panels(weights, words.tokens, blocked(config, len(words.ids)))
-        """, found=_found(lab), head=head)
+        """, found=_schemes_code(context), head=head)
 
 
-def added(lab: Lab, position: Position, head: int, title: str) -> Source:
+def added(context: PageContext, position: Position, head: int, title: str) -> CodeLines:
     """Return the code for what a scheme adds: rows, angles, or biases of the scores."""
-    entered = SCHEMES[position].enters
+    entered = POSITION_SCHEMES[position].applied_to
     if entered == "embedding":
-        panel = code("""
+        panel = fill_template("""
             from viz_core.analysis.positions import reach
             from viz_core.figures.position_schemes import added_panel
             rows = found[{position}].pos_embed
             panels = [added_panel({title}, rows, words.tokens, reach(rows).most)]
             """, position=position, title=title)
     elif entered == "queries and keys":
-        panel = code("""
+        panel = fill_template("""
             from viz_core.analysis.positions import angles
             from viz_core.figures.position_schemes import rotation_panel
             turned = angles(len(words.ids), found[{position}].q_rot.shape[-1], config.position_base)
             panels = [rotation_panel({title}, turned, words.tokens)]
             """, position=position, title=title)
     else:
-        return bias(lab, position, head, title)
-    return code("""
+        return bias(context, position, head, title)
+    return fill_template("""
         {found}
         {panel}
-        """, found=_found(lab), panel=panel)
+        """, found=_schemes_code(context), panel=panel)
 
 
-def bias(lab: Lab, position: Position, head: int, title: str) -> Source:
-    return code("""
+def bias(context: PageContext, position: Position, head: int, title: str) -> CodeLines:
+    return fill_template("""
         {found}
         from viz_core.experiments.word_order import blocked
         from viz_core.figures.position_schemes import bias_panel
         panels = [bias_panel(found[{position}].bias[{head}], words.tokens, {title}, blocked(config, len(words.ids)))]
-        """, found=_found(lab), position=position, head=head, title=title)
+        """, found=_schemes_code(context), position=position, head=head, title=title)
 
 
-def rows_added(lab: Lab, title: str) -> Source:
-    return code("""
+def added_rows(context: PageContext, title: str) -> CodeLines:
+    return fill_template("""
         {found}
         from viz_core.analysis.positions import reach
         from viz_core.figures.position_schemes import sentence_panels
         rows = found["sinusoidal"].pos_embed
         panels = sentence_panels([({title}, rows)], words.tokens, reach(rows).most)
-        """, found=_found(lab), title=title)
+        """, found=_schemes_code(context), title=title)
 
 
-def learned(lab: Lab, which: TableName) -> Source:
-    return _table(code("""
+def learned(context: PageContext, which: TableName) -> CodeLines:
+    return _learned_table_code(fill_template("""
         {built}
         from viz_core.experiments.word_order import learned_table
         rows = learned_table(model, "learned", {seed})
-        """, built=built_code(lab), seed=lab.setup.seed), which)
+        """, built=build_code(context), seed=context.setup.seed), which)
 
 
-def trained() -> Source:
-    return _table(code("""
+def trained() -> CodeLines:
+    return _learned_table_code(fill_template("""
         from viz_core.experiments.word_order import learned_table
         from viz_core.weights.catalogue import first_with
         rows = learned_table(first_with(position="learned").load(), "learned")
         """), "trained")
 
 
-def _table(rows: Source, which: TableName) -> Source:
-    return code("""
+def _learned_table_code(rows: CodeLines, which: TableName) -> CodeLines:
+    return fill_template("""
         {rows}
         from viz_core.analysis.positions import cosines, reach
         from viz_core.figures.position_schemes import MOST_COMPARED, learned_panels
@@ -220,51 +220,51 @@ def _table(rows: Source, which: TableName) -> Source:
         """, rows=rows, which=which)
 
 
-def _query_and_key(lab: Lab, head: int, m: int, n: int) -> Source:
+def _query_and_key_code(context: PageContext, head: int, m: int, n: int) -> CodeLines:
     """Return the code that makes `q`, the query of word m, and `k`, the key of word n, before RoPE rotates them."""
-    return code("""
+    return fill_template("""
         {found}
         m, n = {m}, {n}
         q, k = found["rope"].q[{head}, m].astype(float), found["rope"].k[{head}, n].astype(float)
-        """, found=_found(lab), head=head, m=m, n=n)
+        """, found=_schemes_code(context), head=head, m=m, n=n)
 
 
-def planes(lab: Lab, head: int, m: int, n: int, positions: int, at: int) -> Source:
-    return code("""
+def planes(context: PageContext, head: int, m: int, n: int, positions: int, at: int) -> CodeLines:
+    return fill_template("""
         {vectors}
         from viz_core.figures.clock import plane_clocks, plane_names
         names = plane_names(words.tokens[m], words.tokens[n])
         clocks, position = plane_clocks(q, k, m - n, {positions}, config.position_base, names), {at}
-        """, vectors=_query_and_key(lab, head, m, n), positions=positions, at=at)
+        """, vectors=_query_and_key_code(context, head, m, n), positions=positions, at=at)
 
 
-def rope(lab: Lab, head: int, m: int, n: int, positions: int) -> Source:
-    return code("""
+def rope(context: PageContext, head: int, m: int, n: int, positions: int) -> CodeLines:
+    return fill_template("""
         {vectors}
         from viz_core.analysis.positions import rope_scores
         from viz_core.figures.position_schemes import rope_panel
         panels = [rope_panel(rope_scores(q, k, {positions}, config.position_base))]
-        """, vectors=_query_and_key(lab, head, m, n), positions=positions)
+        """, vectors=_query_and_key_code(context, head, m, n), positions=positions)
 
 
-def slopes(n_heads: int, head: int) -> Source:
-    return code("""
+def slopes(n_heads: int, head: int) -> CodeLines:
+    return fill_template("""
         from viz_core.analysis.positions import alibi_slopes
         from viz_core.figures.position_schemes import slopes_figure
         picture = slopes_figure(alibi_slopes({n_heads}), {head})
         """, n_heads=n_heads, head=head)
 
 
-def decay(n_heads: int, head: int, last: int) -> Source:
-    return code("""
+def decay(n_heads: int, head: int, last: int) -> CodeLines:
+    return fill_template("""
         from viz_core.analysis.positions import alibi_decay, alibi_slopes
         from viz_core.figures.position_schemes import decay_figure
         picture = decay_figure([alibi_decay(float(m), {last}) for m in alibi_slopes({n_heads})], {head})
         """, n_heads=n_heads, head=head, last=last)
 
 
-def by_distance(lab: Lab, head: int, shown: int) -> Source:
-    return code("""
+def by_distance(context: PageContext, head: int, shown: int) -> CodeLines:
+    return fill_template("""
         {built}
         from viz_core.analysis.positions import t5_by_distance
         from viz_core.experiments.word_order import learned_table, sees_only_back
@@ -272,89 +272,89 @@ def by_distance(lab: Lab, head: int, shown: int) -> Source:
         table = learned_table(model, "t5", {seed}).astype(float)
         distance, numbers = t5_by_distance(table, sees_only_back(config))
         picture = distance_bias_figure(distance, numbers, {head}, {shown})
-        """, built=built_code(lab), seed=lab.setup.seed, head=head, shown=shown)
+        """, built=build_code(context), seed=context.setup.seed, head=head, shown=shown)
 
 
 # ---------------------------------------------------------------- word order
 
 
-def _sentence(lab: Lab, text: str) -> Source:
+def _sentence_code(context: PageContext, text: str) -> CodeLines:
     """Return the code that makes `config`, `model` and `words`. text: a sentence of the documents, or "" for the selected one."""
     if not text:
-        return _words(lab)
-    return code("""
+        return _words_code(context)
+    return fill_template("""
         {built}
         {tokenizer}
         from viz_core.experiments.word_order import as_words
         words = as_words(*tokenizer.read({text}))
-        """, built=built_code(lab), tokenizer=tokenizer_code(lab, lab.config.input_side), text=text)
+        """, built=build_code(context), tokenizer=tokenizer_code(context, context.config.input_side), text=text)
 
 
-def moved(lab: Lab, text: str, order: Sequence[int]) -> Source:
-    return code("""
+def moved(context: PageContext, text: str, order: Sequence[int]) -> CodeLines:
+    return fill_template("""
         {words}
         from viz_core.experiments.word_order import reorder
         from viz_core.figures.word_order import moved_panels
         panels = moved_panels(reorder(model, words.ids, {order}, {seed}).moved, words.tokens)
-        """, words=_sentence(lab, text), order=tuple(order), seed=lab.setup.seed)
+        """, words=_sentence_code(context, text), order=tuple(order), seed=context.setup.seed)
 
 
-def reordered(lab: Lab, text: str, order: Sequence[int]) -> Source:
+def reordered(context: PageContext, text: str, order: Sequence[int]) -> CodeLines:
     """Return the code for the table of the schemes that read the sentence in another order."""
-    return code("""
+    return fill_template("""
         {words}
         from viz_core import tables
         from viz_core.experiments.word_order import reorder
         frame = tables.reordering(reorder(model, words.ids, {order}, {seed}))
         {readable}
-        """, words=_sentence(lab, text), order=tuple(order), seed=lab.setup.seed, readable=READABLE)
+        """, words=_sentence_code(context, text), order=tuple(order), seed=context.setup.seed, readable=WITHOUT_REFUSED)
 
 
-READABLE = Source('frame = frame[frame["problem"].isna()].reset_index(drop=True)  # without the schemes that cannot read this')
+WITHOUT_REFUSED = CodeLines('frame = frame[frame["problem"].isna()].reset_index(drop=True)  # without the schemes that cannot read this')
 
 
-def prepended(lab: Lab, text: str, front: str, carried: Sequence[str]) -> Source:
+def prepended(context: PageContext, text: str, front: str, copied_words: Sequence[str]) -> CodeLines:
     """Return the code for the table of the schemes with words in front."""
-    return code("""
+    return fill_template("""
         {found}
         from viz_core import tables
         frame = tables.prepending(found)
         {readable}
-        """, found=_prepended(lab, text, front, carried), readable=READABLE)
+        """, found=_prepended_code(context, text, front, copied_words), readable=WITHOUT_REFUSED)
 
 
-def layers(lab: Lab, text: str, front: str, carried: Sequence[str]) -> Source:
-    return code("""
+def layers(context: PageContext, text: str, front: str, copied_words: Sequence[str]) -> CodeLines:
+    return fill_template("""
         {found}
         from viz_core.experiments.word_order import ROUNDING
         from viz_core.figures.word_order import layers_figure
         picture = layers_figure(found.changes, ROUNDING)
-        """, found=_prepended(lab, text, front, carried))
+        """, found=_prepended_code(context, text, front, copied_words))
 
 
-def _prepended(lab: Lab, text: str, front: str, carried: Sequence[str]) -> Source:
+def _prepended_code(context: PageContext, text: str, front: str, copied_words: Sequence[str]) -> CodeLines:
     """Return the code that makes `found`, every scheme with words in front.
 
     copied_words: the words of the sentence that are read through slots.
     """
     # The code of a sentence of the documents makes the tokenizer itself.
-    tokenizer = Source("") if text else tokenizer_code(lab, lab.config.input_side)
-    reader = Source("tokenizer")
-    if carried:
-        reader = code("bound(tokenizer, {carried})", carried=list(carried))
-    return code("""
+    tokenizer = CodeLines("") if text else tokenizer_code(context, context.config.input_side)
+    reader = CodeLines("tokenizer")
+    if copied_words:
+        reader = fill_template("bound(tokenizer, {carried})", carried=list(copied_words))
+    return fill_template("""
         {words}
         {tokenizer}
         {bound}
         from viz_core.experiments.word_order import prepend, words_in_front
         front = words_in_front({reader}, {front})
         found = prepend(model, words.ids, front.ids, {seed})
-        """, words=_sentence(lab, text), tokenizer=tokenizer, reader=reader, front=front,
-                bound=Source("from viz_core.text import bound" if carried else ""), seed=lab.setup.seed)
+        """, words=_sentence_code(context, text), tokenizer=tokenizer, reader=reader, front=front,
+                bound=CodeLines("from viz_core.text import bound" if copied_words else ""), seed=context.setup.seed)
 
 
-def longer(way: str, step: int, axis: str) -> Source:
-    return code("""
+def longer(way: str, step: int, axis: str) -> CodeLines:
+    return fill_template("""
         from viz_core.experiments.length_extrapolation import checkpoints, longer
         from viz_core.figures.word_order import longer_figure
         cards = checkpoints()

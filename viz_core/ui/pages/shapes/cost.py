@@ -6,22 +6,22 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from viz_core.analysis.shapes import LENGTHS, Amount, Growth, by_block, growth, layer_costs, ledger, total
+from viz_core.analysis.shapes import TOKEN_COUNTS, Amount, CostGrowth, amounts_by_block, cost_growth, layer_costs, stage_costs, total_amount
 from viz_core.config import TransformerConfig
-from viz_core.figures.shapes import block_chart, growth_chart
+from viz_core.figures.shapes import block_cost_figure, cost_growth_figure
 from viz_core.language import translate as _
 from viz_core.limits import megabytes
 from viz_core.ui.controls import chart
 from viz_core.ui.pages.shapes import snippets
-from viz_core.ui.pages.shapes.columns import AMOUNTS
-from viz_core.ui.pages.shapes.size import Size
-from viz_core.ui.shell import Lab
+from viz_core.ui.pages.shapes.columns import AMOUNT_TITLES
+from viz_core.ui.pages.shapes.size import RunSize
+from viz_core.ui.shell import PageContext
 
 
-def totals(lab: Lab, size: Size) -> None:
+def show_totals(context: PageContext, size: RunSize) -> None:
     """Show the parameters, bytes and FLOPs of the run, and whether the estimate of the bytes was right."""
-    lines = ledger(*size)
-    n_bytes, recorded = total(lines, "nbytes"), None if lab.capture is None else lab.capture.nbytes
+    lines = stage_costs(*size)
+    n_bytes, recorded = total_amount(lines, "nbytes"), None if context.capture is None else context.capture.nbytes
     if recorded is None:
         bytes_ = _("would record **{n_bytes:,} bytes** ({n_bytes_2}), so it is not run",
                    n_bytes=n_bytes, n_bytes_2=megabytes(n_bytes))
@@ -30,28 +30,28 @@ def totals(lab: Lab, size: Size) -> None:
                  _("where {n_bytes:,} were estimated", n_bytes=n_bytes))
         bytes_ = _("records **{recorded:,} bytes** ({recorded_2}), {match}",
                    recorded=recorded, recorded_2=megabytes(recorded), match=match)
-    hidden = sum(line.stage.inside_norm for line in lines)
+    hidden = sum(line.stage.is_norm_step for line in lines)
     inside = _(" ({hidden} of them inside LayerNorms, which Step by step opens on request)", hidden=hidden) if hidden else ""
     st.markdown(
         _("The model has **{total:,} parameters**. This run has **{n_lines} tensors**{inside} and {bytes}. Its matrix products "
           "take **{total_2:,} FLOPs**: 2·m·n·k for a product of m × k and k × n, a multiplication and an addition for each term. "
           "Elementwise operations (softmax, norms, sums) count as 0.",
-          total=total(lines, "parameters"), n_lines=len(lines), inside=inside, bytes=bytes_, total_2=total(lines, "flops"))
+          total=total_amount(lines, "parameters"), n_lines=len(lines), inside=inside, bytes=bytes_, total_2=total_amount(lines, "flops"))
     )
 
 
-def block_charts(lab: Lab, size: Size | None, dark: bool) -> None:
+def draw_block_charts(context: PageContext, size: RunSize | None, dark: bool) -> None:
     """Draw parameters by block and, if there is a text, FLOPs by block."""
-    size_or_one, parameters, flops = size or (lab.config, 1, 1, 1), _("Parameters by block"), _("FLOPs by block")
+    size_or_one, parameters, flops = size or (context.config, 1, 1, 1), _("Parameters by block"), _("FLOPs by block")
     left, right = st.columns(2, gap="medium")
     with left:
-        chart(_by_block(size_or_one, "parameters", parameters, dark), "shapes_parameters",
-              code=lambda: snippets.blocks(lab, size_or_one, "parameters", parameters))
+        chart(_block_figure(size_or_one, "parameters", parameters, dark), "shapes_parameters",
+              code=lambda: snippets.blocks(context, size_or_one, "parameters", parameters))
         st.caption(_("Look at the cost of the vocabulary: an embedding has a row for every word, even if you type only a few."))
     if size is not None:
         with right:
-            chart(_by_block(size_or_one, "flops", flops, dark), "shapes_flops",
-                  code=lambda: snippets.blocks(lab, size_or_one, "flops", flops))
+            chart(_block_figure(size_or_one, "flops", flops, dark), "shapes_flops",
+                  code=lambda: snippets.blocks(context, size_or_one, "flops", flops))
             st.caption(
                 _("An embedding is a lookup and costs no product. “Pairs of tokens” stands for QKᵀ and for weights times V.")
             )
@@ -61,43 +61,43 @@ def block_charts(lab: Lab, size: Size | None, dark: bool) -> None:
 
 
 @lru_cache(maxsize=64)
-def _by_block(size: Size, amount: Amount, heading: str, dark: bool) -> Any:
-    return block_chart(by_block(ledger(*size), amount), heading, AMOUNTS[amount], dark)
+def _block_figure(size: RunSize, amount: Amount, heading: str, dark: bool) -> Any:
+    return block_cost_figure(amounts_by_block(stage_costs(*size), amount), heading, AMOUNT_TITLES[amount], dark)
 
 
 @lru_cache(maxsize=16)
-def _grows(config: TransformerConfig, amount: Literal["flops", "nbytes"]) -> Growth:
-    return growth(config, LENGTHS, amount)
+def _cached_growth(config: TransformerConfig, amount: Literal["flops", "nbytes"]) -> CostGrowth:
+    return cost_growth(config, TOKEN_COUNTS, amount)
 
 
 @lru_cache(maxsize=64)
-def _growth(config: TransformerConfig, amount: Literal["flops", "nbytes"], heading: str, here: int | None, dark: bool) -> Any:
-    return growth_chart(_grows(config, amount), heading, AMOUNTS[amount], here, dark)
+def _growth_figure(config: TransformerConfig, amount: Literal["flops", "nbytes"], heading: str, here: int | None, dark: bool) -> Any:
+    return cost_growth_figure(_cached_growth(config, amount), heading, AMOUNT_TITLES[amount], here, dark)
 
 
-def growth_charts(lab: Lab, size: Size | None, dark: bool) -> None:
+def draw_growth_charts(context: PageContext, size: RunSize | None, dark: bool) -> None:
     """Draw how the layers' FLOPs and recorded bytes grow with the number of tokens, and compare one layer with an RNN."""
-    config, here = lab.config, None if size is None else max(size[2:])
+    config, here = context.config, None if size is None else max(size[2:])
     flops, nbytes = _("FLOPs against tokens"), _("Recorded bytes against tokens")
     st.header(_("The cost of longer texts"), anchor=False)
     left, right = st.columns(2, gap="medium")
     with left:
-        chart(_growth(config, "flops", flops, here, dark), "shapes_growth_flops",
-              code=lambda: snippets.growth(lab, "flops", flops, here))
-        st.caption(crossing_words(_grows(config, "flops")))
+        chart(_growth_figure(config, "flops", flops, here, dark), "shapes_growth_flops",
+              code=lambda: snippets.growth(context, "flops", flops, here))
+        st.caption(describe_crossing(_cached_growth(config, "flops")))
     with right:
-        chart(_growth(config, "nbytes", nbytes, here, dark), "shapes_growth_bytes",
-              code=lambda: snippets.growth(lab, "nbytes", nbytes, here))
+        chart(_growth_figure(config, "nbytes", nbytes, here, dark), "shapes_growth_bytes",
+              code=lambda: snippets.growth(context, "nbytes", nbytes, here))
         st.caption(_("Every head keeps an N × N matrix for each step from scores to weights; a recurrent network keeps one "
                      "state per token."))
     st.caption(_("One sentence of N tokens per side, layers only: the embeddings and the output grow only linearly with N."))
     if here is not None:
-        st.markdown(against_rnn(here, config.d_model))
+        st.markdown(compare_with_rnn(here, config.d_model))
 
 
-def crossing_words(work: Growth) -> str:
+def describe_crossing(work: CostGrowth) -> str:
     """Return above which number of tokens pairs of tokens cost more than everything else."""
-    crossing, (shortest, *__rest, longest) = work.crossing[0], work.lengths
+    crossing, (shortest, *__rest, longest) = work.crossover[0], work.lengths
     if shortest <= crossing <= longest:
         return _("Look at the circle: above N = {equal:,.0f}, pairs of tokens cost more than everything else.", equal=crossing)
     if math.isnan(crossing):
@@ -107,7 +107,7 @@ def crossing_words(work: Growth) -> str:
     return _("Pairs of tokens cost more than everything else at every length in this chart.")
 
 
-def against_rnn(n: int, d: int) -> str:
+def compare_with_rnn(n: int, d: int) -> str:
     """Return table 1 of Vaswani et al. (2017) for N = n tokens of width d, as Markdown."""
     attention, recurrent = layer_costs(n, d)
     return (

@@ -3,38 +3,38 @@
 from typing import Literal
 
 from viz_core.analysis.shapes import Amount
-from viz_core.ui.pages.shapes.columns import AMOUNTS
-from viz_core.ui.pages.shapes.size import Size
-from viz_core.ui.shell import Lab
-from viz_core.ui.shell.code import Source, code, config_code, settings_code
-from viz_core.weights.catalogue import lasting
+from viz_core.ui.pages.shapes.columns import AMOUNT_TITLES
+from viz_core.ui.pages.shapes.size import RunSize
+from viz_core.ui.shell import PageContext
+from viz_core.ui.shell.code import CodeLines, fill_template, config_code, settings_code
+from viz_core.weights.catalogue import server_models
 
 
-def blocks(lab: Lab, size: Size, amount: Amount, heading: str) -> Source:
+def blocks(context: PageContext, size: RunSize, amount: Amount, heading: str) -> CodeLines:
     __, batch, source, target = size
-    return code("""
+    return fill_template("""
         {config}
         from viz_core.analysis.shapes import by_block, ledger
         from viz_core.figures.shapes import block_chart
         lines = ledger(config, {batch}, {source}, {target})
         picture = block_chart(by_block(lines, {amount}), {heading}, {unit})
-        """, config=_config(lab), batch=batch, source=source, target=target, amount=amount, heading=heading, unit=AMOUNTS[amount])
+        """, config=_config_code(context), batch=batch, source=source, target=target, amount=amount, heading=heading, unit=AMOUNT_TITLES[amount])
 
 
-def growth(lab: Lab, amount: Literal["flops", "nbytes"], heading: str, here: int | None) -> Source:
-    return code("""
+def growth(context: PageContext, amount: Literal["flops", "nbytes"], heading: str, here: int | None) -> CodeLines:
+    return fill_template("""
         {config}
         from viz_core.analysis.shapes import LENGTHS, growth
         from viz_core.figures.shapes import growth_chart
         picture = growth_chart(growth(config, LENGTHS, {amount}), {heading}, {unit}, {here})
-        """, config=_config(lab), amount=amount, heading=heading, unit=AMOUNTS[amount], here=here)
+        """, config=_config_code(context), amount=amount, heading=heading, unit=AMOUNT_TITLES[amount], here=here)
 
 
-def _config(lab: Lab) -> Source:
+def _config_code(context: PageContext) -> CodeLines:
     """Return the code that makes `config`: field by field for weights that only this server has, which a notebook cannot load."""
-    if lab.setup.origin is None or lab.setup.checkpoint in lasting():
-        return config_code(lab.setup)
-    return code("""
+    if context.setup.checkpoint_card is None or context.setup.checkpoint in server_models():
+        return config_code(context.setup)
+    return fill_template("""
         from viz_core.config import TransformerConfig
         config = {config}
-        """, config=settings_code(lab.config))
+        """, config=settings_code(context.config))

@@ -4,30 +4,30 @@ import html
 
 import streamlit as st
 
-from viz_core.analysis.summary import Summary, summarize
+from viz_core.analysis.summary import ArraySummary, summarize
 from viz_core.capture import Capture
 from viz_core.figures import theme
 from viz_core.figures.steps import axis_title
-from viz_core.formats import minus
+from viz_core.formats import with_minus_sign
 from viz_core.language import translate as _
-from viz_core.sources import source_of
-from viz_core.stages import AXES, LIBRARIES, Stage
+from viz_core.sources import source_line
+from viz_core.stages import AXES, LIBRARY_TITLES, Stage
 
 
 def six_digits(x: float) -> str:
     """Format with six significant digits; NaN is spelt out."""
-    return _("NaN (not a number)") if x != x else minus(f"{x:.6g}")
+    return _("NaN (not a number)") if x != x else with_minus_sign(f"{x:.6g}")
 
 
-def facts(capture: Capture, stage: Stage, hint: str, of_a: Capture | None = None) -> None:
+def show_facts(capture: Capture, stage: Stage, hint: str, capture_a: Capture | None = None) -> None:
     """Show the shape with named axes, statistics, the line of source, and other names, as one HTML element.
 
     capture_a: the run kept as A, if the statistics of both are shown; everything else is about B.
     """
     hint_html = f'<div class="walk-{stage.kind}" style="opacity:.7;margin-bottom:10px">{hint}</div>'
     numbers = _statistics(capture, stage)
-    if of_a is not None:
-        numbers = "".join(f"<b>{name}</b>{said}" for name, said in (("A", _statistics(of_a, stage)), ("B", numbers)))
+    if capture_a is not None:
+        numbers = "".join(f"<b>{name}</b>{said}" for name, said in (("A", _statistics(capture_a, stage)), ("B", numbers)))
     st.html(hint_html + shape_html(stage) + numbers + source_html(stage) + names_html(stage))
 
 
@@ -39,7 +39,7 @@ def _statistics(capture: Capture, stage: Stage) -> str:
 
 def source_html(stage: Stage) -> str:
     """Return the line of this project's source that computes the stage, as HTML."""
-    source = source_of(stage)
+    source = source_line(stage)
     style = "background:rgba(128,128,128,.12);border-radius:4px;padding:10px 12px;margin:4px 0 14px;white-space:pre-wrap"
     return (
         '<div style="opacity:.7">'
@@ -52,7 +52,7 @@ def shape_html(stage: Stage) -> str:
     """Return the name and the shape, with a coloured chip and the meaning of each axis, as HTML."""
     chips = "".join(
         f'<span style="background:{theme.AXIS_COLOURS[a]};color:#fff;border-radius:4px;padding:2px 8px;white-space:nowrap">'
-        f"{a} = {n}</span> <span>{html.escape(meaning_of(stage, a))}</span>"
+        f"{a} = {n}</span> <span>{html.escape(axis_meaning(stage, a))}</span>"
         for a, n in zip(stage.axes, stage.shape or (), strict=True)
     )
     name = f'<code style="overflow-wrap:anywhere">{html.escape(stage.name)}</code>'
@@ -60,7 +60,7 @@ def shape_html(stage: Stage) -> str:
     return f'<div style="display:flex;flex-wrap:wrap;gap:6px;align-items:center;margin:4px 0 10px">{shape}</div>'
 
 
-def meaning_of(stage: Stage, letter: str) -> str:
+def axis_meaning(stage: Stage, letter: str) -> str:
     """Return what the letter of an axis stands for at this stage: "key: source token"."""
     return AXES["1"] if letter == "1" else axis_title(stage, letter).removeprefix(f"{letter} · ")
 
@@ -68,14 +68,14 @@ def meaning_of(stage: Stage, letter: str) -> str:
 def names_html(stage: Stage) -> str:
     """Return the names of the stage in the documents and the libraries, one per line, as HTML."""
     lines = "".join(
-        f'<div><span style="opacity:.7">{html.escape(LIBRARIES[who])}</span> '
+        f'<div><span style="opacity:.7">{html.escape(LIBRARY_TITLES[who])}</span> '
         f'<code style="overflow-wrap:anywhere">{html.escape(name)}</code></div>'
         for who, name in stage.aliases.items()
     )
     return ('<div style="display:grid;gap:4px">' + _("<b>Also known as</b>{lines}", lines=lines) + "</div>")
 
 
-def statistics_html(s: Summary, stage: Stage) -> str:
+def statistics_html(s: ArraySummary, stage: Stage) -> str:
     """Return min, mean, max and std of the stage, and how many cells they leave out, as HTML."""
     cells = [("min", s.min), (_("mean"), s.mean), ("max", s.max), ("std", s.std)]
     if stage.kind == "ids":

@@ -3,93 +3,93 @@
 from collections.abc import Sequence
 
 from viz_core.figures.panels import Panel
-from viz_core.ui.pages.steps.compared import Compared
-from viz_core.ui.shell import Lab, TwoRuns
-from viz_core.ui.shell.code import Source, below, code, run_code, tokenizers_code, traced_code, two_runs_code
+from viz_core.ui.pages.steps.compared import ComparedStage
+from viz_core.ui.shell import PageContext, TwoRuns
+from viz_core.ui.shell.code import CodeLines, append_code, fill_template, run_code, tokenizers_code, trace_code, two_runs_code
 
 
-def drawing(lab: Lab, name: str) -> Source:
-    return code("""
+def architecture_drawing(context: PageContext, name: str) -> CodeLines:
+    return fill_template("""
         {run}
         from viz_core.figures.architecture import architecture
         drawing = architecture([capture.stage(name) for name in capture], {name})
-        """, run=run_code(lab), name=name)
+        """, run=run_code(context), name=name)
 
 
-def strip(lab: Lab, name: str) -> Source:
-    return code("""
+def architecture_strip(context: PageContext, name: str) -> CodeLines:
+    return fill_template("""
         {run}
         from viz_core.figures.architecture_strip import strip
         drawing = strip([capture.stage(name) for name in capture], {name})
-        """, run=run_code(lab), name=name)
+        """, run=run_code(context), name=name)
 
 
-def stage(lab: Lab, name: str, item: int, head: int, drawn: Sequence[Panel]) -> Source:
-    words = _has_words(drawn)
-    return code("""
+def stage(context: PageContext, name: str, item: int, head: int, drawn: Sequence[Panel]) -> CodeLines:
+    words = _has_vocabulary_axis(drawn)
+    return fill_template("""
         {run}
         from viz_core.figures.steps import stage_panels
         panels = stage_panels(capture, {name}, item={item}, head={head}{given})
-        """, run=Source(run_code(lab) + (tokenizers_code(lab, item) if words else "")), name=name, item=item, head=head,
-                given=Source(", tokenizers=readers" * words))
+        """, run=CodeLines(run_code(context) + (tokenizers_code(context, item) if words else "")), name=name, item=item, head=head,
+                given=CodeLines(", tokenizers=readers" * words))
 
 
-def compared(shown: Compared, drawn: Sequence[Panel]) -> Source:
+def compared(compared_stage: ComparedStage, drawn: Sequence[Panel]) -> CodeLines:
     """Return the code for a stage of one of two runs, or of A, B and A − B."""
-    two, both = shown.two, shown.two.both
-    if shown.as_words:
-        return stage(shown.run, shown.name, shown.item, shown.head, drawn)
-    words = _has_words(drawn)
+    two, both = compared_stage.runs, compared_stage.runs.aligned
+    if compared_stage.is_vocabulary:
+        return stage(compared_stage.context, compared_stage.name, compared_stage.item, compared_stage.head, drawn)
+    words = _has_vocabulary_axis(drawn)
     which = {"a": "which=0, ", "b": "which=1, "}.get(two.shown, "")
-    return code("""
+    return fill_template("""
         {runs}
         from viz_core.analysis.two_runs import together
         from viz_core.figures.compared_steps import {draw}
         both = together(a, b, {item_a}, {item_b})
         panels = {draw}(both, {name}, {which}head={head}{given})
-        """, runs=_with_readers(two) if words else two_runs_code(two.a, two.b), name=shown.name, head=shown.head,
-                item_a=both.item_a, item_b=both.item_b, which=Source(which),
-                draw=Source("run_panels" if which else "difference_panels"),
-                given=Source(", tokenizers=(readers_a, readers_b)" * words))
+        """, runs=_two_runs_and_tokenizers(two) if words else two_runs_code(two.a, two.b), name=compared_stage.name, head=compared_stage.head,
+                item_a=both.item_a, item_b=both.item_b, which=CodeLines(which),
+                draw=CodeLines("run_panels" if which else "difference_panels"),
+                given=CodeLines(", tokenizers=(readers_a, readers_b)" * words))
 
 
-def parity(lab: Lab) -> Source:
+def parity(context: PageContext) -> CodeLines:
     """Return the code for the table of the differences from torch."""
-    return code("""
+    return fill_template("""
         {run}
         from viz_core import tables
         from viz_core.experiments.parity import check_parity
         frame = tables.parity(check_parity(model, batch, capture))
         frame["step"] = range(1, len(frame) + 1)
         frame = frame.sort_values("difference", ascending=False, kind="stable", ignore_index=True)
-        """, run=traced_code(lab))
+        """, run=trace_code(context))
 
 
-def parting(two: TwoRuns, whole: bool, norms: bool) -> Source:
-    rows = code("amounts(both, parting(both), norms={norms})", norms=norms)
-    if not whole:
-        rows = Source(f"stream({rows.strip()})")
-    return code("""
+def divergence(runs: TwoRuns, all_stages: bool, with_norm_steps: bool) -> CodeLines:
+    rows = fill_template("amounts(both, parting(both), norms={norms})", norms=with_norm_steps)
+    if not all_stages:
+        rows = CodeLines(f"stream({rows.strip()})")
+    return fill_template("""
         {runs}
         from viz_core.analysis.two_runs import {names}
         from viz_core.figures.compared_steps import parting_panels
         both = together(a, b, {item_a}, {item_b})
         rows = {rows}
         panels, stages = parting_panels(both, rows)
-        """, runs=two_runs_code(two.a, two.b), item_a=two.both.item_a, item_b=two.both.item_b, rows=rows,
-                names=Source("amounts, parting, together" if whole else "amounts, parting, stream, together"))
+        """, runs=two_runs_code(runs.a, runs.b), item_a=runs.aligned.item_a, item_b=runs.aligned.item_b, rows=rows,
+                names=CodeLines("amounts, parting, together" if all_stages else "amounts, parting, stream, together"))
 
 
-def _has_words(drawn: Sequence[Panel]) -> bool:
+def _has_vocabulary_axis(drawn: Sequence[Panel]) -> bool:
     """Return whether an axis of a panel is the vocabulary."""
     return any("W" in (panel.row_letter, panel.col_letter) for panel in drawn)
 
 
-def _with_readers(two: TwoRuns) -> Source:
+def _two_runs_and_tokenizers(runs: TwoRuns) -> CodeLines:
     """Return the code that makes both runs and the tokenizers of each."""
     readers_a, readers_b = (tokenizers_code(lab, item, name, f"readers_{name}") for lab, item, name in
-                            ((two.a, two.both.item_a, "a"), (two.b, two.both.item_b, "b")))
-    if two.b.altered is not None:  # made from A
-        return Source(run_code(two.b, "b") + readers_a + readers_b)
-    one, other = Source(run_code(two.a, "a") + readers_a), Source(run_code(two.b, "b") + readers_b)
-    return below(one, other) if two.a.model_key() == two.b.model_key() else Source(one + other)
+                            ((runs.a, runs.aligned.item_a, "a"), (runs.b, runs.aligned.item_b, "b")))
+    if runs.b.edited_run_key is not None:  # made from A
+        return CodeLines(run_code(runs.b, "b") + readers_a + readers_b)
+    one, other = CodeLines(run_code(runs.a, "a") + readers_a), CodeLines(run_code(runs.b, "b") + readers_b)
+    return append_code(one, other) if runs.a.model_key() == runs.b.model_key() else CodeLines(one + other)

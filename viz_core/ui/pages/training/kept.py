@@ -6,55 +6,55 @@ import streamlit as st
 
 from viz_core.config import Side
 from viz_core.formats import percent, rounded
-from viz_core.jobs.job import Look
+from viz_core.jobs.job import JobView
 from viz_core.language import translate as _
-from viz_core.learning.brought import MAX_WORD, Trained, opened
-from viz_core.learning.moments import Moments
+from viz_core.learning.brought import MAX_WORD_CHARS, TrainedWeights, read_weights_file
+from viz_core.learning.moments import RunHistory
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.tasks.language import MASK
-from viz_core.learning.tasks.symbols import FIRST, symbols_of
-from viz_core.limits import MAX_GUEST_FILE, megabytes
-from viz_core.problems import Problem
+from viz_core.learning.tasks.symbols import FIRST_ID, words_to_symbols
+from viz_core.limits import MAX_USER_WEIGHTS_FILE_BYTES, megabytes
+from viz_core.problems import UserError
 from viz_core.text import SPECIALS, split_words
-from viz_core.ui.components.saving import file_button
+from viz_core.ui.components.saving import export_button
 from viz_core.ui.escape import escaped
-from viz_core.ui.pages.training.asked import own_text, own_words
-from viz_core.ui.shell import Lab, use_weights
-from viz_core.ui.shell.setup import problem_words
-from viz_core.weights.guests import guests
+from viz_core.ui.pages.training.asked import user_text, user_words
+from viz_core.ui.shell import PageContext, use_weights
+from viz_core.ui.shell.setup import error_message
+from viz_core.weights.guests import shared_user_weights
 
 
-def keep_it(lab: Lab, job: Look | None, moments: Moments | None, at: int) -> None:
+def trained_model_controls(context: PageContext, job: JobView | None, history: RunHistory | None, until_step: int) -> None:
     """Draw the buttons for the model of the snapshot that is shown, and the upload of a file."""
-    trained = None if job is None or moments is None or not moments.steps else made_at(moments, at, own_words(lab))
+    trained = None if job is None or history is None or not history.snapshot_steps else trained_model_at(history, until_step, user_words(context))
     name = trained.name if trained else ""
-    is_used = bool(trained) and lab.setup.weights == name
+    is_used = bool(trained) and context.setup.weights == name
     with st.container(horizontal=True, vertical_alignment="bottom", key="train_keep"):
-        st.button(_("Use these weights on every page"), icon=":material/hub:", key="train_use", on_click=_use,
-                  args=(trained, own_text(lab)), disabled=trained is None or is_used)
-        file_button(_("Download them with their recipe"), "train_download", f"{name}.safetensors" if trained else "",
+        st.button(_("Use these weights on every page"), icon=":material/hub:", key="train_use", on_click=_use_on_every_page,
+                  args=(trained, user_text(context)), disabled=trained is None or is_used)
+        export_button(_("Download them with their recipe"), "train_download", f"{name}.safetensors" if trained else "",
                     "application/octet-stream", lambda progress: trained.to_bytes() if trained else b"",
                     icon=":material/download:", disabled=trained is None)
     if trained and is_used:
         st.success(_("Every page now uses these weights: the sidebar names them under Model, as “{title}”.",
-                     title=escaped(title(trained))))
+                     title=escaped(weights_title(trained))))
     with st.popover(_("Open a file of weights"), icon=":material/upload:"):
-        file = st.file_uploader(_("A file that was downloaded here, at most {size}", size=megabytes(MAX_GUEST_FILE, 0)),
+        file = st.file_uploader(_("A file that was downloaded here, at most {size}", size=megabytes(MAX_USER_WEIGHTS_FILE_BYTES, 0)),
                                 type=["safetensors"], key="train_file")
         if file is not None:
-            _open(file.getvalue())
+            _show_opened_file(file.getvalue())
 
 
-def made_at(moments: Moments, at: int, typed: Sequence[str]) -> Trained:
+def trained_model_at(history: RunHistory, until_step: int, typed: Sequence[str]) -> TrainedWeights:
     """Return the model of the snapshot at a step, with the last measurement up to that step.
 
     typed: the visitor's words, which become the names of the task's symbols.
     """
-    snapshot = moments.at(at)
-    measurements = [i for i, measured_step in enumerate(moments.held_out.steps) if measured_step <= at]
-    loss, accuracy = (float(moments.held_out.values(name)[measurements[-1]]) if measurements else None
+    snapshot = history.nearest(until_step)
+    measurements = [i for i, measured_step in enumerate(history.held_out_metrics.steps) if measured_step <= until_step]
+    loss, accuracy = (float(history.held_out_metrics.values(name)[measurements[-1]]) if measurements else None
                       for name in ("loss", "accuracy"))
-    return Trained(moments.recipe, snapshot.step, snapshot.weights, loss, accuracy, symbol_words(moments.recipe, typed))
+    return TrainedWeights(history.recipe, snapshot.step, snapshot.weights, loss, accuracy, symbol_words(history.recipe, typed))
 
 
 def symbol_words(recipe: Recipe, typed: Sequence[str]) -> Mapping[int, str]:
@@ -62,62 +62,62 @@ def symbol_words(recipe: Recipe, typed: Sequence[str]) -> Mapping[int, str]:
 
     Words that the task itself uses, such as the arrow that ends a question, are left out.
     """
-    symbols = recipe.entry.kind.symbols(recipe.parameters)
+    symbols = recipe.task_definition.kind.symbols(recipe.parameters)
     task_words = {*SPECIALS, *(word for words in recipe.vocabulary.values() for word in words.words)} - {*symbols}
-    user_symbols = symbols_of(typed, symbols)[1]
-    return {FIRST + i: word for i, word in user_symbols.items() if len(word) <= MAX_WORD and word not in task_words}
+    user_symbols = words_to_symbols(typed, symbols)[1]
+    return {FIRST_ID + i: word for i, word in user_symbols.items() if len(word) <= MAX_WORD_CHARS and word not in task_words}
 
 
-def _open(data: bytes) -> None:
+def _show_opened_file(data: bytes) -> None:
     """Show the weights of an uploaded file and a button to use them, or why they cannot be read."""
     try:
-        found = opened(data)
-    except Problem as problem:
-        st.warning(escaped(problem_words(problem)))
+        found = read_weights_file(data)
+    except UserError as problem:
+        st.warning(escaped(error_message(problem)))
         return
-    st.markdown(_("**{title}**", title=escaped(title(found))))
-    st.button(_("Use these weights on every page"), key="train_use_file", on_click=_use, args=(found, ""))
+    st.markdown(_("**{title}**", title=escaped(weights_title(found))))
+    st.button(_("Use these weights on every page"), key="train_use_file", on_click=_use_on_every_page, args=(found, ""))
 
 
-def _use(made: Trained, typed: str) -> None:
+def _use_on_every_page(trained: TrainedWeights, text: str) -> None:
     """Register trained weights and use them on every page; for callbacks."""
-    guests().keep(made.card(title(made), facts(made)), made.nbytes)
-    use_weights(made.name, texts(made.recipe, typed))
+    shared_user_weights().add(trained.card(weights_title(trained), card_facts(trained)), trained.nbytes)
+    use_weights(trained.name, text_box_contents(trained.recipe, text))
 
 
-def texts(recipe: Recipe, typed: str) -> Mapping[Side, str]:
+def text_box_contents(recipe: Recipe, text: str) -> Mapping[Side, str]:
     """Return the text for the text boxes of all pages: the visitor's sentence as the task reads it.
 
     That is the question with its answer if one row has both, or the sentence with its masks. Empty for tasks that have words of
     their own and mask none.
     """
-    side, (first, *more) = recipe.config.input_side, typed.split("\n")
+    side, (first, *more) = recipe.config.input_side, text.split("\n")
     try:
-        row = recipe.entry.sentence(recipe.parameters, recipe.config, split_words(first))
-    except Problem:
+        row = recipe.task_definition.read_sentence(recipe.parameters, recipe.config, split_words(first))
+    except UserError:
         return {}
     words = [token for token in row.tokens[side] if token not in SPECIALS]
-    if recipe.entry.kind.symbols(recipe.parameters) and side == "source":
-        return {side: typed}
-    if recipe.entry.kind.symbols(recipe.parameters) or MASK in words:
+    if recipe.task_definition.kind.symbols(recipe.parameters) and side == "source":
+        return {side: text}
+    if recipe.task_definition.kind.symbols(recipe.parameters) or MASK in words:
         return {side: "\n".join([" ".join(words), *more])}
     return {}
 
 
-def title(made: Trained) -> str:
+def weights_title(trained: TrainedWeights) -> str:
     """Return the title of trained weights in the list of models."""
-    return _("{task}, trained for {step:,} steps", task=made.recipe.entry.title, step=made.step)
+    return _("{task}, trained for {step:,} steps", task=trained.recipe.task_definition.title, step=trained.step)
 
 
-def facts(made: Trained) -> Mapping[str, str]:
+def card_facts(trained: TrainedWeights) -> Mapping[str, str]:
     """Return the facts about trained weights that the sidebar shows."""
-    recipe = made.recipe
+    recipe = trained.recipe
     card = {
-        "task": str(recipe.entry.question),
-        "training": _("{step:,} steps of {batch} rows with Adam, learning rate {rate:g}, seed {seed}", step=made.step,
+        "task": str(recipe.task_definition.question),
+        "training": _("{step:,} steps of {batch} rows with Adam, learning rate {rate:g}, seed {seed}", step=trained.step,
                       batch=recipe.batch, rate=recipe.learning_rate, seed=recipe.seed),
     }
-    if made.loss is not None and made.accuracy is not None:
-        card["held-out"] = _("loss {loss}, {accuracy} of the answers are right", loss=rounded(made.loss),
-                             accuracy=percent(made.accuracy))
+    if trained.loss is not None and trained.accuracy is not None:
+        card["held-out"] = _("loss {loss}, {accuracy} of the answers are right", loss=rounded(trained.loss),
+                             accuracy=percent(trained.accuracy))
     return card

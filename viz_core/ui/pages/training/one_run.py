@@ -5,239 +5,239 @@ from functools import partial
 import streamlit as st
 
 from viz_core.figures.learning import (
-    Points,
+    StepSeries,
     accuracy_curves,
     answers_panel,
-    attention_panels,
+    snapshot_attention_panels,
     gradient_panel,
     induction_panel,
     loss_curves,
 )
 from viz_core.formats import percent, rounded
-from viz_core.jobs.job import Look
+from viz_core.jobs.job import JobView
 from viz_core.language import translate as _
-from viz_core.learning.answers import Answers, Shown, on_words
-from viz_core.learning.induction import of_run
-from viz_core.learning.moments import Moments, initial
+from viz_core.learning.answers import Answers, SentenceRun, run_on_words
+from viz_core.learning.induction import score_capture
+from viz_core.learning.moments import RunHistory, initial_snapshot
 from viz_core.learning.recipe import Recipe
-from viz_core.learning.setups import of_document, task_of_document
-from viz_core.learning.tasks import TASKS, Sentence
-from viz_core.learning.tasks.symbols import MOST_WORDS
-from viz_core.problems import Problem
-from viz_core.text import visible
+from viz_core.learning.setups import document_recipe, document_task
+from viz_core.learning.tasks import TASKS, TaskInput
+from viz_core.learning.tasks.symbols import MAX_SYMBOL_WORDS
+from viz_core.problems import UserError
+from viz_core.text import display_token
 from viz_core.ui.components.curves import curves
-from viz_core.ui.components.scrubber import At, scrubber
-from viz_core.ui.controls import picking
-from viz_core.ui.escape import code, escaped
+from viz_core.ui.components.scrubber import ScrubberState, scrubber
+from viz_core.ui.controls import linked_heatmaps
+from viz_core.ui.escape import code_span, escaped
 from viz_core.ui.pages.training import snippets
 from viz_core.ui.pages.training.asked import (
-    AS_LONG,
+    SENTENCE_LENGTH_TASKS,
     DOCUMENT_MODELS,
-    asked,
-    controls,
+    read_recipe_form,
+    recipe_controls,
     model_title,
-    more_controls,
-    n_own_symbols,
-    own_words,
-    what_was_reduced,
+    advanced_controls,
+    count_user_symbols,
+    user_words,
+    describe_reduced_sizes,
 )
-from viz_core.ui.pages.training.job import begin, buttons, jobs, look_at, progress, say_what_is_wrong, started_from
-from viz_core.ui.pages.training.kept import keep_it
-from viz_core.ui.pages.training.snippets import Taken
-from viz_core.ui.shell import Lab, below, beside, look, set_view, view, view_widget
-from viz_core.ui.shell.setup import problem_words
-from viz_core.weights.card import NEXT_WORD
+from viz_core.ui.pages.training.job import start_job, job_buttons, job_engine, linked_job, show_progress, show_problem, describe_initial_weights
+from viz_core.ui.pages.training.kept import trained_model_controls
+from viz_core.ui.pages.training.snippets import RunProgress
+from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, show_hint, set_url_params, url_param, linked_widget
+from viz_core.ui.shell.setup import error_message
+from viz_core.weights.card import NEXT_TOKEN_TASKS
 
-RAIL = 196
-DOCUMENTS = "train_documents"  # key of the menu of the documents' models, and whether it is open
-LOOKS = {"attention": _("Attention"), "answers": _("Answers"), "gradients": _("Gradients"), "induction": _("Induction")}
-NUMBERS = {"loss": _("Loss"), "accuracy": _("Accuracy")}
+RAIL_WIDTH = 196
+DOCUMENT_MENU_KEY = "train_documents"  # key of the menu of the documents' models, and whether it is open
+PICTURE_TITLES = {"attention": _("Attention"), "answers": _("Answers"), "gradients": _("Gradients"), "induction": _("Induction")}
+CURVE_TITLES = {"loss": _("Loss"), "accuracy": _("Accuracy")}
 
 
-def one_run(lab: Lab) -> None:
+def one_run_section(context: PageContext) -> None:
     """Draw curves and attention, a slider over the snapshots below them, and the recipe beside them."""
-    form, job = asked(lab), look_at("train_job")
-    history = None if job is None else jobs().moments(job.number)
+    form, job = read_recipe_form(context), linked_job("train_job")
+    history = None if job is None else job_engine().history(job.job_id)
     recipe = form.recipe if history is None else history.recipe
-    step = _step(history)
-    shown = None if recipe is None else _shown(lab, recipe, history, step)
-    if job is not None and recipe is not None and isinstance(shown, Shown):
-        look(answer_words(shown.said, step, recipe.config.is_causal))
+    step = _shown_step(history)
+    shown = None if recipe is None else _run_on_user_words(context, recipe, history, step)
+    if job is not None and recipe is not None and isinstance(shown, SentenceRun):
+        show_hint(describe_answers(shown.answers, step, recipe.config.is_causal))
     else:
-        look(_("**Press Train and watch the attention of your own sentence:** its weights are spread out at first. As the loss "
+        show_hint(_("**Press Train and watch the attention of your own sentence:** its weights are spread out at first. As the loss "
                "falls, they gather on the tokens that hold the answer."))
-    main, rail = beside(RAIL, horizontal=True)
+    main, rail = figure_and_rail(RAIL_WIDTH, horizontal=True)
     with rail:
-        buttons("train_job", job, None if form.recipe is None else form.recipe.to_json(), lab.setup.device)
-        progress(job, [] if form.recipe is None else [form.recipe], lab.setup.device)
-        controls(lab)
-        view_widget(st.selectbox, "train_look", _("Picture"), format_func=LOOKS.get)
+        job_buttons("train_job", job, None if form.recipe is None else form.recipe.to_json(), context.setup.device)
+        show_progress(job, [] if form.recipe is None else [form.recipe], context.setup.device)
+        recipe_controls(context)
+        linked_widget(st.selectbox, "train_look", _("Picture"), format_func=PICTURE_TITLES.get)
     with main:
         if recipe is None:
             st.warning(escaped(form.problem))
         else:
-            run = Taken.of(recipe, job, history)
-            _curves(run, history, step)
-            _picture(lab, run, history, step, shown)
-    if isinstance(shown, Shown) and recipe is not None:
+            run = RunProgress.from_job(recipe, job, history)
+            _draw_curves(run, history, step)
+            _draw_picture(context, run, history, step, shown)
+    if isinstance(shown, SentenceRun) and recipe is not None:
         with rail:
-            _notes(lab, recipe, shown.read)
-    with below():
-        documents_models(lab.setup.device)
-        _scrubber(history, step)
-    _below(lab, job, form.problem, history, step)
+            _show_task_notes(context, recipe, shown.sentence)
+    with controls_row():
+        document_model_menu(context.setup.device)
+        _step_scrubber(history, step)
+    _draw_below(context, job, form.problem, history, step)
 
 
-def documents_models(device: str) -> None:
+def document_model_menu(device: str) -> None:
     """Draw a menu with a button for the model of each document; document 004 has three, each with its own task."""
-    with st.popover(_("A document's model"), icon=":material/menu_book:", key=DOCUMENTS, on_change="rerun"):
+    with st.popover(_("A document's model"), icon=":material/menu_book:", key=DOCUMENT_MENU_KEY, on_change="rerun"):
         st.caption(_("One click trains the document's own model, made small enough to train in a minute or two. Its switches stay "
                      "as in the document."))
         for name, of in DOCUMENT_MODELS.items():
-            task = TASKS[task_of_document(*of)].title
-            st.button(_("{title}: {task}", title=model_title(name), task=task), key=f"train_of_{name}", on_click=_begin_document,
+            task = TASKS[document_task(*of)].title
+            st.button(_("{title}: {task}", title=model_title(name), task=task), key=f"train_of_{name}", on_click=_train_document_model,
                       args=(name, device), width="stretch")
 
 
-def _begin_document(name: str, device: str) -> None:
+def _train_document_model(name: str, device: str) -> None:
     """Train a document's model, and set the controls and the link to its recipe."""
-    recipe = of_document(*DOCUMENT_MODELS[name]).recipe
-    set_view(train_model=name, train_task=recipe.task, train_steps=recipe.steps, train_rate=recipe.learning_rate,
+    recipe = document_recipe(*DOCUMENT_MODELS[name]).recipe
+    set_url_params(train_model=name, train_task=recipe.task, train_steps=recipe.steps, train_rate=recipe.learning_rate,
              train_warmup=recipe.warmup, train_batch=recipe.batch, train_recipe="", train_clip=0.0, train_decay=False,
              train_target=0.0, train_patience=0, **{f"train_{name}": -1 for name in recipe.parameters})
-    begin("train_job", recipe.to_json(), device)
-    st.session_state[DOCUMENTS] = False  # close the menu, so that it does not cover the figure
+    start_job("train_job", recipe.to_json(), device)
+    st.session_state[DOCUMENT_MENU_KEY] = False  # close the menu, so that it does not cover the figure
 
 
-def _below(lab: Lab, job: Look | None, problem: str, moments: Moments | None, at: int) -> None:
+def _draw_below(context: PageContext, job: JobView | None, problem: str, history: RunHistory | None, until_step: int) -> None:
     """Draw what is below the figure: numbers, notes, the choice of the curve, and further controls."""
-    say_what_is_wrong(job, "train_job", problem)
-    if moments is not None:
-        st.markdown(_numbers(moments, at))
-        if job is not None and (hashed := started_from(job)):
+    show_problem(job, "train_job", problem)
+    if history is not None:
+        st.markdown(_describe_held_out(history, until_step))
+        if job is not None and (hashed := describe_initial_weights(job)):
             st.caption(hashed)
-        if reduced := what_was_reduced(moments.recipe):
+        if reduced := describe_reduced_sizes(history.recipe):
             st.caption(reduced)
-        if moments.recipe.task in NEXT_WORD and not moments.recipe.config.is_causal:
+        if history.recipe.task in NEXT_TOKEN_TASKS and not history.recipe.config.is_causal:
             st.caption(_("This model has no causal mask, so it reads the very word that it is to predict: a low loss does not mean "
                          "that it can write."))
     with st.container(horizontal=True, key="train_of"):
-        view_widget(st.segmented_control, "train_number", _("Curve"), required=True, format_func=NUMBERS.get)
-    more_controls(lab)
-    keep_it(lab, job, moments, at)
+        linked_widget(st.segmented_control, "train_number", _("Curve"), required=True, format_func=CURVE_TITLES.get)
+    advanced_controls(context)
+    trained_model_controls(context, job, history, until_step)
 
 
 # ---------------------------------------------------------------- the snapshot
 
 
-def _step(moments: Moments | None) -> int:
+def _shown_step(history: RunHistory | None) -> int:
     """Return the step of the snapshot that is shown: the newest, or the one nearest to that of the link."""
-    if moments is None or not moments.steps:
+    if history is None or not history.snapshot_steps:
         return 0
-    requested = view("train_moment")
-    return moments.steps[-1] if requested < 0 else moments.at(requested).step
+    requested = url_param("train_moment")
+    return history.snapshot_steps[-1] if requested < 0 else history.nearest(requested).step
 
 
-def _scrubber(moments: Moments | None, at: int) -> None:
+def _step_scrubber(history: RunHistory | None, until_step: int) -> None:
     """Draw the slider over the stored snapshots."""
-    steps = (0,) if moments is None else moments.steps or (0,)
-    label = _("After {at:,} steps", at=at)
-    scrubber(label, "", At(steps.index(at) + 1 if at in steps else len(steps), len(steps)), key="train_scrubber",
-             on_move=partial(_go, steps))
+    steps = (0,) if history is None else history.snapshot_steps or (0,)
+    label = _("After {at:,} steps", at=until_step)
+    scrubber(label, "", ScrubberState(steps.index(until_step) + 1 if until_step in steps else len(steps), len(steps)), key="train_scrubber",
+             on_move=partial(_select_step, steps))
 
 
-def _go(steps: tuple[int, ...], place: int) -> None:
+def _select_step(steps: tuple[int, ...], place: int) -> None:
     """Select another snapshot. The newest one follows the run."""
-    set_view(train_moment=-1 if place >= len(steps) else steps[place - 1])
+    set_url_params(train_moment=-1 if place >= len(steps) else steps[place - 1])
 
 
 # ---------------------------------------------------------------- the curves
 
 
-def _curves(run: Taken, moments: Moments | None, at: int) -> None:
+def _draw_curves(run: RunProgress, history: RunHistory | None, until_step: int) -> None:
     """Draw the loss or accuracy on training batches and held-out rows."""
-    recipe, number = run.recipe, view("train_number")
-    shown = moments or Moments(run.recipe, ())
-    training, held_out = (Points(series.steps, series.values(number)) for series in (shown.training, shown.held_out))
+    recipe, number = run.recipe, url_param("train_number")
+    shown = history or RunHistory(run.recipe, ())
+    training, held_out = (StepSeries(series.steps, series.values(number)) for series in (shown.training_metrics, shown.held_out_metrics))
     if number == "loss":
-        chart_data = loss_curves(training, held_out, recipe.steps, at, recipe.chance, recipe.floor)
+        chart_data = loss_curves(training, held_out, recipe.steps, until_step, recipe.chance_loss, recipe.irreducible_loss)
     else:
-        chart_data = accuracy_curves(training, held_out, recipe.steps, at)
-    curves(chart_data, "train_curves", fill=True, of=recipe.to_json(), code=lambda: snippets.curves(run, number, at))
+        chart_data = accuracy_curves(training, held_out, recipe.steps, until_step)
+    curves(chart_data, "train_curves", fill=True, subject=recipe.to_json(), code=lambda: snippets.curves(run, number, until_step))
 
 
-def _numbers(moments: Moments, at: int) -> str:
+def _describe_held_out(history: RunHistory, until_step: int) -> str:
     """Return the held-out numbers of the last measurement up to a step, as Markdown."""
-    loss, accuracy = (Points(moments.held_out.steps, moments.held_out.values(name)) for name in ("loss", "accuracy"))
+    loss, accuracy = (StepSeries(history.held_out_metrics.steps, history.held_out_metrics.values(name)) for name in ("loss", "accuracy"))
     if not len(loss.steps):
         return _("No measurement on the held-out rows yet.")
-    measured_step, value = loss.at(at)
+    measured_step, value = loss.latest(until_step)
     return _("**On held-out rows after {step:,} steps:** loss {loss} nats, {accuracy} of the answers are right.",
-             step=int(measured_step), loss=rounded(value), accuracy=percent(accuracy.at(at)[1]))
+             step=int(measured_step), loss=rounded(value), accuracy=percent(accuracy.latest(until_step)[1]))
 
 
 # ---------------------------------------------------------------- the figure beside them
 
 
-def _shown(lab: Lab, recipe: Recipe, moments: Moments | None, at: int) -> Shown | str:
+def _run_on_user_words(context: PageContext, recipe: Recipe, history: RunHistory | None, until_step: int) -> SentenceRun | str:
     """Run the model of a snapshot, or the initial model, on the visitor's words; or return why the task cannot read them."""
-    snapshot = initial(recipe) if moments is None or not moments.steps else moments.at(at)
+    snapshot = initial_snapshot(recipe) if history is None or not history.snapshot_steps else history.nearest(until_step)
     try:
-        return on_words(snapshot.model(recipe.config), recipe, own_words(lab))
-    except Problem as problem:
-        return problem_words(problem)
+        return run_on_words(snapshot.build_model(recipe.config), recipe, user_words(context))
+    except UserError as problem:
+        return error_message(problem)
 
 
-def _picture(lab: Lab, run: Taken, moments: Moments | None, at: int, shown: Shown | str | None) -> None:
+def _draw_picture(context: PageContext, run: RunProgress, history: RunHistory | None, until_step: int, shown: SentenceRun | str | None) -> None:
     """Draw the chosen figure of a snapshot."""
-    if view("train_look") == "gradients" and moments is not None and moments.training.seen:
-        picking([gradient_panel(moments.training.steps, moments.norms, moments.parts)], "train_gradients", fill=True,
+    if url_param("train_look") == "gradients" and history is not None and history.training_metrics.n_added:
+        linked_heatmaps([gradient_panel(history.training_metrics.steps, history.grad_norms, history.parts)], "train_gradients", fill=True,
                 code=lambda: snippets.gradients(run))
         return
-    if not isinstance(shown, Shown):
+    if not isinstance(shown, SentenceRun):
         st.warning(escaped(shown or ""))
         return
-    words, said = own_words(lab), shown.said
-    match view("train_look"):
+    words, said = user_words(context), shown.answers
+    match url_param("train_look"):
         case "induction":
-            scores, of = of_run(shown.seen, run.recipe.config, shown.read.ids), _("your sentence")
+            scores, of = score_capture(shown.capture, run.recipe.config, shown.sentence.ids), _("your sentence")
             if scores is None:
                 st.info(_("No word of your sentence comes back later, so no head can look up what followed it."))
             else:
-                picking([induction_panel(scores, of)], "train_induction", fill=True,
-                        code=lambda: snippets.induction(run, at, words, of))
+                linked_heatmaps([induction_panel(scores, of)], "train_induction", fill=True,
+                        code=lambda: snippets.induction(run, until_step, words, of))
         case "answers":
-            picking([answers_panel(said.on, said.right, said.words, said.probabilities, at)], "train_answers", fill=True,
-                    code=lambda: snippets.answers(run, at, words))
+            linked_heatmaps([answers_panel(said.input_tokens, said.correct, said.answer_words, said.probabilities, until_step)], "train_answers", fill=True,
+                    code=lambda: snippets.answers(run, until_step, words))
         case _other:
-            recorded = [name for name in shown.seen if name.endswith("attn.weights")]
-            stage = view("train_map") if view("train_map") in recorded else recorded[-1]
-            picking(attention_panels(shown.seen, stage, at, shown.rows), "train_maps", fill=True,
-                    code=lambda: snippets.attention(run, at, words, stage))
+            recorded = [name for name in shown.capture if name.endswith("attn.weights")]
+            stage = url_param("train_map") if url_param("train_map") in recorded else recorded[-1]
+            linked_heatmaps(snapshot_attention_panels(shown.capture, stage, until_step, shown.token_rows), "train_maps", fill=True,
+                    code=lambda: snippets.attention(run, until_step, words, stage))
 
 
-def answer_words(said: Answers, at: int, causal: bool) -> str:
+def describe_answers(answers: Answers, until_step: int, is_causal: bool) -> str:
     """Return what the model answers after `step` steps, and how much of it is right if that is known, as Markdown.
 
     is_causal: whether each answer reads only earlier positions, which hold the right words instead of the model's own.
     """
-    text = _("**After {at:,} steps, on your sentence it answers:** {words}.", at=at,
-             words=" ".join(code(visible(word)) for word in said.likeliest))
-    if causal:
+    text = _("**After {at:,} steps, on your sentence it answers:** {words}.", at=until_step,
+             words=" ".join(code_span(display_token(word)) for word in answers.predicted))
+    if is_causal:
         text += " " + _("Each answer is given after the right words; a text that the model writes itself continues from its "
                         "own words.")
-    if not said.known:
+    if not answers.n_known:
         return text
-    return text + " " + _("{hits} of {known} are right.", hits=said.hits, known=said.known)
+    return text + " " + _("{hits} of {known} are right.", hits=answers.n_correct, known=answers.n_known)
 
 
-def _notes(lab: Lab, recipe: Recipe, read: Sentence) -> None:
+def _show_task_notes(context: PageContext, recipe: Recipe, read: TaskInput) -> None:
     """Show whether the task trains on rows of another length, and which words of the sentence it leaves out."""
-    if recipe.task in AS_LONG and not recipe.parameters["shortest"]:
-        n, length = n_own_symbols(lab, recipe.entry, recipe.parameters), recipe.parameters["length"]
+    if recipe.task in SENTENCE_LENGTH_TASKS and not recipe.parameters["shortest"]:
+        n, length = count_user_symbols(context, recipe.task_definition, recipe.parameters), recipe.parameters["length"]
         if n != length:
             st.caption(_("It trains on rows of {length} symbols, and your sentence has {n}: it never sees one of that length.",
                          length=length, n=n))
-    if read.left_out:
-        st.caption(_("It reads at most {n} different words, and leaves out {words}.", n=MOST_WORDS,
-                     words=", ".join(code(visible(word)) for word in read.left_out[:5])))
+    if read.omitted_words:
+        st.caption(_("It reads at most {n} different words, and leaves out {words}.", n=MAX_SYMBOL_WORDS,
+                     words=", ".join(code_span(display_token(word)) for word in read.omitted_words[:5])))

@@ -5,37 +5,37 @@ from functools import partial
 
 import streamlit as st
 
-from viz_core.jobs.job import Look
-from viz_core.ui.pages.training.experiments import experiments, shown_job
-from viz_core.ui.pages.training.job import active, look_at
-from viz_core.ui.pages.training.one_run import one_run
-from viz_core.ui.shell import PAGES, Lab, present, section_of, view, write_link
+from viz_core.jobs.job import JobView
+from viz_core.ui.pages.training.experiments import experiments_section, shown_job
+from viz_core.ui.pages.training.job import is_active, linked_job
+from viz_core.ui.pages.training.one_run import one_run_section
+from viz_core.ui.shell import PAGES, PageContext, current_context, choose_section, url_param, write_link
 
-GOES = "train_goes"  # session state: whether the page polls
-SECONDS = 1.0  # between two polls
+POLLING_KEY = "train_goes"  # session state: whether the page polls
+POLL_SECONDS = 1.0  # between two polls
 
 
-def training(lab: Lab) -> None:
+def training_page(context: PageContext) -> None:
     """Draw the page below its title."""
-    st.fragment(sections, run_every=SECONDS if _goes() else None)()
+    st.fragment(draw_section, run_every=POLL_SECONDS if _is_polling() else None)()
 
 
-def sections() -> None:
+def draw_section() -> None:
     """Draw the chosen section, in a fragment. When polling has to start or stop, the whole page reruns."""
-    context = present()
-    section = section_of(PAGES["training"])
-    is_polling = _goes()
+    context = current_context()
+    section = choose_section(PAGES["training"])
+    is_polling = _is_polling()
     SECTIONS[section](context)
     write_link()
-    if st.session_state.get(GOES, False) != is_polling:
-        st.session_state[GOES] = is_polling
+    if st.session_state.get(POLLING_KEY, False) != is_polling:
+        st.session_state[POLLING_KEY] = is_polling
         st.rerun()
 
 
-def _goes() -> bool:
+def _is_polling() -> bool:
     """Return whether the job that the page shows is queued or running."""
-    return active(JOBS[view("train_section")]())
+    return is_active(SECTION_JOBS[url_param("train_section")]())
 
 
-SECTIONS: dict[str, Callable[[Lab], None]] = {"run": one_run, "experiments": experiments}
-JOBS: dict[str, Callable[[], Look | None]] = {"run": partial(look_at, "train_job"), "experiments": shown_job}
+SECTIONS: dict[str, Callable[[PageContext], None]] = {"run": one_run_section, "experiments": experiments_section}
+SECTION_JOBS: dict[str, Callable[[], JobView | None]] = {"run": partial(linked_job, "train_job"), "experiments": shown_job}

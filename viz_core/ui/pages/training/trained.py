@@ -5,90 +5,90 @@ from typing import TypeVar
 
 import numpy as np
 
-from viz_core.jobs.job import Look
+from viz_core.jobs.job import JobView
 from viz_core.learning.arms import Experiment
-from viz_core.learning.induction import on_repeats
-from viz_core.learning.length_grid import LengthGrid, length_grid
-from viz_core.learning.moments import Moment
+from viz_core.learning.induction import score_repeated_blocks
+from viz_core.learning.length_grid import LengthGrid, measure_length_grid
+from viz_core.learning.moments import Snapshot
 from viz_core.learning.recipe import Recipe
-from viz_core.learning.setups import OfferedExperiment, measured_again
-from viz_core.learning.tasks.symbols import FIRST
+from viz_core.learning.setups import PredefinedExperiment, evaluate_with_changes
+from viz_core.learning.tasks.symbols import FIRST_ID
 from viz_core.model.transformer import Transformer
 from viz_core.ui.pages.training import snippets
-from viz_core.ui.pages.training.afterwards import again, induction, lengths
-from viz_core.ui.pages.training.job import jobs
+from viz_core.ui.pages.training.afterwards import show_changed_settings, show_induction, show_length_accuracy
+from viz_core.ui.pages.training.job import job_engine
 
 T = TypeVar("T")
 SECONDS = 2.0  # roughly, for one evaluation of a few models
 
 
-def trained(job: Look, setup: OfferedExperiment, experiment: Experiment, names: Sequence[str]) -> None:
+def evaluate_trained_models(job: JobView, setup: PredefinedExperiment, experiment: Experiment, titles: Sequence[str]) -> None:
     """Show the evaluations of this experiment, for the first seed's model of each condition that has one."""
-    firsts = [(i, run.arm) for i, run in enumerate(job.runs) if run.seed == experiment.seeds[0] and run.stopped is not None]
+    firsts = [(i, run.condition) for i, run in enumerate(job.runs) if run.seed == experiment.seeds[0] and run.stopped is not None]
     if not firsts or job.state != "done":
         return
-    if setup.again:
-        _again(job, setup, experiment, names, firsts)
+    if setup.eval_changes:
+        _evaluate_changed_settings(job, setup, experiment, titles, firsts)
     if setup.test_lengths:
-        _lengths(job, setup, experiment, names, firsts)
+        _evaluate_lengths(job, setup, experiment, titles, firsts)
     if setup.blocks:
-        _induction(job, setup, experiment, names, firsts)
+        _evaluate_induction(job, setup, experiment, titles, firsts)
 
 
-def _model(job: Look, run: int, recipe: Recipe) -> Transformer:
+def _model(job: JobView, run: int, recipe: Recipe) -> Transformer:
     """Return the trained model of a run, with dropout off."""
-    return Moment(job.runs[run].kept, jobs().weights(job.number, run)).model(recipe.config)
+    return Snapshot(job.runs[run].saved_step, job_engine().weights(job.job_id, run)).build_model(recipe.config)
 
 
-def _models(job: Look, experiment: Experiment, firsts: Sequence[tuple[int, int]]) -> list[tuple[Transformer, Recipe]]:
+def _models(job: JobView, experiment: Experiment, first_seed_runs: Sequence[tuple[int, int]]) -> list[tuple[Transformer, Recipe]]:
     """Return the trained model and recipe of each (run, condition)."""
-    recipes = [experiment.recipe(experiment.arms[condition], experiment.seeds[0]) for __, condition in firsts]
-    return [(_model(job, run, recipe), recipe) for (run, __), recipe in zip(firsts, recipes, strict=True)]
+    recipes = [experiment.recipe(experiment.conditions[condition], experiment.seeds[0]) for __, condition in first_seed_runs]
+    return [(_model(job, run, recipe), recipe) for (run, __), recipe in zip(first_seed_runs, recipes, strict=True)]
 
 
 # ---------------------------------------------------------------- settings changed after training
 
 
-def _again(
-    job: Look, setup: OfferedExperiment, experiment: Experiment, names: Sequence[str], firsts: Sequence[tuple[int, int]],
+def _evaluate_changed_settings(
+    job: JobView, setup: PredefinedExperiment, experiment: Experiment, titles: Sequence[str], first_seed_runs: Sequence[tuple[int, int]],
 ) -> None:
     """Measure the models again with settings changed after training."""
-    found = _once(job, "again", lambda: [measured_again(m, r, setup.again) for m, r in _models(job, experiment, firsts)])
-    own_titles = [names[condition] for __, condition in firsts]
-    again(own_titles, found, setup.again, lambda: snippets.again(experiment, own_titles, setup.again, job.runs[0].device))
+    found = _cached_evaluation(job, "again", lambda: [evaluate_with_changes(m, r, setup.eval_changes) for m, r in _models(job, experiment, first_seed_runs)])
+    own_titles = [titles[condition] for __, condition in first_seed_runs]
+    show_changed_settings(own_titles, found, setup.eval_changes, lambda: snippets.changed_settings(experiment, own_titles, setup.eval_changes, job.runs[0].device))
 
 
 # ---------------------------------------------------------------- other lengths
 
 
-def _lengths(
-    job: Look, setup: OfferedExperiment, experiment: Experiment, names: Sequence[str], firsts: Sequence[tuple[int, int]],
+def _evaluate_lengths(
+    job: JobView, setup: PredefinedExperiment, experiment: Experiment, titles: Sequence[str], first_seed_runs: Sequence[tuple[int, int]],
 ) -> None:
     """Measure the accuracy of the models at other lengths."""
-    found: LengthGrid = _once(job, "lengths", lambda: length_grid(_models(job, experiment, firsts), setup.test_lengths))
-    own_titles = [names[condition] for __, condition in firsts]
-    lengths(own_titles, found, lambda: snippets.lengths(experiment, own_titles, found.test, job.runs[0].device))
+    found: LengthGrid = _cached_evaluation(job, "lengths", lambda: measure_length_grid(_models(job, experiment, first_seed_runs), setup.test_lengths))
+    own_titles = [titles[condition] for __, condition in first_seed_runs]
+    show_length_accuracy(own_titles, found, lambda: snippets.lengths(experiment, own_titles, found.test_lengths, job.runs[0].device))
 
 
 # ---------------------------------------------------------------- induction heads
 
 
-def _induction(
-    job: Look, setup: OfferedExperiment, experiment: Experiment, names: Sequence[str], firsts: Sequence[tuple[int, int]],
+def _evaluate_induction(
+    job: JobView, setup: PredefinedExperiment, experiment: Experiment, titles: Sequence[str], first_seed_runs: Sequence[tuple[int, int]],
 ) -> None:
     """Measure the best induction head of each model at several block lengths."""
     def best() -> list[list[float]]:
-        return [[float(np.max(on_repeats(model, recipe.parameters["symbols"], block, FIRST))) for block in setup.blocks]
-                for model, recipe in _models(job, experiment, firsts)]
+        return [[float(np.max(score_repeated_blocks(model, recipe.parameters["symbols"], block, FIRST_ID))) for block in setup.blocks]
+                for model, recipe in _models(job, experiment, first_seed_runs)]
 
-    found = _once(job, "induction", best)
-    own_titles = [names[condition] for __, condition in firsts]
-    induction(own_titles, found, setup.blocks,
-              lambda: snippets.best_heads(experiment, own_titles, setup.blocks, job.runs[0].device))
+    found = _cached_evaluation(job, "induction", best)
+    own_titles = [titles[condition] for __, condition in first_seed_runs]
+    show_induction(own_titles, found, setup.blocks,
+              lambda: snippets.induction_heads(experiment, own_titles, setup.blocks, job.runs[0].device))
 
 
-def _once(job: Look, kind: str, make: Callable[[], T]) -> T:
+def _cached_evaluation(job: JobView, kind: str, make: Callable[[], T]) -> T:
     """Return a result that is measured once for all visitors."""
     from viz_core.ui.shell.cache import cached_result
 
-    return cached_result(f"trained {kind}", job.number, make, SECONDS)
+    return cached_result(f"trained {kind}", job.job_id, make, SECONDS)

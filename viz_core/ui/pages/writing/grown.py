@@ -4,107 +4,107 @@ from functools import partial
 
 import streamlit as st
 
-from viz_core.analysis.caching import cache_bytes, computed, flops_of_steps, reused, step_cost
-from viz_core.figures.growing import rows_panels
-from viz_core.figures.losses import step_curves
+from viz_core.analysis.caching import kv_cache_bytes, flops_with_cache, flops_per_step, flops_saved, step_flops
+from viz_core.figures.growing import key_value_panels
+from viz_core.figures.losses import cost_per_step_chart
 from viz_core.formats import rounded
-from viz_core.generation.growing import PASSES, Growth, StepTimes, measure_growth, measure_times
+from viz_core.generation.growing import N_PASSES, CacheTrace, StepTimes, trace_cache, measure_step_times
 from viz_core.language import translate as _
-from viz_core.text import visible
+from viz_core.text import display_token
 from viz_core.ui.components.curves import curves
-from viz_core.ui.components.glosses import named, quoted
-from viz_core.ui.controls import bounded, picking
+from viz_core.ui.components.glosses import glossed_token, quoted_glossed_token
+from viz_core.ui.controls import clamped_input, linked_heatmaps
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.writing import snippets
-from viz_core.ui.pages.writing.beginning import SECONDS, Beginning, model_id, strategy, trail_of
-from viz_core.ui.pages.writing.steps import moves, player, step_of
-from viz_core.ui.shell import Lab, look, picture, view, view_widget
-from viz_core.ui.shell.setup import problem_words
+from viz_core.ui.pages.writing.beginning import SECONDS_PER_TOKEN, Prompt, model_id, chosen_strategy, generation_trace
+from viz_core.ui.pages.writing.steps import step_controls, auto_play, shown_step
+from viz_core.ui.shell import PageContext, show_hint, main_figure, url_param, linked_widget
+from viz_core.ui.shell.setup import error_message
 
-MEASURES = {"flops": "FLOPs", "time": _("Time")}
-HARDLY = 1.5  # ratio of times without and with the cache below which overhead hides what the cache saves
+COST_TITLES = {"flops": "FLOPs", "time": _("Time")}
+MIN_SPEEDUP = 1.5  # ratio of times without and with the cache below which overhead hides what the cache saves
 
 
-def grown(lab: Lab, begun: Beginning) -> None:
+def kv_cache_section(context: PageContext, prompt: Prompt) -> None:
     """Draw K and V of one head with the row that this step appends, beside the cost of the steps with and without the cache."""
-    look(_("**Press Next: one row appears in K and one in V.** The cache keeps the rows above them; hatched ones are still "
+    show_hint(_("**Press Next: one row appears in K and one in V.** The cache keeps the rows above them; hatched ones are still "
            "to come."))
-    main = picture(horizontal=True)
+    main = main_figure(horizontal=True)
     with main:
-        trace = trail_of(lab, begun, strategy())
-        text = () if trace is None else (*begun.start(), *trace.ids[:-1])
-        found = None if trace is None else _measured(lab, begun, text)
+        trace = generation_trace(context, prompt, chosen_strategy())
+        text = () if trace is None else (*prompt.start_ids(), *trace.ids[:-1])
+        found = None if trace is None else _measured_cache(context, prompt, text)
     if trace is None or found is None:
         return
-    times = _times(lab, begun, text) if view("write_cost") == "time" else None
-    first, step, name = len(begun.start()) - 1, step_of(len(trace.ids)), partial(lab.word, "target", item=begun.item)
-    heads = lab.config.n_heads * lab.config.n_decoder_layers
-    number = max(0, min(view("write_head"), heads - 1))
+    times = _measured_times(context, prompt, text) if url_param("write_cost") == "time" else None
+    first, step, name = len(prompt.start_ids()) - 1, shown_step(len(trace.ids)), partial(context.token_name, "target", item=prompt.item)
+    heads = context.config.n_heads * context.config.n_decoder_layers
+    number = max(0, min(url_param("write_head"), heads - 1))
     with main:
-        picking(rows_panels(found.keys, found.values, number, first + step, [visible(name(i)) for i in text]), "write_rows",
-                fill=True, code=lambda: snippets.rows(lab, begun, number, first + step))
+        linked_heatmaps(key_value_panels(found.keys, found.values, number, first + step, [display_token(name(i)) for i in text]), "write_rows",
+                fill=True, code=lambda: snippets.rows(context, prompt, number, first + step))
         if times is None:
-            with_cache, without = flops_of_steps(lab.config, len(begun.source or ()), len(text))
-            chart = step_curves(with_cache, without, _("FLOPs of each step"), "FLOPs", first + step)
+            with_cache, without = flops_per_step(context.config, len(prompt.source or ()), len(text))
+            chart = cost_per_step_chart(with_cache, without, _("FLOPs of each step"), "FLOPs", first + step)
         else:
-            chart = step_curves(times.cached, times.anew, _("Time of each step, median of {n} runs", n=PASSES), _("milliseconds"),
+            chart = cost_per_step_chart(times.cached, times.uncached, _("Time of each step, median of {n} runs", n=N_PASSES), _("milliseconds"),
                                 first + step)
-        curves(chart, "write_costs", fill=True, of=repr((begun.source, begun.start())),
-               code=lambda: snippets.costs(lab, begun, chart, first + step, times))
-    moves(len(trace.ids), named(name(trace.ids[step])))
+        curves(chart, "write_costs", fill=True, subject=repr((prompt.source, prompt.start_ids())),
+               code=lambda: snippets.costs(context, prompt, chart, first + step, times))
+    step_controls(len(trace.ids), glossed_token(name(trace.ids[step])))
     with st.container(horizontal=True, key="write_rows_of"):
-        view_widget(st.segmented_control, "write_cost", _("Cost"), required=True, format_func=MEASURES.get)
+        linked_widget(st.segmented_control, "write_cost", _("Cost"), required=True, format_func=COST_TITLES.get)
         if heads > 1:
-            bounded(st.number_input, "write_head", _("Head, numbered through all layers"), heads - 1)
-    st.markdown(_cost_words(lab, begun, found, first + step, *(quoted(name(i)) for i in (text[first + step], trace.ids[step]))))
+            clamped_input(st.number_input, "write_head", _("Head, numbered through all layers"), heads - 1)
+    st.markdown(_describe_cost(context, prompt, found, first + step, *(quoted_glossed_token(name(i)) for i in (text[first + step], trace.ids[step]))))
     if times is not None:
-        st.markdown(_time_words(times, first + step))
-    player(len(trace.ids))
+        st.markdown(_describe_times(times, first + step))
+    auto_play(len(trace.ids))
 
 
-def _measured(lab: Lab, begun: Beginning, text: tuple[int, ...]) -> Growth | None:
+def _measured_cache(context: PageContext, prompt: Prompt, text: tuple[int, ...]) -> CacheTrace | None:
     """Return the text run with and without the cache, cached for all visitors; None, after a warning, if no cache is possible."""
     from viz_core.ui.shell.cache import cached_result
 
     try:
         return cached_result(
-            "growth", (model_id(lab), begun.source, text), lambda: measure_growth(lab.model(), text, begun.source),
-            2 * SECONDS * len(text), 2 * cache_bytes(lab.config, 1, 0, len(text)))
+            "growth", (model_id(context), prompt.source, text), lambda: trace_cache(context.model(), text, prompt.source),
+            2 * SECONDS_PER_TOKEN * len(text), 2 * kv_cache_bytes(context.config, 1, 0, len(text)))
     except ValueError as error:
-        st.warning(escaped(problem_words(error)))
+        st.warning(escaped(error_message(error)))
         return None
 
 
-def _times(lab: Lab, begun: Beginning, text: tuple[int, ...]) -> StepTimes:
+def _measured_times(context: PageContext, prompt: Prompt, text: tuple[int, ...]) -> StepTimes:
     """Return the time of each step with and without the cache, measured once for all visitors."""
     from viz_core.ui.shell.cache import cached_result
 
-    return cached_result("step times", (model_id(lab), begun.source, text),
-                         lambda: measure_times(lab.model(), text, begun.source), 2 * (PASSES + 1) * SECONDS * len(text))
+    return cached_result("step times", (model_id(context), prompt.source, text),
+                         lambda: measure_step_times(context.model(), text, prompt.source), 2 * (N_PASSES + 1) * SECONDS_PER_TOKEN * len(text))
 
 
-def _cost_words(lab: Lab, begun: Beginning, found: Growth, at: int, last: str, word: str) -> str:
+def _describe_cost(context: PageContext, prompt: Prompt, found: CacheTrace, step: int, last_token: str, written_token: str) -> str:
     """Return what this step computes with and without the cache, the size of the cache, and the difference of the logits."""
-    costs = step_cost(lab.config, 1, len(begun.source or ()), at + 1)
-    computed_flops, reused_flops = computed(costs), reused(costs)
+    costs = step_flops(context.config, 1, len(prompt.source or ()), step + 1)
+    computed_flops, reused_flops = flops_with_cache(costs), flops_saved(costs)
     all_flops = computed_flops + reused_flops
-    n_bytes = cache_bytes(lab.config, 1, len(begun.source or ()), at + 1)
-    difference = float(found.differences.max())
+    n_bytes = kv_cache_bytes(context.config, 1, len(prompt.source or ()), step + 1)
+    difference = float(found.logit_differences.max())
     return _("**This step reads {last} and writes {word}:** it takes {new:,} FLOPs with the cache and {all:,} without, {times} "
              "times as many. K and V of all layers now take {kept:,} bytes. The logits of the two ways differ by at most "
              "{difference}.",
-             last=escaped(last), word=escaped(word), new=computed_flops, all=all_flops,
+             last=escaped(last_token), word=escaped(written_token), new=computed_flops, all=all_flops,
              times=rounded(all_flops / computed_flops, 2), kept=n_bytes, difference=rounded(difference, 2))
 
 
-def _time_words(times: StepTimes, at: int) -> str:
+def _describe_times(times: StepTimes, step: int) -> str:
     """Return how long this step and the whole text take with and without the cache, and why a small model gains little."""
-    cached, anew = times.cached, times.anew
+    cached, anew = times.cached, times.uncached
     text = _("On this machine, this step takes {cached} ms with the cache and {anew} ms without, the whole text {cached_all} ms "
              "and {anew_all} ms. The time of a step is the median of {n} runs.",
-             cached=rounded(float(cached[at]), 2), anew=rounded(float(anew[at]), 2), cached_all=rounded(float(cached.sum()), 2),
-             anew_all=rounded(float(anew.sum()), 2), n=PASSES)
-    if anew.sum() < HARDLY * cached.sum():
+             cached=rounded(float(cached[step]), 2), anew=rounded(float(anew[step]), 2), cached_all=rounded(float(cached.sum()), 2),
+             anew_all=rounded(float(anew.sum()), 2), n=N_PASSES)
+    if anew.sum() < MIN_SPEEDUP * cached.sum():
         text += " " + _("With so few tokens and so small a model, most of the time goes into starting each operation, which both "
                         "ways do alike. The longer the text, the more of the time is arithmetic, which the cache saves.")
     return text

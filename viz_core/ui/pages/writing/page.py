@@ -4,32 +4,32 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from viz_core.ui.pages.writing.beginning import Beginning, beginning, needs_a_decoder
-from viz_core.ui.pages.writing.branch import branch
-from viz_core.ui.pages.writing.choose import choose
-from viz_core.ui.pages.writing.forced import forced
-from viz_core.ui.pages.writing.grown import grown
-from viz_core.ui.shell import PAGES, Lab, present, section_of, write_link
+from viz_core.ui.pages.writing.beginning import Prompt, prompt_of, show_decoder_needed
+from viz_core.ui.pages.writing.branch import branch_section
+from viz_core.ui.pages.writing.choose import next_token_section
+from viz_core.ui.pages.writing.forced import teacher_forcing_section
+from viz_core.ui.pages.writing.grown import kv_cache_section
+from viz_core.ui.shell import PAGES, PageContext, current_context, choose_section, write_link
 
 
-def writing(lab: Lab) -> None:
+def writing_page(context: PageContext) -> None:
     """Draw the page below its title. Buttons for other weights are outside the fragment, because they change the sidebar."""
-    if lab.capture is None or lab.config.has_decoder:
-        sections()
+    if context.capture is None or context.config.has_decoder:
+        draw_section()
     else:
-        section_of(PAGES["writing"])
-        needs_a_decoder()
+        choose_section(PAGES["writing"])
+        show_decoder_needed()
 
 
 @st.fragment
-def sections() -> None:
+def draw_section() -> None:
     """Draw the chosen section. A fragment: a step reruns only this, not the sidebar and the frame."""
-    context = present()
-    section = section_of(PAGES["writing"])
-    prompt = beginning(context)
+    context = current_context()
+    section = choose_section(PAGES["writing"])
+    prompt = prompt_of(context)
     if prompt is not None:
         SECTIONS[section](context, prompt)
     write_link()
 
 
-SECTIONS: dict[str, Callable[[Lab, Beginning], None]] = {"choose": choose, "branch": branch, "forcing": forced, "cache": grown}
+SECTIONS: dict[str, Callable[[PageContext, Prompt], None]] = {"choose": next_token_section, "branch": branch_section, "forcing": teacher_forcing_section, "cache": kv_cache_section}

@@ -5,92 +5,92 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from viz_core.formats import minus, rounded
+from viz_core.formats import with_minus_sign, rounded
 from viz_core.generation.beam import BeamSearch, Hypothesis
 from viz_core.generation.strategy import Beam, Greedy, Sampling, Strategy
-from viz_core.generation.trail import Trail
+from viz_core.generation.trail import GenerationTrace
 from viz_core.language import translate as _
-from viz_core.ui.pages.writing.beginning import Beginning, trail_of
-from viz_core.ui.shell import Lab, view
+from viz_core.ui.pages.writing.beginning import Prompt, generation_trace
+from viz_core.ui.shell import PageContext, url_param
 
 GREEDY, BEAM, SAMPLES = "g", "b", ("s1", "s2")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class GeneratedPath:
     """One path of the tree: its strategy and trace and, for a text of a beam search, its hypothesis and the search."""
 
-    how: Strategy
-    trail: Trail
-    finished: Hypothesis | None = None
+    strategy: Strategy
+    trace: GenerationTrace
+    hypothesis: Hypothesis | None = None
     search: BeamSearch | None = None
 
 
-def paths_of(lab: Lab, begun: Beginning) -> dict[str, Told] | None:
+def shown_paths(context: PageContext, prompt: Prompt) -> dict[str, GeneratedPath] | None:
     """Return the paths that are shown, by their keys in links. None, after a warning, if one cannot be generated."""
-    parents, shown = {parent for parent, *__ in view("write_branches")}, view("write_overlay")
+    parents, shown = {parent for parent, *__ in url_param("write_branches")}, url_param("write_overlay")
     needed = {"beam": any(p.startswith(BEAM) for p in parents), "sampling": not parents.isdisjoint(SAMPLES)}
-    found = _overlaid(lab, begun, [name for name, needs in needed.items() if needs or name in shown])
-    if found is None or not _add_branches(lab, begun, found):
+    found = _base_paths(context, prompt, [name for name, needs in needed.items() if needs or name in shown])
+    if found is None or not _add_branches(context, prompt, found):
         return None
-    return {key: path for key, path in found.items() if key == GREEDY or key.isdigit() or _overlay(key) in shown}
+    return {key: path for key, path in found.items() if key == GREEDY or key.isdigit() or _overlay_of(key) in shown}
 
 
-def _overlay(key: str) -> str:
+def _overlay_of(key: str) -> str:
     """Return the overlay that a path belongs to: beam search or sampling."""
     return "beam" if key.startswith(BEAM) else "sampling"
 
 
-def _overlaid(lab: Lab, begun: Beginning, overlay: Sequence[str]) -> dict[str, Told] | None:
+def _base_paths(context: PageContext, prompt: Prompt, overlay: Sequence[str]) -> dict[str, GeneratedPath] | None:
     """Return the greedy path and those of the chosen overlays."""
-    if (greedy := trail_of(lab, begun, Greedy())) is None:
+    if (greedy := generation_trace(context, prompt, Greedy())) is None:
         return None
-    found = {GREEDY: Told(Greedy(), greedy)}
-    if "beam" in overlay and not _add_beam(lab, begun, found):
+    found = {GREEDY: GeneratedPath(Greedy(), greedy)}
+    if "beam" in overlay and not _add_beam(context, prompt, found):
         return None
     for number, key in enumerate(SAMPLES if "sampling" in overlay else ()):
-        strategy = Sampling(temperature=view("write_temperature"), top_k=view("write_top_k") or None, top_p=view("write_top_p"),
-                            seed=view("write_seed") + number)
-        if (trace := trail_of(lab, begun, strategy)) is None:
+        strategy = Sampling(temperature=url_param("write_temperature"), top_k=url_param("write_top_k") or None, top_p=url_param("write_top_p"),
+                            seed=url_param("write_seed") + number)
+        if (trace := generation_trace(context, prompt, strategy)) is None:
             return None
-        found[key] = Told(strategy, trace)
+        found[key] = GeneratedPath(strategy, trace)
     return found
 
 
-def _add_beam(lab: Lab, begun: Beginning, found: dict[str, Told]) -> bool:
+def _add_beam(context: PageContext, prompt: Prompt, found: dict[str, GeneratedPath]) -> bool:
     """Add all finished texts of the beam search, the best first; return whether that succeeded."""
-    strategy = Beam(num_beams=view("write_beams"), length_penalty=view("write_penalty"))
-    best = trail_of(lab, begun, strategy)
+    strategy = Beam(num_beams=url_param("write_beams"), length_penalty=url_param("write_penalty"))
+    best = generation_trace(context, prompt, strategy)
     if best is None or best.search is None:
         return False
-    found[BEAM] = Told(strategy, best, best.search.chosen, best.search)
-    eos = lab.tokenizers["target"].eos_id
+    found[BEAM] = GeneratedPath(strategy, best, best.search.chosen, best.search)
+    eos = context.tokenizers["target"].eos_id
     for number, text in enumerate(best.search.finished[1:], 2):
-        trace = trail_of(lab, begun, Greedy(), (*text.ids, *([eos] if text.ended else [])))
+        trace = generation_trace(context, prompt, Greedy(), (*text.ids, *([eos] if text.has_ended else [])))
         if trace is None:
             return False
-        found[f"{BEAM}{number}"] = Told(strategy, trace, text, best.search)
+        found[f"{BEAM}{number}"] = GeneratedPath(strategy, trace, text, best.search)
     return True
 
 
-def _add_branches(lab: Lab, begun: Beginning, found: dict[str, Told]) -> bool:
+def _add_branches(context: PageContext, prompt: Prompt, found: dict[str, GeneratedPath]) -> bool:
     """Add the visitor's branches; return whether that succeeded.
 
     A branch whose step or ids do not exist is named in a caption and skipped.
     """
-    for number, (parent, step, ids) in enumerate(view("write_branches"), 1):
+    for number, (parent, step, ids) in enumerate(url_param("write_branches"), 1):
         path = found.get(parent)
-        if path is None or step >= len(path.trail.ids) or max(ids) >= lab.config.output_vocab_size:
+        if path is None or step >= len(path.trace.ids) or max(ids) >= context.config.output_vocab_size:
             st.caption(_("Branch {n} begins at a token that is not in this text, so it is left out.", n=number))
             continue
-        trace = trail_of(lab, begun, Greedy(), (*path.trail.ids[:step], *ids))
+        trace = generation_trace(context, prompt, Greedy(), (*path.trace.ids[:step], *ids))
         if trace is None:
             return False
-        found[str(number)] = Told(Greedy(), trace)
+        found[str(number)] = GeneratedPath(Greedy(), trace)
     return True
 
 
-def title(key: str) -> str:
+def path_title(key: str) -> str:
     """Return the title of a path."""
     if key == GREEDY:
         return _("greedy")
@@ -99,10 +99,10 @@ def title(key: str) -> str:
     return _("beam {n}", n=key[1:] or 1) if key.startswith(BEAM) else _("branch {n}", n=key)
 
 
-def score_words(told: Told) -> str:
+def describe_score(path: GeneratedPath) -> str:
     """Return the score of a beam search's text as its sum divided by the length penalty; "" for other paths."""
-    if told.finished is None or not isinstance(told.how, Beam):
+    if path.hypothesis is None or not isinstance(path.strategy, Beam):
         return ""
-    words = len(told.trail.ids)
-    power = f"{words}" if told.how.length_penalty == 1 else f"{words} ^ {minus(f'{told.how.length_penalty:g}')}"
-    return f"{rounded(told.finished.total, 3)} ÷ {power} = {rounded(told.finished.score, 3)}"
+    words = len(path.trace.ids)
+    power = f"{words}" if path.strategy.length_penalty == 1 else f"{words} ^ {with_minus_sign(f'{path.strategy.length_penalty:g}')}"
+    return f"{rounded(path.hypothesis.total, 3)} ÷ {power} = {rounded(path.hypothesis.score, 3)}"

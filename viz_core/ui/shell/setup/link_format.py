@@ -12,99 +12,99 @@ from hashlib import blake2s
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from viz_core.config import RENAMED, TransformerConfig
+from viz_core.config import RENAMED_VALUES, TransformerConfig
 from viz_core.language import translate as _
-from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES, MAX_TOKENS, MAX_VIEW_CHARS
+from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES, MAX_TOKENS, MAX_SELECTION_CHARS
 from viz_core.presets import PRESETS
 from viz_core.problems import SettingError
 from viz_core.stages import stages
 from viz_core.ui.escape import escaped
-from viz_core.ui.shell.setup.controls import BY_FIELD, CONTROLS, MAX_D_MODEL, NO_SIZE, SIZES, WEIGHTLESS, Control
-from viz_core.ui.shell.setup.problem_sentences import problem_words
+from viz_core.ui.shell.setup.controls import CONTROL_BY_FIELD, CONTROLS, MAX_D_MODEL, DERIVED_SIZE, HEAD_SPLIT_FIELDS, NON_PARAMETER_FIELDS, Control
+from viz_core.ui.shell.setup.problem_sentences import error_message
 from viz_core.ui.shell.setup.value import (
     DEFAULT_PRESET,
     DEVICES,
     MAX_SEED,
-    TEXTS,
-    VIEW,
+    TEXT_SIDES,
+    URL_PARAM_BY_NAME,
     WRITERS,
     Setup,
     Writer,
-    changes,
+    changed_fields,
     config_or_none,
-    editable,
-    offered,
-    opening,
-    tokens,
+    is_editable,
+    allowed_values,
+    default_setup,
+    tokenizer_choices,
     with_preset,
-    with_view,
+    with_url_params,
     with_weights,
 )
-from viz_core.ui.shell.views import VIEWS
+from viz_core.ui.shell.views import URL_PARAMS
 from viz_core.weights.card import UNTRAINED
-from viz_core.weights.catalogue import catalogue, reason
-from viz_core.weights.guests import BROUGHT
+from viz_core.weights.catalogue import catalogue, load_error
+from viz_core.weights.guests import USER_WEIGHTS_PREFIX
 
 # Parameters that mean an untrained model in a link without weights.
-MEANS_UNTRAINED = frozenset({"preset", "seed", "tokenizer"} | (BY_FIELD.keys() - WEIGHTLESS))
-LEFT_OUT = "left_out"  # the parameter with the name of the overflow text
-ONCE = {v.once: v.name for v in VIEWS if v.once}  # name in older links → present name
-LONG = tuple(v.name for v in VIEWS if v.most > MAX_VIEW_CHARS)  # parameters that may be too long for a link
+UNTRAINED_PARAMS = frozenset({"preset", "seed", "tokenizer"} | (CONTROL_BY_FIELD.keys() - NON_PARAMETER_FIELDS))
+OVERFLOW_PARAM = "left_out"  # the parameter with the name of the overflow text
+OLD_PARAM_NAMES = {v.old_name: v.name for v in URL_PARAMS if v.old_name}  # name in older links → present name
+LONG_PARAMS = tuple(v.name for v in URL_PARAMS if v.max_chars > MAX_SELECTION_CHARS)  # parameters that may be too long for a link
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class OverflowText:
     """The text that does not fit in a link, as a query string, and its name, a hash. Both are "" if everything fits."""
 
     name: str = ""
     text: str = ""
 
 
-def to_link(setup: Setup) -> tuple[dict[str, str], LeftOut]:
+def to_link(setup: Setup) -> tuple[dict[str, str], OverflowText]:
     """Return the query parameters that differ from the preset, and the text that is left out if they exceed 8 KB."""
-    params, left_out = _to_link(setup)
+    params, left_out = _params_and_overflow(setup)
     return dict(params), left_out
 
 
 @lru_cache(maxsize=32)  # called several times in each run
-def _to_link(setup: Setup) -> tuple[Mapping[str, str], LeftOut]:
+def _params_and_overflow(setup: Setup) -> tuple[Mapping[str, str], OverflowText]:
     params = _parameters(setup)
     if len(urlencode(params, errors="surrogatepass")) <= MAX_LINK_BYTES:
-        return params, LeftOut()
-    long = {k: v for k, v in params.items() if k in (*TEXTS, *LONG) or (k, v) == ("writer", "taken")}  # it describes the target
+        return params, OverflowText()
+    long = {k: v for k, v in params.items() if k in (*TEXT_SIDES, *LONG_PARAMS) or (k, v) == ("writer", "taken")}  # it describes the target
     text = urlencode(long, errors="surrogatepass")
-    left_out = LeftOut(blake2s(text.encode(), digest_size=6).hexdigest(), text)
-    return {k: v for k, v in params.items() if k not in long} | {LEFT_OUT: left_out.name}, left_out
+    left_out = OverflowText(blake2s(text.encode(), digest_size=6).hexdigest(), text)
+    return {k: v for k, v in params.items() if k not in long} | {OVERFLOW_PARAM: left_out.name}, left_out
 
 
-def with_left_out(setup: Setup, text: str) -> Setup:
+def with_overflow(setup: Setup, text: str) -> Setup:
     """Return the setup with the overflow text of its link, which is checked like a link."""
     found = dict(parse_qsl(text, keep_blank_values=True, errors="surrogatepass"))
     writer: Writer = "taken" if found.get("writer") == "taken" else "typed" if "target" in found else setup.writer
     setup = replace(setup, source=found.get("source", setup.source), target=found.get("target", setup.target), writer=writer)
-    for name in LONG:
+    for name in LONG_PARAMS:
         with suppress(ValueError):
-            setup = with_view(setup, **{name: VIEW[name].read(found.get(name, ""))})
+            setup = with_url_params(setup, **{name: URL_PARAM_BY_NAME[name].from_text(found.get(name, ""))})
     return setup
 
 
-def packed(setup: Setup) -> str:
+def to_query(setup: Setup) -> str:
     """Return a setup without its link parameters of pages as a query string of any length, never empty, such as that of run A."""
     return urlencode({"weights": setup.checkpoint, **_parameters(replace(setup, views=()))}, errors="surrogatepass")
 
 
-def packed_size(setup: Setup, lengths: Sequence[int]) -> str:
+def to_size_query(setup: Setup, lengths: Sequence[int]) -> str:
     """Return the size of a run as text: numbers of sentences, source and target tokens, and the config, "1.6.5&weights=…"."""
     source, target = setup.default_texts
     shape = Setup(setup.checkpoint, setup.preset, setup.config, source, target, chosen=setup.chosen, writer="model")
-    return f"{'.'.join(map(str, lengths))}&{packed(shape)}"
+    return f"{'.'.join(map(str, lengths))}&{to_query(shape)}"
 
 
-def unpacked_size(text: str) -> tuple[TransformerConfig, int, int, int]:
+def from_size_query(text: str) -> tuple[TransformerConfig, int, int, int]:
     """Invert `to_size_query`. Raises `ValueError` with what is wrong, without repeating the text."""
     lengths, __, rest = text.partition("&")
     numbers = [int(n) for n in lengths.split(".") if n.isascii() and n.isdigit() and len(n) < 10]
-    setup, faults = unpacked(rest)
+    setup, faults = from_query(rest)
     sides = (setup.config.has_encoder, setup.config.has_decoder)
     if len(numbers) != 3 or lengths.count(".") != 2 or not 1 <= numbers[0] <= MAX_SENTENCES:
         raise ValueError(_("does not begin with 1 to {max_sentences} sentences, source tokens and target tokens, such as 1.6.5",
@@ -117,32 +117,32 @@ def unpacked_size(text: str) -> tuple[TransformerConfig, int, int, int]:
     return setup.config, numbers[0], numbers[1], numbers[2]
 
 
-def unpacked(text: str) -> tuple[Setup, list[tuple[str, str]]]:
+def from_query(text: str) -> tuple[Setup, list[tuple[str, str]]]:
     """Invert `to_query`. Return the setup and the errors, as `from_link` does."""
     return from_link(dict(parse_qsl(text, keep_blank_values=True, errors="surrogatepass")))
 
 
 def _parameters(setup: Setup) -> dict[str, str]:
     """Return the link parameters of everything that differs from the preset or the checkpoint."""
-    default, start = Setup(), opening()
-    params = {name: _to_text(value) for name, value in changes(setup).items()}
+    default, start = Setup(), default_setup()
+    params = {name: _value_text(value) for name, value in changed_fields(setup).items()}
     for name in ("tokenizer", "seed", "device", "stage", "item", "attn_head"):
         if getattr(setup, name) != getattr(default, name):
             params[name] = str(getattr(setup, name))
     if setup.chosen:
-        params["chosen"] = ",".join(f"{name}:{NO_SIZE if size is None else size}" for name, size in setup.chosen)
-    params |= {name: VIEW[name].write(value) for name, value in setup.views}
-    typed = ((side, getattr(setup, side), own) for side, own in zip(TEXTS, setup.default_texts, strict=True))
+        params["chosen"] = ",".join(f"{name}:{DERIVED_SIZE if size is None else size}" for name, size in setup.chosen)
+    params |= {name: URL_PARAM_BY_NAME[name].to_text(value) for name, value in setup.url_params}
+    typed = ((side, getattr(setup, side), own) for side, own in zip(TEXT_SIDES, setup.default_texts, strict=True))
     params |= {side: text for side, text, own in typed if text != own}
     if setup.translates and setup.writer == "typed" and "target" not in params:
         params["writer"] = "typed"  # a link with a target needs no more
     if setup.writer == "taken":
         params["writer"] = "taken"
-    if setup.origin is None and (start.origin or setup.preset != start.preset):
+    if setup.checkpoint_card is None and (start.checkpoint_card or setup.preset != start.preset):
         return {"preset": setup.preset} | params  # a preset in the link means that the weights are untrained
     if recipe := catalogue()[setup.checkpoint].recipe if setup.checkpoint in catalogue() else "":
         return {"weights": setup.checkpoint, "recipe": recipe} | params
-    if setup.checkpoint != start.checkpoint or (setup.origin and params.keys() & MEANS_UNTRAINED):
+    if setup.checkpoint != start.checkpoint or (setup.checkpoint_card and params.keys() & UNTRAINED_PARAMS):
         return {"weights": setup.checkpoint} | params
     return params
 
@@ -150,41 +150,41 @@ def _parameters(setup: Setup) -> dict[str, str]:
 def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     """Return the setup of a link and its errors: (parameter as written, the rest of the sentence about it)."""
     left = {k: v for k, v in params.items() if not k.startswith("embed")}  # embed and embed_options are Streamlit's
-    left.pop(LEFT_OUT, None)  # the text is only in the browser tab that wrote the link
-    left = {ONCE.get(name, name): text for name, text in left.items()}
-    setup, faults = _base(left)
+    left.pop(OVERFLOW_PARAM, None)  # the text is only in the browser tab that wrote the link
+    left = {OLD_PARAM_NAMES.get(name, name): text for name, text in left.items()}
+    setup, faults = _base_setup(left)
 
     fields: dict[str, Any] = {}
     for control in CONTROLS:
         if control.field in left:
             text = left.pop(control.field)
-            value, problem = _from_text(control, text, setup.config)
-            lacking = control.field == "architecture" and not problem and value not in offered(setup, control)
-            if lacking or not editable(setup, control.field):
+            value, problem = _parse_value(control, text, setup.config)
+            lacking = control.field == "architecture" and not problem and value not in allowed_values(setup, control)
+            if lacking or not is_editable(setup, control.field):
                 problem = _("would need another vocabulary than that of {weights}; choose weights=untrained to change it",
                             weights=setup.checkpoint)
             if problem:
                 faults.append((f"{control.field}={text}", problem))
             else:
                 fields[control.field] = value
-    config, misfits = _fitting(setup.config, fields)
+    config, misfits = _compatible_config(setup.config, fields)
     faults += misfits
     writer, contradictions = _writer(left)
     faults += contradictions
     setup = replace(setup, config=config, writer=writer if setup.translates and writer != "taken" else "typed")
 
     readers: dict[str, Callable[[str], Any]] = {
-        "tokenizer": _one_of(tokens(setup)), "device": _one_of(DEVICES), "seed": _whole(MAX_SEED),
-        "stage": _one_of(tuple(s.name for s in stages(config))), "item": _whole(MAX_SENTENCES - 1),
-        "attn_head": _whole(config.n_heads - 1), "chosen": _sizes, "source": str, "target": str,
-        **{v.name: v.read for v in VIEWS},
+        "tokenizer": _one_of(tokenizer_choices(setup)), "device": _one_of(DEVICES), "seed": _whole_number(MAX_SEED),
+        "stage": _one_of(tuple(s.name for s in stages(config))), "item": _whole_number(MAX_SENTENCES - 1),
+        "attn_head": _whole_number(config.n_heads - 1), "chosen": _parse_sizes, "source": str, "target": str,
+        **{v.name: v.from_text for v in URL_PARAMS},
     }
     for name, read in readers.items():
         if name in left:
             text = left.pop(name)
             try:
                 value = read(text)
-                setup = with_view(setup, **{name: value}) if name in VIEW else replace(setup, **{name: value})
+                setup = with_url_params(setup, **{name: value}) if name in URL_PARAM_BY_NAME else replace(setup, **{name: value})
             except ValueError as error:
                 faults.append((f"{name}={text}", _("{error}; the default is used", error=error)))
     if writer == "taken" and not setup.translates:
@@ -197,10 +197,10 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     return setup, faults
 
 
-def _writer(left: dict[str, str]) -> tuple[Writer, list[tuple[str, str]]]:
+def _writer(remaining: dict[str, str]) -> tuple[Writer, list[tuple[str, str]]]:
     """Take `writer` out of the parameters. Return it and its errors; if it is missing, a link with a target means "typed"."""
-    implied: Writer = "typed" if "target" in left else "model"
-    match left.pop("writer", implied):
+    implied: Writer = "typed" if "target" in remaining else "model"
+    match remaining.pop("writer", implied):
         case "typed":
             return "typed", []
         case "model":
@@ -211,57 +211,57 @@ def _writer(left: dict[str, str]) -> tuple[Writer, list[tuple[str, str]]]:
             return implied, [(f"writer={other}", _("is not one of {few}; the default is used", few=", ".join(WRITERS)))]
 
 
-def _base(left: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
+def _base_setup(remaining: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     """Take `weights` and `preset` out of the parameters. Return the setup that they name, and the errors.
 
     A link without weights that has a preset, a seed, a tokenizer or a field that affects parameters means a preset's model; with
     weights, such a field makes the model untrained.
     """
     faults: list[tuple[str, str]] = []
-    start = Setup() if left.keys() & MEANS_UNTRAINED else opening()
+    start = Setup() if remaining.keys() & UNTRAINED_PARAMS else default_setup()
     setup = start
-    recipe = left.pop("recipe", "")
-    if (weights := left.pop("weights", start.checkpoint)) == UNTRAINED:
+    recipe = remaining.pop("recipe", "")
+    if (weights := remaining.pop("weights", start.checkpoint)) == UNTRAINED:
         setup = Setup()
     elif weights in catalogue():
         setup = with_weights(Setup(), weights)
-    elif weights.startswith(BROUGHT):
-        setup, sentence = forgotten(setup, recipe)
+    elif weights.startswith(USER_WEIGHTS_PREFIX):
+        setup, sentence = without_weights(setup, recipe)
         faults.append((f"weights={weights}", sentence))
-    elif why := reason(weights):
+    elif why := load_error(weights):
         faults.append((f"weights={weights}", _("cannot be opened: {why}. Instead, {weights} is used", why=escaped(why),
                                                weights=start.checkpoint)))
     else:
         faults.append((f"weights={weights}", _("are not on this machine; {weights} is used", weights=start.checkpoint)))
-    if (preset := left.pop("preset", DEFAULT_PRESET)) not in PRESETS:
+    if (preset := remaining.pop("preset", DEFAULT_PRESET)) not in PRESETS:
         faults.append((f"preset={preset}", _("is not a preset; {default_preset} is used", default_preset=DEFAULT_PRESET)))
-    elif setup.origin is None:
+    elif setup.checkpoint_card is None:
         setup = with_preset(setup, preset)
     return setup, faults
 
 
-def forgotten(setup: Setup, recipe: str) -> tuple[Setup, str]:
+def without_weights(setup: Setup, recipe: str) -> tuple[Setup, str]:
     """Return a setup for a link to a visitor's weights that are not here, with their recipe, and a sentence about them."""
     missing = _("were trained on another server, or are no longer on this one")
     with suppress(ValueError):
         if recipe:
             offer = _("their recipe is ready on the page Training, where one click trains them again")
-            return with_view(setup, train_recipe=recipe), f"{missing}; {offer}"
+            return with_url_params(setup, train_recipe=recipe), f"{missing}; {offer}"
     return setup, missing + "; " + _("train them again on the page Training, or open their file there")
 
 
-def _to_text(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     short = f"{value:g}" if isinstance(value, float) else str(value)
     return short if not isinstance(value, float) or float(short) == value else repr(value)
 
 
-def _from_text(control: Control, text: str, config: TransformerConfig) -> tuple[Any, str]:
+def _parse_value(control: Control, text: str, config: TransformerConfig) -> tuple[Any, str]:
     """Return a value and "", or None and what is wrong with the text. Sizes are limited by the largest option."""
     options = list(control.options(config))
-    text = RENAMED.get(control.field, {}).get(text, text)
-    by_text = {_to_text(o): o for o in options}
+    text = RENAMED_VALUES.get(control.field, {}).get(text, text)
+    by_text = {_value_text(o): o for o in options}
     if text in by_text:
         return by_text[text], ""
     numbers = [o for o in options if isinstance(o, int | float) and not isinstance(o, bool)]
@@ -275,11 +275,11 @@ def _from_text(control: Control, text: str, config: TransformerConfig) -> tuple[
     except ValueError:
         return None, _("is not a {value}number; the preset's is used", value=_("whole") + " " if kind is int else "")
     if not low <= value <= high:
-        return None, _("is outside {to_text} to {to_text_2}; the preset's is used", to_text=_to_text(low), to_text_2=_to_text(high))
+        return None, _("is outside {to_text} to {to_text_2}; the preset's is used", to_text=_value_text(low), to_text_2=_value_text(high))
     return value, ""
 
 
-def _fitting(base: TransformerConfig, fields: dict[str, Any]) -> tuple[TransformerConfig, list[tuple[str, str]]]:
+def _compatible_config(base: TransformerConfig, fields: dict[str, Any]) -> tuple[TransformerConfig, list[tuple[str, str]]]:
     """Return the base config with as many of the fields as are compatible, and an error for each of the others."""
     fields = dict(fields)
     faults: list[tuple[str, str]] = []
@@ -292,8 +292,8 @@ def _fitting(base: TransformerConfig, fields: dict[str, Any]) -> tuple[Transform
                 removable = (f for f in fields if config_or_none(base, {k: v for k, v in fields.items() if k != f}))
                 invalid = next(removable, next((f for f in fields if f in str(error)), next(iter(fields))))
             faults.append(
-                (f"{invalid}={_to_text(fields.pop(invalid))}", _("does not fit ({problem_words}); the preset's is used",
-                                                               problem_words=problem_words(error)[:-1]))
+                (f"{invalid}={_value_text(fields.pop(invalid))}", _("does not fit ({problem_words}); the preset's is used",
+                                                               problem_words=error_message(error)[:-1]))
             )
 
 
@@ -307,7 +307,7 @@ def _one_of(choices: Sequence[str]) -> Callable[[str], str]:
     return read
 
 
-def _whole(most: int) -> Callable[[str], int]:
+def _whole_number(most: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         if not (text.isascii() and text.isdigit() and len(text) <= 10 and int(text) <= most):
             raise ValueError(_("is not a whole number from 0 to {most}", most=most))
@@ -316,14 +316,14 @@ def _whole(most: int) -> Callable[[str], int]:
     return read
 
 
-def _sizes(text: str) -> tuple[tuple[str, int | None], ...]:
+def _parse_sizes(text: str) -> tuple[tuple[str, int | None], ...]:
     """Parse "d_model:32,qk_dim:auto": the sizes before they were rounded to a multiple of n_heads."""
     found: dict[str, int | None] = {}
     for part in text.split(","):
         name, __, size = part.partition(":")
         is_number = size.isascii() and size.isdigit() and len(size) < 5 and 1 <= int(size) <= MAX_D_MODEL
-        if name not in SIZES or not (is_number or (name, size) == ("qk_dim", NO_SIZE)):
+        if name not in HEAD_SPLIT_FIELDS or not (is_number or (name, size) == ("qk_dim", DERIVED_SIZE)):
             raise ValueError(_("is not written as d_model:32 or qk_dim:{no_size}, with sizes from 1 to {max_d_model}",
-                               no_size=NO_SIZE, max_d_model=MAX_D_MODEL))
+                               no_size=DERIVED_SIZE, max_d_model=MAX_D_MODEL))
         found[name] = int(size) if is_number else None
-    return tuple((name, found[name]) for name in SIZES if name in found)
+    return tuple((name, found[name]) for name in HEAD_SPLIT_FIELDS if name in found)

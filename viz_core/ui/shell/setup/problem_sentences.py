@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from viz_core.language import translate as _
 from viz_core.limits import megabytes
-from viz_core.problems import Problem
+from viz_core.problems import UserError
 from viz_core.stages import SIDE_NAMES
-from viz_core.ui.shell.setup.controls import BY_FIELD
+from viz_core.ui.shell.setup.controls import CONTROL_BY_FIELD
 
-SENTENCES = {
+MESSAGES = {
     # A setting
     "value": _("{setting} cannot be {shown}; choose another value."),
     "heads_split": _("{setting} {shown} does not split into {heads} equal heads; choose {fits}."),
@@ -117,37 +117,37 @@ SENTENCES = {
     "answer_unknown": _("The word {word} is not in the vocabulary of this model; choose another word."),
     "tied": _("These weights were trained with another choice of Tied output; undo the change."),
 }
-REMEDIES = {  # for the keys of `viz_core.analysis.counts.REMEDIES`
+REMEDY_NAMES = {  # for the keys of `viz_core.analysis.counts.REMEDIES`
     "vocab_size": _("the vocabulary size"), "d_ff": "d_ff", "n_heads": "n_heads", "qk_dim": "qk_dim", "d_model": "d_model",
     "words": _("the number of words in a sentence"), "sentences": _("the number of sentences"), "layers": _("the number of layers"),
 }
 
 
-def problem_words(error: ValueError) -> str:
+def error_message(error: ValueError) -> str:
     """Return one sentence about an error: the message for the code of a `UserError`, otherwise the text of the error."""
-    if not isinstance(error, Problem):
+    if not isinstance(error, UserError):
         return str(error)
-    values = {name: _shown(name, value) for name, value in error.values.items()}
-    if (field := error.values.get("field")) in BY_FIELD:
-        control = BY_FIELD[str(field)]
-        values |= {"setting": control.label, "shown": control.shown(error.values["value"])}
+    values = {name: _format_value(name, value) for name, value in error.values.items()}
+    if (field := error.values.get("field")) in CONTROL_BY_FIELD:
+        control = CONTROL_BY_FIELD[str(field)]
+        values |= {"setting": control.label, "shown": control.format_value(error.values["value"])}
     elif field:
         values |= {"setting": values["field"], "shown": values["value"]}
-    return SENTENCES[error.code].format(**values)
+    return MESSAGES[error.code].format(**values)
 
 
-def _shown(name: str, value: object) -> str:
+def _format_value(name: str, value: object) -> str:
     """Return a value as text: bytes in MB, numbers with thousands separators, sequences as alternatives."""
     if name == "side":
         return SIDE_NAMES[str(value)]
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return either([REMEDIES[one] if name == "remedies" else _shown(name, one) for one in value])
+        return join_or([REMEDY_NAMES[one] if name == "remedies" else _format_value(name, one) for one in value])
     if isinstance(value, int) and not isinstance(value, bool):
         return megabytes(value) if name.endswith("_bytes") else f"{value:,}"
     return str(value)
 
 
-def either(alternatives: Sequence[str]) -> str:
+def join_or(alternatives: Sequence[str]) -> str:
     """Return alternatives as text, such as "d_ff, n_heads or d_model"."""
     *first, last = alternatives
     return _("{first} or {last}", first=", ".join(first), last=last) if first else last

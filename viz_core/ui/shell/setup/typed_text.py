@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
-from viz_core.ui.shell.setup.value import TEXTS, Setup
+from viz_core.ui.shell.setup.value import TEXT_SIDES, Setup
 
 
-def sentences(setup: Setup) -> tuple[list[str], list[str], list[str]]:
+def typed_sentences(setup: Setup) -> tuple[list[str], list[str], list[str]]:
     """Return the typed sources and targets without blank pairs, and notes about lines that lack one of the two.
 
     There are no targets if the model writes them.
     """
     c = setup.config
     notes: list[str] = []
-    source, target = (_lines(getattr(setup, side)) for side in TEXTS)
+    source, target = (_lines(getattr(setup, side)) for side in TEXT_SIDES)
     if setup.writer == "model":
         return [line for line in source if line.strip()], [], notes
     if not c.has_cross_attention:
@@ -30,37 +30,37 @@ def sentences(setup: Setup) -> tuple[list[str], list[str], list[str]]:
         if t.strip() and not s.strip():
             no_source.append(i + 1)
     if no_target:
-        notes.append(_("No target for {line_numbers}: the decoder reads only <bos> there.", line_numbers=line_numbers(no_target)))
+        notes.append(_("No target for {line_numbers}: the decoder reads only <bos> there.", line_numbers=format_line_numbers(no_target)))
     if no_source:
-        notes.append(_("No source for {line_numbers}: the target there is left out.", line_numbers=line_numbers(no_source)))
+        notes.append(_("No source for {line_numbers}: the target there is left out.", line_numbers=format_line_numbers(no_source)))
     return [s for s, __ in pairs], [t for __, t in pairs], notes
 
 
-def beside_source(setup: Setup, texts: Sequence[str]) -> str:
+def aligned_to_source(setup: Setup, texts: Sequence[str]) -> str:
     """Return one text per source sentence as the text of a box: each on the line of its source, with other lines blank."""
     rest = iter(texts)
     return "\n".join(next(rest, "") if line.strip() else "" for line in _lines(setup.source))
 
 
-def with_one_more(setup: Setup, sentence: Mapping[str, str]) -> dict[str, str]:
+def with_added_sentence(setup: Setup, sentence: Mapping[str, str]) -> dict[str, str]:
     """Return the text of each given side with one more sentence, on the same new line in all of them."""
     lines = {side: _lines(getattr(setup, side)) for side in sentence}
     n = max(map(len, lines.values()))
     return {side: "\n".join([*lines[side], *[""] * (n - len(lines[side])), line]) for side, line in sentence.items()}
 
 
-def source_lines(setup: Setup) -> list[int]:
+def source_line_numbers(setup: Setup) -> list[int]:
     """Return the line number of each source sentence, from 1."""
     return [i for i, line in enumerate(_lines(setup.source), start=1) if line.strip()]
 
 
-def line_numbers(numbers: Sequence[int]) -> str:
+def format_line_numbers(numbers: Sequence[int]) -> str:
     """Return line numbers as text, such as "lines 1, 3, 4"."""
     few = ", ".join(map(str, numbers[:6])) + (", …" if len(numbers) > 6 else "")
     return _("line {few}", few=few) if len(numbers) == 1 else _("lines {few}", few=few)
 
 
-def ids(side: str, lines: Sequence[str]) -> list[list[int]]:
+def parse_ids(side: str, lines: Sequence[str]) -> list[list[int]]:
     """Return the ids of each line, separated by spaces or commas. Raises `ValueError` for a word that is not a number."""
     rows = []
     for i, line in enumerate(lines):

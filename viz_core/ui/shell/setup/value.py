@@ -6,34 +6,34 @@ from typing import Any, Literal
 
 from viz_core.config import TransformerConfig
 from viz_core.language import translate as _
-from viz_core.position_schemes import SCHEMES
+from viz_core.position_schemes import POSITION_SCHEMES
 from viz_core.presets import PRESETS
 from viz_core.stages import stages
 from viz_core.text import TokenizerKind
 from viz_core.training.plans import PLANS
-from viz_core.ui.shell.setup.controls import BY_FIELD, CONTROLS, MAX_D_MODEL, OF_WORDS, SIZES, WEIGHTLESS, Control
-from viz_core.ui.shell.views import VIEWS
+from viz_core.ui.shell.setup.controls import CONTROL_BY_FIELD, CONTROLS, MAX_D_MODEL, VOCAB_FIELDS, HEAD_SPLIT_FIELDS, NON_PARAMETER_FIELDS, Control
+from viz_core.ui.shell.views import URL_PARAMS
 from viz_core.weights.card import UNTRAINED, Card
 from viz_core.weights.catalogue import catalogue
 
-OPENING = next(iter(PLANS))  # the weights that the app opens with: the first shipped checkpoint
+DEFAULT_WEIGHTS = next(iter(PLANS))  # the weights that the app opens with: the first shipped checkpoint
 DEFAULT_PRESET = "000"
 DEFAULT_SOURCE = _("the cat sat on the mat")
 DEFAULT_TARGET = "猫 坐在 垫子 上"
-Tokens = TokenizerKind | Literal["ids"]  # "ids": the visitor types token ids
-TOKENS = ("word", "character", "ids")
+TokenizerChoice = TokenizerKind | Literal["ids"]  # "ids": the visitor types token ids
+TOKENIZER_CHOICES = ("word", "character", "ids")
 # Who writes the target. "model": the model generates it; "taken": kept from a model that generated it, while this one cannot.
 Writer = Literal["model", "typed", "taken"]
 WRITERS = ("model", "typed", "taken")
 DEVICES = ("auto", "cpu", "cuda")
 MAX_SEED = 2**31 - 1
-TEXTS = ("source", "target")
+TEXT_SIDES = ("source", "target")
 # Notes about a field that was adapted to another one.
-SPLITS = _("{setting} is now {value}: it splits into {heads} equal heads.")
-SPLITS_AGAIN = _("{setting} is now {value}: this was chosen last, and it splits into equal heads again.")
-PAIRED = _("{setting} is now {value}: RoPE rotates pairs of features.")
-NOTHING_MASKED = _("{setting} is now {value}: no padding is masked.")
-VIEW = {v.name: v for v in VIEWS}
+SPLIT_NOTE = _("{setting} is now {value}: it splits into {heads} equal heads.")
+RESTORED_NOTE = _("{setting} is now {value}: this was chosen last, and it splits into equal heads again.")
+ROPE_NOTE = _("{setting} is now {value}: RoPE rotates pairs of features.")
+NO_PADDING_NOTE = _("{setting} is now {value}: no padding is masked.")
+URL_PARAM_BY_NAME = {v.name: v for v in URL_PARAMS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,13 @@ class Setup:
     config: TransformerConfig = field(default_factory=lambda: PRESETS[DEFAULT_PRESET].config)
     source: str = DEFAULT_SOURCE
     target: str = DEFAULT_TARGET
-    tokenizer: Tokens = "word"
+    tokenizer: TokenizerChoice = "word"
     seed: int = 0
     device: str = "auto"
     stage: str = ""  # "" is the first stage
     item: int = 0
     attn_head: int = 0
-    views: tuple[tuple[str, Any], ...] = ()  # link parameters of the pages that differ from their default
+    url_params: tuple[tuple[str, Any], ...] = ()  # link parameters of the pages that differ from their default
     chosen: tuple[tuple[str, int | None], ...] = ()  # fields of `HEAD_SPLIT_FIELDS` that were rounded: their values before
     writer: Writer = "typed"  # who writes the target
 
@@ -83,7 +83,7 @@ class Setup:
 
         It is the source, except for a decoder-only model, where it is the target, unless its checkpoint has an encoder.
         """
-        is_decoder = not self.config.has_encoder and not (self.origin and self.base.has_encoder)
+        is_decoder = not self.config.has_encoder and not (self.checkpoint_card and self.base_config.has_encoder)
         return "target" if is_decoder else "source"
 
     @property
@@ -92,15 +92,15 @@ class Setup:
         return self.config.has_decoder and self.sentence_side == "source"
 
     @property
-    def origin(self) -> Card | None:
+    def checkpoint_card(self) -> Card | None:
         """The card of the chosen checkpoint, whose tokenizers are used even if its parameters do not fit; None for a preset."""
         return None if self.checkpoint == UNTRAINED else catalogue()[self.checkpoint]
 
     @property
     def card(self) -> Card | None:
         """The card of the trained weights that the model has; None if it is untrained."""
-        origin = self.origin
-        return None if origin is None or misfits(origin.config, self.config) else origin
+        origin = self.checkpoint_card
+        return None if origin is None or incompatible_fields(origin.config, self.config) else origin
 
     @property
     def weights(self) -> str:
@@ -108,18 +108,18 @@ class Setup:
         return UNTRAINED if self.card is None else self.checkpoint
 
     @property
-    def base(self) -> TransformerConfig:
+    def base_config(self) -> TransformerConfig:
         """The config before the visitor's changes: that of the preset or of the checkpoint."""
-        return PRESETS[self.preset].config if self.origin is None else self.origin.config
+        return PRESETS[self.preset].config if self.checkpoint_card is None else self.checkpoint_card.config
 
     @property
     def default_texts(self) -> tuple[str, str]:
         """The source and target with which this model opens."""
-        return (DEFAULT_SOURCE, DEFAULT_TARGET) if self.origin is None else _example(self.origin)
+        return (DEFAULT_SOURCE, DEFAULT_TARGET) if self.checkpoint_card is None else _example(self.checkpoint_card)
 
-    def view(self, name: str) -> Any:
+    def url_param(self, name: str) -> Any:
         """Return the value of a link parameter, by its name in `URL_PARAMS`."""
-        return dict(self.views).get(name, VIEW[name].default)
+        return dict(self.url_params).get(name, URL_PARAM_BY_NAME[name].default)
 
 
 def _example(card: Card) -> tuple[str, str]:
@@ -130,38 +130,38 @@ def _example(card: Card) -> tuple[str, str]:
     return (DEFAULT_SOURCE, DEFAULT_TARGET) if card.config.has_encoder else ("", DEFAULT_SOURCE)
 
 
-def opening() -> Setup:
+def default_setup() -> Setup:
     """Return the setup of an empty link."""
-    return with_weights(Setup(), OPENING) if OPENING in catalogue() else Setup()
+    return with_weights(Setup(), DEFAULT_WEIGHTS) if DEFAULT_WEIGHTS in catalogue() else Setup()
 
 
-def changes(setup: Setup) -> dict[str, Any]:
+def changed_fields(setup: Setup) -> dict[str, Any]:
     """Return the smallest set of config fields that, set on the base config, give this config."""
-    base = setup.base
+    base = setup.base_config
     found = {c.field: c.value(setup.config) for c in CONTROLS if getattr(setup.config, c.field) != getattr(base, c.field)}
     for name in list(found):  # drop fields that follow from the others
         rest = {f: v for f, v in found.items() if f != name}
-        if _resolved(config_or_none(base, rest)) == _resolved(setup.config):
+        if _resolved_values(config_or_none(base, rest)) == _resolved_values(setup.config):
             found = rest
     return found
 
 
-def misfits(own: TransformerConfig, config: TransformerConfig) -> list[str]:
+def incompatible_fields(trained_config: TransformerConfig, config: TransformerConfig) -> list[str]:
     """Return the fields of a config that do not fit parameters trained with `trained_config`. Fields without effect always fit."""
-    both = [c for c in CONTROLS if c.when(own) and c.when(config)]
-    return [c.field for c in both if c.value(own) != c.value(config) and _is_fixed(own, config, c.field)]
+    both = [c for c in CONTROLS if c.has_effect(trained_config) and c.has_effect(config)]
+    return [c.field for c in both if c.value(trained_config) != c.value(config) and _affects_parameters(trained_config, config, c.field)]
 
 
-def _is_fixed(own: TransformerConfig, config: TransformerConfig, name: str) -> bool:
+def _affects_parameters(trained_config: TransformerConfig, config: TransformerConfig, name: str) -> bool:
     """Return whether parameters depend on a field: their shapes, their initialisation, or their meaning."""
     if name == "position":
-        return bool(config.scheme.parameter)  # the weights have no parameters for this scheme
+        return bool(config.position_scheme.parameter_name)  # the weights have no parameters for this scheme
     if name == "max_len":
-        return config.position == own.position and own.scheme.has_table and bool(own.scheme.parameter)
-    return name not in WEIGHTLESS
+        return config.position == trained_config.position and trained_config.position_scheme.has_table and bool(trained_config.position_scheme.parameter_name)
+    return name not in NON_PARAMETER_FIELDS
 
 
-def _resolved(config: TransformerConfig | None) -> list[Any]:
+def _resolved_values(config: TransformerConfig | None) -> list[Any]:
     return [] if config is None else [c.value(config) for c in CONTROLS]
 
 
@@ -186,20 +186,20 @@ def with_weights(setup: Setup, name: str) -> Setup:
     return _with_base(setup, name, setup.preset, catalogue()[name].config)
 
 
-def with_own_values(setup: Setup) -> Setup:
+def with_base_config(setup: Setup) -> Setup:
     """Return the setup with all settings of the model reset; everything else is kept."""
-    return _with_config(setup, setup.base)
+    return _with_config(setup, setup.base_config)
 
 
-def with_fitting_values(setup: Setup) -> Setup:
+def with_compatible_config(setup: Setup) -> Setup:
     """Return the setup with the checkpoint's parameters restored.
 
     Fields that no parameter depends on are kept, unless they are incompatible with the checkpoint's sizes.
     """
-    own, present = setup.base, setup.config
-    scheme = own.position if present.scheme.parameter else present.position
+    own, present = setup.base_config, setup.config
+    scheme = own.position if present.position_scheme.parameter_name else present.position
     restored = config_or_none(own, {"position": scheme}) or own
-    kept = {name: getattr(present, name) for name in WEIGHTLESS if not _is_fixed(own, restored, name)}
+    kept = {name: getattr(present, name) for name in NON_PARAMETER_FIELDS if not _affects_parameters(own, restored, name)}
     return _with_config(setup, config_or_none(own, kept | {"position": restored.position}) or own)
 
 
@@ -207,8 +207,8 @@ def _with_config(setup: Setup, config: TransformerConfig) -> Setup:
     head = min(setup.attn_head, config.n_heads - 1)
     new = replace(setup, config=config, chosen=(), stage=_kept_stage(setup.stage, config), attn_head=head)
     if new.sentence_side != setup.sentence_side:
-        return _with_texts_of(setup, new)
-    if new.translates and not setup.translates and not _chosen(setup)[1]:
+        return _with_texts_from(setup, new)
+    if new.translates and not setup.translates and not _user_chose(setup)[1]:
         return replace(new, writer="model")
     return new
 
@@ -216,82 +216,82 @@ def _with_config(setup: Setup, config: TransformerConfig) -> Setup:
 def _with_base(setup: Setup, checkpoint: str, preset: str, config: TransformerConfig) -> Setup:
     stage = _kept_stage(setup.stage, config)
     new = replace(setup, checkpoint=checkpoint, preset=preset, config=config, chosen=(), stage=stage, attn_head=0)
-    if new.tokenizer not in tokens(new):
+    if new.tokenizer not in tokenizer_choices(new):
         new = replace(new, tokenizer="word")
-    return _with_texts_of(setup, new)
+    return _with_texts_from(setup, new)
 
 
-def _with_texts_of(setup: Setup, new: Setup) -> Setup:
+def _with_texts_from(setup: Setup, target_setup: Setup) -> Setup:
     """Return the setup `target` of another model with the texts of `setup`, on the sides on which the new model reads them.
 
     Text that the visitor chose is kept, and the old model's example is replaced by the new model's. Weights that translate write
     the target, unless the visitor chose it.
     """
-    sentence, translation = _by_role(setup, (setup.source, setup.target))
-    own_sentence, own_translation = _chosen(setup)
+    sentence, translation = _sentence_and_translation(setup, (setup.source, setup.target))
+    own_sentence, own_translation = _user_chose(setup)
     if not (own_sentence or own_translation):
-        sentence = _by_role(new, new.default_texts)[0]
-    if not own_translation and not (setup.writer == "taken" and own_sentence and new.reads_translation):
-        translation = _by_role(new, new.default_texts)[1]
-    writer: Writer = "typed" if own_translation else "model" if new.translates else setup.writer
-    source, target = _by_role(new, (sentence, translation))
-    return replace(new, source=source, target=target, writer=writer)
+        sentence = _sentence_and_translation(target_setup, target_setup.default_texts)[0]
+    if not own_translation and not (setup.writer == "taken" and own_sentence and target_setup.reads_translation):
+        translation = _sentence_and_translation(target_setup, target_setup.default_texts)[1]
+    writer: Writer = "typed" if own_translation else "model" if target_setup.translates else setup.writer
+    source, target = _sentence_and_translation(target_setup, (sentence, translation))
+    return replace(target_setup, source=source, target=target, writer=writer)
 
 
-def _by_role(setup: Setup, texts: tuple[str, str]) -> tuple[str, str]:
+def _sentence_and_translation(setup: Setup, texts: tuple[str, str]) -> tuple[str, str]:
     """Turn (source, target) of this setup into (sentence, translation), or the other way round."""
     return texts if setup.sentence_side == "source" else (texts[1], texts[0])
 
 
-def _chosen(setup: Setup) -> tuple[bool, bool]:
+def _user_chose(setup: Setup) -> tuple[bool, bool]:
     """Return whether the visitor chose the sentence, and whether its translation.
 
     A text counts as chosen if it differs from the model's example and was not generated by a model.
     """
-    now, first = (_by_role(setup, texts) for texts in ((setup.source, setup.target), setup.default_texts))
+    now, first = (_sentence_and_translation(setup, texts) for texts in ((setup.source, setup.target), setup.default_texts))
     sentence, translation = (bool(text.strip()) and text != own for text, own in zip(now, first, strict=True))
-    with_its_translation = setup.writer == "taken" and setup.origin is None  # a preset keeps it only with a chosen sentence
+    with_its_translation = setup.writer == "taken" and setup.checkpoint_card is None  # a preset keeps it only with a chosen sentence
     return sentence or with_its_translation, setup.writer == "typed" and (setup.translates or translation)
 
 
-def with_view(setup: Setup, **values: Any) -> Setup:
+def with_url_params(setup: Setup, **values: Any) -> Setup:
     """Return the setup with other link parameters. Raises `ValueError` for a value that `URL_PARAMS` does not allow."""
-    kept = dict(setup.views)
+    kept = dict(setup.url_params)
     for name, value in values.items():
-        kept[name] = VIEW[name].read(VIEW[name].write(value))
-    return replace(setup, views=tuple(sorted((n, v) for n, v in kept.items() if v != VIEW[n].default)))
+        kept[name] = URL_PARAM_BY_NAME[name].from_text(URL_PARAM_BY_NAME[name].to_text(value))
+    return replace(setup, views=tuple(sorted((n, v) for n, v in kept.items() if v != URL_PARAM_BY_NAME[n].default)))
 
 
-def tokens(setup: Setup) -> tuple[str, ...]:
+def tokenizer_choices(setup: Setup) -> tuple[str, ...]:
     """Return the tokenizers that a setup may have: a checkpoint has its own, so that characters are not among them."""
-    return TOKENS if setup.origin is None else tuple(t for t in TOKENS if t != "character")
+    return TOKENIZER_CHOICES if setup.checkpoint_card is None else tuple(t for t in TOKENIZER_CHOICES if t != "character")
 
 
-def editable(setup: Setup, name: str) -> bool:
+def is_editable(setup: Setup, name: str) -> bool:
     """Return whether a config field may be changed. The vocabularies of a checkpoint are fixed."""
-    return setup.origin is None or name not in OF_WORDS
+    return setup.checkpoint_card is None or name not in VOCAB_FIELDS
 
 
-def offered(setup: Setup, control: Control) -> list[Any]:
+def allowed_values(setup: Setup, control: Control) -> list[Any]:
     """Return the options of a control, with the model's own size if it is possible, so that a change can be undone.
 
     With a checkpoint, only those architectures for which it has tokenizers: that of its decoder does not serve an encoder.
     """
-    values, own = control.offered(setup.config), control.value(setup.base)
+    values, own = control.values_with_current(setup.config), control.value(setup.base_config)
     if type(own) is int and own not in values and control.value(with_field(setup, control.field, own)[0].config) == own:
         values = sorted([*values, own])
-    if control.field != "architecture" or setup.origin is None:
+    if control.field != "architecture" or setup.checkpoint_card is None:
         return values
-    available = set(setup.base.sides)
+    available = set(setup.base_config.sides)
     return [value for value in values if available.issuperset(TransformerConfig(architecture=value).sides)]
 
 
-def leaves(setup: Setup, name: str) -> bool:
+def invalidates_weights(setup: Setup, name: str) -> bool:
     """Return whether some value of a field does not fit the parameters of the setup's checkpoint."""
-    if setup.origin is None or not editable(setup, name):
+    if setup.checkpoint_card is None or not is_editable(setup, name):
         return False
-    own = setup.base
-    return name == "position" or _is_fixed(own, own, name)
+    own = setup.base_config
+    return name == "position" or _affects_parameters(own, own, name)
 
 
 def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
@@ -300,30 +300,30 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
     A value that the checkpoint's parameters do not fit makes the model untrained; the trained value restores the checkpoint.
     d_model and qk_dim are rounded from the last chosen value, so that changing n_heads and back restores them.
     """
-    if not editable(setup, name) or (name == "architecture" and value not in offered(setup, BY_FIELD[name])):
+    if not is_editable(setup, name) or (name == "architecture" and value not in allowed_values(setup, CONTROL_BY_FIELD[name])):
         return setup, [_("{label} stays as it is: with {shown} the token ids of these weights would not fit.",
-                         label=BY_FIELD[name].label, shown=BY_FIELD[name].shown(value))]
+                         label=CONTROL_BY_FIELD[name].label, shown=CONTROL_BY_FIELD[name].format_value(value))]
     values: dict[str, Any] = {f: getattr(setup.config, f) for f in TransformerConfig.__dataclass_fields__} | {name: value}
-    chosen = {f: getattr(setup.config, f) for f in SIZES} | dict(setup.chosen) | ({name: value} if name in SIZES else {})
+    chosen = {f: getattr(setup.config, f) for f in HEAD_SPLIT_FIELDS} | dict(setup.chosen) | ({name: value} if name in HEAD_SPLIT_FIELDS else {})
     values |= chosen
     notes: list[str] = []
 
     def adapt(adapted: str, new: Any, note: str) -> None:
         values[adapted] = new
         if new != getattr(setup.config, adapted):
-            notes.append(note.format(setting=BY_FIELD[adapted].label, value=BY_FIELD[adapted].shown(new), heads=heads))
+            notes.append(note.format(setting=CONTROL_BY_FIELD[adapted].label, value=CONTROL_BY_FIELD[adapted].format_value(new), heads=heads))
 
     heads = values["n_heads"]
     if values["d_model"] % heads:
-        adapt("d_model", _multiple(values["d_model"], heads), SPLITS)
+        adapt("d_model", _nearest_multiple(values["d_model"], heads), SPLIT_NOTE)
     elif name != "d_model" and values["d_model"] != setup.config.d_model:
-        adapt("d_model", values["d_model"], SPLITS_AGAIN)
+        adapt("d_model", values["d_model"], RESTORED_NOTE)
     width = (values["qk_dim"] or values["d_model"]) / heads
     if width % 1:
-        adapt("qk_dim", _multiple(values["qk_dim"], heads), SPLITS)
-    if SCHEMES[values["position"]].enters == "queries and keys" and (values["qk_dim"] or values["d_model"]) // heads % 2:
+        adapt("qk_dim", _nearest_multiple(values["qk_dim"], heads), SPLIT_NOTE)
+    if POSITION_SCHEMES[values["position"]].applied_to == "queries and keys" and (values["qk_dim"] or values["d_model"]) // heads % 2:
         width = (values["qk_dim"] or values["d_model"]) // heads
-        adapt("qk_dim", (width + 1 if (width + 1) * heads <= MAX_D_MODEL else width - 1) * heads, PAIRED)
+        adapt("qk_dim", (width + 1 if (width + 1) * heads <= MAX_D_MODEL else width - 1) * heads, ROPE_NOTE)
     if values["norm"] == "none":
         values["final_norm"] = None
     if values["architecture"] != "encoder-only":
@@ -338,12 +338,12 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
         values["architecture"] != "encoder-only" and values["mask_target_padding"]
     )
     if values["mask_padded_queries"] and not masks_padding:
-        adapt("mask_padded_queries", False, NOTHING_MASKED)
+        adapt("mask_padded_queries", False, NO_PADDING_NOTE)
     rounded = tuple((f, v) for f, v in chosen.items() if v != values[f])
     return replace(_with_config(setup, TransformerConfig(**values)), chosen=rounded), notes
 
 
-def _multiple(size: int, heads: int) -> int:
+def _nearest_multiple(size: int, heads: int) -> int:
     """Return the multiple of the head count that is nearest to a size, up to `MAX_D_MODEL`."""
     return min(max(1, round(size / heads)), MAX_D_MODEL // heads) * heads
 
