@@ -4,9 +4,9 @@ from viz_core.ui.shell import PAGES, open_page
 
 open_page(PAGES["documents"])
 
-from viz_core.ui.pages import documents
+from viz_core.ui.pages.documents import page
 
-documents.comparison_section()
-documents.preset_buttons()
-documents.errors_section()
-documents.concepts_section()
+page.comparison_section()
+page.preset_buttons()
+page.errors_section()
+page.concepts_section()

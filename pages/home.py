@@ -1,13 +1,13 @@
 """Home: the sentence and its translation, links to the other pages, and details of the run."""
 
 from viz_core.ui.shell import PAGES, open_page
-from viz_core.ui.shell.warm import preload_home
+from viz_core.ui.shell.caching.preload import preload_home
 
 lab = open_page(PAGES["home"], preload=preload_home)
 
-from viz_core.ui.pages.home.details import architecture_section, next_word_section, model_origin, token_ids
-from viz_core.ui.pages.home.offered import page_cards
-from viz_core.ui.pages.home.welcome import hero
+from viz_core.ui.pages.home.details import architecture_section, model_origin, next_word_section, token_ids
+from viz_core.ui.pages.home.hero import hero
+from viz_core.ui.pages.home.page_cards import page_cards
 
 hero(lab)
 page_cards(lab)

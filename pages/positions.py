@@ -4,6 +4,6 @@ from viz_core.ui.shell import PAGES, open_page
 
 open_page(PAGES["positions"])
 
-from viz_core.ui.pages.positions.waves import positions_page
+from viz_core.ui.pages.positions.page import positions_page
 
 positions_page()

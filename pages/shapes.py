@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.ui.shell import PAGES, open_page, two_runs
 
 lab = open_page(PAGES["shapes"])
 
 from viz_core.ui.pages.shapes.change import size_change_controls
 from viz_core.ui.pages.shapes.cost import draw_block_charts, draw_growth_charts, show_totals
-from viz_core.ui.pages.shapes.ledger import tensor_table
 from viz_core.ui.pages.shapes.size import remember_size, run_size
-from viz_core.ui.shell.view_widgets import linked_expander
+from viz_core.ui.pages.shapes.tensor_table import tensor_table
+from viz_core.ui.shell.session.linked_widgets import linked_expander
 
 dark = st.context.theme.type == "dark"
 size = run_size(lab)

@@ -4,9 +4,9 @@ from viz_core.ui.shell import PAGES, open_page
 
 lab = open_page(PAGES["step_by_step"])
 
-from viz_core.ui.pages.steps.moves import mode_controls
-from viz_core.ui.pages.steps.parity import parity_line
-from viz_core.ui.pages.steps.walk import step_by_step_page, page_style
+from viz_core.ui.pages.step_by_step.navigation import mode_controls
+from viz_core.ui.pages.step_by_step.page import page_style, step_by_step_page
+from viz_core.ui.pages.step_by_step.parity import parity_line
 
 if lab.capture is not None:
     page_style()

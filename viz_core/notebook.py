@@ -8,7 +8,7 @@
     matrices([panel("mask", mask, row_axis="query", col_axis="key", kind="mask")])    # any matrices
 
 Charts made by Plotly need no function here: `depth_figure({"Post-LN": curves(capture)}, "power")` in
-`viz_core.figures.placement`.
+`viz_core.figures.norm_placement`.
 """
 
 import html
@@ -22,12 +22,12 @@ from viz_core.analysis.attention import ATTENTION_KINDS, AttentionKind, Attentio
 from viz_core.capture import Capture
 from viz_core.figures.architecture import Diagram
 from viz_core.figures.assets import component_page, html_page
-from viz_core.figures.attention import ColourMode, HeadGrid, head_title, head_panel, pack_grids, pack_lines
+from viz_core.figures.attention import ColourMode, HeadGrid, head_panel, head_title, pack_grids, pack_lines
 from viz_core.figures.clock import ClockChart
 from viz_core.figures.curves import CurveChart, pack_curves
 from viz_core.figures.offline import attention_page
 from viz_core.figures.panels import Panel, pack_panels
-from viz_core.figures.steps import stage_panels
+from viz_core.figures.stage_panels import stage_panels
 
 HEIGHT = 560  # pixels
 
@@ -67,7 +67,9 @@ def show(
         drawn = head_panel(capture, what, layer, head, item, step, colour)
         return matrices([drawn], head_title(what, layer, head), height)
     if what not in capture:
-        raise ValueError(f"{what!r} is neither one of {', '.join(ATTENTION_KINDS)} nor a stage of this run; list(capture) has their names.")
+        raise ValueError(
+            f"{what!r} is neither one of {', '.join(ATTENTION_KINDS)} nor a stage of this run; list(capture) has their names."
+        )
     return matrices(stage_panels(capture, what, item, head), what, height)
 
 
@@ -120,7 +122,9 @@ def html_picture(shown: str, title: str = "", height: int = HEIGHT) -> Picture:
 
 def _check(capture: Capture, kind: AttentionKind, layer: int, head: int) -> None:
     if kind not in attention_kinds(capture.config):
-        raise ValueError(f"this model has no attention of the kind {kind!r}; it has {', '.join(attention_kinds(capture.config)) or 'none'}.")
+        raise ValueError(
+            f"this model has no attention of the kind {kind!r}; it has {', '.join(attention_kinds(capture.config)) or 'none'}."
+        )
     for name, value, n in (("layer", layer, n_layers(capture.config, kind)), ("head", head, capture.config.n_heads)):
         if not 0 <= value < n:
             raise ValueError(f"{name}={value}, but there are {n}; use 0 to {n - 1}.")

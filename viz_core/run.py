@@ -13,13 +13,13 @@ from torch import Tensor
 
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.language import translate as _
-from viz_core.limits import MAX_SENTENCES, MAX_TOKENS
-from viz_core.memory import keep_freed_pages
+from viz_core.config.allocator import keep_freed_pages
+from viz_core.config.limits import MAX_SENTENCES, MAX_TOKENS
+from viz_core.config.position_schemes import POSITION_SCHEMES
+from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
-from viz_core.position_schemes import POSITION_SCHEMES
-from viz_core.problems import UserError
-from viz_core.text import NO_TOKEN, AnyTokenizer, UntrainedTokenizer, TokenizerKind, with_copied_words, find_copied_words, pad
+from viz_core.text import NO_TOKEN, AnyTokenizer, TokenizerKind, UntrainedTokenizer, find_copied_words, pad, with_copied_words
 from viz_core.tracing import Edit, Tracer
 from viz_core.weights.card import Card
 
@@ -118,7 +118,14 @@ def trace(
     arrays = tracer.arrays()
     milliseconds = 1000 * (time.perf_counter() - start)
     return Capture(
-        model.config, arrays, batch.tokens, batch.copied_words, token_masks=is_token, grads=gradients, seed=seed, device=device.type,
+        model.config,
+        arrays,
+        batch.tokens,
+        batch.copied_words,
+        token_masks=is_token,
+        grads=gradients,
+        seed=seed,
+        device=device.type,
         milliseconds=milliseconds,
     )
 
@@ -270,7 +277,9 @@ def _padded(tokens: list[str], length: int) -> list[str]:
     return tokens + ["<pad>"] * (length - len(tokens))
 
 
-def with_config(model: Transformer, config: TransformerConfig, extra_parameters: Mapping[str, Tensor] = MappingProxyType({})) -> Transformer:
+def with_config(
+    model: Transformer, config: TransformerConfig, extra_parameters: Mapping[str, Tensor] = MappingProxyType({})
+) -> Transformer:
     """Return a model with another config that shares the parameters of this one.
 
     The configs may differ in settings that no parameter depends on, and in the position scheme: learned parameters of a scheme
@@ -280,7 +289,9 @@ def with_config(model: Transformer, config: TransformerConfig, extra_parameters:
     if model.config == config:
         return model
     other = Transformer(config, seed=None).eval()
-    unused = {scheme.parameter_name for scheme in POSITION_SCHEMES.values() if scheme.parameter_name} - {config.position_scheme.parameter_name}
+    unused = {scheme.parameter_name for scheme in POSITION_SCHEMES.values() if scheme.parameter_name} - {
+        config.position_scheme.parameter_name
+    }
     kept = {n: p for n, p in model.state_dict().items() if unused.isdisjoint(n.split("."))}
     try:
         other.load_state_dict(kept | dict(extra_parameters), assign=True)

@@ -19,7 +19,7 @@ from safetensors.numpy import save as save_tensors
 
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.problems import UserError
+from viz_core.messages.errors import UserError
 
 RunFormat = Literal["npz", "safetensors"]
 RUN_FORMATS: tuple[RunFormat, ...] = ("npz", "safetensors")
@@ -100,7 +100,9 @@ def _format_of(path: Path) -> RunFormat:
 def _read(path: Path, kind: RunFormat) -> tuple[dict[str, np.ndarray], str]:
     if kind == "safetensors":
         with safe_open(path, "numpy") as file:
-            return {name: file.get_tensor(name) for name in _stage_names(file.metadata()[METADATA_KEY])}, file.metadata()[METADATA_KEY]
+            return {name: file.get_tensor(name) for name in _stage_names(file.metadata()[METADATA_KEY])}, file.metadata()[
+                METADATA_KEY
+            ]
     with np.load(path, allow_pickle=False) as file:
         text = str(file[METADATA_KEY])
         return {name: file[name] for name in _stage_names(text)}, text

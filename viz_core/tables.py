@@ -28,35 +28,65 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from viz_core.analysis.attention import AttentionKind, AttentionProfile, hidden_stage, attention_kinds, attention_profiles, token_mask, relative_change
+from viz_core.analysis.attention import (
+    AttentionKind,
+    AttentionProfile,
+    attention_kinds,
+    attention_profiles,
+    hidden_stage,
+    relative_change,
+    token_mask,
+)
 from viz_core.analysis.attribution import Attribution
-from viz_core.analysis.counts import ParameterSpec
 from viz_core.analysis.layernorm import BatchContext, PlacementHistograms
 from viz_core.analysis.logit_lens import LogitLens
-from viz_core.analysis.placement import METRICS, depth_curves
-from viz_core.analysis.shapes import StageCost, stage_statistics, with_statistics
-from viz_core.analysis.shapes import stage_costs as lines_of
+from viz_core.analysis.norm_placement import METRICS, depth_curves
+from viz_core.analysis.run_alignment import Divergence
+from viz_core.analysis.size_estimates import ParameterSpec
+from viz_core.analysis.stage_costs import StageCost, stage_statistics, with_statistics
+from viz_core.analysis.stage_costs import stage_costs as lines_of
 from viz_core.analysis.summary import top_predictions as predicted
-from viz_core.analysis.two_runs import Divergence
 from viz_core.capture import Capture
+from viz_core.capture.tidy import csv_bytes
 from viz_core.config import TransformerConfig
 from viz_core.presets import PRESETS
-from viz_core.tidy import csv_bytes
 
 if TYPE_CHECKING:
     from viz_core.experiments.head_effects import HeadEffects
     from viz_core.experiments.parity import Parity
     from viz_core.experiments.patching import PatchGrid
-    from viz_core.experiments.word_order import Prepending, Reordering
-    from viz_core.generation.forcing import ForcingComparison
-    from viz_core.generation.trail import GenerationTrace
-    from viz_core.learning.curves import RunResult, ExperimentSummary
-    from viz_core.learning.training_run import StepEvent
+    from viz_core.experiments.position_experiments import Prepending, Reordering
+    from viz_core.generate.teacher_forcing import ForcingComparison
+    from viz_core.generate.trace import GenerationTrace
+    from viz_core.training.interactive.results import ExperimentSummary, RunResult
+    from viz_core.training.interactive.training_run import StepEvent
 
 __all__ = [
-    "ablation", "condition_summary", "attribution", "batch_norm_contexts", "csv_bytes", "depth", "document_choices", "experiment_runs", "teacher_forcing", "head_effects",
-    "head_profiles", "induction", "ledger", "lens", "ledger_rows", "held_out_scores", "parity", "divergence", "patching", "continuations", "predictions",
-    "prepending", "reordering", "activation_spread", "training",
+    "ablation",
+    "activation_spread",
+    "attribution",
+    "batch_norm_contexts",
+    "condition_summary",
+    "continuations",
+    "csv_bytes",
+    "depth",
+    "divergence",
+    "document_choices",
+    "experiment_runs",
+    "head_effects",
+    "head_profiles",
+    "held_out_scores",
+    "induction",
+    "ledger",
+    "ledger_rows",
+    "lens",
+    "parity",
+    "patching",
+    "predictions",
+    "prepending",
+    "reordering",
+    "teacher_forcing",
+    "training",
 ]
 
 
@@ -94,7 +124,11 @@ def _parameter(p: ParameterSpec) -> str:
 
 def head_profiles(capture: Capture, kind: AttentionKind | None = None, item: int = 0) -> pd.DataFrame:
     """Return the profile of each head for one sentence, of one kind of attention or all; entropies in nats, distances in tokens."""
-    found = [profile for k in (attention_kinds(capture.config) if kind is None else (kind,)) for profile in attention_profiles(capture, k, item)]
+    found = [
+        profile
+        for k in (attention_kinds(capture.config) if kind is None else (kind,))
+        for profile in attention_profiles(capture, k, item)
+    ]
     return pd.DataFrame(found, columns=list(AttentionProfile._fields))
 
 
@@ -193,10 +227,19 @@ def training(events: Sequence["StepEvent"], parts: Sequence[str] = ()) -> pd.Dat
 
 def experiment_runs(results: Sequence["RunResult"], conditions: Sequence[str] = ()) -> pd.DataFrame:
     """Return one row per held-out measurement of every run of an experiment. conditions: names of the conditions."""
-    return pd.DataFrame([
-        {"arm": conditions[r.condition] if conditions else r.condition, "seed": r.seed, "step": step, "loss": loss, "accuracy": accuracy}
-        for r in results for step, loss, accuracy in zip(r.steps, r.losses, r.accuracies, strict=True)
-    ])
+    return pd.DataFrame(
+        [
+            {
+                "arm": conditions[r.condition] if conditions else r.condition,
+                "seed": r.seed,
+                "step": step,
+                "loss": loss,
+                "accuracy": accuracy,
+            }
+            for r in results
+            for step, loss, accuracy in zip(r.steps, r.losses, r.accuracies, strict=True)
+        ]
+    )
 
 
 def condition_summary(names: Sequence[str], verdict: "ExperimentSummary") -> pd.DataFrame:
@@ -254,7 +297,9 @@ def _with_words(frame: pd.DataFrame, word: Callable[[int], str] | None) -> pd.Da
     return frame
 
 
-def teacher_forcing(found: "ForcingComparison", labels: Sequence[int], start_id: int, word: Callable[[int], str] | None = None) -> pd.DataFrame:
+def teacher_forcing(
+    found: "ForcingComparison", labels: Sequence[int], start_id: int, word: Callable[[int], str] | None = None
+) -> pd.DataFrame:
     """Return one row per label: the last input and the predicted token, with teacher forcing and free-running; losses in nats.
 
     start_id: the id before the first label. After the end of the free-running text, its columns are empty. word: id -> token.
@@ -267,7 +312,10 @@ def teacher_forcing(found: "ForcingComparison", labels: Sequence[int], start_id:
     for name, column in ids.items():
         empty = [None] * (len(labels) - len(column))
         columns[name] = [*column, *empty] if word is None else _text_column([*map(word, column), *empty])
-    return pd.DataFrame(columns | {"forced_loss": found.teacher_forced_losses, "free_loss": [*map(float, found.free_running_losses), *[np.nan] * rest]})
+    return pd.DataFrame(
+        columns
+        | {"forced_loss": found.teacher_forced_losses, "free_loss": [*map(float, found.free_running_losses), *[np.nan] * rest]}
+    )
 
 
 def activation_spread(found: PlacementHistograms) -> pd.DataFrame:
@@ -294,12 +342,20 @@ def batch_norm_contexts(found: Sequence[BatchContext]) -> pd.DataFrame:
 def reordering(found: "Reordering") -> pd.DataFrame:
     """Return one row per position scheme: the largest difference between the outputs of a sentence and the reordered outputs of the
     shuffled sentence, without and with a causal mask, and whether it is within rounding. problem: why a scheme cannot run."""
-    return pd.DataFrame([
-        {"scheme": row.position, "difference": row.difference, "equivariant": row.is_equivariant, "causal_difference": row.causal_difference,
-         "causal_equivariant": row.is_causal_equivariant, "size": row.output_scale,
-         "problem": None if row.problem is None else str(row.problem)}
-        for row in found.rows
-    ])
+    return pd.DataFrame(
+        [
+            {
+                "scheme": row.position,
+                "difference": row.difference,
+                "equivariant": row.is_equivariant,
+                "causal_difference": row.causal_difference,
+                "causal_equivariant": row.is_causal_equivariant,
+                "size": row.output_scale,
+                "problem": None if row.problem is None else str(row.problem),
+            }
+            for row in found.rows
+        ]
+    )
 
 
 def prepending(found: "Prepending") -> pd.DataFrame:

@@ -11,32 +11,32 @@ from hypothesis import strategies as st
 from tests.tolerances import DOUBLE, FLOAT
 from viz_core.analysis.attention import (
     AttentionKind,
+    attention_kinds,
     attention_mask,
-    step_values,
-    weight_arithmetic,
+    attention_path,
+    attention_profiles,
+    attention_steps,
     contribution_norms,
     contributions,
-    mean_distance,
     entropy,
     entropy_bounds,
     head_w_o,
     hidden_stage,
-    attention_kinds,
     max_pool,
+    mean_distance,
     mean_over_heads,
-    attention_path,
     n_layers,
     pair_weights,
-    attention_profiles,
-    token_mask,
-    relative_to_uniform,
+    pooled_heads,
+    query_key_sides,
     relative_change,
+    relative_to_uniform,
     rollout,
     stack_rollout,
+    step_values,
+    token_mask,
+    weight_arithmetic,
     weight_at_offset,
-    query_key_sides,
-    attention_steps,
-    pooled_heads,
 )
 from viz_core.analysis.word_attention import word_weights
 from viz_core.capture import Capture
@@ -129,7 +129,9 @@ def test_a_causal_model_without_queries_is_uniform_over_the_past() -> None:
     counts = np.arange(1, weights.shape[-1] + 1)
     np.testing.assert_allclose(weights, np.broadcast_to(np.tril(1 / counts[:, None] + 0 * weights[0]), weights.shape), atol=FLOAT)
     np.testing.assert_allclose(entropy(weights), np.broadcast_to(np.log(counts), weights.shape[:2]), atol=FLOAT)
-    np.testing.assert_allclose(relative_to_uniform(weights, attention_mask(capture, "decoder", 0)), np.tril(np.ones_like(weights)), atol=FLOAT)
+    np.testing.assert_allclose(
+        relative_to_uniform(weights, attention_mask(capture, "decoder", 0)), np.tril(np.ones_like(weights)), atol=FLOAT
+    )
 
 
 # ---------------------------------------------------------------- distance and shares

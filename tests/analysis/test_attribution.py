@@ -10,8 +10,8 @@ from hypothesis import given
 from tests.model.small import SOURCE, TARGET, batches, configs, double, small, unlike_identity
 from viz_core.analysis.attribution import Attribution, ParameterReader, attribute_logit
 from viz_core.config import TransformerConfig
+from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
-from viz_core.problems import UserError
 from viz_core.run import build, run
 
 CONFIGS: list[dict[str, Any]] = [

@@ -5,7 +5,7 @@ import pytest
 
 from tests.model.small import small
 from viz_core.analysis.attention import AttentionKind, attention_mask, attention_path
-from viz_core.analysis.labelled_weights import collect_heads, layer_weights, unpadded_layer_weights, query_key_words
+from viz_core.analysis.labelled_weights import collect_heads, layer_weights, query_key_words, unpadded_layer_weights
 from viz_core.analysis.word_attention import word_weights
 from viz_core.capture import Capture
 from viz_core.run import run, untrained_tokenizers

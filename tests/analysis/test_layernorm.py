@@ -94,7 +94,9 @@ def test_the_run_is_what_the_steps_give_at_its_own_epsilon() -> None:
     for place in N.layer_norm_sites(SHORT):
         module = model.get_submodule(place.path)
         for token in range(3):
-            steps = N.layer_norm_steps(capture[place.input_stage][0, token], module.weight.detach(), module.bias.detach(), SHORT.norm_eps)
+            steps = N.layer_norm_steps(
+                capture[place.input_stage][0, token], module.weight.detach(), module.bias.detach(), SHORT.norm_eps
+            )
             np.testing.assert_allclose(steps.out, capture[f"{place.path}.out"][0, token], atol=10 * ROUNDING)
 
 
@@ -146,7 +148,9 @@ def test_each_cell_is_normalised_by_the_cells_that_the_picture_fills(norm: N.Nor
 def test_the_axes_are_the_documents() -> None:
     """LayerNorm: one token's features. BatchNorm: one feature of all tokens. InstanceNorm: one feature of one sentence."""
     every, at = np.ones((3, 4), bool), CellIndex(1, 2, 3)
-    sets = {norm: {tuple(map(int, i)) for i in np.argwhere(N.group_members(norm, (3, 4, 5), at, every))} for norm in N.NORMALIZATIONS}
+    sets = {
+        norm: {tuple(map(int, i)) for i in np.argwhere(N.group_members(norm, (3, 4, 5), at, every))} for norm in N.NORMALIZATIONS
+    }
     assert sets["layer"] == {(1, 2, d) for d in range(5)}
     assert sets["batch"] == {(b, t, 3) for b in range(3) for t in range(4)}
     assert sets["instance"] == {(1, t, 3) for t in range(4)}
@@ -183,7 +187,11 @@ def test_a_context_that_is_the_one_before_is_left_out() -> None:
     (only,) = N.compare_batch_contexts(x, np.ones((1, 1), bool), CellIndex(0, 0, 1), 1e-5)
     assert only.context == "batch" and only.batch.value == 0
     x, words = padded()
-    assert [c.context for c in N.compare_batch_contexts(x[[0, 3]], words[[0, 3]], CellIndex(0, 0, 0), 1e-5)] == ["batch", "sentence", "token"]
+    assert [c.context for c in N.compare_batch_contexts(x[[0, 3]], words[[0, 3]], CellIndex(0, 0, 0), 1e-5)] == [
+        "batch",
+        "sentence",
+        "token",
+    ]
 
 
 def test_a_padding_token_has_cases_too() -> None:
@@ -268,6 +276,12 @@ def test_a_placement_without_the_stage_is_named() -> None:
 
 def test_leaves_are_the_recorded_vectors_of_a_layer() -> None:
     capture = run(SHORT, **TEXT, device="cpu", keep=["ids.*", "*.resid_*", "*.weights", "*.norm_*.out"])
-    assert N.layer_stage_names({"a": capture}, "source") == ("resid_pre", "resid_mid", "norm_self_attn.out", "resid_post", "norm_ffn.out")
+    assert N.layer_stage_names({"a": capture}, "source") == (
+        "resid_pre",
+        "resid_mid",
+        "norm_self_attn.out",
+        "resid_post",
+        "norm_ffn.out",
+    )
     empty = TransformerConfig(architecture="encoder-only", n_encoder_layers=0)
     assert N.layer_stage_names({"a": run(empty, ["x"], device="cpu")}, "source") == ()

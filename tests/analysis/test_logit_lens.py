@@ -9,8 +9,8 @@ import pytest
 from tests.model.small import SOURCE, TARGET, double, small, unlike_identity
 from tests.tolerances import DOUBLE
 from viz_core.analysis.logit_lens import logit_lens
+from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
-from viz_core.problems import UserError
 from viz_core.run import build, parameter_reader, run
 
 
@@ -45,7 +45,10 @@ def test_the_first_tokens_alone() -> None:
     model = build(small())
     found = logit_lens(run(small(), SOURCE, TARGET, weights=model), parameter_reader(model))
     cut = found.truncated(2)
-    assert cut.stages == found.stages and cut.top_ids.shape[1] == cut.top_probs.shape[1] == cut.predicted_rank.shape[1] == len(cut.predicted_ids) == 2
+    assert (
+        cut.stages == found.stages
+        and cut.top_ids.shape[1] == cut.top_probs.shape[1] == cut.predicted_rank.shape[1] == len(cut.predicted_ids) == 2
+    )
     np.testing.assert_array_equal(cut.predicted_prob, found.predicted_prob[:, :2])
 
 

@@ -14,21 +14,21 @@ from viz_core.analysis.attention import AttentionKind, attention_kinds
 from viz_core.analysis.masks import (
     FROM_CONVENTION_CODE,
     MASK_CONVENTIONS,
-    TO_CONVENTION_CODE,
     REASONS,
+    TO_CONVENTION_CODE,
     MaskConvention,
-    compare_masks,
-    mask_uses,
-    initial_cell,
-    newly_allowed_cells,
-    mask_parts,
     blocking_reasons,
-    from_convention,
     cell_reason,
-    mask_code,
+    compare_masks,
     count_reasons,
-    summarize_values,
+    from_convention,
+    initial_cell,
+    mask_code,
+    mask_parts,
+    mask_uses,
     mean_weight_on_cells,
+    newly_allowed_cells,
+    summarize_values,
     to_convention,
 )
 from viz_core.capture import Capture
@@ -93,7 +93,9 @@ def test_every_cell_has_its_reason(switches: dict[str, Any]) -> None:
 def test_a_tally_counts_every_cell_and_a_telling_cell_is_blocked_the_most() -> None:
     capture = captured()
     why = blocking_reasons(capture, "decoder", 0)
-    assert count_reasons(why) == tuple(int((why == i).sum()) for i in range(4)) and sum(count_reasons(why)) == 16 and len(REASONS) == 4
+    assert (
+        count_reasons(why) == tuple(int((why == i).sum()) for i in range(4)) and sum(count_reasons(why)) == 16 and len(REASONS) == 4
+    )
     assert why[initial_cell(why)] == why.max() == 3
     assert initial_cell(np.zeros((2, 3), np.uint8)) == (1, 2)
     assert initial_cell(2 * np.triu(np.ones((3, 3), np.uint8), 1)) == (0, 2)
@@ -171,7 +173,9 @@ def test_the_conventions_do_what_torch_reads_in_them() -> None:
         _, weights = mha(x, x, x, attn_mask=torch.tensor(to_convention(may, convention)))
         assert (weights[0].detach().numpy()[~may] == 0).all() and (weights[0].detach().numpy()[may] > 0).all()
     for convention in ("may", "additive"):
-        seen = torch.nn.functional.scaled_dot_product_attention(x, x, torch.eye(3)[None], torch.tensor(to_convention(may, convention)))
+        seen = torch.nn.functional.scaled_dot_product_attention(
+            x, x, torch.eye(3)[None], torch.tensor(to_convention(may, convention))
+        )
         assert (seen[0].numpy()[~may] == 0).all() and (seen[0].numpy()[may] > 0).all()
 
 

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from tests.model.small import small
 from tests.tolerances import EXACT
-from viz_core.analysis.summary import top_predictions, summarize, confidence, typed_words, word_lookup
+from viz_core.analysis.summary import confidence, summarize, top_predictions, typed_words, word_lookup
 from viz_core.capture import Capture
 from viz_core.run import run, untrained_tokenizers
 

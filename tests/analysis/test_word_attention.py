@@ -5,7 +5,7 @@ import pytest
 
 from tests.weights.test_subword import bert, gpt2
 from viz_core.analysis.attention import pooled_heads
-from viz_core.analysis.word_attention import word_weights, word_visibility
+from viz_core.analysis.word_attention import word_visibility, word_weights
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.text import UntrainedTokenizer, WordGroups, group_words
@@ -55,7 +55,10 @@ def test_words_of_gpt2_are_what_was_typed(sentence: str) -> None:
 def test_words_of_characters_and_of_words() -> None:
     tokens, _ = UntrainedTokenizer("character", 60).tokens_and_ids("ab cd")
     assert group_words(UntrainedTokenizer("character", 60), tokens) == WordGroups(("ab", " ", "cd"), (0, 0, 1, 2, 2))
-    assert group_words(UntrainedTokenizer("word", 60), ["ab", "cd"]).has_one_token_per_word and not WordGroups(("ab",), (0, 0)).has_one_token_per_word
+    assert (
+        group_words(UntrainedTokenizer("word", 60), ["ab", "cd"]).has_one_token_per_word
+        and not WordGroups(("ab",), (0, 0)).has_one_token_per_word
+    )
 
 
 def test_tiles_between_words() -> None:

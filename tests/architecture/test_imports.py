@@ -29,15 +29,15 @@ CAPTURES = {"numpy", "viz_core.capture", "viz_core.text"}
 MODEL = {"torch", "viz_core.tracing", "viz_core.model"}
 VIEWS = {"viz_core.analysis", "viz_core.figures"}
 RUNS = {f"viz_core.{name}" for name in ("run", "generate", "generation", "experiments", "weights", "training")}
-SAVED = {"pandas", "viz_core.tidy", "viz_core.drawn"}  # only where a file is made, as test_cold holds
+SAVED = {"pandas", "viz_core.capture.tidy", "viz_core.figures.plot_data"}  # only where a file is made, as test_cold holds
 COMPONENTS = CAPTURES | VIEWS | SAVED | {"streamlit", "viz_core.ui.components"}
 TABLES = {"viz_core.tables", "viz_core.run_file"}
-OUR_OWN = {"viz_core.learning", "viz_core.jobs", "viz_core.ui.escape", "viz_core.ui.shell"}
+OUR_OWN = {"viz_core.training.interactive", "viz_core.training.jobs", "viz_core.ui.escape", "viz_core.ui.shell"}
 SHELL = COMPONENTS | MODEL | RUNS | TABLES | OUR_OWN | {"PIL"}
 LAYERS: list[dict[str, set[str]]] = [
     {member: set() for member in ["viz_core.__init__", *LAYER_0]},
-    {"viz_core.tidy": {"numpy", "pandas", "regex"}},
-    {"viz_core.capture": {"numpy", "pandas", "viz_core.tidy"}, "viz_core.text": {"numpy", "regex"}},
+    {"viz_core.capture.tidy": {"numpy", "pandas", "regex"}},
+    {"viz_core.capture": {"numpy", "pandas", "viz_core.capture.tidy"}, "viz_core.text": {"numpy", "regex"}},
     {"viz_core.run_file": {"numpy", "safetensors", "viz_core.capture"}},
     {"viz_core.tracing": {"torch", "numpy", "viz_core.capture"}},
     {"viz_core.model": {"torch", "viz_core.tracing"}},
@@ -45,14 +45,23 @@ LAYERS: list[dict[str, set[str]]] = [
     {member: CAPTURES | MODEL | RUNS for member in RUNS - {"viz_core.weights", "viz_core.training"}}
     | {"viz_core.training": CAPTURES | MODEL | RUNS | {"viz_core.analysis"}}
     | {"viz_core.weights": CAPTURES | MODEL | RUNS | {"safetensors", "tokenizers", "huggingface_hub", "regex"}},
-    {"viz_core.learning": CAPTURES | MODEL | RUNS | {"viz_core.analysis", "viz_core.learning", "safetensors"}},
-    {"viz_core.jobs": {"torch", "safetensors", "dask", "distributed", "viz_core.learning"}},
-    {"viz_core.tables": {"pandas", "viz_core.tidy", "viz_core.learning", "viz_core.analysis"} | CAPTURES | RUNS},
+    {
+        "viz_core.training.interactive": CAPTURES
+        | MODEL
+        | RUNS
+        | {"viz_core.analysis", "viz_core.training.interactive", "safetensors"}
+    },
+    {"viz_core.training.jobs": {"torch", "safetensors", "dask", "distributed", "viz_core.training.interactive"}},
+    {
+        "viz_core.tables": {"pandas", "viz_core.capture.tidy", "viz_core.training.interactive", "viz_core.analysis"}
+        | CAPTURES
+        | RUNS
+    },
     {"viz_core.figures": {"plotly", "numpy", "PIL", "viz_core.capture", "viz_core.text", "viz_core.analysis"}},
-    {"viz_core.drawn": {"numpy", "pandas", "viz_core.tidy"} | VIEWS, "viz_core.notebook": CAPTURES | VIEWS},
+    {"viz_core.figures.plot_data": {"numpy", "pandas", "viz_core.capture.tidy"} | VIEWS, "viz_core.notebook": CAPTURES | VIEWS},
     {"viz_core.ui.components": COMPONENTS, "viz_core.ui.shell": SHELL}
-    | {member: SHELL for member in ["viz_core.ui.escape", "viz_core.ui.controls", "viz_core.ui.__init__"]}
-    | {"viz_core.ui.pages": SHELL | {"plotly", "viz_core.ui.controls"}},
+    | {member: SHELL for member in ["viz_core.ui.escape", "viz_core.ui.shared.elements", "viz_core.ui.__init__"]}
+    | {"viz_core.ui.pages": SHELL | {"plotly", "viz_core.ui.shared.elements"}},
     {member: VIEWS | {"streamlit", "viz_core.ui"} for member in ["app", "pages"]},
 ]
 ALLOWED = {member: allowed | LAYER_0 for layer in LAYERS for member, allowed in layer.items()}
@@ -210,8 +219,8 @@ def test_the_top_level_is_the_agreed_one() -> None:
         (wrong_layer, "viz_core.run", "import streamlit.components.v2"),
         (wrong_layer, "viz_core.unheard_of", "import math"),
         (wrong_layer, "viz_core.ui.components.canvas", "from viz_core.ui.shell import view"),
-        (wrong_layer, "viz_core.ui.components.canvas", "from viz_core.ui.controls import chart"),
-        (wrong_layer, "viz_core.ui.shell.sidebar", "from viz_core.ui.pages import home"),
+        (wrong_layer, "viz_core.ui.components.canvas", "from viz_core.ui.shared.elements import chart"),
+        (wrong_layer, "viz_core.ui.shell.layout.sidebar", "from viz_core.ui.pages import home"),
         (wrong_layer, "pages.attention", "import plotly.graph_objects as go"),
         (wrong_layer, "app", "import numpy as np"),
         (in_place, "viz_core.model.attention", "scores /= 8"),
@@ -231,7 +240,7 @@ def test_a_check_finds(check: Callable[[ast.AST, str], Iterator[str]], module: s
 @pytest.mark.parametrize(
     ("check", "module", "source"),
     [
-        (wrong_layer, "viz_core.config", "import math\nfrom viz_core.limits import MAX"),
+        (wrong_layer, "viz_core.config", "import math\nfrom viz_core.config.limits import MAX"),
         (wrong_layer, "viz_core.figures.heads", "from . import parts\nfrom viz_core.figures import theme"),
         (wrong_layer, "viz_core.model.attention", "import torch.nn.functional as F"),
         (wrong_layer, "pages.attention", "import streamlit as st\nfrom viz_core.ui import frame"),

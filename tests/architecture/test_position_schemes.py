@@ -8,13 +8,13 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from viz_core.analysis.terms import BIAS_BUILDERS, explain_cell
+from viz_core.analysis.cell_explanation import BIAS_BUILDERS, explain_cell
 from viz_core.config import CHOICES, Position, TransformerConfig
-from viz_core.experiments.word_order import run_schemes, with_scheme
+from viz_core.config.position_schemes import POSITION_SCHEMES, AppliedTo
+from viz_core.experiments.position_experiments import run_schemes, with_scheme
 from viz_core.figures import theme
 from viz_core.figures.word_order import SCHEME_ORDER, scheme_style
 from viz_core.model.transformer import Transformer
-from viz_core.position_schemes import POSITION_SCHEMES, AppliedTo
 from viz_core.run import build, run
 from viz_core.ui.pages.attention.one_head import BIAS_TEXTS
 from viz_core.ui.pages.positions.schemes import DETAILS
@@ -86,7 +86,7 @@ def test_positions_enter_where_it_says(name: Position) -> None:
     added = {stage.rpartition(".")[2] for stage in capture} & set.union(*STAGES.values())
     assert added == STAGES[POSITION_SCHEMES[name].applied_to], (
         f"SCHEMES[{name!r}] enters {POSITION_SCHEMES[name].applied_to!r}, so Stack or Attention in viz_core/model has to tap "
-        f"{STAGES[POSITION_SCHEMES[name].applied_to]} for it, and viz_core/stages/table.py needs their rows")
+        f"{STAGES[POSITION_SCHEMES[name].applied_to]} for it, and viz_core/stages/specs.py needs their rows")
 
 
 @pytest.mark.parametrize("name", POSITION_SCHEMES)

@@ -13,13 +13,13 @@ import torch
 from torch.nn import functional as F
 
 from tests.model.activations import DEFINITIONS
-from viz_core.activations import ACTIVATIONS, Activation
 from viz_core.config import CHOICES, TransformerConfig
+from viz_core.config.activations import ACTIVATIONS, Activation
 from viz_core.model.layers import activation_function
 from viz_core.stages import stages
 from viz_core.text import Vocabulary
 from viz_core.training.bilingual.unknown import SLOTS
-from viz_core.training.plans import PLANS, CheckpointPlan
+from viz_core.training.shipped.plans import PLANS, CheckpointPlan
 from viz_core.weights.catalogue import SHIPPED_FOLDER, shipped_cards
 from viz_core.weights.stored_card import StoredCard
 
@@ -31,7 +31,7 @@ GRID = torch.linspace(-8, 8, 161, dtype=torch.float64)
 
 def missing_in_activation(name: str, entry: Activation) -> Iterator[str]:
     """What an entry lacks, and what in it contradicts torch or the definition that the tests have."""
-    where = f"viz_core/activations.py, {name!r}"
+    where = f"viz_core/config/activations.py, {name!r}"
     empty = [f.name for f in fields(entry) if f.name != "torch_options" and getattr(entry, f.name) in ("", ())]
     yield from (f"{where} has an empty {field}" for field in empty)
     if not hasattr(F, entry.torch_function):
@@ -51,7 +51,7 @@ def _equal(entry: Activation, expected: list[float]) -> bool:
 
 
 def test_every_definition_is_of_an_activation() -> None:
-    assert set(DEFINITIONS) <= set(ACTIVATIONS), "tests/model/activations.py defines what viz_core/activations.py lacks"
+    assert set(DEFINITIONS) <= set(ACTIVATIONS), "tests/model/activations.py defines what viz_core/config/activations.py lacks"
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
@@ -110,7 +110,7 @@ def missing_in_shipped(plans: Mapping[str, CheckpointPlan], folder: Path) -> Ite
     for file in sorted(due.keys() - there):
         yield f"{file} is missing: python -m viz_core.training {due[file]}"
     for file in sorted(there - due.keys()):
-        yield f"{file} has no plan in viz_core/training/plans.py"
+        yield f"{file} has no plan in viz_core/training/shipped/plans.py"
     for name in plans:
         if f"{name}.json" in there:
             yield from missing_in_card(plans[name], folder / f"{name}.json")
@@ -152,7 +152,8 @@ def test_a_plan_without_files_is_told_and_so_is_a_file_without_a_plan(folder: Pa
     assert list(missing_in_shipped(plans, folder)) == [
         "inserted.json is missing: python -m viz_core.training inserted",
         "inserted.safetensors is missing: python -m viz_core.training inserted",
-        "english.json has no plan in viz_core/training/plans.py", "english.safetensors has no plan in viz_core/training/plans.py",
+        "english.json has no plan in viz_core/training/shipped/plans.py",
+        "english.safetensors has no plan in viz_core/training/shipped/plans.py",
     ]
 
 

@@ -1,7 +1,7 @@
 """What one change of one visitor costs the server: processor time and bytes, for a new sentence and for a widget, page by page.
 
-The sentences are those of `viz_core/training/everyday.txt`, as people type them. A change is over when the server has sent nothing for a
-moment, so that everything which the change sets off counts.
+The sentences are those of `viz_core/training/shipped/eval_set.txt`, as people type them. A change is over when the server has sent
+nothing for a moment, so that everything which the change sets off counts.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from tests.benchmarks.crowd import processor
 from tests.benchmarks.measure import Result
 from tests.benchmarks.servers import APP, running
 from tests.benchmarks.visitor import Visitor, visitor
-from viz_core.training import everyday
+from viz_core.training.shipped import eval_set
 
 SILENCE = 0.15  # seconds without a message after which a change is over
 REPEATS = 20  # of each change: the operating system counts a process's time in hundredths of a second
@@ -116,7 +116,7 @@ async def costs(url: str, process: int, name: str, sentences: Iterator[str], rep
 
 def measure(small: bool) -> Iterator[Result]:
     repeats = 2 if small else REPEATS
-    typed = itertools.cycle(sentence.english for sentence in everyday.eval_sentences())
+    typed = itertools.cycle(sentence.english for sentence in eval_set.eval_sentences())
     with running(APP) as (url, process, _):
         for name in WIDGETS:
             for kind, ms, kb in asyncio.run(costs(url, process.pid, name, typed, repeats)):

@@ -13,7 +13,7 @@ from tests.benchmarks.measure import Result, middle_half, ratio
 from tests.benchmarks.servers import APP, SHELL, pages, served
 from tests.benchmarks.watching import shell_step, timed
 from tests.browser.helpers import idle
-from viz_core.analysis.shapes import StageCost, stage_costs
+from viz_core.analysis.stage_costs import StageCost, stage_costs
 from viz_core.figures.shapes import PART_TITLES
 from viz_core.stages import block_title
 from viz_core.ui.shell.setup import from_link

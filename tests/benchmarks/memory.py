@@ -12,7 +12,7 @@ from tests.benchmarks.servers import APP, running
 from tests.visitor import PAGES, Visitor
 from viz_core.presets import PRESETS
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, MAX_SEED
-from viz_core.ui.shell.views import URL_PARAMS
+from viz_core.ui.shell.setup.url_params import URL_PARAMS
 from viz_core.weights.catalogue import catalogue
 
 BAR = 1200.0  # MB of the whole process

@@ -13,7 +13,7 @@ from tests.benchmarks.servers import APP, SHELL, pages, served
 from tests.benchmarks.stepping import stops
 from tests.benchmarks.watching import shell_step, timed
 from tests.browser.helpers import go, idle
-from viz_core.figures.placement import METRIC_NAMES, METRIC_TITLES
+from viz_core.figures.norm_placement import METRIC_NAMES, METRIC_TITLES
 
 SECONDS, BAR = 3.0, 3.0
 TEXT = "the quick brown fox jumps over a lazy dog while two small cats sleep and " * 3  # its first 32 words are read

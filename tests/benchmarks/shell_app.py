@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from viz_core.ui.pages.steps.walk import ALL_STAGES, stage_order
-from viz_core.ui.shell import PageSpec, update_setup, main, open_page
+from viz_core.ui.pages.step_by_step.page import ALL_STAGES, stage_order
+from viz_core.ui.shell import PageSpec, main, open_page, update_setup
 
 SPEC = PageSpec(name="shell", title="Shell", icon=":material/home:", question="Shell",
                 introduction="How does one token become a prediction?")

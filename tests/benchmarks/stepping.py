@@ -14,9 +14,9 @@ from tests.benchmarks.servers import APP, SHELL, pages, served
 from tests.benchmarks.watching import shell_step, timed
 from tests.browser.helpers import go, idle
 from viz_core.capture import Capture
-from viz_core.figures.steps import stage_panels
+from viz_core.figures.stage_panels import stage_panels
 from viz_core.run import run
-from viz_core.ui.pages.steps.walk import ALL_STAGES, stage_path, stage_order
+from viz_core.ui.pages.step_by_step.page import ALL_STAGES, stage_order, stage_path
 from viz_core.ui.shell.setup import Setup, typed_sentences
 
 BAR = 2.0

@@ -13,9 +13,9 @@ from torch.nn import functional as F
 
 from tests.benchmarks.measure import Result, interleaved, ratio
 from viz_core.config import TransformerConfig
-from viz_core.learning.recipe import Recipe
-from viz_core.learning.training_run import TrainingRun, parameters_by_part
 from viz_core.model.transformer import Transformer
+from viz_core.training.interactive.recipe import Recipe
+from viz_core.training.interactive.training_run import TrainingRun, parameters_by_part
 from viz_core.training.step import make_adam, single_thread, train_step
 
 BAR = 1 / 0.75
@@ -58,7 +58,10 @@ def measure(small: bool) -> Iterator[Result]:
     batch, run = recipe.train_batch(0), TrainingRun(recipe)
 
     def step_of(model: nn.Module) -> object:
-        optimizer, parts = make_adam(model), list(parameters_by_part(ours).values()) if model is ours else [list(theirs.parameters())]
+        optimizer, parts = (
+            make_adam(model),
+            list(parameters_by_part(ours).values()) if model is ours else [list(theirs.parameters())],
+        )
         return lambda: train_step(model, optimizer, batch, 1e-3, parameter_groups=parts)  # type: ignore[arg-type]
 
     repeats = SMALL_REPEATS if small else REPEATS

@@ -14,7 +14,7 @@ MOST_MEMORY = 1200.0  # MB
 OPEN = """
 import json, sys, time
 import torch
-from viz_core.ui.shell.cache import cached_model
+from viz_core.ui.shell.caching.server_cache import cached_model
 from viz_core.weights.catalogue import catalogue
 start = time.perf_counter()
 card = catalogue()[sys.argv[1]]

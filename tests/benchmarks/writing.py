@@ -10,7 +10,7 @@ from tests.benchmarks.measure import Result, interleaved, middle_half, ratio
 from tests.tolerances import FLOAT
 from viz_core.config import TransformerConfig
 from viz_core.generate import generate
-from viz_core.generation.readers import init_decoder
+from viz_core.generate.incremental import init_decoder
 from viz_core.run import build
 
 CONFIG = TransformerConfig(

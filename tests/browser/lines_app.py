@@ -32,8 +32,18 @@ def page() -> None:
     tiles = PooledHeads(np.stack([WEIGHTS, WEIGHTS[::-1]]), np.triu(np.ones((10, 10), bool), 1), (1, 1))
     head_grids([grid_of_tiles("encoder", tiles, "largest", (10, 10))], at, key=f"heads{link}", on_focus=focus)
     shown = st.session_state.get("shown", (at[2],))
-    attention_lines(WEIGHTS, TOKENS, TOKENS, shown, st.session_state.get("locked"), "Lines", key=f"lines{link}", selection_id=str(at),
-          on_lock=lock, on_heads=choose)
+    attention_lines(
+        WEIGHTS,
+        TOKENS,
+        TOKENS,
+        shown,
+        st.session_state.get("locked"),
+        "Lines",
+        key=f"lines{link}",
+        selection_id=str(at),
+        on_lock=lock,
+        on_heads=choose,
+    )
     st.text(f"focus {at}; locked {st.session_state.get('locked')}; shown {shown}")
 
 

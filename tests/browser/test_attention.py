@@ -169,7 +169,9 @@ def test_a_long_word_leaves_the_lines_their_room(serve: Callable[..., str], turn
             for place, word in enumerate(text.split()):
                 label = token(page, side, place)
                 assert label.bounding_box()["width"] <= most * box["width"], (width, word)
-                assert label.get_attribute("title") == f"{place}: {display_token(word)}" and label.text_content() == display_token(word)
+                assert label.get_attribute("title") == f"{place}: {display_token(word)}" and label.text_content() == display_token(
+                    word
+                )
                 assert label.evaluate("b => getComputedStyle(b).textOverflow") == "ellipsis"
         readout = page.locator(".view .readout").bounding_box()
         assert readout["height"] < 200 and page.evaluate("document.documentElement.scrollWidth") <= width, width

@@ -17,14 +17,14 @@ from playwright.sync_api import expect
 
 from tests.browser.helpers import at_page, box, button, go, idle, option
 from tests.ui.test_concepts import refusal
-from viz_core.analysis.counts import estimate_size
-from viz_core.concepts import PageLink, page_links
+from viz_core.analysis.size_estimates import estimate_size
 from viz_core.presets import PRESETS
+from viz_core.presets.concepts import PageLink, page_links
 from viz_core.stages import stage_of
-from viz_core.ui.pages.documents import page_url, setup_of_link
+from viz_core.ui.pages.documents.page import page_url, setup_of_link
 from viz_core.ui.shell import PAGES
+from viz_core.ui.shell.runs.generated_target import generated_text
 from viz_core.ui.shell.setup import Setup, error_message, to_link
-from viz_core.ui.shell.written import generated_text
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tests.browser.helpers import go, keyed, linked, open_page, slider
-from tests.browser.test_save import saved
+from tests.browser.test_save_menus import saved
 from viz_core.figures.panels import MAX_ROWS
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.figures.test_assets import ROOT
-from viz_core.language import LANGUAGE_ENV
-from viz_core.language.po import Entry, write_po
+from viz_core.messages import LANGUAGE_ENV
+from viz_core.messages.po import Entry, write_po
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -10,7 +10,7 @@ import pytest
 
 from tests.browser.helpers import box, button, choices, idle, keyed, linked, open_page, option
 from tests.browser.looks import look
-from viz_core.concepts import PADDED
+from viz_core.presets.concepts import PADDED
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

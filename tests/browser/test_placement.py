@@ -10,7 +10,7 @@ import pytest
 
 from tests.browser.helpers import button, idle, linked, option, slider
 from tests.browser.looks import LOOKS, look
-from viz_core.figures.placement import METRIC_TITLES, PLACEMENT_TITLES
+from viz_core.figures.norm_placement import METRIC_TITLES, PLACEMENT_TITLES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 from tests.browser.helpers import button, idle, linked, option, slider
 from tests.browser.looks import look
 from viz_core.analysis.positions import sinusoidal_table
-from viz_core.ui.pages.positions.waves import SECTIONS
+from viz_core.ui.pages.positions.page import SECTIONS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -274,7 +274,9 @@ def test_the_pointer_and_the_keys_read_a_chart(open_at: Open, section: str) -> N
     assert readout.inner_text() == "Point at a mark to read its values."
     points = {
         "matrix": [(f"dim {i}: wavelength", 2 * np.pi * 10000 ** (i // 2 * 2 / 16)) for i in range(3)],
-        "similarity": [(f"⟨PE(0), PE(0 + {i})⟩ =", float(sinusoidal_table(60, 16)[0] @ sinusoidal_table(60, 16)[i])) for i in range(3)],
+        "similarity": [
+            (f"⟨PE(0), PE(0 + {i})⟩ =", float(sinusoidal_table(60, 16)[0] @ sinusoidal_table(60, 16)[i])) for i in range(3)
+        ],
     }[section]
 
     def reads(point: tuple[str, float]) -> None:

@@ -1,4 +1,5 @@
-"""Presenter's mode (`viz_core.ui.shell.frame`) in Chromium: a key opens and leaves it, the link says so, keys go on from there."""
+"""Presenter's mode (`viz_core.ui.shell.layout.frame`) in Chromium: a key opens and leaves it, the link says so, keys go on from
+there."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.helpers import Line, at_page, button, go, idle, keyed, linked, open_page, option, until
-from viz_core.analysis.shapes import stage_costs
+from viz_core.analysis.stage_costs import stage_costs
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET

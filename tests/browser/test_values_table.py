@@ -12,7 +12,7 @@ import pytest
 from tests.browser.test_accessibility import violations
 from viz_core.figures.assets import component_page
 from viz_core.figures.attention import HeadGrid, pack_grids, pack_lines
-from viz_core.figures.curves import CurveChart, ChartSeries, pack_curves
+from viz_core.figures.curves import ChartSeries, CurveChart, pack_curves
 from viz_core.figures.panels import Panel, pack_panels, panel
 
 if TYPE_CHECKING:
@@ -128,7 +128,10 @@ def test_heads_by_their_largest_value(show: Show) -> None:
 
 def test_curves_by_place_and_series(show: Show) -> None:
     x = np.arange(100.0)
-    series = (ChartSeries("sin", x, np.sin(x), "#0072B2", "circle", "{x}: {y}"), ChartSeries("few", x[::2], x[::2], "#D55E00", "cross"))
+    series = (
+        ChartSeries("sin", x, np.sin(x), "#0072B2", "circle", "{x}: {y}"),
+        ChartSeries("few", x[::2], x[::2], "#D55E00", "cross"),
+    )
     page = show("curves", pack_curves(CurveChart("Waves", "position", "value", series, (-1, 100))))
     table = opened(page, "Waves: value")
     heads, rows = read(table)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.browser.helpers import idle, keyed, linked, slider, until
 from viz_core.figures.assets import component_page
-from viz_core.figures.curves import CurveChart, ReferenceLine, ChartSeries, pack_curves
+from viz_core.figures.curves import ChartSeries, CurveChart, ReferenceLine, pack_curves
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

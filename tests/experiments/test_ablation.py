@@ -118,7 +118,10 @@ def test_each_head_switched_off_by_itself_is_a_run_of_its_own(
                 expected = np.mean((p * np.log(p / q)).sum(axis=-1))
                 assert found.n_changed[i] == (p.argmax(axis=-1) != q.argmax(axis=-1)).sum()
             assert found.prediction_shift[i] == pytest.approx(expected, abs=1e-5)
-        assert all((found.n_changed[i], found.prediction_shift[i]) <= (found.n_changed[found.most_important], found.prediction_shift[found.most_important])
-                   for i in range(len(heads)))
+        assert all(
+            (found.n_changed[i], found.prediction_shift[i])
+            <= (found.n_changed[found.most_important], found.prediction_shift[found.most_important])
+            for i in range(len(heads))
+        )
     with pytest.raises(ValueError, match="at least one head"):
         ablate_each_head(model, intact, [])

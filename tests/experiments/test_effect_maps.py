@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 from viz_core.config import TransformerConfig
-from viz_core.experiments.effect_maps import EffectMaps, effect_maps, count_runs
-from viz_core.experiments.patching import DIRECTIONS, EMBEDDING_LAYER, CleanCorruptedRuns, Direction, run_clean_and_corrupted, run_patch_grid
+from viz_core.experiments.effect_maps import EffectMaps, count_runs, effect_maps
+from viz_core.experiments.patching import (
+    DIRECTIONS,
+    EMBEDDING_LAYER,
+    CleanCorruptedRuns,
+    Direction,
+    run_clean_and_corrupted,
+    run_patch_grid,
+)
 from viz_core.experiments.question import Question
 from viz_core.run import build
 
@@ -39,7 +46,9 @@ def test_a_place_leads_to_its_cell_and_back() -> None:
         for row, col in np.ndindex(each.effects.shape):
             place = each.patch_target(row, col)
             assert place is not None and each.cell(place) == (row, col)
-            assert (place[3] is None) != each.is_per_head and (place[2] == EMBEDDING_LAYER) == (each.part == "residual" and row == 0)
+            assert (place[3] is None) != each.is_per_head and (place[2] == EMBEDDING_LAYER) == (
+                each.part == "residual" and row == 0
+            )
         assert each.cell(("encoder", "residual", 99, None, 0)) is None
 
 

@@ -10,8 +10,8 @@ from tests.tolerances import DEVICE, ROUNDING
 from viz_core.experiments.grammar_effects import TRIES_PER_SENTENCE, SentenceEffects, measure_sentences
 from viz_core.experiments.head_effects import head_effects
 from viz_core.experiments.patching import run_clean_and_corrupted, run_patch_grid
+from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
-from viz_core.problems import UserError
 from viz_core.run import build, run
 from viz_core.text import Vocabulary
 from viz_core.training.bilingual.sentences import Example

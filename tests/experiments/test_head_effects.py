@@ -11,9 +11,17 @@ from tests.model.small import small, unlike_identity
 from tests.tolerances import DEVICE, DOUBLE
 from viz_core.experiments.ablation import Ablation
 from viz_core.experiments.ablation import ablation_tap as ablating
-from viz_core.experiments.head_effects import key_weights, most_attended_key, first_changed_key, head_effects, key_side, mean_effects, n_heads
+from viz_core.experiments.head_effects import (
+    first_changed_key,
+    head_effects,
+    key_side,
+    key_weights,
+    mean_effects,
+    most_attended_key,
+    n_heads,
+)
 from viz_core.experiments.patching import CleanCorruptedRuns, Patch, Question, Site, run_clean_and_corrupted, run_patch_grid
-from viz_core.problems import UserError
+from viz_core.messages.errors import UserError
 from viz_core.run import build
 from viz_core.tracing import Tracer
 
@@ -25,7 +33,9 @@ EVERY = [(name, *kind) for name in SHAPES for kind in KINDS if n_heads(small(**S
 def answer_without(contrast: CleanCorruptedRuns, path: str, head: int) -> float:
     run, config = contrast.clean, contrast.model.config
     tracer = Tracer(keep=(), edit=ablating(Ablation(frozenset({(path, head)})), config))
-    return float(contrast.logit_difference(contrast.model(run.ids.get("source"), run.ids.get("target"), tap=tracer).logits[0, run.position]))
+    return float(
+        contrast.logit_difference(contrast.model(run.ids.get("source"), run.ids.get("target"), tap=tracer).logits[0, run.position])
+    )
 
 
 @pytest.mark.parametrize(("name", "stack", "attention"), EVERY)

@@ -12,11 +12,11 @@ from safetensors.numpy import load_file
 from viz_core.config import Position
 from viz_core.experiments import length_extrapolation as L
 from viz_core.experiments.length_extrapolation import LengthResult, LengthScore, checkpoints_by_scheme
+from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
-from viz_core.problems import UserError
 from viz_core.run import Batch, trace
 from viz_core.training.bilingual.split import examples, is_held_out
-from viz_core.training.loop import encode_pairs
+from viz_core.training.shipped.loop import encode_pairs
 from viz_core.weights.catalogue import SHIPPED_FOLDER, catalogue
 
 CARDS = checkpoints_by_scheme()
@@ -43,7 +43,9 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 def table(position: Position, rows: int) -> np.ndarray:
     """The rows that a checkpoint adds, from the formula or from its file."""
     if position == "learned":
-        return load_file(SHIPPED_FOLDER / "translator-learned.safetensors")["encoder.pos_embedding.weight"][:rows].astype(np.float32)
+        return load_file(SHIPPED_FOLDER / "translator-learned.safetensors")["encoder.pos_embedding.weight"][:rows].astype(
+            np.float32
+        )
     angle = np.outer(np.arange(rows), 10000.0 ** (-np.arange(0, 64, 2) / 64))
     return np.stack((np.sin(angle), np.cos(angle)), -1).reshape(rows, 64).astype(np.float32)
 
@@ -135,7 +137,11 @@ def test_a_translation_later_is_cut_where_the_table_ends_and_refused_behind_it()
 
 def test_what_fell_and_who_refuses() -> None:
     refused = LengthScore(9, None, UserError("The table ends.", "max_len", max_len=8, tokens=9))
-    scores = {"sinusoidal": (LengthScore(9, 1.0), LengthScore(9, 0.7)), "learned": (LengthScore(9, 0.99), refused), "none": (LengthScore(9, 0.95),) * 2}
+    scores = {
+        "sinusoidal": (LengthScore(9, 1.0), LengthScore(9, 0.7)),
+        "learned": (LengthScore(9, 0.99), refused),
+        "none": (LengthScore(9, 0.95),) * 2,
+    }
     found = LengthResult("moved", 17, STEPS["moved"][:2], scores)
     assert found.accuracies(3) == {"sinusoidal": (1.0, 0.7), "none": (0.95, 0.95)}
     assert found.rejecting(3) == ("learned",) and found.degraded(3) == {"sinusoidal"}

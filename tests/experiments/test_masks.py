@@ -16,14 +16,14 @@ from viz_core.experiments.masks import (
     compare_conventions,
     compare_empty_rows,
     hidden_states,
-    measure_leak,
     masked_run,
+    measure_leak,
+    mha_limitations,
     replacement_changes,
     replacement_ids,
     spread_nan,
-    with_mask,
     unsqueeze_mask,
-    mha_limitations,
+    with_mask,
     with_padded_queries_masked,
 )
 from viz_core.model.transformer import Transformer

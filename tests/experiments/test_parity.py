@@ -18,8 +18,8 @@ from torch import nn
 
 from tests.model.small import batches, configs, small, unlike_identity
 from tests.tolerances import DOUBLE, FLOAT
-from viz_core.activations import ACTIVATIONS
 from viz_core.config import TransformerConfig
+from viz_core.config.activations import ACTIVATIONS
 from viz_core.experiments.parity import Parity, check_parity
 from viz_core.model.transformer import Transformer
 from viz_core.presets import PRESETS

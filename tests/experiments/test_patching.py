@@ -11,6 +11,7 @@ from tests.model.small import double, ids, small, unlike_identity
 from tests.model.test_parity import torch_stack
 from tests.tolerances import DEVICE, DOUBLE
 from viz_core.experiments import patching
+from viz_core.experiments.patched_run import patched_run
 from viz_core.experiments.patching import (
     DIRECTIONS,
     EMBEDDING_LAYER,
@@ -18,17 +19,16 @@ from viz_core.experiments.patching import (
     Patch,
     Question,
     Site,
-    run_clean_and_corrupted,
-    patching_tap,
-    patch_effects,
     grid_patch_sets,
-    run_patch_grid,
+    patch_effects,
     patched_logits,
+    patching_tap,
+    run_clean_and_corrupted,
+    run_patch_grid,
     sites,
 )
-from viz_core.experiments.transplant import patched_run
+from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
-from viz_core.problems import UserError
 from viz_core.run import build, prepare, trace
 from viz_core.tracing import Tracer
 
@@ -76,7 +76,9 @@ def test_every_cell_is_what_a_whole_run_with_this_edit_answers(contrast: CleanCo
     assert np.abs(found).max() > 0.1
     np.testing.assert_allclose(found, [whole_run(contrast, cell, direction) for cell in cells], atol=DOUBLE)
     both = [cells[0] + cells[-1], cells[-2] + cells[3]]  # two places in one run
-    np.testing.assert_allclose(patch_effects(contrast, both, direction), [whole_run(contrast, c, direction) for c in both], atol=DOUBLE)
+    np.testing.assert_allclose(
+        patch_effects(contrast, both, direction), [whole_run(contrast, c, direction) for c in both], atol=DOUBLE
+    )
 
 
 @pytest.mark.parametrize("site", [
@@ -338,4 +340,6 @@ def test_a_model_of_gpt_2_s_layout() -> None:
     changed[4] = changed[4] % 16 + 1
     contrast = run_clean_and_corrupted(model, clean, changed, Question(3, 8, 8))
     cells = grid_patch_sets(contrast)
-    np.testing.assert_allclose(patch_effects(contrast, cells), [whole_run(contrast, cell, "denoise") for cell in cells], atol=DOUBLE)
+    np.testing.assert_allclose(
+        patch_effects(contrast, cells), [whole_run(contrast, cell, "denoise") for cell in cells], atol=DOUBLE
+    )

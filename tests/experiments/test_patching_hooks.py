@@ -12,7 +12,16 @@ from torch import Tensor, nn
 from tests.experiments.test_patching import CHANGED, CLEAN, contrast_of
 from tests.model.test_parity import torch_stack
 from tests.tolerances import DOUBLE
-from viz_core.experiments.patching import DIRECTIONS, EMBEDDING_LAYER, CleanCorruptedRuns, Question, Site, run_clean_and_corrupted, patch_effects, grid_patch_sets
+from viz_core.experiments.patching import (
+    DIRECTIONS,
+    EMBEDDING_LAYER,
+    CleanCorruptedRuns,
+    Question,
+    Site,
+    grid_patch_sets,
+    patch_effects,
+    run_clean_and_corrupted,
+)
 
 Run = Callable[[Tensor, Tensor], float]  # (clean or changed) source and target -> logit difference
 

@@ -11,8 +11,8 @@ from tests.model.small import double, small, unlike_identity
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.experiments.patching import run_clean_and_corrupted
-from viz_core.experiments.question import Question, is_same_answer, first_difference, likeliest_words, propose_question
-from viz_core.problems import UserError
+from viz_core.experiments.question import Question, first_difference, is_same_answer, likeliest_words, propose_question
+from viz_core.messages.errors import UserError
 from viz_core.run import build, run
 from viz_core.training.bilingual.replacements import suggestions
 from viz_core.weights.catalogue import catalogue
@@ -96,7 +96,9 @@ def test_what_is_proposed_can_be_asked(switches: dict[str, Any], changed: list[i
     found = propose_question(*captures)
     assert found is not None and found == propose_question(both, both, 0, 1)
     read = [capture[f"ids.{config.input_side}"][0].tolist() for capture in captures]
-    contrast = run_clean_and_corrupted(model, *read, found, captures[0]["ids.target"][0].tolist() if config.has_cross_attention else None)
+    contrast = run_clean_and_corrupted(
+        model, *read, found, captures[0]["ids.target"][0].tolist() if config.has_cross_attention else None
+    )
     before, after = contrast.answers
     assert before > 0 and not is_same_answer(before, after)
     if config.has_decoder and not config.has_encoder:

@@ -10,7 +10,7 @@ import pytest
 from viz_core.config import TransformerConfig
 from viz_core.figures.architecture import Box, Diagram, architecture_diagram
 from viz_core.presets import PRESETS
-from viz_core.stages import Stage, stages_with_shapes, stages
+from viz_core.stages import Stage, stages, stages_with_shapes
 
 ARCHITECTURES = ("encoder-decoder", "encoder-only", "decoder-only")
 SMALL = {"d_model": 32, "n_heads": 4, "n_encoder_layers": 2, "n_decoder_layers": 2}

@@ -52,7 +52,9 @@ def test_the_other_stack_is_one_box_that_leads_there() -> None:
     inside, outside = (architecture_strip(stages, f"{stack}.layers.0.self_attn.q").boxes for stack in ("encoder", "decoder"))
     assert inside[-1].id == "across.decoder" and inside[-1].stage == "ids.labels"
     assert outside[0].id == "across.encoder" and outside[0].stage.startswith("encoder.layers.1.")
-    assert not any(box.id.startswith("across") for box in architecture_strip(stages_with_shapes(MODELS["decoder"], 2, 0, 5), "loss").boxes)
+    assert not any(
+        box.id.startswith("across") for box in architecture_strip(stages_with_shapes(MODELS["decoder"], 2, 0, 5), "loss").boxes
+    )
 
 
 def test_a_mask_stands_above_the_attention_that_reads_it() -> None:

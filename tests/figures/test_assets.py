@@ -46,7 +46,9 @@ def test_every_picture_has_its_files(name: str) -> None:
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_page_around_has_the_apps_colours(dark: bool) -> None:
     told = tomllib.loads((ROOT / ".streamlit/config.toml").read_text())["theme"]["dark" if dark else "light"]
-    camel = {"".join(w.title() if i else w for i, w in enumerate(name.split("_"))): x for name, x in theme.page_colours(dark).items()}
+    camel = {
+        "".join(w.title() if i else w for i, w in enumerate(name.split("_"))): x for name, x in theme.page_colours(dark).items()
+    }
     assert camel | {"codeTextColor": camel["textColor"]} == told
 
 

@@ -8,13 +8,19 @@ import numpy as np
 import pytest
 
 from tests.tolerances import FLOAT
-from viz_core.analysis.attention import PooledHeads, attention_mask, weight_arithmetic, attention_path, attention_profiles, attention_steps, pooled_heads
+from viz_core.analysis.attention import (
+    PooledHeads,
+    attention_mask,
+    attention_path,
+    attention_profiles,
+    attention_steps,
+    pooled_heads,
+    weight_arithmetic,
+)
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import (
     MAX_SHADE,
-    weight_arithmetic_html,
-    weight_arithmetic_steps,
     contribution_bars_html,
     grid_of_tiles,
     head_panel,
@@ -23,8 +29,10 @@ from viz_core.figures.attention import (
     product_bars_html,
     profile_columns,
     value_bars_html,
+    weight_arithmetic_html,
+    weight_arithmetic_steps,
 )
-from viz_core.formats import rounded
+from viz_core.messages.number_format import rounded
 from viz_core.run import run
 
 SIZES = {"d_model": 24, "n_heads": 3, "n_encoder_layers": 2, "n_decoder_layers": 2}
@@ -59,7 +67,9 @@ def test_a_uniform_head_has_the_middle_shade(capture: Capture) -> None:
     np.testing.assert_allclose(found.values[1, 2], capture["encoder.layers.1.self_attn.weights"][0, 2] * 6, atol=FLOAT)
     drawn = grid_of_tiles("encoder", found, "uniform", (6, 6))
     assert drawn.diverging and drawn.low == pytest.approx(2 - drawn.high)
-    alike = grid_of_tiles("encoder", PooledHeads(np.ones((1, 1, 3, 3), np.float32), np.zeros((3, 3), bool), (1, 1)), "uniform", (3, 3))
+    alike = grid_of_tiles(
+        "encoder", PooledHeads(np.ones((1, 1, 3, 3), np.float32), np.zeros((3, 3), bool), (1, 1)), "uniform", (3, 3)
+    )
     assert set(alike.shades.flat) == {MAX_SHADE // 2}
 
 
@@ -90,7 +100,9 @@ def test_every_step_is_the_captures(capture: Capture) -> None:
         np.testing.assert_array_equal(shown.values, recorded)
         assert shown.kind == ("probability" if step == "weights" else "signed")
         hidden = shown.masked is not None
-        assert hidden == (step in ("masked", "weights")) and (not hidden or (shown.masked == ~attention_mask(capture, "decoder", 0)).all())
+        assert hidden == (step in ("masked", "weights")) and (
+            not hidden or (shown.masked == ~attention_mask(capture, "decoder", 0)).all()
+        )
     assert shown.rows == ("<bos> → 猫", "猫 → 坐在", "坐在 → 垫子", "垫子 → 上", "上 → <eos>")
     assert shown.cols == ("<bos>", "猫", "坐在", "垫子", "上") and "reads → writes" in shown.row_axis
     assert head_panel(capture, "cross", 1, 2, 0).rows == shown.rows

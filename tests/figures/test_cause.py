@@ -6,13 +6,24 @@ import pytest
 from tests.model.small import small
 from viz_core.analysis.attribution import Attribution, LogitContribution
 from viz_core.analysis.logit_lens import LogitLens
-from viz_core.figures.cause import HeadScatterData, EffectMapData, effect_panels, head_effects_figure, lens_panel, effect_map_data, contribution_name, attribution_figure
+from viz_core.figures.cause import (
+    EffectMapData,
+    HeadScatterData,
+    attribution_figure,
+    contribution_name,
+    effect_map_data,
+    effect_panels,
+    head_effects_figure,
+    lens_panel,
+)
 from viz_core.run import run
 
 CONFIG = small(source_vocab_size=60)
 PARTS = (
-    LogitContribution("embedding", "decoder.tok_embed_scaled", 0.5), LogitContribution("head", "decoder.layers.0.self_attn.z", 1.5, 0, 0),
-    LogitContribution("head", "decoder.layers.0.cross_attn.z", -2.0, 0, 1), LogitContribution("bias", "decoder.layers.0.self_attn.w_o.bias", 0.25, 0),
+    LogitContribution("embedding", "decoder.tok_embed_scaled", 0.5),
+    LogitContribution("head", "decoder.layers.0.self_attn.z", 1.5, 0, 0),
+    LogitContribution("head", "decoder.layers.0.cross_attn.z", -2.0, 0, 1),
+    LogitContribution("bias", "decoder.layers.0.self_attn.w_o.bias", 0.25, 0),
     LogitContribution("ffn", "decoder.layers.0.ffn.out", 3.0, 0),
 )
 
@@ -63,7 +74,10 @@ def test_the_bars_are_the_shares_and_the_line_their_sum() -> None:
     assert list(line["y"]) == list(np.cumsum([part.value for part in PARTS]))
     assert figure["layout"]["title"]["text"] == "Logit of &lt;b&gt;x&lt;/b&gt;"
     assert len(figure["layout"]["shapes"]) == 1  # where layer 0 begins
-    assert [contribution_name(part) for part in PARTS[1:3]] == ["self-attention, layer 0, head 0", "cross-attention, layer 0, head 1"]
+    assert [contribution_name(part) for part in PARTS[1:3]] == [
+        "self-attention, layer 0, head 0",
+        "cross-attention, layer 0, head 1",
+    ]
 
 
 def test_each_head_is_a_point_in_its_colour() -> None:

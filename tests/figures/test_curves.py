@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from viz_core.figures.curves import CurveChart, ReferenceLine, ChartSeries, pack_curves, padded_range
+from viz_core.figures.curves import ChartSeries, CurveChart, ReferenceLine, pack_curves, padded_range
 
 
 def chart(y: float = 1.0, name: str = "a") -> CurveChart:

@@ -89,7 +89,9 @@ def test_a_linear_axis_has_a_few_round_numbers(reach: float) -> None:
 
 
 def test_no_layer_at_all_is_drawn_as_an_empty_picture() -> None:
-    figure = distributions.ridges_figure(PlacementHistograms("encoder.layers.*.x", "linear", 1.0, np.linspace(-1, 1, N_BINS + 1), {}, ("a",)), {})
+    figure = distributions.ridges_figure(
+        PlacementHistograms("encoder.layers.*.x", "linear", 1.0, np.linspace(-1, 1, N_BINS + 1), {}, ("a",)), {}
+    )
     assert isinstance(figure, go.Figure) and not figure.data
 
 

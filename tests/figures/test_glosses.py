@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from viz_core.figures.attention import contribution_bars_html, pack_lines, token_html
-from viz_core.figures.glosses import gloss, glosses_of, with_gloss, glossed_words_html
+from viz_core.figures.glosses import gloss, glossed_words_html, glosses_of, with_gloss
 from viz_core.figures.panels import pack_panels, panel
 
 GLOSSES = {"动物": "animal", "因为": "because", "没有": "not, have not", "了": "completed", "坏": "<b>bad</b>"}

@@ -5,10 +5,10 @@ import pytest
 
 from tests.model.small import SOURCE, TARGET, small
 from viz_core.analysis.arithmetic import Copy
-from viz_core.analysis.terms import explain_cell
+from viz_core.analysis.cell_explanation import explain_cell
 from viz_core.capture import Capture
 from viz_core.figures.lookup import VocabularyRow, vocabulary_lookup
-from viz_core.run import build, prepare, run, untrained_tokenizers, trace
+from viz_core.run import build, prepare, run, trace, untrained_tokenizers
 from viz_core.text import Vocabulary, with_copied_words
 
 OWN = {"source": Vocabulary(("the", "cat", "saw", "a", "dog")), "target": Vocabulary(("猫", "看见", "狗"))}
@@ -24,9 +24,18 @@ def test_the_rows_are_those_of_the_sentence_in_order_of_their_numbers() -> None:
     found = vocabulary_lookup(read(["The dog saw the zebra", "a"], ["猫", "猫"]), "ids.source", 0, OWN)
     assert found is not None and found.ids == ((4, 8, 6, 4, 3),) and found.size == 9 and not found.moved
     # The and the are one row, named as the vocabulary names it; a stranger leads to <unk>; rows 5 and 7 are skipped.
-    assert found.rows == (VocabularyRow(3, ("<unk>",)), VocabularyRow(4, ("the",)), VocabularyRow(6, ("saw",)), VocabularyRow(8, ("dog",)))
+    assert found.rows == (
+        VocabularyRow(3, ("<unk>",)),
+        VocabularyRow(4, ("the",)),
+        VocabularyRow(6, ("saw",)),
+        VocabularyRow(8, ("dog",)),
+    )
     padded = vocabulary_lookup(read(["The dog saw the zebra", "a"], ["猫", "猫"]), "ids.source", 1, OWN)
-    assert padded is not None and padded.rows == (VocabularyRow(0, ("<pad>",)), VocabularyRow(7, ("a",))) and padded.ids == ((7, 0, 0, 0, 0),)
+    assert (
+        padded is not None
+        and padded.rows == (VocabularyRow(0, ("<pad>",)), VocabularyRow(7, ("a",)))
+        and padded.ids == ((7, 0, 0, 0, 0),)
+    )
 
 
 def test_an_untrained_row_shows_all_words_that_collide_in_it() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from viz_core.figures.losses import losses_figure, cost_per_step_chart
+from viz_core.figures.losses import cost_per_step_chart, losses_figure
 
 
 def test_each_label_has_the_bars_that_there_are() -> None:

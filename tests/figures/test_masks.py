@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pytest
 
-from viz_core.analysis.masks import compare_masks, blocking_reasons
+from viz_core.analysis.masks import blocking_reasons, compare_masks
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures import theme
@@ -14,14 +14,14 @@ from viz_core.figures.masks import (
     AGREEMENT_TITLES,
     REASON_TITLES,
     agreement_panel,
-    mask_part_panels,
-    convention_panels,
-    implementation_panels,
-    token_leak_panel,
-    block_reason_panel,
     all_token_leak_panels,
-    future_weight_panel,
+    block_reason_panel,
+    convention_panels,
     empty_row_norm_panels,
+    future_weight_panel,
+    implementation_panels,
+    mask_part_panels,
+    token_leak_panel,
 )
 from viz_core.figures.panels import pack_panels, panel
 from viz_core.run import run

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from viz_core.figures import panels, theme
-from viz_core.figures.panels import MAX_COLS, MAX_ROWS, Panel, AbsenceReason, pack_panels, panel, pool
+from viz_core.figures.panels import MAX_COLS, MAX_ROWS, AbsenceReason, Panel, pack_panels, panel, pool
 
 AXES = {"row_axis": "T · token", "col_axis": "D · feature"}
 MATRICES = hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.floats(width=32))
@@ -204,7 +204,9 @@ def test_an_overview_pools_around_what_is_not_there() -> None:
     values = np.full((panels.MAX_ROWS * 2, 1), np.nan)
     values[0] = 1
     absent = np.isnan(values).astype(np.uint8)
-    (arrays,) = unpack(pack_panels([replace(panel("x", values, **AXES), absent=absent, absent_names=(AbsenceReason("-", "-"),))]))[1]
+    (arrays,) = unpack(pack_panels([replace(panel("x", values, **AXES), absent=absent, absent_names=(AbsenceReason("-", "-"),))]))[
+        1
+    ]
     assert arrays["masked"][0, 0] == 0 and arrays["values"][0, 0] == 1 and (arrays["masked"][1:] == 2).all()
 
 

@@ -10,18 +10,18 @@ from viz_core.analysis.positions import (
     EmbeddingLength,
     alibi_decay,
     alibi_slopes,
-    rope_angles,
-    sinusoidal_columns,
-    embedding_length,
-    similarity_profile,
     color_range,
-    shift_matrix,
     dot_products,
+    embedding_length,
+    rope_angles,
+    shift_matrix,
+    similarity_profile,
+    sinusoidal_columns,
+    sinusoidal_table,
     sinusoidal_term,
     wavelengths,
-    sinusoidal_table,
 )
-from viz_core.experiments.word_order import POSITION_SCHEMES, run_schemes
+from viz_core.experiments.position_experiments import POSITION_SCHEMES, run_schemes
 from viz_core.figures import clock as C
 from viz_core.figures import position_schemes, theme, word_order
 from viz_core.figures import positions as F
@@ -42,7 +42,9 @@ def named(figure: object) -> dict[str, object]:
 
 def test_the_page_opens_on_document_001s_own_plot() -> None:
     """plt.plot(np.arange(100), pe[:, 0, 4:8]) of get_positional_encoding(20, 100)."""
-    figure = F.waves_figure(sinusoidal_columns((4, 5, 6, 7), 100, 20), (4, 5, 6, 7), [sinusoidal_term(10, d, 20) for d in (4, 5, 6, 7)])
+    figure = F.waves_figure(
+        sinusoidal_columns((4, 5, 6, 7), 100, 20), (4, 5, 6, 7), [sinusoidal_term(10, d, 20) for d in (4, 5, 6, 7)]
+    )
     model = sinusoidal_encoding(100, 20).numpy()
     for trace, dim in zip(figure.data, (4, 5, 6, 7), strict=False):
         assert trace.name == f"dim {dim} · {('sin', 'cos')[dim % 2]}"
@@ -184,7 +186,9 @@ def test_the_closed_form_runs_through_the_measured_points() -> None:
     found = [similarity_profile(p, 60, 16) for p in (0, 30, 59)]
     drawn = F.similarity_chart(found, 16)
     line, *points = drawn.series  # drawn first: under the points
-    assert line.marker == "line" and not line.tooltip and [p.name for p in points] == [f"measured from p = {p}" for p in (0, 30, 59)]
+    assert (
+        line.marker == "line" and not line.tooltip and [p.name for p in points] == [f"measured from p = {p}" for p in (0, 30, 59)]
+    )
     at = dict(zip(line.x, line.y, strict=True))
     assert sorted(at) == list(range(-59, 60))
     gram = dot_products(sinusoidal_encoding(60, 16).double().numpy())

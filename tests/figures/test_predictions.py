@@ -74,7 +74,9 @@ def test_typed_words_are_data(typed: str) -> None:
     ]
     assert words_of(picture)[0] == picture.findtext(".//figcaption/bdi") == HOSTILE[typed]
     assert rows(picture)[0].get("title") == f"{display_token(typed)} (id 7): 0.5"  # all of a word that is drawn short
-    assert picture.find(".//figcaption/bdi").attrib == ({"title": display_token(typed)} if HOSTILE[typed] != display_token(typed) else {})
+    assert picture.find(".//figcaption/bdi").attrib == (
+        {"title": display_token(typed)} if HOSTILE[typed] != display_token(typed) else {}
+    )
 
 
 @pytest.mark.parametrize(("word", "shown"), [("\x00", "U+0000"), ("", "∅"), ("\u202e", "U+202E"), ("x" * 50, "x" * 23 + "…")])

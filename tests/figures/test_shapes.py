@@ -6,10 +6,10 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from viz_core import drawn as tables
-from viz_core.analysis import shapes as ledger
-from viz_core.analysis.shapes import TOKEN_PAIRS, PART_OF_CLASS
+from viz_core.analysis import stage_costs as ledger
+from viz_core.analysis.stage_costs import PART_OF_CLASS, TOKEN_PAIRS
 from viz_core.config import TransformerConfig
+from viz_core.figures import plot_data as tables
 from viz_core.figures import shapes, theme
 from viz_core.presets import PRESETS
 

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from viz_core.figures import theme
-from viz_core.figures.thumbnails import HEIGHT, MAX_CELLS, bars, class_matrix, line, matrix, head_mosaic
+from viz_core.figures.thumbnails import HEIGHT, MAX_CELLS, bars, class_matrix, head_mosaic, line, matrix
 
 
 def data(html: str) -> bytes:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from viz_core.figures.tree import TreePath, divergence_step, format_log_prob, build_tree
+from viz_core.figures.tree import TreePath, build_tree, divergence_step, format_log_prob
 
 
 def path(name: str, ids: tuple[int, ...], each: float = -1.0) -> TreePath:
@@ -23,7 +23,13 @@ def test_sums_run_along_a_path() -> None:
 
 
 def test_a_sum_is_short_and_never_rounded_to_nothing() -> None:
-    assert [format_log_prob(x) for x in (0.0, -0.0002, -0.0006, -9.9994, -29.412)] == ["0.000", "> −0.001", "−0.001", "−9.999", "−29.4"]
+    assert [format_log_prob(x) for x in (0.0, -0.0002, -0.0006, -9.9994, -29.412)] == [
+        "0.000",
+        "> −0.001",
+        "−0.001",
+        "−9.999",
+        "−29.4",
+    ]
 
 
 def test_the_score_of_a_beam_stands_at_its_end_and_meanings_on_hover() -> None:

@@ -10,10 +10,10 @@ import pytest
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import head_panel
-from viz_core.figures.panels import MAX_ROWS, Panel, AbsenceReason, pack_panels, panel
-from viz_core.figures.two_runs import ABSENCE_REASONS, a_b_panels, view_panel, before_after_panels, aligned_panel
+from viz_core.figures.panels import MAX_ROWS, AbsenceReason, Panel, pack_panels, panel
+from viz_core.figures.two_runs import ABSENCE_REASONS, a_b_panels, aligned_panel, before_after_panels, view_panel
 from viz_core.run import run
-from viz_core.text.pairing import align_tokens
+from viz_core.text.token_alignment import align_tokens
 
 CONFIG = TransformerConfig(d_model=24, n_heads=3, n_encoder_layers=2, n_decoder_layers=2, source_vocab_size=60,
                            target_vocab_size=60, position="alibi")
@@ -133,7 +133,9 @@ def looks(shown: Panel) -> tuple[dict, np.ndarray]:
 def test_the_browser_gets_a_look_for_masked_and_for_each_gap() -> None:
     places = ((0, 0), (None, 1), (1, 2))
     entry, found = looks(aligned_panel(square(np.ones((2, 2)), "x", "y"), places, places, 0))
-    assert found.tolist() == [[0, 2, 1], [2, 2, 2], [0, 2, 0]] and entry["absentNames"] == [reason._asdict() for reason in ABSENCE_REASONS]
+    assert found.tolist() == [[0, 2, 1], [2, 2, 2], [0, 2, 0]] and entry["absentNames"] == [
+        reason._asdict() for reason in ABSENCE_REASONS
+    ]
 
 
 def test_of_a_pooled_block_a_cell_that_is_there_is_kept() -> None:
@@ -147,4 +149,6 @@ def test_of_a_pooled_block_a_cell_that_is_there_is_kept() -> None:
 def test_missing_cells_need_a_name_and_the_shape_of_the_values() -> None:
     for missing in ([[1, 0]], [[2]]):
         with pytest.raises(ValueError, match="pass equal shapes and a name"):
-            panel("x", [[1.0]], row_axis="", col_axis="", absent=np.array(missing), absence_reasons=(AbsenceReason("gone", "gone"),))
+            panel(
+                "x", [[1.0]], row_axis="", col_axis="", absent=np.array(missing), absence_reasons=(AbsenceReason("gone", "gone"),)
+            )

@@ -12,9 +12,9 @@ from torch import Tensor
 from tests.model.small import SOURCE, TARGET, batches, configs, double, ids, record, small, unlike_identity
 from tests.tolerances import DOUBLE, FLOAT
 from viz_core.config import TransformerConfig
+from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.model.masks import causal_mask, make_masks, padding_mask
 from viz_core.model.transformer import Output
-from viz_core.position_schemes import POSITION_SCHEMES
 from viz_core.run import build, run
 from viz_core.tracing import Tracer
 

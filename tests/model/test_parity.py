@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from tests.model.activations import DEFINITIONS
 from tests.model.small import double, ids, record, small, unlike_identity
 from tests.tolerances import DOUBLE, EXACT, FLOAT
-from viz_core.activations import ACTIVATIONS
+from viz_core.config.activations import ACTIVATIONS
 from viz_core.model.attention import Attention
 from viz_core.model.layers import Layer, LayerNorm, activation_function
 from viz_core.run import build

@@ -8,7 +8,7 @@ import torch
 
 from tests.model.small import double, record, small
 from tests.tolerances import DOUBLE, FLOAT, ROUNDING, TABLE
-from viz_core.limits import MAX_TOKENS
+from viz_core.config.limits import MAX_TOKENS
 from viz_core.model.positions import alibi_bias, alibi_slopes, apply_rotary, sinusoidal_encoding
 from viz_core.presets import PRESETS
 

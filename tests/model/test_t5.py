@@ -9,7 +9,7 @@ from tests.model.small import record
 from tests.tolerances import DOUBLE
 from viz_core.analysis import positions as closed
 from viz_core.config import TransformerConfig
-from viz_core.model.positions import T5_NUM_BUCKETS, T5_MAX_DISTANCE, t5_bias, t5_buckets
+from viz_core.model.positions import T5_MAX_DISTANCE, T5_NUM_BUCKETS, t5_bias, t5_buckets
 from viz_core.model.transformer import Transformer
 from viz_core.run import build
 from viz_core.stages import stages

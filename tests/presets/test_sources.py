@@ -6,7 +6,7 @@ import pytest
 
 from viz_core.config import TransformerConfig
 from viz_core.presets import PRESETS
-from viz_core.sources import MODEL_FOLDER, source_line
+from viz_core.presets.sources import MODEL_FOLDER, source_line
 from viz_core.stages import Stage, stages
 
 ROOT = Path(__file__).parents[2]

@@ -16,7 +16,7 @@ import pytest
 
 from tests.browser.conftest import free_port
 from tests.replicas.balancers import COOKIE, EXAMPLES, NAMES, balanced, command
-from viz_core.limits import MAX_LINK_BYTES
+from viz_core.config.limits import MAX_LINK_BYTES
 
 STREAM = {
     "Connection": "upgrade",

@@ -14,24 +14,24 @@ from tests.model.small import SOURCE, TARGET, small, unlike_identity
 from viz_core import tables
 from viz_core.analysis.attention import attention_profiles
 from viz_core.analysis.attribution import attribute_logit
-from viz_core.analysis.layernorm import CellIndex, compare_batch_contexts, activation_histograms
+from viz_core.analysis.layernorm import CellIndex, activation_histograms, compare_batch_contexts
 from viz_core.analysis.logit_lens import logit_lens
-from viz_core.analysis.placement import depth_curves
+from viz_core.analysis.norm_placement import depth_curves
+from viz_core.analysis.run_alignment import align_runs, divergences
 from viz_core.analysis.summary import top_predictions
-from viz_core.analysis.two_runs import divergences, align_runs
 from viz_core.capture import Capture
+from viz_core.capture.tidy import tidy_frame
 from viz_core.experiments.ablation import Ablation, ablated_run
 from viz_core.experiments.head_effects import head_effects
 from viz_core.experiments.parity import check_parity
 from viz_core.experiments.patching import Question, run_clean_and_corrupted, run_patch_grid
-from viz_core.experiments.word_order import SchemePrepending, Prepending, SchemeReordering, Reordering
-from viz_core.generation.forcing import ForcingComparison
-from viz_core.generation.trail import trace_generation
-from viz_core.learning.curves import RunResult, ExperimentSummary
+from viz_core.experiments.position_experiments import Prepending, Reordering, SchemePrepending, SchemeReordering
+from viz_core.generate.teacher_forcing import ForcingComparison
+from viz_core.generate.trace import trace_generation
+from viz_core.messages.errors import UserError
 from viz_core.presets import PRESETS
-from viz_core.problems import UserError
 from viz_core.run import build, prepare, run, trace
-from viz_core.tidy import tidy_frame
+from viz_core.training.interactive.results import ExperimentSummary, RunResult
 
 CONFIG = small(source_vocab_size=60, target_vocab_size=60)
 MODEL = unlike_identity(build(CONFIG))
@@ -193,7 +193,9 @@ def test_patching_has_every_run() -> None:
 
 
 def test_head_effects_have_a_row_a_head() -> None:
-    found = head_effects(run_clean_and_corrupted(MODEL, [5, 9, 7], [5, 9, 3], Question(5, 9, 1), [1, 6]), None, "decoder", "cross_attn", 2)
+    found = head_effects(
+        run_clean_and_corrupted(MODEL, [5, 9, 7], [5, 9, 3], Question(5, 9, 1), [1, 6]), None, "decoder", "cross_attn", 2
+    )
     frame = tables.head_effects(found)
     np.testing.assert_array_equal(frame["ablated"].to_numpy().reshape(found.ablated.shape), found.ablated)
     assert sorted(frame["weight_rank"]) == [1, 2, 3, 4]
@@ -243,7 +245,7 @@ def test_an_experiment_has_every_measurement() -> None:
 
 
 def test_a_training_has_a_row_a_step() -> None:
-    from viz_core.learning.training_run import StepEvent
+    from viz_core.training.interactive.training_run import StepEvent
 
     events: list[Any] = [StepEvent(n, 1.0 / n, 0.5, 1e-3, 2.0, (1.0, 3.0), None, None, 0.1) for n in (1, 2)]
     frame = tables.training(events, ["embedding", "head"])
@@ -304,7 +306,9 @@ def test_spreads_have_a_row_a_placement(capture: Capture) -> None:
     assert (row["placement"], row["first_std"], row["last_std"]) == ("post", pytest.approx(stds[0]), pytest.approx(stds[-1]))
     assert pd.isna(row["first_not_finite"])
     odd = replace(found.by_placement["post"], odd=np.array([0.0, *[0.5] * (len(stds) - 1)]))
-    assert tables.activation_spread(replace(found, by={"post": odd}))["first_not_finite"].tolist() == ([1] if len(stds) > 1 else [pd.NA])
+    assert tables.activation_spread(replace(found, by={"post": odd}))["first_not_finite"].tolist() == (
+        [1] if len(stds) > 1 else [pd.NA]
+    )
 
 
 def test_batch_contexts_have_a_row_each() -> None:
@@ -319,7 +323,9 @@ def test_batch_contexts_have_a_row_each() -> None:
 
 def test_word_order_has_a_row_a_scheme() -> None:
     refused = UserError("Too short.", "max_len", max_len=2, tokens=3)
-    frame = tables.reordering(Reordering((1, 0), (SchemeReordering("none", None, 1e-9, 0.5, 2.0), SchemeReordering("learned", refused))))
+    frame = tables.reordering(
+        Reordering((1, 0), (SchemeReordering("none", None, 1e-9, 0.5, 2.0), SchemeReordering("learned", refused)))
+    )
     assert frame["scheme"].tolist() == ["none", "learned"] and frame["difference"][0] == 1e-9
     assert (frame.loc[0, "equivariant"], frame.loc[0, "causal_equivariant"]) == (True, False)
     assert frame["problem"].isna().tolist() == [True, False] and frame.loc[1, "problem"] == "Too short."

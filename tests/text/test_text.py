@@ -12,9 +12,19 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from viz_core import limits
-from viz_core.text import SPECIALS, UntrainedTokenizer, in_quotes, bidi_isolated, pad, shorten, split_characters, split_words, display_token
-from viz_core.word_list import WORDS
+from viz_core.config import limits
+from viz_core.text import (
+    SPECIALS,
+    UntrainedTokenizer,
+    bidi_isolated,
+    display_token,
+    in_quotes,
+    pad,
+    shorten,
+    split_characters,
+    split_words,
+)
+from viz_core.text.word_list import WORDS
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_core.text import SPECIALS, AnyTokenizer, UntrainedTokenizer, Vocabulary, with_copied_words, find_copied_words, split_words, unknown_words
+from viz_core.text import (
+    SPECIALS,
+    AnyTokenizer,
+    UntrainedTokenizer,
+    Vocabulary,
+    find_copied_words,
+    split_words,
+    unknown_words,
+    with_copied_words,
+)
 
 ENGLISH = Vocabulary(("the", "cat", "sat", "on", "mat", "animal", "didn't", "did", "not", "street", ".", "I"))
 CHINESE = Vocabulary(("猫", "坐在", "坐", "在", "垫子", "上", "没有", "没", "动物", "。"))
@@ -102,8 +111,14 @@ def test_a_typed_special_is_unknown(special: str) -> None:
 
 
 def test_unknown_words_and_the_nearest_known_ones() -> None:
-    assert ENGLISH.unknown_with_suggestions("The cats sat on the streets, cats") == [("cats", ["cat"]), ("streets", ["street"]), (",", [])]
-    assert ENGLISH.unknown_with_suggestions("The cats sat on the Streets")[1:] == [("Streets", [])], "inside a sentence, a capital is a name"
+    assert ENGLISH.unknown_with_suggestions("The cats sat on the streets, cats") == [
+        ("cats", ["cat"]),
+        ("streets", ["street"]),
+        (",", []),
+    ]
+    assert ENGLISH.unknown_with_suggestions("The cats sat on the Streets")[1:] == [("Streets", [])], (
+        "inside a sentence, a capital is a name"
+    )
     assert ENGLISH.unknown_with_suggestions("hat") == [("hat", [])], "one letter makes another word"
     assert ENGLISH.unknown_with_suggestions("The cat didn’t") == []
     assert CHINESE.unknown_with_suggestions("小猫 坐 在 垫") == [("小猫", ["猫"]), ("垫", ["垫子"])]

@@ -19,13 +19,13 @@ from torch import nn
 from tests.model.activations import DEFINITIONS
 from tests.model.small import SOURCE, TARGET, batches, configs, small, unlike_identity
 from tests.tolerances import FLOAT
-from viz_core.activations import ACTIVATIONS
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
+from viz_core.config.activations import ACTIVATIONS
+from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.model.transformer import Transformer
-from viz_core.position_schemes import POSITION_SCHEMES
 from viz_core.run import build, run
-from viz_core.stages import Stage, stages_with_shapes, stages
+from viz_core.stages import Stage, stages, stages_with_shapes
 from viz_core.text import UntrainedTokenizer
 
 Array = np.ndarray
@@ -259,7 +259,9 @@ def recomputed(model: Transformer, capture: Capture, stage: Stage, lengths: Leng
     module = None if stage.prefix in ("ids", "masks") else model.get_submodule(stage.prefix)
     if stage.local_name == "score_bias":
         return score_bias(config, stage.prefix, module, *inputs.values())
-    assert (kind(stage.prefix), stage.local_name) in FORMULAS, f"FORMULAS has no formula for {stage.local_name!r} of {kind(stage.prefix)!r}"
+    assert (kind(stage.prefix), stage.local_name) in FORMULAS, (
+        f"FORMULAS has no formula for {stage.local_name!r} of {kind(stage.prefix)!r}"
+    )
     return FORMULAS[kind(stage.prefix), stage.local_name](config, module, *inputs.values())
 
 

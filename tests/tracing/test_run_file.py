@@ -11,7 +11,7 @@ from safetensors.numpy import load_file
 from tests.model.small import small
 from tests.tracing.test_tracing import CONFIGS, capture_of, same
 from viz_core.capture import Capture
-from viz_core.problems import UserError
+from viz_core.messages.errors import UserError
 from viz_core.run import run
 from viz_core.run_file import METADATA_KEY, RUN_FORMATS, open_run, save_run
 

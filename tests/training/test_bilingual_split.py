@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
-from viz_core.training import everyday
 from viz_core.training.bilingual import split
 from viz_core.training.bilingual.sentences import Example, typed
 from viz_core.training.bilingual.split import MOST_WORDS, examples, is_held_out
 from viz_core.training.bilingual.unknown import SLOTS, with_unknown_words
+from viz_core.training.shipped import eval_set
 
 
 def test_no_combination_is_on_both_sides() -> None:
@@ -28,7 +28,7 @@ def test_the_same_seed_says_the_same() -> None:
 def test_listed_sentences_and_those_left_out_are_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also with other capitals, without the mark and with the words as the grammar splits them; another sentence is said."""
     texts = ["my father is a doctor", "My father is a doctor .", "grandma 's soup smells good", "I love you", "the cat sleeps"]
-    assert everyday.normalized_words("Grandma's soup smells good.") in everyday.eval_sentences_as_words()
+    assert eval_set.normalized_words("Grandma's soup smells good.") in eval_set.eval_sentences_as_words()
     told = iter([Example(text.split(), ["好"], [()]) for text in texts])
     monkeypatch.setattr(split, "say", lambda rng, said: next(told))
     monkeypatch.setattr(split, "with_unknown_words", lambda example, rng: example)
@@ -80,5 +80,5 @@ def test_more_names_than_slots_are_too_many() -> None:
 
 
 def test_the_everyday_list_names_its_names_and_compares_without_spaces() -> None:
-    (one,) = (s for s in everyday.eval_sentences() if s.english == "This is my friend Anna.")
+    (one,) = (s for s in eval_set.eval_sentences() if s.english == "This is my friend Anna.")
     assert one.names == {"Anna"} and one.accepts("这 是 我 的 朋友 Anna") and not one.accepts("这是我的朋友anna")

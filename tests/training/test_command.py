@@ -13,11 +13,11 @@ import torch
 
 from viz_core.config import STACKS, TransformerConfig
 from viz_core.text import Vocabulary
-from viz_core.training import everyday
 from viz_core.training.__main__ import SHIPPED_FOLDER, TRIAL_FOLDER, main
 from viz_core.training.bilingual.sentences import typed
 from viz_core.training.bilingual.split import examples
-from viz_core.training.plans import PLANS, N_SENTENCES, EXAMPLES
+from viz_core.training.shipped import eval_set
+from viz_core.training.shipped.plans import EXAMPLES, N_SENTENCES, PLANS
 from viz_core.weights.checkpoint import load
 from viz_core.weights.stored_card import StoredCard
 
@@ -42,7 +42,9 @@ def test_it_writes_tensors_and_a_card(tmp_path: Path) -> None:
         card = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
         fields = {key: tuple(value) if isinstance(value, list) else value for key, value in card["config"].items()}
         config = TransformerConfig(**fields)
-        assert config == PLANS[name].config_with_vocabulary({side: Vocabulary(tuple(words)) for side, words in card["vocabulary"].items()})
+        assert config == PLANS[name].config_with_vocabulary(
+            {side: Vocabulary(tuple(words)) for side, words in card["vocabulary"].items()}
+        )
         model = load(tmp_path / f"{name}.safetensors", config)
         assert card["about"]["parameters"] == f"{sum(p.numel() for p in model.parameters()):,}"
         assert card["about"]["training"].startswith("2 steps of 64 sentences")
@@ -122,7 +124,10 @@ def test_a_trial_leaves_the_shipped_weights_alone_and_says_where_its_files_are(
     assert contents(shipped) == before
     assert sorted(path.name for path in TRIAL_FOLDER.iterdir()) == ["english.json", "english.safetensors"]
     told = capsys.readouterr().out
-    assert f"This is a trial with --steps 2 --sentences 80 --measured 30. Its files go to {TRIAL_FOLDER}, and the shipped weights" in told
+    assert (
+        f"This is a trial with --steps 2 --sentences 80 --measured 30. Its files go to {TRIAL_FOLDER}, and the shipped weights"
+        in told
+    )
     assert f"english: written to {TRIAL_FOLDER / 'english.safetensors'} and english.json" in told
 
 
@@ -173,5 +178,5 @@ def test_an_unheard_of_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_the_examples_are_held_out() -> None:
     shown = [source for source, __ in EXAMPLES]
-    learnt = {everyday.normalized_words(typed(e)) for e in islice(examples(0, without=shown), 5_000)}
-    assert not learnt & set(map(everyday.normalized_words, shown))
+    learnt = {eval_set.normalized_words(typed(e)) for e in islice(examples(0, without=shown), 5_000)}
+    assert not learnt & set(map(eval_set.normalized_words, shown))

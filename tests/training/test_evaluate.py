@@ -12,19 +12,19 @@ from viz_core.config import TransformerConfig
 from viz_core.run import build, run
 from viz_core.text import Vocabulary
 from viz_core.training.bilingual.sentences import Example
-from viz_core.training.evaluate import (
+from viz_core.training.shipped.evaluate import (
     alignment_error_rate,
     attention_measures,
     best_head,
+    drop_word,
     exact_match,
     measure_lost_words,
     most_attended,
     next_token_metrics,
     referent_accuracy,
     translate_examples,
-    drop_word,
 )
-from viz_core.training.loop import encode_pairs
+from viz_core.training.shipped.loop import encode_pairs
 
 
 def attention(*keys: list[int], n_keys: int = 5) -> np.ndarray:
@@ -153,8 +153,8 @@ def test_alarms_are_counted_on_other_sentences_than_the_limit_was_chosen_on(monk
             yield e, np.array([of_words[e.target[0]][n], 2.0]) if whole else np.array([0.005 if word not in e.target else 1
                                                                                        for word in ("w", "x")])
 
-    monkeypatch.setattr("viz_core.training.evaluate._right", lambda model, examples, vocabulary: list(examples))
-    monkeypatch.setattr("viz_core.training.evaluate._covered", covered)
+    monkeypatch.setattr("viz_core.training.shipped.evaluate._right", lambda model, examples, vocabulary: list(examples))
+    monkeypatch.setattr("viz_core.training.shipped.evaluate._covered", covered)
     found = measure_lost_words(build(CONFIG, seed=2), WORDS, (0, 0), (0, 1), chosen, measured, seed=1)
     assert found.least == 0.02, "below it are 1 of 99, at most 2 %"
     assert (found.right, found.false_alarms, found.removed, found.alarms) == (3, pytest.approx(2 / 3, abs=1e-4), 3, 1.0)

@@ -4,11 +4,11 @@ from collections import Counter
 from functools import cache
 from itertools import islice
 
-from viz_core.training import everyday
 from viz_core.training.bilingual import first_lesson
 from viz_core.training.bilingual.first_lesson import WORDS, sentences
 from viz_core.training.bilingual.sentences import Example, typed
 from viz_core.training.bilingual.unknown import SLOTS
+from viz_core.training.shipped import eval_set
 
 
 @cache
@@ -35,7 +35,7 @@ def test_sentences_are_short_and_aligned_and_none_of_the_everyday_list() -> None
     for example in some():
         assert all(0 <= i < len(example.source) for links in example.alignment for i in links)
         assert len(example.alignment) == len(example.target)
-        assert everyday.normalized_words(typed(example)) not in everyday.eval_sentences_as_words()
+        assert eval_set.normalized_words(typed(example)) not in eval_set.eval_sentences_as_words()
         slots = {word for word in example.source if word.startswith("<")}
         assert slots <= set(SLOTS) and slots == {word for word in example.target if word.startswith("<")}
 

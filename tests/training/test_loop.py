@@ -14,8 +14,16 @@ from viz_core.generate import generate
 from viz_core.model.transformer import Transformer
 from viz_core.run import prepare
 from viz_core.text import Vocabulary
-from viz_core.training.loop import TrainingSettings, iter_batches, encode_pairs, pad_ids, deterministic_algorithms, train, trim_padding
-from viz_core.training.step import make_adam, single_thread, flush_denormals
+from viz_core.training.shipped.loop import (
+    TrainingSettings,
+    deterministic_algorithms,
+    encode_pairs,
+    iter_batches,
+    pad_ids,
+    train,
+    trim_padding,
+)
+from viz_core.training.step import flush_denormals, make_adam, single_thread
 
 WORDS = Vocabulary(tuple("abcdef"))
 BOTH = {"source": WORDS, "target": WORDS}
@@ -84,7 +92,10 @@ def test_the_callers_random_state_and_settings_come_back() -> None:
 
 
 def test_a_step_is_one_of_adam_on_a_clipped_gradient() -> None:
-    config, recipe = replace(CONFIG, dropout=0.0), TrainingSettings(steps=3, batch_size=6, peak_rate=1e-2, warmup_steps=1, max_grad_norm=0.1)
+    config, recipe = (
+        replace(CONFIG, dropout=0.0),
+        TrainingSettings(steps=3, batch_size=6, peak_rate=1e-2, warmup_steps=1, max_grad_norm=0.1),
+    )
     ours, theirs = Transformer(config, 0).double(), Transformer(config, 0).double()
     data = encode_pairs(config, PAIRS[:6], BOTH)
     train(ours, data, recipe)
@@ -152,7 +163,9 @@ def test_each_round_brings_every_sentence_once() -> None:
 
 def test_like_lengths_come_together() -> None:
     pairs = [(["a"] * (1 + i % 12), ["b"]) for i in range(320)]
-    widths = [batch["source"].shape[1] for batch in islice(iter_batches(encode_pairs(CONFIG, pairs, BOTH), pad_ids(CONFIG), 10, 0), 32)]
+    widths = [
+        batch["source"].shape[1] for batch in islice(iter_batches(encode_pairs(CONFIG, pairs, BOTH), pad_ids(CONFIG), 10, 0), 32)
+    ]
     assert sum(widths) / len(widths) < 9  # chance alone gives almost always 12
 
 
@@ -168,7 +181,9 @@ def test_padding_may_have_any_id() -> None:
     others = replace(CONFIG, source_pad_id=9, target_pad_id=8)
     assert pad_ids(others) == {"source": 9, "target": 8, "labels": 8}
     renamed = {side: torch.where(x == 0, pad_ids(others)[side], x) for side, x in data.items()}
-    for one, other in islice(zip(iter_batches(data, pad_ids(CONFIG), 8, 3), iter_batches(renamed, pad_ids(others), 8, 3), strict=True), 12):
+    for one, other in islice(
+        zip(iter_batches(data, pad_ids(CONFIG), 8, 3), iter_batches(renamed, pad_ids(others), 8, 3), strict=True), 12
+    ):
         for side, x in one.items():
             assert torch.equal(torch.where(x == 0, pad_ids(others)[side], x), other[side])
 
@@ -184,7 +199,12 @@ def test_an_encoder_alone_learns_the_next_word() -> None:
 
 def test_numbers_that_are_slow_to_compute_with_count_as_0_while_it_trains() -> None:
     tiny, seen = torch.tensor([1e-39]), []
-    train(Transformer(CONFIG, 0), encode_pairs(CONFIG, PAIRS, BOTH), replace(RECIPE, steps=2), lambda step, loss: seen.append(tiny * 1))
+    train(
+        Transformer(CONFIG, 0),
+        encode_pairs(CONFIG, PAIRS, BOTH),
+        replace(RECIPE, steps=2),
+        lambda step, loss: seen.append(tiny * 1),
+    )
     assert seen == [0, 0] and tiny * 1 > 0  # and afterwards they are numbers again
 
 

@@ -23,7 +23,11 @@ MODELS = {
     "tied output": replace(CONFIG, tie_output=True),
     "tied output without head bias": replace(CONFIG, architecture="decoder-only", tie_output=True, head_bias=False),
 }
-SIZES = {"fewer": (2, 5), "twice as many": (CHUNK_ROWS // 8, 16), "many more": (CHUNK_ROWS // 4, 20)}  # sentences and tokens; labels than ROWS
+SIZES = {
+    "fewer": (2, 5),
+    "twice as many": (CHUNK_ROWS // 8, 16),
+    "many more": (CHUNK_ROWS // 4, 20),
+}  # sentences and tokens; labels than ROWS
 
 
 def model_of(config: TransformerConfig, dtype: torch.dtype) -> Transformer:

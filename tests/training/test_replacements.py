@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_core.learning.tasks.language import load_sentences
-from viz_core.limits import MAX_REPLACED_CHARS
+from viz_core.config.limits import MAX_REPLACED_CHARS
 from viz_core.text import UntrainedTokenizer, Vocabulary
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.replacements import Replacement, exchangeable, other_word, suggestions
 from viz_core.training.bilingual.senses import peers, senses
+from viz_core.training.interactive.tasks.language import load_sentences
 from viz_core.weights.catalogue import catalogue
 
 CARD = catalogue()["translator"]

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from tests.tolerances import DOUBLE
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
-from viz_core.training.step import make_adam, single_thread, deterministic_algorithms, train_step
+from viz_core.training.step import deterministic_algorithms, make_adam, single_thread, train_step
 
 CONFIG = TransformerConfig(
     d_model=16, n_heads=2, n_encoder_layers=2, n_decoder_layers=2, d_ff=24, source_vocab_size=11, target_vocab_size=12, dropout=0.0,
@@ -92,7 +92,9 @@ def test_the_gradient_is_clipped_by_its_whole_norm_and_told_before() -> None:
     free, clipped = Transformer(CONFIG, 0).double(), Transformer(CONFIG, 0).double()
     parts = [list(free.encoder.parameters()), list(free.decoder.parameters()), list(free.head.parameters())]
     seen = train_step(free, make_adam(free), BATCH, 1e-3, parameter_groups=parts)
-    assert math.sqrt(sum(n * n for n in seen.group_grad_norms)) == pytest.approx(seen.grad_norm, rel=DOUBLE) and seen.grad_norm > 0.5
+    assert (
+        math.sqrt(sum(n * n for n in seen.group_grad_norms)) == pytest.approx(seen.grad_norm, rel=DOUBLE) and seen.grad_norm > 0.5
+    )
     optimizer = torch.optim.SGD(clipped.parameters())
     before = nn.utils.parameters_to_vector(clipped.parameters()).detach().clone()
     assert train_step(clipped, optimizer, BATCH, 1.0, max_grad_norm=0.5).grad_norm == pytest.approx(seen.grad_norm)

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from viz_core.analysis.rows import NEXT_TOKEN_ARROW
-from viz_core.language.collect import collect
-from viz_core.language.po import Entry, write_po
+from viz_core.analysis.token_rows import NEXT_TOKEN_ARROW
+from viz_core.messages.collect import collect
+from viz_core.messages.po import Entry, write_po
 
 ROOT = Path(__file__).parents[2]
 PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -208,8 +208,8 @@ def names() -> frozenset[str]:
     """What is data where it is a text by itself: the short names of stages, the tokens of the cards' example sentences, and the
     words of a task."""
     from viz_core.config import TransformerConfig
-    from viz_core.learning.tasks.markov import WORDS
     from viz_core.stages import stages
+    from viz_core.training.interactive.tasks.markov import WORDS
     from viz_core.weights.catalogue import catalogue
 
     configs = (TransformerConfig(), TransformerConfig(position="t5"), TransformerConfig(norm="pre"))

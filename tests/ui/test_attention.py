@@ -27,21 +27,31 @@ from tests.ui.helpers import (
     widgets,
     words,
 )
-from viz_core.analysis.attention import AttentionKind, weight_arithmetic, attention_path
-from viz_core.analysis.story import head_between_words_of, most_informative_query
+from viz_core.analysis.attention import AttentionKind, attention_path, weight_arithmetic
+from viz_core.analysis.tour_focus import head_between_words_of, most_informative_query
 from viz_core.experiments.ablation import Ablation, ablated_run
 from viz_core.figures.attention import KIND_TITLES
-from viz_core.formats import rounded
 from viz_core.generate import write
+from viz_core.messages.number_format import rounded
 from viz_core.presets import PRESETS
 from viz_core.run import prepare, run, trace
 from viz_core.ui.components import lines, profiles
 from viz_core.ui.pages.attention import ablation, page
 from viz_core.ui.pages.attention.focus import with_head
-from viz_core.ui.pages.attention.word_swap import find_swap
+from viz_core.ui.shared.word_swap import find_swap
 from viz_core.ui.shell import PAGES
-from viz_core.ui.shell.differences import differences, run_titles, describe_differences
-from viz_core.ui.shell.setup import DEFAULT_WEIGHTS, Setup, from_link, default_setup, to_query, to_link, from_query, with_preset, with_weights
+from viz_core.ui.shell.runs.setup_differences import describe_differences, differences, run_titles
+from viz_core.ui.shell.setup import (
+    DEFAULT_WEIGHTS,
+    Setup,
+    default_setup,
+    from_link,
+    from_query,
+    to_link,
+    to_query,
+    with_preset,
+    with_weights,
+)
 from viz_core.weights.catalogue import catalogue
 
 

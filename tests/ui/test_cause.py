@@ -26,15 +26,15 @@ from tests.ui.helpers import (
     words,
 )
 from viz_core.experiments.effect_maps import EffectMaps, effect_maps
-from viz_core.experiments.patching import Question, Site, run_clean_and_corrupted, patching_tap, grid_patch_sets
-from viz_core.experiments.transplant import patched_run
+from viz_core.experiments.patched_run import patched_run
+from viz_core.experiments.patching import Question, Site, grid_patch_sets, patching_tap, run_clean_and_corrupted
 from viz_core.run import build, prepare, trace
-from viz_core.ui.pages.cause import grid, measuring
-from viz_core.ui.pages.cause.grid import _PatchOnClick
-from viz_core.ui.pages.cause.pair import with_a_and_b
+from viz_core.ui.pages.cause import measuring, patching
+from viz_core.ui.pages.cause.patching import _PatchOnClick
+from viz_core.ui.pages.cause.run_pair import with_a_and_b
 from viz_core.ui.shell import PAGES
-from viz_core.ui.shell.run import context_of
-from viz_core.ui.shell.setup import from_link, to_query, from_query
+from viz_core.ui.shell.runs.page_context import context_of
+from viz_core.ui.shell.setup import from_link, from_query, to_query
 from viz_core.weights.catalogue import catalogue
 
 PAIR = TINY | {"source": "the cat was tired", "target": "x y z"}
@@ -86,8 +86,13 @@ def test_the_maps_are_runs_that_are_done_one_by_one(open_at: Open) -> None:
     if word == other:
         ranked = np.argsort(-logits[1], kind="stable")
         other = int(ranked[1])
-    contrast = run_clean_and_corrupted(model, clean.ids["source"][0].tolist(), changed.ids["source"][0].tolist(), Question(word, other, 1),
-                             clean.ids["target"][0].tolist())
+    contrast = run_clean_and_corrupted(
+        model,
+        clean.ids["source"][0].tolist(),
+        changed.ids["source"][0].tolist(),
+        Question(word, other, 1),
+        clean.ids["target"][0].tolist(),
+    )
     cells = [cell for cell in grid_patch_sets(contrast) if cell[0].site == Site("encoder", "residual", 0)]
     for (patch,) in cells:
         patched = trace(model, changed, tap=patching_tap(contrast, (patch,), "denoise"))["logits"][0, 1]
@@ -130,7 +135,7 @@ def test_the_headline_says_how_much_the_largest_effect_is(
         return replace(found, maps=tuple(replace(each, effects=each.effects * scale) for each in found.maps))
 
     longer = CHANGED | {"source": "the cat was so very tired", "seed": seed}
-    monkeypatch.setattr(grid, "effect_maps", scaled)
+    monkeypatch.setattr(patching, "effect_maps", scaled)
     shown = words(open_at(**longer, kept=to_query(from_link(PAIR | {"seed": seed})[0])))
     assert said in shown and "embedding and last layer not counted" in shown
     assert shown.count("2 tokens have no partner") == (2 if scale < 1 else 1)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.browser.conftest import ROOT, await_health, free_port
 from tests.visitor import PAGES, Visitor, at_once
-from viz_core.ui.shell.views import URL_PARAMS
+from viz_core.ui.shell.setup.url_params import URL_PARAMS
 
 HEAVY = ("torch", "pandas", "pyarrow", "plotly", "numpy", "safetensors", "tokenizers", "viz_core")
 ONE_THREAD = ("torch", "pandas", "pyarrow")  # the others are imported in parts, one after another
@@ -76,7 +76,7 @@ def test_all_who_open_a_fresh_server_at_once_see_their_page(tmp_path: Path) -> N
                     if number < len(PAGES):
                         assert answers[number].kinds == answer.kinds, f"{page} was not whole at first"
                     new = heavy(imports.read_text())[len(cold) :]
-                    assert not new, f"{page}?{query} imports {new}: name it in viz_core/ui/shell/warm.py"
+                    assert not new, f"{page}?{query} imports {new}: name it in viz_core/ui/shell/caching/preload.py"
 
         asyncio.run(one_after_another())
         assert log.read_text() == silent

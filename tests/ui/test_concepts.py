@@ -10,18 +10,18 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import canvas_headers, components, go, start, widget
-from viz_core.analysis.counts import estimate_size
+from viz_core.analysis.size_estimates import estimate_size
 from viz_core.capture import Capture
-from viz_core.concepts import CONCEPTS, DOCUMENT_ERRORS, PageLink, page_links
+from viz_core.messages.errors import UserError
 from viz_core.presets import PRESETS
-from viz_core.problems import UserError
+from viz_core.presets.concepts import CONCEPTS, DOCUMENT_ERRORS, PageLink, page_links
 from viz_core.run import prepare, run, trace
 from viz_core.stages import stage_of, stages
-from viz_core.training.evaluate import best_head
-from viz_core.ui.pages.documents import VERDICT_STYLES, page_url, setup_of_link
+from viz_core.training.shipped.evaluate import best_head
+from viz_core.ui.pages.documents.page import VERDICT_STYLES, page_url, setup_of_link
 from viz_core.ui.shell import PAGES
-from viz_core.ui.shell.setup import Setup, from_link, parse_ids, error_message, typed_sentences, to_link
-from viz_core.ui.shell.written import generated_text
+from viz_core.ui.shell.runs.generated_target import generated_text
+from viz_core.ui.shell.setup import Setup, error_message, from_link, parse_ids, to_link, typed_sentences
 from viz_core.weights.catalogue import catalogue
 
 ROOT = Path(__file__).parents[2]
@@ -160,7 +160,9 @@ def promised(at: AppTest, setup: Setup, place: PageLink) -> None:
 
 def seen(document: str, beginning: str, *stages: str) -> list[np.ndarray]:
     """The stages of the run that the row beginning so opens: its own one, and others."""
-    rows = [(c.document, c.text, c.link) for c in CONCEPTS] + [(f.document, f.printed_text, f.link) for f in DOCUMENT_ERRORS if f.link]
+    rows = [(c.document, c.text, c.link) for c in CONCEPTS] + [
+        (f.document, f.printed_text, f.link) for f in DOCUMENT_ERRORS if f.link
+    ]
     (place,) = [place for d, text, place in rows if d == document and text.startswith(beginning)]
     names = [place.parameters["stage"], *stages] if "stage" in place.parameters else list(stages)
     capture = capture_of(setup_of_link(document, place)[0], names)

@@ -9,17 +9,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import bodies, open_page, sound, widget
-from viz_core.concepts import CONCEPTS, DOCUMENT_ERRORS, PageLink, page_links
 from viz_core.presets import PRESETS, TOPIC_TITLES, TOPICS
+from viz_core.presets.concepts import CONCEPTS, DOCUMENT_ERRORS, PageLink, page_links
 from viz_core.run import build
-from viz_core.ui.pages.documents import (
-    page_url,
+from viz_core.ui.pages.documents.page import (
     comparison_html,
     concepts_html,
-    topic_difference,
     errors_html,
     is_loaded,
     loaded_model_text,
+    page_url,
+    topic_difference,
 )
 from viz_core.ui.shell.setup import Setup, from_link, with_field, with_preset, with_url_params
 from viz_core.weights.catalogue import Card

@@ -15,13 +15,13 @@ import pytest
 import streamlit as st
 
 from tests.ui.helpers import ONE_LAYER, TINY, open_page, widget
-from tests.ui.test_save import asked, reply
+from tests.ui.test_save_menus import asked, reply
 from viz_core.analysis.attention import attention_path
 from viz_core.capture import Capture
 from viz_core.run import run
 from viz_core.run_file import open_run
-from viz_core.ui.components import saving
-from viz_core.ui.pages.attention import files
+from viz_core.ui.components import export
+from viz_core.ui.pages.attention import downloads
 from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET, from_link, to_query
 
 ROOT = Path(__file__).parents[2]
@@ -84,7 +84,7 @@ def test_the_numbers_of_all_heads_are_the_runs() -> None:
 
 
 def test_a_table_of_all_heads_that_would_be_too_large_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saving, "MAX_EXPORT_BYTES", 1000)
+    monkeypatch.setattr(export, "MAX_EXPORT_BYTES", 1000)
     reply, data = asked(open_page("attention", **SMALL), "att_heads", "csv")
     assert "and the limit is 0 MB" in reply["problem"] and not data
 
@@ -132,7 +132,7 @@ def test_the_files_of_a_patched_run_are_of_that_run(tmp_path: Path) -> None:
 
 
 def test_a_file_that_would_be_too_large_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MAX_EXPORT_BYTES", 1000)
+    monkeypatch.setattr(downloads, "MAX_EXPORT_BYTES", 1000)
     at = open_page("attention", **SMALL)
     said = [c.value for c in at.caption if "and the limit is 0 MB" in c.value]
     assert len(said) == 3 and said[0].startswith("All heads")

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import TINY, bodies, canvas_headers, components, open_page, sound, widget, widgets, words
 from viz_core.text import display_token
-from viz_core.ui.components.glosses import glossed_label, glossed_token, set_glosses, current_glosses
+from viz_core.ui.components.glosses import current_glosses, glossed_label, glossed_token, set_glosses
 from viz_core.ui.shell.setup import Setup, from_link, to_link, with_url_params
 from viz_core.weights.catalogue import catalogue
 
@@ -61,7 +61,9 @@ def test_the_switch_is_in_the_link_and_reaches_every_page() -> None:
     sound(widget(at, "glosses").set_value(False).run())
     link = to_link(at.session_state["lab_setup"])[0]
     assert link["glosses"] == "off" and not any(sent(at)) and "animal</small>" not in "".join(bodies(at))
-    assert from_link({"glosses": "off"})[0].url_param("glosses") is False and with_url_params(Setup(), glosses=True).url_params == ()
+    assert (
+        from_link({"glosses": "off"})[0].url_param("glosses") is False and with_url_params(Setup(), glosses=True).url_params == ()
+    )
 
 
 def test_sentences_say_what_their_tokens_mean() -> None:

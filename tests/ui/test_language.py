@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.ui.pseudo import STATES, catalogue, data, plain_words, pseudo
-from viz_core.concepts import CONCEPTS, DOCUMENT_ERRORS
-from viz_core.language import LANGUAGE_ENV
-from viz_core.learning.measurement import load_measurement
-from viz_core.learning.setups import EXPERIMENTS
+from viz_core.messages import LANGUAGE_ENV
+from viz_core.presets.concepts import CONCEPTS, DOCUMENT_ERRORS
+from viz_core.training.interactive.measurement import load_measurement
+from viz_core.training.interactive.predefined_experiments import EXPERIMENTS
 from viz_core.ui.shell import PAGES
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from tests.tolerances import FLOAT
 from tests.ui.helpers import TINY, Open, frame, numbers, open_page, panels, sound, table, widget, words
 from viz_core.analysis.layernorm import layer_norm_sites
-from viz_core.formats import rounded
+from viz_core.messages.number_format import rounded
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
 from viz_core.ui.shell.setup import from_link

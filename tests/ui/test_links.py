@@ -11,25 +11,25 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import ONE_LAYER, TINY, Open, bodies, canvas_headers, go, open_page, sound, start, table, widget
 from tests.ui.helpers import link as whole_link
-from viz_core.limits import MAX_LINK_BYTES
-from viz_core.position_schemes import POSITION_SCHEMES
+from viz_core.config.limits import MAX_LINK_BYTES
+from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.presets import PRESETS
-from viz_core.ui.controls import with_cell
+from viz_core.ui.shared.elements import with_cell
 from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import (
     CONTROL_BY_FIELD,
     URL_PARAM_BY_NAME,
     Setup,
-    from_link,
     default_setup,
-    to_size_query,
-    to_link,
+    from_link,
     from_size_query,
+    to_link,
+    to_size_query,
     with_field,
     with_preset,
     with_url_params,
 )
-from viz_core.ui.shell.views import HEATMAPS, EXPANDERS, MAX_SIZE_CHARS
+from viz_core.ui.shell.setup.url_params import EXPANDERS, HEATMAPS, MAX_SIZE_CHARS
 
 ROOT = Path(__file__).parents[2]
 SMALL = TINY | ONE_LAYER

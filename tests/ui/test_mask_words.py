@@ -6,7 +6,7 @@ import pytest
 from tests.analysis.test_masks import captured
 from tests.model.small import small
 from viz_core.analysis.masks import cell_reason, summarize_values
-from viz_core.ui.pages.masks.words import mha_limitations_text, reason_text, values_text
+from viz_core.ui.pages.masks.explanations import mha_limitations_text, reason_text, values_text
 
 
 def test_reasons_of_a_few_cells_in_full() -> None:

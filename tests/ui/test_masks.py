@@ -9,11 +9,11 @@ import torch
 
 from tests.ui.helpers import SIZES, Open, components, open_page, panels, sound, widget, widgets, words
 from viz_core.analysis import masks as numbers
-from viz_core.concepts import PADDED
+from viz_core.config.limits import MAX_SENTENCES
 from viz_core.figures.masks import REASON_TITLES
-from viz_core.formats import rounded
-from viz_core.limits import MAX_SENTENCES
+from viz_core.messages.number_format import rounded
 from viz_core.presets import PRESETS
+from viz_core.presets.concepts import PADDED
 from viz_core.run import run
 from viz_core.ui.pages.masks import page
 from viz_core.ui.pages.masks.focus import with_padded_sentence
@@ -82,7 +82,9 @@ def test_the_picked_cell_is_told_as_typed(open_at: Open) -> None:
     setup = at.session_state["lab_setup"]
     capture = run(setup.config, PADDED["source"].split("\n"), PADDED["target"].split("\n"), device="cpu")
     counts = numbers.count_reasons(numbers.blocking_reasons(capture, "decoder", 0))
-    assert [f"- {name}: **{n}**" in told for name, n in zip(REASON_TITLES.values(), counts, strict=True)] == [bool(n) for n in counts]
+    assert [f"- {name}: **{n}**" in told for name, n in zip(REASON_TITLES.values(), counts, strict=True)] == [
+        bool(n) for n in counts
+    ]
     at = open_at(SMALL, source="*a* <b> :red[x]", mask_kind="encoder", mask_query="0", mask_key="1")
     assert "` * ` (0) may attend to" in words(at) and "\n<b>" not in words(at)
 

@@ -7,9 +7,9 @@ import pytest
 
 from tests.benchmarks.memory import random_links
 from tests.ui.helpers import open_page
-from viz_core.analysis.counts import estimate_size
-from viz_core.limits import CACHE_MB_ENV
-from viz_core.ui.shell.cache import server_cache
+from viz_core.analysis.size_estimates import estimate_size
+from viz_core.config.limits import CACHE_MB_ENV
+from viz_core.ui.shell.caching.server_cache import server_cache
 
 MB = 64
 

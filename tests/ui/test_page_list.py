@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.helpers import open_page
-from viz_core.ui.pages.home.offered import PREVIEWS
+from viz_core.ui.pages.home.page_cards import PREVIEWS
 from viz_core.ui.shell import PAGES, PageSpec
 from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
 
@@ -25,7 +25,9 @@ def test_an_entry_is_complete(page: PageSpec) -> None:
     assert page.title and re.fullmatch(r":material/\w+:", page.icon), "give it a title and an icon"
     assert page.question, "give it a question, which is its headline"
     assert page.introduction.endswith(".") or page.name in NO_LEAD, "give it a lead of whole sentences, or name it in NO_LEAD"
-    assert bool(page.home_text) == (page.name != "home") and not page.home_text.endswith("."), "give it a card: what Home's link says"
+    assert bool(page.home_text) == (page.name != "home") and not page.home_text.endswith("."), (
+        "give it a card: what Home's link says"
+    )
     assert len({p.icon for p in PAGES.values()}) == len(PAGES), "two pages have one icon"
 
 

@@ -28,7 +28,7 @@ from tests.ui.helpers import (
     widgets,
     words,
 )
-from viz_core.limits import MAX_CAPTURE_BYTES, MAX_PARAMETERS, megabytes
+from viz_core.config.limits import MAX_CAPTURE_BYTES, MAX_PARAMETERS, megabytes
 from viz_core.presets import PRESETS
 from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, Setup, from_link, with_preset
@@ -109,10 +109,10 @@ def test_no_page_imports_tables_before_it_draws_one() -> None:
         "from pkgutil import walk_packages\n"
         "package = import_module('viz_core.ui')\n"
         "for module in walk_packages(package.__path__, 'viz_core.ui.'): import_module(module.name)\n"
-        "print(*sys.modules.keys() & {'pandas', 'viz_core.tidy', 'viz_core.ui.pages.shapes.ledger'})"
+        "print(*sys.modules.keys() & {'pandas', 'viz_core.capture.tidy', 'viz_core.ui.pages.shapes.tensor_table'})"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=APP.parent, capture_output=True, text=True)
-    assert done.stdout.split() == ["viz_core.ui.pages.shapes.ledger"], done.stdout + done.stderr
+    assert done.stdout.split() == ["viz_core.ui.pages.shapes.tensor_table"], done.stdout + done.stderr
 
 
 @each_page
@@ -227,7 +227,7 @@ def test_back_takes_the_links_state_and_keeps_what_is_too_long_for_it(open_at: O
 @pytest.mark.parametrize("page", ["home", "step_by_step", "shapes"])
 def test_a_run_past_the_budget_is_not_run(open_at: Open, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[Any] = []
-    monkeypatch.setattr("viz_core.ui.shell.cache.cached_run", lambda *given: ran.append(given))
+    monkeypatch.setattr("viz_core.ui.shell.caching.server_cache.cached_run", lambda *given: ran.append(given))
     text = "\n".join(["the cat " * 500] * 32)
     at = start(**tiny(position="none"))
     at.session_state["lab_setup"] = replace(from_link(tiny(position="none"))[0], source=text, target=text)
@@ -243,7 +243,7 @@ def test_a_run_past_the_budget_is_not_run(open_at: Open, page: str, monkeypatch:
 @each_page
 def test_too_large_a_model_is_not_built(open_at: Open, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[Any] = []
-    monkeypatch.setattr("viz_core.ui.shell.cache.cached_run", lambda *given: ran.append(given))
+    monkeypatch.setattr("viz_core.ui.shell.caching.server_cache.cached_run", lambda *given: ran.append(given))
     at = sound(open_at(page, n_heads="16", d_model="1024", d_ff="4096", n_encoder_layers="48"))
     assert f"parameters and the limit is {MAX_PARAMETERS:,}: lower d" in said(at).replace("\\", "")
     assert widget(at, "n_encoder_layers").value == 48  # and it can be turned back

@@ -8,10 +8,10 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import Open, bodies, components, frame, own_link, sound, tiny, widget
 from viz_core.config import TransformerConfig
-from viz_core.experiments.parity import SDPA, ParityCheck, TorchLimitation, Parity, check_parity
-from viz_core.formats import rounded
+from viz_core.experiments.parity import SDPA, Parity, ParityCheck, TorchLimitation, check_parity
+from viz_core.messages.number_format import rounded
 from viz_core.run import build, prepare, trace
-from viz_core.ui.pages.steps import parity as line
+from viz_core.ui.pages.step_by_step import parity as line
 from viz_core.ui.shell.setup import from_link
 
 TEXT = {"source": "the cat sat\nno", "target": "a b\nc"}
@@ -148,7 +148,7 @@ def test_what_it_means_claims_no_more_than_was_found() -> None:
 def test_the_table_says_where_one_side_alone_is_nan() -> None:
     def page() -> None:
         from tests.ui.test_parity import made
-        from viz_core.ui.pages.steps.parity import _show_differences
+        from viz_core.ui.pages.step_by_step.parity import _show_differences
         from viz_core.ui.shell import context_of
         from viz_core.ui.shell.setup import Setup
 
@@ -164,6 +164,6 @@ def test_the_page_loads_no_torch_before_it_draws() -> None:
     import subprocess
     import sys
 
-    code = "import sys, viz_core.ui.pages.steps.parity; print('torch' in sys.modules)"
+    code = "import sys, viz_core.ui.pages.step_by_step.parity; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
     assert torch is sys.modules["torch"]

@@ -25,10 +25,10 @@ from tests.ui.helpers import (
     widget,
     words,
 )
-from viz_core.analysis import counts
+from viz_core.analysis import size_estimates
 from viz_core.config import CHOICES
-from viz_core.experiments import placement as experiments
-from viz_core.figures.placement import METRIC_TITLES, PLACEMENT_TITLES
+from viz_core.experiments import norm_placement as experiments
+from viz_core.figures.norm_placement import METRIC_TITLES, PLACEMENT_TITLES
 from viz_core.figures.theme import FONT_SIZE, PRESENTATION_FONT_SIZE
 from viz_core.presets import PRESETS
 from viz_core.run import run
@@ -203,7 +203,7 @@ def test_a_long_text_is_cut_and_said(open_at: Open) -> None:
 
 
 def test_a_model_beyond_the_limit_is_refused(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counts, "MAX_PARAMETERS", 100_000)
+    monkeypatch.setattr(size_estimates, "MAX_PARAMETERS", 100_000)
     at = open_at(norm_width="256")
     assert not charts(at) and any("the limit is 100,000" in w.value and "the slider Width" in w.value for w in at.warning)
     assert charts(open_at(norm_width="32"))

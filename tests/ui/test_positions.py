@@ -26,11 +26,11 @@ from tests.ui.helpers import (
     words,
 )
 from viz_core.config import CHOICES
+from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.model.positions import sinusoidal_encoding
-from viz_core.position_schemes import POSITION_SCHEMES
 from viz_core.presets import PRESETS
 from viz_core.run import run
-from viz_core.ui.pages.positions.waves import SECTIONS
+from viz_core.ui.pages.positions.page import SECTIONS
 
 SECTIONS_OF_THE_MODEL = ["sentence", "schemes", "experiments"]
 each_section = pytest.mark.parametrize("section", SECTIONS)

@@ -19,10 +19,10 @@ from tests.ui.helpers import (
     real,
     words,
 )
+from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.model.positions import t5_bias
-from viz_core.position_schemes import POSITION_SCHEMES
 from viz_core.run import build, run
-from viz_core.ui.pages.positions import sentence as reading
+from viz_core.ui.pages.positions import typed_sentence as reading
 from viz_core.ui.shell.setup import from_link
 from viz_core.weights.catalogue import SHIPPED_FOLDER
 

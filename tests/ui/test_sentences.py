@@ -12,11 +12,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import TINY, Open, open_page, widgets, words
-from viz_core.analysis.shapes import cost_growth
-from viz_core.analysis.story import tour_focus
+from viz_core.analysis.stage_costs import cost_growth
+from viz_core.analysis.tour_focus import tour_focus
 from viz_core.capture import Capture
-from viz_core.experiments import placement as placements
-from viz_core.formats import percent
+from viz_core.experiments import norm_placement as placements
+from viz_core.messages.number_format import percent
 from viz_core.model.positions import sinusoidal_encoding
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
@@ -24,11 +24,11 @@ from viz_core.stages import tour_stages
 from viz_core.ui.pages.norms.batchnorm import describe_results
 from viz_core.ui.pages.norms.depth import depth_takeaway
 from viz_core.ui.pages.norms.gradients import describe_ratios
+from viz_core.ui.pages.positions.page import _describe_periods
 from viz_core.ui.pages.positions.schemes import describe_similarity
-from viz_core.ui.pages.positions.waves import _describe_periods
 from viz_core.ui.pages.positions.your_sentence import compare_lengths
 from viz_core.ui.pages.shapes.cost import TOKEN_COUNTS, describe_crossing
-from viz_core.ui.pages.steps.tour import tour_caption
+from viz_core.ui.pages.step_by_step.tour import tour_caption
 from viz_core.ui.shell.setup import Setup, from_link, to_query
 
 SMALL = TINY | {"max_len": "50", "source_vocab_size": "50", "target_vocab_size": "50", "norm_depth": "3", "norm_width": "16",

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.grids import spread
-from viz_core.activations import ACTIVATIONS
 from viz_core.config import TransformerConfig
-from viz_core.limits import MAX_LINK_BYTES
+from viz_core.config.activations import ACTIVATIONS
+from viz_core.config.limits import MAX_LINK_BYTES
 from viz_core.presets import PRESETS
 from viz_core.stages import stages
 from viz_core.ui.shell.setup import (
@@ -25,18 +25,18 @@ from viz_core.ui.shell.setup import (
     URL_PARAM_BY_NAME,
     OverflowText,
     Setup,
-    from_link,
-    incompatible_fields,
     allowed_values,
     default_setup,
-    to_query,
-    to_link,
-    tokenizer_choices,
+    from_link,
     from_query,
-    with_field,
-    with_compatible_config,
-    with_overflow,
+    incompatible_fields,
+    to_link,
+    to_query,
+    tokenizer_choices,
     with_base_config,
+    with_compatible_config,
+    with_field,
+    with_overflow,
     with_preset,
     with_url_params,
     with_weights,
@@ -337,7 +337,10 @@ def test_what_is_offered_is_valid(control: Any, preset: str) -> None:
         for name in ("d_model", "qk_dim", "mask_padded_queries"):  # what follows says so
             was, now = getattr(begin.config, name), getattr(setup.config, name)
             if name != control.field and now != was:
-                assert any(note.startswith(f"{CONTROL_BY_FIELD[name].label} is now {CONTROL_BY_FIELD[name].format_value(now)}: ") for note in notes)
+                assert any(
+                    note.startswith(f"{CONTROL_BY_FIELD[name].label} is now {CONTROL_BY_FIELD[name].format_value(now)}: ")
+                    for note in notes
+                )
         for other in CONTROLS:  # and the next choice starts from a valid one
             assert other.value(setup.config) in other.values_with_current(setup.config)
 

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from tests.model.small import SMALL
 from tests.ui.helpers import Open, components, go, open_page, sound, tiny, widget, widgets
 from viz_core import tables
-from viz_core.analysis.shapes import stage_costs, stage_statistics, with_statistics
+from viz_core.analysis.stage_costs import stage_costs, stage_statistics, with_statistics
 from viz_core.config import CHOICES, TransformerConfig
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
@@ -23,11 +23,11 @@ from viz_core.text import UntrainedTokenizer
 from viz_core.ui.components.table import LedgerFilter
 from viz_core.ui.pages.shapes.change import describe_change, narrower_qk_dim
 from viz_core.ui.pages.shapes.columns import COLUMNS
-from viz_core.ui.pages.shapes.ledger import lines_as_csv, csv_file_name
 from viz_core.ui.pages.shapes.size import SEEN_KEY, RunSize, run_size
+from viz_core.ui.pages.shapes.tensor_table import csv_file_name, lines_as_csv
 from viz_core.ui.shell import context_of
 from viz_core.ui.shell.setup import Setup, from_link, to_query
-from viz_core.ui.shell.views import LEDGER_COLUMNS
+from viz_core.ui.shell.setup.url_params import LEDGER_COLUMNS
 from viz_core.weights.card import Card
 
 FIRST = ["name", "axes", "shape", "meaning"]

@@ -17,21 +17,21 @@ import pytest
 from tests.ui.helpers import go as turn
 from tests.ui.helpers import sound, start
 from tests.ui.pseudo import KEPT_A, STATES, TINY
-from viz_core import drawn
 from viz_core.config import TransformerConfig
+from viz_core.figures import plot_data
 from viz_core.figures.attention import pack_grids
 from viz_core.figures.curves import pack_curves
 from viz_core.figures.panels import pack_panels
-from viz_core.jobs.engine import engine
-from viz_core.learning.arms import Condition, Experiment, vary_factor
-from viz_core.learning.brought import TrainedWeights
-from viz_core.learning.moments import initial_snapshot
-from viz_core.learning.recipe import Recipe
-from viz_core.learning.setups import EXPERIMENTS, PredefinedExperiment
 from viz_core.notebook import Picture
-from viz_core.ui.components import saving
-from viz_core.ui.components.saving import REQUEST_KEY, SNIPPET_ENDINGS, ExportRequest, ExportResult, with_sorted_imports
-from viz_core.weights.guests import shared_user_weights
+from viz_core.training.interactive.experiment import Condition, Experiment, vary_factor
+from viz_core.training.interactive.predefined_experiments import EXPERIMENTS, PredefinedExperiment
+from viz_core.training.interactive.recipe import Recipe
+from viz_core.training.interactive.run_history import initial_snapshot
+from viz_core.training.interactive.trained_weights import TrainedWeights
+from viz_core.training.jobs.engine import engine
+from viz_core.ui.components import export
+from viz_core.ui.components.export import REQUEST_KEY, SNIPPET_ENDINGS, ExportRequest, ExportResult, with_sorted_imports
+from viz_core.weights.user_weights import shared_user_weights
 
 MEAN = {"source": "<s> $x$ =1+1 שלום 🎉 the the", "target": "`a` <pad> \\n {b} ' \" $y$"}
 TRANSLATOR = {"weights": "translator", "source": "the dog saw a <b>cat</b> , =1+1", "n_heads": ""}
@@ -70,7 +70,9 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Offered]]:
             return make(*args, **more)
         return made
 
-    def made(asked: ExportRequest, end: str, numbers: Callable[[], pd.DataFrame], code: Callable[[], str] | None, rows: int) -> ExportResult:
+    def made(
+        asked: ExportRequest, end: str, numbers: Callable[[], pd.DataFrame], code: Callable[[], str] | None, rows: int
+    ) -> ExportResult:
         frame = numbers()
         text = None if code is None else with_sorted_imports(code() + SNIPPET_ENDINGS[end])
         key = asked.key.of  # type: ignore[attr-defined]
@@ -92,15 +94,15 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Offered]]:
 
     def offer(key: str, end: str, of: Sequence[Any], *more: Any) -> None:
         shown.extend(of if end == "html" else ())
-        saving.register_export(key, end, of, *more)
+        export.register_export(key, end, of, *more)
 
-    monkeypatch.setattr("viz_core.ui.controls.offer", offer)
+    monkeypatch.setattr("viz_core.ui.shared.elements.offer", offer)
     for name in ("panels", "figure", "curves"):
-        monkeypatch.setattr(drawn, name, noted(getattr(drawn, name)))
+        monkeypatch.setattr(plot_data, name, noted(getattr(plot_data, name)))
     for name, at in (("heads.pack_grids", 0), ("lines.pack_lines", 3)):
         component = f"viz_core.ui.components.{name}"
         monkeypatch.setattr(component, noted(resolve_name(component), at))
-    monkeypatch.setattr(saving, "_made", made)
+    monkeypatch.setattr(export, "_made", made)
     return offered
 
 
@@ -301,7 +303,9 @@ SMALL = Recipe(
     config=TransformerConfig(architecture="decoder-only", d_model=16, n_heads=2, d_ff=16, n_decoder_layers=1),
 )
 AFTERWARDS = {"train_arms", "train_again", "train_lengths", "train_induction"}  # of the trained models of an experiment
-LENGTHS = Experiment(SMALL, (Condition("learned", {"config.position": "learned"}), Condition("rope", {"config.position": "rope"})), (0,))
+LENGTHS = Experiment(
+    SMALL, (Condition("learned", {"config.position": "learned"}), Condition("rope", {"config.position": "rope"})), (0,)
+)
 
 
 @pytest.fixture(scope="module")
@@ -341,7 +345,7 @@ def test_an_experiment_is_taken_again(
 ) -> None:
     of_lengths = PredefinedExperiment(title="", question="", experiment=LENGTHS, test_lengths=(4, 8), blocks=(3, 4),
                                    eval_changes={"config.scale_scores": False})
-    for module in ("viz_core.learning.setups", "viz_core.ui.pages.training.experiments"):
+    for module in ("viz_core.training.interactive.predefined_experiments", "viz_core.ui.pages.training.experiments"):
         monkeypatch.setattr(f"{module}.SETUPS", {**EXPERIMENTS, "lengths": of_lengths})
     factor = vary_factor(SMALL, "learning_rate", [0.001, 0.01], (0, 1))
     for experiment, name, stop, further in (

@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.helpers import Open, canvas_headers, components, here, open_page, sound, tiny, widget
 from viz_core.capture import Capture
 from viz_core.figures.glosses import with_gloss
-from viz_core.formats import brief, percent
+from viz_core.messages.number_format import brief, percent
 from viz_core.stages import stages, tour_stages
-from viz_core.ui.shell.run import context_of
+from viz_core.ui.shell.runs.page_context import context_of
 from viz_core.ui.shell.setup import Setup
 
 

@@ -28,31 +28,38 @@ from tests.ui.helpers import (
     widgets,
     words,
 )
-from tests.ui.test_save import reply
+from tests.ui.test_save_menus import reply
 from viz_core.config import FIELDS, Architecture, TransformerConfig
-from viz_core.figures.learning import MIN_LOSS
-from viz_core.formats import percent, rounded
-from viz_core.jobs.engine import engine
-from viz_core.learning import setups
-from viz_core.learning.arms import vary_factor
-from viz_core.learning.brought import read_weights_file
-from viz_core.learning.curves import ConditionComparison, StepSavings, ExperimentSummary, compare_final, compute_band
-from viz_core.learning.measurement import Measurement, measure, load_measurement
-from viz_core.learning.recipe import Recipe
-from viz_core.learning.setups import EXPERIMENTS, document_recipe
-from viz_core.learning.tasks import TASKS
+from viz_core.figures.training import MIN_LOSS
+from viz_core.messages.errors import UserError
+from viz_core.messages.number_format import percent, rounded
 from viz_core.presets import PRESETS
-from viz_core.problems import UserError
 from viz_core.text import split_words
+from viz_core.training.interactive import predefined_experiments
+from viz_core.training.interactive.experiment import vary_factor
+from viz_core.training.interactive.measurement import Measurement, load_measurement, measure
+from viz_core.training.interactive.predefined_experiments import EXPERIMENTS, document_recipe
+from viz_core.training.interactive.recipe import Recipe
+from viz_core.training.interactive.results import ConditionComparison, ExperimentSummary, StepSavings, compare_final, compute_band
+from viz_core.training.interactive.tasks import TASKS
+from viz_core.training.interactive.trained_weights import read_weights_file
+from viz_core.training.jobs.engine import engine
 from viz_core.ui.escape import code_span, escaped
 from viz_core.ui.pages.training import experiments as experiments_page
-from viz_core.ui.pages.training import stored as stored_page
-from viz_core.ui.pages.training.asked import DOCUMENT_MODELS
+from viz_core.ui.pages.training import stored_measurement as stored_page
 from viz_core.ui.pages.training.experiments import CONDITION_TITLES, condition_titles, describe_lead, describe_verdict
-from viz_core.ui.pages.training.job import UNFINISHED_STATES
-from viz_core.ui.pages.training.kept import symbol_words, text_box_contents
-from viz_core.ui.shell.views import TASK_PARAMETERS, TRAINING_FACTORS, TRAINING_MODELS, TRAINING_SETUPS, TRAINING_TASKS, URL_PARAMS
-from viz_core.weights.guests import shared_user_weights
+from viz_core.ui.pages.training.job_controls import UNFINISHED_STATES
+from viz_core.ui.pages.training.recipe_form import DOCUMENT_MODELS
+from viz_core.ui.pages.training.trained_model import symbol_words, text_box_contents
+from viz_core.ui.shell.setup.url_params import (
+    TASK_PARAMETERS,
+    TRAINING_FACTORS,
+    TRAINING_MODELS,
+    TRAINING_SETUPS,
+    TRAINING_TASKS,
+    URL_PARAMS,
+)
+from viz_core.weights.user_weights import shared_user_weights
 
 NORMS = ("after each sum (Post-LN)", "before each sub-layer (Pre-LN)")
 SHORT = {"train_steps": "50", "train_length": "4", "train_symbols": "6", "source": "one two three one"}
@@ -91,7 +98,9 @@ def test_the_link_knows_what_there_is_to_learn() -> None:
     most = {name: max(t.parameter_ranges[name].maximum for t in TASKS.values() if name in t.parameter_ranges)
             for name in {n for t in TASKS.values() for n in t.parameter_ranges}}
     assert most == TASK_PARAMETERS
-    arms = [arm for setup in EXPERIMENTS.values() for arm in setup.experiment.conditions if list(arm.changes) != ["config.position"]]
+    arms = [
+        arm for setup in EXPERIMENTS.values() for arm in setup.experiment.conditions if list(arm.changes) != ["config.position"]
+    ]
     assert {arm.name for arm in arms} == CONDITION_TITLES.keys()
 
 
@@ -177,7 +186,9 @@ def test_its_time_is_a_slider(trained: AppTest, open_training: Open) -> None:
     step = moments.snapshot_steps[len(moments.snapshot_steps) // 2]
     at = open_training(**link(trained), train_moment=str(step))
     model = moments.nearest(step).build_model(moments.recipe.config)
-    read = moments.recipe.task_definition.read_sentence(moments.recipe.parameters, moments.recipe.config, split_words("one two three one"))
+    read = moments.recipe.task_definition.read_sentence(
+        moments.recipe.parameters, moments.recipe.config, split_words("one two three one")
+    )
     seen = read.run_model(model)["decoder.layers.1.cross_attn.weights"][0, 2]
     np.testing.assert_allclose(panels(at)[f"Head 2 after {step} steps"], seen, atol=2e-3)
     assert not (panels(at)[f"Head 2 after {step} steps"] == panels(trained)["Head 2 after 50 steps"]).all()
@@ -375,7 +386,9 @@ def test_a_class_with_one_recipe_watches_one_training_which_nobody_ends_for_othe
 
     two = sound(widget(two, "train_stop").click().run())
     ending = engine().view(number)
-    assert ending is not None and ending.desired_state == "stop" and not ending.is_running_for_others  # the page looks again until it has ended
+    assert (
+        ending is not None and ending.desired_state == "stop" and not ending.is_running_for_others
+    )  # the page looks again until it has ended
     while (seen := engine().view(number)) is not None and seen.state in UNFINISHED_STATES:
         time.sleep(0.1)
     assert seen is not None and seen.state == "stopped"
@@ -408,7 +421,9 @@ def test_an_experiment_opens_with_its_stored_measurement(open_training: Open, na
     text = words(at)
     assert "more than 2 times the spread of the seeds apart and no seed of one lies among those of the other" in text
     assert "bands do not overlap" not in text
-    assert f"**A stored measurement** of {found.day}" in text and code_span(f"python -m viz_core.learning {name}") in text
+    assert (
+        f"**A stored measurement** of {found.day}" in text and code_span(f"python -m viz_core.training.interactive {name}") in text
+    )
     assert code_span(found.sha256[:8]) in text and escaped(found.machine.name) in text and f"torch {found.machine.torch}" in text
     assert [block.value for block in at.code] == [setup.experiment.to_json()]
     assert widget(at, "train_begin").label == "Measure again here" and "It takes about" in text
@@ -439,7 +454,7 @@ def test_what_is_measured_again_here_is_compared_with_what_is_stored(open_traini
     short = replace(whole, experiment=replace(whole.experiment, base=base, seeds=(0, 1)))
     made = measure(short)
     monkeypatch.setattr(stored_page, "measurement", lambda name: made if name == "scale-embedding" else load_measurement(name))
-    for module in (setups, experiments_page):
+    for module in (predefined_experiments, experiments_page):
         monkeypatch.setattr(module, "SETUPS", {**EXPERIMENTS, "scale-embedding": short})
     at = open_training(train_section="experiments", train_setup="scale-embedding", train_seeds="2")
     opened_with = charts(at)[0]["data"]
@@ -452,7 +467,9 @@ def test_what_is_measured_again_here_is_compared_with_what_is_stored(open_traini
     other = sound(open_page("training", **link(at) | {"train_setup": "mask"}))  # another experiment opens with its own
     assert "A stored measurement" in words(other) and widget(other, "train_begin").label == "Measure again here"
     off = replace(made, results=tuple(replace(r, losses=(*r.losses[:-1], r.losses[-1] + 0.25)) for r in made.results))
-    assert "differ by at most 0.25." in stored_page.describe_reproduction(off, made.results) and not stored_page.describe_reproduction(off, ())
+    assert "differ by at most 0.25." in stored_page.describe_reproduction(
+        off, made.results
+    ) and not stored_page.describe_reproduction(off, ())
     diverged = tuple(replace(r, stopped="diverged", steps=(0,), losses=r.losses[:1]) for r in made.results)
     assert stored_page.describe_reproduction(made, diverged) == ""
 
@@ -467,11 +484,15 @@ def test_a_stored_measurement_that_cannot_be_shown_is_said(open_training: Open, 
         assert says in said(at) and widget(at, "train_begin").label == "Train" and "A stored measurement" not in words(at)
 
 
-@pytest.mark.parametrize(("comparison", "says"), [
-    (ConditionComparison(0, 1, None, None, None), "cannot be compared"), (ConditionComparison(0, 1, -2.0, None, None), "One seed does not say"),
-    (ConditionComparison(0, 1, -2.0, 0.5, True), "differ by more than the seed-to-seed variation"),
-    (ConditionComparison(0, 1, -0.2, 0.5, False), "Different seeds alone could make"),
-])
+@pytest.mark.parametrize(
+    ("comparison", "says"),
+    [
+        (ConditionComparison(0, 1, None, None, None), "cannot be compared"),
+        (ConditionComparison(0, 1, -2.0, None, None), "One seed does not say"),
+        (ConditionComparison(0, 1, -2.0, 0.5, True), "differ by more than the seed-to-seed variation"),
+        (ConditionComparison(0, 1, -0.2, 0.5, False), "Different seeds alone could make"),
+    ],
+)
 def test_the_verdict_is_what_the_numbers_are(comparison: ConditionComparison, says: str) -> None:
     (line,) = describe_verdict(["a*b", "c"], ExperimentSummary("loss", None, ((), ()), (comparison,)))
     assert says in line and "a\\*b" in line

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tests.ui.helpers import TINY, Open, open_page, panels, sound, widget, widgets, words
+from viz_core.experiments.patched_run import patched_run
 from viz_core.experiments.patching import Site
-from viz_core.experiments.transplant import patched_run
 from viz_core.run import build, prepare, trace
-from viz_core.ui.shell.differences import differences
-from viz_core.ui.shell.setup import DEFAULT_WEIGHTS, Setup, from_link, to_query, to_link, from_query, with_weights
+from viz_core.ui.shell.runs.setup_differences import differences
+from viz_core.ui.shell.setup import DEFAULT_WEIGHTS, Setup, from_link, from_query, to_link, to_query, with_weights
 from viz_core.weights.catalogue import catalogue
 
 PAIR = TINY | {"source": "the cat was tired", "target": "x y"}
@@ -27,7 +27,9 @@ def open_at() -> Open:
 def test_a_target_that_the_model_wrote_is_no_difference_of_its_own() -> None:
     if DEFAULT_WEIGHTS not in catalogue():
         pytest.skip("the translator is not shipped here")
-    first, second = (replace(with_weights(Setup(), DEFAULT_WEIGHTS), source=e[0]) for e in catalogue()[DEFAULT_WEIGHTS].examples[:2])
+    first, second = (
+        replace(with_weights(Setup(), DEFAULT_WEIGHTS), source=e[0]) for e in catalogue()[DEFAULT_WEIGHTS].examples[:2]
+    )
     found = differences(first, second, 0)
     assert [d.is_consequence for d in found if d.is_text].count(False) == 1
 

@@ -7,10 +7,10 @@ import pytest
 
 from tests.grids import spread
 from tests.ui.helpers import canvas_headers, open_page, status, widget
-from viz_core.position_schemes import POSITION_SCHEMES
+from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import VOCAB_FIELDS
-from viz_core.weights.catalogue import SHIPPED_FOLDER, catalogue, server_models, cached_load_errors
+from viz_core.weights.catalogue import SHIPPED_FOLDER, cached_load_errors, catalogue, server_models
 from viz_core.weights.local_models import WEIGHTS_FOLDERS_ENV
 
 

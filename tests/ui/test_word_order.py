@@ -18,13 +18,13 @@ from tests.ui.helpers import (
     widget,
     words,
 )
+from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.experiments.length_extrapolation import checkpoints_by_scheme, extrapolate_lengths, translate_padded
-from viz_core.experiments.word_order import reorder, swapped_order
-from viz_core.position_schemes import POSITION_SCHEMES
+from viz_core.experiments.position_experiments import reorder, swapped_order
 from viz_core.run import build, run
-from viz_core.training.plans import EXAMPLES
-from viz_core.ui.pages.positions import sentence as reading
-from viz_core.ui.pages.positions.experiment_words import describe_extrapolation, describe_order
+from viz_core.training.shipped.plans import EXAMPLES
+from viz_core.ui.pages.positions import typed_sentence as reading
+from viz_core.ui.pages.positions.experiment_sentences import describe_extrapolation, describe_order
 from viz_core.weights.catalogue import catalogue
 
 

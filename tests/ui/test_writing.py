@@ -28,7 +28,7 @@ from tests.ui.helpers import (
 )
 from viz_core.generate import generate
 from viz_core.run import run
-from viz_core.ui.pages.writing.steps import PLAYING
+from viz_core.ui.pages.writing.step_controls import PLAYING
 from viz_core.ui.shell.setup import default_setup
 from viz_core.weights.catalogue import catalogue
 

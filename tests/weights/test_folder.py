@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from tests.weights.published import only_pickle, rewrite, tensors, write, write_tensors
-from viz_core.limits import MAX_PARAMETERS
-from viz_core.weights import contents, files
+from viz_core.config.limits import MAX_PARAMETERS
+from viz_core.weights import checkpoint_contents, files
 from viz_core.weights.folder import read_folder
 from viz_core.weights.local_models import WEIGHTS_FOLDERS_ENV, local_cards, local_errors
 
@@ -225,11 +225,11 @@ def test_finite_numbers_whose_sum_is_not(tmp_path: Path) -> None:
 def test_a_model_of_too_many_parameters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "model", "BertModel")
     count = read_folder(tmp_path / "model").about["parameters"]
-    monkeypatch.setattr(contents, "MAX_PARAMETERS", count - 1)
-    contents.inspect_checkpoint.cache_clear()
+    monkeypatch.setattr(checkpoint_contents, "MAX_PARAMETERS", count - 1)
+    checkpoint_contents.inspect_checkpoint.cache_clear()
     with pytest.raises(ValueError, match=f"more than {count - 1:,} parameters"):
         read_folder(tmp_path / "model")
-    contents.inspect_checkpoint.cache_clear()
+    checkpoint_contents.inspect_checkpoint.cache_clear()
     assert MAX_PARAMETERS > 124_439_808  # GPT-2 small may be read
 
 

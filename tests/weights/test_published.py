@@ -15,14 +15,14 @@ from tests.weights.published import CLOSE, batch, close, minilm_folder, tensors,
 from tests.weights.tiny_checkpoints import Checkpoint, Theirs, byte_level, checkpoints, of_transformers, wordpiece, written
 from viz_core import tables
 from viz_core.analysis.labelled_weights import unpadded_layer_weights
-from viz_core.analysis.rows import token_rows
 from viz_core.analysis.summary import top_predictions
-from viz_core.experiments.word_order import sentence_tokens
-from viz_core.problems import UserError
+from viz_core.analysis.token_rows import token_rows
+from viz_core.experiments.position_experiments import sentence_tokens
+from viz_core.messages.errors import UserError
 from viz_core.run import prepare, run, trace
 from viz_core.ui.shell.setup import error_message
 from viz_core.weights.folder import read_folder
-from viz_core.weights.local_models import WEIGHTS_FOLDERS_ENV, MINILM, local_cards, local_errors
+from viz_core.weights.local_models import MINILM, WEIGHTS_FOLDERS_ENV, local_cards, local_errors
 
 ROWS = [[2, 9, 14, 7, 30, 11, 3], [2, 5, 3], [2, 8, 8, 19, 3]]  # a batch with padding
 
@@ -371,7 +371,9 @@ def test_other_weights_of_that_name_are_not_accepted(elsewhere: Path) -> None:
     with pytest.raises(ValueError, match=r"^minilm: model\.safetensors is not the file that was published .*\.$"):
         card.load()
     (elsewhere / "model" / "model.safetensors").unlink()
-    assert local_cards() == [] and len(local_errors()) == 1 and local_errors()[0].startswith("minilm: there is no model.safetensors")
+    assert (
+        local_cards() == [] and len(local_errors()) == 1 and local_errors()[0].startswith("minilm: there is no model.safetensors")
+    )
 
 
 def test_padding_is_behind_the_length_of_a_sentence(tmp_path: Path) -> None:
@@ -393,7 +395,9 @@ def test_padding_is_behind_the_length_of_a_sentence(tmp_path: Path) -> None:
         assert (table["queries"] == n).all() and (table["padding"] == 0).all()
         assert [p.label for p in top_predictions(capture, item)] == capture["ids.labels"][item, :n].tolist()
         assert token_rows(capture, "target", item)[n - 1].next_token == "<|endoftext|>"
-        __, rows, keys = unpadded_layer_weights(capture, "decoder", 0, item)  # Home: the last row predicts the end, and the first key is read
+        __, rows, keys = unpadded_layer_weights(
+            capture, "decoder", 0, item
+        )  # Home: the last row predicts the end, and the first key is read
         assert rows[-1] == keys[0] == "<|endoftext|>" and len(rows) == len(keys) == n
         read = sentence_tokens(card.config, prepare(card.config, None, said, card.tokenizers()), item)
         assert list(read.ids) == capture["ids.target"][item, 1:n].tolist()

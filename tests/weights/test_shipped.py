@@ -9,24 +9,24 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from viz_core.config.limits import megabytes
 from viz_core.generate import generate, write
-from viz_core.limits import megabytes
 from viz_core.model.transformer import Transformer
 from viz_core.run import prepare, trace
 from viz_core.text import Vocabulary
 from viz_core.training.bilingual.sentences import Example
 from viz_core.training.bilingual.split import examples
-from viz_core.training.evaluate import (
+from viz_core.training.shipped.evaluate import (
     attention_measures,
     best_head,
-    score_eval_set,
     eval_set_known_share,
     measure_lost_words,
     next_token_metrics,
+    score_eval_set,
     translate_examples,
 )
-from viz_core.training.loop import encode_pairs
-from viz_core.training.plans import N_MEASURED, PLANS, EXAMPLES
+from viz_core.training.shipped.loop import encode_pairs
+from viz_core.training.shipped.plans import EXAMPLES, N_MEASURED, PLANS
 from viz_core.weights.catalogue import SHIPPED_FOLDER, catalogue
 
 CARDS = {name: catalogue()[name] for name in PLANS}

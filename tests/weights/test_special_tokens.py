@@ -22,10 +22,10 @@ from viz_core.weights.special_tokens import (
     MAX_REPLACEMENT,
     SpecialTokens,
     added_ids,
-    is_special_name,
-    token_name,
-    parse_tokenizer,
     find_special_tokens,
+    is_special_name,
+    parse_tokenizer,
+    token_name,
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from viz_core.weights import catalogue as module
-from viz_core.weights.catalogue import SHIPPED_FOLDER, catalogue, server_models, load_errors, shipped_cards
+from viz_core.weights.catalogue import SHIPPED_FOLDER, catalogue, load_errors, server_models, shipped_cards
 from viz_core.weights.stored_card import StoredCard
 
 NAMES = sorted(path.stem for path in SHIPPED_FOLDER.glob("*.json"))

@@ -127,14 +127,25 @@ def test_ordinary_text_that_is_declared_special_is_text() -> None:
 def test_a_word_that_was_added_is_shown_as_it_is_written(special: bool) -> None:
     """It is text, not GPT-2's letters for bytes, in which é alone stands for the byte E9."""
     made = with_more(tiny_byte_level, AddedToken("éé"), AddedToken("Ġx"), special=special).tokenizer
-    assert SubwordTokenizer(made.to_str(), 300, 0, bos_eos_ids=(0, 0)).tokens_and_ids("the éé Ġx cat")[0] == ["the", " ", "éé", " ", "Ġx", " cat"]
+    assert SubwordTokenizer(made.to_str(), 300, 0, bos_eos_ids=(0, 0)).tokens_and_ids("the éé Ġx cat")[0] == [
+        "the",
+        " ",
+        "éé",
+        " ",
+        "Ġx",
+        " cat",
+    ]
 
 
 @pytest.mark.parametrize("role", ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"])
 def test_a_word_that_frames_or_fills_a_text_is_never_typed(role: str) -> None:
     """Whatever it looks like, where it is declared as special and has such a role."""
     assert dna("N").tokens_and_ids("AN")[1] == [2, 6]
-    assert dna("N", **{role: "N"}).tokens_and_ids("A N C")[1] == [2, 0, 3] == dna("N", **{role: {"content": "N"}}).tokens_and_ids("A N C")[1]
+    assert (
+        dna("N", **{role: "N"}).tokens_and_ids("A N C")[1]
+        == [2, 0, 3]
+        == dna("N", **{role: {"content": "N"}}).tokens_and_ids("A N C")[1]
+    )
 
 
 def test_a_special_word_that_ends_a_text_or_lies_beyond_the_vocabulary_is_never_typed() -> None:
@@ -203,7 +214,10 @@ def test_no_unknown_token() -> None:
     """BPE leaves out what it lacks, and says what; the others cannot read it; so does `transformers`."""
     tokenizer = SubwordTokenizer(bpe("", unk=None).tokenizer.to_str(), 300, 0)
     assert tokenizer.tokens_and_ids("the 猫 ca猫坐t")[0] == ["the", "cat"] and tokenizer.unk_id == NO_TOKEN
-    assert tokenizer.unknown_with_suggestions("the 猫 ca猫坐t 猫") == [("猫", []), ("猫坐", [])] and tokenizer.unknown_with_suggestions(" the  cat ") == []
+    assert (
+        tokenizer.unknown_with_suggestions("the 猫 ca猫坐t 猫") == [("猫", []), ("猫坐", [])]
+        and tokenizer.unknown_with_suggestions(" the  cat ") == []
+    )
     assert gpt2().unknown_with_suggestions("the 猫") == []
     for made in (unigram(unk_id=None), word_level("", "[UNK]")):
         assert SubwordTokenizer(made.tokenizer.to_str(), 300, 0).unknown_with_suggestions("the cat") == []
@@ -238,7 +252,9 @@ def test_special_tokens_behind_the_vocabulary_of_the_model() -> None:
     tokenizer = SubwordTokenizer(made.to_str(), size, 0, bos_eos_ids=(0, 0))
     assert max(tokenizer.tokens_and_ids("the [PAD] cat")[1]) < size and words(tokenizer, "the cat") == ["the", " cat"]
     with pytest.raises(ValueError, match=f"ids up to {size}, and the model has {size} words"):
-        SubwordTokenizer(with_more(tiny_byte_level, AddedToken("dog"), special=False).tokenizer.to_str(), size, 0, bos_eos_ids=(0, 0))
+        SubwordTokenizer(
+            with_more(tiny_byte_level, AddedToken("dog"), special=False).tokenizer.to_str(), size, 0, bos_eos_ids=(0, 0)
+        )
 
 
 def test_the_same_text_has_the_same_tokens() -> None:

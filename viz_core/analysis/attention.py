@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from viz_core.analysis.kept_keys import KeptPositions, renormalize_over_kept
-from viz_core.analysis.word_attention import word_weights, word_visibility
+from viz_core.analysis.kept_positions import KeptPositions, renormalize_over_kept
+from viz_core.analysis.word_attention import word_visibility, word_weights
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, TransformerConfig
 
@@ -192,7 +192,12 @@ def attention_profiles(capture: Capture, kind: AttentionKind, item: int) -> list
             is_used = counts & np.isfinite(w).all(axis=-1)
             rows = w.astype(np.float64)
             least, most = entropy_bounds(z, visible)
-            position_columns = [mean_distance(rows), weight_at_offset(rows, 0), weight_at_offset(rows, -1), weight_at_offset(rows, 1)]
+            position_columns = [
+                mean_distance(rows),
+                weight_at_offset(rows, 0),
+                weight_at_offset(rows, -1),
+                weight_at_offset(rows, 1),
+            ]
             if kind == "cross":
                 position_columns = [np.full(len(w), np.nan)] * 4
             columns = (entropy(rows), least, most, *position_columns, rows[:, 0], rows[:, is_padding].sum(axis=-1))
@@ -318,7 +323,9 @@ class WeightArithmetic:
     recorded: float
 
 
-def weight_arithmetic(capture: Capture, kind: AttentionKind, layer: int, head: int, item: int, query: int, key: int) -> WeightArithmetic:
+def weight_arithmetic(
+    capture: Capture, kind: AttentionKind, layer: int, head: int, item: int, query: int, key: int
+) -> WeightArithmetic:
     """Return the computation of weights[query, key] of one head."""
     path, config = attention_path(kind, layer), capture.config
     rotated = "_rot" if config.has_rotary_positions and kind != "cross" else ""

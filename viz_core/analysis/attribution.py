@@ -18,7 +18,7 @@ import numpy as np
 
 from viz_core.capture import Capture
 from viz_core.config import STACKS
-from viz_core.problems import UserError
+from viz_core.messages.errors import UserError
 
 ParameterReader = Callable[[str], np.ndarray]  # returns a parameter of the model by its torch name; nn.Linear's weight is [out, in]
 ComponentKind = Literal["embedding", "head", "ffn", "bias"]
@@ -66,7 +66,9 @@ class Attribution:
         return float(np.sum([part.value for part in self.contributions if part.kind == kind]))
 
 
-def attribute_logit(capture: Capture, parameter: ParameterReader, position: int, word: int, other: int | None = None, item: int = 0) -> Attribution:
+def attribute_logit(
+    capture: Capture, parameter: ParameterReader, position: int, word: int, other: int | None = None, item: int = 0
+) -> Attribution:
     """Attribute the logit of `word` at a position of the output side, or that logit minus the logit of `other`.
 
     capture: a run with every stage recorded. `UserError` for a model without logits, an id outside the vocabulary, or if `word`
@@ -74,7 +76,9 @@ def attribute_logit(capture: Capture, parameter: ParameterReader, position: int,
     """
     config = capture.config
     if not config.has_head:
-        raise UserError("head=False leaves the model without logits, so there is nothing to explain; use head=True.", "patch_no_head")
+        raise UserError(
+            "head=False leaves the model without logits, so there is nothing to explain; use head=True.", "patch_no_head"
+        )
     if word == other:
         raise UserError("the question compares a word with itself; choose another word.", "patch_same_word")
     words = [word] if other is None else [word, other]
@@ -118,7 +122,9 @@ class _BackwardPass:
                 if config.norm == "post":
                     self.through_norm(f"{path}.norm_{module}", layer)
                 if module == "ffn":
-                    self.add(LogitContribution("ffn", f"{path}.ffn.out", self.dot_direction(self.stage_vector(f"{path}.ffn.out")), layer))
+                    self.add(
+                        LogitContribution("ffn", f"{path}.ffn.out", self.dot_direction(self.stage_vector(f"{path}.ffn.out")), layer)
+                    )
                 else:
                     self.add_heads(f"{path}.{module}", layer)
                 if not config.residual:  # without a residual connection nothing earlier reaches the logit directly

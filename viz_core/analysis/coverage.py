@@ -32,7 +32,9 @@ def coverage(capture: Capture, writes: LayerHead, reads: LayerHead, *, eos_id: i
     probs, labels = capture["probs"][item], capture["ids.labels"][item]  # [T, W], [T]
     words = np.nonzero((labels != capture.config.pad_id("target")) & (labels != eos_id))[0]  # the rows that predict one
     q = probs[words, labels[words]].astype(np.float64) / probs[words].max(axis=-1)  # [words]
-    writing, reading = (capture[f"{attention_path('cross', layer)}.weights"][item, head] for layer, head in (writes, reads))  # [T, S]
+    writing, reading = (
+        capture[f"{attention_path('cross', layer)}.weights"][item, head] for layer, head in (writes, reads)
+    )  # [T, S]
     read = words[words + 1 < len(labels)]  # no row reads the last word of a text that was cut off
     total: np.ndarray = q @ writing[words] + q[: len(read)] @ reading[read + 1]  # [S]
     return total / 2

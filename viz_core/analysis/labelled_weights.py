@@ -13,10 +13,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viz_core.analysis.attention import AttentionKind, attention_mask, attention_path, n_layers, token_mask, relative_to_uniform, query_key_sides
-from viz_core.analysis.kept_keys import KeptPositions, renormalize_over_kept
-from viz_core.analysis.rows import token_rows, row_labels
-from viz_core.analysis.word_attention import word_weights, word_visibility
+from viz_core.analysis.attention import (
+    AttentionKind,
+    attention_mask,
+    attention_path,
+    n_layers,
+    query_key_sides,
+    relative_to_uniform,
+    token_mask,
+)
+from viz_core.analysis.kept_positions import KeptPositions, renormalize_over_kept
+from viz_core.analysis.token_rows import row_labels, token_rows
+from viz_core.analysis.word_attention import word_visibility, word_weights
 from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.text import SPECIALS, AnyTokenizer, WordGroups, display_token, group_words
@@ -59,7 +67,9 @@ def query_key_words(capture: Capture, kind: AttentionKind, item: int, tokenizers
     return queries, keys
 
 
-def query_key_labels(capture: Capture, kind: AttentionKind, item: int, words: QueryKeyWords | None = None) -> tuple[tuple[str, ...], ...]:
+def query_key_labels(
+    capture: Capture, kind: AttentionKind, item: int, words: QueryKeyWords | None = None
+) -> tuple[tuple[str, ...], ...]:
     """Return the labels of queries and keys: words, or tokens. A decoder's query is labelled with its token and the next one."""
     if words is not None:
         return tuple(tuple(map(display_token, side.texts)) for side in words)
@@ -67,7 +77,9 @@ def query_key_labels(capture: Capture, kind: AttentionKind, item: int, words: Qu
     return row_labels(capture, query_side, item), tuple(map(display_token, capture.tokens(key_side)[item]))
 
 
-def layer_weights(capture: Capture, kind: AttentionKind, layer: int, item: int = 0, words: QueryKeyWords | None = None) -> LabelledWeights:
+def layer_weights(
+    capture: Capture, kind: AttentionKind, layer: int, item: int = 0, words: QueryKeyWords | None = None
+) -> LabelledWeights:
     """Return the weights of one layer, between tokens or between words."""
     weights = capture[f"{attention_path(kind, layer)}.weights"][item]  # [H, T, S]
     if words is not None:
@@ -95,7 +107,12 @@ def unpadded_layer_weights(capture: Capture, kind: AttentionKind, layer: int, it
 
 
 def collect_heads(
-    capture: Capture, kind: AttentionKind, item: int = 0, words: QueryKeyWords | None = None, is_relative: bool = False, run_label: str = ""
+    capture: Capture,
+    kind: AttentionKind,
+    item: int = 0,
+    words: QueryKeyWords | None = None,
+    is_relative: bool = False,
+    run_label: str = "",
 ) -> AllHeads:
     """Return all heads of a kind, between tokens or between words. is_relative: return weight × number of visible keys."""
     seen = attention_mask(capture, kind, item)  # [T, S]
@@ -103,7 +120,9 @@ def collect_heads(
     if words is not None:
         seen, weights = (f(x, words[0].word_ids, words[1].word_ids) for f, x in ((word_visibility, seen), (word_weights, weights)))
     queries, keys = query_key_labels(capture, kind, item, words)
-    return AllHeads(kind, relative_to_uniform(weights, seen) if is_relative else weights, ~seen, queries, keys, is_relative, run_label)
+    return AllHeads(
+        kind, relative_to_uniform(weights, seen) if is_relative else weights, ~seen, queries, keys, is_relative, run_label
+    )
 
 
 # ---------------------------------------------------------------- a subset of the keys

@@ -55,7 +55,11 @@ def layer_norm_sites(config: TransformerConfig) -> tuple[LayerNormSite, ...]:
 def residual_stream_stages(config: TransformerConfig, side: Side) -> tuple[str, ...]:
     """Return the stages of a side's residual stream [B, T, D], in order: the embedding, then each layer's resid_*."""
     stack = STACKS[side]
-    return tuple(s.name for s in stages(config) if s.prefix.startswith(stack) and (s.local_name == "embed" or s.local_name.startswith("resid")))
+    return tuple(
+        s.name
+        for s in stages(config)
+        if s.prefix.startswith(stack) and (s.local_name == "embed" or s.local_name.startswith("resid"))
+    )
 
 
 # ---------------------------------------------------------------- one token
@@ -193,7 +197,11 @@ class NormalizedCell:
 def normalize_cell(x: np.ndarray, norm: Normalization, cell: CellIndex, eps: float, is_counted: np.ndarray) -> NormalizedCell:
     """Normalize one cell of x [B, T, D] and its sentence. is_counted [B, T]: the tokens to include in the statistics."""
     if norm != "batch":  # only BatchNorm uses other sentences
-        x, is_counted, cell = x[cell.sentence : cell.sentence + 1], is_counted[cell.sentence : cell.sentence + 1], cell._replace(sentence=0)
+        x, is_counted, cell = (
+            x[cell.sentence : cell.sentence + 1],
+            is_counted[cell.sentence : cell.sentence + 1],
+            cell._replace(sentence=0),
+        )
     m = group_statistics(x, norm, is_counted)
     place = tuple(i if size > 1 else 0 for i, size in zip(cell, m.mean.shape, strict=True))  # of the cell's group
     row = min(cell.sentence, len(m.mean) - 1)
@@ -289,7 +297,9 @@ def layer_stage_names(captures: Mapping[str, Capture], side: Side) -> tuple[str,
     return tuple(dict.fromkeys(n.removeprefix(start) for config, n in names if stage_of(config, n).axes == ("B", "T", "D")))
 
 
-def activation_histograms(captures: Mapping[str, Capture], side: Side, local_name: str, axis_scale: Literal["auto", "linear", "log"] = "auto") -> PlacementHistograms:
+def activation_histograms(
+    captures: Mapping[str, Capture], side: Side, local_name: str, axis_scale: Literal["auto", "linear", "log"] = "auto"
+) -> PlacementHistograms:
     """Return histograms of one stage by layer, over all tokens but padding, with the same bins for every placement.
 
     local_name: one of `layer_stage_names`. axis_scale: "auto" is logarithmic if the root mean square of the widest layer is more
@@ -299,7 +309,9 @@ def activation_histograms(captures: Mapping[str, Capture], side: Side, local_nam
     rows = {name: _values_by_layer(capture, side, f"{stack}.layers", local_name) for name, capture in captures.items()}
     sizes = [r for found in rows.values() for r in map(_rms, found.values()) if r > 0]
     widest, narrowest = max(sizes, default=1.0), min(sizes, default=1.0)
-    chosen_scale: AxisScale = "log" if axis_scale == "log" or (axis_scale == "auto" and widest > LOG_SCALE_RATIO * narrowest) else "linear"
+    chosen_scale: AxisScale = (
+        "log" if axis_scale == "log" or (axis_scale == "auto" and widest > LOG_SCALE_RATIO * narrowest) else "linear"
+    )
     largest = (float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for found in rows.values() for x in found.values())
     largest_value = max(largest, default=0.0) or 1.0
     limit = min(largest_value, HISTOGRAM_RANGE_IN_RMS * widest) if chosen_scale == "linear" else largest_value
@@ -310,7 +322,7 @@ def activation_histograms(captures: Mapping[str, Capture], side: Side, local_nam
         edges = np.linspace(-limit, limit, N_BINS + 1)
     without = tuple(name for name, r in rows.items() if not r)
     empty = PlacementHistograms(f"{stack}.layers.*.{local_name}", chosen_scale, narrowest, edges, {}, without)
-    return replace(empty, by={name: _layer_histograms(r, empty) for name, r in rows.items() if r})
+    return replace(empty, by_placement={name: _layer_histograms(r, empty) for name, r in rows.items() if r})
 
 
 def _values_by_layer(capture: Capture, side: Side, layers: str, leaf: str) -> dict[int, np.ndarray]:

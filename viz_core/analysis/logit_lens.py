@@ -12,7 +12,7 @@ import numpy as np
 
 from viz_core.capture import Capture
 from viz_core.config import STACKS, TransformerConfig
-from viz_core.problems import UserError
+from viz_core.messages.errors import UserError
 
 ParameterReader = Callable[[str], np.ndarray]  # returns a parameter of the model by its torch name
 

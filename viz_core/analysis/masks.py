@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from viz_core.analysis.attention import MASK_STAGES, AttentionKind, attention_mask, attention_kinds, token_mask, query_key_sides
+from viz_core.analysis.attention import MASK_STAGES, AttentionKind, attention_kinds, attention_mask, query_key_sides, token_mask
 from viz_core.capture import Capture
 from viz_core.config import Side, TransformerConfig
 

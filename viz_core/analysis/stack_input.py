@@ -12,13 +12,15 @@ from typing import Literal
 import numpy as np
 
 from viz_core.analysis.attention import token_mask
-from viz_core.analysis.positions import EmbeddingLength, embedding_length, row_norms, rms, sinusoidal_table
+from viz_core.analysis.positions import EmbeddingLength, embedding_length, rms, row_norms, sinusoidal_table
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, TransformerConfig
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.text import display_token
 
-EmbeddingScale = Literal["model", "with", "without"]  # whether to scale the embedding by √d_model: as the model does, always, or never
+EmbeddingScale = Literal[
+    "model", "with", "without"
+]  # whether to scale the embedding by √d_model: as the model does, always, or never
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,4 +68,6 @@ def embedding_lengths(
     added = stack_input(capture, side, item).pos_embed
     positions = sinusoidal_table(len(is_token), c.d_model, c.position_base) if added is None else added
     name_of_model = _("this model ({which})", which="× √d_model" if c.scale_embedding else _("not scaled"))
-    return [embedding_length(name_of_model, rows), *(embedding_length(name, x) for name, x in other_rows.items())], rms(row_norms(positions[is_token]))
+    return [embedding_length(name_of_model, rows), *(embedding_length(name, x) for name, x in other_rows.items())], rms(
+        row_norms(positions[is_token])
+    )

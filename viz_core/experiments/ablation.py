@@ -20,7 +20,18 @@ from viz_core.tracing import Edit, Tracer
 
 AttentionHead = tuple[str, int]  # the path of an attention, such as "decoder.layers.1.cross_attn", and the number of a head
 MAX_BATCH_NUMBERS = 2**22  # elements of the largest tensor in a batch of ablated runs
-ABLATION_STAGES = ("ids.*", "masks.*", "*.weights", "*.final_norm.out", "*.norm_ffn.out", "*.resid_post", "*.embed", "logits", "probs", "loss")
+ABLATION_STAGES = (
+    "ids.*",
+    "masks.*",
+    "*.weights",
+    "*.final_norm.out",
+    "*.norm_ffn.out",
+    "*.resid_post",
+    "*.embed",
+    "logits",
+    "probs",
+    "loss",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +131,9 @@ def ablate_each_head(model: Transformer, capture: Capture, heads: Sequence[Atten
     return HeadAblations(tuple(heads), *arrays)
 
 
-def _batches(config: TransformerConfig, lengths: dict[Side, int], heads: Sequence[AttentionHead]) -> Iterator[Sequence[AttentionHead]]:
+def _batches(
+    config: TransformerConfig, lengths: dict[Side, int], heads: Sequence[AttentionHead]
+) -> Iterator[Sequence[AttentionHead]]:
     """Yield the heads in batches of as many runs as MAX_BATCH_NUMBERS allows."""
     longest = max(lengths.values())
     words = lengths[config.output_side] * config.output_vocab_size if config.has_head else 0

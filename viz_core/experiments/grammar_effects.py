@@ -13,13 +13,13 @@ import torch
 from viz_core.experiments.head_effects import HeadEffects, head_effects, mean_effects
 from viz_core.experiments.patching import run_clean_and_corrupted
 from viz_core.experiments.question import Question, is_same_answer
+from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
-from viz_core.problems import UserError
 from viz_core.text import Vocabulary
 from viz_core.training.bilingual.replacements import Replacement, suggestions
 from viz_core.training.bilingual.sentences import Example, typed
 from viz_core.training.bilingual.split import examples
-from viz_core.training.plans import HELD_OUT_SEED
+from viz_core.training.shipped.plans import HELD_OUT_SEED
 
 TRIES_PER_SENTENCE = 40  # sentences tried at most for each one that is measured
 MAX_REPLACEMENTS = 2  # replacements tried in each sentence

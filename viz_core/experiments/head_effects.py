@@ -21,7 +21,7 @@ from torch import Tensor
 from viz_core.config import Side, StackName, TransformerConfig, side_of
 from viz_core.experiments.patching import CleanCorruptedRuns, Direction, Patch, PatchGrid, Site, edited_logits, patch_effects
 from viz_core.experiments.ranking import rank_correlation, ranks
-from viz_core.problems import UserError
+from viz_core.messages.errors import UserError
 from viz_core.tracing import Edit, Tracer
 
 AttentionName = Literal["self_attn", "cross_attn"]
@@ -128,7 +128,9 @@ def n_heads(config: TransformerConfig, stack: StackName, attention: AttentionNam
 # ---------------------------------------------------------------- weights and effects
 
 
-def key_weights(runs: CleanCorruptedRuns, stack: StackName, attention: AttentionName, key: int, query: int | None = None) -> np.ndarray:
+def key_weights(
+    runs: CleanCorruptedRuns, stack: StackName, attention: AttentionName, key: int, query: int | None = None
+) -> np.ndarray:
     """Return the weight of each head on one key in the clean run, [layers, H]."""
     return _query_weights(runs, stack, attention, query)[:, :, key]
 

@@ -15,18 +15,21 @@ from torch import Tensor
 
 from viz_core.config import Position, TransformerConfig
 from viz_core.generate import generate
+from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
-from viz_core.problems import UserError
 from viz_core.text import Vocabulary
 from viz_core.training.bilingual.sentences import Example
 from viz_core.training.bilingual.split import MOST_WORDS, examples
-from viz_core.training.loop import encode_pairs, pad_ids
-from viz_core.training.plans import HELD_OUT_SEED
+from viz_core.training.shipped.loop import encode_pairs, pad_ids
+from viz_core.training.shipped.plans import HELD_OUT_SEED
 from viz_core.weights.card import Card
 from viz_core.weights.catalogue import shipped_cards
 
 ExtrapolationMode = Literal["moved", "row"]
-EXTRAPOLATION_STEPS: dict[ExtrapolationMode, tuple[int, ...]] = {"moved": (0, 1, 2, 4, 8, 12, 16, 24, 40, 64), "row": (1, 2, 3, 4, 6, 8)}
+EXTRAPOLATION_STEPS: dict[ExtrapolationMode, tuple[int, ...]] = {
+    "moved": (0, 1, 2, 4, 8, 12, 16, 24, 40, 64),
+    "row": (1, 2, 3, 4, 6, 8),
+}
 N_SENTENCES = 48  # a multiple of every number of joined sentences, so that each step reads the same sentences
 TRAINED_LENGTH = max(MOST_WORDS["source"], MOST_WORDS["target"] + 1)  # tokens of the longest training sentences, with <bos>
 MIN_DROP = 0.02  # a smaller drop in accuracy may be chance
@@ -66,7 +69,11 @@ class LengthResult:
     def curves(self) -> list[tuple[Position, list[int], list[float | None]]]:
         """(scheme, x values, accuracy at each of them, None where the checkpoint cannot read the texts)."""
         return [
-            (p, list(self.steps) if self.mode == "moved" else [score.n_tokens for score in scores], [score.accuracy for score in scores])
+            (
+                p,
+                list(self.steps) if self.mode == "moved" else [score.n_tokens for score in scores],
+                [score.accuracy for score in scores],
+            )
             for p, scores in self.scores.items()
         ]
 
@@ -99,7 +106,9 @@ def _without_positions(group: Mapping[Position, Card]) -> TransformerConfig:
     return replace(next(iter(group.values())).config, position="none", max_len=1)
 
 
-def extrapolate_lengths(mode: ExtrapolationMode, models: Mapping[Position, Transformer], vocabulary: Mapping[str, Vocabulary]) -> LengthResult:
+def extrapolate_lengths(
+    mode: ExtrapolationMode, models: Mapping[Position, Transformer], vocabulary: Mapping[str, Vocabulary]
+) -> LengthResult:
     """Measure the accuracy on the held-out sentences at every step. models: those of `checkpoints_by_scheme()`, by scheme."""
     scores = {
         position: tuple(_score(model, _token_ids(mode, step, model.config, vocabulary)) for step in EXTRAPOLATION_STEPS[mode])
@@ -115,7 +124,9 @@ def held_out_sentences() -> tuple[Example, ...]:
     return tuple(islice(ended, N_SENTENCES))
 
 
-def _token_ids(mode: ExtrapolationMode, step: int, config: TransformerConfig, vocabulary: Mapping[str, Vocabulary]) -> dict[str, Tensor]:
+def _token_ids(
+    mode: ExtrapolationMode, step: int, config: TransformerConfig, vocabulary: Mapping[str, Vocabulary]
+) -> dict[str, Tensor]:
     """Return source, target and labels [N, T] of the held-out sentences, started later or joined."""
     n, sentences = 1 if mode == "moved" else step, held_out_sentences()
     rows = [sentences[i : i + n] for i in range(0, N_SENTENCES, n)]

@@ -14,9 +14,9 @@ from torch.nn import functional as F
 
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, TransformerConfig
+from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
-from viz_core.problems import UserError
-from viz_core.run import Batch, with_config, trace
+from viz_core.run import Batch, trace, with_config
 from viz_core.stages import stage_of
 
 MASKED_RUN_STAGES = ("ids.*", "masks.*", "*.weights", "logits", "probs", "loss")
@@ -103,12 +103,16 @@ def replacement_changes(model: Transformer, batch: Batch, item: int, ids: list[i
     return np.stack([_output_changes(model, batch, item, place, id, causal)[0] for place, id in enumerate(ids)])
 
 
-def _output_changes(model: Transformer, batch: Batch, item: int, position: int, id: int, causal: bool) -> tuple[np.ndarray, np.ndarray]:
+def _output_changes(
+    model: Transformer, batch: Batch, item: int, position: int, id: int, causal: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the largest change of the output at each position, and whether any bit of it changed."""
     side, other = causal_side(model.config), _with_config(model, replace(model.config, causal=causal))
     ids = batch.ids[side].copy()
     ids[item, position] = id
-    before, after = (hidden_states(other, replace(batch, ids=batch.ids | {side: x}))[item] for x in (batch.ids[side], ids))  # [T, D] each
+    before, after = (
+        hidden_states(other, replace(batch, ids=batch.ids | {side: x}))[item] for x in (batch.ids[side], ids)
+    )  # [T, D] each
     changed = (before.view(np.uint32) != after.view(np.uint32)).any(axis=-1)
     with np.errstate(invalid="ignore"):  # ∞ − ∞
         return np.abs(after - before).max(axis=-1), changed

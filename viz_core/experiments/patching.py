@@ -26,11 +26,11 @@ from torch import Tensor
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, StackName, TransformerConfig, side_of
 from viz_core.experiments.question import Question, is_same_answer
-from viz_core.generation.cache import can_cache
+from viz_core.generate.kv_cache import can_cache
+from viz_core.messages.errors import UserError
 from viz_core.model.masks import Masks, make_masks
 from viz_core.model.transformer import Stack, Transformer
-from viz_core.problems import UserError
-from viz_core.text.pairing import align_tokens
+from viz_core.text.token_alignment import align_tokens
 from viz_core.tracing import Edit
 
 SitePart = Literal["residual", "self_attn", "cross_attn", "ffn"]
@@ -121,7 +121,12 @@ class CleanCorruptedRuns:
     def rounding_bound(self) -> float:
         """The absolute effect below which it may be due to rounding."""
         largest = max(float(run.logits.abs().max()) for run in (self.clean, self.corrupted))
-        return ROUNDING_ULPS * torch.finfo(self.clean.logits.dtype).eps * largest / abs(self.logit_differences[0] - self.logit_differences[1])
+        return (
+            ROUNDING_ULPS
+            * torch.finfo(self.clean.logits.dtype).eps
+            * largest
+            / abs(self.logit_differences[0] - self.logit_differences[1])
+        )
 
     @property
     def n_unpaired(self) -> int:
@@ -172,7 +177,9 @@ def run_clean_and_corrupted(
     return contrast
 
 
-def runs_of_captures(model: Transformer, clean: Capture, corrupted: Capture, question: Question, item: int = 0) -> CleanCorruptedRuns:
+def runs_of_captures(
+    model: Transformer, clean: Capture, corrupted: Capture, question: Question, item: int = 0
+) -> CleanCorruptedRuns:
     """Call `run_clean_and_corrupted` for one sentence of two captures, without padding, with the target of the clean one."""
     config = model.config
     side, target = config.input_side, clean.ids("target", item) if config.has_cross_attention else None
@@ -181,7 +188,9 @@ def runs_of_captures(model: Transformer, clean: Capture, corrupted: Capture, que
 
 def _check_inputs(config: TransformerConfig, clean: Sequence[int], corrupted: Sequence[int], question: Question) -> None:
     if not config.has_head:
-        raise UserError("head=False leaves the model without logits, so there is nothing to compare; use head=True.", "patch_no_head")
+        raise UserError(
+            "head=False leaves the model without logits, so there is nothing to compare; use head=True.", "patch_no_head"
+        )
     if not len(clean) or not len(corrupted):
         raise UserError("a sentence is empty; give both at least one token.", "no_tokens", side=config.input_side, number=1)
     if list(clean) == list(corrupted):
@@ -191,8 +200,9 @@ def _check_inputs(config: TransformerConfig, clean: Sequence[int], corrupted: Se
     last = config.output_vocab_size - 1
     for word in (question.word, question.other):
         if not 0 <= word <= last:
-            raise UserError(f"id {word} is outside the vocabulary; use 0 to {last}.", "id_outside", side=config.output_side, id=word,
-                          last=last)
+            raise UserError(
+                f"id {word} is outside the vocabulary; use 0 to {last}.", "id_outside", side=config.output_side, id=word, last=last
+            )
 
 
 class _PatchTap:
@@ -303,7 +313,10 @@ def edited_logits(
         for i in range(0, len(numbers), most):
             rows = numbers[i : i + most]
             unedited = first[0] == len(STACKS)
-            yield rows, run.logits.expand(len(rows), -1) if unedited else _resume_forward(model, run, first, len(rows), tap_of(rows))
+            yield (
+                rows,
+                run.logits.expand(len(rows), -1) if unedited else _resume_forward(model, run, first, len(rows), tap_of(rows)),
+            )
 
 
 def _largest_activation_numel(config: TransformerConfig, run: RecordedRun) -> int:
@@ -339,7 +352,9 @@ def _layer_input_stage(stack: StackName, layer: int, config: TransformerConfig) 
     return Site(stack, "residual", layer - 1).stage(config)
 
 
-def _stack_output_from(stack: Stack, name: StackName, run: RecordedRun, start: int, n: int, memory: Tensor | None, tap: Edit) -> Tensor:
+def _stack_output_from(
+    stack: Stack, name: StackName, run: RecordedRun, start: int, n: int, memory: Tensor | None, tap: Edit
+) -> Tensor:
     """Return the output [n, T, D] of n runs of one stack: `Stack.forward` from layer `start` on, applied to the recorded input."""
     entering = _layer_input_stage(name, start, stack.config)
     recorded = run.stages[entering]  # [1, T, D]

@@ -8,10 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_core.capture import Capture
-from viz_core.problems import UserError
-from viz_core.text.pairing import align_tokens
+from viz_core.messages.errors import UserError
+from viz_core.text.token_alignment import align_tokens
 
-MIN_RELATIVE_DIFFERENCE = 1e-3  # of the larger logit difference, at least 1: below this, float32 rounding would be visible in the effects
+MIN_RELATIVE_DIFFERENCE = (
+    1e-3  # of the larger logit difference, at least 1: below this, float32 rounding would be visible in the effects
+)
 
 
 class Question(NamedTuple):
@@ -39,7 +41,9 @@ def propose_question(
     """
     config = clean.config
     if not config.has_head:
-        raise UserError("head=False leaves the model without logits, so there is nothing to compare; use head=True.", "patch_no_head")
+        raise UserError(
+            "head=False leaves the model without logits, so there is nothing to compare; use head=True.", "patch_no_head"
+        )
     best, largest = None, 0.0
     for place, other_at in _partners(clean, corrupted, item, corrupted_item):
         if position not in (None, place):

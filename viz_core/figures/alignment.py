@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from viz_core.figures.tables import TableCell, table_html
-from viz_core.language import translate as _
+from viz_core.figures.html_table import TableCell, table_html
+from viz_core.messages import translate as _
 
 ROW_CONVENTION = "predicts"  # a target word is aligned with the decoder row that predicts it
 

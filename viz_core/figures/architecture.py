@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 from typing import Literal
 
 from viz_core.figures.architecture_parts import STACK_TITLES, BoxKind, DiagramParts, shape_text
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.stages import STACK_NAMES, Stage
 
 ArrowKind = Literal["flow", "residual", "side", "memory"]
@@ -136,7 +136,11 @@ def _describe(parts: DiagramParts, boxes: Sequence[Box]) -> str:
     stacks = []
     for column in parts.columns:
         layers = parts.layers.get(column, [])
-        shown = _(", {place} in full", place=parts.layer_label(column, parts.expanded_layer[column])) if layers else " " + _("without layers")
+        shown = (
+            _(", {place} in full", place=parts.layer_label(column, parts.expanded_layer[column]))
+            if layers
+            else " " + _("without layers")
+        )
         stacks.append(_("the {column}{shown}", column=STACK_NAMES[column], shown=shown))
     lit = next((" " + _("You are at {label}.", label=box.label) for box in boxes if box.current), "")
     return _("From token ids at the top to the output at the bottom: {stacks}.{lit}", stacks=_(" and ").join(stacks), lit=lit)
@@ -216,7 +220,9 @@ def _lay_out_column(parts: DiagramParts, column: str, left: float, boxes: list[B
             for i, box in enumerate(row):
                 boxes.append(make_box(parts, box, main + i * (wide + gap), y + (room - high) / 2, wide, high))
             for i, box in enumerate(sides):
-                boxes.append(make_box(parts, box, main + BOX_WIDTH + SIDE_GAP, y + i * (TWO_LINES + GAP), SIDE_BOX_WIDTH, TWO_LINES))
+                boxes.append(
+                    make_box(parts, box, main + BOX_WIDTH + SIDE_GAP, y + i * (TWO_LINES + GAP), SIDE_BOX_WIDTH, TWO_LINES)
+                )
             y += room + (COLLAPSED_GAP if kind == "layer" else GAP)
         if zone in ("before", "after"):
             y += GAP - COLLAPSED_GAP

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.stages import AXES, STACK_NAMES, SUBLAYER_TITLES, Stage
 
 BoxKind = Literal["ids", "embedding", "mask", "stream", "attention", "ffn", "add", "norm", "layer", "output"]

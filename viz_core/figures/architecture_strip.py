@@ -10,23 +10,23 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from viz_core.figures.architecture import (
+    COLLAPSED_GAP,
+    COLLAPSED_HEIGHT,
     GAP,
     HEADING,
-    RESIDUAL_LANE,
-    ONE_LINE,
     MARGIN,
-    COLLAPSED_HEIGHT,
-    COLLAPSED_GAP,
+    ONE_LINE,
+    RESIDUAL_LANE,
     Arrow,
     Box,
     Diagram,
     Frame,
-    make_box,
     box_height,
     box_zone,
+    make_box,
 )
 from viz_core.figures.architecture_parts import STACK_TITLES, DiagramParts
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.stages import STACK_NAMES, Stage
 
 WIDTH = 150.0
@@ -96,8 +96,20 @@ def _other_stack_box(parts: DiagramParts, column: str, y: float) -> Box:
     stage = stages[0] if column == "decoder" else stages[-1]
     hint = _("Opens {name}.", name=stage.name)
     return Box(
-        id=f"{OTHER_STACK_PREFIX}{column}", label=STACK_TITLES[column], sub="", shape_text="", axes=(), x=RESIDUAL_LANE, y=y, w=BOX_WIDTH, h=COLLAPSED_HEIGHT + 4,
-        stage=stage.name, kind="layer", current=False, column=column, hint=hint,
+        id=f"{OTHER_STACK_PREFIX}{column}",
+        label=STACK_TITLES[column],
+        sub="",
+        shape_text="",
+        axes=(),
+        x=RESIDUAL_LANE,
+        y=y,
+        w=BOX_WIDTH,
+        h=COLLAPSED_HEIGHT + 4,
+        stage=stage.name,
+        kind="layer",
+        current=False,
+        column=column,
+        hint=hint,
     )
 
 

@@ -13,8 +13,8 @@ from importlib.resources.abc import Traversable
 from typing import Any, TypedDict
 
 from viz_core.figures import theme
-from viz_core.language import language, browser_translations
-from viz_core.language.collect import messages_in_script
+from viz_core.messages import browser_translations, language
+from viz_core.messages.collect import messages_in_script
 from viz_core.stages import AXES
 
 FOLDER = files("viz_core") / "ui" / "components"
@@ -83,7 +83,8 @@ def script_source(name: str) -> str:
 def page_css() -> str:
     """Return the style of a standalone page: the app's colours, light or dark by the reader's system setting."""
     light, dark = (
-        "".join(f"--st-{name.replace('_', '-')}:{colour};" for name, colour in theme.page_colours(dark).items()) for dark in (False, True)
+        "".join(f"--st-{name.replace('_', '-')}:{colour};" for name, colour in theme.page_colours(dark).items())
+        for dark in (False, True)
     )
     return f""":root {{ {light} --st-font: {theme.FONT}; color-scheme: light dark }}
 @media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}

@@ -14,30 +14,30 @@ import numpy as np
 from viz_core.analysis.attention import (
     AttentionKind,
     AttentionProfile,
-    WeightArithmetic,
     AttentionStep,
     PooledHeads,
+    WeightArithmetic,
     attention_mask,
-    step_values,
-    mean_over_heads,
     attention_path,
+    mean_over_heads,
+    pooled_heads,
+    query_key_sides,
     relative_to_uniform,
     stack_rollout,
-    query_key_sides,
-    pooled_heads,
+    step_values,
 )
-from viz_core.analysis.kept_keys import KeptPositions, renormalize_over_kept
+from viz_core.analysis.kept_positions import KeptPositions, renormalize_over_kept
 from viz_core.analysis.labelled_weights import QueryKeyWords, query_key_labels
-from viz_core.analysis.word_attention import word_weights, word_visibility
+from viz_core.analysis.word_attention import word_visibility, word_weights
 from viz_core.capture import Capture
 from viz_core.figures import theme
 from viz_core.figures.glosses import NO_GLOSSES, gloss, glosses_of
 from viz_core.figures.panels import Panel, panel, with_header
-from viz_core.formats import rounded
-from viz_core.language import plural
-from viz_core.language import translate as _
+from viz_core.messages import plural
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
 from viz_core.stages import SIDE_NAMES
-from viz_core.text import in_quotes, shorten, display_token
+from viz_core.text import display_token, in_quotes, shorten
 
 ColourMode = Literal["largest", "one", "uniform"]
 KIND_NAMES = {"encoder": _("encoder"), "decoder": _("decoder"), "cross": _("cross")}
@@ -87,7 +87,9 @@ def grid_of_tiles(
         levels = np.where(np.isnan(pooled.values), 255, np.clip(shades, 0, MAX_SHADE)).astype(np.uint8)
     title = f"{run_name} · {KIND_NAMES[kind]}" if run_name else KIND_TITLES[kind]
     fade = None if pooled.kept_share is None else np.rint(255 * row_opacity(pooled.kept_share)).astype(np.uint8)
-    return HeadGrid(kind, title, levels, pooled.blocked, pooled.block_shape, low, high, colour == "uniform", tokens, blocked_label, fade)
+    return HeadGrid(
+        kind, title, levels, pooled.blocked, pooled.block_shape, low, high, colour == "uniform", tokens, blocked_label, fade
+    )
 
 
 def row_opacity(kept_share: np.ndarray) -> np.ndarray:
@@ -115,7 +117,9 @@ def head_tiles(
     kept: KeptPositions | None = None,
 ) -> PooledHeads:
     """Return the pooled weights of `head_grid`, or weight × number of visible keys for the colour mode "uniform"."""
-    return pooled_heads(capture, kind, item, MAX_TILE, colour == "uniform", (words[0].word_ids, words[1].word_ids) if words else None, kept)
+    return pooled_heads(
+        capture, kind, item, MAX_TILE, colour == "uniform", (words[0].word_ids, words[1].word_ids) if words else None, kept
+    )
 
 
 def colour_range(values: np.ndarray, colour: ColourMode) -> tuple[float, float]:
@@ -143,7 +147,11 @@ def pack_grids(
     payload, entries = bytearray(), []
     for g in grids:
         at = len(payload)
-        payload += g.shades.tobytes() + g.blocked.astype(np.uint8).tobytes() + (b"" if g.row_strength is None else g.row_strength.tobytes())
+        payload += (
+            g.shades.tobytes()
+            + g.blocked.astype(np.uint8).tobytes()
+            + (b"" if g.row_strength is None else g.row_strength.tobytes())
+        )
         entries.append({
             "kind": g.kind, "title": g.title, "shape": g.shades.shape, "block": g.block, "low": g.low, "high": g.high,
             "diverging": g.diverging, "tokens": g.tokens, "at": at, "hidden": g.blocked_label,
@@ -162,8 +170,15 @@ def head_title(kind: AttentionKind, layer: int, head: int) -> str:
 
 
 def head_panel(
-    capture: Capture, kind: AttentionKind, layer: int, head: int, item: int, step: AttentionStep = "weights", colour: ColourMode = "largest",
-    words: QueryKeyWords | None = None, kept: KeptPositions | None = None,
+    capture: Capture,
+    kind: AttentionKind,
+    layer: int,
+    head: int,
+    item: int,
+    step: AttentionStep = "weights",
+    colour: ColourMode = "largest",
+    words: QueryKeyWords | None = None,
+    kept: KeptPositions | None = None,
 ) -> Panel:
     """Return a panel of one head at one step of attention, with tokens on both axes.
 
@@ -179,7 +194,10 @@ def head_panel(
     if step != "weights":
         return _attention_panel(capture, kind, item, named, values, masked=~seen if step == "masked" else None)
     if words is not None:
-        values, seen = word_weights(values, words[0].word_ids, words[1].word_ids), word_visibility(seen, words[0].word_ids, words[1].word_ids)
+        values, seen = (
+            word_weights(values, words[0].word_ids, words[1].word_ids),
+            word_visibility(seen, words[0].word_ids, words[1].word_ids),
+        )
         named += " " + _("between words")
     share = None
     if kept is not None:
@@ -208,11 +226,27 @@ def _attention_panel(
         row_axis, col_axis = _("T · query: {side} word", side=query), _("S · key: {side} word", side=key)
     elif query_side == "target" and "labels" in capture.sides:
         row_axis = _("T · query: {side} token, reads → writes", side=query)
-    return panel(title, values, rows, cols, row_axis=row_axis, col_axis=col_axis, kind=panel_kind, low=low, high=high, masked=masked,
-                 row_letter="T", col_letter="S", kept_share=share, indices=kept)
+    return panel(
+        title,
+        values,
+        rows,
+        cols,
+        row_axis=row_axis,
+        col_axis=col_axis,
+        kind=panel_kind,
+        low=low,
+        high=high,
+        masked=masked,
+        row_letter="T",
+        col_letter="S",
+        kept_share=share,
+        indices=kept,
+    )
 
 
-def token_matrix_panel(capture: Capture, kind: AttentionKind, item: int, title: str, values: np.ndarray, is_amount: bool = True) -> Panel:
+def token_matrix_panel(
+    capture: Capture, kind: AttentionKind, item: int, title: str, values: np.ndarray, is_amount: bool = True
+) -> Panel:
     """Return a panel of any [T, S] array on the tokens of a kind of attention: non-negative, or signed and zero-centred."""
     return _attention_panel(capture, kind, item, title, values, "probability" if is_amount else "signed")
 
@@ -316,14 +350,28 @@ def _signed_bars(x: np.ndarray, title: str, symbol: str) -> str:
 def weight_arithmetic_steps(arithmetic: WeightArithmetic) -> list[tuple[str, str, str]]:
     """Return (operation, value, explanation) of each step from the dot product to the weight."""
     steps = [("Σ", rounded(arithmetic.raw), "q · k")]
-    steps.append((f"÷ {rounded(arithmetic.root)}", rounded(arithmetic.scaled), _("scaled by √d_k") if arithmetic.root != 1 else _("not scaled")))
+    steps.append(
+        (
+            f"÷ {rounded(arithmetic.root)}",
+            rounded(arithmetic.scaled),
+            _("scaled by √d_k") if arithmetic.root != 1 else _("not scaled"),
+        )
+    )
     if arithmetic.bias is not None:
-        steps.append((f"{'+' if arithmetic.bias >= 0 else '−'} {rounded(abs(arithmetic.bias))}", rounded(arithmetic.biased), _("with position bias")))
+        steps.append(
+            (
+                f"{'+' if arithmetic.bias >= 0 else '−'} {rounded(abs(arithmetic.bias))}",
+                rounded(arithmetic.biased),
+                _("with position bias"),
+            )
+        )
     steps.append((_("mask"), rounded(arithmetic.masked), _("allowed: kept") if arithmetic.visible else _("blocked: overwritten")))
     if arithmetic.empty and arithmetic.weight == 0:
         return [*steps, (_("rule"), "0", _("every key is masked, so all weights of the row are 0"))]
     exp = f"exp(· − {rounded(arithmetic.top)})".replace("− −", "+ ")
-    steps.append((exp, rounded(arithmetic.exponential), _("the row's largest score is subtracted first, so that exp cannot overflow")))
+    steps.append(
+        (exp, rounded(arithmetic.exponential), _("the row's largest score is subtracted first, so that exp cannot overflow"))
+    )
     steps.append((f"÷ {rounded(arithmetic.total)}", rounded(arithmetic.weight), _("divided by the sum of the row: the weight")))
     return steps
 

@@ -9,8 +9,8 @@ from viz_core.analysis.layernorm import CellIndex, Normalization, normalize_cell
 from viz_core.figures import theme
 from viz_core.figures.attention import token_html
 from viz_core.figures.panels import Panel, panel
-from viz_core.formats import rounded
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
 from viz_core.text import display_token
 
 PICKED_COLOUR = theme.HEAD_COLOURS[4]  # the picked cell
@@ -56,7 +56,9 @@ class NormGroup:
     caption: str
 
 
-def norm_cells_html(groups: Sequence[NormGroup], token_mask: np.ndarray, tokens: Sequence[Sequence[str]], picked: CellIndex, dark: bool = False) -> str:
+def norm_cells_html(
+    groups: Sequence[NormGroup], token_mask: np.ndarray, tokens: Sequence[Sequence[str]], picked: CellIndex, dark: bool = False
+) -> str:
     """Return HTML: for each norm the tensor [B, T, D] as cells, one block per sentence; cells that share the mean are filled.
 
     token_mask [B, T] bool: False is padding, which is hatched. Only the part of a large tensor around the picked cell is drawn.
@@ -91,12 +93,15 @@ def _window(n: int, at: int, max_size: int) -> range:
     return range(start, min(n, start + max_size))
 
 
-def _sentence_html(group: NormGroup, b: int, token_mask: np.ndarray, tokens: Sequence[str], spans: Sequence[range], picked: CellIndex, dark: bool) -> str:
+def _sentence_html(
+    group: NormGroup, b: int, token_mask: np.ndarray, tokens: Sequence[str], spans: Sequence[range], picked: CellIndex, dark: bool
+) -> str:
     """Return HTML of one sentence: one row per token, one column per feature."""
     rows = []
     for t in spans[1]:
         cells = "".join(
-            f'<div style="{_cell_style(bool(group.cells[b, t, d]), bool(token_mask[b, t]), CellIndex(b, t, d) == picked, dark)}"></div>' for d in spans[2]
+            f'<div style="{_cell_style(bool(group.cells[b, t, d]), bool(token_mask[b, t]), CellIndex(b, t, d) == picked, dark)}"></div>'
+            for d in spans[2]
         )
         rows.append(f'<span class="name">{token_html(tokens[t])}</span>{cells}')
     label = _("sentence {b}: {sum:,} of its {size:,} cells share the mean",
@@ -134,13 +139,18 @@ def _legend_html(shape: tuple[int, ...], spans: Sequence[range], dark: bool) -> 
     return f'<div class="legend">{entries}{part}</div>'
 
 
-def norm_result_panels(stage: str, x: np.ndarray, results: Mapping[Normalization, np.ndarray], tokens: Sequence[str]) -> list[Panel]:
+def norm_result_panels(
+    stage: str, x: np.ndarray, results: Mapping[Normalization, np.ndarray], tokens: Sequence[str]
+) -> list[Panel]:
     """Return panels of one sentence of a stage, x [T, D], and of the result of each norm, which share one colour range.
 
     Padding is shown, because it is part of the statistics.
     """
     most = max((float(np.abs(y[np.isfinite(y)]).max(initial=0.0)) for y in results.values()), default=0.0) or 1.0
-    parts = [(_("Input: {stage}", stage=stage), x), *((_("After {names}", names=NORM_TITLES[norm]), y) for norm, y in results.items())]
+    parts = [
+        (_("Input: {stage}", stage=stage), x),
+        *((_("After {names}", names=NORM_TITLES[norm]), y) for norm, y in results.items()),
+    ]
     return [
         panel(title, values, list(map(display_token, tokens)), row_axis=_("T · token"), col_axis=_("D · feature"), row_letter="T",
               col_letter="D", low=-most if i else None, high=most if i else None)

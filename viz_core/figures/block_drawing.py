@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from viz_core.figures import theme
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 
 ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # positive and negative values, as in all bar charts
 
@@ -17,7 +17,12 @@ SUBLAYERS = {
     "ffn": (_("Feed-forward"), "resid_post"),
 }
 STREAM_X, SUBLAYER_X, WIDTH = 84, 238, 316  # x of the residual stream and of the sub-layers; width of the drawing
-BOX_WIDTH, BOX_HEIGHT, SUM_RADIUS, ROW_HEIGHT = 132, 34, 13, 52  # width and height of a box; radius of a sum; vertical distance between pieces
+BOX_WIDTH, BOX_HEIGHT, SUM_RADIUS, ROW_HEIGHT = (
+    132,
+    34,
+    13,
+    52,
+)  # width and height of a box; radius of a sum; vertical distance between pieces
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,14 @@ import numpy as np
 
 from viz_core.analysis.attribution import Attribution, LogitContribution
 from viz_core.analysis.logit_lens import LogitLens
-from viz_core.analysis.two_runs import LABEL_SEPARATOR, GAP, PositionPairs
+from viz_core.analysis.run_alignment import GAP, LABEL_SEPARATOR, PositionPairs
 from viz_core.capture import Capture
 from viz_core.config import Side, StackName, side_of
 from viz_core.figures import theme
-from viz_core.figures.panels import Panel, AbsenceReason, panel
+from viz_core.figures.panels import AbsenceReason, Panel, panel
 from viz_core.figures.scatter import guide_line, scatter_figure
-from viz_core.formats import rounded
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
 from viz_core.stages import STACK_NAMES
 from viz_core.text import display_token
 
@@ -73,7 +73,10 @@ class EffectMapLike(Protocol):
 
 
 def effect_map_data(
-    maps: Sequence[EffectMapLike], pairs: Mapping[Side, PositionPairs], runs: tuple[Capture, Capture], word_of: Callable[[int], str],
+    maps: Sequence[EffectMapLike],
+    pairs: Mapping[Side, PositionPairs],
+    runs: tuple[Capture, Capture],
+    word_of: Callable[[int], str],
     item: int = 0,
 ) -> list[EffectMapData]:
     """Return the data to draw of effect maps.
@@ -104,12 +107,21 @@ def effect_panels(maps: Sequence[EffectMapData]) -> list[Panel]:
 def _effect_panel(effect_map: EffectMapData, max_abs: float) -> Panel:
     missing = np.isnan(effect_map.effects)
     what = (HEAD_TITLES if effect_map.of_heads else PATCHED_PART_TITLES)[effect_map.part]
-    rows = [_("embedding") if layer < 0 else str(layer) for layer in range(effect_map.first, effect_map.first + len(effect_map.effects))]
+    rows = [
+        _("embedding") if layer < 0 else str(layer) for layer in range(effect_map.first, effect_map.first + len(effect_map.effects))
+    ]
     return panel(
-        _("{stack}: {what}", stack=_capitalised(STACK_NAMES[effect_map.stack]), what=what), np.nan_to_num(effect_map.effects), rows,
-        effect_map.cols, row_axis=_("layer"), col_axis=_("H · head: whose z is patched") if effect_map.of_heads else
-        _("T · token: whose value is patched"),
-        low=-max_abs, high=max_abs, col_letter="H" if effect_map.of_heads else "T", absent=missing, absence_reasons=[NO_COUNTERPART],
+        _("{stack}: {what}", stack=_capitalised(STACK_NAMES[effect_map.stack]), what=what),
+        np.nan_to_num(effect_map.effects),
+        rows,
+        effect_map.cols,
+        row_axis=_("layer"),
+        col_axis=_("H · head: whose z is patched") if effect_map.of_heads else _("T · token: whose value is patched"),
+        low=-max_abs,
+        high=max_abs,
+        col_letter="H" if effect_map.of_heads else "T",
+        absent=missing,
+        absence_reasons=[NO_COUNTERPART],
         cell_words=[display_token(word) for word in effect_map.words],
     )
 
@@ -130,8 +142,15 @@ def lens_panel(lens: LogitLens, tokens: Sequence[str], word_of: Callable[[int], 
                               "written": True}
     cols = [display_token(token) for token in tokens]
     if show_rank:
-        return panel(_("Rank of the final word, log₁₀(1 + number of likelier words)"), np.log10(1.0 + lens.predicted_rank), rows, cols,
-                     kind="probability", low=0.0, **common)
+        return panel(
+            _("Rank of the final word, log₁₀(1 + number of likelier words)"),
+            np.log10(1.0 + lens.predicted_rank),
+            rows,
+            cols,
+            kind="probability",
+            low=0.0,
+            **common,
+        )
     return panel(_("Probability of the final word, and the likeliest word after each layer"), lens.predicted_prob, rows, cols,
                  kind="probability", low=0.0, high=1.0, **common)
 
@@ -155,7 +174,11 @@ def attribution_figure(attribution: Attribution, title: str, dark: bool = False)
     line = {"type": "scatter", "mode": "lines", "x": list(range(len(names))), "y": total.tolist(), "name": _("sum so far"),
             "line": {"color": theme.page_colours(dark)["text_color"], "width": 2, "shape": "hv"},
             "hovertemplate": _("sum so far") + ": %{y:.4g}<extra></extra>"}
-    layers = [i for i, (a, b) in enumerate(zip(attribution.contributions, attribution.contributions[1:], strict=False), start=1) if a.layer != b.layer]
+    layers = [
+        i
+        for i, (a, b) in enumerate(zip(attribution.contributions, attribution.contributions[1:], strict=False), start=1)
+        if a.layer != b.layer
+    ]
     layout = {
         "title": {"text": html.escape(title)}, "barmode": "overlay", "bargap": 0.1,
         "xaxis": {"title": {"text": _("parts in the order of computation; a dotted line begins a layer")}, "showticklabels": False,
@@ -169,9 +192,15 @@ def attribution_figure(attribution: Attribution, title: str, dark: bool = False)
 def _contribution_trace(attribution: Attribution, kind: str, names: Sequence[str]) -> dict[str, Any]:
     here = [i for i, share in enumerate(attribution.contributions) if share.kind == kind]
     return {
-        "type": "bar", "width": 0.9, "x": here, "y": [attribution.contributions[i].value for i in here], "name": CONTRIBUTION_NAMES[kind],
-        "marker": {"color": CONTRIBUTION_COLOURS[kind], "line": {"width": 0}}, "text": [names[i] for i in here],
-        "textposition": "none", "hovertemplate": "%{text}: %{y:.4g}<extra></extra>",
+        "type": "bar",
+        "width": 0.9,
+        "x": here,
+        "y": [attribution.contributions[i].value for i in here],
+        "name": CONTRIBUTION_NAMES[kind],
+        "marker": {"color": CONTRIBUTION_COLOURS[kind], "line": {"width": 0}},
+        "text": [names[i] for i in here],
+        "textposition": "none",
+        "hovertemplate": "%{text}: %{y:.4g}<extra></extra>",
     }
 
 

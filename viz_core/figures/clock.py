@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 from viz_core.analysis.positions import frequencies, wavelengths
-from viz_core.formats import full_number
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import full_number
 from viz_core.text import in_quotes, shorten
 
 MAX_CLOCKS = 10  # clocks at most: two rows on a laptop
@@ -95,7 +95,9 @@ def rope_clocks(q: np.ndarray, k: np.ndarray, distance: int, n_positions: int, b
             for (a, b), shift in zip(pairs, (0.0, -float(distance)), strict=True)
         )
         clocks.append(Clock(f"{2 * i}, {2 * i + 1}", f"λ {full_number(length[2 * i])}", float(omega[i]), hands, longest**2))
-    return ClockChart("plane", tuple(clocks), tuple(names), max(0, distance), max(0, distance) + n_positions - 1, _omitted_note(len(q) // 2))
+    return ClockChart(
+        "plane", tuple(clocks), tuple(names), max(0, distance), max(0, distance) + n_positions - 1, _omitted_note(len(q) // 2)
+    )
 
 
 def rope_hand_names(query: str, key: str) -> tuple[str, str]:
@@ -105,4 +107,6 @@ def rope_hand_names(query: str, key: str) -> tuple[str, str]:
 
 
 def _omitted_note(n_pairs: int) -> str:
-    return _("{most} of {n_pairs} pairs are drawn, evenly spaced.", most=MAX_CLOCKS, n_pairs=n_pairs) if n_pairs > MAX_CLOCKS else ""
+    return (
+        _("{most} of {n_pairs} pairs are drawn, evenly spaced.", most=MAX_CLOCKS, n_pairs=n_pairs) if n_pairs > MAX_CLOCKS else ""
+    )

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from viz_core.figures.panels import with_header
-from viz_core.formats import description_hash
+from viz_core.messages.number_format import description_hash
 
 Marker = Literal["line", "band", "circle", "square", "cross", "disc", "diamond"]
 
@@ -81,8 +81,14 @@ def pack_curves(chart: CurveChart, fill: bool = False, subject: str = "") -> byt
     """
     body = b"".join(np.asarray(a, "<f8").tobytes() for s in chart.series for a in (s.x, s.y))
     header = {
-        "title": chart.title, "xTitle": chart.x_title, "yTitle": chart.y_title, "reach": chart.y_range, "log": chart.is_log, "fill": fill,
-        "span": chart.x_range, "here": chart.x_marker,
+        "title": chart.title,
+        "xTitle": chart.x_title,
+        "yTitle": chart.y_title,
+        "reach": chart.y_range,
+        "log": chart.is_log,
+        "fill": fill,
+        "span": chart.x_range,
+        "here": chart.x_marker,
         "levels": [asdict(level) for level in chart.levels],
         "series": [{"name": s.name, "n": len(s.x), "colour": s.colour, "mark": s.marker, "said": s.tooltip} for s in chart.series],
     }

@@ -11,8 +11,8 @@ from viz_core.analysis.layernorm import LayerHistograms, PlacementHistograms
 from viz_core.figures import theme
 from viz_core.figures.architecture_parts import STACK_TITLES
 from viz_core.figures.shapes import LEGEND_BELOW
-from viz_core.formats import with_minus_sign, rounded
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded, with_minus_sign
 
 ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # positive and negative values, as in all bar charts
 
@@ -33,7 +33,10 @@ def ridges_figure(spreads: PlacementHistograms, colours: Mapping[str, str], dark
     layers = max((len(s.layers) for s in spreads.by_placement.values()), default=0)
     drawn = drawn_layers(sorted({layer for s in spreads.by_placement.values() for layer in s.layers}))
     step = (layers - 1) / (len(drawn) - 1) if len(drawn) > 1 else 1.0  # layers between ridges
-    traces = [_ridge_trace(name, s, spreads.edges, edges, OVERLAP * step / highest, colours[name], drawn) for name, s in spreads.by_placement.items()]
+    traces = [
+        _ridge_trace(name, s, spreads.edges, edges, OVERLAP * step / highest, colours[name], drawn)
+        for name, s in spreads.by_placement.items()
+    ]
     reach = float(edges[-1])
     away = " " + _("(logarithmic on both sides of 0)") if spreads.scale == "log" else ""
     every = 1 if layers > MAX_ROWS else max(1, -(-layers // 16))
@@ -77,10 +80,18 @@ def _ridge_trace(
         hover += [labels[0], *(h for h in labels for __ in range(2)), labels[-1], ""]
     fill = ",".join(str(int(colour[k : k + 2], 16)) for k in (1, 3, 5))
     return {
-        "type": "scatter", "x": np.concatenate(xs).astype(np.float32), "y": np.concatenate(ys).astype(np.float32),
-        "name": html.escape(name), "meta": _span_summary(spans), "mode": "lines", "fill": "toself", "fillcolor": f"rgba({fill},.25)",
+        "type": "scatter",
+        "x": np.concatenate(xs).astype(np.float32),
+        "y": np.concatenate(ys).astype(np.float32),
+        "name": html.escape(name),
+        "meta": _span_summary(spans),
+        "mode": "lines",
+        "fill": "toself",
+        "fillcolor": f"rgba({fill},.25)",
         "hoveron": "points",
-        "line": {"color": colour, "width": 1.8}, "text": hover, "hovertemplate": f"%{{text}}<extra>{html.escape(name)}</extra>",
+        "line": {"color": colour, "width": 1.8},
+        "text": hover,
+        "hovertemplate": f"%{{text}}<extra>{html.escape(name)}</extra>",
     }
 
 

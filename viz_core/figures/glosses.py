@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from viz_core.analysis.rows import NEXT_TOKEN_ARROW
-from viz_core.analysis.two_runs import LABEL_SEPARATOR
-from viz_core.text import in_quotes, bidi_isolated, display_token
+from viz_core.analysis.run_alignment import LABEL_SEPARATOR
+from viz_core.analysis.token_rows import NEXT_TOKEN_ARROW
+from viz_core.text import bidi_isolated, display_token, in_quotes
 
 GLOSS_STYLE = "display:block;font-size:11px;line-height:1.2;opacity:.8"  # style of a gloss below its word
 NO_GLOSSES: Mapping[str, str] = MappingProxyType({})

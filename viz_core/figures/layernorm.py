@@ -11,10 +11,13 @@ import plotly.graph_objects as go
 
 from viz_core.analysis.layernorm import LayerNormSteps
 from viz_core.figures import theme
-from viz_core.formats import latex_number, rounded
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import latex_number, rounded
 
-POSITIVE_COLOUR, NEGATIVE_COLOUR = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # positive and negative values, as in all bar charts
+POSITIVE_COLOUR, NEGATIVE_COLOUR = (
+    theme.HEAD_COLOURS[4],
+    theme.HEAD_COLOURS[0],
+)  # positive and negative values, as in all bar charts
 GUIDE_COLOUR = "#888888"  # lines that are not data
 ROW_HEIGHT, FRAME_HEIGHT = 104, 96  # pixels: one step with its heading; the axis below
 
@@ -66,8 +69,14 @@ def layernorm_rows(steps: LayerNormSteps) -> list[tuple[str, np.ndarray]]:
     return [
         (_("x: mean μ = {mean} (dashed), variance σ² = {var}", mean=rounded(steps.mean, 4), var=rounded(steps.var, 4)), steps.x),
         (_("− μ: the mean is now 0"), steps.centered),
-        (_("÷ √(σ² + ε) = {root}: the variance is now {kept}", root=rounded(steps.denominator, 4), kept=rounded(steps.normalized_var, 6)),
-         steps.normalized),
+        (
+            _(
+                "÷ √(σ² + ε) = {root}: the variance is now {kept}",
+                root=rounded(steps.denominator, 4),
+                kept=rounded(steps.normalized_var, 6),
+            ),
+            steps.normalized,
+        ),
         (f"× γ ({gamma})", steps.scaled),
         (_("+ β ({beta}): the output", beta=beta), steps.out),
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viz_core.capture import Capture
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.stages import Stage
 from viz_core.text import AnyTokenizer, UntrainedTokenizer, Vocabulary, display_token
 
@@ -49,7 +49,9 @@ def vocabulary_lookup(capture: Capture, name: str, item: int, tokenizers: Mappin
     ids = [capture[each][item] for each in (*stage.inputs, name) if each in capture]
     side = stage.sides["T"]
     step = 1 if name == "ids.target" else -1  # an encoder has its own tokens as labels, shifted by one
-    moved = _shifted_positions(ids[0], ids[1], step, capture.length("source" if step < 0 else "labels", item)) if len(ids) == 2 else ()
+    moved = (
+        _shifted_positions(ids[0], ids[1], step, capture.length("source" if step < 0 else "labels", item)) if len(ids) == 2 else ()
+    )
     rows = _vocabulary_rows(capture, stage, item, tokenizers[side])
     return VocabularyLookup(tuple(tuple(map(int, x)) for x in ids), rows, tokenizers[side].vocab_size, moved)
 

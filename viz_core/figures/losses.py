@@ -8,10 +8,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_core.figures import theme
-from viz_core.figures.curves import CurveChart, ChartSeries
+from viz_core.figures.curves import ChartSeries, CurveChart
 from viz_core.figures.glosses import NO_GLOSSES, gloss
 from viz_core.figures.shapes import LEGEND_BELOW
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.text import bidi_isolated
 
 MIN_VISIBLE_SHARE = 0.02  # of the highest bar: a lower bar is invisible on a linear axis
@@ -21,7 +21,12 @@ TEACHER_FORCED_COLOUR, FREE_RUNNING_COLOUR = theme.HEAD_COLOURS[0], theme.HEAD_C
 
 
 def losses_figure(
-    teacher_forced: np.ndarray, free_running: np.ndarray, labels: Sequence[str], divergence: int | None, uniform_loss: float, dark: bool = False,
+    teacher_forced: np.ndarray,
+    free_running: np.ndarray,
+    labels: Sequence[str],
+    divergence: int | None,
+    uniform_loss: float,
+    dark: bool = False,
     glosses: Mapping[str, str] = NO_GLOSSES,
 ) -> go.Figure:
     """Return a figure with two bars for each label: teacher_forced [N], and free_running [M] for the first M labels.
@@ -34,9 +39,20 @@ def losses_figure(
     ticks = [_tick_label(i, label, gloss(label, glosses).split(", ")[0] if has_space else "") for i, label in enumerate(labels, 1)]
     tooltip = _("%{text}: loss %{y:.4f} nats")
     traces = [
-        {"type": "bar", "name": name, "x": places[: len(y)], "y": y.tolist(), "marker": {"color": colour},
-         "text": named[: len(y)], "textposition": "none", "hovertemplate": tooltip + "<extra></extra>"}
-        for name, y, colour in ((_("reads the true words"), teacher_forced, TEACHER_FORCED_COLOUR), (_("reads its own words"), free_running, FREE_RUNNING_COLOUR))
+        {
+            "type": "bar",
+            "name": name,
+            "x": places[: len(y)],
+            "y": y.tolist(),
+            "marker": {"color": colour},
+            "text": named[: len(y)],
+            "textposition": "none",
+            "hovertemplate": tooltip + "<extra></extra>",
+        }
+        for name, y, colour in (
+            (_("reads the true words"), teacher_forced, TEACHER_FORCED_COLOUR),
+            (_("reads its own words"), free_running, FREE_RUNNING_COLOUR),
+        )
     ]
     losses = np.concatenate([teacher_forced, free_running, [uniform_loss]])
     losses = losses[np.isfinite(losses) & (losses > 0)]
@@ -46,8 +62,17 @@ def losses_figure(
     ends = (log10(low), log10(10 * top)) if logarithmic else (0, 1.15 * top)  # with space for a note above the highest bar
     shapes = [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": uniform_loss, "y1": uniform_loss,
                "line": {"dash": "dot", "width": 1}}]
-    notes = [{"xref": "paper", "x": 0, "y": log10(uniform_loss) if logarithmic else uniform_loss, "xanchor": "left", "yanchor": "bottom",
-              "showarrow": False, "text": _("a uniform guess")}]
+    notes = [
+        {
+            "xref": "paper",
+            "x": 0,
+            "y": log10(uniform_loss) if logarithmic else uniform_loss,
+            "xanchor": "left",
+            "yanchor": "bottom",
+            "showarrow": False,
+            "text": _("a uniform guess"),
+        }
+    ]
     if divergence is not None:
         shapes.append({"type": "line", "yref": "paper", "x0": divergence + 0.5, "x1": divergence + 0.5, "y0": 0, "y1": 1,
                        "line": {"dash": "dash", "width": 2}})
@@ -78,7 +103,9 @@ def cost_per_step_chart(cached: np.ndarray, uncached: np.ndarray, title: str, un
     series = (
         ChartSeries(_("without the cache"), x, uncached, FREE_RUNNING_COLOUR, "line", tooltip),
         ChartSeries(_("with the cache"), x, cached, TEACHER_FORCED_COLOUR, "line", tooltip),
-        ChartSeries(_("this step"), x[[step, step]], np.array([uncached[step], cached[step]]), FREE_RUNNING_COLOUR, "circle", tooltip),
+        ChartSeries(
+            _("this step"), x[[step, step]], np.array([uncached[step], cached[step]]), FREE_RUNNING_COLOUR, "circle", tooltip
+        ),
     )
     most = float(max(cached.max(), uncached.max())) or 1.0
     return CurveChart(title, _("tokens read"), unit, series, (0.0, 1.05 * most))

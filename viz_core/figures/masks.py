@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from viz_core.analysis.attention import MASK_STAGES, AttentionKind, query_key_sides
-from viz_core.analysis.masks import MASK_CONVENTIONS, NEITHER, REASONS, MaskConvention, mask_parts, blocking_reasons, to_convention
-from viz_core.analysis.two_runs import AlignedRuns, merge_labels
+from viz_core.analysis.masks import MASK_CONVENTIONS, NEITHER, REASONS, MaskConvention, blocking_reasons, mask_parts, to_convention
+from viz_core.analysis.run_alignment import AlignedRuns, merge_labels
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.panels import Panel, panel
-from viz_core.figures.two_runs import ABSENCE_REASONS, RunView, combined_absent, aligned_panel
-from viz_core.language import translate as _
+from viz_core.figures.two_runs import ABSENCE_REASONS, RunView, aligned_panel, combined_absent
+from viz_core.messages import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import display_token
 
@@ -98,7 +98,8 @@ def convention_panels(capture: Capture, kind: AttentionKind, item: int) -> list[
     """Return panels of one mask in three conventions."""
     may, axes = capture[MASK_STAGES[kind]][item, 0], _axes(capture, kind, item)
     return [
-        panel(CONVENTION_TITLES[c], to_convention(may, c), **axes, kind="signed" if c == "additive" else "mask") for c in MASK_CONVENTIONS
+        panel(CONVENTION_TITLES[c], to_convention(may, c), **axes, kind="signed" if c == "additive" else "mask")
+        for c in MASK_CONVENTIONS
     ]
 
 
@@ -108,9 +109,17 @@ def convention_panels(capture: Capture, kind: AttentionKind, item: int) -> list[
 def token_leak_panel(change_masked: np.ndarray, change_unmasked: np.ndarray, tokens: Sequence[str], replaced: str) -> Panel:
     """Return a panel of the change of each output [T] when one token is replaced, with the causal mask on and off."""
     rows = (_("causal mask on"), _("causal mask off"))
-    return panel(_("Change of each output when {changed} is replaced", changed=replaced), np.stack([change_masked, change_unmasked]), rows,
-                 tokens, row_axis="",
-                 col_axis=_("T · output at token"), kind="probability", col_letter="T", remark=CHANGE_REMARK)
+    return panel(
+        _("Change of each output when {changed} is replaced", changed=replaced),
+        np.stack([change_masked, change_unmasked]),
+        rows,
+        tokens,
+        row_axis="",
+        col_axis=_("T · output at token"),
+        kind="probability",
+        col_letter="T",
+        remark=CHANGE_REMARK,
+    )
 
 
 def all_token_leak_panels(change_masked: np.ndarray, change_unmasked: np.ndarray, tokens: Sequence[str]) -> list[Panel]:
@@ -134,7 +143,9 @@ def implementation_panels(
     return [panel(title, x, **axes, kind="probability", low=0, high=1, masked=masked) for title, x in weights]
 
 
-def empty_row_norm_panels(layers: Sequence[int | None], softmax_norms: np.ndarray, zero_row_norms: np.ndarray, tokens: Sequence[str]) -> list[Panel]:
+def empty_row_norm_panels(
+    layers: Sequence[int | None], softmax_norms: np.ndarray, zero_row_norms: np.ndarray, tokens: Sequence[str]
+) -> list[Panel]:
     """Return panels of the norm of each token's vector after each layer, [layer, T], on one scale; NaN has its own colour.
 
     layers: None is the embedding. softmax_norms: with empty rows as a softmax over −∞ yields them; zero_row_norms: with empty

@@ -15,16 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from viz_core.analysis.attention import AttentionKind, attention_mask, attention_kinds, attention_path, n_layers, pooled_heads
+from viz_core.analysis.attention import AttentionKind, attention_kinds, attention_mask, attention_path, n_layers, pooled_heads
 from viz_core.capture import Capture
 from viz_core.figures import assets, theme
-from viz_core.figures.attention import KIND_TITLES, MAX_TILE, grid_of_tiles, head_title, head_panel, pack_lines
+from viz_core.figures.attention import KIND_TITLES, MAX_TILE, grid_of_tiles, head_panel, head_title, pack_lines
 from viz_core.figures.glosses import NO_GLOSSES
 from viz_core.figures.panels import panel_header
-from viz_core.language import language
-from viz_core.language import translate as _
+from viz_core.messages import language
+from viz_core.messages import translate as _
 
-QUANTIZATION_STEPS = 2000  # levels of √weight: a stored weight differs from the recorded one by at most 1 / STEPS, a small one by less
+QUANTIZATION_STEPS = (
+    2000  # levels of √weight: a stored weight differs from the recorded one by at most 1 / STEPS, a small one by less
+)
 CHUNK_BYTES = 2**20  # bytes compressed at a time
 NAN_CODE = 2**16 - 1  # the code of NaN
 PAGE_PARTS = {"heads": "heads", "matrix": "canvas", "lines": "lines"}  # element of the page → component
@@ -51,7 +53,9 @@ def attention_page(
                   for place, name in PAGE_PARTS.items()},
     }
     said = json.dumps(page).replace("<", "\\u003c")  # typed words may hold "</script>"
-    scripts = "\n".join(f"const {name} = (() => {{\n{assets.classic_script(name)}\nreturn component;\n}})();" for name in PAGE_PARTS.values())
+    scripts = "\n".join(
+        f"const {name} = (() => {{\n{assets.classic_script(name)}\nreturn component;\n}})();" for name in PAGE_PARTS.values()
+    )
     title = title or _("Attention of one sentence")
     accuracy = _("The weights in this file differ from those of the run by at most {bound}.", bound=f"{1 / QUANTIZATION_STEPS:g}")
     return f"""<!doctype html>
@@ -111,7 +115,9 @@ def _report_part(progress: Callable[[float], object], i: int, n: int, share: flo
     progress((i + share) / n)
 
 
-def _lines_header(weights: np.ndarray, queries: tuple[str, ...], keys: tuple[str, ...], glosses: Mapping[str, str]) -> dict[str, Any]:
+def _lines_header(
+    weights: np.ndarray, queries: tuple[str, ...], keys: tuple[str, ...], glosses: Mapping[str, str]
+) -> dict[str, Any]:
     """Return the header of the lines of any layer of a kind, without the weights."""
     data = pack_lines(weights, queries, keys, [0], None, "", "", (0, 0), True, reports_state=False, glosses=glosses)
     header: dict[str, Any] = json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
@@ -123,7 +129,9 @@ def _quantized(weights: np.ndarray, progress: Callable[[float], object]) -> str:
 
     All low bytes come before all high bytes. The root keeps more digits of the small weights of rows with many keys.
     """
-    steps = np.where(np.isnan(weights), NAN_CODE, np.rint(np.sqrt(np.nan_to_num(weights, nan=0.0)) * QUANTIZATION_STEPS)).astype("<u2")
+    steps = np.where(np.isnan(weights), NAN_CODE, np.rint(np.sqrt(np.nan_to_num(weights, nan=0.0)) * QUANTIZATION_STEPS)).astype(
+        "<u2"
+    )
     planes = np.stack([steps & 255, steps >> 8]).astype(np.uint8)
     return _compressed(planes, progress)
 

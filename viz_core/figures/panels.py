@@ -17,7 +17,7 @@ import numpy as np
 from viz_core.figures import theme
 from viz_core.figures.glosses import NO_GLOSSES, glosses_of
 from viz_core.figures.lookup import VocabularyLookup
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 
 PanelKind = Literal["probability", "signed", "mask", "ids", "classes"]
 Role = Literal["input", "output"]
@@ -215,8 +215,14 @@ def pool(values: np.ndarray, max_rows: int, max_cols: int, masked: np.ndarray | 
 
 
 def pack_panels(
-    panels: Sequence[Panel], picked: tuple[int, int, int] | None = None, echo: int = 0, fill: bool = False,
-    scroll_to_pick: bool = False, lookup: VocabularyLookup | None = None, glosses: Mapping[str, str] = NO_GLOSSES, pick_navigates: bool = False,
+    panels: Sequence[Panel],
+    picked: tuple[int, int, int] | None = None,
+    echo: int = 0,
+    fill: bool = False,
+    scroll_to_pick: bool = False,
+    lookup: VocabularyLookup | None = None,
+    glosses: Mapping[str, str] = NO_GLOSSES,
+    pick_navigates: bool = False,
     name: str = "",
 ) -> bytes:
     """Return panels as one little-endian buffer for the browser, in the format of `with_header`.

@@ -11,16 +11,16 @@ from typing import Any, Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_core.analysis.positions import EmbeddingLength, ColorRange, color_range
+from viz_core.analysis.positions import ColorRange, EmbeddingLength, color_range
+from viz_core.analysis.run_alignment import PositionPairs
 from viz_core.analysis.stack_input import StackInput
-from viz_core.analysis.two_runs import PositionPairs
 from viz_core.figures import theme
 from viz_core.figures.panels import Panel, panel
 from viz_core.figures.positions import position_matrix_panel, position_table_panel
 from viz_core.figures.scatter import guide_line, log_axis, scatter_figure
 from viz_core.figures.two_runs import RunView, view_panel
-from viz_core.formats import full_number
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import full_number
 
 MAX_COMPARED_ROWS = 200  # rows of a learned table in the cosine matrix
 
@@ -107,7 +107,8 @@ def _padded_log_range(drawn: Sequence[float], traces: Sequence[Mapping[str, Any]
     """Return the range of a log axis, with enough space at both ends that no number is cut off, even on a phone."""
     beside = [pair for t in traces for pair in zip(t["textposition"], t["text"], strict=True)]
     left, right = (
-        (MARKER_WIDTH + DIGIT_WIDTH * max((len(text) for place, text in beside if place.endswith(side)), default=5)) / PHONE_PLOT_WIDTH
+        (MARKER_WIDTH + DIGIT_WIDTH * max((len(text) for place, text in beside if place.endswith(side)), default=5))
+        / PHONE_PLOT_WIDTH
         for side in ("left", "right")
     )
     low, high = math.log10(min(drawn)), math.log10(max(drawn))
@@ -118,7 +119,9 @@ def _padded_log_range(drawn: Sequence[float], traces: Sequence[Mapping[str, Any]
 # ---------------------------------------------------------------- all schemes
 
 
-def scheme_attention_panels(weights: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], masked: np.ndarray | None) -> list[Panel]:
+def scheme_attention_panels(
+    weights: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], masked: np.ndarray | None
+) -> list[Panel]:
     """Return panels of one head's weights (scheme name, [T, T]) under several schemes, with a common colour range."""
     most = max((float(w.max(initial=0.0)) for __, w in weights), default=1.0) or 1.0
     return [

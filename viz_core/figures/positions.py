@@ -12,18 +12,22 @@ import plotly.graph_objects as go
 
 from viz_core.analysis.positions import SimilarityProfile, SinusoidalTerm
 from viz_core.figures import theme
-from viz_core.figures.curves import CurveChart, ReferenceLine, Marker, ChartSeries, padded_range
+from viz_core.figures.curves import ChartSeries, CurveChart, Marker, ReferenceLine, padded_range
 from viz_core.figures.panels import Panel, Role, panel
 from viz_core.figures.scatter import GUIDE_COLOUR, guide_line, scatter_figure
-from viz_core.formats import latex_number
-from viz_core.language import plural
-from viz_core.language import translate as _
+from viz_core.messages import plural
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import latex_number
 
 WINDOW_SHAPE = (24, 10)  # rows and columns of the window in which each number is written
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 MAX_MARKERS = 100  # more markers look like a line, which is drawn faster
 MAX_UNTHINNED, MAX_THINNED = 100, 40  # up to 100 measured points are all drawn, of more at most 40
-MEASURED_MARKERS: tuple[Marker, ...] = ("circle", "cross", "square")  # markers of the measured curves, distinguishable where they coincide
+MEASURED_MARKERS: tuple[Marker, ...] = (
+    "circle",
+    "cross",
+    "square",
+)  # markers of the measured curves, distinguishable where they coincide
 LOG_AXIS_MARGIN = 10**0.5  # factor by which a log axis extends beyond its data
 MAX_LINE_POINTS = 1000  # points of a line at most: about one per pixel
 MAX_DASHED_TURNS = 100  # turns of a curve at most that a dashed line can show
@@ -203,9 +207,16 @@ def similarity_chart(profiles: Sequence[SimilarityProfile], d_model: int) -> Cur
     for i, p in enumerate(profiles):
         every = 1 if len(p.distance) <= MAX_UNTHINNED else -(-len(p.distance) // MAX_THINNED)
         drawn |= np.isin(distance, p.distance[::every])
-        series.append(ChartSeries(_("measured from p = {position:,}", position=p.position), p.distance[::every], p.measured[::every],
-                             theme.head_colour(i),
-                             MEASURED_MARKERS[i % 3], f"⟨PE({p.position}), PE({p.position} + {{x}})⟩ = {{y}}"))
+        series.append(
+            ChartSeries(
+                _("measured from p = {position:,}", position=p.position),
+                p.distance[::every],
+                p.measured[::every],
+                theme.head_colour(i),
+                MEASURED_MARKERS[i % 3],
+                f"⟨PE({p.position}), PE({p.position} + {{x}})⟩ = {{y}}",
+            )
+        )
     line = ChartSeries(_("closed form: Σ cos ω(q − p)"), distance[drawn], expected[drawn], GUIDE_COLOUR, "line")
     return CurveChart(_("Similarity over distance, d_model {d_model}", d_model=d_model), _("distance q − p"), "⟨PE(p), PE(q)⟩",
                   (line, *series),

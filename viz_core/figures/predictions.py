@@ -11,8 +11,8 @@ from viz_core.analysis.summary import TopPrediction
 from viz_core.figures import theme
 from viz_core.figures.attention import quoted_token_html, token_html
 from viz_core.figures.glosses import NO_GLOSSES, with_gloss
-from viz_core.formats import percent
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import percent
 from viz_core.text import bidi_isolated, display_token
 
 NUMBER_WIDTH = "5em"  # space for the number at the right of the longest bar

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_core.analysis.shapes import TOKEN_PAIRS, CostGrowth
+from viz_core.analysis.stage_costs import TOKEN_PAIRS, CostGrowth
 from viz_core.figures import theme
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.stages import block_title
 
 PART_TITLES: dict[str, str] = {  # the parts of the cost, and `PAIRS`
@@ -60,7 +60,9 @@ def block_cost_figure(blocks: Mapping[str, Mapping[str, int]], heading: str, uni
     return theme.Figure([*bars, ends], layout, dark=dark)
 
 
-def cost_growth_figure(growth: CostGrowth, heading: str, unit: str, current_length: int | None = None, dark: bool = False) -> go.Figure:
+def cost_growth_figure(
+    growth: CostGrowth, heading: str, unit: str, current_length: int | None = None, dark: bool = False
+) -> go.Figure:
     """Return a log-log figure of both parts of the cost over the number of tokens, and of the cost of an RNN.
 
     The point at which the two parts are equal is marked, and `current_length`, the length of this run.

@@ -13,7 +13,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.basedatatypes import BaseFigure
 
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 
 # Twelve colours for heads, repeated after that. The first six are from Okabe and Ito; the others are as far from them and
 # from each other, under simulated protanopia, deuteranopia and tritanopia, as those six are among themselves.
@@ -145,8 +145,12 @@ def page_colours(dark: bool = False) -> dict[str, str]:
 def palette() -> dict[str, Any]:
     """Return all colours that the components' scripts use, as JSON-serialisable data."""
     looks = {
-        "sequential": (SEQUENTIAL, SEQUENTIAL_DARK), "diverging": (DIVERGING, DIVERGING_DARK), "mask": (MASK_COLOURS, MASK_COLOURS_DARK),
-        "ground": (ID_BACKGROUND, ID_BACKGROUND_DARK), "masked": (MASKED_STYLE, MASKED_STYLE_DARK), "missing": (MISSING_STYLE, MISSING_STYLE_DARK),
+        "sequential": (SEQUENTIAL, SEQUENTIAL_DARK),
+        "diverging": (DIVERGING, DIVERGING_DARK),
+        "mask": (MASK_COLOURS, MASK_COLOURS_DARK),
+        "ground": (ID_BACKGROUND, ID_BACKGROUND_DARK),
+        "masked": (MASKED_STYLE, MASKED_STYLE_DARK),
+        "missing": (MISSING_STYLE, MISSING_STYLE_DARK),
         "classes": (CLASS_STYLES, CLASS_STYLES_DARK),
     }
     light, dark = ({name: both[i] for name, both in looks.items()} for i in (0, 1))

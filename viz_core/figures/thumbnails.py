@@ -47,7 +47,9 @@ def line(values: Sequence[float], alt: str) -> str:
     numbers = np.asarray(values, float)
     most = float(numbers[np.isfinite(numbers)].max(initial=0.0)) or 1.0
     x = np.linspace(6, WIDTH - 6, len(numbers))
-    points = " ".join(f"{a:.1f},{HEIGHT - 6 - v / most * (HEIGHT - 12):.1f}" for a, v in zip(x, numbers, strict=True) if np.isfinite(v))
+    points = " ".join(
+        f"{a:.1f},{HEIGHT - 6 - v / most * (HEIGHT - 12):.1f}" for a, v in zip(x, numbers, strict=True) if np.isfinite(v)
+    )
     drawn = f'<polyline points="{points}" fill="none" stroke="{theme.head_colour(0)}" stroke-width="3" stroke-linejoin="round"/>'
     return _svg(drawn, alt)
 

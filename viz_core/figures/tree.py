@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from viz_core.figures.glosses import NO_GLOSSES, quoted_token
-from viz_core.formats import with_minus_sign, percent, rounded
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import percent, rounded, with_minus_sign
 from viz_core.text import display_token
 
 
@@ -61,8 +61,17 @@ def build_tree(paths: Sequence[TreePath], glosses: Mapping[str, str] = NO_GLOSSE
                 tooltip = _("{word}: ln {p} = {logprob}; with all tokens before it {total}", word=quoted_token(word, glosses),
                          p=percent(float(np.exp(logprob))), logprob=rounded(logprob, 4), total=rounded(total, 4))
                 at[here] = len(nodes)
-                nodes.append({"depth": depth, "row": row, "parent": parent, "label": display_token(word), "total": format_log_prob(total),
-                              "said": tooltip, "path": number})
+                nodes.append(
+                    {
+                        "depth": depth,
+                        "row": row,
+                        "parent": parent,
+                        "label": display_token(word),
+                        "total": format_log_prob(total),
+                        "said": tooltip,
+                        "path": number,
+                    }
+                )
             parent = at[here]
         if parent >= 0:
             ends = [str(name)] if (name := nodes[parent].get("name")) else []

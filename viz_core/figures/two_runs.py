@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 
 from viz_core.analysis.rounding import difference_above_rounding
-from viz_core.analysis.two_runs import A_MINUS_B, LABEL_SEPARATOR, GAP, PositionPairs, merge_labels
-from viz_core.figures.panels import Panel, AbsenceReason, panel
-from viz_core.formats import rounded
-from viz_core.language import translate as _
+from viz_core.analysis.run_alignment import A_MINUS_B, GAP, LABEL_SEPARATOR, PositionPairs, merge_labels
+from viz_core.figures.panels import AbsenceReason, Panel, panel
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
 
 RunView = Literal["a", "b", "difference"]
 NOT_IN_A, NOT_IN_B = 1, 2  # bits of `Panel.absent`
@@ -37,7 +37,12 @@ def before_after_panels(
 
 
 def a_b_panels(
-    a: Panel, b: Panel, rows: PositionPairs, cols: PositionPairs | None = None, subtitles: tuple[str, str] = ("", ""), title: str = A_MINUS_B,
+    a: Panel,
+    b: Panel,
+    rows: PositionPairs,
+    cols: PositionPairs | None = None,
+    subtitles: tuple[str, str] = ("", ""),
+    title: str = A_MINUS_B,
 ) -> list[Panel]:
     """Return panels of run A and run B with one colour range and aligned rows and columns, and of A − B around zero.
 
@@ -73,7 +78,7 @@ def aligned_panel(p: Panel, rows: PositionPairs | None, cols: PositionPairs | No
         p, values=np.where(missing, np.float32(np.nan), p.values[index]),
         masked=None if p.masked is None else p.masked[index] & ~missing,
         rows=tuple(GAP if i is None else p.rows[i] for i in of_rows), cols=tuple(GAP if j is None else p.cols[j] for j in of_cols),
-        absent=absent if missing.any() else None, absent_names=ABSENCE_REASONS,
+        absent=absent if missing.any() else None, absence_reasons=ABSENCE_REASONS,
     )
 
 

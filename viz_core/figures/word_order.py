@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from viz_core.config.position_schemes import POSITION_SCHEMES, Position
 from viz_core.figures import theme
 from viz_core.figures.panels import Panel, panel
-from viz_core.figures.scatter import GUIDE_COLOUR, guide_line, text_annotation, log_axis, scatter_figure
-from viz_core.language import translate as _
-from viz_core.position_schemes import POSITION_SCHEMES, Position
+from viz_core.figures.scatter import GUIDE_COLOUR, guide_line, log_axis, scatter_figure, text_annotation
+from viz_core.messages import translate as _
 
 SCHEME_ORDER = tuple(POSITION_SCHEMES)  # the index of a scheme selects its colour
 
@@ -30,7 +30,9 @@ def output_change_panels(changes: Sequence[tuple[str, np.ndarray, np.ndarray]], 
     ]
 
 
-def score_change_figure(changes: Sequence[tuple[Position, Sequence[float]]], rounding_limit: float, dark: bool = False) -> go.Figure:
+def score_change_figure(
+    changes: Sequence[tuple[Position, Sequence[float]]], rounding_limit: float, dark: bool = False
+) -> go.Figure:
     """Return a figure of the largest change of a score in each layer relative to the largest score, one line per scheme.
 
     changes: (scheme, change in each layer). rounding_limit: the size of rounding errors; values far below it are drawn at the
@@ -45,8 +47,17 @@ def score_change_figure(changes: Sequence[tuple[Position, Sequence[float]]], rou
         } | scheme_style(position)
         for position, values in changes
     ]
-    band = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": floor / 2, "y1": rounding_limit, "fillcolor": GUIDE_COLOUR, "opacity": 0.18,
-            "line": {"width": 0}}
+    band = {
+        "type": "rect",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": floor / 2,
+        "y1": rounding_limit,
+        "fillcolor": GUIDE_COLOUR,
+        "opacity": 0.18,
+        "line": {"width": 0},
+    }
     top = max((v for __, values in changes for v in values), default=1.0)
     layers = max((len(values) for __, values in changes), default=1)
     return scatter_figure(
@@ -62,13 +73,18 @@ def scheme_style(position: Position) -> dict[str, Any]:
     """Return the name, line and marker of a scheme, the same in every chart."""
     scheme = POSITION_SCHEMES[position]
     return {
-        "name": scheme.title, "line": {"color": theme.head_colour(SCHEME_ORDER.index(position)), "width": 2.5, "dash": scheme.line_dash},
+        "name": scheme.title,
+        "line": {"color": theme.head_colour(SCHEME_ORDER.index(position)), "width": 2.5, "dash": scheme.line_dash},
         "marker": {"size": 11, "symbol": scheme.marker_symbol},
     }
 
 
 def length_accuracy_figure(
-    curves: Sequence[tuple[Position, Sequence[int], Sequence[float | None]]], max_trained: int, x: str, chosen: int, dark: bool = False,
+    curves: Sequence[tuple[Position, Sequence[int], Sequence[float | None]]],
+    max_trained: int,
+    x: str,
+    chosen: int,
+    dark: bool = False,
 ) -> go.Figure:
     """Return a figure of next-word accuracy beyond the training length, one line per checkpoint up to its maximum length.
 
@@ -84,11 +100,34 @@ def length_accuracy_figure(
     ]
     most = max((place for __, places, ___ in curves for place in places), default=max_trained)
     return scatter_figure(
-        traces, _("Next-word accuracy"), x, _("accuracy"), dark, yaxis={"range": [0, 1.08], "tickformat": ".0%"},
+        traces,
+        _("Next-word accuracy"),
+        x,
+        _("accuracy"),
+        dark,
+        yaxis={"range": [0, 1.08], "tickformat": ".0%"},
         xaxis={"range": [-0.03 * most, 1.05 * most]},
         shapes=[guide_line("x", max_trained, colour=theme.HEAD_COLOURS[4], dash="solid"), guide_line("x", chosen)],
-        annotations=[{"text": _("longest in training: {trained}", trained=max_trained), "x": max_trained, "y": 0.02, "yref": "paper",
-                      "xanchor": "left", "yanchor": "bottom", "showarrow": False, "xshift": 4},
-                     {"text": _("chosen: {chosen}", chosen=chosen), "x": chosen, "y": 1, "yref": "paper", "xanchor": "left",
-                      "yanchor": "top", "showarrow": False, "xshift": 4}],
+        annotations=[
+            {
+                "text": _("longest in training: {trained}", trained=max_trained),
+                "x": max_trained,
+                "y": 0.02,
+                "yref": "paper",
+                "xanchor": "left",
+                "yanchor": "bottom",
+                "showarrow": False,
+                "xshift": 4,
+            },
+            {
+                "text": _("chosen: {chosen}", chosen=chosen),
+                "x": chosen,
+                "y": 1,
+                "yref": "paper",
+                "xanchor": "left",
+                "yanchor": "top",
+                "showarrow": False,
+                "xshift": 4,
+            },
+        ],
     )

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from viz_core.activations import ACTIVATIONS
 from viz_core.config import TransformerConfig
+from viz_core.config.activations import ACTIVATIONS
 from viz_core.model.attention import Attention
 from viz_core.model.init import Linear, empty_parameter
 from viz_core.tracing import NO_TAP, Tap
@@ -78,7 +78,9 @@ class Layer(nn.Module):
         self_tap, cross_tap = tap.scope("self_attn"), tap.scope("cross_attn")
         x = self.add_sublayer("resid_mid", x, "self_attn", lambda y: self.self_attn(y, y, mask, bias, self_tap), tap)
         if memory is not None and memory_mask is not None:
-            x = self.add_sublayer("resid_cross", x, "cross_attn", lambda y: self.cross_attn(y, memory, memory_mask, None, cross_tap), tap)
+            x = self.add_sublayer(
+                "resid_cross", x, "cross_attn", lambda y: self.cross_attn(y, memory, memory_mask, None, cross_tap), tap
+            )
         return self.add_sublayer("resid_post", x, "ffn", lambda y: self.ffn(y, tap.scope("ffn")), tap)  # [B, T, D]
 
     def add_sublayer(self, stage_name: str, x: Tensor, sublayer: str, function: Callable[[Tensor], Tensor], tap: Tap) -> Tensor:

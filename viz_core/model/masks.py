@@ -54,7 +54,9 @@ def make_masks(
     derives it from the ids.
     """
     ids = {"source": source, "target": target}
-    known = {side: config.token_mask(side, ids[side]) for side in config.sides if ids[side] is not None} | dict(token_masks)  # [B, S]
+    known = {side: config.token_mask(side, ids[side]) for side in config.sides if ids[side] is not None} | dict(
+        token_masks
+    )  # [B, S]
     source_words = target_words = causal = None
     if source is not None and config.mask_source_padding:
         source_words = tap("source_padding", padding_mask(known["source"]))  # [B, 1, 1, S]
@@ -74,7 +76,9 @@ def make_masks(
     if source is not None:
         used_source = tap("source", combine_masks(source, source, source_words, source_rows, in_encoder))  # [B, 1, T, S]
     if target is not None:
-        used_target = tap("target", combine_masks(target[:, start_pos:], target, target_words, target_rows, in_decoder))  # [B, 1, T, S]
+        used_target = tap(
+            "target", combine_masks(target[:, start_pos:], target, target_words, target_rows, in_decoder)
+        )  # [B, 1, T, S]
     if source is not None and target is not None:
         used_cross = tap("cross", combine_masks(target[:, start_pos:], source, source_words, target_rows))  # [B, 1, T, S]
     return Masks(used_source, used_target, used_cross)

@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from viz_core.config import STACKS, Side, TransformerConfig
+from viz_core.config.position_schemes import POSITION_SCHEMES
+from viz_core.messages.errors import UserError
 from viz_core.model.init import Embedding, Linear, initialize_parameters
 from viz_core.model.layers import Layer, LayerNorm
 from viz_core.model.masks import Masks, make_masks
 from viz_core.model.positions import T5_NUM_BUCKETS, alibi_bias, sinusoidal_encoding, t5_bias
-from viz_core.position_schemes import POSITION_SCHEMES
-from viz_core.problems import UserError
 from viz_core.tracing import NO_TAP, Tap
 
 IGNORE_INDEX = -100  # replaces labels that the loss ignores, as in torch and Hugging Face
@@ -161,7 +161,9 @@ class Transformer(nn.Module):
         target = self.checked_ids("target", target, ids) if c.has_decoder else None
         if labels is not None and not c.has_decoder:
             labels = ids("labels", labels)  # [B, T]
-        x = self.hidden_states(source, target, make_masks(c, source, target, tap.scope("masks"), token_masks=token_masks), tap)  # [B, T, D]
+        x = self.hidden_states(
+            source, target, make_masks(c, source, target, tap.scope("masks"), token_masks=token_masks), tap
+        )  # [B, T, D]
         if self.head is None:
             return Output(x, None, None)
         logits = tap("logits", self.head(x))  # [B, T, W]

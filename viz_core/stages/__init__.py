@@ -13,6 +13,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from viz_core.config import STACKS, TransformerConfig
+from viz_core.stages.builder import build_stages
 from viz_core.stages.stage import (
     ARCHITECTURE_NAMES,
     AXES,
@@ -27,7 +28,6 @@ from viz_core.stages.stage import (
     block_title,
     sublayer_title,
 )
-from viz_core.stages.walk import build_stages
 
 __all__ = [
     "ARCHITECTURE_NAMES",
@@ -41,9 +41,9 @@ __all__ = [
     "Stage",
     "StageKind",
     "block_title",
-    "stages_with_shapes",
     "stage_of",
     "stages",
+    "stages_with_shapes",
     "sublayer_title",
     "tour_stages",
 ]

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from viz_core.config import Side
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 
 StageKind = Literal["signed", "probability", "mask", "ids"]
 # The keys of `Stage.aliases` and their titles.

@@ -11,14 +11,41 @@
     display              how a token is written on screen
 """
 
+from viz_core.text.display import MAX_COMBINING_MARKS, SPACE_SYMBOL, bidi_isolated, display_token, in_quotes, shorten
 from viz_core.text.function_words import is_content_word
-from viz_core.text.showing import MAX_COMBINING_MARKS, SPACE_SYMBOL, in_quotes, bidi_isolated, shorten, display_token
 from viz_core.text.splitting import split_characters, split_words
-from viz_core.text.tokenizer import NO_TOKEN, SPECIALS, AnyTokenizer, UntrainedTokenizer, TokenizerKind, WordGroups, pad, group_words
-from viz_core.text.vocabulary import Vocabulary, with_copied_words, find_copied_words, unknown_words
+from viz_core.text.tokenizer import (
+    NO_TOKEN,
+    SPECIALS,
+    AnyTokenizer,
+    TokenizerKind,
+    UntrainedTokenizer,
+    WordGroups,
+    group_words,
+    pad,
+)
+from viz_core.text.vocabulary import Vocabulary, find_copied_words, unknown_words, with_copied_words
 
 __all__ = [
-    "MAX_COMBINING_MARKS", "NO_TOKEN", "SPACE_SYMBOL", "SPECIALS", "AnyTokenizer", "UntrainedTokenizer", "TokenizerKind", "Vocabulary", "WordGroups", "with_copied_words",
-    "find_copied_words", "in_quotes", "is_content_word", "bidi_isolated", "pad", "shorten", "split_characters", "split_words", "unknown_words",
-    "display_token", "group_words",
+    "MAX_COMBINING_MARKS",
+    "NO_TOKEN",
+    "SPACE_SYMBOL",
+    "SPECIALS",
+    "AnyTokenizer",
+    "TokenizerKind",
+    "UntrainedTokenizer",
+    "Vocabulary",
+    "WordGroups",
+    "bidi_isolated",
+    "display_token",
+    "find_copied_words",
+    "group_words",
+    "in_quotes",
+    "is_content_word",
+    "pad",
+    "shorten",
+    "split_characters",
+    "split_words",
+    "unknown_words",
+    "with_copied_words",
 ]

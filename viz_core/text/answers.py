@@ -1,8 +1,8 @@
 """Turn a typed answer, one word, into its id."""
 
-from viz_core.limits import MAX_SELECTION_CHARS
-from viz_core.problems import UserError
-from viz_core.text.showing import display_token
+from viz_core.config.limits import MAX_SELECTION_CHARS
+from viz_core.messages.errors import UserError
+from viz_core.text.display import display_token
 from viz_core.text.tokenizer import AnyTokenizer
 from viz_core.text.vocabulary import Vocabulary
 

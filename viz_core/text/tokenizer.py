@@ -19,9 +19,9 @@ from typing import Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.text.splitting import split_characters, split_words
-from viz_core.word_list import WORDS
+from viz_core.text.word_list import WORDS
 
 NO_TOKEN = -1  # the id of a special token that a tokenizer lacks
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")

@@ -16,11 +16,11 @@ from itertools import pairwise
 
 import regex
 
-from viz_core.language import translate as _
-from viz_core.text.cutting import OPENING, POSSESSIVE, TITLES, Piece, segment, split_possessives, multi_piece_pattern
-from viz_core.text.nearest import suggest_words
+from viz_core.messages import translate as _
+from viz_core.text.spelling import suggest_words
 from viz_core.text.splitting import cluster_kind, split_characters
 from viz_core.text.tokenizer import SPECIALS, AnyTokenizer, group_by_id
+from viz_core.text.word_segmentation import OPENING, POSSESSIVE, TITLES, Piece, multi_piece_pattern, segment, split_possessives
 
 _SLOT = regex.compile(r"<([1-9][0-9]*)>")
 _IS_WORD = regex.compile(r"[\p{L}\p{N}\p{So}\p{ExtPict}]")  # letters, numbers and emoji, but not punctuation
@@ -266,7 +266,11 @@ def find_copied_words(tokenizer: AnyTokenizer, sentence: str, source_words: Sequ
 
 def with_copied_words(tokenizer: AnyTokenizer, copied_words: Sequence[str]) -> AnyTokenizer:
     """Return the tokenizer with these words in its slots; a tokenizer without slots is returned as it is."""
-    return replace(tokenizer, carried=tuple(copied_words)) if isinstance(tokenizer, Vocabulary) and tokenizer.n_slots else tokenizer
+    return (
+        replace(tokenizer, copied_words=tuple(copied_words))
+        if isinstance(tokenizer, Vocabulary) and tokenizer.n_slots
+        else tokenizer
+    )
 
 
 def unknown_words(tokenizer: AnyTokenizer, sentence: str) -> tuple[list[str], list[str]]:

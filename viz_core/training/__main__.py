@@ -18,31 +18,39 @@ from typing import Any
 import numpy as np
 import torch
 
+from viz_core.config.limits import megabytes
 from viz_core.generate import generate
-from viz_core.limits import megabytes
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary
+from viz_core.training.alignment_supervision import supervised_heads
 from viz_core.training.bilingual.glosses import glosses
 from viz_core.training.bilingual.sentences import Example
 from viz_core.training.bilingual.split import examples
-from viz_core.training.centring import centre_keys
-from viz_core.training.drawing import LinkBitmasks, SentencePair, sample_sentences
-from viz_core.training.evaluate import DECODER_ROWS, attention_measures, best_head, score_eval_set, exact_match, measure_lost_words, next_token_metrics
-from viz_core.training.guide import supervised_heads
-from viz_core.training.loop import encode_pairs, train
-from viz_core.training.plans import (
-    THRESHOLD_SEED,
+from viz_core.training.shipped.evaluate import (
+    DECODER_ROWS,
+    attention_measures,
+    best_head,
+    exact_match,
+    measure_lost_words,
+    next_token_metrics,
+    score_eval_set,
+)
+from viz_core.training.shipped.key_centring import centre_keys
+from viz_core.training.shipped.loop import encode_pairs, train
+from viz_core.training.shipped.plans import (
     DATA_SEED,
+    EXAMPLES,
     HELD_OUT_SEED,
     N_MEASURED,
-    PLANS,
     N_SENTENCES,
-    EXAMPLES,
+    PLANS,
     PROMPTS,
+    THRESHOLD_SEED,
     CheckpointPlan,
     TrainingSettings,
 )
-from viz_core.weights.card import MIN_ALARMS, MAX_FALSE_ALARMS, is_reliable_detector
+from viz_core.training.shipped.sentence_sampling import LinkBitmasks, SentencePair, sample_sentences
+from viz_core.weights.card import MAX_FALSE_ALARMS, MIN_ALARMS, is_reliable_detector
 from viz_core.weights.catalogue import SHIPPED_FOLDER
 from viz_core.weights.checkpoint import load, save
 from viz_core.weights.stored_card import StoredCard
@@ -105,7 +113,13 @@ def trial_options(options: argparse.Namespace, names: Sequence[str]) -> str:
 
 
 def train_checkpoint(
-    name: str, plan: CheckpointPlan, settings: TrainingSettings, training_sentences: Sequence[SentencePair], link_bits: LinkBitmasks, n_measured: int, folder: Path
+    name: str,
+    plan: CheckpointPlan,
+    settings: TrainingSettings,
+    training_sentences: Sequence[SentencePair],
+    link_bits: LinkBitmasks,
+    n_measured: int,
+    folder: Path,
 ) -> None:
     """Train one checkpoint, write its tensors, measure the written file, and write its card."""
     vocabulary = plan.vocabulary(*(vocabulary_words(side) for side in zip(*training_sentences, strict=True)))
@@ -121,7 +135,13 @@ def train_checkpoint(
 
 
 def write_card(
-    name: str, plan: CheckpointPlan, settings: TrainingSettings, vocabulary: Mapping[str, Vocabulary], n_sentences: int, n_measured: int, folder: Path
+    name: str,
+    plan: CheckpointPlan,
+    settings: TrainingSettings,
+    vocabulary: Mapping[str, Vocabulary],
+    n_sentences: int,
+    n_measured: int,
+    folder: Path,
 ) -> None:
     """Measure written weights, and write their card."""
     tensors, config = folder / f"{name}.safetensors", plan.config_with_vocabulary(vocabulary)
@@ -156,7 +176,9 @@ def sentence_pairs(plan: CheckpointPlan, sentences: Sequence[SentencePair]) -> l
 def measure_checkpoint(model: Transformer, plan: CheckpointPlan, vocabulary: Mapping[str, Vocabulary], n: int) -> dict[str, Any]:
     """Measure a model on held-out sentences, and a translator also on the evaluation set; return the card's `measures`."""
     held_out = list(islice(examples(HELD_OUT_SEED, held_out=True), n))
-    loss, accuracy = next_token_metrics(model, encode_pairs(model.config, sentence_pairs(plan, [(e.source, e.target) for e in held_out]), vocabulary))
+    loss, accuracy = next_token_metrics(
+        model, encode_pairs(model.config, sentence_pairs(plan, [(e.source, e.target) for e in held_out]), vocabulary)
+    )
     measures: dict[str, Any] = {"sentences": n, "seed": HELD_OUT_SEED}
     measures |= {"loss": round(loss, 4), "next_word": round(accuracy, 4)}
     if not plan.is_translation:
@@ -203,15 +225,20 @@ def card_facts(plan: CheckpointPlan, settings: TrainingSettings, measures: Mappi
     aer, referent = measures["aer"]["predicts"], measures["referent"]["predicts"]
     (i, j), (k, m) = best_head(aer, largest=False), best_head(referent)
     everyday = measures["everyday"]
-    return about | {
-        "everyday sentences": f"{everyday['translated']:.1%} of {everyday['sentences']} sentences that people type, none of them "
-        f"from the grammar, are translated as a person did, {everyday['translated_later']:.1%} if right translations that were "
-        f"accepted later count; {everyday['known']:.1%} of their words are in the vocabulary",
-        "exact match": f"{measures['exact_match']:.1%} of {sample} are translated without an error",
-        "alignment error": f"{aer[i][j]:.3f} in the best cross-attention head (layer {i}, head {j})",
-        "pronouns": f"for {referent[k][m]:.1%} of {measures['pronouns']} held-out pronouns, the translated word attends most to "
-        f"the noun that the pronoun stands for (layer {k}, head {m})",
-    } | (_supervised_heads_fact(plan, aer, referent) if settings.alignment_weight else {}) | {"lost words": _lost_words_fact(measures["lost_words"])}
+    return (
+        about
+        | {
+            "everyday sentences": f"{everyday['translated']:.1%} of {everyday['sentences']} sentences that people type, none of them "
+            f"from the grammar, are translated as a person did, {everyday['translated_later']:.1%} if right translations that were "
+            f"accepted later count; {everyday['known']:.1%} of their words are in the vocabulary",
+            "exact match": f"{measures['exact_match']:.1%} of {sample} are translated without an error",
+            "alignment error": f"{aer[i][j]:.3f} in the best cross-attention head (layer {i}, head {j})",
+            "pronouns": f"for {referent[k][m]:.1%} of {measures['pronouns']} held-out pronouns, the translated word attends most to "
+            f"the noun that the pronoun stands for (layer {k}, head {m})",
+        }
+        | (_supervised_heads_fact(plan, aer, referent) if settings.alignment_weight else {})
+        | {"lost words": _lost_words_fact(measures["lost_words"])}
+    )
 
 
 def _lost_words_fact(found: Mapping[str, Any]) -> str:
@@ -229,7 +256,9 @@ def _lost_words_fact(found: Mapping[str, Any]) -> str:
             f"least {MIN_ALARMS:.0%} have to be found")
 
 
-def _supervised_heads_fact(plan: CheckpointPlan, aer: Sequence[Sequence[float]], referent: Sequence[Sequence[float]]) -> dict[str, str]:
+def _supervised_heads_fact(
+    plan: CheckpointPlan, aer: Sequence[Sequence[float]], referent: Sequence[Sequence[float]]
+) -> dict[str, str]:
     """Return the card's fact about the supervised heads and the best of the other heads."""
     taught = supervised_heads(plan.config)
     errors, rights = np.array(aer), np.array(referent)
@@ -248,7 +277,11 @@ def _supervised_heads_fact(plan: CheckpointPlan, aer: Sequence[Sequence[float]],
 def _optimizer_text(settings: TrainingSettings) -> str:
     """Return the names of the optimizers with their learning rates."""
     adam = f"Adam, learning rate up to {settings.peak_rate:g}"
-    return f"Muon for the matrices of the layers, learning rate up to {settings.muon_rate:g}, and {adam}" if settings.muon_rate else adam
+    return (
+        f"Muon for the matrices of the layers, learning rate up to {settings.muon_rate:g}, and {adam}"
+        if settings.muon_rate
+        else adam
+    )
 
 
 def greedy_continuations(model: Transformer, words: Vocabulary) -> str:

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from viz_core.model.transformer import Transformer
-from viz_core.training.crew import SINGLE_PROCESS, WorkerGroup
+from viz_core.training.data_parallel import SINGLE_PROCESS, WorkerGroup
 
 MOMENTUM = 0.95  # the usual value of Muon
 WEIGHT_DECAY = 0.1  # the usual value; without it, components of a matrix that do not affect attention weights grow without bound
@@ -20,7 +20,9 @@ WEIGHT_DECAY = 0.1  # the usual value; without it, components of a matrix that d
 class MuonAndAdam:
     """Muon and Adam as one optimizer. rate_ratio: Muon's learning rate / Adam's. workers: the processes that share the matrices."""
 
-    def __init__(self, model: Transformer, rate_ratio: float, betas: tuple[float, float], eps: float, workers: WorkerGroup = SINGLE_PROCESS) -> None:
+    def __init__(
+        self, model: Transformer, rate_ratio: float, betas: tuple[float, float], eps: float, workers: WorkerGroup = SINGLE_PROCESS
+    ) -> None:
         self.matrices = layer_matrices(model)
         matrix_ids = set(map(id, self.matrices))
         rest = [p for p in model.parameters() if id(p) not in matrix_ids]

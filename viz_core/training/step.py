@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from viz_core.model.transformer import Transformer
 from viz_core.tracing import NO_TAP, Tracer
-from viz_core.training.crew import SINGLE_PROCESS, WorkerGroup
-from viz_core.training.guide import supervised_layer, alignment_loss
+from viz_core.training.alignment_supervision import alignment_loss, supervised_layer
+from viz_core.training.data_parallel import SINGLE_PROCESS, WorkerGroup
 from viz_core.training.loss import chunked_cross_entropy
 from viz_core.training.muon import MuonAndAdam
 
@@ -39,9 +39,16 @@ def make_adam(model: nn.Module, betas: tuple[float, float] = (0.9, 0.999), eps: 
 
 
 def train_step(
-    model: Transformer, optimizer: torch.optim.Optimizer | MuonAndAdam, batch: Mapping[str, Tensor], learning_rate: float,
-    max_grad_norm: float = math.inf, parameter_groups: Sequence[Sequence[nn.Parameter]] = (), bfloat16: bool = False, chunked: bool = False,
-    alignment_weight: float = 0.0, workers: WorkerGroup = SINGLE_PROCESS,
+    model: Transformer,
+    optimizer: torch.optim.Optimizer | MuonAndAdam,
+    batch: Mapping[str, Tensor],
+    learning_rate: float,
+    max_grad_norm: float = math.inf,
+    parameter_groups: Sequence[Sequence[nn.Parameter]] = (),
+    bfloat16: bool = False,
+    chunked: bool = False,
+    alignment_weight: float = 0.0,
+    workers: WorkerGroup = SINGLE_PROCESS,
 ) -> StepResult:
     """Run forward, backward, gradient clipping and the update on one batch.
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from viz_core.figures.glosses import gloss
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.text import SPACE_SYMBOL, bidi_isolated, display_token
 from viz_core.ui.components.glosses import current_glosses
 

@@ -91,7 +91,9 @@ class Card:
         if not found or not is_reliable_detector(found):
             return None
         (i, j), (k, m) = found["writes"], found["reads"]
-        return LostWordDetector((int(i), int(j)), (int(k), int(m)), *(float(found[name]) for name in ("least", "false_alarms", "alarms")))
+        return LostWordDetector(
+            (int(i), int(j)), (int(k), int(m)), *(float(found[name]) for name in ("least", "false_alarms", "alarms"))
+        )
 
     def _best_head(self, measure: str, sign: int) -> tuple[int, int] | None:
         """Return the head with the largest (sign 1) or smallest (-1) measurement, in the rows that predict a word."""

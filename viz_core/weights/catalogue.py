@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from viz_core.text import AnyTokenizer, Vocabulary
-from viz_core.training.plans import PLANS
+from viz_core.training.shipped.plans import PLANS
 from viz_core.weights import local_models
 from viz_core.weights.card import Card
-from viz_core.weights.guests import shared_user_weights
 from viz_core.weights.stored_card import StoredCard
+from viz_core.weights.user_weights import shared_user_weights
 
 if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer
@@ -65,7 +65,9 @@ def shipped_cards() -> Mapping[str, Card]:
 def _cards_and_errors() -> tuple[Card | str, ...]:
     """Return the card of each shipped checkpoint, or its error message."""
     place = {name: i for i, name in enumerate(PLANS)}
-    return tuple(map(_card_or_error, sorted(SHIPPED_FOLDER.glob("*.json"), key=lambda path: (place.get(path.stem, len(place)), path))))
+    return tuple(
+        map(_card_or_error, sorted(SHIPPED_FOLDER.glob("*.json"), key=lambda path: (place.get(path.stem, len(place)), path)))
+    )
 
 
 def _card_or_error(path: Path) -> Card | str:

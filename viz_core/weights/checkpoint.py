@@ -10,7 +10,7 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from viz_core.config import TransformerConfig
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.model.transformer import Transformer
 
 DTYPES = (torch.float32, torch.float16)

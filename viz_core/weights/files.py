@@ -14,13 +14,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
-from viz_core.language import translate as _
-from viz_core.limits import MAX_PARAMETERS
+from viz_core.config.limits import MAX_PARAMETERS
+from viz_core.messages import translate as _
 
 CONFIG, TENSORS, TOKENIZER = FILES = ("config.json", "model.safetensors", "tokenizer.json")
 INDEX = f"{TENSORS}.index.json"
 SPECIAL_TOKEN_FILES = ("tokenizer_config.json", "special_tokens_map.json")  # name the special tokens of a tokenizer; optional
-MAX_BYTES = {CONFIG: 2**20, TENSORS: 8 * MAX_PARAMETERS, INDEX: 2**20, TOKENIZER: 32 * 2**20} | dict.fromkeys(SPECIAL_TOKEN_FILES, 2**22)
+MAX_BYTES = {CONFIG: 2**20, TENSORS: 8 * MAX_PARAMETERS, INDEX: 2**20, TOKENIZER: 32 * 2**20} | dict.fromkeys(
+    SPECIAL_TOKEN_FILES, 2**22
+)
 MAX_FOLDERS = 64  # searched when the app starts
 MAX_REASON = 400  # characters of an error message, which may quote a file
 PICKLE_PATTERNS = ("pytorch_model.bin", "*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")

@@ -13,10 +13,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from viz_core.config import TransformerConfig
-from viz_core.language import translate as _
-from viz_core.weights.agreement import ResolvedTokens, resolve_special_tokens
+from viz_core.messages import translate as _
 from viz_core.weights.card import Card
-from viz_core.weights.contents import CheckpointContents, inspect_checkpoint
+from viz_core.weights.checkpoint_contents import CheckpointContents, inspect_checkpoint
 from viz_core.weights.files import (
     CONFIG,
     MAX_FOLDERS,
@@ -25,14 +24,15 @@ from viz_core.weights.files import (
     TENSORS,
     TOKENIZER,
     FileVersion,
-    read_json_object,
-    local_name,
     check_regular_file,
     error_sentence,
+    local_name,
+    read_json_object,
 )
 from viz_core.weights.layouts import BosEosIds, TensorSlice
-from viz_core.weights.shards import Shards, truncated_message, find_shards
-from viz_core.weights.special_tokens import parse_tokenizer, find_special_tokens
+from viz_core.weights.shards import Shards, find_shards, truncated_message
+from viz_core.weights.special_tokens import find_special_tokens, parse_tokenizer
+from viz_core.weights.token_conflicts import ResolvedTokens, resolve_special_tokens
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -79,16 +79,25 @@ def read_folder(
     if found.unused_names:
         facts["in the file, not used"] = found.unused_names
     return Card(
-        name=name, title=title or _("{name}: {title}, {layers} layers",
-                                    name=folder.resolve().name, title=layout.title, layers=facts["layers"]), config=config,
-        tokenizers=partial(_with_name_in_errors, name, partial(_load_tokenizers, tokenizer_file, config, agreed.bos_eos_ids, named, layout.positions_skip_padding)),
+        name=name,
+        title=title
+        or _("{name}: {title}, {layers} layers", name=folder.resolve().name, title=layout.title, layers=facts["layers"]),
+        config=config,
+        tokenizers=partial(
+            _with_name_in_errors,
+            name,
+            partial(_load_tokenizers, tokenizer_file, config, agreed.bos_eos_ids, named, layout.positions_skip_padding),
+        ),
         load=partial(_with_name_in_errors, name, partial(_load, shards, found, config, sha256)),
-        about=MappingProxyType(facts), examples=tuple(examples),
+        about=MappingProxyType(facts),
+        examples=tuple(examples),
     )
 
 
 @lru_cache(maxsize=2 * MAX_FOLDERS)
-def _resolve_tokens(config_file: FileVersion, shards: Shards, tokenizer_file: FileVersion, name_files: tuple[FileVersion, ...]) -> ResolvedTokens:
+def _resolve_tokens(
+    config_file: FileVersion, shards: Shards, tokenizer_file: FileVersion, name_files: tuple[FileVersion, ...]
+) -> ResolvedTokens:
     """Resolve the special tokens of tokenizer and config.json. name_files: the files that name them, where they exist."""
     found, parsed = inspect_checkpoint(config_file, shards), parse_tokenizer(_read_text(tokenizer_file))
     tokens = find_special_tokens(parsed, *(read_json_object(file.path) for file in name_files))
@@ -172,14 +181,20 @@ def _sha256(file: FileVersion) -> str:
 
 @lru_cache(maxsize=8)
 def _load_tokenizers(
-    file: FileVersion, config: TransformerConfig, bos_eos_ids: BosEosIds | None, name_files: tuple[FileVersion, ...], positions_skip_padding: bool
+    file: FileVersion,
+    config: TransformerConfig,
+    bos_eos_ids: BosEosIds | None,
+    name_files: tuple[FileVersion, ...],
+    positions_skip_padding: bool,
 ) -> "Mapping[str, AnyTokenizer]":
     """Return the tokenizer of the model's input side; the same object while the file does not change."""
     from viz_core.weights.subword import SubwordTokenizer
 
     text, side = _read_text(file), config.input_side
     names = [read_json_object(other.unchanged_path()) for other in name_files]
-    return MappingProxyType({side: SubwordTokenizer(text, config.vocab_size(side), config.pad_id(side), bos_eos_ids, names, positions_skip_padding)})
+    return MappingProxyType(
+        {side: SubwordTokenizer(text, config.vocab_size(side), config.pad_id(side), bos_eos_ids, names, positions_skip_padding)}
+    )
 
 
 def _read_text(file: FileVersion) -> str:

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.weights.card import Card
-from viz_core.weights.contents import read_layout
+from viz_core.weights.checkpoint_contents import read_layout
 from viz_core.weights.files import (
     CONFIG,
     INDEX,
@@ -19,9 +19,9 @@ from viz_core.weights.files import (
     TENSORS,
     TOKENIZER,
     check_size,
-    read_json_object,
-    missing_file_message,
     error_sentence,
+    missing_file_message,
+    read_json_object,
 )
 from viz_core.weights.folder import read_folder
 from viz_core.weights.shards import shard_names

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, NamedTuple, TypeGuard
 
-from viz_core.activations import ACTIVATIONS
 from viz_core.config import STACKS, Side, TransformerConfig
-from viz_core.language import translate as _
+from viz_core.config.activations import ACTIVATIONS
+from viz_core.messages import translate as _
 from viz_core.weights.files import escape_surrogates
 
 RawConfig = Mapping[str, Any]  # the contents of config.json
@@ -92,19 +92,23 @@ class Layout:
         for i in range(c.n_layers(self.side)):
             for row in self.layer_modules:
                 ours, theirs = row.name.replace("@", str(i)), row.hf_name.replace("@", str(i))
-                yield from _module_slices(row._replace(ours=ours, theirs=theirs), sizes, f"{stack}.")
+                yield from _module_slices(row._replace(name=ours, hf_name=theirs), sizes, f"{stack}.")
         for row in self.final_modules:
             yield from _module_slices(row, sizes, f"{stack}.")
         if self.head_module is not None and not c.tie_output:
             yield from _module_slices(self.head_module, sizes, "")
 
 
-def _module_slices(module: ModuleMapping, sizes: Mapping[str, int], stack: str, n_skipped_rows: int = 0) -> Iterator[tuple[str, TensorSlice]]:
+def _module_slices(
+    module: ModuleMapping, sizes: Mapping[str, int], stack: str, n_skipped_rows: int = 0
+) -> Iterator[tuple[str, TensorSlice]]:
     """Yield the slices of one module. n_skipped_rows: applies if the module has `skips_pad_rows`."""
     first, *rest = (sizes[axis] for axis in module.axes.split())
     n_skipped_rows = n_skipped_rows if module.skips_pad_rows else 0
     stored = (first + n_skipped_rows if module.qkv_index is None else 3 * first, *rest)
-    weight = TensorSlice(f"{module.hf_name}.weight", stored[::-1] if module.is_conv1d else stored, module.is_conv1d, module.qkv_index, n_skipped_rows)
+    weight = TensorSlice(
+        f"{module.hf_name}.weight", stored[::-1] if module.is_conv1d else stored, module.is_conv1d, module.qkv_index, n_skipped_rows
+    )
     yield f"{stack}{module.name}.weight", weight
     if module.has_bias:
         yield f"{stack}{module.name}.bias", TensorSlice(f"{module.hf_name}.bias", stored[:1], False, module.qkv_index)
@@ -215,19 +219,33 @@ def bert_config(raw: RawConfig) -> TransformerConfig:
 
 def _bert_config(raw: RawConfig, pad_id: int, max_len: int) -> TransformerConfig:
     return _encoder_config(
-        raw, pad_id, d_model=read_size(raw, "hidden_size"), n_heads=read_n_heads(raw, "num_attention_heads", "hidden_size"),
-        n_encoder_layers=read_size(raw, "num_hidden_layers", 0), d_ff=read_size(raw, "intermediate_size"), max_len=max_len,
-        n_segments=read_size(raw, "type_vocab_size", 0, default=2), activation=read_activation(raw, "hidden_act", "gelu"),
-        norm_eps=read_number(raw, "layer_norm_eps", 1e-12, MAX_EPSILON), dropout=read_number(raw, "hidden_dropout_prob", 0.1, upper=1),
+        raw,
+        pad_id,
+        d_model=read_size(raw, "hidden_size"),
+        n_heads=read_n_heads(raw, "num_attention_heads", "hidden_size"),
+        n_encoder_layers=read_size(raw, "num_hidden_layers", 0),
+        d_ff=read_size(raw, "intermediate_size"),
+        max_len=max_len,
+        n_segments=read_size(raw, "type_vocab_size", 0, default=2),
+        activation=read_activation(raw, "hidden_act", "gelu"),
+        norm_eps=read_number(raw, "layer_norm_eps", 1e-12, MAX_EPSILON),
+        dropout=read_number(raw, "hidden_dropout_prob", 0.1, upper=1),
     )
 
 
 def distilbert_config(raw: RawConfig) -> TransformerConfig:
     """Return the config of a DistilBERT: a BERT without segments and with a fixed ε."""
     return _encoder_config(
-        raw, read_pad_id(raw, 0), d_model=read_size(raw, "dim"), n_heads=read_n_heads(raw, "n_heads", "dim"),
-        n_encoder_layers=read_size(raw, "n_layers", 0), d_ff=read_size(raw, "hidden_dim"), max_len=read_size(raw, "max_position_embeddings"),
-        activation=read_activation(raw, "activation", "gelu"), norm_eps=1e-12, dropout=read_number(raw, "dropout", 0.1, upper=1),
+        raw,
+        read_pad_id(raw, 0),
+        d_model=read_size(raw, "dim"),
+        n_heads=read_n_heads(raw, "n_heads", "dim"),
+        n_encoder_layers=read_size(raw, "n_layers", 0),
+        d_ff=read_size(raw, "hidden_dim"),
+        max_len=read_size(raw, "max_position_embeddings"),
+        activation=read_activation(raw, "activation", "gelu"),
+        norm_eps=1e-12,
+        dropout=read_number(raw, "dropout", 0.1, upper=1),
     )
 
 
@@ -292,7 +310,7 @@ DISTILBERT = Layout(
 
 ROBERTA = replace(
     BERT, title=_("RoBERTa encoder"), config=roberta_config, prefix="roberta.", facts=roberta_facts,
-    embedding=tuple(row._replace(skips=row.name == "pos_embedding") for row in BERT.embedding_modules),
+    embedding_modules=tuple(row._replace(skips_pad_rows=row.name == "pos_embedding") for row in BERT.embedding_modules),
 )
 
 
@@ -309,15 +327,26 @@ def gpt2_config(raw: RawConfig) -> TransformerConfig:
     """
     eos = gpt2_bos_eos_ids(raw)[1]
     return TransformerConfig(
-        architecture="decoder-only", norm="pre", position="learned", scale_embedding=False, head_bias=False,
-        d_model=read_size(raw, "n_embd"), n_heads=read_n_heads(raw, "n_head", "n_embd"), n_decoder_layers=read_size(raw, "n_layer", 0),
-        d_ff=None if raw.get("n_inner") is None else read_size(raw, "n_inner"), max_len=read_size(raw, "n_positions"),
-        target_vocab_size=read_size(raw, "vocab_size"), target_pad_id=0 if eos is None else eos, padding_from="lengths",
+        architecture="decoder-only",
+        norm="pre",
+        position="learned",
+        scale_embedding=False,
+        head_bias=False,
+        d_model=read_size(raw, "n_embd"),
+        n_heads=read_n_heads(raw, "n_head", "n_embd"),
+        n_decoder_layers=read_size(raw, "n_layer", 0),
+        d_ff=None if raw.get("n_inner") is None else read_size(raw, "n_inner"),
+        max_len=read_size(raw, "n_positions"),
+        target_vocab_size=read_size(raw, "vocab_size"),
+        target_pad_id=0 if eos is None else eos,
+        padding_from="lengths",
         mask_target_padding=False,
         activation=read_activation(raw, "activation_function", "gelu_new"),
         norm_eps=read_number(raw, "layer_norm_epsilon", 1e-5, MAX_EPSILON),
-        scale_scores=read_bool(raw, "scale_attn_weights", True), tie_output=read_bool(raw, "tie_word_embeddings", True),
-        dropout=read_number(raw, "resid_pdrop", 0.1, upper=1), dropout_sites=("embedding", "weights", "sublayer"),
+        scale_scores=read_bool(raw, "scale_attn_weights", True),
+        tie_output=read_bool(raw, "tie_word_embeddings", True),
+        dropout=read_number(raw, "resid_pdrop", 0.1, upper=1),
+        dropout_sites=("embedding", "weights", "sublayer"),
     )
 
 
@@ -328,15 +357,29 @@ def gpt2_bos_eos_ids(raw: RawConfig) -> BosEosIds:
 
 
 GPT2 = Layout(
-    title=_("GPT-2 decoder"), side="target", config=gpt2_config,
+    title=_("GPT-2 decoder"),
+    side="target",
+    config=gpt2_config,
     required_values={"add_cross_attention": False, "scale_attn_by_inverse_layer_idx": False, "is_causal": True},
-    aliases={"hidden_size": "n_embd", "max_position_embeddings": "n_positions", "num_attention_heads": "n_head",
-             "num_hidden_layers": "n_layer"},
-    prefix="transformer.", body=("wte.", "wpe.", "h.", "ln_f."), buffer_pattern=r"h\.\d+\.attn\.(bias|masked_bias)",
-    embedding_modules=(ModuleMapping("tok_embedding", "wte", "W D", has_bias=False), ModuleMapping("pos_embedding", "wpe", "P D", has_bias=False)),
+    aliases={
+        "hidden_size": "n_embd",
+        "max_position_embeddings": "n_positions",
+        "num_attention_heads": "n_head",
+        "num_hidden_layers": "n_layer",
+    },
+    prefix="transformer.",
+    body=("wte.", "wpe.", "h.", "ln_f."),
+    buffer_pattern=r"h\.\d+\.attn\.(bias|masked_bias)",
+    embedding_modules=(
+        ModuleMapping("tok_embedding", "wte", "W D", has_bias=False),
+        ModuleMapping("pos_embedding", "wpe", "P D", has_bias=False),
+    ),
     layer_modules=(
         ModuleMapping("layers.@.norm_self_attn", "h.@.ln_1", "D"),
-        *(ModuleMapping(f"layers.@.self_attn.w_{x}", "h.@.attn.c_attn", "D D", is_conv1d=True, qkv_index=i) for i, x in enumerate("qkv")),
+        *(
+            ModuleMapping(f"layers.@.self_attn.w_{x}", "h.@.attn.c_attn", "D D", is_conv1d=True, qkv_index=i)
+            for i, x in enumerate("qkv")
+        ),
         ModuleMapping("layers.@.self_attn.w_o", "h.@.attn.c_proj", "D D", is_conv1d=True),
         ModuleMapping("layers.@.norm_ffn", "h.@.ln_2", "D"),
         ModuleMapping("layers.@.ffn.w_in", "h.@.mlp.c_fc", "F D", is_conv1d=True),

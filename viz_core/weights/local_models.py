@@ -6,9 +6,9 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.weights.card import Card
-from viz_core.weights.files import FILES, INDEX, MAX_FOLDERS, local_name, error_sentence
+from viz_core.weights.files import FILES, INDEX, MAX_FOLDERS, error_sentence, local_name
 from viz_core.weights.folder import read_folder
 from viz_core.weights.hub import cached_hub_models, is_hub_enabled
 
@@ -73,7 +73,9 @@ def _iter_folder_models(folder: Path) -> Iterator[tuple[str, Callable[[], Card]]
     except OSError:
         inside = []
     if not inside:
-        nothing = _("{folders} names it, and it is not a folder with a model or with folders of models", folders=WEIGHTS_FOLDERS_ENV)
+        nothing = _(
+            "{folders} names it, and it is not a folder with a model or with folders of models", folders=WEIGHTS_FOLDERS_ENV
+        )
         yield local_name(folder), partial(_raise_error, nothing)
     for child in inside[:MAX_FOLDERS]:
         yield local_name(child), partial(read_folder, child, within=folder)

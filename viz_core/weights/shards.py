@@ -10,8 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from viz_core.language import translate as _
-from viz_core.weights.files import INDEX, NAME_PATTERN, TENSORS, FileVersion, check_size, read_json_object, list_names, check_regular_file
+from viz_core.messages import translate as _
+from viz_core.weights.files import (
+    INDEX,
+    NAME_PATTERN,
+    TENSORS,
+    FileVersion,
+    check_regular_file,
+    check_size,
+    list_names,
+    read_json_object,
+)
 
 MAX_HEADER = 2**20  # bytes of a safetensors header; 150 tensors take 20 KB
 MAX_SHARDS = 64
@@ -61,7 +70,10 @@ def read_tensor_table(shards: Shards) -> Mapping[str, StoredTensor]:
     found = [_read_header(file.path, name) for file, name in zip(shards.files, shards.names, strict=True)]
     if shards.index is None:
         return {name: StoredTensor(*tensor, 0) for name, tensor in found[0].items()}
-    places, numbers = _tensor_files(read_json_object(shards.index.unchanged_path())), {name: i for i, name in enumerate(shards.names)}
+    places, numbers = (
+        _tensor_files(read_json_object(shards.index.unchanged_path())),
+        {name: i for i, name in enumerate(shards.names)},
+    )
     for tensor, name in places.items():
         if tensor not in found[numbers[name]]:
             raise ValueError(_("{index} says that {tensor} is in {name}, which lacks it; fetch the model again",

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 
 # The parts of tokenizers such as those of BERT and GPT-2. Others can apply any pattern to the typed text or make it a thousand
 # times as long.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from viz_core.config import FIELDS, TransformerConfig
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

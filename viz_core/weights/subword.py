@@ -11,9 +11,16 @@ from typing import Any
 import regex
 from tokenizers import Encoding, Tokenizer, models
 
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.text.tokenizer import NO_TOKEN
-from viz_core.weights.special_tokens import declared_special_tokens, call_library, parse_tokenizer, iter_parts, find_special_tokens, with_ordinary_tokens
+from viz_core.weights.special_tokens import (
+    call_library,
+    declared_special_tokens,
+    find_special_tokens,
+    iter_parts,
+    parse_tokenizer,
+    with_ordinary_tokens,
+)
 
 _SURROGATE = regex.compile(r"[\uD800-\uDFFF]")  # a lone surrogate, which UTF-8 cannot encode
 _ESCAPED = regex.compile(r"[\uDC80-\uDCFF]+")  # how surrogateescape encodes bytes that are not a whole character
@@ -52,7 +59,10 @@ class SubwordTokenizer:
         self._check_ids(never_typed.difference(added))
         if bos_eos_ids is None:
             bos_eos_ids = (added[0], added[-1]) if added else (pad_id, pad_id)
-        before, behind = (() if added or id is None else (id,) for added, id in zip((tokens.prefix_ids, tokens.suffix_ids), bos_eos_ids, strict=True))
+        before, behind = (
+            () if added or id is None else (id,)
+            for added, id in zip((tokens.prefix_ids, tokens.suffix_ids), bos_eos_ids, strict=True)
+        )
         self.prefix_suffix_ids = (before, behind)
         self.bos_id, self.eos_id = (*tokens.prefix_ids, *before, NO_TOKEN)[0], (NO_TOKEN, *behind, *tokens.suffix_ids)[-1]
         for id in (*before, *behind, *added):
@@ -195,7 +205,9 @@ class SubwordTokenizer:
         try:
             return self._encode_once(text)
         except ValueError:
-            unreadable = next((word for word in text.split() if not self._is_readable(word)), None) if self._unk_id_or_none is None else None
+            unreadable = (
+                next((word for word in text.split() if not self._is_readable(word)), None) if self._unk_id_or_none is None else None
+            )
             if unreadable is None:
                 raise
         raise ValueError(_("{word!r} is not in the vocabulary of this model, and its tokenizer.json has no token for unknown "

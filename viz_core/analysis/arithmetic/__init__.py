@@ -4,25 +4,47 @@ Every operand has a role and the stage or parameter it comes from. An operation 
 `viz_core.analysis.cell_explanation` lists the operations of a cell in order; the `result` of the last one is the cell's value.
 """
 
-from viz_core.analysis.arithmetic.cell import TOLERANCE, CellArithmetic, Operation
-from viz_core.analysis.arithmetic.numbers import Array, Index, Number, Vector
-from viz_core.analysis.arithmetic.reductions import Mean, LayerNormFeature, Product, Softmax, Sum
-from viz_core.analysis.arithmetic.steps import (
-    T5Bucket,
-    Where,
-    MaskCondition,
-    Copy,
-    AlibiBias,
+from viz_core.analysis.arithmetic.cell_arithmetic import TOLERANCE, CellArithmetic, Operation
+from viz_core.analysis.arithmetic.operands import Array, Index, Number, Vector
+from viz_core.analysis.arithmetic.reductions import LayerNormFeature, Mean, Product, Softmax, Sum
+from viz_core.analysis.arithmetic.scalar_operations import (
     ActivationValue,
+    AlibiBias,
+    Copy,
     InputValue,
+    MaskCondition,
     MaskConditions,
-    TableLookup,
     Rotation,
     Scale,
     Sinusoid,
+    T5Bucket,
+    TableLookup,
+    Where,
 )
 
 __all__ = [
-    "TOLERANCE", "CellArithmetic", "Array", "T5Bucket", "Where", "MaskCondition", "Copy", "AlibiBias", "ActivationValue", "InputValue", "Index",
-    "MaskConditions", "TableLookup", "Mean", "LayerNormFeature", "Number", "Operation", "Product", "Rotation", "Scale", "Softmax", "Sum", "Vector", "Sinusoid",
+    "TOLERANCE",
+    "ActivationValue",
+    "AlibiBias",
+    "Array",
+    "CellArithmetic",
+    "Copy",
+    "Index",
+    "InputValue",
+    "LayerNormFeature",
+    "MaskCondition",
+    "MaskConditions",
+    "Mean",
+    "Number",
+    "Operation",
+    "Product",
+    "Rotation",
+    "Scale",
+    "Sinusoid",
+    "Softmax",
+    "Sum",
+    "T5Bucket",
+    "TableLookup",
+    "Vector",
+    "Where",
 ]

@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from viz_core.analysis.arithmetic.numbers import Array, Number, Vector
-from viz_core.language import translate as _
+from viz_core.analysis.arithmetic.operands import Array, Number, Vector
+from viz_core.messages import translate as _
 
 
 @dataclass(frozen=True, eq=False)

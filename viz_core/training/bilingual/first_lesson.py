@@ -8,7 +8,6 @@ from functools import cache
 from random import Random
 from typing import TypeVar
 
-from viz_core.training import everyday
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, subjects, to_be, verb_phrases
 from viz_core.training.bilingual.clauses import make, statement
@@ -16,6 +15,7 @@ from viz_core.training.bilingual.lexicon import Adjective, Frame, Noun, Verb
 from viz_core.training.bilingual.phrases import NounPhrase, Phrase, Speaker, join, pair
 from viz_core.training.bilingual.predicates import object_pronoun
 from viz_core.training.bilingual.sentences import Example, spell, typed
+from viz_core.training.shipped import eval_set
 
 C = TypeVar("C", Noun, Verb, Adjective)
 WORDS = lex.word_lists("first_lesson")
@@ -69,7 +69,7 @@ def sentences(seed: int) -> Iterator[Example]:
         if s.chance(0.25):
             phrase = join([phrase, pair(".", "。")])
         example = spell(phrase, None, tuple(s.combinations))
-        if everyday.normalized_words(typed(example)) not in everyday.eval_sentences_as_words():
+        if eval_set.normalized_words(typed(example)) not in eval_set.eval_sentences_as_words():
             yield example
 
 

@@ -11,7 +11,7 @@ from itertools import chain, combinations, islice, zip_longest
 from typing import NamedTuple
 from zlib import crc32
 
-from viz_core.limits import MAX_REPLACED_CHARS
+from viz_core.config.limits import MAX_REPLACED_CHARS
 from viz_core.text import NO_TOKEN, AnyTokenizer, Vocabulary, split_words
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.lexicon import Adjective, Noun, Verb

@@ -14,8 +14,8 @@ import streamlit as st
 from viz_core.figures import assets
 from viz_core.figures.lookup import VocabularyLookup
 from viz_core.figures.panels import Panel, pack_panels
+from viz_core.ui.components.export import register_export
 from viz_core.ui.components.glosses import current_glosses
-from viz_core.ui.components.saving import register_export
 
 
 class Pick(NamedTuple):
@@ -80,7 +80,11 @@ def matrices(
     st.session_state[memory_key] = _PickState(pick, number, shown)
 
     drawn = shown if is_valid_pick(sizes, shown) else None
-    _COMPONENT(key=key, data=pack_panels(panels, drawn, number, fill, scroll_to_pick, lookup, current_glosses(), pick_navigates, name), on_pick_change=report)
+    _COMPONENT(
+        key=key,
+        data=pack_panels(panels, drawn, number, fill, scroll_to_pick, lookup, current_glosses(), pick_navigates, name),
+        on_pick_change=report,
+    )
     register_export(key, "panels", (panels,), code, sum(n_rows * n_cols for n_rows, n_cols in sizes))
     return drawn
 

@@ -14,10 +14,10 @@ from typing import Any
 import streamlit as st
 
 from viz_core.figures.assets import script, stylesheet
+from viz_core.figures.decoding import CandidateTable, to_dict
 from viz_core.figures.glosses import gloss
-from viz_core.figures.writing import CandidateTable, to_dict
+from viz_core.ui.components.export import register_export
 from viz_core.ui.components.glosses import current_glosses
-from viz_core.ui.components.saving import register_export
 
 _COMPONENT = st.components.v2.component(
     "attention_lab_choice", html='<div class="choice lab-drawn">\n</div>', css=stylesheet("choice"), js=script("choice"),

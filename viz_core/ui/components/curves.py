@@ -6,7 +6,7 @@ import streamlit as st
 
 from viz_core.figures import assets
 from viz_core.figures.curves import CurveChart, pack_curves
-from viz_core.ui.components.saving import register_export
+from viz_core.ui.components.export import register_export
 
 _COMPONENT = st.components.v2.component("attention_lab_curves", **assets.component("curves"))
 

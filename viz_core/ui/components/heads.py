@@ -12,7 +12,7 @@ import streamlit as st
 from viz_core.analysis.attention import AttentionKind
 from viz_core.figures import assets
 from viz_core.figures.attention import HeadGrid, pack_grids
-from viz_core.ui.components.saving import register_export
+from viz_core.ui.components.export import register_export
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.kept_keys import KeptPositions
+from viz_core.analysis.kept_positions import KeptPositions
 from viz_core.figures import assets
 from viz_core.figures.attention import pack_lines
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
+from viz_core.ui.components.export import register_export
 from viz_core.ui.components.glosses import current_glosses
-from viz_core.ui.components.saving import register_export
 
 Lock = tuple[str, int] | None  # ("query" or "key", the token's position)
 

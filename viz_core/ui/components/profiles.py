@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from viz_core.figures.assets import script, stylesheet
-from viz_core.formats import with_minus_sign
-from viz_core.ui.components.saving import register_export
+from viz_core.messages.number_format import with_minus_sign
+from viz_core.ui.components.export import register_export
 
 if TYPE_CHECKING:
     import pandas as pd

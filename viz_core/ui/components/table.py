@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from viz_core.config.limits import MAX_SELECTION_CHARS
 from viz_core.figures.assets import script, stylesheet
-from viz_core.language import translate as _
-from viz_core.limits import MAX_SELECTION_CHARS
+from viz_core.messages import translate as _
 
 ColumnKind = Literal["name", "axes", "shape", "text", "number"]
 RowMark = Literal["", "new", "changed", "cost"]  # "cost": same shape, different cost

@@ -16,8 +16,8 @@ import streamlit as st
 from viz_core.figures.assets import script, stylesheet
 from viz_core.figures.glosses import glosses_of
 from viz_core.figures.tree import TreeNode
+from viz_core.ui.components.export import register_export
 from viz_core.ui.components.glosses import current_glosses
-from viz_core.ui.components.saving import register_export
 
 if TYPE_CHECKING:
     import pandas as pd

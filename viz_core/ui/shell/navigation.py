@@ -7,23 +7,23 @@ import streamlit as st
 from PIL import Image
 from streamlit.runtime.pages_manager import PagesManager
 
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
+from viz_core.ui.components.export import PROGRESS_SLOT_KEY
 from viz_core.ui.components.glosses import set_glosses
-from viz_core.ui.components.saving import PROGRESS_SLOT_KEY
 from viz_core.ui.escape import code_span
-from viz_core.ui.shell.callbacks import defer_interruptions
-from viz_core.ui.shell.frame import SIDEBAR_WIDTH, page_frame
-from viz_core.ui.shell.link import read_link, overflow_state, write_link
+from viz_core.ui.shell.caching.preload import preload_all, preload_catalogue
+from viz_core.ui.shell.export.save_menus import save_menus
+from viz_core.ui.shell.layout.first_screen import page_heading
+from viz_core.ui.shell.layout.frame import SIDEBAR_WIDTH, page_frame
+from viz_core.ui.shell.layout.sidebar import show_generated_target, sidebar
 from viz_core.ui.shell.page_list import PageSpec
-from viz_core.ui.shell.run import PageContext, glosses_in_use, first_paragraphs, run_with_status
-from viz_core.ui.shell.save import save_menus
-from viz_core.ui.shell.screen import page_heading
-from viz_core.ui.shell.sidebar import show_generated_target, sidebar
-from viz_core.ui.shell.state import STARTED, LINK_ERRORS, NOTICES, BEFORE_LINK, IN_PAGE_FRAME, current_setup
-from viz_core.ui.shell.tab import mark_page_complete, restore_session
-from viz_core.ui.shell.two_runs import keep_button
-from viz_core.ui.shell.warm import preload_all, preload_catalogue
-from viz_core.ui.shell.widgets import needs_rerun, yield_cpu
+from viz_core.ui.shell.runs.page_context import PageContext, first_paragraphs, glosses_in_use, run_with_status
+from viz_core.ui.shell.runs.two_runs import keep_button
+from viz_core.ui.shell.session.callback_patch import defer_interruptions
+from viz_core.ui.shell.session.session_restore import mark_page_complete, restore_session
+from viz_core.ui.shell.session.state import BEFORE_LINK, IN_PAGE_FRAME, LINK_ERRORS, NOTICES, STARTED, current_setup
+from viz_core.ui.shell.session.url import overflow_state, read_link, write_link
+from viz_core.ui.shell.session.widgets import needs_rerun, yield_cpu
 
 
 def main(specs: Sequence[PageSpec], page_functions: dict[str, Callable[[], None]] | None = None) -> None:
@@ -49,7 +49,9 @@ def main(specs: Sequence[PageSpec], page_functions: dict[str, Callable[[], None]
     preload_catalogue()
     read_link(chosen.title, restore_session(*overflow_state()))
     page_frame(chosen.url_path or specs[0].name)
-    saving = st.session_state[PROGRESS_SLOT_KEY] = st.container(key="lab_saving")  # created here, it has the same position in every run
+    saving = st.session_state[PROGRESS_SLOT_KEY] = st.container(
+        key="lab_saving"
+    )  # created here, it has the same position in every run
     sidebar()
     if settle := st.session_state.get(BEFORE_LINK, {}).get(chosen.url_path):
         settle()
@@ -101,8 +103,11 @@ def open_page(page: PageSpec, preload: Callable[[], None] = preload_all) -> Page
     setup = current_setup()
     set_glosses(glosses_in_use(setup))
     if faults := st.session_state.get(LINK_ERRORS, []):
-        st.warning(first_paragraphs([_("The link says {written}, which {fault}.", written=code_span(written), fault=fault) for written,
-                               fault in faults]))
+        st.warning(
+            first_paragraphs(
+                [_("The link says {written}, which {fault}.", written=code_span(written), fault=fault) for written, fault in faults]
+            )
+        )
     for note in st.session_state.pop(NOTICES, []):
         st.info(note)
     preload()

@@ -7,29 +7,39 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import AttentionKind, hidden_stage, attention_path, n_layers, token_mask, relative_change
+from viz_core.analysis.attention import AttentionKind, attention_path, hidden_stage, n_layers, relative_change, token_mask
 from viz_core.analysis.rounding import difference_above_rounding
-from viz_core.analysis.rows import row_labels
 from viz_core.analysis.summary import top_predictions
+from viz_core.analysis.token_rows import row_labels
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import KIND_NAMES, head_title
-from viz_core.figures.two_attentions import ablation_panels, ablated_hidden_panel
-from viz_core.formats import rounded
-from viz_core.language import translate as _
+from viz_core.figures.two_run_attention import ablated_hidden_panel, ablation_panels
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
 from viz_core.text import display_token
 from viz_core.ui.components.glosses import glossed_label, glossed_token
 from viz_core.ui.components.heads import Focus
-from viz_core.ui.controls import data_table, number_column, linked_heatmaps
 from viz_core.ui.escape import escaped, token_code_span
 from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.focus import AttentionFocus, choose_head
-from viz_core.ui.shell import PageContext, controls_row, show_hint, main_figure, set_url_params, mark_activity, url_param, widget, widget_value
+from viz_core.ui.shared.elements import data_table, linked_heatmaps, number_column
+from viz_core.ui.shell import (
+    PageContext,
+    controls_row,
+    main_figure,
+    mark_activity,
+    set_url_params,
+    show_hint,
+    url_param,
+    widget,
+    widget_value,
+)
 from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
-from viz_core.ui.shell.views import ATTENTION_HEADS
+from viz_core.ui.shell.setup.url_params import ATTENTION_HEADS
 
 if TYPE_CHECKING:
-    from viz_core.experiments.ablation import HeadAblations, Ablation
+    from viz_core.experiments.ablation import Ablation, HeadAblations
 
 UNRECORDED_RUN_COST = 0.5  # of the time of a recorded run: these runs record nothing and are batched
 MAX_UNREQUESTED_SECONDS = 3.0  # seconds; a longer search starts only after a click
@@ -80,7 +90,7 @@ def _proposed_heads(
     longer than `MAX_UNREQUESTED_SECONDS`, a button offers it and there is no default until it is clicked.
     """
     from viz_core.experiments.ablation import ablate_each_head
-    from viz_core.ui.shell.cache import CacheNamespace, cached_result
+    from viz_core.ui.shell.caching.server_cache import CacheNamespace, cached_result
 
     offered = [n for n in names if n in ATTENTION_HEADS]
     if _has_picked_head(context):
@@ -125,15 +135,24 @@ def _max_weight_changes(capture: Capture, ablated: Capture, path: str, item: int
 def _ablated_run(context: PageContext, ablation: "Ablation") -> Capture:
     """Return the ablated run, cached for all sessions."""
     from viz_core.experiments.ablation import ablated_run
-    from viz_core.ui.shell.cache import run_cache
+    from viz_core.ui.shell.caching.server_cache import run_cache
 
     batch, model = context.batch, context.model()
     assert batch is not None
-    return run_cache().get(("ablated", context.run_key(), ablation), lambda: ablated_run(model, batch, ablation, context.setup.seed), *context.run_cost())
+    return run_cache().get(
+        ("ablated", context.run_key(), ablation),
+        lambda: ablated_run(model, batch, ablation, context.setup.seed),
+        *context.run_cost(),
+    )
 
 
 def _hint_text(
-    context: PageContext, capture: Capture, ablated: Capture | None, focus: AttentionFocus, off: Sequence[Focus], measured: "HeadAblations | None"
+    context: PageContext,
+    capture: Capture,
+    ablated: Capture | None,
+    focus: AttentionFocus,
+    off: Sequence[Focus],
+    measured: "HeadAblations | None",
 ) -> str:
     """Return the hint: what is changed, and the text before and after.
 
@@ -189,8 +208,10 @@ def _before_and_after(context: PageContext, capture: Capture, ablated: Capture, 
     else:
         changed = len(differ)
         lines[1] += " · " + (
-            _("**{changed} of {n} words changed**, each predicted at its own place", n=n, changed=changed) if context.answers_in_place else
-            _("**{changed} of {n} words changed**, each predicted from the same words before it", n=n, changed=changed))
+            _("**{changed} of {n} words changed**, each predicted at its own place", n=n, changed=changed)
+            if context.answers_in_place
+            else _("**{changed} of {n} words changed**, each predicted from the same words before it", n=n, changed=changed)
+        )
     return lines
 
 

@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, attention_path, n_layers
-from viz_core.analysis.labelled_weights import collect_heads, without_special_tokens, query_key_words
+from viz_core.analysis.labelled_weights import collect_heads, query_key_words, without_special_tokens
 from viz_core.capture import Capture
 from viz_core.figures.attention import HeadGrid, head_grid
-from viz_core.figures.two_attentions import two_run_grid, tile_view, two_run_weights
-from viz_core.language import translate as _
+from viz_core.figures.two_run_attention import tile_view, two_run_grid, two_run_weights
+from viz_core.messages import translate as _
 from viz_core.ui.components.heads import head_grids
 from viz_core.ui.pages.attention import snippets
-from viz_core.ui.pages.attention.focus import AttentionFocus, choose_head, shown_positions, weights_of_picked_pair, words_of_both_runs, words_shown
-from viz_core.ui.shell import PageContext, TwoRuns, url_param, linked_widget
+from viz_core.ui.pages.attention.focus import (
+    AttentionFocus,
+    choose_head,
+    shown_positions,
+    weights_of_picked_pair,
+    words_of_both_runs,
+    words_shown,
+)
+from viz_core.ui.shell import PageContext, TwoRuns, linked_widget, url_param
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +53,9 @@ def group_by_word_toggle(context: PageContext, capture: Capture, available: Sequ
         linked_widget(st.toggle, "att_words", _("Group tokens by word"), help=BY_WORD_HELP)
 
 
-def special_tokens_toggle(context: PageContext, capture: Capture, available: Sequence[AttentionKind], focus: AttentionFocus) -> None:
+def special_tokens_toggle(
+    context: PageContext, capture: Capture, available: Sequence[AttentionKind], focus: AttentionFocus
+) -> None:
     """Draw the toggle that leaves out special tokens, if the sentence has any. It is disabled while two runs are compared."""
     if any(without_special_tokens(capture, kind, focus.item, context.tokenizers) for kind in kinds_shown(available)):
         linked_widget(st.toggle, "att_without_special", _("Without special tokens"), help=WITHOUT_SPECIAL_HELP,
@@ -58,22 +67,34 @@ def draw_all_heads(
 ) -> None:
     """Draw the layers × heads of each kind of attention to show: of one run, or of A, B or A − B in a comparison."""
     shown = kinds_shown(available)
-    grids = [_cached_grid(context, capture, kind, focus) if two is None else _cached_grid_of_two_runs(two, kind, focus) for kind in shown]
-    head_grids(grids, (focus.kind, focus.layer, focus.head), key="att_heads", on_focus=choose_head, fill=True,
-          pair_weights=weights_of_picked_pair(context, capture, focus) if two is None else None, n_rows=_n_weights(capture, shown),
-          make_frame=lambda: _weights_table(context, capture, shown, focus, two), code=lambda: snippets.all_heads(context, shown, focus, two))
+    grids = [
+        _cached_grid(context, capture, kind, focus) if two is None else _cached_grid_of_two_runs(two, kind, focus) for kind in shown
+    ]
+    head_grids(
+        grids,
+        (focus.kind, focus.layer, focus.head),
+        key="att_heads",
+        on_focus=choose_head,
+        fill=True,
+        pair_weights=weights_of_picked_pair(context, capture, focus) if two is None else None,
+        n_rows=_n_weights(capture, shown),
+        make_frame=lambda: _weights_table(context, capture, shown, focus, two),
+        code=lambda: snippets.all_heads(context, shown, focus, two),
+    )
 
 
 def _weights_table(
     context: PageContext, capture: Capture, shown: Sequence[AttentionKind], focus: AttentionFocus, two: TwoRuns | None
 ) -> "pd.DataFrame":
     """Return every attention weight behind the tiles, one a row."""
-    from viz_core import drawn
+    from viz_core.figures import plot_data
 
     if two is None:
         words = {kind: words_shown(context, capture, kind, focus) for kind in shown}
-        return drawn.head_weights(collect_heads(capture, kind, focus.item, words[kind], focus.colour == "uniform") for kind in shown)
-    return drawn.head_weights(
+        return plot_data.head_weights(
+            collect_heads(capture, kind, focus.item, words[kind], focus.colour == "uniform") for kind in shown
+        )
+    return plot_data.head_weights(
         two_run_weights(two.aligned, kind, two.shown, focus.colour, words_of_both_runs(two, kind, focus)) for kind in shown
     )
 
@@ -84,7 +105,7 @@ def _n_weights(capture: Capture, shown: Sequence[AttentionKind]) -> int:
 
 def _cached_grid(context: PageContext, capture: Capture, kind: AttentionKind, focus: AttentionFocus) -> HeadGrid:
     """Return the tiles of one kind of attention, cached for all sessions."""
-    from viz_core.ui.shell.cache import cached_result
+    from viz_core.ui.shell.caching.server_cache import cached_result
 
     def make() -> HeadGrid:
         words, kept = words_shown(context, capture, kind, focus), shown_positions(context, capture, kind, focus)
@@ -96,7 +117,7 @@ def _cached_grid(context: PageContext, capture: Capture, kind: AttentionKind, fo
 
 def _cached_grid_of_two_runs(two: TwoRuns, kind: AttentionKind, focus: AttentionFocus) -> HeadGrid:
     """Return the tiles of A, of B or of A − B, cached for all sessions."""
-    from viz_core.ui.shell.cache import cached_result
+    from viz_core.ui.shell.caching.server_cache import cached_result
 
     def make() -> HeadGrid:
         return two_run_grid(two.aligned, kind, two.shown, focus.colour, words_of_both_runs(two, kind, focus))

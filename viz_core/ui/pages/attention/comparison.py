@@ -4,23 +4,23 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import attention_kinds, n_layers, query_key_sides
-from viz_core.analysis.rows import token_rows
-from viz_core.analysis.two_attentions import NO_WORDS, RunWords, position_pairs
+from viz_core.analysis.head_differences import NO_WORDS, RunWords, position_pairs
+from viz_core.analysis.token_rows import token_rows
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
-from viz_core.figures.two_attentions import two_run_head_panels
+from viz_core.figures.two_run_attention import two_run_head_panels
 from viz_core.figures.two_runs import select_view
-from viz_core.formats import rounded
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
 from viz_core.text import bidi_isolated, display_token
 from viz_core.ui.escape import token_code_span
 from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.focus import AttentionFocus, words_of_both_runs
 from viz_core.ui.pages.attention.matrix import draw_pickable_matrices
-from viz_core.ui.pages.attention.word_swap import WordSwap
-from viz_core.ui.shell import TwoRuns, update_setup, current_setup, url_param
-from viz_core.ui.shell.differences import run_titles
-from viz_core.ui.shell.setup import to_query, typed_sentences, from_query, with_url_params
+from viz_core.ui.shared.word_swap import WordSwap
+from viz_core.ui.shell import TwoRuns, current_setup, update_setup, url_param
+from viz_core.ui.shell.runs.setup_differences import run_titles
+from viz_core.ui.shell.setup import from_query, to_query, typed_sentences, with_url_params
 
 MAX_KEYS_SIDE_BY_SIDE = 40  # of each of three matrices: with more keys, the cells are too small to distinguish
 
@@ -28,10 +28,15 @@ MAX_KEYS_SIDE_BY_SIDE = 40  # of each of three matrices: with more keys, the cel
 def word_swap_button(focus: AttentionFocus, swap: WordSwap | None) -> None:
     """Draw a button that keeps this run as A and replaces one word; nothing if no example differs in one word."""
     if swap is not None and st.button(
-        " → ".join(bidi_isolated(display_token(word)) for word in (swap.old, swap.new)), type="primary", key="att_swap", on_click=_apply_swap,
+        " → ".join(bidi_isolated(display_token(word)) for word in (swap.old, swap.new)),
+        type="primary",
+        key="att_swap",
+        on_click=_apply_swap,
         args=(swap, focus),
-        help=_("One word can change the meaning of a sentence. This keeps the run as A, replaces the word in the source, and "
-               "changes the target to match."),
+        help=_(
+            "One word can change the meaning of a sentence. This keeps the run as A, replaces the word in the source, and "
+            "changes the target to match."
+        ),
     ):
         st.rerun()  # the sidebar, outside this fragment, shows the sentence too
 

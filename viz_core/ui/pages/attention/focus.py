@@ -7,18 +7,27 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import AttentionKind, AttentionStep, attention_kinds, attention_path, n_layers, pair_weights, query_key_sides, attention_steps
-from viz_core.analysis.kept_keys import KeptPositions
-from viz_core.analysis.labelled_weights import QueryKeyWords, without_special_tokens, query_key_words
-from viz_core.analysis.story import head_between_words_of, most_informative_query
-from viz_core.analysis.two_attentions import RunWords
+from viz_core.analysis.attention import (
+    AttentionKind,
+    AttentionStep,
+    attention_kinds,
+    attention_path,
+    attention_steps,
+    n_layers,
+    pair_weights,
+    query_key_sides,
+)
+from viz_core.analysis.head_differences import RunWords
+from viz_core.analysis.kept_positions import KeptPositions
+from viz_core.analysis.labelled_weights import QueryKeyWords, query_key_words, without_special_tokens
+from viz_core.analysis.tour_focus import head_between_words_of, most_informative_query
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import KIND_TITLES, ColourMode, head_title
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.ui.components.heads import Focus
-from viz_core.ui.pages.attention.word_swap import WordSwap
-from viz_core.ui.shell import PageContext, TwoRuns, update_setup, current_setup, url_param
+from viz_core.ui.shared.word_swap import WordSwap
+from viz_core.ui.shell import PageContext, TwoRuns, current_setup, update_setup, url_param
 from viz_core.ui.shell.setup import Setup, with_url_params
 
 
@@ -47,7 +56,9 @@ class AttentionFocus:
         return head_title(self.kind, self.layer, self.head)
 
 
-def read_attention_focus(context: PageContext, capture: Capture, available: Sequence[AttentionKind], item: int, swap: WordSwap | None) -> AttentionFocus:
+def read_attention_focus(
+    context: PageContext, capture: Capture, available: Sequence[AttentionKind], item: int, swap: WordSwap | None
+) -> AttentionFocus:
     """Return the focus that the link holds, clamped to this run, with an informative default for what the link leaves out."""
     config, chosen = context.config, url_param("att_kind")
     kind, layer, head = default_head(context, capture, available)
@@ -74,7 +85,9 @@ def read_attention_focus(context: PageContext, capture: Capture, available: Sequ
         row = np.nan_to_num(capture[f"{attention_path(kind, layer)}.weights"][item, head, query], nan=-1.0)
         kept = without_special_tokens(capture, kind, item, context.tokenizers) if hides else None
         key = int(np.argmax(row)) if kept is None else kept.keys[int(np.argmax(row[list(kept.keys)]))]
-    return AttentionFocus(kind, layer, head, item, query, key, step, url_param("att_colour"), url_param("att_words"), _line_heads(config, head), hides)
+    return AttentionFocus(
+        kind, layer, head, item, query, key, step, url_param("att_colour"), url_param("att_words"), _line_heads(config, head), hides
+    )
 
 
 def _line_heads(config: TransformerConfig, head: int) -> tuple[int, ...]:
@@ -95,10 +108,12 @@ def default_head(context: PageContext, capture: Capture, available: Sequence[Att
         return kind, default_layer(context, kind), 0
     if kind == "cross" and (measured := context.setup.card.referent_head):
         return "cross", *measured
-    from viz_core.ui.shell.cache import cached_result
+    from viz_core.ui.shell.caching.server_cache import cached_result
 
     item = context.selected_item(capture)
-    return kind, *cached_result("head between words", (context.run_key(), kind, item), lambda: head_between_words_of(capture, kind, item))
+    return kind, *cached_result(
+        "head between words", (context.run_key(), kind, item), lambda: head_between_words_of(capture, kind, item)
+    )
 
 
 def default_layer(context: PageContext, kind: AttentionKind) -> int:

@@ -2,20 +2,26 @@
 
 from collections.abc import Callable
 
-from viz_core.analysis.kept_keys import KeptPositions
+from viz_core.analysis.kept_positions import KeptPositions
 from viz_core.analysis.labelled_weights import QueryKeyWords
-from viz_core.analysis.two_runs import PositionPairs
+from viz_core.analysis.run_alignment import PositionPairs
 from viz_core.figures.attention import STEP_TITLES
 from viz_core.figures.panels import Panel
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.pages.attention.focus import AttentionFocus
-from viz_core.ui.shell import set_url_params, mark_activity
+from viz_core.ui.shell import mark_activity, set_url_params
 
 
 def draw_pickable_matrices(
-    panels: list[Panel], focus: AttentionFocus, words: QueryKeyWords | None, places: tuple[PositionPairs, PositionPairs] | None = None, focused_panel: int = 0, *,
-    kept: KeptPositions | None = None, code: Callable[[], str],
+    panels: list[Panel],
+    focus: AttentionFocus,
+    words: QueryKeyWords | None,
+    places: tuple[PositionPairs, PositionPairs] | None = None,
+    focused_panel: int = 0,
+    *,
+    kept: KeptPositions | None = None,
+    code: Callable[[], str],
 ) -> Pick | None:
     """Draw matrices with the cell in focus picked, and return the picked cell.
 

@@ -1,11 +1,11 @@
 """One head: its matrix at each step from q·k to the weights, and its weights as lines."""
 
 from viz_core.analysis.attention import AttentionStep
-from viz_core.analysis.labelled_weights import QueryKeyWords, renormalized_kept_weights, layer_weights
+from viz_core.analysis.labelled_weights import QueryKeyWords, layer_weights, renormalized_kept_weights
 from viz_core.capture import Capture
+from viz_core.config.position_schemes import Position
 from viz_core.figures.attention import KIND_TITLES, head_panel
-from viz_core.language import translate as _
-from viz_core.position_schemes import Position
+from viz_core.messages import translate as _
 from viz_core.ui.components.lines import Lock, attention_lines
 from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.focus import AttentionFocus, shown_positions, words_shown

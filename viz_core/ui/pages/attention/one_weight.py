@@ -5,17 +5,24 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import weight_arithmetic, contribution_norms, contributions, head_w_o, query_key_sides
+from viz_core.analysis.attention import contribution_norms, contributions, head_w_o, query_key_sides, weight_arithmetic
 from viz_core.analysis.rounding import sum_rounding_bound
-from viz_core.analysis.rows import token_rows
+from viz_core.analysis.token_rows import token_rows
 from viz_core.capture import Capture
-from viz_core.figures.attention import weight_arithmetic_html, contribution_bars_html, product_bars_html, quoted_token_html, value_bars_html, weighted_value
-from viz_core.formats import rounded
-from viz_core.language import translate as _
+from viz_core.figures.attention import (
+    contribution_bars_html,
+    product_bars_html,
+    quoted_token_html,
+    value_bars_html,
+    weight_arithmetic_html,
+    weighted_value,
+)
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
 from viz_core.ui.components.glosses import current_glosses
-from viz_core.ui.controls import exportable_html
 from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.focus import AttentionFocus
+from viz_core.ui.shared.elements import exportable_html
 from viz_core.ui.shell import PageContext
 
 MAX_PARTS = 2_000_000  # elements [H, S, D] of the largest decomposition of one query that is summed
@@ -37,8 +44,14 @@ def one_weight_section(context: PageContext, capture: Capture, focus: AttentionF
     lengths = contribution_norms(weights[None], v, head_w_o(w_o, focus.head, v.shape[-1]))[0]
     products = exportable_html(product_bars_html(steps), "att_products", "features", (steps.products,),
                           partial(snippets.products, context, focus))
-    weight_chain = exportable_html(weight_arithmetic_html(steps), "att_chain", "chain", (steps,), partial(snippets.weight_chain, context, focus),
-                     _("From q·k to the weight"))
+    weight_chain = exportable_html(
+        weight_arithmetic_html(steps),
+        "att_chain",
+        "chain",
+        (steps,),
+        partial(snippets.weight_chain, context, focus),
+        _("From q·k to the weight"),
+    )
     values = exportable_html(value_bars_html(v[focus.key], steps.recorded), "att_values", "features",
                         (weighted_value(v[focus.key], steps.recorded),), partial(snippets.values, context, focus))
     contributed = exportable_html(contribution_bars_html(keys, weights, lengths, focus.key, glosses=glosses), "att_contributions",

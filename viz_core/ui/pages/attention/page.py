@@ -10,19 +10,19 @@ import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, attention_kinds
 from viz_core.capture import Capture
-from viz_core.language import translate as _
-from viz_core.ui.controls import sentence_picker
+from viz_core.messages import translate as _
 from viz_core.ui.pages.attention.ablation import ablation_section
-from viz_core.ui.pages.attention.all_heads import special_tokens_toggle, group_by_word_toggle
+from viz_core.ui.pages.attention.all_heads import group_by_word_toggle, special_tokens_toggle
 from viz_core.ui.pages.attention.comparison import word_swap_button
-from viz_core.ui.pages.attention.files import downloads_menu
+from viz_core.ui.pages.attention.downloads import downloads_menu
 from viz_core.ui.pages.attention.focus import AttentionFocus, read_attention_focus
-from viz_core.ui.pages.attention.one_screen import heads_section
+from viz_core.ui.pages.attention.heads_section import heads_section
 from viz_core.ui.pages.attention.rollout import rollout_section
 from viz_core.ui.pages.attention.statistics import statistics_section
-from viz_core.ui.pages.attention.word_swap import find_swap
-from viz_core.ui.shell import PAGES, PageContext, TwoRuns, current_context, choose_section, two_runs, write_link
-from viz_core.ui.shell.two_runs import RunView
+from viz_core.ui.shared.elements import sentence_picker
+from viz_core.ui.shared.word_swap import find_swap
+from viz_core.ui.shell import PAGES, PageContext, TwoRuns, choose_section, current_context, two_runs, write_link
+from viz_core.ui.shell.runs.two_runs import RunView
 
 
 @st.fragment
@@ -64,4 +64,7 @@ RUN_CHOICES_BY_SECTION: dict[str, Sequence[RunView]] = {"none": RUN_CHOICES, "ta
 COMPARING_SECTIONS: dict[str, Callable[[PageContext, Capture, Sequence[AttentionKind], AttentionFocus, TwoRuns | None], None]] = {
     "none": heads_section, "rollout": rollout_section,
 }
-SINGLE_RUN_SECTIONS: dict[str, Callable[[PageContext, Capture, Sequence[AttentionKind], AttentionFocus], None]] = {"table": statistics_section, "break": ablation_section}
+SINGLE_RUN_SECTIONS: dict[str, Callable[[PageContext, Capture, Sequence[AttentionKind], AttentionFocus], None]] = {
+    "table": statistics_section,
+    "break": ablation_section,
+}

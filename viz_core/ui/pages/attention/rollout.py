@@ -8,12 +8,22 @@ from viz_core.analysis.attention import AttentionKind, attention_kinds, n_layers
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, rollout_panels
 from viz_core.figures.two_runs import view_panel
-from viz_core.language import translate as _
-from viz_core.ui.controls import linked_heatmaps
+from viz_core.messages import translate as _
 from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.all_heads import KIND_LABELS
 from viz_core.ui.pages.attention.focus import AttentionFocus
-from viz_core.ui.shell import PageContext, TwoRuns, controls_row, show_hint, main_figure, set_url_params, url_param, widget, widget_value
+from viz_core.ui.shared.elements import linked_heatmaps
+from viz_core.ui.shell import (
+    PageContext,
+    TwoRuns,
+    controls_row,
+    main_figure,
+    set_url_params,
+    show_hint,
+    url_param,
+    widget,
+    widget_value,
+)
 
 
 def rollout_section(
@@ -35,8 +45,14 @@ def rollout_section(
             side = two.aligned.pairs[query_key_sides(kind)[0]]
             of_a = rollout_panels(two.aligned.a, kind, focus.item, after)
             panels = [view_panel(a, b, side, side, two.shown) for a, b in zip(of_a, panels, strict=True)]
-    show_hint(_("**How much of each input token has reached each position after layer {after}?** The second matrix is the attention of "
-           "layer {after} alone, averaged over its heads.", after=after) + note)
+    show_hint(
+        _(
+            "**How much of each input token has reached each position after layer {after}?** The second matrix is the attention of "
+            "layer {after} alone, averaged over its heads.",
+            after=after,
+        )
+        + note
+    )
     with main_figure():
         linked_heatmaps(panels, "att_rollout", fill=True,
                 code=lambda: snippets.rollout(context, kind, focus.item, after, None if note else two))
@@ -45,8 +61,17 @@ def rollout_section(
             widget(st.segmented_control, "att_rolled", _("Attention"), kind, _set_kind, options=own, required=True,
                    format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
         if layers > 1:
-            widget(st.segmented_control, "att_after", _("After layer"), after, _set_after_layer, options=range(layers), required=True,
-                   format_func=lambda layer: _("after layer {layer}", layer=layer), label_visibility="collapsed")
+            widget(
+                st.segmented_control,
+                "att_after",
+                _("After layer"),
+                after,
+                _set_after_layer,
+                options=range(layers),
+                required=True,
+                format_func=lambda layer: _("after layer {layer}", layer=layer),
+                label_visibility="collapsed",
+            )
     here = "" if kind == focus.kind else " " + _("Rollout is not defined for cross-attention, so this is {kind_titles}.",
                                                  kind_titles=KIND_TITLES[kind].lower())
     st.caption(_("Rollout estimates, from attention alone, how much of each input token has reached each position after this "

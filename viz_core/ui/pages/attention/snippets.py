@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 from viz_core.analysis.attention import AttentionKind, attention_kinds, query_key_sides
 from viz_core.ui.pages.attention.focus import AttentionFocus, shown_positions
 from viz_core.ui.shell import PageContext, TwoRuns
-from viz_core.ui.shell.code import CodeLines, aligned_code, fill_template, glosses_code, model_code, run_code, trace_code, token_name_code, python_literal
+from viz_core.ui.shell.export.notebook_code import (
+    CodeLines,
+    aligned_code,
+    fill_template,
+    glosses_code,
+    model_code,
+    python_literal,
+    run_code,
+    token_name_code,
+    trace_code,
+)
 
 if TYPE_CHECKING:
     from viz_core.experiments.ablation import Ablation
@@ -31,7 +41,8 @@ def all_heads(context: PageContext, shown: Sequence[AttentionKind], focus: Atten
         kept = {{kind: without_special(capture, kind, item, readers{own}) for kind in kinds}}
         """, readers=EMPTY if focus.by_word else _tokenizers_code(context, "capture"),
                 own=CodeLines(", words[kind]" if focus.by_word else "")) if focus.without_special else EMPTY
-    return fill_template("""
+    return fill_template(
+        """
         from viz_core import drawn
         from viz_core.analysis.labelled_weights import every_head
         from viz_core.figures.attention import head_grid
@@ -40,24 +51,38 @@ def all_heads(context: PageContext, shown: Sequence[AttentionKind], focus: Atten
         {own_kinds}
         grids = [head_grid(capture, kind, item, {colour}{own}{kept}) for kind in kinds]
         frame = drawn.heads(every_head(capture, kind, item{own}{uniform}) for kind in kinds)
-        """, run=run_code(context), kept=CodeLines(", kept=kept[kind]" if focus.without_special else ""),
-                own_kinds=_join_lines(fill_template("kinds, item = {kinds}, {item}", kinds=list(shown), item=focus.item), words, kept),
-                colour=focus.colour, own=CodeLines(", words[kind]" if focus.by_word else ""),
-                uniform=CodeLines(", uniform=True" if focus.colour == "uniform" else ""))
+        """,
+        run=run_code(context),
+        kept=CodeLines(", kept=kept[kind]" if focus.without_special else ""),
+        own_kinds=_join_lines(fill_template("kinds, item = {kinds}, {item}", kinds=list(shown), item=focus.item), words, kept),
+        colour=focus.colour,
+        own=CodeLines(", words[kind]" if focus.by_word else ""),
+        uniform=CodeLines(", uniform=True" if focus.colour == "uniform" else ""),
+    )
 
 
 def head_matrix(context: PageContext, focus: AttentionFocus) -> CodeLines:
     """One head at one step from q·k to the weights."""
     by_word, leaves_out = focus.by_word and focus.step == "weights", focus.without_special and focus.step == "weights"
-    return fill_template("""
+    return fill_template(
+        """
         from viz_core.figures.attention import head_panel
         {run}
 
         {head}
         panels = [head_panel(capture, kind, layer, head, item, {step}, {colour}{own}{kept})]
-        """, run=run_code(context), step=focus.step, colour=focus.colour, own=CodeLines(", words" if by_word else ""),
-                head=_join_lines(_head_code(focus), _words_code(context) if by_word else EMPTY, _kept_positions_code(context, by_word) if leaves_out else EMPTY),
-                kept=CodeLines(", kept=kept" if leaves_out else ""))
+        """,
+        run=run_code(context),
+        step=focus.step,
+        colour=focus.colour,
+        own=CodeLines(", words" if by_word else ""),
+        head=_join_lines(
+            _head_code(focus),
+            _words_code(context) if by_word else EMPTY,
+            _kept_positions_code(context, by_word) if leaves_out else EMPTY,
+        ),
+        kept=CodeLines(", kept=kept" if leaves_out else ""),
+    )
 
 
 def head_lines(context: PageContext, focus: AttentionFocus) -> CodeLines:
@@ -65,19 +90,30 @@ def head_lines(context: PageContext, focus: AttentionFocus) -> CodeLines:
     leaves_out = shown_positions(context, context.capture, focus.kind, focus) is not None if context.capture is not None else False
     layer = fill_template("kind, layer, heads, item = {kind}, {layer}, {heads}, {item}", kind=focus.kind, layer=focus.layer,
                  heads=list(focus.line_heads), item=focus.item)
-    return fill_template("""
+    return fill_template(
+        """
         from viz_core.analysis.labelled_weights import layer_weights
         {run}
 
         {layer}
         {found} = layer_weights(capture, kind, layer, item{own})
         {kept}
-        """, run=run_code(context), own=CodeLines(", words" if focus.by_word else ""),
-                layer=_join_lines(layer, _words_code(context) if focus.by_word else EMPTY, _kept_positions_code(context, focus.by_word) if leaves_out else EMPTY),
-                found=CodeLines("found" if leaves_out else "weights, queries, keys"), kept=fill_template("""
+        """,
+        run=run_code(context),
+        own=CodeLines(", words" if focus.by_word else ""),
+        layer=_join_lines(
+            layer,
+            _words_code(context) if focus.by_word else EMPTY,
+            _kept_positions_code(context, focus.by_word) if leaves_out else EMPTY,
+        ),
+        found=CodeLines("found" if leaves_out else "weights, queries, keys"),
+        kept=fill_template("""
         from viz_core.analysis.labelled_weights import kept_weights
         (weights, queries, keys), kept = kept_weights(found, kept)
-        """) if leaves_out else EMPTY)
+        """)
+        if leaves_out
+        else EMPTY,
+    )
 
 
 def head_statistics(context: PageContext, shown: Sequence[AttentionKind], item: int) -> CodeLines:
@@ -109,8 +145,13 @@ def rollout(context: PageContext, kind: AttentionKind, item: int, after: int, tw
 
 def _head_code(focus: AttentionFocus) -> CodeLines:
     """The line that assigns `kind, layer, head, item`."""
-    return fill_template("kind, layer, head, item = {kind}, {layer}, {head}, {item}", kind=focus.kind, layer=focus.layer, head=focus.head,
-                item=focus.item)
+    return fill_template(
+        "kind, layer, head, item = {kind}, {layer}, {head}, {item}",
+        kind=focus.kind,
+        layer=focus.layer,
+        head=focus.head,
+        item=focus.item,
+    )
 
 
 def _join_lines(*parts: CodeLines) -> CodeLines:
@@ -187,7 +228,8 @@ def values(context: PageContext, focus: AttentionFocus) -> CodeLines:
 
 def contributions(context: PageContext, focus: AttentionFocus) -> CodeLines:
     """Each key's weight, and the norm of its contribution to the output."""
-    return fill_template("""
+    return fill_template(
+        """
         {run}
         from viz_core import drawn
         from viz_core.analysis.attention import contribution_norms, head_columns
@@ -198,8 +240,18 @@ def contributions(context: PageContext, focus: AttentionFocus) -> CodeLines:
         row, keys = capture[{weights}][item, head, query], capture.tokens({side})[item]
         lengths = contribution_norms(row[None], v, head_columns(w_o, head, v.shape[-1]))[0]
         frame, shown = drawn.contributions(keys, row, lengths), contribution_bars(keys, row, lengths, key{glosses})
-        """, run=trace_code(context), head=focus.head, item=focus.item, query=focus.query, key=focus.key, v=f"{focus.path}.v",
-                w_o=f"{focus.path}.w_o.weight", weights=f"{focus.path}.weights", side=query_key_sides(focus.kind)[1], glosses=glosses_code())
+        """,
+        run=trace_code(context),
+        head=focus.head,
+        item=focus.item,
+        query=focus.query,
+        key=focus.key,
+        v=f"{focus.path}.v",
+        w_o=f"{focus.path}.w_o.weight",
+        weights=f"{focus.path}.weights",
+        side=query_key_sides(focus.kind)[1],
+        glosses=glosses_code(),
+    )
 
 
 def _steps_code(run: CodeLines, focus: AttentionFocus) -> CodeLines:
@@ -219,7 +271,7 @@ def _steps_code(run: CodeLines, focus: AttentionFocus) -> CodeLines:
 def ablated(context: PageContext, ablation: "Ablation", focus: AttentionFocus) -> CodeLines:
     """A head in the intact run and, if anything is changed, in the ablated run."""
     return fill_template("""
-        from viz_core.figures.two_attentions import ablated_head
+        from viz_core.figures.two_run_attention import ablated_head
         {runs}
         panels = ablated_head(capture, {ablated}, {kind}, {layer}, {head}, {item}, {colour})
         """, runs=run_code(context) if ablation.is_empty else _ablated_code(context, ablation),
@@ -230,7 +282,7 @@ def ablated(context: PageContext, ablation: "Ablation", focus: AttentionFocus) -
 def ablated_hidden(context: PageContext, ablation: "Ablation", item: int) -> CodeLines:
     """The change of the last hidden states."""
     return fill_template("""
-        from viz_core.figures.two_attentions import ablated_hidden
+        from viz_core.figures.two_run_attention import ablated_hidden
         {runs}
         panels = [ablated_hidden(capture, ablated, {item})]
         """, runs=_ablated_code(context, ablation), item=item)
@@ -270,29 +322,43 @@ def head_matrix_of_two_runs(two: TwoRuns, focus: AttentionFocus, about: tuple[st
         from viz_core.figures.two_runs import only
         panels = [only(panels, {shown})]
         """, shown=two.shown)
-    return fill_template("""
-        from viz_core.figures.two_attentions import head_of_two
+    return fill_template(
+        """
+        from viz_core.figures.two_run_attention import head_of_two
         {runs}
 
         {head}
         panels = head_of_two(both, kind, layer, head, {step}, {colour}, {about}{own})
         {drawn}
-        """, runs=aligned_code(two), head=_join_lines(_head_code(focus), _words_of_both_runs_code(two, [focus.kind]) if by_word else EMPTY), step=focus.step,
-                colour=focus.colour, about=about, own=CodeLines(", words[kind]" if by_word else ""), drawn=drawn if is_single else EMPTY)
+        """,
+        runs=aligned_code(two),
+        head=_join_lines(_head_code(focus), _words_of_both_runs_code(two, [focus.kind]) if by_word else EMPTY),
+        step=focus.step,
+        colour=focus.colour,
+        about=about,
+        own=CodeLines(", words[kind]" if by_word else ""),
+        drawn=drawn if is_single else EMPTY,
+    )
 
 
 def _all_heads_of_two_runs(two: TwoRuns, shown: Sequence[AttentionKind], focus: AttentionFocus) -> CodeLines:
     own_kinds = fill_template("kinds, item = {kinds}, {item}", kinds=list(shown), item=focus.item)
-    return fill_template("""
+    return fill_template(
+        """
         from viz_core import drawn
-        from viz_core.figures.two_attentions import grid_of_two, weights_of_two
+        from viz_core.figures.two_run_attention import grid_of_two, weights_of_two
         {runs}
 
         {own_kinds}
         grids = [grid_of_two(both, kind, {shown}, {colour}{own}) for kind in kinds]
         frame = drawn.heads(weights_of_two(both, kind, {shown}, {colour}{own}) for kind in kinds)
-        """, runs=aligned_code(two), own_kinds=_join_lines(own_kinds, _words_of_both_runs_code(two, shown) if focus.by_word else EMPTY),
-                shown=two.shown, colour=focus.colour, own=CodeLines(", words[kind]" if focus.by_word else ""))
+        """,
+        runs=aligned_code(two),
+        own_kinds=_join_lines(own_kinds, _words_of_both_runs_code(two, shown) if focus.by_word else EMPTY),
+        shown=two.shown,
+        colour=focus.colour,
+        own=CodeLines(", words[kind]" if focus.by_word else ""),
+    )
 
 
 def _words_of_both_runs_code(two: TwoRuns, shown: Sequence[AttentionKind]) -> CodeLines:

@@ -8,12 +8,12 @@ import streamlit as st
 from viz_core.analysis.attention import AttentionKind, attention_profiles
 from viz_core.capture import Capture
 from viz_core.figures.attention import head_title, profile_columns
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.ui.components.profiles import HeadProfiles, profile_table
 from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.all_heads import KIND_LABELS, kinds_shown
 from viz_core.ui.pages.attention.focus import AttentionFocus, choose_head
-from viz_core.ui.shell import PageContext, controls_row, show_hint, main_figure, set_url_params, linked_widget
+from viz_core.ui.shell import PageContext, controls_row, linked_widget, main_figure, set_url_params, show_hint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,12 +30,22 @@ def statistics_section(context: PageContext, capture: Capture, available: Sequen
         choose_head(places[row])
         set_url_params(att_more="none")
 
-    show_hint(_("**Which head does what?** In each column, the more colour a cell has, the larger its number. Click a row to open its "
-           "head, and a heading to sort."))
+    show_hint(
+        _(
+            "**Which head does what?** In each column, the more colour a cell has, the larger its number. Click a row to open its "
+            "head, and a heading to sort."
+        )
+    )
     with main_figure():
         table = HeadProfiles(profile_columns(found), [head_title(*place) for place in places], len(ID_COLUMNS))
-        profile_table(table, places.index(here) if here in places else None, key="att_profiles", on_open=opened,
-                      make_frame=lambda: _statistics_table(capture, shown, focus.item), code=lambda: snippets.head_statistics(context, shown, focus.item))
+        profile_table(
+            table,
+            places.index(here) if here in places else None,
+            key="att_profiles",
+            on_open=opened,
+            make_frame=lambda: _statistics_table(capture, shown, focus.item),
+            code=lambda: snippets.head_statistics(context, shown, focus.item),
+        )
     if len(available) > 1:
         with controls_row():
             linked_widget(st.segmented_control, "att_show", _("Attention"), options=("all", *available), required=True,

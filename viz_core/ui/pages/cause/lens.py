@@ -8,16 +8,16 @@ import streamlit as st
 from viz_core.analysis.logit_lens import LogitLens, logit_lens
 from viz_core.experiments.question import Question
 from viz_core.figures.cause import lens_panel
-from viz_core.formats import percent
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import percent
 from viz_core.ui.components.canvas import Pick
 from viz_core.ui.components.glosses import glossed_token
-from viz_core.ui.controls import data_table, number_column, linked_heatmaps
 from viz_core.ui.escape import escaped, token_code_span
 from viz_core.ui.pages.cause import snippets
-from viz_core.ui.pages.cause.asked import answer_word
-from viz_core.ui.pages.cause.pair import RunPair, run_control
-from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, show_hint, url_param, linked_widget
+from viz_core.ui.pages.cause.question_form import answer_word
+from viz_core.ui.pages.cause.run_pair import RunPair, run_control
+from viz_core.ui.shared.elements import data_table, linked_heatmaps, number_column
+from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked_widget, show_hint, url_param
 from viz_core.ui.shell.setup import error_message
 
 RAIL_WIDTH = 230
@@ -26,7 +26,7 @@ LENS_COLOURS = {"chance": _("Probability"), "rank": _("Rank")}
 
 def lens_section(pair: RunPair, question: Question) -> None:
     """Draw the layers × positions matrix, and the most likely words of the picked cell."""
-    from viz_core.ui.shell.cache import cached_result
+    from viz_core.ui.shell.caching.server_cache import cached_result
 
     run, item, at = pair.explained_run(), pair.item, pair.explained_position(question.position)
     capture = run.capture
@@ -96,9 +96,14 @@ def _cell_words(run: PageContext, item: int, found: LogitLens, picked_cell: Pick
     data_table(frame, "cause_lens_words", {"word": _("word"), "probability": number_column(_("probability"))},
                _("The likeliest words of the picked cell"), replaced_columns={"word": list(map(glossed_token, frame["word"]))},
                code=lambda: snippets.lens_words(run, item, length, (picked_cell.row, picked_cell.col)))
-    st.caption(_("The final word {word} has rank {rank:,} here, with probability {chance}; rank 0 is the likeliest.",
-                 word=token_code_span(answer_word(run, int(found.predicted_ids[picked_cell.col]), item)), rank=int(found.predicted_rank[picked_cell.row, picked_cell.col]),
-                 chance=percent(float(found.predicted_prob[picked_cell.row, picked_cell.col]))))
+    st.caption(
+        _(
+            "The final word {word} has rank {rank:,} here, with probability {chance}; rank 0 is the likeliest.",
+            word=token_code_span(answer_word(run, int(found.predicted_ids[picked_cell.col]), item)),
+            rank=int(found.predicted_rank[picked_cell.row, picked_cell.col]),
+            chance=percent(float(found.predicted_prob[picked_cell.row, picked_cell.col])),
+        )
+    )
 
 
 def _assumption_text(run: PageContext) -> str:

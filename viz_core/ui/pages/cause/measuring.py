@@ -7,9 +7,9 @@ import streamlit as st
 
 from viz_core.experiments import patching
 from viz_core.experiments.question import Question
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.ui.escape import escaped
-from viz_core.ui.pages.cause.pair import RunPair
+from viz_core.ui.pages.cause.run_pair import RunPair
 from viz_core.ui.shell import mark_activity
 from viz_core.ui.shell.setup import error_message
 
@@ -20,13 +20,15 @@ PATCHED_RUN_COST = 0.25  # of the time of a recorded run: a patched run starts a
 REQUEST_KEY = "cause_asked"  # key in the session state: the measurement that was requested
 
 
-def measure_on_request(kind: str, key: Hashable, runs: int, seconds: float, make: Callable[[Callable[[float], None]], T]) -> T | None:
+def measure_on_request(
+    kind: str, key: Hashable, runs: int, seconds: float, make: Callable[[Callable[[float], None]], T]
+) -> T | None:
     """Return the cached result of a measurement; None if it fails, after the reason, or if it is long and not yet requested.
 
     runs: the number of patched runs. seconds: their estimated time. make: measures; it calls its argument with the share that
     is done, 0 to 1.
     """
-    from viz_core.ui.shell.cache import CacheNamespace, cached_result
+    from viz_core.ui.shell.caching.server_cache import CacheNamespace, cached_result
 
     shelf: CacheNamespace[T] = CacheNamespace(f"result {kind}")
     stored = key in shelf

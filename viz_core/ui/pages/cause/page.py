@@ -5,18 +5,18 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from viz_core.experiments.question import Question
-from viz_core.language import translate as _
-from viz_core.ui.controls import sentence_picker
+from viz_core.messages import translate as _
 from viz_core.ui.escape import escaped
-from viz_core.ui.pages.cause.asked import read_question, question_controls, question_text
-from viz_core.ui.pages.cause.grid import patching_section
-from viz_core.ui.pages.cause.heads import head_effects_section
+from viz_core.ui.pages.cause.attribution import attribution_section
+from viz_core.ui.pages.cause.head_effects import head_effects_section
 from viz_core.ui.pages.cause.lens import lens_section
-from viz_core.ui.pages.cause.pair import RunPair, corruption_controls, find_pair
-from viz_core.ui.pages.cause.parts import attribution_section
-from viz_core.ui.shell import PAGES, controls_row, current_setup, current_context, choose_section, two_runs, url_param, write_link
+from viz_core.ui.pages.cause.patching import patching_section
+from viz_core.ui.pages.cause.question_form import question_controls, question_text, read_question
+from viz_core.ui.pages.cause.run_pair import RunPair, corruption_controls, find_pair
+from viz_core.ui.shared.elements import sentence_picker
+from viz_core.ui.shell import PAGES, choose_section, controls_row, current_context, current_setup, two_runs, url_param, write_link
+from viz_core.ui.shell.session.widgets import last_shown_value
 from viz_core.ui.shell.setup import error_message
-from viz_core.ui.shell.widgets import last_shown_value
 
 
 @st.fragment

@@ -1,21 +1,27 @@
 """Python snippets that reproduce the figures of this page, filled in with their arguments."""
 
 from viz_core.experiments.question import Question
-from viz_core.ui.pages.cause.pair import RunPair
+from viz_core.ui.pages.cause.run_pair import RunPair
 from viz_core.ui.shell import PageContext
-from viz_core.ui.shell.code import CodeLines, append_code, fill_template, run_code, trace_code, token_name_code
+from viz_core.ui.shell.export.notebook_code import CodeLines, append_code, fill_template, run_code, token_name_code, trace_code
 
 
 def effect_maps(pair: RunPair, question: Question, direction: str, values: str) -> CodeLines:
-    return fill_template("""
+    return fill_template(
+        """
         {contrast}
         {word}
         from viz_core.experiments.effect_maps import effect_maps
         from viz_core.figures.cause import effect_panels, maps_of
         found = effect_maps(contrast, {direction})
         panels = effect_panels(maps_of(found.of({values}), found.pairs, (clean, changed), word, {item}))
-        """, contrast=_runs_code(pair, question), word=token_name_code(pair.clean, pair.clean.config.output_side, pair.item, "clean"),
-                direction=direction, values=values, item=pair.item)
+        """,
+        contrast=_runs_code(pair, question),
+        word=token_name_code(pair.clean, pair.clean.config.output_side, pair.item, "clean"),
+        direction=direction,
+        values=values,
+        item=pair.item,
+    )
 
 
 def lens(run: PageContext, item: int, length: int, by_rank: bool) -> CodeLines:
@@ -105,9 +111,14 @@ def _head_effects_code(pair: RunPair, question: Question, stack: str, attention:
 
 def _runs_code(pair: RunPair, question: Question) -> CodeLines:
     """The lines that assign `contrast`: the clean run, the corrupted run and the question."""
-    return fill_template("""
+    return fill_template(
+        """
         {runs}
         from viz_core.experiments.patching import contrast_of
         from viz_core.experiments.question import Question
         contrast = contrast_of(model, clean, changed, {question}, {item})
-        """, runs=append_code(trace_code(pair.clean, "clean"), run_code(pair.corrupted, "changed")), question=question, item=pair.item)
+        """,
+        runs=append_code(trace_code(pair.clean, "clean"), run_code(pair.corrupted, "changed")),
+        question=question,
+        item=pair.item,
+    )

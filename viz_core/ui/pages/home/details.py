@@ -11,24 +11,26 @@ from viz_core.capture import Capture
 from viz_core.figures.alignment import alignment_table
 from viz_core.figures.architecture import architecture_diagram
 from viz_core.figures.predictions import next_words_html
-from viz_core.figures.steps import array_index, stage_panel
-from viz_core.language import plural
-from viz_core.language import translate as _
+from viz_core.figures.stage_panels import array_index, stage_panel
+from viz_core.messages import plural
+from viz_core.messages import translate as _
 from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, Preset, Status
 from viz_core.text import SPECIALS, bidi_isolated, group_words
 from viz_core.ui.components.diagram import diagram
-from viz_core.ui.components.glosses import glossed_token, current_glosses
-from viz_core.ui.controls import exportable_html, clamped_url_param, set_param_from_widget, linked_heatmaps, table
+from viz_core.ui.components.glosses import current_glosses, glossed_token
 from viz_core.ui.escape import code_span, escaped
 from viz_core.ui.pages.home import snippets
-from viz_core.ui.pages.steps.inspector import inspect_cell
-from viz_core.ui.shell import PageContext, update_setup, linked_expander, open_stage, url_param, widget
+from viz_core.ui.shared.cell_inspector import inspect_cell
+from viz_core.ui.shared.elements import clamped_url_param, exportable_html, linked_heatmaps, set_param_from_widget, table
+from viz_core.ui.shell import PageContext, linked_expander, open_stage, update_setup, url_param, widget
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, Setup, changed_fields
 from viz_core.weights.card import Card
 
 UNTRAINED_CAPTION = _("The weights are untrained, so this is noise; it is still exactly what the model computes.")
 TRAINED_CAPTION = _("The weights are trained: a long bar marks a word that the model has learned to expect here.")
-CHANGED_CAPTION = _("The weights were trained with other settings: a long bar may not mark a word that the model learned to expect.")
+CHANGED_CAPTION = _(
+    "The weights were trained with other settings: a long bar may not mark a word that the model learned to expect."
+)
 FACT_TITLES = {  # the labels of known keys of `Card.about`; other keys are shown as they are
     "task": _("task"), "note": _("note"), "data": _("data"), "training": _("training"), "next word": _("next word"),
     "everyday sentences": _("everyday sentences"), "exact match": _("exact match"),
@@ -61,7 +63,9 @@ def token_ids(context: PageContext, capture: Capture) -> int:
     sides = [s for s in ("source", "target") if f"ids.{s}" in capture]
     item = context.selected_item(capture)
     names = [f"ids.{side}" for side in sides]
-    pick = linked_heatmaps([stage_panel(capture, name, item) for name in names], "home_ids", code=lambda: snippets.token_ids(context, names, item))
+    pick = linked_heatmaps(
+        [stage_panel(capture, name, item) for name in names], "home_ids", code=lambda: snippets.token_ids(context, names, item)
+    )
     if pick is not None:
         stage = capture.stage(names[pick.panel])
         inspect_cell(context, stage.name, array_index(stage, pick.row, pick.col, item, 0))
@@ -90,7 +94,9 @@ def _split_words_text(context: PageContext, capture: Capture, sides: list[str], 
         words = group_words(context.tokenizers[side], row)
         for number, pairs in groupby(zip(words.word_ids, row, strict=True), key=lambda pair: pair[0]):
             if len(pieces := [token for __, token in pairs]) > 1:
-                split.append(_("{text} becomes {pieces}", text=code_span(words.texts[number]), pieces=" ".join(map(code_span, pieces))))
+                split.append(
+                    _("{text} becomes {pieces}", text=code_span(words.texts[number]), pieces=" ".join(map(code_span, pieces)))
+                )
     split = list(dict.fromkeys(split))
     named = "; ".join(split[:MAX_SPLIT_WORDS]) + "; …" * (len(split) > MAX_SPLIT_WORDS)
     return " " + _("A word can be split into several tokens: {named}.", named=named) if split else ""
@@ -98,21 +104,32 @@ def _split_words_text(context: PageContext, capture: Capture, sides: list[str], 
 
 def next_word_section(context: PageContext, capture: Capture, item: int) -> None:
     """Draw the top predictions after (or at) the selected token, with a note on what they mean for these weights."""
-    st.header(_("What the model predicts at each place") if context.answers_in_place else _("What the model predicts next"), anchor=False)
+    st.header(
+        _("What the model predicts at each place") if context.answers_in_place else _("What the model predicts next"), anchor=False
+    )
     if "probs" not in capture:
         remedy = _("choose other weights") if context.setup.card else _("turn on 'Vocabulary logits' under All switches")
         st.info(_("This encoder has no vocabulary logits, so it predicts no word; {remedy}.", remedy=remedy))
         return
     side = context.config.output_side
     ranked, row = top_predictions(capture, item), capture.tokens(side)[item]
-    st.caption(UNTRAINED_CAPTION if context.setup.card is None else CHANGED_CAPTION if changed_fields(context.setup) else TRAINED_CAPTION)
+    st.caption(
+        UNTRAINED_CAPTION if context.setup.card is None else CHANGED_CAPTION if changed_fields(context.setup) else TRAINED_CAPTION
+    )
     last = len(ranked) - 1
     begin = last if context.setup.card is None else len(ranked) // 2  # at the end a trained model is certain
     at = clamped_url_param("home_after", _("Token"), last) if url_param("home_after") >= 0 else begin
     if last:
         labels = [f"{i} · {bidi_isolated(glossed_token(token))}" for i, token in enumerate(row)]
-        widget(st.select_slider, "home_after", _("At the token") if context.answers_in_place else _("After the token"), at, set_param_from_widget,
-               options=range(last + 1), format_func=labels.__getitem__)
+        widget(
+            st.select_slider,
+            "home_after",
+            _("At the token") if context.answers_in_place else _("After the token"),
+            at,
+            set_param_from_widget,
+            options=range(last + 1),
+            format_func=labels.__getitem__,
+        )
     shown = ranked[at]
     names = [context.token_name(side, i, item) for i in shown.ids]
     bars = next_words_html(shown, names, context.config.output_vocab_size, after=row[shown.position], glosses=current_glosses(),
@@ -161,7 +178,14 @@ def _card_examples(card: Card) -> None:
 def _preset_rows(context: PageContext) -> None:
     """Write the summary of the preset and a table of its settings: stated, repaired or assumed."""
     preset = PRESETS[context.setup.preset]
-    st.markdown(_("Preset **{title}**. {summary} {counted}", title=preset.title, summary=preset.summary, counted=_status_counts_text(preset)))
+    st.markdown(
+        _(
+            "Preset **{title}**. {summary} {counted}",
+            title=preset.title,
+            summary=preset.summary,
+            counted=_status_counts_text(preset),
+        )
+    )
     choices = linked_expander("home_choices", _("All settings and where they come from"))
     if choices.open:
         with choices:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from viz_core.analysis.attention import AttentionKind
 from viz_core.ui.shell import PageContext
-from viz_core.ui.shell.code import CodeLines, fill_template, glosses_code, run_code, token_name_code
+from viz_core.ui.shell.export.notebook_code import CodeLines, fill_template, glosses_code, run_code, token_name_code
 
 
 def word_lines(context: PageContext, kind: AttentionKind, layer: int, head: int, item: int) -> CodeLines:
@@ -21,7 +21,7 @@ def word_lines(context: PageContext, kind: AttentionKind, layer: int, head: int,
 def token_ids(context: PageContext, names: Sequence[str], item: int) -> CodeLines:
     """The ids of the tokens."""
     return fill_template("""
-        from viz_core.figures.steps import stage_panel
+        from viz_core.figures.stage_panels import stage_panel
         {run}
         panels = [stage_panel(capture, name, {item}) for name in {names}]
         """, run=run_code(context), names=list(names), item=item)

@@ -6,19 +6,19 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import MASK_STAGES, attention_kinds, query_key_sides
-from viz_core.analysis.masks import ONLY_A, ONLY_B, compare_masks, initial_cell, blocking_reasons, cell_reason, count_reasons
-from viz_core.analysis.two_runs import PositionPairs
+from viz_core.analysis.masks import ONLY_A, ONLY_B, blocking_reasons, cell_reason, compare_masks, count_reasons, initial_cell
+from viz_core.analysis.run_alignment import PositionPairs
 from viz_core.figures.masks import AGREEMENT_TITLES, REASON_TITLES, two_run_reason_panel
 from viz_core.figures.panels import Panel
-from viz_core.language import plural
-from viz_core.language import translate as _
+from viz_core.messages import plural
+from viz_core.messages import translate as _
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.escape import token_code_span
 from viz_core.ui.pages.masks import snippets
+from viz_core.ui.pages.masks.explanations import reason_text
 from viz_core.ui.pages.masks.focus import MaskFocus, focus_controls
-from viz_core.ui.pages.masks.words import reason_text
-from viz_core.ui.shell import TwoRuns, controls_row, figure_and_rail, show_hint, set_url_params, mark_activity, url_param
-from viz_core.ui.shell.two_runs import VIEW_TITLES
+from viz_core.ui.shell import TwoRuns, controls_row, figure_and_rail, mark_activity, set_url_params, show_hint, url_param
+from viz_core.ui.shell.runs.two_runs import VIEW_TITLES
 
 
 def is_attention_in_a(two: TwoRuns, focus: MaskFocus) -> bool:
@@ -57,7 +57,9 @@ def _agreement_text(cells: np.ndarray, shared: np.ndarray) -> str:
                                                        "{n:,} cells have a token that one of the two lacks.", missing))
 
 
-def _initial_pick(two: TwoRuns, focus: MaskFocus, rows: PositionPairs, cols: PositionPairs, cells: np.ndarray, shared: np.ndarray) -> Pick:
+def _initial_pick(
+    two: TwoRuns, focus: MaskFocus, rows: PositionPairs, cols: PositionPairs, cells: np.ndarray, shared: np.ndarray
+) -> Pick:
     """Return the cell of the link, which has token indices of B; else the last cell that differs, else the default of B alone."""
     at = [{j: place for place, (__, j) in enumerate(axis) if j is not None} for axis in (rows, cols)]
     if (row := url_param("mask_query")) in at[0] and (col := url_param("mask_key")) in at[1]:

@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from viz_core.analysis.masks import MASK_STAGES, MaskUse, mask_uses, mask_parts, mask_code
+from viz_core.analysis.masks import MASK_STAGES, MaskUse, mask_code, mask_parts, mask_uses
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.masks import mask_part_panels
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.presets import DOCUMENTS
-from viz_core.ui.controls import linked_heatmaps, table
 from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.focus import MaskFocus, focus_controls
-from viz_core.ui.shell import PageContext, controls_row, show_hint, main_figure
+from viz_core.ui.shared.elements import linked_heatmaps, table
+from viz_core.ui.shell import PageContext, controls_row, main_figure, show_hint
 
 AXIS_LABELS = {"B": _("sentences"), "H": _("heads"), "T": _("queries"), "S": _("keys")}
 
@@ -21,7 +21,9 @@ def construction_section(context: PageContext, capture: Capture, focus: MaskFocu
     name = MASK_STAGES[focus.kind]
     n_parts = sum(part is not None for part in mask_parts(context.config, focus.kind))
     if n_parts > 1:
-        show_hint(_("**A mask is the AND of its parts: a cell is allowed if every part allows it.** Look for what each part blocks."))
+        show_hint(
+            _("**A mask is the AND of its parts: a cell is allowed if every part allows it.** Look for what each part blocks.")
+        )
     elif n_parts:
         show_hint(_("**This mask has one part.** Look for what it blocks."))
     else:

@@ -6,14 +6,14 @@ from viz_core.analysis.attention import attention_path
 from viz_core.analysis.masks import FROM_CONVENTION_CODE, MASK_CONVENTIONS, TO_CONVENTION_CODE
 from viz_core.capture import Capture
 from viz_core.figures.masks import CONVENTION_TITLES, convention_panels
-from viz_core.formats import rounded
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
 from viz_core.presets import DOCUMENTS
-from viz_core.ui.controls import linked_heatmaps, table
 from viz_core.ui.pages.masks import snippets
+from viz_core.ui.pages.masks.explanations import mha_limitations_text
 from viz_core.ui.pages.masks.focus import MaskFocus, batch_of, focus_controls
-from viz_core.ui.pages.masks.words import mha_limitations_text
-from viz_core.ui.shell import PageContext, controls_row, show_hint, main_figure
+from viz_core.ui.shared.elements import linked_heatmaps, table
+from viz_core.ui.shell import PageContext, controls_row, main_figure, show_hint
 
 USED_BY = {
     "may": _("this app; {value}; {value_2}; F.scaled_dot_product_attention", value=DOCUMENTS["000"], value_2=DOCUMENTS["002"]),
@@ -37,12 +37,16 @@ def conventions_section(context: PageContext, capture: Capture, focus: MaskFocus
     st.code("\n".join(lines), language="python", wrap_lines=True)
     table([_("Convention"), _("Used by")], [[CONVENTION_TITLES[c], USED_BY[c]] for c in MASK_CONVENTIONS])
     from viz_core.experiments.masks import compare_conventions
-    from viz_core.ui.shell.cache import cached_result
+    from viz_core.ui.shell.caching.server_cache import cached_result
 
     path = attention_path(focus.kind, 0)
     seed = context.setup.seed
-    result = cached_result("mask forms", (context.run_key(), path), lambda: compare_conventions(context.model(), batch_of(context), path, seed),
-                           *context.run_cost())
+    result = cached_result(
+        "mask forms",
+        (context.run_key(), path),
+        lambda: compare_conventions(context.model(), batch_of(context), path, seed),
+        *context.run_cost(),
+    )
     sentences = []
     if result.mha is not None:
         sentences.append(_("The app has just run torch.nn.MultiheadAttention, with the parameters of this attention, on this "
@@ -52,7 +56,9 @@ def conventions_section(context: PageContext, capture: Capture, focus: MaskFocus
         sentences.append(_("For F.scaled_dot_product_attention it is **{sdpa}**. So torch accepts both bool and float masks, "
                            "although {value} says that it needs floats.", sdpa=rounded(result.sdpa, 2), value=DOCUMENTS["004"]))
     if result.has_no_bool_form:
-        sentences.append(_("{title} adds numbers to the scores, so torch needs a float mask here.", title=context.config.position_scheme.title))
+        sentences.append(
+            _("{title} adds numbers to the scores, so torch needs a float mask here.", title=context.config.position_scheme.title)
+        )
     if result.mha_limitations:
         sentences.append(_("torch.nn.MultiheadAttention cannot be compared here."))
         sentences.append(mha_limitations_text(result.mha_limitations, context.config))

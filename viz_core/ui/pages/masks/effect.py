@@ -2,19 +2,19 @@
 
 import streamlit as st
 
-from viz_core.analysis.attention import attention_path, token_mask, query_key_sides
-from viz_core.analysis.masks import newly_allowed_cells, mask_parts, mean_weight_on_cells
+from viz_core.analysis.attention import attention_path, query_key_sides, token_mask
+from viz_core.analysis.masks import mask_parts, mean_weight_on_cells, newly_allowed_cells
 from viz_core.analysis.summary import top_predictions
 from viz_core.capture import Capture
-from viz_core.figures.attention import head_title, head_panel
+from viz_core.figures.attention import head_panel, head_title
 from viz_core.figures.two_runs import before_after_panels
-from viz_core.formats import rounded
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
 from viz_core.stages import SIDE_NAMES
-from viz_core.ui.controls import set_param_from_widget, linked_heatmaps
 from viz_core.ui.pages.masks import snippets
-from viz_core.ui.pages.masks.focus import MaskFocus, batch_of, focus_controls, layer_and_head_controls, has_no_padding
-from viz_core.ui.shell import PageContext, controls_row, show_hint, main_figure, url_param, widget
+from viz_core.ui.pages.masks.focus import MaskFocus, batch_of, focus_controls, has_no_padding, layer_and_head_controls
+from viz_core.ui.shared.elements import linked_heatmaps, set_param_from_widget
+from viz_core.ui.shell import PageContext, controls_row, main_figure, show_hint, url_param, widget
 
 MASK_LABELS = {
     "causal": _("Causal"), "mask_source_padding": _("Source padding"), "mask_target_padding": _("Target padding"),
@@ -25,10 +25,14 @@ MASK_LABELS = {
 def effect_section(context: PageContext, capture: Capture, focus: MaskFocus) -> None:
     """Draw the weights of one head with a mask, without it, and their difference, from two runs of one model."""
     from viz_core.experiments.masks import masked_run, with_mask
-    from viz_core.ui.shell.cache import run_cost, run_cache
+    from viz_core.ui.shell.caching.server_cache import run_cache, run_cost
 
-    show_hint(_("**One head with a mask and without it.** In the difference, orange cells have more weight without the mask and blue "
-           "cells less."))
+    show_hint(
+        _(
+            "**One head with a mask and without it.** In the difference, orange cells have more weight without the mask and blue "
+            "cells less."
+        )
+    )
     place = main_figure()
     with controls_row():
         name = _mask_control(context, focus)
@@ -39,7 +43,9 @@ def effect_section(context: PageContext, capture: Capture, focus: MaskFocus) -> 
     def run(on: bool) -> Capture:
         config = with_mask(context.config, name, on)
         cost = run_cost(config, batch)
-        return run_cache().get(("masked", context.run_key(), config), lambda: masked_run(model, batch, config, context.setup.seed), *cost)
+        return run_cache().get(
+            ("masked", context.run_key(), config), lambda: masked_run(model, batch, config, context.setup.seed), *cost
+        )
 
     on, off = run(True), run(False)
     a, b = (head_panel(c, focus.kind, layer, head, focus.item) for c in (on, off))
@@ -61,12 +67,23 @@ def _mask_control(context: PageContext, focus: MaskFocus) -> str:
     ]
     usual = "causal" if mask_parts(c, focus.kind).causal else f"mask_{query_key_sides(focus.kind)[1]}_padding"
     chosen: str = url_param("mask_switch") if url_param("mask_switch") in offered else usual
-    widget(st.selectbox, "mask_switch", _("Mask"), chosen, set_param_from_widget, options=offered, width=160, label_visibility="collapsed",
-           format_func=lambda s: MASK_LABELS[s])
+    widget(
+        st.selectbox,
+        "mask_switch",
+        _("Mask"),
+        chosen,
+        set_param_from_widget,
+        options=offered,
+        width=160,
+        label_visibility="collapsed",
+        format_func=lambda s: MASK_LABELS[s],
+    )
     return chosen
 
 
-def _effect_sentences(context: PageContext, on: Capture, off: Capture, focus: MaskFocus, layer: int, head: int, mask_name: str) -> list[str]:
+def _effect_sentences(
+    context: PageContext, on: Capture, off: Capture, focus: MaskFocus, layer: int, head: int, mask_name: str
+) -> list[str]:
     """Return sentences on the weight of the cells that this mask blocks, and on how the predictions change without it."""
     cells = newly_allowed_cells(on, off, focus.kind, focus.item)
     rows = token_mask(off, query_key_sides(focus.kind)[0], focus.item) & cells.any(axis=-1)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_core.analysis.attention import AttentionKind, n_layers, token_mask, query_key_sides
+from viz_core.analysis.attention import AttentionKind, n_layers, query_key_sides, token_mask
 from viz_core.capture import Capture
+from viz_core.config.limits import MAX_SENTENCES
 from viz_core.figures.attention import KIND_TITLES
-from viz_core.language import translate as _
-from viz_core.limits import MAX_SENTENCES
+from viz_core.messages import translate as _
 from viz_core.text import AnyTokenizer
-from viz_core.ui.controls import set_param_from_widget, sentence_picker
-from viz_core.ui.shell import PageContext, update_setup, current_setup, set_url_params, url_param, widget, widget_value
+from viz_core.ui.shared.elements import sentence_picker, set_param_from_widget
+from viz_core.ui.shell import PageContext, current_setup, set_url_params, update_setup, url_param, widget, widget_value
 from viz_core.ui.shell.setup import TEXT_SIDES, Setup, typed_sentences, with_added_sentence
 
 if TYPE_CHECKING:
@@ -51,11 +51,22 @@ def focus_controls(context: PageContext, capture: Capture, focus: MaskFocus) -> 
     sentence_picker(context, capture, in_row=True, is_padded=lambda i: not has_no_padding(capture, focus.kind, i))
     if focus.kind_choices and not _has_padding(capture):
         full = capture.n_sentences >= MAX_SENTENCES
-        st.button(_("Show a padded sentence"), icon=":material/format_line_spacing:", key=EXAMPLE_KEY, on_click=_add_padded_example, disabled=full,
-                  help=_("These sentences have no padding. There are {n} of them, which is the limit: remove one or change its "
-                         "length.", n=MAX_SENTENCES) if full else
-                  _("These sentences have no padding. This adds a sentence of another length to what you typed: the shorter "
-                    "one is padded, and the padding has to be masked."))
+        st.button(
+            _("Show a padded sentence"),
+            icon=":material/format_line_spacing:",
+            key=EXAMPLE_KEY,
+            on_click=_add_padded_example,
+            disabled=full,
+            help=_(
+                "These sentences have no padding. There are {n} of them, which is the limit: remove one or change its length.",
+                n=MAX_SENTENCES,
+            )
+            if full
+            else _(
+                "These sentences have no padding. This adds a sentence of another length to what you typed: the shorter "
+                "one is padded, and the padding has to be masked."
+            ),
+        )
 
 
 def _has_padding(capture: Capture) -> bool:
@@ -127,15 +138,35 @@ def has_no_padding(capture: Capture, kind: AttentionKind, item: int) -> bool:
     return all(token_mask(capture, side, item).all() for side in query_key_sides(kind))
 
 
-def layer_and_head_controls(context: PageContext, focus: MaskFocus, has_layers: bool = True, default_head: int = 0) -> tuple[int, int]:
+def layer_and_head_controls(
+    context: PageContext, focus: MaskFocus, has_layers: bool = True, default_head: int = 0
+) -> tuple[int, int]:
     """Draw controls for the layer and the head, if there are several, and return both. has_layers: whether to offer layers."""
     depth, n_heads = n_layers(context.config, focus.kind), context.config.n_heads
     layer = min(max(url_param("mask_layer"), 0), depth - 1) if has_layers else 0
     chosen = min(url_param("mask_head"), n_heads - 1) if url_param("mask_head") >= 0 else default_head
     if has_layers and depth > 1:
-        widget(st.selectbox, "mask_layer", _("Layer"), layer, set_param_from_widget, options=range(depth), width=112, label_visibility="collapsed",
-               format_func=lambda i: _("Layer {layer}", layer=i))
+        widget(
+            st.selectbox,
+            "mask_layer",
+            _("Layer"),
+            layer,
+            set_param_from_widget,
+            options=range(depth),
+            width=112,
+            label_visibility="collapsed",
+            format_func=lambda i: _("Layer {layer}", layer=i),
+        )
     if n_heads > 1:
-        widget(st.selectbox, "mask_head", _("Head"), chosen, set_param_from_widget, options=range(n_heads), width=112, label_visibility="collapsed",
-               format_func=lambda i: _("Head {head}", head=i))
+        widget(
+            st.selectbox,
+            "mask_head",
+            _("Head"),
+            chosen,
+            set_param_from_widget,
+            options=range(n_heads),
+            width=112,
+            label_visibility="collapsed",
+            format_func=lambda i: _("Head {head}", head=i),
+        )
     return layer, chosen

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import attention_path, token_mask, query_key_sides
+from viz_core.analysis.attention import attention_path, query_key_sides, token_mask
 from viz_core.analysis.masks import summarize_values
 from viz_core.capture import Capture
-from viz_core.figures.masks import implementation_panels, token_labels, empty_row_norm_panels
-from viz_core.language import translate as _
+from viz_core.figures.masks import empty_row_norm_panels, implementation_panels, token_labels
+from viz_core.messages import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import in_quotes
 from viz_core.ui.components.glosses import glossed_label
-from viz_core.ui.controls import linked_heatmaps, table
-from viz_core.ui.pages.halves import can_pad, padded_example
 from viz_core.ui.pages.masks import snippets
+from viz_core.ui.pages.masks.explanations import layer_text, mha_limitations_text, values_text
 from viz_core.ui.pages.masks.focus import MaskFocus, batch_of, focus_controls, layer_and_head_controls
-from viz_core.ui.pages.masks.words import mha_limitations_text, values_text, layer_text
-from viz_core.ui.shell import PageContext, controls_row, show_hint, main_figure
+from viz_core.ui.shared.elements import linked_heatmaps, table
+from viz_core.ui.shared.padded_example import can_pad, padded_example
+from viz_core.ui.shell import PageContext, controls_row, main_figure, show_hint
 
 if TYPE_CHECKING:
     from viz_core.experiments.masks import EmptyRows, NaNSpread
@@ -45,7 +45,7 @@ IMPLEMENTATION_DETAILS = {
 def fully_masked_section(context: PageContext, capture: Capture, focus: MaskFocus) -> None:
     """Draw how NaN spreads from fully masked rows, and what six implementations return for one."""
     from viz_core.experiments.masks import compare_empty_rows, spread_nan
-    from viz_core.ui.shell.cache import cached_result
+    from viz_core.ui.shell.caching.server_cache import cached_result
 
     show_hint(_("**{value} masks padded queries too:** the softmax of such a row is NaN (not a number). See how it spreads.",
            value=DOCUMENTS["002"]))
@@ -70,8 +70,12 @@ def fully_masked_section(context: PageContext, capture: Capture, focus: MaskFocu
     tokens = token_labels(capture, side, focus.item)
     halved = batch is not batch_of(context)
     with place:
-        linked_heatmaps(empty_row_norm_panels(nan_spread.layers, nan_spread.lengths_softmax, nan_spread.lengths_zero, tokens), "mask_spread", fill=True,
-                code=lambda: snippets.spread(context, focus, halved, side))
+        linked_heatmaps(
+            empty_row_norm_panels(nan_spread.layers, nan_spread.lengths_softmax, nan_spread.lengths_zero, tokens),
+            "mask_spread",
+            fill=True,
+            code=lambda: snippets.spread(context, focus, halved, side),
+        )
     st.markdown(_("Each cell is the length of a token's vector after a layer: first with a plain softmax over −∞ in the fully "
                   "masked rows, then with this app's rule, which sets all weights of such a row to 0. {spread_words}{note}",
                   spread_words=_spread_text(nan_spread, context.config.has_cross_attention and side == "target"), note=note))
@@ -83,8 +87,11 @@ def fully_masked_section(context: PageContext, capture: Capture, focus: MaskFocu
     drawn = [(IMPLEMENTATION_TITLES[t.name], t.name, t.weights[head]) for t in result.results if t.weights is not None]
     for i in range(0, len(drawn), 2):  # two side by side keep the cells legible
         pair = drawn[i : i + 2]
-        linked_heatmaps(implementation_panels(capture, focus.kind, focus.item, [(title, weights) for title, __, weights in pair]), f"mask_empty_{i}",
-                code=partial(snippets.fully_masked, context, focus, halved, head, [(title, name) for title, name, __ in pair]))
+        linked_heatmaps(
+            implementation_panels(capture, focus.kind, focus.item, [(title, weights) for title, __, weights in pair]),
+            f"mask_empty_{i}",
+            code=partial(snippets.fully_masked, context, focus, halved, head, [(title, name) for title, name, __ in pair]),
+        )
 
 
 def _padded_run(context: PageContext, capture: Capture, focus: MaskFocus) -> "tuple[Capture, Batch, MaskFocus, str]":

@@ -8,25 +8,25 @@ import streamlit as st
 from viz_core.analysis.attention import token_mask
 from viz_core.capture import Capture
 from viz_core.config import Side
-from viz_core.figures.masks import token_labels, token_leak_panel, all_token_leak_panels
+from viz_core.figures.masks import all_token_leak_panels, token_labels, token_leak_panel
 from viz_core.figures.panels import Panel
-from viz_core.formats import rounded
-from viz_core.language import translate as _
-from viz_core.text import in_quotes, bidi_isolated, shorten, unknown_words
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
+from viz_core.text import bidi_isolated, in_quotes, shorten, unknown_words
 from viz_core.ui.components.glosses import glossed_label
-from viz_core.ui.controls import set_param_from_widget, linked_heatmaps
-from viz_core.ui.escape import code_span, token_code_span, code_spans
+from viz_core.ui.escape import code_span, code_spans, token_code_span
 from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.focus import MaskFocus, batch_of, focus_controls
-from viz_core.ui.shell import PageContext, controls_row, show_hint, main_figure, url_param, linked_widget, widget
+from viz_core.ui.shared.elements import linked_heatmaps, set_param_from_widget
+from viz_core.ui.shell import PageContext, controls_row, linked_widget, main_figure, show_hint, url_param, widget
 
 MAX_REPLACED_TOKENS = 32  # tokens that are replaced in turn
 
 
 def leak_section(context: PageContext, capture: Capture, focus: MaskFocus) -> None:
     """Draw the section: replace one token, and show which outputs change with the causal mask and without it."""
-    from viz_core.experiments.masks import measure_leak, causal_side
-    from viz_core.ui.shell.cache import cached_result
+    from viz_core.experiments.masks import causal_side, measure_leak
+    from viz_core.ui.shell.caching.server_cache import cached_result
 
     side: Side = causal_side(context.config)
     tokens = token_labels(capture, side, focus.item)
@@ -37,8 +37,12 @@ def leak_section(context: PageContext, capture: Capture, focus: MaskFocus) -> No
         in_turn = linked_widget(st.toggle, "mask_turns", _("Replace every token in turn"))
         focus_controls(context, capture, focus)
     model, batch = context.model(), batch_of(context)
-    result = cached_result("mask leak", (context.run_key(), focus.item, place, id), lambda: measure_leak(model, batch, focus.item, place, id),
-                           *context.run_cost())
+    result = cached_result(
+        "mask leak",
+        (context.run_key(), focus.item, place, id),
+        lambda: measure_leak(model, batch, focus.item, place, id),
+        *context.run_cost(),
+    )
     if not (np.isfinite(result.change).all() and np.isfinite(result.change_without_mask).all()):
         raise ValueError(_("Some outputs of this sentence are NaN or infinite, so they cannot be compared. The section Fully "
                            "masked rows shows where NaN comes from."))
@@ -81,8 +85,17 @@ def _replacement_controls(context: PageContext, capture: Capture, focus: MaskFoc
     place = chosen if chosen in places else places[len(places) // 2]
     names = [f"{t} · {bidi_isolated(glossed_label(token))}" for t, token in enumerate(tokens)]
     st.markdown(_("Replace"), width="content")
-    widget(st.selectbox, "mask_place", _("Replace"), place, set_param_from_widget, options=places, width=170, label_visibility="collapsed",
-           format_func=names.__getitem__)
+    widget(
+        st.selectbox,
+        "mask_place",
+        _("Replace"),
+        place,
+        set_param_from_widget,
+        options=places,
+        width=170,
+        label_visibility="collapsed",
+        format_func=names.__getitem__,
+    )
     st.markdown(_("with"), width="content")
     typed = linked_widget(st.text_input, "mask_word", _("with"), width=170, placeholder=_("another word"),
                         label_visibility="collapsed")
@@ -97,7 +110,9 @@ def _replacement_controls(context: PageContext, capture: Capture, focus: MaskFoc
         st.caption(_(r"This model does not know {unknown} and reads \<unk> instead.", unknown=code_spans(lost)))
     read, ids = tokenizer.tokens_and_ids(typed)
     if len(read) > 1:
-        st.caption(_("This is {n_read} tokens, but it replaces one, so only {read} is used.", n_read=len(read), read=code_span(read[0])))
+        st.caption(
+            _("This is {n_read} tokens, but it replaces one, so only {read} is used.", n_read=len(read), read=code_span(read[0]))
+        )
     return place, ids[0]
 
 
@@ -114,7 +129,7 @@ def _replaced_in_turn(context: PageContext, focus: MaskFocus, side: Side, tokens
     Raises ValueError for more than `MAX_REPLACED_TOKENS` tokens.
     """
     from viz_core.experiments.masks import replacement_changes
-    from viz_core.ui.shell.cache import cached_result
+    from viz_core.ui.shell.caching.server_cache import cached_result
 
     if len(tokens) > MAX_REPLACED_TOKENS:
         raise ValueError(_("There are {n_tokens} tokens, but at most {most_turns} can be replaced in turn. Shorten the sentence.",
@@ -124,6 +139,8 @@ def _replaced_in_turn(context: PageContext, focus: MaskFocus, side: Side, tokens
 
     def changes(causal: bool) -> np.ndarray:
         key = (context.run_key(), focus.item, causal)
-        return cached_result("mask reach", key, lambda: replacement_changes(model, batch, focus.item, others, causal), *context.run_cost())
+        return cached_result(
+            "mask reach", key, lambda: replacement_changes(model, batch, focus.item, others, causal), *context.run_cost()
+        )
 
     return all_token_leak_panels(changes(True), changes(False), tokens)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from viz_core.analysis.attention import attention_kinds
 from viz_core.capture import Capture
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.masks.construction import construction_section
 from viz_core.ui.pages.masks.conventions import conventions_section
@@ -19,7 +19,7 @@ from viz_core.ui.pages.masks.fully_masked import fully_masked_section
 from viz_core.ui.pages.masks.leak import leak_section
 from viz_core.ui.pages.masks.reasons import reasons_section
 from viz_core.ui.pages.masks.unsqueeze import unsqueeze_section
-from viz_core.ui.shell import PAGES, PageContext, current_context, choose_section, write_link
+from viz_core.ui.shell import PAGES, PageContext, choose_section, current_context, write_link
 from viz_core.ui.shell.setup import error_message
 
 # torch takes over a second to import, so the sections import the experiments, which need it, only when they run them.
@@ -48,6 +48,11 @@ def masks_page() -> None:
 
 
 SECTIONS: dict[str, Callable[[PageContext, Capture, MaskFocus], None]] = {
-    "who": reasons_section, "built": construction_section, "conventions": conventions_section, "effect": effect_section, "leak": leak_section,
-    "empty": fully_masked_section, "unsqueeze": unsqueeze_section,
+    "who": reasons_section,
+    "built": construction_section,
+    "conventions": conventions_section,
+    "effect": effect_section,
+    "leak": leak_section,
+    "empty": fully_masked_section,
+    "unsqueeze": unsqueeze_section,
 }

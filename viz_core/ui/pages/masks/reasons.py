@@ -2,19 +2,28 @@
 
 import streamlit as st
 
-from viz_core.analysis.attention import token_mask, query_key_sides
-from viz_core.analysis.masks import initial_cell, mask_parts, blocking_reasons, cell_reason, count_reasons
+from viz_core.analysis.attention import query_key_sides, token_mask
+from viz_core.analysis.masks import blocking_reasons, cell_reason, count_reasons, initial_cell, mask_parts
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.masks import REASON_TITLES, block_reason_panel
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.escape import token_code_span
 from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.both_reasons import draw_both_reasons, is_attention_in_a
+from viz_core.ui.pages.masks.explanations import reason_text
 from viz_core.ui.pages.masks.focus import MaskFocus, focus_controls
-from viz_core.ui.pages.masks.words import reason_text
-from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, show_hint, set_url_params, mark_activity, two_runs, url_param
+from viz_core.ui.shell import (
+    PageContext,
+    controls_row,
+    figure_and_rail,
+    mark_activity,
+    set_url_params,
+    show_hint,
+    two_runs,
+    url_param,
+)
 
 
 def reasons_section(context: PageContext, capture: Capture, focus: MaskFocus) -> None:

@@ -6,7 +6,7 @@ from viz_core.analysis.attention import AttentionKind, attention_path
 from viz_core.config import Side
 from viz_core.ui.pages.masks.focus import MaskFocus
 from viz_core.ui.shell import PageContext, TwoRuns
-from viz_core.ui.shell.code import CodeLines, aligned_code, fill_template, model_code, run_code, trace_code
+from viz_core.ui.shell.export.notebook_code import CodeLines, aligned_code, fill_template, model_code, run_code, trace_code
 
 # ---------------------------------------------------------------- the masks of the run
 
@@ -50,7 +50,8 @@ def conventions(context: PageContext, focus: MaskFocus) -> CodeLines:
 
 
 def effect(context: PageContext, focus: MaskFocus, switch: str, layer: int, head: int, names: tuple[str, str]) -> CodeLines:
-    return fill_template("""
+    return fill_template(
+        """
         {model}
         from viz_core.experiments.masks import masked_run, switch
         from viz_core.figures.attention import head_panel
@@ -58,8 +59,16 @@ def effect(context: PageContext, focus: MaskFocus, switch: str, layer: int, head
         runs = [masked_run(model, batch, switch(config, {switch}, on), {seed}) for on in (True, False)]
         a, b = (head_panel(run, {kind}, {layer}, {head}, {item}) for run in runs)
         panels = compared(a, b, {names})
-        """, model=model_code(context), switch=switch, seed=context.setup.seed, kind=focus.kind, layer=layer, head=head, item=focus.item,
-                names=names)
+        """,
+        model=model_code(context),
+        switch=switch,
+        seed=context.setup.seed,
+        kind=focus.kind,
+        layer=layer,
+        head=head,
+        item=focus.item,
+        names=names,
+    )
 
 
 def leak(context: PageContext, item: int, position: int, token_id: int, replaced: str) -> CodeLines:
@@ -94,30 +103,49 @@ def spread(context: PageContext, focus: MaskFocus, is_halved: bool, side: Side) 
         """, run=_model_and_run_code(context, is_halved), side=side, item=focus.item, seed=context.setup.seed)
 
 
-def fully_masked(context: PageContext, focus: MaskFocus, is_halved: bool, head: int, titles: Sequence[tuple[str, str]]) -> CodeLines:
+def fully_masked(
+    context: PageContext, focus: MaskFocus, is_halved: bool, head: int, titles: Sequence[tuple[str, str]]
+) -> CodeLines:
     """The weights of several implementations. titles: their titles and names."""
-    return fill_template("""
+    return fill_template(
+        """
         {run}
         from viz_core.experiments.masks import empty_rows
         from viz_core.figures.masks import head_panels
         found = {{t.name: t.weights for t in empty_rows(model, batch, {path}, {item}, {seed}).treatments}}
         weights = [(title, found[name][{head}]) for title, name in {titles}]
         panels = head_panels(capture, {kind}, {item}, weights)
-        """, run=_model_and_run_code(context, is_halved), path=attention_path(focus.kind, 0), item=focus.item, seed=context.setup.seed, head=head,
-                titles=list(titles), kind=focus.kind)
+        """,
+        run=_model_and_run_code(context, is_halved),
+        path=attention_path(focus.kind, 0),
+        item=focus.item,
+        seed=context.setup.seed,
+        head=head,
+        titles=list(titles),
+        kind=focus.kind,
+    )
 
 
 def unsqueeze(context: PageContext, kind: AttentionKind, item: int, head: int, titles: Sequence[str]) -> CodeLines:
     """A head with the printed and the intended mask. titles: of both, and of the weight on later tokens."""
-    return fill_template("""
+    return fill_template(
+        """
         {run}
         from viz_core.experiments.masks import unsqueezed
         from viz_core.figures.masks import head_panels, share_panel
         found = unsqueezed(model, batch, {item}, config.n_heads, {seed})
         weights = [({printed}, found.weights[{head}]), ({meant}, found.meant[{head}])]
         panels = [*head_panels(capture, {kind}, {item}, weights), share_panel(found.future, {share})]
-        """, run=_model_and_run_code(context), item=item, seed=context.setup.seed, head=head, kind=kind, printed=titles[0], meant=titles[1],
-                share=titles[2])
+        """,
+        run=_model_and_run_code(context),
+        item=item,
+        seed=context.setup.seed,
+        head=head,
+        kind=kind,
+        printed=titles[0],
+        meant=titles[1],
+        share=titles[2],
+    )
 
 
 def _model_and_run_code(context: PageContext, is_halved: bool = False) -> CodeLines:
@@ -126,7 +154,7 @@ def _model_and_run_code(context: PageContext, is_halved: bool = False) -> CodeLi
         return trace_code(context)
     return fill_template("""
         {model}
-        from viz_core.experiments.layernorm import with_first_half
+        from viz_core.experiments.torch_norms import with_first_half
         from viz_core.run import trace
         batch = with_first_half(config, batch, 0)
         capture = trace(model, batch)

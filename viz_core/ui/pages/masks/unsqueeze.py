@@ -8,14 +8,14 @@ import streamlit as st
 from viz_core.analysis.attention import AttentionKind
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side
-from viz_core.figures.masks import implementation_panels, future_weight_panel
-from viz_core.language import translate as _
+from viz_core.figures.masks import future_weight_panel, implementation_panels
+from viz_core.messages import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.stages import SIDE_NAMES
-from viz_core.ui.controls import linked_heatmaps
 from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.focus import MaskFocus, batch_of, focus_controls, layer_and_head_controls
-from viz_core.ui.shell import PageContext, controls_row, show_hint, main_figure
+from viz_core.ui.shared.elements import linked_heatmaps
+from viz_core.ui.shell import PageContext, controls_row, main_figure, show_hint
 
 if TYPE_CHECKING:
     from viz_core.experiments.masks import UnsqueezeResult
@@ -24,10 +24,15 @@ if TYPE_CHECKING:
 def unsqueeze_section(context: PageContext, capture: Capture, focus: MaskFocus) -> None:
     """Draw what torch computes with a (T, T) mask after unsqueeze(1): for T = number of heads, and for this batch."""
     from viz_core.experiments.masks import causal_side, unsqueeze_mask
-    from viz_core.ui.shell.cache import cached_result
+    from viz_core.ui.shell.caching.server_cache import cached_result
 
-    show_hint(_("**With as many tokens as heads, the mask that {value} prints causes no error, but queries see the future.** Compare "
-           "the first two pictures.", value=DOCUMENTS["004"]))
+    show_hint(
+        _(
+            "**With as many tokens as heads, the mask that {value} prints causes no error, but queries see the future.** Compare "
+            "the first two pictures.",
+            value=DOCUMENTS["004"],
+        )
+    )
     side: Side = causal_side(context.config)
     heads, n_tokens = context.config.n_heads, capture[f"ids.{side}"].shape[1]
     model, batch = context.model(), batch_of(context)
@@ -59,7 +64,9 @@ def _leaky_weights(context: PageContext, capture: Capture, focus: MaskFocus, sid
     kind: AttentionKind = STACKS[side]
     titles = (_("As printed · head {head}", head=head), _("As intended · head {head}", head=head),
               _("As printed: weight on later tokens"))
-    panels = implementation_panels(capture, kind, focus.item, [(titles[0], result.weights[head]), (titles[1], result.intended_weights[head])])
+    panels = implementation_panels(
+        capture, kind, focus.item, [(titles[0], result.weights[head]), (titles[1], result.intended_weights[head])]
+    )
     with place:
         linked_heatmaps([*panels, future_weight_panel(result.future_share, titles[2])], "mask_unsqueeze", fill=True,
                 code=lambda: snippets.unsqueeze(context, kind, focus.item, head, titles))

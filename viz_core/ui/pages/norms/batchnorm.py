@@ -7,19 +7,36 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import token_mask
-from viz_core.analysis.layernorm import NORMALIZATIONS, CellIndex, Normalization, compare_batch_contexts, max_abs_diff, group_members, normalize, normalize_cell, residual_stream_stages
+from viz_core.analysis.layernorm import (
+    NORMALIZATIONS,
+    CellIndex,
+    Normalization,
+    compare_batch_contexts,
+    group_members,
+    max_abs_diff,
+    normalize,
+    normalize_cell,
+    residual_stream_stages,
+)
 from viz_core.capture import Capture
 from viz_core.config import Side
-from viz_core.figures.batchnorm import NORM_TITLES, NormGroup, cell_count_text, norm_cells_html, norm_summary_html, norm_result_panels
-from viz_core.formats import rounded
-from viz_core.language import translate as _
+from viz_core.figures.batchnorm import (
+    NORM_TITLES,
+    NormGroup,
+    cell_count_text,
+    norm_cells_html,
+    norm_result_panels,
+    norm_summary_html,
+)
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.components.canvas import Pick, matrices
-from viz_core.ui.controls import is_dark, data_table, exportable_html, number_column, sentence_picker
-from viz_core.ui.pages.halves import can_pad, padded_example
 from viz_core.ui.pages.norms import snippets
-from viz_core.ui.pages.norms.choices import NO_SENTENCE_NOTE, choose_feature, choose_option, choose_side, choose_token
-from viz_core.ui.shell import PageContext, figure_and_rail, show_hint, set_url_params, mark_activity
+from viz_core.ui.pages.norms.controls import NO_SENTENCE_NOTE, choose_feature, choose_option, choose_side, choose_token
+from viz_core.ui.shared.elements import data_table, exportable_html, is_dark, number_column, sentence_picker
+from viz_core.ui.shared.padded_example import can_pad, padded_example
+from viz_core.ui.shell import PageContext, figure_and_rail, mark_activity, set_url_params, show_hint
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.run import Batch
@@ -63,11 +80,22 @@ def batch_norm_section(context: PageContext) -> None:
     at, eps = CellIndex(item, token, feature), context.config.norm_eps
     words = np.stack([token_mask(capture, side, i) for i in range(len(x))])  # [B, T]
     all_tokens = np.ones_like(words)
-    found = [NormGroup(norm, group_members(norm, x.shape, at, all_tokens), norm_summary_html(x, norm, at, eps)) for norm in NORMALIZATIONS]
+    found = [
+        NormGroup(norm, group_members(norm, x.shape, at, all_tokens), norm_summary_html(x, norm, at, eps))
+        for norm in NORMALIZATIONS
+    ]
     with main, st.container(key="norm_cells"):
-        st.html(exportable_html(norm_cells_html(found, words, tokens, at, is_dark()), "norm_members", "members", (found, words, tokens),
-                           lambda: snippets.same_mean(context, stage, at, halved=bool(note)), _("Which cells share a mean"),
-                           len(NORMALIZATIONS) * x.size))
+        st.html(
+            exportable_html(
+                norm_cells_html(found, words, tokens, at, is_dark()),
+                "norm_members",
+                "members",
+                (found, words, tokens),
+                lambda: snippets.same_mean(context, stage, at, halved=bool(note)),
+                _("Which cells share a mean"),
+                len(NORMALIZATIONS) * x.size,
+            )
+        )
     st.markdown("\n".join(f"- {_describe_norm(x, norm, at, eps)}" for norm in NORMALIZATIONS))
     st.markdown(FORMULAS)
     _show_batch_contexts(x, words, at, eps, lambda: snippets.contexts(context, stage, at, halved=bool(note)))
@@ -142,11 +170,22 @@ def _show_batch_contexts(x: np.ndarray, words: np.ndarray, at: CellIndex, eps: f
                   "BatchNorm's result for this sentence depends on the other sentences and on their padding."))
     from viz_core import tables
 
-    data_table(tables.batch_norm_contexts(found), "norm_contexts", {
-        "context": _("normalised with"), "layer_norm": number_column("LayerNorm"), "batch_norm": number_column("BatchNorm"),
-        "batch_norm_moved": number_column(_("BatchNorm's largest change"), 3), "cells": _("cells that BatchNorm averages"),
-        "mean": number_column("μ"), "variance": number_column("σ²"),
-    }, _("The picked cell in each batch"), code=code, replaced_columns={"context": [BATCH_CONTEXT_TITLES[case.context] for case in found]})
+    data_table(
+        tables.batch_norm_contexts(found),
+        "norm_contexts",
+        {
+            "context": _("normalised with"),
+            "layer_norm": number_column("LayerNorm"),
+            "batch_norm": number_column("BatchNorm"),
+            "batch_norm_moved": number_column(_("BatchNorm's largest change"), 3),
+            "cells": _("cells that BatchNorm averages"),
+            "mean": number_column("μ"),
+            "variance": number_column("σ²"),
+        },
+        _("The picked cell in each batch"),
+        code=code,
+        replaced_columns={"context": [BATCH_CONTEXT_TITLES[case.context] for case in found]},
+    )
     padding = int((~words).sum())
     if not padding:
         st.caption(_("No sentence of this batch is padded: type a shorter one to see the effect of padding."))
@@ -161,7 +200,7 @@ def _show_batch_contexts(x: np.ndarray, words: np.ndarray, at: CellIndex, eps: f
 
 def _compare_with_torch(x: np.ndarray, eps: float) -> None:
     """Show the largest difference from torch's modules on the same tensor."""
-    from viz_core.experiments.layernorm import torch_normalize
+    from viz_core.experiments.torch_norms import torch_normalize
 
     all_tokens = np.ones(x.shape[:2], bool)
     modules: dict[Normalization, str] = {"layer": "LayerNorm", "batch": "BatchNorm1d", "instance": "InstanceNorm1d"}

@@ -5,16 +5,22 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from viz_core.activations import ACTIVATIONS
-from viz_core.analysis.placement import DepthCurve, Metric
+from viz_core.analysis.norm_placement import DepthCurve, Metric
+from viz_core.config.activations import ACTIVATIONS
 from viz_core.figures.block_drawing import blocks_html
-from viz_core.figures.placement import METRIC_NAMES, METRIC_TITLES, PLACEMENT_TITLES, depth_figure
-from viz_core.formats import rounded
-from viz_core.language import translate as _
-from viz_core.ui.controls import chart, is_dark, exportable_html
+from viz_core.figures.norm_placement import METRIC_NAMES, METRIC_TITLES, PLACEMENT_TITLES, depth_figure
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
 from viz_core.ui.pages.norms import snippets
-from viz_core.ui.pages.norms.compared import UntrainedStack, size_controls, untrained_stack, show_stack_caption, warn_about_non_finite
-from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, show_hint, set_url_params, url_param, linked_widget
+from viz_core.ui.pages.norms.untrained_stack import (
+    UntrainedStack,
+    show_stack_caption,
+    size_controls,
+    untrained_stack,
+    warn_about_non_finite,
+)
+from viz_core.ui.shared.elements import chart, exportable_html, is_dark
+from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked_widget, set_url_params, show_hint, url_param
 
 # The stage that a metric measures, where that is not the residual stream.
 HIGHLIGHTED_STAGES = {"inactive": "ffn.out", "entropy": "self_attn.out"}
@@ -43,8 +49,15 @@ def depth_section(context: PageContext) -> None:
         size_controls()
         linked_widget(st.pills, "norm_metric", _("Metric"), required=True, wrap=True, format_func=METRIC_NAMES.get)
     with controls_row():
-        linked_widget(st.pills, "norm_placements", _("Placements"), selection_mode="multi", wrap=True, format_func=PLACEMENT_TITLES.get,
-                    label_visibility="collapsed")
+        linked_widget(
+            st.pills,
+            "norm_placements",
+            _("Placements"),
+            selection_mode="multi",
+            wrap=True,
+            format_func=PLACEMENT_TITLES.get,
+            label_visibility="collapsed",
+        )
     with main:
         stack = untrained_stack(context)
         if stack is not None and not names:

@@ -6,17 +6,17 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from viz_core.analysis.layernorm import PlacementHistograms, layer_stage_names, activation_histograms
+from viz_core.analysis.layernorm import PlacementHistograms, activation_histograms, layer_stage_names
 from viz_core.config import Side
 from viz_core.figures.distributions import drawn_layers, ridges_figure
-from viz_core.figures.placement import PLACEMENT_COLOURS, PLACEMENT_TITLES
-from viz_core.formats import rounded
-from viz_core.language import translate as _
-from viz_core.ui.controls import chart, is_dark, data_table, number_column
+from viz_core.figures.norm_placement import PLACEMENT_COLOURS, PLACEMENT_TITLES
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
 from viz_core.ui.pages.norms import snippets
-from viz_core.ui.pages.norms.choices import choose_option
-from viz_core.ui.pages.norms.compared import UntrainedStack, size_controls, untrained_stack, show_stack_caption
-from viz_core.ui.shell import PageContext, figure_and_rail, show_hint, url_param, linked_widget
+from viz_core.ui.pages.norms.controls import choose_option
+from viz_core.ui.pages.norms.untrained_stack import UntrainedStack, show_stack_caption, size_controls, untrained_stack
+from viz_core.ui.shared.elements import chart, data_table, is_dark, number_column
+from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, show_hint, url_param
 from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
 
 
@@ -49,7 +49,7 @@ def _draw_histograms(
 
     Returns the histograms and a function that makes the code of their table; None if the runs have no layers.
     """
-    from viz_core.ui.shell.cache import cached_result
+    from viz_core.ui.shell.caching.server_cache import cached_result
 
     captures = {PLACEMENT_TITLES[name]: capture for name, capture in stack.runs(names).items()}
     sides: list[Side] = [s for s in ("source", "target") if layer_stage_names(captures, s)]
@@ -70,8 +70,12 @@ def _draw_histograms(
     found = cached_result("norm spreads", (stack.key, tuple(captures), side, leaf, scale),
                           lambda: activation_histograms(captures, side, leaf, scale))
     with main:
-        chart(ridges_figure(found, {PLACEMENT_TITLES[name]: PLACEMENT_COLOURS[name] for name in names}, is_dark()), "norm_ridges", fill=True,
-              code=lambda: snippets.ridges(stack, names, side, leaf, scale))
+        chart(
+            ridges_figure(found, {PLACEMENT_TITLES[name]: PLACEMENT_COLOURS[name] for name in names}, is_dark()),
+            "norm_ridges",
+            fill=True,
+            code=lambda: snippets.ridges(stack, names, side, leaf, scale),
+        )
     return found, lambda: snippets.widths(stack, names, side, leaf, scale)
 
 

@@ -7,29 +7,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.placement import gradient_power_laws, safe_ratio, power_law_exponent
-from viz_core.figures.placement import PLACEMENT_TITLES, gradients_figure, last_layer_figure
-from viz_core.formats import rounded
-from viz_core.language import plural
-from viz_core.language import translate as _
-from viz_core.ui.controls import chart, is_dark
+from viz_core.analysis.norm_placement import gradient_power_laws, power_law_exponent, safe_ratio
+from viz_core.figures.norm_placement import PLACEMENT_TITLES, gradients_figure, last_layer_figure
+from viz_core.messages import plural
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.norms import snippets
-from viz_core.ui.pages.norms.compared import UntrainedStack, size_controls, untrained_stack, show_stack_caption
-from viz_core.ui.pages.norms.on_request import run_bytes, flop_count, when_requested
-from viz_core.ui.shell import PageContext, figure_and_rail, show_hint, url_param, linked_widget
+from viz_core.ui.pages.norms.on_request import flop_count, run_bytes, when_requested
+from viz_core.ui.pages.norms.untrained_stack import UntrainedStack, show_stack_caption, size_controls, untrained_stack
+from viz_core.ui.shared.elements import chart, is_dark
+from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, show_hint, url_param
 from viz_core.ui.shell.setup import error_message
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
-    from viz_core.experiments.placement import LayerGradients
+    from viz_core.experiments.norm_placement import LayerGradients
 
 
 def gradients_section(context: PageContext) -> None:
     """Draw the gradient of every layer in both placements, and below it that of the last layer in stacks of several depths."""
-    from viz_core.experiments.placement import DEPTHS, PAPER_SENTENCES, PAPER_TOKENS, PaperSetting
+    from viz_core.experiments.norm_placement import DEPTHS, PAPER_SENTENCES, PAPER_TOKENS, PaperSetting
 
-    show_hint(_("**Compare the last layers:** the deeper the model, the smaller Pre-LN's gradients are there; Post-LN's stay as large. "
-           "So Post-LN needs a warm-up: a small learning rate at first."))
+    show_hint(
+        _(
+            "**Compare the last layers:** the deeper the model, the smaller Pre-LN's gradients are there; Post-LN's stay as large. "
+            "So Post-LN needs a warm-up: a small learning rate at first."
+        )
+    )
     main, rail = figure_and_rail()
     with rail:
         size_controls()
@@ -54,7 +58,9 @@ def _draw_by_layer(stack: UntrainedStack, batches: int) -> "dict[str, LayerGradi
     rows, tokens = stack.batch.ids[side].shape
     cost = 2 * 3 * batches * flop_count(stack.config, rows, tokens)
     try:
-        found = when_requested(_("gradients"), (stack.key, batches), cost, 2 * stack.cost[1], lambda: _layer_gradients(stack, batches))
+        found = when_requested(
+            _("gradients"), (stack.key, batches), cost, 2 * stack.cost[1], lambda: _layer_gradients(stack, batches)
+        )
     except ValueError as error:
         st.warning(escaped(error_message(error)))
         return None
@@ -94,7 +100,7 @@ def describe_ratios(post: np.ndarray, pre: np.ndarray) -> str:
 
 def _layer_gradients(stack: UntrainedStack, batches: int) -> "dict[str, LayerGradients]":
     """Return the gradient of each layer in Post-LN and Pre-LN, averaged over the batches."""
-    from viz_core.experiments.placement import layer_gradients, with_random_batches
+    from viz_core.experiments.norm_placement import layer_gradients, with_random_batches
 
     given = with_random_batches(stack.batch, stack.config, batches, stack.context.setup.seed)
     return {name: layer_gradients(stack.model(name), given) for name in ("post", "pre")}
@@ -102,7 +108,7 @@ def _layer_gradients(stack: UntrainedStack, batches: int) -> "dict[str, LayerGra
 
 def _last_layer(width: int, batches: int, seed: int) -> dict[str, np.ndarray]:
     """Return the gradient of the last layer in each placement, for every depth of `DEPTHS`."""
-    from viz_core.experiments.placement import last_layer_gradients
+    from viz_core.experiments.norm_placement import last_layer_gradients
 
     return last_layer_gradients(width, batches=batches, seed=seed)
 

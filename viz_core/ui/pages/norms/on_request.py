@@ -6,9 +6,9 @@ from typing import TypeVar
 
 import streamlit as st
 
-from viz_core.analysis.counts import extrapolate_depth, estimate_size, flops_by_stage
+from viz_core.analysis.size_estimates import estimate_size, extrapolate_depth, flops_by_stage
 from viz_core.config import TransformerConfig
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.stages import stages_with_shapes
 from viz_core.ui.shell import mark_activity
 
@@ -31,7 +31,7 @@ def _flop_count(config: TransformerConfig, rows: int, source: int, target: int) 
 
 def run_bytes(config: TransformerConfig) -> int:
     """Return the bytes of an encoder in the setting of Xiong et al. (2020) and of the capture of its run."""
-    from viz_core.experiments.placement import PAPER_SENTENCES, PAPER_TOKENS
+    from viz_core.experiments.norm_placement import PAPER_SENTENCES, PAPER_TOKENS
 
     size = estimate_size(config, PAPER_SENTENCES, PAPER_TOKENS, 0)
     return 4 * size.parameters + size.capture_bytes
@@ -39,7 +39,7 @@ def run_bytes(config: TransformerConfig) -> int:
 
 def when_requested(what: str, key: Hashable, cost: float, nbytes: int, make: Callable[[], T]) -> T | None:
     """Return a cheap result immediately, and an expensive one after a click on a button that states its cost; None until then."""
-    from viz_core.ui.shell.cache import FLOPS_PER_SECOND, cached_result
+    from viz_core.ui.shell.caching.server_cache import FLOPS_PER_SECOND, cached_result
 
     if cost > MAX_AUTOMATIC_FLOPS and st.session_state.get(REQUESTS_KEY, {}).get(what) != key:
         st.button(_("Measure: about {cost:,.0f} billion operations", cost=cost / 1000000000.0), key=f"norm_ask_{what}",

@@ -3,16 +3,16 @@
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.layernorm import LayerNormSteps, layer_norm_steps, layer_norm_sites, max_abs_diff, unbiased_std_norm
+from viz_core.analysis.layernorm import LayerNormSteps, layer_norm_sites, layer_norm_steps, max_abs_diff, unbiased_std_norm
 from viz_core.figures.layernorm import feature_formula, layernorm_figure
-from viz_core.formats import rounded
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
 from viz_core.presets import DOCUMENTS
-from viz_core.ui.controls import chart, is_dark, sentence_picker, table
 from viz_core.ui.pages.norms import snippets
-from viz_core.ui.pages.norms.choices import NO_SENTENCE_NOTE, choose_feature, choose_layer_norm, choose_token
-from viz_core.ui.shell import PageContext, figure_and_rail, show_hint, set_url_params, url_param, widget, widget_value
-from viz_core.ui.shell.views import EPSILONS
+from viz_core.ui.pages.norms.controls import NO_SENTENCE_NOTE, choose_feature, choose_layer_norm, choose_token
+from viz_core.ui.shared.elements import chart, is_dark, sentence_picker, table
+from viz_core.ui.shell import PageContext, figure_and_rail, set_url_params, show_hint, url_param, widget, widget_value
+from viz_core.ui.shell.setup.url_params import EPSILONS
 
 
 def one_token_section(context: PageContext) -> None:
@@ -106,7 +106,7 @@ def _describe_epsilon(steps: LayerNormSteps, own: float) -> None:
 
 def _compare_implementations(context: PageContext, steps: LayerNormSteps, recorded: np.ndarray) -> None:
     """Show a table of the same output by hand, by torch, as recorded, and by another common formula."""
-    from viz_core.experiments.layernorm import torch_layer_norm
+    from viz_core.experiments.torch_norms import torch_layer_norm
 
     torch_out = torch_layer_norm(steps.x, steps.gamma, steps.beta, steps.eps)
     own = context.config.norm_eps

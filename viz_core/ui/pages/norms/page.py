@@ -10,7 +10,7 @@ from viz_core.ui.pages.norms.distributions import distributions_section
 from viz_core.ui.pages.norms.gradients import gradients_section
 from viz_core.ui.pages.norms.one_token import one_token_section
 from viz_core.ui.pages.norms.theory import theory_section
-from viz_core.ui.shell import PAGES, PageContext, current_context, choose_section, write_link
+from viz_core.ui.shell import PAGES, PageContext, choose_section, current_context, write_link
 
 
 @st.fragment
@@ -22,6 +22,10 @@ def norms_page() -> None:
 
 
 SECTIONS: dict[str, Callable[[PageContext], None]] = {
-    "depth": depth_section, "theory": theory_section, "gradients": gradients_section, "token": one_token_section, "batchnorm": batch_norm_section,
+    "depth": depth_section,
+    "theory": theory_section,
+    "gradients": gradients_section,
+    "token": one_token_section,
+    "batchnorm": batch_norm_section,
     "distributions": distributions_section,
 }

@@ -3,22 +3,22 @@
 from collections.abc import Sequence
 
 from viz_core.analysis.layernorm import CellIndex, LayerNormSite
-from viz_core.analysis.placement import Metric
+from viz_core.analysis.norm_placement import Metric
 from viz_core.config import Side
-from viz_core.ui.pages.norms.compared import UntrainedStack
+from viz_core.ui.pages.norms.untrained_stack import UntrainedStack
 from viz_core.ui.shell import PageContext
-from viz_core.ui.shell.code import CodeLines, fill_template, model_code, run_code, trace_code
+from viz_core.ui.shell.export.notebook_code import CodeLines, fill_template, model_code, run_code, trace_code
 
 # ---------------------------------------------------------------- the compared stack
 
 
 def _stack_code(stack: UntrainedStack) -> CodeLines:
     """Return the code that makes `model`, the untrained stack as Pre-LN, and `batch`, its input."""
-    from viz_core.experiments.placement import config_depth
+    from viz_core.experiments.norm_placement import config_depth
 
     return fill_template("""
         {run}
-        from viz_core.experiments.placement import comparable, reading
+        from viz_core.experiments.norm_placement import comparable, reading
         from viz_core.run import build
         stack = comparable(config, depth={depth}, width={width}, init={init})
         model, batch = build(stack, {seed}, {device}), reading(capture)
@@ -29,9 +29,9 @@ def _stack_code(stack: UntrainedStack) -> CodeLines:
 def depth(stack: UntrainedStack, names: Sequence[str], metric: Metric) -> CodeLines:
     return fill_template("""
         {compared}
-        from viz_core.analysis.placement import curves
-        from viz_core.experiments.placement import placements
-        from viz_core.figures.placement import depth_figure
+        from viz_core.analysis.norm_placement import curves
+        from viz_core.experiments.norm_placement import placements
+        from viz_core.figures.norm_placement import depth_figure
         captures = placements(model, batch, {names}, {seed})
         picture = depth_figure({{name: curves(x, [{metric}])[{metric}] for name, x in captures.items()}}, {metric})
         """, compared=_stack_code(stack), names=list(names), seed=stack.context.setup.seed, metric=metric)
@@ -50,7 +50,7 @@ def ridges(stack: UntrainedStack, names: Sequence[str], side: Side, leaf: str, s
     return fill_template("""
         {spreads}
         from viz_core.figures.distributions import ridges_figure
-        from viz_core.figures.placement import COLOURS
+        from viz_core.figures.norm_placement import COLOURS
         picture = ridges_figure(found, {{TITLES[name]: COLOURS[name] for name in captures}})
         """, spreads=_spreads_code(stack, names, side, leaf, scale))
 
@@ -69,8 +69,8 @@ def _spreads_code(stack: UntrainedStack, names: Sequence[str], side: Side, leaf:
     return fill_template("""
         {compared}
         from viz_core.analysis.layernorm import spreads
-        from viz_core.experiments.placement import placements
-        from viz_core.figures.placement import TITLES
+        from viz_core.experiments.norm_placement import placements
+        from viz_core.figures.norm_placement import TITLES
         captures = placements(model, batch, {names}, {seed})
         found = spreads({{TITLES[name]: capture for name, capture in captures.items()}}, {side}, {leaf}, {scale})
         """, compared=_stack_code(stack), names=list(names), seed=stack.context.setup.seed, side=side, leaf=leaf, scale=scale)
@@ -79,8 +79,8 @@ def _spreads_code(stack: UntrainedStack, names: Sequence[str], side: Side, leaf:
 def gradients(stack: UntrainedStack, batches: int) -> CodeLines:
     return fill_template("""
         {compared}
-        from viz_core.experiments.placement import layer_gradients, placed, with_random_batches
-        from viz_core.figures.placement import gradients_figure
+        from viz_core.experiments.norm_placement import layer_gradients, placed, with_random_batches
+        from viz_core.figures.norm_placement import gradients_figure
         batches = with_random_batches(batch, stack, {batches}, {seed})
         found = {{name: layer_gradients(placed(model, name), batches) for name in ("post", "pre")}}
         parts = {{name: {{"attention": g.attention, "feed-forward": g.ffn}} for name, g in found.items()}}
@@ -93,9 +93,9 @@ def gradients(stack: UntrainedStack, batches: int) -> CodeLines:
 
 def last_layer(width: int, batches: int, seed: int) -> CodeLines:
     return fill_template("""
-        from viz_core.analysis.placement import laws
-        from viz_core.experiments.placement import DEPTHS, last_layer_gradients
-        from viz_core.figures.placement import last_layer_figure
+        from viz_core.analysis.norm_placement import laws
+        from viz_core.experiments.norm_placement import DEPTHS, last_layer_gradients
+        from viz_core.figures.norm_placement import last_layer_figure
         found = last_layer_gradients({width}, DEPTHS, {batches}, {seed})
         picture = last_layer_figure(DEPTHS, found, laws(DEPTHS, found))
         """, width=width, batches=batches, seed=seed)
@@ -104,8 +104,8 @@ def last_layer(width: int, batches: int, seed: int) -> CodeLines:
 def post(depth: int, width: int, broken: Sequence[str], seeds: range, typed: UntrainedStack | None) -> CodeLines:
     return fill_template("""
         {measured}
-        from viz_core.analysis.placement import post_line
-        from viz_core.figures.placement import post_figure
+        from viz_core.analysis.norm_placement import post_line
+        from viz_core.figures.norm_placement import post_figure
         field = mean_field("post", {depth}, found.tokens, gain)
         picture = post_figure(found.post, post_line(), post_line(gain), field)
         """, measured=_theory_code(depth, width, broken, seeds, typed), depth=depth)
@@ -115,8 +115,8 @@ def pre(depth: int, width: int, broken: Sequence[str], seeds: range, typed: Untr
     return fill_template("""
         {measured}
         import numpy as np
-        from viz_core.analysis.placement import pre_band
-        from viz_core.figures.placement import pre_figure
+        from viz_core.analysis.norm_placement import pre_band
+        from viz_core.figures.norm_placement import pre_figure
         low, high = pre_band(np.arange({layers}))
         picture = pre_figure(found.pre, low, high, mean_field("pre", {depth}, found.tokens, gain))
         """, measured=_theory_code(depth, width, broken, seeds, typed), depth=depth, layers=depth + 1)
@@ -127,13 +127,13 @@ def _theory_code(depth: int, width: int, broken: Sequence[str], seeds: range, ty
     dropped = CodeLines(f", broken=frozenset({sorted(broken)!r})" if broken else "")
     words = CodeLines("") if typed is None else fill_template("""
         {compared}
-        from viz_core.experiments.placement import placement
+        from viz_core.experiments.norm_placement import placement
         typed = placement(model, batch, "pre", {seed})
         """, compared=_stack_code(typed), seed=typed.context.setup.seed)
     return fill_template("""
         {words}
-        from viz_core.analysis.placement import ffn_gain, mean_field, theory_of
-        from viz_core.experiments.placement import Setting, paper_runs
+        from viz_core.analysis.norm_placement import ffn_gain, mean_field, theory_of
+        from viz_core.experiments.norm_placement import Setting, paper_runs
         settings = [Setting(depth={depth}, width={width}, seed=seed{dropped}) for seed in range({first}, {stop})]
         found = theory_of(paper_runs(setting{typed}) for setting in settings)
         gain = ffn_gain({width}, settings[0].config.ff_width)
@@ -193,21 +193,29 @@ def contexts(context: PageContext, stage: str, at: CellIndex, halved: bool) -> C
 
 def _cells_code(context: PageContext, stage: str, at: CellIndex, halved: bool) -> CodeLines:
     """Return the code that makes `x`, a stage; `words`, which of its tokens are not padding; and `at`, one of its cells."""
-    return fill_template("""
+    return fill_template(
+        """
         {run}
         import numpy as np
         from viz_core.analysis.attention import real
         from viz_core.analysis.layernorm import Cell
         x, at = capture[{stage}], Cell({sentence}, {token}, {feature})
         words = np.stack([real(capture, {side}, i) for i in range(len(x))])
-        """, run=_batch_code(context, halved), stage=stage, side=_side_of(stage), sentence=at.sentence, token=at.token, feature=at.feature)
+        """,
+        run=_batch_code(context, halved),
+        stage=stage,
+        side=_side_of(stage),
+        sentence=at.sentence,
+        token=at.token,
+        feature=at.feature,
+    )
 
 
 def _batch_code(context: PageContext, halved: bool) -> CodeLines:
     """Return the code that makes `capture`. halved: whether the typed sentence is read together with its own first half."""
     return run_code(context) if not halved else fill_template("""
         {model}
-        from viz_core.experiments.layernorm import with_first_half
+        from viz_core.experiments.torch_norms import with_first_half
         from viz_core.run import trace
         capture = trace(model, with_first_half(config, batch, 0))
         """, model=model_code(context))

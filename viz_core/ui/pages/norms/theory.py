@@ -5,29 +5,29 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.placement import (
+from viz_core.analysis.norm_placement import (
     MeanField,
     TheoryMeasurements,
-    mean_relative_difference,
+    count_outside,
     ffn_gain,
     jacobian_norm,
     layer_ends,
     mean_field,
-    count_outside,
+    mean_relative_difference,
+    measure_theory,
     post_ln_power,
     pre_ln_power_bounds,
-    measure_theory,
 )
-from viz_core.figures.placement import PLACEMENT_TITLES, post_ln_theory_figure, pre_ln_theory_figure
-from viz_core.formats import signed_percent, rounded
-from viz_core.language import plural
-from viz_core.language import translate as _
-from viz_core.ui.controls import chart, is_dark, table
+from viz_core.figures.norm_placement import PLACEMENT_TITLES, post_ln_theory_figure, pre_ln_theory_figure
+from viz_core.messages import plural
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded, signed_percent
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.norms import snippets
-from viz_core.ui.pages.norms.compared import UntrainedStack, untrained_stack, warn_about_non_finite, round_up_depth
-from viz_core.ui.pages.norms.on_request import MAX_AUTOMATIC_FLOPS, run_bytes, flop_count, when_requested
-from viz_core.ui.shell import PageContext, figure_and_rail, linked_expander, show_hint, set_url_params, url_param, linked_widget
+from viz_core.ui.pages.norms.on_request import MAX_AUTOMATIC_FLOPS, flop_count, run_bytes, when_requested
+from viz_core.ui.pages.norms.untrained_stack import UntrainedStack, round_up_depth, untrained_stack, warn_about_non_finite
+from viz_core.ui.shared.elements import chart, is_dark, table
+from viz_core.ui.shell import PageContext, figure_and_rail, linked_expander, linked_widget, set_url_params, show_hint, url_param
 from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
 
 ASSUMPTION_NAMES = {
@@ -49,8 +49,12 @@ ASSUMPTION_NAMES = {
 
 def theory_section(context: PageContext) -> None:
     """Draw the measured power ‖x‖²/d of both placements beside what theory predicts; assumptions can be dropped."""
-    show_hint(_("**Compare the points with the lines:** theory predicts a flat line for Post-LN and a widening band for Pre-LN. Drop "
-           "an assumption to see which ones matter."))
+    show_hint(
+        _(
+            "**Compare the points with the lines:** theory predicts a flat line for Post-LN and a widening band for Pre-LN. Drop "
+            "an assumption to see which ones matter."
+        )
+    )
     main, rail = figure_and_rail()
     with rail:
         depth = linked_widget(st.slider, "norm_depth", _("Depth (layers)"))
@@ -72,8 +76,12 @@ def theory_section(context: PageContext) -> None:
         fields = {norm: mean_field(norm, depth, found.n_tokens, gain) for norm in ("post", "pre")}
         low, high = pre_ln_power_bounds(np.arange(depth + 1))
         with st.container(key="norm_theory", horizontal=True):
-            chart(post_ln_theory_figure(found.post, post_ln_power(), post_ln_power(gain), fields["post"], is_dark()), "norm_post", fill=True,
-                  code=lambda: snippets.post(depth, width, broken, seeds, typed))
+            chart(
+                post_ln_theory_figure(found.post, post_ln_power(), post_ln_power(gain), fields["post"], is_dark()),
+                "norm_post",
+                fill=True,
+                code=lambda: snippets.post(depth, width, broken, seeds, typed),
+            )
             chart(pre_ln_theory_figure(found.pre, low, high, fields["pre"], is_dark()), "norm_pre", fill=True,
                   code=lambda: snippets.pre(depth, width, broken, seeds, typed))
     warn_about_non_finite(found.first_non_finite)
@@ -86,7 +94,7 @@ def _measured(
     typed: UntrainedStack | None, depth: int, width: int, seeds: range, broken: Sequence[str],
 ) -> tuple[TheoryMeasurements, float] | None:
     """Return the measurement and the power f that a feed-forward network of its width adds; None until it is requested."""
-    from viz_core.experiments.placement import PAPER_SENTENCES, PAPER_TOKENS, PaperSetting, paper_runs
+    from viz_core.experiments.norm_placement import PAPER_SENTENCES, PAPER_TOKENS, PaperSetting, paper_runs
 
     def at(depth: int) -> tuple[list[PaperSetting], int]:
         settings = [PaperSetting(depth=depth, width=width, broken_assumptions=frozenset(broken), seed=seed) for seed in seeds]
@@ -112,27 +120,54 @@ def _show_comparison(found: TheoryMeasurements, fields: Mapping[str, MeanField],
     low, high = pre_ln_power_bounds(depth)
     expected = fields["pre"].power[fields["pre"].depth % 1 == 0]  # after whole layers
     rows = [
-        (_("Post-LN, mean of all layers"), rounded(float(post.mean()), 4), _("Lemma 2: 1.5"),
-         signed_percent(mean_relative_difference(post, post_ln_power()))),
-        *([("", "", _("1 + f at this d_ff: {post_line}", post_line=rounded(post_ln_power(gain), 4)),
-            signed_percent(mean_relative_difference(post, post_ln_power(gain))))]
-          if gain != 0.5 else []),
-        (_("Pre-LN, after the last layer"), rounded(float(pre[-1]), 4),
-         _("Lemma 2: {low} to {high}", low=rounded(float(low[-1])), high=rounded(float(high[-1]))),
-         _("{outside} of {n_pre} layers outside", outside=count_outside(pre, low, high), n_pre=len(pre))),
-        ("", "", _("mean field: {power}", power=rounded(float(expected[-1]), 4)),
-         _("after the last layer {last}, mean of all layers {mean}", last=signed_percent(mean_relative_difference(pre[-1], float(expected[-1]))),
-           mean=signed_percent(mean_relative_difference(pre, expected)))),
+        (
+            _("Post-LN, mean of all layers"),
+            rounded(float(post.mean()), 4),
+            _("Lemma 2: 1.5"),
+            signed_percent(mean_relative_difference(post, post_ln_power())),
+        ),
+        *(
+            [
+                (
+                    "",
+                    "",
+                    _("1 + f at this d_ff: {post_line}", post_line=rounded(post_ln_power(gain), 4)),
+                    signed_percent(mean_relative_difference(post, post_ln_power(gain))),
+                )
+            ]
+            if gain != 0.5
+            else []
+        ),
+        (
+            _("Pre-LN, after the last layer"),
+            rounded(float(pre[-1]), 4),
+            _("Lemma 2: {low} to {high}", low=rounded(float(low[-1])), high=rounded(float(high[-1]))),
+            _("{outside} of {n_pre} layers outside", outside=count_outside(pre, low, high), n_pre=len(pre)),
+        ),
+        (
+            "",
+            "",
+            _("mean field: {power}", power=rounded(float(expected[-1]), 4)),
+            _(
+                "after the last layer {last}, mean of all layers {mean}",
+                last=signed_percent(mean_relative_difference(pre[-1], float(expected[-1]))),
+                mean=signed_percent(mean_relative_difference(pre, expected)),
+            ),
+        ),
     ]
     table((_("‖x‖² / d of"), _("measured"), _("theory"), _("difference")), rows)
     st.caption(_("The mean field is what a very wide model has on average over all weights."))
 
 
-def _describe_dropped_assumptions(broken: Sequence[str], draws: int, found: TheoryMeasurements, fields: Mapping[str, MeanField]) -> None:
+def _describe_dropped_assumptions(
+    broken: Sequence[str], draws: int, found: TheoryMeasurements, fields: Mapping[str, MeanField]
+) -> None:
     """Show what each dropped assumption changes or, if all hold, why theory and measurement still differ."""
     if not broken:
-        cosines = ", ".join(_("{cosine} in {titles}", cosine=rounded(float(fields[name].cosine[-1]), 3), titles=PLACEMENT_TITLES[name])
-                            for name in ("post", "pre"))
+        cosines = ", ".join(
+            _("{cosine} in {titles}", cosine=rounded(float(fields[name].cosine[-1]), 3), titles=PLACEMENT_TITLES[name])
+            for name in ("post", "pre")
+        )
         st.markdown(_("All assumptions hold. The remaining difference comes from chance and from the finite width: the theory is "
                       "about the mean over all weights and about very wide models; this is {draws} at width {view}. In the mean "
                       "field two tokens have a cosine of {alike} at the end. Attention averages over the tokens, and an average "
@@ -147,7 +182,7 @@ def _describe_dropped_assumptions(broken: Sequence[str], draws: int, found: Theo
 
 def _show_statements(found: TheoryMeasurements) -> None:
     """Show the statements of the paper, and measurements for the two lemmas without a chart."""
-    from viz_core.experiments.placement import autograd_jacobian_norm
+    from viz_core.experiments.norm_placement import autograd_jacobian_norm
 
     more = linked_expander("norm_statements", _("The statements and their assumptions"))
     if not more.open:

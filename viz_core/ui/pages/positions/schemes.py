@@ -11,55 +11,65 @@ from viz_core.analysis.positions import (
     T5_MAX_DISTANCE,
     alibi_decay,
     alibi_slopes,
-    rope_angles,
-    cosine_similarities,
-    row_norms,
     color_range,
+    cosine_similarities,
+    max_range_along_diagonals,
+    rope_angles,
     rope_score_by_distance,
     rope_scores,
-    max_range_along_diagonals,
+    row_norms,
     t5_bias_by_distance,
 )
+from viz_core.config.position_schemes import POSITION_SCHEMES, Position
 from viz_core.figures.clock import rope_clocks, rope_hand_names
 from viz_core.figures.panels import Panel
 from viz_core.figures.position_schemes import (
     MAX_COMPARED_ROWS,
     TableName,
     added_rows_panel,
-    scheme_attention_panels,
     bias_panel,
     decay_figure,
     distance_bias_figure,
     learned_table_panels,
     rope_score_panel,
     rotation_panel,
+    scheme_attention_panels,
     sentence_panels,
     slopes_figure,
 )
-from viz_core.formats import with_minus_sign, rounded
-from viz_core.language import translate as _
-from viz_core.position_schemes import POSITION_SCHEMES, Position
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded, with_minus_sign
 from viz_core.ui.components.clock import clock
-from viz_core.ui.controls import chart, is_dark, linked_heatmaps, sentence_picker
 from viz_core.ui.pages.positions import snippets
-from viz_core.ui.pages.positions.sentence import (
+from viz_core.ui.pages.positions.typed_sentence import (
     TITLES,
     as_markdown,
     choose_word,
     experiment_key,
-    shared_model,
-    note_untrained_schemes,
-    show_nothing_typed,
     note_clipped_colours,
     note_truncation,
+    note_untrained_schemes,
     selected_sentence,
+    shared_model,
+    show_nothing_typed,
 )
-from viz_core.ui.shell import PageContext, controls_row, show_hint, main_figure, set_from_widget, set_url_params, url_param, linked_widget, widget
+from viz_core.ui.shared.elements import chart, is_dark, linked_heatmaps, sentence_picker
+from viz_core.ui.shell import (
+    PageContext,
+    controls_row,
+    linked_widget,
+    main_figure,
+    set_from_widget,
+    set_url_params,
+    show_hint,
+    url_param,
+    widget,
+)
 from viz_core.ui.shell.setup import error_message
 from viz_core.weights.catalogue import find_card
 
 if TYPE_CHECKING:
-    from viz_core.experiments.word_order import SchemeOnSentence, SentenceTokens
+    from viz_core.experiments.position_experiments import SchemeOnSentence, SentenceTokens
 
 MAX_WORDS_IN_THREE_COLUMNS = 16  # up to this many, three figures fit side by side
 ROPE_POSITIONS = 100  # on the slider of RoPE's planes
@@ -74,14 +84,23 @@ MIN_BIAS_DISTANCES = 24  # T5's bias is drawn at least up to this distance; the 
 def _head_control(context: PageContext) -> None:
     """Draw the control of the selected head if there are several."""
     if context.config.n_heads > 1:
-        widget(st.segmented_control, "attn_head", _("Head"), context.setup.attn_head, set_from_widget, options=range(context.config.n_heads),
-               required=True, label_visibility="collapsed", format_func=lambda h: str(h) if h else _("Head 0"))
+        widget(
+            st.segmented_control,
+            "attn_head",
+            _("Head"),
+            context.setup.attn_head,
+            set_from_widget,
+            options=range(context.config.n_heads),
+            required=True,
+            label_visibility="collapsed",
+            format_func=lambda h: str(h) if h else _("Head 0"),
+        )
 
 
 def all_schemes_section(context: PageContext) -> None:
     """Draw one head's attention under every scheme with the same weights, and then one scheme in detail."""
-    from viz_core.experiments.word_order import causal_blocked, run_schemes
-    from viz_core.ui.shell.cache import cached_result
+    from viz_core.experiments.position_experiments import causal_blocked, run_schemes
+    from viz_core.ui.shell.caching.server_cache import cached_result
 
     if context.capture is None:
         show_nothing_typed()
@@ -97,7 +116,9 @@ def all_schemes_section(context: PageContext) -> None:
     with controls_row():
         sentence_picker(context, context.capture)
         _head_control(context)
-    found = cached_result("schemes", experiment_key(context, words.ids), lambda: run_schemes(context.model(), words.ids, context.setup.seed))
+    found = cached_result(
+        "schemes", experiment_key(context, words.ids), lambda: run_schemes(context.model(), words.ids, context.setup.seed)
+    )
     masked = causal_blocked(context.config, len(words.ids))
     weights_by_title = [(TITLES[s.position], s.weights[head]) for s in found if s.weights is not None]
     with main:
@@ -115,13 +136,17 @@ def all_schemes_section(context: PageContext) -> None:
         DETAILS[scheme](context, chosen, words, head)
 
 
-def _draw_side_by_side(context: PageContext, found: Sequence["SchemeOnSentence"], words: "SentenceTokens", head: int, masked: np.ndarray | None) -> None:
+def _draw_side_by_side(
+    context: PageContext, found: Sequence["SchemeOnSentence"], words: "SentenceTokens", head: int, masked: np.ndarray | None
+) -> None:
     """Draw for each scheme where it enters, its effect on one head, and what it adds."""
     n_columns = 3 if len(words.ids) <= MAX_WORDS_IN_THREE_COLUMNS else 2
     for i in range(0, len(found), n_columns):
         for column, s in zip(st.columns(n_columns, gap="medium"), found[i : i + n_columns], strict=False):
             with column:
-                st.markdown(f"**{TITLES[s.position]}:** {POSITION_SCHEMES[s.position].summary}. {_describe_effect(s, found[-1], head)}")
+                st.markdown(
+                    f"**{TITLES[s.position]}:** {POSITION_SCHEMES[s.position].summary}. {_describe_effect(s, found[-1], head)}"
+                )
                 if panels := _scheme_panels(context, s, words, head, masked):
                     linked_heatmaps(panels, f"pos_added_{s.position}",
                             code=partial(snippets.added, context, s.position, head, _panel_title(s.position)))
@@ -137,7 +162,9 @@ def _describe_effect(s: "SchemeOnSentence", none: "SchemeOnSentence", head: int)
              value=rounded(float(np.abs(s.weights[head] - none.weights[head]).max()), 2))
 
 
-def _scheme_panels(context: PageContext, s: "SchemeOnSentence", words: "SentenceTokens", head: int, masked: np.ndarray | None) -> list[Panel]:
+def _scheme_panels(
+    context: PageContext, s: "SchemeOnSentence", words: "SentenceTokens", head: int, masked: np.ndarray | None
+) -> list[Panel]:
     """Return the heatmap of what a scheme adds for these words: embedding rows, angles or score biases; [] for no positions."""
     title = _panel_title(s.position)
     if s.pos_embed is not None:
@@ -168,7 +195,7 @@ def _explain_sinusoidal(context: PageContext, s: "SchemeOnSentence", words: "Sen
 def _explain_learned(context: PageContext, s: "SchemeOnSentence", words: "SentenceTokens", head: int) -> None:
     """Show the learned table of the model and, if that is untrained, one of trained weights."""
     assert s.pos_embed is not None
-    from viz_core.experiments.word_order import learned_table
+    from viz_core.experiments.position_experiments import learned_table
 
     rows = learned_table(context.model(), s.position, context.setup.seed)
     if _is_trained_with(context, s):
@@ -210,8 +237,16 @@ def _draw_learned_table(rows: np.ndarray, which: TableName, code: Callable[[], s
     note_clipped_colours(colour_range)
     if n > 2:
         near, far = _near_and_far(similarity)
-        st.markdown(_("Mean cosine of neighbours: **{near}**; of rows {n} apart: **{far}**. The table has {n_rows:,} rows, so "
-                      "later words have no row.", near=with_minus_sign(f"{near:.3f}"), n=n // 2, far=with_minus_sign(f"{far:.3f}"), n_rows=len(rows)))
+        st.markdown(
+            _(
+                "Mean cosine of neighbours: **{near}**; of rows {n} apart: **{far}**. The table has {n_rows:,} rows, so "
+                "later words have no row.",
+                near=with_minus_sign(f"{near:.3f}"),
+                n=n // 2,
+                far=with_minus_sign(f"{far:.3f}"),
+                n_rows=len(rows),
+            )
+        )
 
 
 def _is_trained_with(context: PageContext, s: "SchemeOnSentence") -> bool:
@@ -240,7 +275,9 @@ def _explain_rope(context: PageContext, s: "SchemeOnSentence", words: "SentenceT
                   "model. The matrix below puts the same two vectors at every pair of positions: each diagonal holds one number.",
                   distance=abs(distance), score=rounded(score, 6), model_score=rounded(_model_score(s, head, m, n), 6)))
     linked_heatmaps([rope_score_panel(scores)], "pos_detail", code=lambda: snippets.rope(context, head, m, n, ROPE_TABLE))
-    norm_change = max(float(np.abs(row_norms(a) - row_norms(b)).max()) for a, b in ((s.q[head], s.q_rot[head]), (s.k[head], s.k_rot[head])))
+    norm_change = max(
+        float(np.abs(row_norms(a) - row_norms(b)).max()) for a, b in ((s.q[head], s.q_rot[head]), (s.k[head], s.k_rot[head]))
+    )
     st.markdown(_("Largest spread along a diagonal: **{spread_along_diagonals}**. A rotation keeps every length: the norms of "
                   "your tokens' queries and keys change by **{kept}** at most. Both numbers are rounding.",
                   spread_along_diagonals=rounded(max_range_along_diagonals(scores), 2), kept=rounded(norm_change, 2)))
@@ -254,7 +291,7 @@ def _model_score(s: "SchemeOnSentence", head: int, m: int, n: int) -> float:
 
 def _explain_alibi(context: PageContext, s: "SchemeOnSentence", words: "SentenceTokens", head: int) -> None:
     """Show ALiBi's slopes, its weights by distance, and the bias of one head."""
-    from viz_core.experiments.word_order import causal_blocked
+    from viz_core.experiments.position_experiments import causal_blocked
 
     assert s.bias is not None
     n = len(words.ids)
@@ -281,7 +318,7 @@ def _explain_alibi(context: PageContext, s: "SchemeOnSentence", words: "Sentence
 
 def _explain_t5(context: PageContext, s: "SchemeOnSentence", words: "SentenceTokens", head: int) -> None:
     """Show T5's learned bias by distance, and the bias of one head for this sentence."""
-    from viz_core.experiments.word_order import causal_blocked, learned_table
+    from viz_core.experiments.position_experiments import causal_blocked, learned_table
 
     assert s.bias is not None
     table, masked = learned_table(context.model(), s.position, context.setup.seed), causal_blocked(context.config, len(words.ids))
@@ -316,5 +353,10 @@ def _explain_none(context: PageContext, s: "SchemeOnSentence", words: "SentenceT
 
 
 DETAILS: dict[Position, Any] = {
-    "sinusoidal": _explain_sinusoidal, "learned": _explain_learned, "rope": _explain_rope, "alibi": _explain_alibi, "t5": _explain_t5, "none": _explain_none,
+    "sinusoidal": _explain_sinusoidal,
+    "learned": _explain_learned,
+    "rope": _explain_rope,
+    "alibi": _explain_alibi,
+    "t5": _explain_t5,
+    "none": _explain_none,
 }

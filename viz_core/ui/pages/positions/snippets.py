@@ -4,10 +4,18 @@ from collections.abc import Mapping, Sequence
 
 from viz_core.analysis.stack_input import EmbeddingScale
 from viz_core.config import Init, Side
+from viz_core.config.position_schemes import POSITION_SCHEMES, Position
 from viz_core.figures.position_schemes import TableName
-from viz_core.position_schemes import POSITION_SCHEMES, Position
 from viz_core.ui.shell import PageContext, TwoRuns
-from viz_core.ui.shell.code import CodeLines, aligned_code, build_code, fill_template, model_code, run_code, tokenizer_code
+from viz_core.ui.shell.export.notebook_code import (
+    CodeLines,
+    aligned_code,
+    build_code,
+    fill_template,
+    model_code,
+    run_code,
+    tokenizer_code,
+)
 
 
 def waves(length: int, d_model: int, base: float, dims: Sequence[int], at: int) -> CodeLines:
@@ -93,13 +101,21 @@ def parts(context: PageContext, side: Side, item: int, scale: EmbeddingScale) ->
 
 
 def both_parts(runs: TwoRuns, side: Side, scale: EmbeddingScale) -> CodeLines:
-    return fill_template("""
+    return fill_template(
+        """
         {both}
         from viz_core.analysis.stack_input import stack_input
         from viz_core.figures.position_schemes import two_inputs_panels
         of_a, of_b = stack_input(a, {side}, {item_a}, {scale}), stack_input(b, {side}, {item_b}, {scale})
         panels, __ = two_inputs_panels(of_a, of_b, both.places[{side}], {shown})
-        """, both=aligned_code(runs), side=side, item_a=runs.aligned.item_a, item_b=runs.aligned.item_b, scale=scale, shown=runs.shown)
+        """,
+        both=aligned_code(runs),
+        side=side,
+        item_a=runs.aligned.item_a,
+        item_b=runs.aligned.item_b,
+        scale=scale,
+        shown=runs.shown,
+    )
 
 
 def magnitudes(context: PageContext, side: Side, item: int, drawn: Mapping[str, Init]) -> CodeLines:
@@ -108,7 +124,7 @@ def magnitudes(context: PageContext, side: Side, item: int, drawn: Mapping[str, 
         from dataclasses import replace
         from viz_core.analysis.attention import real
         from viz_core.analysis.stack_input import lengths
-        from viz_core.experiments.word_order import embedding_rows
+        from viz_core.experiments.position_experiments import embedding_rows
         from viz_core.figures.position_schemes import magnitudes_figure
         side, item = {side}, {item}
         ids = capture[f"ids.{{side}}"][item][real(capture, side, item)]
@@ -126,7 +142,7 @@ def _words_code(context: PageContext) -> CodeLines:
     assert context.capture is not None
     return fill_template("""
         {model}
-        from viz_core.experiments.word_order import words_of
+        from viz_core.experiments.position_experiments import words_of
         words = words_of(config, batch, {item})
         """, model=model_code(context), item=context.selected_item(context.capture))
 
@@ -135,7 +151,7 @@ def _schemes_code(context: PageContext) -> CodeLines:
     """Return the code of `_words_code`, followed by `found`: what each scheme adds to the sentence."""
     return fill_template("""
         {words}
-        from viz_core.experiments.word_order import schemes
+        from viz_core.experiments.position_experiments import schemes
         found = {{s.position: s for s in schemes(model, words.ids, {seed})}}
         """, words=_words_code(context), seed=context.setup.seed)
 
@@ -143,9 +159,9 @@ def _schemes_code(context: PageContext) -> CodeLines:
 def attention(context: PageContext, head: int) -> CodeLines:
     return fill_template("""
         {found}
-        from viz_core.experiments.word_order import blocked
+        from viz_core.experiments.position_experiments import blocked
         from viz_core.figures.position_schemes import attention_panels
-        from viz_core.position_schemes import SCHEMES
+        from viz_core.config.position_schemes import SCHEMES
         weights = [(SCHEMES[s.position].title, s.weights[{head}]) for s in found.values() if s.weights is not None]
         panels = attention_panels(weights, words.tokens, blocked(config, len(words.ids)))
         """, found=_schemes_code(context), head=head)
@@ -179,7 +195,7 @@ def added(context: PageContext, position: Position, head: int, title: str) -> Co
 def bias(context: PageContext, position: Position, head: int, title: str) -> CodeLines:
     return fill_template("""
         {found}
-        from viz_core.experiments.word_order import blocked
+        from viz_core.experiments.position_experiments import blocked
         from viz_core.figures.position_schemes import bias_panel
         panels = [bias_panel(found[{position}].bias[{head}], words.tokens, {title}, blocked(config, len(words.ids)))]
         """, found=_schemes_code(context), position=position, head=head, title=title)
@@ -198,14 +214,14 @@ def added_rows(context: PageContext, title: str) -> CodeLines:
 def learned(context: PageContext, which: TableName) -> CodeLines:
     return _learned_table_code(fill_template("""
         {built}
-        from viz_core.experiments.word_order import learned_table
+        from viz_core.experiments.position_experiments import learned_table
         rows = learned_table(model, "learned", {seed})
         """, built=build_code(context), seed=context.setup.seed), which)
 
 
 def trained() -> CodeLines:
     return _learned_table_code(fill_template("""
-        from viz_core.experiments.word_order import learned_table
+        from viz_core.experiments.position_experiments import learned_table
         from viz_core.weights.catalogue import first_with
         rows = learned_table(first_with(position="learned").load(), "learned")
         """), "trained")
@@ -267,7 +283,7 @@ def by_distance(context: PageContext, head: int, shown: int) -> CodeLines:
     return fill_template("""
         {built}
         from viz_core.analysis.positions import t5_by_distance
-        from viz_core.experiments.word_order import learned_table, sees_only_back
+        from viz_core.experiments.position_experiments import learned_table, sees_only_back
         from viz_core.figures.position_schemes import distance_bias_figure
         table = learned_table(model, "t5", {seed}).astype(float)
         distance, numbers = t5_by_distance(table, sees_only_back(config))
@@ -285,7 +301,7 @@ def _sentence_code(context: PageContext, text: str) -> CodeLines:
     return fill_template("""
         {built}
         {tokenizer}
-        from viz_core.experiments.word_order import as_words
+        from viz_core.experiments.position_experiments import as_words
         words = as_words(*tokenizer.read({text}))
         """, built=build_code(context), tokenizer=tokenizer_code(context, context.config.input_side), text=text)
 
@@ -293,7 +309,7 @@ def _sentence_code(context: PageContext, text: str) -> CodeLines:
 def moved(context: PageContext, text: str, order: Sequence[int]) -> CodeLines:
     return fill_template("""
         {words}
-        from viz_core.experiments.word_order import reorder
+        from viz_core.experiments.position_experiments import reorder
         from viz_core.figures.word_order import moved_panels
         panels = moved_panels(reorder(model, words.ids, {order}, {seed}).moved, words.tokens)
         """, words=_sentence_code(context, text), order=tuple(order), seed=context.setup.seed)
@@ -304,13 +320,15 @@ def reordered(context: PageContext, text: str, order: Sequence[int]) -> CodeLine
     return fill_template("""
         {words}
         from viz_core import tables
-        from viz_core.experiments.word_order import reorder
+        from viz_core.experiments.position_experiments import reorder
         frame = tables.reordering(reorder(model, words.ids, {order}, {seed}))
         {readable}
         """, words=_sentence_code(context, text), order=tuple(order), seed=context.setup.seed, readable=WITHOUT_REFUSED)
 
 
-WITHOUT_REFUSED = CodeLines('frame = frame[frame["problem"].isna()].reset_index(drop=True)  # without the schemes that cannot read this')
+WITHOUT_REFUSED = CodeLines(
+    'frame = frame[frame["problem"].isna()].reset_index(drop=True)  # without the schemes that cannot read this'
+)
 
 
 def prepended(context: PageContext, text: str, front: str, copied_words: Sequence[str]) -> CodeLines:
@@ -326,7 +344,7 @@ def prepended(context: PageContext, text: str, front: str, copied_words: Sequenc
 def layers(context: PageContext, text: str, front: str, copied_words: Sequence[str]) -> CodeLines:
     return fill_template("""
         {found}
-        from viz_core.experiments.word_order import ROUNDING
+        from viz_core.experiments.position_experiments import ROUNDING
         from viz_core.figures.word_order import layers_figure
         picture = layers_figure(found.changes, ROUNDING)
         """, found=_prepended_code(context, text, front, copied_words))
@@ -346,7 +364,7 @@ def _prepended_code(context: PageContext, text: str, front: str, copied_words: S
         {words}
         {tokenizer}
         {bound}
-        from viz_core.experiments.word_order import prepend, words_in_front
+        from viz_core.experiments.position_experiments import prepend, words_in_front
         front = words_in_front({reader}, {front})
         found = prepend(model, words.ids, front.ids, {seed})
         """, words=_sentence_code(context, text), tokenizer=tokenizer, reader=reader, front=front,

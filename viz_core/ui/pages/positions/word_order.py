@@ -8,40 +8,51 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz_core.config import STACKS, Position
-from viz_core.figures.word_order import score_change_figure, length_accuracy_figure, output_change_panels
-from viz_core.formats import rounded_percent
-from viz_core.language import translate as _
-from viz_core.problems import UserError
+from viz_core.figures.word_order import length_accuracy_figure, output_change_panels, score_change_figure
+from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
+from viz_core.messages.number_format import rounded_percent
 from viz_core.stages import STACK_NAMES
-from viz_core.text import Vocabulary, with_copied_words, find_copied_words
-from viz_core.ui.controls import chart, is_dark, data_table, number_column, linked_heatmaps, sentence_picker, table
+from viz_core.text import Vocabulary, find_copied_words, with_copied_words
 from viz_core.ui.escape import code_span, escaped
 from viz_core.ui.pages.positions import snippets
-from viz_core.ui.pages.positions.experiment_words import describe_extrapolation, describe_order, describe_past_max_len, describe_prepending, describe_zeros
-from viz_core.ui.pages.positions.sentence import (
+from viz_core.ui.pages.positions.experiment_sentences import (
+    describe_extrapolation,
+    describe_order,
+    describe_past_max_len,
+    describe_prepending,
+    describe_zeros,
+)
+from viz_core.ui.pages.positions.typed_sentence import (
     TITLES,
     as_markdown,
     choose_word,
     experiment_key,
-    shared_model,
     format_exponents,
-    note_untrained_schemes,
-    show_nothing_typed,
     note_truncation,
     note_unknown_words,
+    note_untrained_schemes,
     selected_sentence,
+    shared_model,
+    show_nothing_typed,
 )
-from viz_core.ui.shell import PageContext, figure_and_rail, show_hint, set_url_params, url_param, linked_widget
+from viz_core.ui.shared.elements import chart, data_table, is_dark, linked_heatmaps, number_column, sentence_picker, table
+from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, set_url_params, show_hint, url_param
 from viz_core.ui.shell.setup import error_message, typed_sentences
-from viz_core.ui.shell.views import DOCUMENT_SENTENCES
+from viz_core.ui.shell.setup.url_params import DOCUMENT_SENTENCES
 from viz_core.weights.card import Card
 
 if TYPE_CHECKING:
     from viz_core.experiments.length_extrapolation import LengthResult, LengthScore
-    from viz_core.experiments.word_order import Reordering, SentenceTokens
+    from viz_core.experiments.position_experiments import Reordering, SentenceTokens
 
-EXPERIMENT_TITLES = {"swap": _("Swap two words"), "shuffle": _("Shuffle"), "prepend": _("Prepend a word"), "past": _("Exceed max_len"),
-           "longer": _("Length extrapolation")}
+EXPERIMENT_TITLES = {
+    "swap": _("Swap two words"),
+    "shuffle": _("Shuffle"),
+    "prepend": _("Prepend a word"),
+    "past": _("Exceed max_len"),
+    "longer": _("Length extrapolation"),
+}
 TAKEAWAYS = {
     "swap": _("**Compare the columns:** a column of zeros belongs to a scheme whose outputs do not depend on the order of the "
               "words."),
@@ -99,7 +110,7 @@ def _run_experiment(context: PageContext, chosen: str, words: "SentenceTokens", 
 
 def _sentence_control(context: PageContext) -> "SentenceTokens":
     """Return the typed sentence, or a sentence of the documents whose words are all in the vocabulary."""
-    from viz_core.experiments.word_order import SentenceTokens, first_tokens
+    from viz_core.experiments.position_experiments import SentenceTokens, first_tokens
 
     known = _known_document_sentences(context)
     which = linked_widget(st.segmented_control, "pos_sentence", _("Sentence"), options=["yours", *known], required=True,
@@ -114,7 +125,11 @@ def _sentence_control(context: PageContext) -> "SentenceTokens":
 
 def _known_document_sentences(context: PageContext) -> list[str]:
     """Return the names of the documents' sentences whose words are all in the vocabulary."""
-    return [name for name, text in DOCUMENT_SENTENCES.items() if not context.tokenizers[context.config.input_side].unknown_with_suggestions(text)]
+    return [
+        name
+        for name, text in DOCUMENT_SENTENCES.items()
+        if not context.tokenizers[context.config.input_side].unknown_with_suggestions(text)
+    ]
 
 
 def _document_sentence(context: PageContext) -> str:
@@ -133,7 +148,7 @@ def _note_unavailable_sentences(context: PageContext) -> None:
 
 def _swap(context: PageContext, words: "SentenceTokens", main: DeltaGenerator, rail: DeltaGenerator) -> None:
     """Swap two words. Raises ValueError if there are no two different words."""
-    from viz_core.experiments.word_order import swapped_order
+    from viz_core.experiments.position_experiments import swapped_order
     from viz_core.training.bilingual.replacements import exchangeable
 
     n = len(words.ids)
@@ -161,19 +176,25 @@ def _added_token_ids(context: PageContext) -> set[int]:
 
 def _shuffle(context: PageContext, words: "SentenceTokens", main: DeltaGenerator, rail: DeltaGenerator) -> None:
     """Shuffle the words."""
-    from viz_core.experiments.word_order import shuffled_order
+    from viz_core.experiments.position_experiments import shuffled_order
 
     draw = url_param("pos_draw")
     with rail:
-        st.button(_("Shuffle again"), key="pos_again", on_click=set_url_params, kwargs={"pos_draw": (draw + 1) % 1000}, width="stretch",
-                  icon=":material/shuffle:")
+        st.button(
+            _("Shuffle again"),
+            key="pos_again",
+            on_click=set_url_params,
+            kwargs={"pos_draw": (draw + 1) % 1000},
+            width="stretch",
+            icon=":material/shuffle:",
+        )
     _show_reordering(context, words, shuffled_order(len(words.ids), draw), main)
 
 
 def _show_reordering(context: PageContext, words: "SentenceTokens", order: tuple[int, ...], main: DeltaGenerator) -> None:
     """Show how the outputs of every scheme change if the tokens are read in another order."""
-    from viz_core.experiments.word_order import RELATIVE_TOLERANCE, reorder
-    from viz_core.ui.shell.cache import cached_result
+    from viz_core.experiments.position_experiments import RELATIVE_TOLERANCE, reorder
+    from viz_core.ui.shell.caching.server_cache import cached_result
 
     result: Reordering = cached_result(
         "reorder", experiment_key(context, words.ids, order), lambda: reorder(context.model(), words.ids, order, context.setup.seed)
@@ -185,18 +206,35 @@ def _show_reordering(context: PageContext, words: "SentenceTokens", order: tuple
     frame = tables.reordering(result)
     frame = frame[frame["problem"].isna()]
     verdicts = {name: [ORDER_VERDICTS[same] for same in frame[name]] for name in ("equivariant", "causal_equivariant")}
-    data_table(frame, "pos_differences", {
-        "scheme": _("Scheme"), "difference": number_column(_("Largest difference, no mask"), 2), "equivariant": _("which means"),
-        "causal_difference": number_column(_("Largest difference, causal mask only"), 2), "causal_equivariant": _("and that means"),
-    }, _("The difference of each position scheme"), replaced_columns={"scheme": [TITLES[name] for name in frame["scheme"]], **verdicts},
-        code=lambda: snippets.reordered(context, _document_sentence(context), order))
+    data_table(
+        frame,
+        "pos_differences",
+        {
+            "scheme": _("Scheme"),
+            "difference": number_column(_("Largest difference, no mask"), 2),
+            "equivariant": _("which means"),
+            "causal_difference": number_column(_("Largest difference, causal mask only"), 2),
+            "causal_equivariant": _("and that means"),
+        },
+        _("The difference of each position scheme"),
+        replaced_columns={"scheme": [TITLES[name] for name in frame["scheme"]], **verdicts},
+        code=lambda: snippets.reordered(context, _document_sentence(context), order),
+    )
     _show_refusals({r.position: r.problem for r in result.rows if r.problem})
     size = max((r.output_scale for r in result.rows if not r.problem), default=0.0)
-    st.caption(format_exponents(_("The table compares the outputs for the original order with those for the new order, put back into the "
-                       "original order. Outputs reach {size:.2g}, so a difference up to {rounding:.0e} is float32 rounding: "
-                       "the model is permutation-equivariant. The matrices show how much each word's output changed, relative "
-                       "to its length; a change up to {rounding_2:.0e} is rounding and drawn as 0.", size=size,
-                       rounding=RELATIVE_TOLERANCE * size, rounding_2=RELATIVE_TOLERANCE)))
+    st.caption(
+        format_exponents(
+            _(
+                "The table compares the outputs for the original order with those for the new order, put back into the "
+                "original order. Outputs reach {size:.2g}, so a difference up to {rounding:.0e} is float32 rounding: "
+                "the model is permutation-equivariant. The matrices show how much each word's output changed, relative "
+                "to its length; a change up to {rounding_2:.0e} is rounding and drawn as 0.",
+                size=size,
+                rounding=RELATIVE_TOLERANCE * size,
+                rounding_2=RELATIVE_TOLERANCE,
+            )
+        )
+    )
     if moved := result.token_changes:
         with main:
             linked_heatmaps(output_change_panels(moved, words.tokens), "pos_moved", fill=True,
@@ -211,8 +249,8 @@ def _show_refusals(problems: Mapping[Position, UserError]) -> None:
 
 def _prepend(context: PageContext, words: "SentenceTokens", main: DeltaGenerator, rail: DeltaGenerator) -> None:
     """Put words in front, and show how the scores between the other words change under every scheme."""
-    from viz_core.experiments.word_order import RELATIVE_TOLERANCE, prepend, prefix_tokens
-    from viz_core.ui.shell.cache import cached_result
+    from viz_core.experiments.position_experiments import RELATIVE_TOLERANCE, prefix_tokens, prepend
+    from viz_core.ui.shell.caching.server_cache import cached_result
 
     side = context.config.input_side
     with rail:
@@ -223,7 +261,9 @@ def _prepend(context: PageContext, words: "SentenceTokens", main: DeltaGenerator
     if not front.ids:
         raise ValueError(_("Type at least one word to put in front."))
     result = cached_result(
-        "prepend", experiment_key(context, words.ids, front.ids), lambda: prepend(context.model(), words.ids, front.ids, context.setup.seed)
+        "prepend",
+        experiment_key(context, words.ids, front.ids),
+        lambda: prepend(context.model(), words.ids, front.ids, context.setup.seed),
     )
     st.markdown(_("Changed to: {value}", value=" ".join(map(code_span, (*front.tokens, *words.tokens)))))
     st.success(as_markdown(describe_prepending(result.rows)))
@@ -259,10 +299,12 @@ def _copied_words(context: PageContext) -> tuple[str, ...]:
 
 def _exceed_max_len(context: PageContext, words: "SentenceTokens", main: DeltaGenerator, rail: DeltaGenerator) -> None:
     """Repeat the sentence until it exceeds the position table, and show which schemes read it."""
-    from viz_core.experiments.word_order import run_past_max_len
-    from viz_core.ui.shell.cache import cached_result
+    from viz_core.experiments.position_experiments import run_past_max_len
+    from viz_core.ui.shell.caching.server_cache import cached_result
 
-    result = cached_result("past", experiment_key(context, words.ids), lambda: run_past_max_len(context.model(), words.ids, context.setup.seed))
+    result = cached_result(
+        "past", experiment_key(context, words.ids), lambda: run_past_max_len(context.model(), words.ids, context.setup.seed)
+    )
     st.markdown(_(r"The position table has **{max_len:,}** rows (max\_len). The sentence is repeated until it is one token "
                   "longer.", max_len=result.max_len))
     st.success(as_markdown(describe_past_max_len(result.rows)))
@@ -293,7 +335,7 @@ LENGTH_TEST_TITLES = {"moved": _("Start the same sentences later"), "row": _("Jo
 def _extrapolate_length(context: PageContext, main: DeltaGenerator, rail: DeltaGenerator) -> None:
     """Draw the accuracy of three shipped translators beyond their trained positions; the model in the sidebar is not used."""
     from viz_core.experiments.length_extrapolation import N_SENTENCES, checkpoints_by_scheme, extrapolate_lengths
-    from viz_core.ui.shell.cache import cached_result
+    from viz_core.ui.shell.caching.server_cache import cached_result
 
     cards = checkpoints_by_scheme()
     vocabulary = _vocabulary(cards["sinusoidal"])
@@ -307,7 +349,10 @@ def _extrapolate_length(context: PageContext, main: DeltaGenerator, rail: DeltaG
         waiting = st.empty()
     with waiting, st.spinner(_("{n_cards} trained models are reading {read} sentences …", n_cards=len(cards), read=N_SENTENCES)):
         found: LengthResult = cached_result(
-            "longer", test, lambda: extrapolate_lengths(test, {p: shared_model(card) for p, card in cards.items()}, vocabulary), SECONDS
+            "longer",
+            test,
+            lambda: extrapolate_lengths(test, {p: shared_model(card) for p, card in cards.items()}, vocabulary),
+            SECONDS,
         )
     st.markdown(_("{n_cards} trained translators, which differ only in their position scheme, read {read} held-out sentences "
                   "of their grammar. In training every sentence started at position 0, and none had more than {trained} tokens.",
@@ -315,8 +360,12 @@ def _extrapolate_length(context: PageContext, main: DeltaGenerator, rail: DeltaG
     st.success(as_markdown(describe_extrapolation(found, step)))
     axis = _("position of the first word") if test == "moved" else _("tokens of the longest text")
     with main:
-        chart(length_accuracy_figure(found.curves, found.trained_length, axis, found.axis_value(step), is_dark()), "pos_longer", fill=True,
-              code=lambda: snippets.longer(test, step, axis))
+        chart(
+            length_accuracy_figure(found.curves, found.trained_length, axis, found.axis_value(step), is_dark()),
+            "pos_longer",
+            fill=True,
+            code=lambda: snippets.longer(test, step, axis),
+        )
     _show_accuracies(found, cards, step)
     if test == "moved":
         _show_translations(context, cards, vocabulary, step)
@@ -353,8 +402,8 @@ def _format_score(score: "LengthScore") -> str:
 def _show_translations(context: PageContext, cards: dict[Position, Card], vocabulary: dict[str, Vocabulary], step: int) -> None:
     """Show the three translations of the typed sentence, started at position 0 and started later."""
     from viz_core.experiments.length_extrapolation import translate_padded
-    from viz_core.experiments.word_order import first_tokens
-    from viz_core.ui.shell.cache import cached_result
+    from viz_core.experiments.position_experiments import first_tokens
+    from viz_core.ui.shell.caching.server_cache import cached_result
 
     source, target, __ = typed_sentences(context.setup)
     lines = source or target
@@ -362,7 +411,7 @@ def _show_translations(context: PageContext, cards: dict[Position, Card], vocabu
         return
     text = lines[min(context.setup.item, len(lines) - 1)]
     copied = find_copied_words(vocabulary["source"], text)
-    named = {side: replace(words, carried=copied) for side, words in vocabulary.items()}
+    named = {side: replace(words, copied_words=copied) for side, words in vocabulary.items()}
     words = first_tokens(*named["source"].tokens_and_ids(text))
     st.markdown(_("**Your sentence:** {tokens}", tokens=" ".join(map(code_span, words.tokens))))
     note_truncation(words)

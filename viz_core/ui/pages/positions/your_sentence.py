@@ -9,20 +9,20 @@ import streamlit as st
 from viz_core.analysis.attention import token_mask
 from viz_core.analysis.positions import expected_row_length
 from viz_core.analysis.rounding import difference_above_rounding
+from viz_core.analysis.run_alignment import PositionPairs
 from viz_core.analysis.stack_input import EmbeddingScale, StackInput, embedding_lengths, stack_input
-from viz_core.analysis.two_runs import PositionPairs
 from viz_core.capture import Capture
 from viz_core.config import Init, Side
 from viz_core.figures.position_schemes import input_panels, magnitudes_figure, two_run_input_panels
 from viz_core.figures.two_runs import RunView
-from viz_core.formats import full_number
-from viz_core.language import plural
-from viz_core.language import translate as _
+from viz_core.messages import plural
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import full_number
 from viz_core.stages import SIDE_NAMES
-from viz_core.ui.controls import chart, is_dark, linked_heatmaps, sentence_picker
 from viz_core.ui.pages.positions import snippets
-from viz_core.ui.pages.positions.sentence import TITLES, show_nothing_typed, note_clipped_colours
-from viz_core.ui.shell import PageContext, TwoRuns, controls_row, show_hint, main_figure, two_runs, linked_widget
+from viz_core.ui.pages.positions.typed_sentence import TITLES, note_clipped_colours, show_nothing_typed
+from viz_core.ui.shared.elements import chart, is_dark, linked_heatmaps, sentence_picker
+from viz_core.ui.shell import PageContext, TwoRuns, controls_row, linked_widget, main_figure, show_hint, two_runs
 
 ONE_SCALE_TAKEAWAY = (
     _("**Compare the parts:** all share one colour scale, so the stronger a colour, the further its number is from 0.")
@@ -115,23 +115,34 @@ def _row_controls(context: PageContext, capture: Capture) -> tuple[Side, int, Em
 
 def _draw_magnitudes(context: PageContext, capture: Capture, side: Side, item: int, added: np.ndarray | None) -> None:
     """Draw the lengths of this model's rows, and of the same rows initialised with N(0, 1) and with Xavier for this vocabulary."""
-    from viz_core.ui.shell.cache import cached_result
+    from viz_core.ui.shell.caching.server_cache import cached_result
 
     c, is_real = context.config, token_mask(capture, side, item)
     if not is_real.any():
         return
     ids, vocabulary = capture[f"ids.{side}"][item][is_real], c.vocab_size(side)
     drawn: dict[str, Init] = {_("N(0, 1) rows"): "torch", _("Xavier, {n:,} words", n=vocabulary): "xavier_uniform"}
-    found, position = embedding_lengths(capture, side, item, {
-        name: cached_result("embedding rows", (c, context.setup.seed, init, side, ids.tobytes()), partial(_embedding_rows, context, init, side, ids))
-        for name, init in drawn.items()
-    })
+    found, position = embedding_lengths(
+        capture,
+        side,
+        item,
+        {
+            name: cached_result(
+                "embedding rows",
+                (c, context.setup.seed, init, side, ids.tobytes()),
+                partial(_embedding_rows, context, init, side, ids),
+            )
+            for name, init in drawn.items()
+        },
+    )
     comparison = compare_lengths(found[0].scaled if c.scale_embedding else found[0].unscaled, position)
     chart(magnitudes_figure(found, position, c.d_model, is_dark()), "pos_magnitudes",
           code=lambda: snippets.magnitudes(context, side, item, drawn))
     expected_lengths = {name: expected_row_length(init, vocabulary, c.d_model) for name, init in drawn.items()}
-    expected = "; ".join(_("{name} {x}, times √d_model {x_2}", name=name, x=full_number(x), x_2=full_number(x * c.d_model ** 0.5)) for name,
-                         x in expected_lengths.items())
+    expected = "; ".join(
+        _("{name} {x}, times √d_model {x_2}", name=name, x=full_number(x), x_2=full_number(x * c.d_model**0.5))
+        for name, x in expected_lengths.items()
+    )
     note = "" if added is not None else " " + _("The positions are the sinusoidal ones that this model could add.")
     n = int(is_real.sum())
     st.caption(_("Measured on your {tokens}. Expected lengths: {expected}. {comparison}{whose}",
@@ -154,6 +165,6 @@ def compare_lengths(embedding_length: float, position_length: float) -> str:
 
 def _embedding_rows(context: PageContext, init: Init, side: Side, ids: np.ndarray) -> np.ndarray:
     """Return the embedding rows of these ids [T, D] with another initialisation."""
-    from viz_core.experiments.word_order import embedding_rows
+    from viz_core.experiments.position_experiments import embedding_rows
 
     return embedding_rows(replace(context.config, init=init), context.setup.seed, side, ids.tolist())

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from viz_core.analysis.shapes import changed_costs, removed_stages, stage_costs, total_amount
+from viz_core.analysis.stage_costs import changed_costs, removed_stages, stage_costs, total_amount
 from viz_core.config import TransformerConfig
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.ui.escape import code_span, first_few
 from viz_core.ui.pages.shapes.columns import AMOUNT_TITLES
 from viz_core.ui.pages.shapes.size import RunSize, baseline_size, run_size_of_a
-from viz_core.ui.shell import update_setup, current_setup, set_url_params, url_param
-from viz_core.ui.shell.differences import Difference
+from viz_core.ui.shell import current_setup, set_url_params, update_setup, url_param
+from viz_core.ui.shell.runs.setup_differences import Difference
 from viz_core.ui.shell.setup import CONTROLS, with_field
 
 MAX_NAMED = 4  # changed settings that are named one by one
@@ -24,8 +24,11 @@ def size_change_controls(size: RunSize) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         trained = current_setup().card is not None
         st.button(
-            _("Try qk_dim {qk_width} → {less}", qk_width=config.qk_width, less=less), icon=":material/compress:", on_click=_set_qk_dim,
-            args=(less,), key="shapes_try",
+            _("Try qk_dim {qk_width} → {less}", qk_width=config.qk_width, less=less),
+            icon=":material/compress:",
+            on_click=_set_qk_dim,
+            args=(less,),
+            key="shapes_try",
             disabled=less == config.qk_width,
             help=_("Makes queries and keys narrower and marks every change.")
             + (" " + _("Trained weights fix all sizes, so the weights will be untrained.") if trained else ""),

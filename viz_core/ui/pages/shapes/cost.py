@@ -6,15 +6,24 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from viz_core.analysis.shapes import TOKEN_COUNTS, Amount, CostGrowth, amounts_by_block, cost_growth, layer_costs, stage_costs, total_amount
+from viz_core.analysis.stage_costs import (
+    TOKEN_COUNTS,
+    Amount,
+    CostGrowth,
+    amounts_by_block,
+    cost_growth,
+    layer_costs,
+    stage_costs,
+    total_amount,
+)
 from viz_core.config import TransformerConfig
+from viz_core.config.limits import megabytes
 from viz_core.figures.shapes import block_cost_figure, cost_growth_figure
-from viz_core.language import translate as _
-from viz_core.limits import megabytes
-from viz_core.ui.controls import chart
+from viz_core.messages import translate as _
 from viz_core.ui.pages.shapes import snippets
 from viz_core.ui.pages.shapes.columns import AMOUNT_TITLES
 from viz_core.ui.pages.shapes.size import RunSize
+from viz_core.ui.shared.elements import chart
 from viz_core.ui.shell import PageContext
 
 
@@ -33,10 +42,16 @@ def show_totals(context: PageContext, size: RunSize) -> None:
     hidden = sum(line.stage.is_norm_step for line in lines)
     inside = _(" ({hidden} of them inside LayerNorms, which Step by step opens on request)", hidden=hidden) if hidden else ""
     st.markdown(
-        _("The model has **{total:,} parameters**. This run has **{n_lines} tensors**{inside} and {bytes}. Its matrix products "
-          "take **{total_2:,} FLOPs**: 2·m·n·k for a product of m × k and k × n, a multiplication and an addition for each term. "
-          "Elementwise operations (softmax, norms, sums) count as 0.",
-          total=total_amount(lines, "parameters"), n_lines=len(lines), inside=inside, bytes=bytes_, total_2=total_amount(lines, "flops"))
+        _(
+            "The model has **{total:,} parameters**. This run has **{n_lines} tensors**{inside} and {bytes}. Its matrix products "
+            "take **{total_2:,} FLOPs**: 2·m·n·k for a product of m × k and k × n, a multiplication and an addition for each term. "
+            "Elementwise operations (softmax, norms, sums) count as 0.",
+            total=total_amount(lines, "parameters"),
+            n_lines=len(lines),
+            inside=inside,
+            bytes=bytes_,
+            total_2=total_amount(lines, "flops"),
+        )
     )
 
 
@@ -71,7 +86,9 @@ def _cached_growth(config: TransformerConfig, amount: Literal["flops", "nbytes"]
 
 
 @lru_cache(maxsize=64)
-def _growth_figure(config: TransformerConfig, amount: Literal["flops", "nbytes"], heading: str, here: int | None, dark: bool) -> Any:
+def _growth_figure(
+    config: TransformerConfig, amount: Literal["flops", "nbytes"], heading: str, here: int | None, dark: bool
+) -> Any:
     return cost_growth_figure(_cached_growth(config, amount), heading, AMOUNT_TITLES[amount], here, dark)
 
 

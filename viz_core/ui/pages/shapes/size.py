@@ -3,9 +3,9 @@
 import streamlit as st
 
 from viz_core.config import TransformerConfig
-from viz_core.ui.shell import PageContext, current_setup, context_of, url_param
-from viz_core.ui.shell.setup import to_size_query, from_query, from_size_query, with_url_params
-from viz_core.ui.shell.state import LINK_WAS_READ, BEFORE_LINK, SETUP
+from viz_core.ui.shell import PageContext, context_of, current_setup, url_param
+from viz_core.ui.shell.session.state import BEFORE_LINK, LINK_WAS_READ, SETUP
+from viz_core.ui.shell.setup import from_query, from_size_query, to_size_query, with_url_params
 
 RunSize = tuple[TransformerConfig, int, int, int]  # config, sentences, source tokens, target tokens
 

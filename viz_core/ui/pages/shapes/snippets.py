@@ -2,29 +2,38 @@
 
 from typing import Literal
 
-from viz_core.analysis.shapes import Amount
+from viz_core.analysis.stage_costs import Amount
 from viz_core.ui.pages.shapes.columns import AMOUNT_TITLES
 from viz_core.ui.pages.shapes.size import RunSize
 from viz_core.ui.shell import PageContext
-from viz_core.ui.shell.code import CodeLines, fill_template, config_code, settings_code
+from viz_core.ui.shell.export.notebook_code import CodeLines, config_code, fill_template, settings_code
 from viz_core.weights.catalogue import server_models
 
 
 def blocks(context: PageContext, size: RunSize, amount: Amount, heading: str) -> CodeLines:
     __, batch, source, target = size
-    return fill_template("""
+    return fill_template(
+        """
         {config}
-        from viz_core.analysis.shapes import by_block, ledger
+        from viz_core.analysis.stage_costs import by_block, ledger
         from viz_core.figures.shapes import block_chart
         lines = ledger(config, {batch}, {source}, {target})
         picture = block_chart(by_block(lines, {amount}), {heading}, {unit})
-        """, config=_config_code(context), batch=batch, source=source, target=target, amount=amount, heading=heading, unit=AMOUNT_TITLES[amount])
+        """,
+        config=_config_code(context),
+        batch=batch,
+        source=source,
+        target=target,
+        amount=amount,
+        heading=heading,
+        unit=AMOUNT_TITLES[amount],
+    )
 
 
 def growth(context: PageContext, amount: Literal["flops", "nbytes"], heading: str, here: int | None) -> CodeLines:
     return fill_template("""
         {config}
-        from viz_core.analysis.shapes import LENGTHS, growth
+        from viz_core.analysis.stage_costs import LENGTHS, growth
         from viz_core.figures.shapes import growth_chart
         picture = growth_chart(growth(config, LENGTHS, {amount}), {heading}, {unit}, {here})
         """, config=_config_code(context), amount=amount, heading=heading, unit=AMOUNT_TITLES[amount], here=here)

@@ -6,24 +6,38 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from viz_core.figures.learning import ConditionBand, bands_figure
-from viz_core.formats import rounded
-from viz_core.jobs.job import JobView
-from viz_core.language import translate as _
-from viz_core.learning.arms import Condition, Experiment, vary_factor
-from viz_core.learning.curves import SPREAD_FACTOR, StepSavings, RunResult, ExperimentSummary, compare_final, compute_band, find_step_savings
-from viz_core.learning.setups import EXPERIMENTS, PredefinedExperiment, experiment_name
-from viz_core.problems import UserError
-from viz_core.ui.controls import chart, is_dark, data_table, number_column
+from viz_core.figures.training import ConditionBand, bands_figure
+from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
+from viz_core.messages.number_format import rounded
+from viz_core.training.interactive.experiment import Condition, Experiment, vary_factor
+from viz_core.training.interactive.predefined_experiments import EXPERIMENTS, PredefinedExperiment, experiment_name
+from viz_core.training.interactive.results import (
+    SPREAD_FACTOR,
+    ExperimentSummary,
+    RunResult,
+    StepSavings,
+    compare_final,
+    compute_band,
+    find_step_savings,
+)
+from viz_core.training.jobs.job import JobView
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.training import snippets
-from viz_core.ui.pages.training.asked import read_recipe_form
-from viz_core.ui.pages.training.job import job_buttons, job_engine, linked_job, show_progress, show_problem
-from viz_core.ui.pages.training.stored import show_stored_evaluations, describe_reproduction, show_stored_label, show_provenance, stored_measurement
-from viz_core.ui.pages.training.trained import evaluate_trained_models
-from viz_core.ui.shell import PageContext, figure_and_rail, show_hint, url_param, linked_widget
+from viz_core.ui.pages.training.evaluations import evaluate_trained_models
+from viz_core.ui.pages.training.job_controls import job_buttons, job_engine, linked_job, show_problem, show_progress
+from viz_core.ui.pages.training.recipe_form import read_recipe_form
+from viz_core.ui.pages.training.stored_measurement import (
+    describe_reproduction,
+    show_provenance,
+    show_stored_evaluations,
+    show_stored_label,
+    stored_measurement,
+)
+from viz_core.ui.shared.elements import chart, data_table, is_dark, number_column
+from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, show_hint, url_param
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, error_message
-from viz_core.ui.shell.views import CUSTOM_FACTOR, TRAINING_FACTORS
+from viz_core.ui.shell.setup.url_params import CUSTOM_FACTOR, TRAINING_FACTORS
 
 RAIL_WIDTH = 220
 MAX_RAIL_SENTENCES = 3  # up to this many sentences of a verdict are beside the figure; more are below it
@@ -39,9 +53,14 @@ CONDITION_TITLES = {
 
 def experiments_section(context: PageContext) -> None:
     """Draw the bands of the conditions, the verdict below them, and the choice of the experiment beside them."""
-    show_hint(_("**Each band is one condition, trained with several seeds:** two conditions differ if, at the end, their means are more "
-           "than {n:g} times the spread of the seeds apart and no seed of one lies among those of the other. A single lower line "
-           "may be chance.", n=SPREAD_FACTOR))
+    show_hint(
+        _(
+            "**Each band is one condition, trained with several seeds:** two conditions differ if, at the end, their means are more "
+            "than {n:g} times the spread of the seeds apart and no seed of one lies among those of the other. A single lower line "
+            "may be chance.",
+            n=SPREAD_FACTOR,
+        )
+    )
     main, rail = figure_and_rail(RAIL_WIDTH)
     chosen, problem = _read_experiment_form(context)
     job, name = shown_job(), url_param("train_setup")
@@ -95,8 +114,14 @@ def _controls() -> None:
     linked_widget(st.selectbox, "train_setup", _("Experiment"), format_func=titles.get)
     if url_param("train_setup") == CUSTOM_FACTOR:
         linked_widget(st.selectbox, "train_factor", _("Factor"), format_func=_factor_title)
-        linked_widget(st.pills, "train_values", _("Values"), options=_factor_values(url_param("train_factor")), selection_mode="multi",
-                    format_func=partial(_format_value, url_param("train_factor")))
+        linked_widget(
+            st.pills,
+            "train_values",
+            _("Values"),
+            options=_factor_values(url_param("train_factor")),
+            selection_mode="multi",
+            format_func=partial(_format_value, url_param("train_factor")),
+        )
         st.caption(_("The rest of the recipe is that of the section One run."))
     else:
         st.markdown(EXPERIMENTS[url_param("train_setup")].question)
@@ -165,8 +190,13 @@ def _held_out_results(job: JobView | None) -> list[RunResult]:
 
 def condition_titles(experiment: Experiment) -> list[str]:
     """Return the titles of the conditions: of a predefined experiment by name, of another factor by value."""
-    by_value = _predefined(experiment) is None or all(list(condition.changes) == ["config.position"] for condition in experiment.conditions)
-    return [_condition_value_title(condition) if by_value else str(CONDITION_TITLES[condition.name]) for condition in experiment.conditions]
+    by_value = _predefined(experiment) is None or all(
+        list(condition.changes) == ["config.position"] for condition in experiment.conditions
+    )
+    return [
+        _condition_value_title(condition) if by_value else str(CONDITION_TITLES[condition.name])
+        for condition in experiment.conditions
+    ]
 
 
 def _condition_value_title(condition: Condition) -> str:
@@ -196,12 +226,27 @@ def _show_verdict(
     arms = sorted({r.condition for r in results})
     from viz_core import tables
 
-    data_table(tables.condition_summary([names[condition] for condition in arms], verdict), "train_arms", {
-        "arm": _("Condition"), "seeds": _("Seeds"), "mean": number_column(_("Mean at the end"), 5), "lowest": number_column(_("Lowest"), 5),
-        "highest": number_column(_("Highest"), 5), "without": _("Seeds without a number"),
-    }, _("The conditions at the end"), missing_text="–", code=lambda: snippets.conditions(experiment, results, device, names, what, is_stored))
+    data_table(
+        tables.condition_summary([names[condition] for condition in arms], verdict),
+        "train_arms",
+        {
+            "arm": _("Condition"),
+            "seeds": _("Seeds"),
+            "mean": number_column(_("Mean at the end"), 5),
+            "lowest": number_column(_("Lowest"), 5),
+            "highest": number_column(_("Highest"), 5),
+            "without": _("Seeds without a number"),
+        },
+        _("The conditions at the end"),
+        missing_text="–",
+        code=lambda: snippets.conditions(experiment, results, device, names, what, is_stored),
+    )
     lines = describe_verdict(names, verdict)
-    if verdict.metric == "loss" and all(one.is_distinct for one in verdict.comparisons) and (leading := find_step_savings(results)) is not None:
+    if (
+        verdict.metric == "loss"
+        and all(one.is_distinct for one in verdict.comparisons)
+        and (leading := find_step_savings(results)) is not None
+    ):
         lines.append(describe_lead(names, leading, experiment.base.measured_every))
     with rail if len(lines) <= MAX_RAIL_SENTENCES else st.container():
         st.markdown("\n".join(f"- {line}" for line in lines))

@@ -4,47 +4,55 @@ from functools import partial
 
 import streamlit as st
 
-from viz_core.figures.learning import (
+from viz_core.figures.training import (
     StepSeries,
     accuracy_curves,
     answers_panel,
-    snapshot_attention_panels,
     gradient_panel,
     induction_panel,
     loss_curves,
+    snapshot_attention_panels,
 )
-from viz_core.formats import percent, rounded
-from viz_core.jobs.job import JobView
-from viz_core.language import translate as _
-from viz_core.learning.answers import Answers, SentenceRun, run_on_words
-from viz_core.learning.induction import score_capture
-from viz_core.learning.moments import RunHistory, initial_snapshot
-from viz_core.learning.recipe import Recipe
-from viz_core.learning.setups import document_recipe, document_task
-from viz_core.learning.tasks import TASKS, TaskInput
-from viz_core.learning.tasks.symbols import MAX_SYMBOL_WORDS
-from viz_core.problems import UserError
+from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
+from viz_core.messages.number_format import percent, rounded
 from viz_core.text import display_token
+from viz_core.training.interactive.answers import Answers, SentenceRun, run_on_words
+from viz_core.training.interactive.induction_scores import score_capture
+from viz_core.training.interactive.predefined_experiments import document_recipe, document_task
+from viz_core.training.interactive.recipe import Recipe
+from viz_core.training.interactive.run_history import RunHistory, initial_snapshot
+from viz_core.training.interactive.tasks import TASKS, TaskInput
+from viz_core.training.interactive.tasks.symbols import MAX_SYMBOL_WORDS
+from viz_core.training.jobs.job import JobView
 from viz_core.ui.components.curves import curves
 from viz_core.ui.components.scrubber import ScrubberState, scrubber
-from viz_core.ui.controls import linked_heatmaps
 from viz_core.ui.escape import code_span, escaped
 from viz_core.ui.pages.training import snippets
-from viz_core.ui.pages.training.asked import (
-    SENTENCE_LENGTH_TASKS,
+from viz_core.ui.pages.training.job_controls import (
+    describe_initial_weights,
+    job_buttons,
+    job_engine,
+    linked_job,
+    show_problem,
+    show_progress,
+    start_job,
+)
+from viz_core.ui.pages.training.recipe_form import (
     DOCUMENT_MODELS,
-    read_recipe_form,
-    recipe_controls,
-    model_title,
+    SENTENCE_LENGTH_TASKS,
     advanced_controls,
     count_user_symbols,
-    user_words,
     describe_reduced_sizes,
+    model_title,
+    read_recipe_form,
+    recipe_controls,
+    user_words,
 )
-from viz_core.ui.pages.training.job import start_job, job_buttons, job_engine, linked_job, show_progress, show_problem, describe_initial_weights
-from viz_core.ui.pages.training.kept import trained_model_controls
 from viz_core.ui.pages.training.snippets import RunProgress
-from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, show_hint, set_url_params, url_param, linked_widget
+from viz_core.ui.pages.training.trained_model import trained_model_controls
+from viz_core.ui.shared.elements import linked_heatmaps
+from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked_widget, set_url_params, show_hint, url_param
 from viz_core.ui.shell.setup import error_message
 from viz_core.weights.card import NEXT_TOKEN_TASKS
 
@@ -64,8 +72,12 @@ def one_run_section(context: PageContext) -> None:
     if job is not None and recipe is not None and isinstance(shown, SentenceRun):
         show_hint(describe_answers(shown.answers, step, recipe.config.is_causal))
     else:
-        show_hint(_("**Press Train and watch the attention of your own sentence:** its weights are spread out at first. As the loss "
-               "falls, they gather on the tokens that hold the answer."))
+        show_hint(
+            _(
+                "**Press Train and watch the attention of your own sentence:** its weights are spread out at first. As the loss "
+                "falls, they gather on the tokens that hold the answer."
+            )
+        )
     main, rail = figure_and_rail(RAIL_WIDTH, horizontal=True)
     with rail:
         job_buttons("train_job", job, None if form.recipe is None else form.recipe.to_json(), context.setup.device)
@@ -95,8 +107,13 @@ def document_model_menu(device: str) -> None:
                      "as in the document."))
         for name, of in DOCUMENT_MODELS.items():
             task = TASKS[document_task(*of)].title
-            st.button(_("{title}: {task}", title=model_title(name), task=task), key=f"train_of_{name}", on_click=_train_document_model,
-                      args=(name, device), width="stretch")
+            st.button(
+                _("{title}: {task}", title=model_title(name), task=task),
+                key=f"train_of_{name}",
+                on_click=_train_document_model,
+                args=(name, device),
+                width="stretch",
+            )
 
 
 def _train_document_model(name: str, device: str) -> None:
@@ -142,8 +159,13 @@ def _step_scrubber(history: RunHistory | None, until_step: int) -> None:
     """Draw the slider over the stored snapshots."""
     steps = (0,) if history is None else history.snapshot_steps or (0,)
     label = _("After {at:,} steps", at=until_step)
-    scrubber(label, "", ScrubberState(steps.index(until_step) + 1 if until_step in steps else len(steps), len(steps)), key="train_scrubber",
-             on_move=partial(_select_step, steps))
+    scrubber(
+        label,
+        "",
+        ScrubberState(steps.index(until_step) + 1 if until_step in steps else len(steps), len(steps)),
+        key="train_scrubber",
+        on_move=partial(_select_step, steps),
+    )
 
 
 def _select_step(steps: tuple[int, ...], place: int) -> None:
@@ -158,7 +180,9 @@ def _draw_curves(run: RunProgress, history: RunHistory | None, until_step: int) 
     """Draw the loss or accuracy on training batches and held-out rows."""
     recipe, number = run.recipe, url_param("train_number")
     shown = history or RunHistory(run.recipe, ())
-    training, held_out = (StepSeries(series.steps, series.values(number)) for series in (shown.training_metrics, shown.held_out_metrics))
+    training, held_out = (
+        StepSeries(series.steps, series.values(number)) for series in (shown.training_metrics, shown.held_out_metrics)
+    )
     if number == "loss":
         chart_data = loss_curves(training, held_out, recipe.steps, until_step, recipe.chance_loss, recipe.irreducible_loss)
     else:
@@ -168,7 +192,9 @@ def _draw_curves(run: RunProgress, history: RunHistory | None, until_step: int) 
 
 def _describe_held_out(history: RunHistory, until_step: int) -> str:
     """Return the held-out numbers of the last measurement up to a step, as Markdown."""
-    loss, accuracy = (StepSeries(history.held_out_metrics.steps, history.held_out_metrics.values(name)) for name in ("loss", "accuracy"))
+    loss, accuracy = (
+        StepSeries(history.held_out_metrics.steps, history.held_out_metrics.values(name)) for name in ("loss", "accuracy")
+    )
     if not len(loss.steps):
         return _("No measurement on the held-out rows yet.")
     measured_step, value = loss.latest(until_step)
@@ -188,11 +214,17 @@ def _run_on_user_words(context: PageContext, recipe: Recipe, history: RunHistory
         return error_message(problem)
 
 
-def _draw_picture(context: PageContext, run: RunProgress, history: RunHistory | None, until_step: int, shown: SentenceRun | str | None) -> None:
+def _draw_picture(
+    context: PageContext, run: RunProgress, history: RunHistory | None, until_step: int, shown: SentenceRun | str | None
+) -> None:
     """Draw the chosen figure of a snapshot."""
     if url_param("train_look") == "gradients" and history is not None and history.training_metrics.n_added:
-        linked_heatmaps([gradient_panel(history.training_metrics.steps, history.grad_norms, history.parts)], "train_gradients", fill=True,
-                code=lambda: snippets.gradients(run))
+        linked_heatmaps(
+            [gradient_panel(history.training_metrics.steps, history.grad_norms, history.parts)],
+            "train_gradients",
+            fill=True,
+            code=lambda: snippets.gradients(run),
+        )
         return
     if not isinstance(shown, SentenceRun):
         st.warning(escaped(shown or ""))
@@ -207,8 +239,12 @@ def _draw_picture(context: PageContext, run: RunProgress, history: RunHistory | 
                 linked_heatmaps([induction_panel(scores, of)], "train_induction", fill=True,
                         code=lambda: snippets.induction(run, until_step, words, of))
         case "answers":
-            linked_heatmaps([answers_panel(said.input_tokens, said.correct, said.answer_words, said.probabilities, until_step)], "train_answers", fill=True,
-                    code=lambda: snippets.answers(run, until_step, words))
+            linked_heatmaps(
+                [answers_panel(said.input_tokens, said.correct, said.answer_words, said.probabilities, until_step)],
+                "train_answers",
+                fill=True,
+                code=lambda: snippets.answers(run, until_step, words),
+            )
         case _other:
             recorded = [name for name in shown.capture if name.endswith("attn.weights")]
             stage = url_param("train_map") if url_param("train_map") in recorded else recorded[-1]

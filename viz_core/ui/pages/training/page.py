@@ -5,11 +5,11 @@ from functools import partial
 
 import streamlit as st
 
-from viz_core.jobs.job import JobView
+from viz_core.training.jobs.job import JobView
 from viz_core.ui.pages.training.experiments import experiments_section, shown_job
-from viz_core.ui.pages.training.job import is_active, linked_job
+from viz_core.ui.pages.training.job_controls import is_active, linked_job
 from viz_core.ui.pages.training.one_run import one_run_section
-from viz_core.ui.shell import PAGES, PageContext, current_context, choose_section, url_param, write_link
+from viz_core.ui.shell import PAGES, PageContext, choose_section, current_context, url_param, write_link
 
 POLLING_KEY = "train_goes"  # session state: whether the page polls
 POLL_SECONDS = 1.0  # between two polls

@@ -5,13 +5,13 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 from viz_core.config import TransformerConfig
-from viz_core.jobs.job import JobView
-from viz_core.learning.arms import Experiment
-from viz_core.learning.curves import HeldOutMetric, RunResult
-from viz_core.learning.moments import RunHistory
-from viz_core.learning.recipe import TASK_FIELDS, Recipe
-from viz_core.learning.setups import experiment_name
-from viz_core.ui.shell.code import CodeLines, call_code, fill_template, settings_code, python_literal
+from viz_core.training.interactive.experiment import Experiment
+from viz_core.training.interactive.predefined_experiments import experiment_name
+from viz_core.training.interactive.recipe import TASK_FIELDS, Recipe
+from viz_core.training.interactive.results import HeldOutMetric, RunResult
+from viz_core.training.interactive.run_history import RunHistory
+from viz_core.training.jobs.job import JobView
+from viz_core.ui.shell.export.notebook_code import CodeLines, call_code, fill_template, python_literal, settings_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def recipe_code(recipe: Recipe) -> CodeLines:
     config = replace(recipe.config, **{name: getattr(default_config, name) for name in TASK_FIELDS})
     return fill_template("""
         from viz_core.config import TransformerConfig
-        from viz_core.learning.recipe import Recipe
+        from viz_core.training.interactive.recipe import Recipe
         config = {config}
         recipe = {recipe}
         """, config=settings_code(config), recipe=call_code("Recipe", {name: x for name, x in arguments.items() if x != {}}))
@@ -54,7 +54,7 @@ def curves(run: RunProgress, number: HeldOutMetric, step: int) -> CodeLines:
     levels = CodeLines(", recipe.chance, recipe.floor" if number == "loss" else "")
     return fill_template("""
         {moments}
-        from viz_core.figures.learning import Points, {draw}
+        from viz_core.figures.training import Points, {draw}
         training, held_out = (Points(s.steps, s.values({number})) for s in (moments.training, moments.held_out))
         chart = {draw}(training, held_out, recipe.steps, {at}{levels})
         """, moments=_snapshots_code(run), draw=CodeLines(draw), number=number, at=step, levels=levels)
@@ -63,7 +63,7 @@ def curves(run: RunProgress, number: HeldOutMetric, step: int) -> CodeLines:
 def gradients(run: RunProgress) -> CodeLines:
     return fill_template("""
         {moments}
-        from viz_core.figures.learning import gradient_panel
+        from viz_core.figures.training import gradient_panel
         panels = [gradient_panel(moments.training.steps, moments.norms, moments.parts)]
         """, moments=_snapshots_code(run))
 
@@ -71,7 +71,7 @@ def gradients(run: RunProgress) -> CodeLines:
 def attention(run: RunProgress, step: int, words: Sequence[str], stage: str) -> CodeLines:
     return fill_template("""
         {shown}
-        from viz_core.figures.learning import attention_panels
+        from viz_core.figures.training import attention_panels
         panels = attention_panels(shown.seen, {stage}, {at}, shown.rows)
         """, shown=_run_on_words_code(run, step, words), stage=stage, at=step)
 
@@ -79,7 +79,7 @@ def attention(run: RunProgress, step: int, words: Sequence[str], stage: str) -> 
 def answers(run: RunProgress, step: int, words: Sequence[str]) -> CodeLines:
     return fill_template("""
         {shown}
-        from viz_core.figures.learning import answers_panel
+        from viz_core.figures.training import answers_panel
         said = shown.said
         panels = [answers_panel(said.on, said.right, said.words, said.probabilities, {at})]
         """, shown=_run_on_words_code(run, step, words), at=step)
@@ -88,8 +88,8 @@ def answers(run: RunProgress, step: int, words: Sequence[str]) -> CodeLines:
 def induction(run: RunProgress, step: int, words: Sequence[str], source_title: str) -> CodeLines:
     return fill_template("""
         {shown}
-        from viz_core.figures.learning import induction_panel
-        from viz_core.learning.induction import of_run
+        from viz_core.figures.training import induction_panel
+        from viz_core.training.interactive.induction_scores import of_run
         panels = [induction_panel(of_run(shown.seen, recipe.config, shown.read.ids), {of})]
         """, shown=_run_on_words_code(run, step, words), of=source_title)
 
@@ -99,12 +99,12 @@ def _snapshots_code(run: RunProgress) -> CodeLines:
     if not run.has_started:
         return fill_template("""
             {recipe}
-            from viz_core.learning.moments import Moments
+            from viz_core.training.interactive.run_history import Moments
             moments = Moments(recipe, ())  # nothing is trained yet
             """, recipe=recipe_code(run.recipe))
     return fill_template("""
         {recipe}
-        from viz_core.learning.moments import train
+        from viz_core.training.interactive.run_history import train
         moments = train({arguments})
         """, recipe=recipe_code(run.recipe), arguments=_arguments(run.steps, run.device))
 
@@ -116,8 +116,8 @@ def _run_on_words_code(run: RunProgress, step: int, words: Sequence[str]) -> Cod
         moment, name = CodeLines(f"train({_arguments(step, run.device)}).at({step})"), CodeLines("train")
     return fill_template("""
         {recipe}
-        from viz_core.learning.answers import on_words
-        from viz_core.learning.moments import {name}
+        from viz_core.training.interactive.answers import on_words
+        from viz_core.training.interactive.run_history import {name}
         model = {moment}.model(recipe.config)
         shown = on_words(model, recipe, {words})
         """, recipe=recipe_code(run.recipe), name=name, moment=moment, words=list(words))
@@ -126,21 +126,28 @@ def _run_on_words_code(run: RunProgress, step: int, words: Sequence[str]) -> Cod
 def _arguments(steps: int | CodeLines | None, device: str | None) -> CodeLines:
     """Return the arguments of a training: `recipe` alone for a whole run on the CPU."""
     given = {"steps": steps, "device": None if device == "cpu" else device}
-    return CodeLines(", ".join(["recipe", *(f"{name}={python_literal(value)}" for name, value in given.items() if value is not None)]))
+    return CodeLines(
+        ", ".join(["recipe", *(f"{name}={python_literal(value)}" for name, value in given.items() if value is not None)])
+    )
 
 
 # ---------------------------------------------------------------- experiments
 
 
 def bands(
-    experiment: Experiment, results: Sequence[RunResult], device: str | None, titles: Sequence[str], number: HeldOutMetric, n_steps: int,
+    experiment: Experiment,
+    results: Sequence[RunResult],
+    device: str | None,
+    titles: Sequence[str],
+    number: HeldOutMetric,
+    n_steps: int,
     is_stored: bool = False,
 ) -> CodeLines:
     """Return the code for the bands. results: of the runs that have started. is_stored: whether they are stored with the app."""
     return fill_template("""
         {results}
-        from viz_core.figures.learning import BandOf, bands_figure
-        from viz_core.learning.curves import band
+        from viz_core.figures.training import BandOf, bands_figure
+        from viz_core.training.interactive.results import band
         names = {names}
         found = [band(results, condition, {number}) for condition in range(len(names))]
         bands = [BandOf(name, x.steps, x.mean, x.low, x.high) for name, x in zip(names, found)]
@@ -157,7 +164,7 @@ def conditions(
     return fill_template("""
         {results}
         from viz_core import tables
-        from viz_core.learning.curves import at_the_end
+        from viz_core.training.interactive.results import at_the_end
         frame = tables.arms({names}, at_the_end(results, {number}))
         """, results=_results_code(experiment, results, device, is_stored),
                 names=[titles[condition] for condition in sorted({r.condition for r in results})], number=number)
@@ -176,12 +183,12 @@ def _results_code(experiment: Experiment, results: Sequence[RunResult], device: 
         trained = CodeLines("results = []  # nothing is trained yet")
     elif progress == [(condition, seed, recipe.steps) for condition, seed, recipe in experiment.runs()]:
         trained = fill_template("""
-            from viz_core.learning.moments import train
+            from viz_core.training.interactive.run_history import train
             results = [train({arguments}).result(condition, seed) for condition, seed, recipe in experiment.runs()]
             """, arguments=_arguments(None, device))
     else:
         trained = fill_template("""
-            from viz_core.learning.moments import train
+            from viz_core.training.interactive.run_history import train
             results = []
             for condition, seed, steps, *why in {taken}:  # steps: trained so far; why: why it stopped early
                 recipe = experiment.recipe(experiment.arms[condition], seed)
@@ -196,8 +203,8 @@ def _results_code(experiment: Experiment, results: Sequence[RunResult], device: 
 def lengths(experiment: Experiment, titles: Sequence[str], test: Sequence[int], device: str | None) -> CodeLines:
     return fill_template("""
         {models}
-        from viz_core.figures.learning import length_panel
-        from viz_core.learning.length_grid import length_grid
+        from viz_core.figures.training import length_panel
+        from viz_core.training.interactive.length_grid import length_grid
         grid = length_grid(models, {test})
         panels = [length_panel({names}, grid.test, grid.accuracy, max(grid.train))]
         """, models=_models_code(experiment, device), test=tuple(test), names=list(titles))
@@ -208,7 +215,7 @@ def changed_settings(experiment: Experiment, titles: Sequence[str], changes: Map
     return fill_template("""
         {models}
         from viz_core import tables
-        from viz_core.learning.setups import measured_again
+        from viz_core.training.interactive.predefined_experiments import measured_again
         frame = tables.measured({names}, [measured_again(model, recipe, {changes}) for model, recipe in models])
         """, models=_models_code(experiment, device), names=list(titles), changes=dict(changes))
 
@@ -218,8 +225,8 @@ def induction_heads(experiment: Experiment, titles: Sequence[str], blocks: Seque
     return fill_template("""
         {models}
         from viz_core import tables
-        from viz_core.learning.induction import on_repeats
-        from viz_core.learning.tasks.symbols import FIRST
+        from viz_core.training.interactive.induction_scores import on_repeats
+        from viz_core.training.interactive.tasks.symbols import FIRST
         shares = [
             [float(on_repeats(model, recipe.parameters["symbols"], block, FIRST).max()) for block in {blocks}]
             for model, recipe in models
@@ -231,7 +238,7 @@ def induction_heads(experiment: Experiment, titles: Sequence[str], blocks: Seque
 def stored_lengths(setup: str, titles: Sequence[str]) -> CodeLines:
     return fill_template("""
         {stored}
-        from viz_core.figures.learning import length_panel
+        from viz_core.figures.training import length_panel
         grid = stored.lengths
         panels = [length_panel({names}, grid.test, grid.accuracy, max(grid.train))]
         """, stored=_stored_code(setup), names=list(titles))
@@ -256,8 +263,8 @@ def stored_induction_heads(setup: str, titles: Sequence[str], blocks: Sequence[i
 def _stored_code(setup: str) -> CodeLines:
     """Return the code that makes `stored`, the stored measurement of a predefined experiment."""
     return fill_template("""
-        from viz_core.learning.measurement import measurement
-        stored = measurement({setup})  # viz_core.learning.measurement.measure(SETUPS[{setup}]) measures it again
+        from viz_core.training.interactive.measurement import measurement
+        stored = measurement({setup})  # viz_core.training.interactive.measurement.measure(SETUPS[{setup}]) measures it again
         """, setup=setup)
 
 
@@ -265,7 +272,7 @@ def _models_code(experiment: Experiment, device: str | None) -> CodeLines:
     """Return the code that makes `models`: for each condition, the trained model of the first seed and its recipe."""
     return fill_template("""
         {experiment}
-        from viz_core.learning.training_run import finished
+        from viz_core.training.interactive.training_run import finished
         recipes = [recipe for condition, seed, recipe in experiment.runs() if seed == {seed}]
         models = [(finished({arguments}), recipe) for recipe in recipes]
         """, experiment=_experiment_code(experiment), seed=experiment.seeds[0], arguments=_arguments(None, device))
@@ -276,13 +283,13 @@ def _experiment_code(experiment: Experiment) -> CodeLines:
     if (name := experiment_name(experiment)) is not None:
         return fill_template("""
             from dataclasses import replace
-            from viz_core.learning.setups import SETUPS
+            from viz_core.training.interactive.predefined_experiments import SETUPS
             experiment = replace(SETUPS[{name}].experiment, seeds={seeds})
             """, name=name, seeds=experiment.seeds)
     (factor,) = experiment.conditions[0].changes
     return fill_template("""
         {recipe}
-        from viz_core.learning.arms import of_factor
+        from viz_core.training.interactive.experiment import of_factor
         experiment = of_factor(recipe, {factor}, {values}, {seeds})
         """, recipe=recipe_code(experiment.base), factor=factor,
                 values=[condition.changes[factor] for condition in experiment.conditions], seeds=experiment.seeds)

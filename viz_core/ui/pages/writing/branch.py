@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_core.figures.tree import TreeNode, TreePath, divergence_step, build_tree
-from viz_core.figures.writing import CandidateTable, row_ids, sampling_table, greedy_table, beam_table
-from viz_core.formats import rounded
-from viz_core.generation.draw import sample
-from viz_core.generation.strategy import Beam, Sampling
-from viz_core.language import translate as _
+from viz_core.figures.decoding import CandidateTable, beam_table, greedy_table, row_ids, sampling_table
+from viz_core.figures.tree import TreeNode, TreePath, build_tree, divergence_step
+from viz_core.generate.sampling import sample
+from viz_core.generate.strategy import Beam, Sampling
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
 from viz_core.text import display_token
 from viz_core.ui.components.choice import TextTokens, candidate_table
 from viz_core.ui.components.glosses import current_glosses
 from viz_core.ui.components.tree import continuation_tree
-from viz_core.ui.controls import sentence_picker
 from viz_core.ui.escape import token_code_span
 from viz_core.ui.pages.writing import snippets
-from viz_core.ui.pages.writing.beginning import Prompt
 from viz_core.ui.pages.writing.choose import length_controls
-from viz_core.ui.pages.writing.paths import GREEDY, GeneratedPath, shown_paths, describe_score, path_title
-from viz_core.ui.pages.writing.steps import shown_step
-from viz_core.ui.shell import PageContext, figure_and_rail, show_hint, set_url_params, url_param, linked_widget
-from viz_core.ui.shell.views import MAX_BRANCHES
+from viz_core.ui.pages.writing.paths import GREEDY, GeneratedPath, describe_score, path_title, shown_paths
+from viz_core.ui.pages.writing.prompt import Prompt
+from viz_core.ui.pages.writing.step_controls import shown_step
+from viz_core.ui.shared.elements import sentence_picker
+from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, set_url_params, show_hint, url_param
+from viz_core.ui.shell.setup.url_params import MAX_BRANCHES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +35,12 @@ OVERLAY_TITLES = {"beam": _("Beam"), "sampling": _("Two samples")}
 
 def branch_section(context: PageContext, prompt: Prompt) -> None:
     """Draw the tree, the candidates of the marked token below it, and where the paths diverge."""
-    show_hint(_("**Click a candidate to continue from there.** Below each token of the tree is the log-probability of everything up to "
-           "it."))
+    show_hint(
+        _(
+            "**Click a candidate to continue from there.** Below each token of the tree is the log-probability of everything up to "
+            "it."
+        )
+    )
     main, rail = figure_and_rail(RAIL_WIDTH)
     with rail:
         _controls(context)
@@ -45,8 +49,10 @@ def branch_section(context: PageContext, prompt: Prompt) -> None:
     if found is None:
         return
     name = partial(context.token_name, "target", item=prompt.item)
-    paths = {key: TreePath(path_title(key), path.trace.ids, tuple(map(name, path.trace.ids)), path.trace.logprobs, describe_score(path))
-             for key, path in found.items()}
+    paths = {
+        key: TreePath(path_title(key), path.trace.ids, tuple(map(name, path.trace.ids)), path.trace.logprobs, describe_score(path))
+        for key, path in found.items()
+    }
     chosen = url_param("write_path") if url_param("write_path") in paths else GREEDY
     step = shown_step(len(paths[chosen].ids))
     with main:
@@ -80,7 +86,12 @@ def _controls(context: PageContext) -> None:
 
 
 def _draw_tree(
-    context: PageContext, prompt: Prompt, found: Mapping[str, GeneratedPath], paths: Mapping[str, TreePath], chosen: str, step_index: int
+    context: PageContext,
+    prompt: Prompt,
+    found: Mapping[str, GeneratedPath],
+    paths: Mapping[str, TreePath],
+    chosen: str,
+    step_index: int,
 ) -> None:
     """Draw the tree, with the token at `step` of the chosen path marked."""
     nodes, keys = build_tree(list(paths.values()), current_glosses()), list(paths)
@@ -94,7 +105,9 @@ def _paths_table(context: PageContext, prompt: Prompt, found: Mapping[str, Gener
     """Return the table of all paths, for export."""
     from viz_core import tables
 
-    return tables.continuations({path_title(key): path.trace for key, path in found.items()}, partial(context.token_name, "target", item=prompt.item))
+    return tables.continuations(
+        {path_title(key): path.trace for key, path in found.items()}, partial(context.token_name, "target", item=prompt.item)
+    )
 
 
 def _marked_node(nodes: Sequence[TreeNode], paths: Sequence[TreePath], ids: tuple[int, ...]) -> int:
@@ -123,19 +136,32 @@ def _describe_divergence(paths: Mapping[str, TreePath]) -> str:
 # ---------------------------------------------------------------- the candidates of one token
 
 
-def _draw_candidates(context: PageContext, prompt: Prompt, found: Mapping[str, GeneratedPath], chosen: str, step_index: int) -> None:
+def _draw_candidates(
+    context: PageContext, prompt: Prompt, found: Mapping[str, GeneratedPath], chosen: str, step_index: int
+) -> None:
     """Draw the candidates for one token of the chosen path; a click continues from one."""
     path, name = found[chosen], partial(context.token_name, "target", item=prompt.item)
     shown, texts = _candidates(path, step_index, name, context.tokenizers["target"].eos_id)
-    text = TextTokens(tuple(display_token(name(i)) for i in prompt.start_ids()), tuple(display_token(name(i)) for i in path.trace.ids), step_index)
+    text = TextTokens(
+        tuple(display_token(name(i)) for i in prompt.start_ids()), tuple(display_token(name(i)) for i in path.trace.ids), step_index
+    )
     continuations = tuple((_own_continuation(path.trace.ids, ids), _existing_path(found, ids)) for ids in texts)
     picks = [row for row, ids in enumerate(texts) if ids != path.trace.ids[: step_index + 1]]
-    candidate_table(text, shown, _("Candidates for token {at} of the path “{path}”", at=step_index + 1, path=path_title(chosen)), key="write_branching",
-           on_step=partial(_select_step, chosen), on_pick=partial(_add_branch, chosen, continuations), pickable_rows=picks,
-           code=lambda: snippets.branching(context, prompt, found, chosen, step_index))
+    candidate_table(
+        text,
+        shown,
+        _("Candidates for token {at} of the path “{path}”", at=step_index + 1, path=path_title(chosen)),
+        key="write_branching",
+        on_step=partial(_select_step, chosen),
+        on_pick=partial(_add_branch, chosen, continuations),
+        pickable_rows=picks,
+        code=lambda: snippets.branching(context, prompt, found, chosen, step_index),
+    )
 
 
-def _candidates(path: GeneratedPath, step_index: int, name: Callable[[int], str], eos_id: int) -> tuple[CandidateTable, list[tuple[int, ...]]]:
+def _candidates(
+    path: GeneratedPath, step_index: int, name: Callable[[int], str], eos_id: int
+) -> tuple[CandidateTable, list[tuple[int, ...]]]:
     """Return the candidates for one token of a path, and for each the ids of the text up to and including it."""
     trace, strategy = path.trace, path.strategy
     if isinstance(strategy, Beam) and path.search is not None:

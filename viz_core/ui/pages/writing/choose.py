@@ -7,22 +7,22 @@ from math import log
 import numpy as np
 import streamlit as st
 
-from viz_core.figures.growing import step_attention_panels
-from viz_core.figures.writing import CandidateTable, sampling_table, greedy_table, beam_table
-from viz_core.formats import percent, rounded
-from viz_core.generation.draw import sample
-from viz_core.generation.strategy import Beam, Greedy, Sampling, Strategy
-from viz_core.generation.trail import GenerationTrace
-from viz_core.language import translate as _
+from viz_core.figures.decoding import CandidateTable, beam_table, greedy_table, sampling_table
+from viz_core.figures.kv_cache import step_attention_panels
+from viz_core.generate.sampling import sample
+from viz_core.generate.strategy import Beam, Greedy, Sampling, Strategy
+from viz_core.generate.trace import GenerationTrace
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import percent, rounded
 from viz_core.text import NO_TOKEN, display_token
 from viz_core.ui.components.choice import TextTokens, candidate_table
-from viz_core.ui.components.glosses import glossed_token, quoted_glossed_token, current_glosses
-from viz_core.ui.controls import clamped_input, linked_heatmaps, sentence_picker
-from viz_core.ui.pages.lost_words import untranslated_words_note, untranslated_words_help
+from viz_core.ui.components.glosses import current_glosses, glossed_token, quoted_glossed_token
 from viz_core.ui.pages.writing import snippets
-from viz_core.ui.pages.writing.beginning import Prompt, max_new_tokens, chosen_strategy, generation_trace, run_of_text
-from viz_core.ui.pages.writing.steps import go_to_step, step_controls, auto_play, shown_step
-from viz_core.ui.shell import PageContext, figure_and_rail, show_hint, url_param, linked_widget
+from viz_core.ui.pages.writing.prompt import Prompt, chosen_strategy, generation_trace, max_new_tokens, run_of_text
+from viz_core.ui.pages.writing.step_controls import auto_play, go_to_step, shown_step, step_controls
+from viz_core.ui.shared.elements import clamped_input, linked_heatmaps, sentence_picker
+from viz_core.ui.shared.untranslated_words import untranslated_words_help, untranslated_words_note
+from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, show_hint, url_param
 
 RAIL_WIDTH = 240
 STRATEGY_TITLES = {"greedy": _("Greedy"), "sampling": _("Sampling"), "beam": _("Beam")}
@@ -46,10 +46,18 @@ def next_token_section(context: PageContext, prompt: Prompt) -> None:
     if trace is None:
         return
     step, name = shown_step(len(trace.ids)), partial(context.token_name, "target", item=prompt.item)
-    text = TextTokens(tuple(display_token(name(i)) for i in prompt.start_ids()), tuple(display_token(name(i)) for i in trace.ids), step)
+    text = TextTokens(
+        tuple(display_token(name(i)) for i in prompt.start_ids()), tuple(display_token(name(i)) for i in trace.ids), step
+    )
     with main:
-        candidate_table(text, step_candidates(trace, step, strategy, name, context.tokenizers["target"].eos_id), describe_step(trace, step, strategy, name),
-               key="write_choice", on_step=go_to_step, code=lambda: snippets.chosen(context, prompt, strategy, step))
+        candidate_table(
+            text,
+            step_candidates(trace, step, strategy, name, context.tokenizers["target"].eos_id),
+            describe_step(trace, step, strategy, name),
+            key="write_choice",
+            on_step=go_to_step,
+            code=lambda: snippets.chosen(context, prompt, strategy, step),
+        )
     step_controls(len(trace.ids), glossed_token(name(trace.ids[step])))
     length_controls(prompt)
     lost_words_text = _describe_lost_words(context, prompt, trace)
@@ -89,12 +97,16 @@ def length_controls(prompt: Prompt) -> None:
                     help=_("The typed words that the model reads before it writes; −1: half of them."))
 
 
-def step_candidates(trace: GenerationTrace, step: int, strategy: Strategy, name: Callable[[int], str], eos_id: int) -> CandidateTable:
+def step_candidates(
+    trace: GenerationTrace, step: int, strategy: Strategy, name: Callable[[int], str], eos_id: int
+) -> CandidateTable:
     """Return the candidates of one step, in the form that fits the strategy."""
     if isinstance(strategy, Beam) and trace.search is not None:
         return beam_table(trace.search.steps, step, strategy, trace.ids, name, eos_id)
     if isinstance(strategy, Sampling):
-        return sampling_table(sample(trace.logits[step], strategy, float(trace.random_numbers[step])), strategy, name, current_glosses())
+        return sampling_table(
+            sample(trace.logits[step], strategy, float(trace.random_numbers[step])), strategy, name, current_glosses()
+        )
     return greedy_table(sample(trace.logits[step], Sampling(), 0.0), name, glosses=current_glosses())
 
 
@@ -148,10 +160,17 @@ def _draw_attention(context: PageContext, prompt: Prompt, strategy: Strategy, tr
     layers = context.config.n_decoder_layers
     if not layers:
         return
-    st.markdown(_("**What this step could see:** the last row of the causal mask belongs to the token from which this step "
-                  "predicts. The other matrices show where this token attends, one row for each head.") if context.config.is_causal else
-                _("**What this step could see:** without a causal mask, every token sees all that is written so far. The other "
-                  "matrices show where the token from which this step predicts attends, one row for each head."))
+    st.markdown(
+        _(
+            "**What this step could see:** the last row of the causal mask belongs to the token from which this step "
+            "predicts. The other matrices show where this token attends, one row for each head."
+        )
+        if context.config.is_causal
+        else _(
+            "**What this step could see:** without a causal mask, every token sees all that is written so far. The other "
+            "matrices show where the token from which this step predicts attends, one row for each head."
+        )
+    )
     layer = clamped_input(st.number_input, "write_layer", _("Layer (−1: the last)"), layers - 1, minimum=-1, width=200)
     run = run_of_text(context, prompt, prompt.start_ids(), trace.ids if context.config.is_causal else trace.ids[: step + 1])
     layer, length = layers - 1 if layer < 0 else layer, len(prompt.start_ids()) + step

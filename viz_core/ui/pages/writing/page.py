@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from viz_core.ui.pages.writing.beginning import Prompt, prompt_of, show_decoder_needed
 from viz_core.ui.pages.writing.branch import branch_section
 from viz_core.ui.pages.writing.choose import next_token_section
-from viz_core.ui.pages.writing.forced import teacher_forcing_section
-from viz_core.ui.pages.writing.grown import kv_cache_section
-from viz_core.ui.shell import PAGES, PageContext, current_context, choose_section, write_link
+from viz_core.ui.pages.writing.kv_cache import kv_cache_section
+from viz_core.ui.pages.writing.prompt import Prompt, prompt_of, show_decoder_needed
+from viz_core.ui.pages.writing.teacher_forcing import teacher_forcing_section
+from viz_core.ui.shell import PAGES, PageContext, choose_section, current_context, write_link
 
 
 def writing_page(context: PageContext) -> None:
@@ -32,4 +32,9 @@ def draw_section() -> None:
     write_link()
 
 
-SECTIONS: dict[str, Callable[[PageContext, Prompt], None]] = {"choose": next_token_section, "branch": branch_section, "forcing": teacher_forcing_section, "cache": kv_cache_section}
+SECTIONS: dict[str, Callable[[PageContext, Prompt], None]] = {
+    "choose": next_token_section,
+    "branch": branch_section,
+    "forcing": teacher_forcing_section,
+    "cache": kv_cache_section,
+}

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from viz_core.formats import with_minus_sign, rounded
-from viz_core.generation.beam import BeamSearch, Hypothesis
-from viz_core.generation.strategy import Beam, Greedy, Sampling, Strategy
-from viz_core.generation.trail import GenerationTrace
-from viz_core.language import translate as _
-from viz_core.ui.pages.writing.beginning import Prompt, generation_trace
+from viz_core.generate.beam import BeamSearch, Hypothesis
+from viz_core.generate.strategy import Beam, Greedy, Sampling, Strategy
+from viz_core.generate.trace import GenerationTrace
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded, with_minus_sign
+from viz_core.ui.pages.writing.prompt import Prompt, generation_trace
 from viz_core.ui.shell import PageContext, url_param
 
 GREEDY, BEAM, SAMPLES = "g", "b", ("s1", "s2")
@@ -49,8 +49,12 @@ def _base_paths(context: PageContext, prompt: Prompt, overlay: Sequence[str]) ->
     if "beam" in overlay and not _add_beam(context, prompt, found):
         return None
     for number, key in enumerate(SAMPLES if "sampling" in overlay else ()):
-        strategy = Sampling(temperature=url_param("write_temperature"), top_k=url_param("write_top_k") or None, top_p=url_param("write_top_p"),
-                            seed=url_param("write_seed") + number)
+        strategy = Sampling(
+            temperature=url_param("write_temperature"),
+            top_k=url_param("write_top_k") or None,
+            top_p=url_param("write_top_p"),
+            seed=url_param("write_seed") + number,
+        )
         if (trace := generation_trace(context, prompt, strategy)) is None:
             return None
         found[key] = GeneratedPath(strategy, trace)

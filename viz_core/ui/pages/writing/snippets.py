@@ -3,40 +3,63 @@
 from collections.abc import Mapping, Sequence
 
 from viz_core.figures.curves import CurveChart
-from viz_core.generation.growing import StepTimes
-from viz_core.generation.strategy import Beam, Greedy, Sampling, Strategy
-from viz_core.language import translate as _
-from viz_core.ui.pages.writing.beginning import Prompt, max_new_tokens, chosen_strategy
+from viz_core.generate.cache_trace import StepTimes
+from viz_core.generate.strategy import Beam, Greedy, Sampling, Strategy
+from viz_core.messages import translate as _
 from viz_core.ui.pages.writing.paths import BEAM, GeneratedPath, path_title
+from viz_core.ui.pages.writing.prompt import Prompt, chosen_strategy, max_new_tokens
 from viz_core.ui.shell import PageContext, url_param
-from viz_core.ui.shell.code import CodeLines, fill_template, glosses_code, model_code, tokenizers_code, trace_code, token_name_code
+from viz_core.ui.shell.export.notebook_code import (
+    CodeLines,
+    fill_template,
+    glosses_code,
+    model_code,
+    token_name_code,
+    tokenizers_code,
+    trace_code,
+)
 
 
 def attended(context: PageContext, prompt: Prompt, strategy: Strategy, layer: int, length: int) -> CodeLines:
     names = CodeLines("reader.decode" if context.setup.checkpoint_card is not None else "word_of(capture, side, reader)")
-    return fill_template("""
+    return fill_template(
+        """
         {begin}
         {trail}
         {readers}
         words = {{side: {names} for side, reader in readers.items()}}
-        from viz_core.figures.growing import attended_panels
+        from viz_core.figures.kv_cache import attended_panels
         from viz_core.generate import reading
         text = reading([*start, *trail.ids{seen}], source, words=words)
         panels = attended_panels(trace(model, text), {layer}, {length}{glosses})
-        """, begin=_prompt_code(context, prompt, with_words=True), trail=_trace_code(context, strategy), layer=layer, length=length, names=names,
-                seen=CodeLines("" if context.config.is_causal else f"[:{length - len(prompt.start_ids()) + 1}]"),
-                glosses=glosses_code(), readers=CodeLines(tokenizers_code(context, prompt.item) + (
-                    "" if context.setup.checkpoint_card is not None else "from viz_core.analysis.summary import word_of\n")))
+        """,
+        begin=_prompt_code(context, prompt, with_words=True),
+        trail=_trace_code(context, strategy),
+        layer=layer,
+        length=length,
+        names=names,
+        seen=CodeLines("" if context.config.is_causal else f"[:{length - len(prompt.start_ids()) + 1}]"),
+        glosses=glosses_code(),
+        readers=CodeLines(
+            tokenizers_code(context, prompt.item)
+            + ("" if context.setup.checkpoint_card is not None else "from viz_core.analysis.summary import word_of\n")
+        ),
+    )
 
 
 def chosen(context: PageContext, prompt: Prompt, strategy: Strategy, step: int) -> CodeLines:
-    return fill_template("""
+    return fill_template(
+        """
         {begin}
         {trail}
         {word}
         {candidates}
-        """, begin=_prompt_code(context, prompt, with_words=True), trail=_trace_code(context, strategy), word=token_name_code(context, "target", prompt.item),
-                candidates=_candidates_code(context, strategy, step, "trail.search", marked=False))
+        """,
+        begin=_prompt_code(context, prompt, with_words=True),
+        trail=_trace_code(context, strategy),
+        word=token_name_code(context, "target", prompt.item),
+        candidates=_candidates_code(context, strategy, step, "trail.search", marked=False),
+    )
 
 
 def branching(context: PageContext, prompt: Prompt, found: Mapping[str, GeneratedPath], key: str, step: int) -> CodeLines:
@@ -54,39 +77,45 @@ def _candidates_code(context: PageContext, strategy: Strategy, step: int, search
     """Return the code for the candidates of one step. search: code of the beam search. marked: mark the token written."""
     if isinstance(strategy, Beam):
         return fill_template("""
-            from viz_core.figures.writing import searched
+            from viz_core.figures.decoding import searched
             candidates = searched({search}.steps, {at}, {how}, trail.ids, word, {eos})
             """, search=CodeLines(search), at=step, how=strategy, eos=_eos_id(context))
     if isinstance(strategy, Sampling):
         return fill_template("""
-            from viz_core.figures.writing import drawn as drawn_words
+            from viz_core.figures.decoding import drawn as drawn_words
             from viz_core.generate import Sampling
-            from viz_core.generation.draw import draw
+            from viz_core.generate.sampling import draw
             sampling = {how}
             found = draw(trail.logits[{at}], sampling, float(trail.numbers[{at}]))
             candidates = drawn_words(found, sampling, word{glosses})
             """, how=strategy, at=step, glosses=glosses_code())
     return fill_template("""
-        from viz_core.figures.writing import likeliest
+        from viz_core.figures.decoding import likeliest
         from viz_core.generate import Sampling
-        from viz_core.generation.draw import draw
+        from viz_core.generate.sampling import draw
         candidates = likeliest(draw(trail.logits[{at}], Sampling(), 0.0), word{marked}{glosses})
         """, at=step, marked=CodeLines(f", trail.ids[{step}]" if marked else ""), glosses=glosses_code())
 
 
 def rows(context: PageContext, prompt: Prompt, number: int, last: int) -> CodeLines:
-    return fill_template("""
+    return fill_template(
+        """
         {begin}
         {trail}
         {word}
-        from viz_core.figures.growing import rows_panels
-        from viz_core.generation.growing import measure_growth
+        from viz_core.figures.kv_cache import rows_panels
+        from viz_core.generate.cache_trace import measure_growth
         from viz_core.text import visible
         text = [*start, *trail.ids[:-1]]
         found = measure_growth(model, text, source)
         panels = rows_panels(found.keys, found.values, {number}, {last}, [visible(word(id)) for id in text])
-        """, begin=_prompt_code(context, prompt, with_words=True), trail=_trace_code(context, chosen_strategy()), word=token_name_code(context, "target", prompt.item),
-                number=number, last=last)
+        """,
+        begin=_prompt_code(context, prompt, with_words=True),
+        trail=_trace_code(context, chosen_strategy()),
+        word=token_name_code(context, "target", prompt.item),
+        number=number,
+        last=last,
+    )
 
 
 def costs(context: PageContext, prompt: Prompt, chart: CurveChart, step: int, times: StepTimes | None) -> CodeLines:
@@ -95,24 +124,38 @@ def costs(context: PageContext, prompt: Prompt, chart: CurveChart, step: int, ti
     times: measured times, which are written out because they depend on the machine; None for FLOPs.
     """
     if times is not None:
-        return fill_template("""
+        return fill_template(
+            """
             import numpy as np
             from viz_core.figures.losses import step_curves
             {comment}
             cached = np.array({cached})
             anew = np.array({anew})
             chart = step_curves(cached, anew, {title}, {unit}, {at})
-            """, comment=CodeLines("# " + _("Measured once; measure_times of viz_core.generation.growing measures on your machine.")),
-                    cached=times.cached, anew=times.uncached, title=chart.title, unit=chart.y_title, at=step)
-    return fill_template("""
+            """,
+            comment=CodeLines("# " + _("Measured once; measure_times of viz_core.generate.cache_trace measures on your machine.")),
+            cached=times.cached,
+            anew=times.uncached,
+            title=chart.title,
+            unit=chart.y_title,
+            at=step,
+        )
+    return fill_template(
+        """
         {begin}
         {trail}
-        from viz_core.analysis.caching import flops_of_steps
+        from viz_core.analysis.kv_cache_cost import flops_of_steps
         from viz_core.figures.losses import step_curves
         with_cache, without = flops_of_steps(config, {source}, len(start) + len(trail.ids) - 1)
         chart = step_curves(with_cache, without, {title}, {unit}, {at})
-        """, begin=_prompt_code(context, prompt), trail=_trace_code(context, chosen_strategy()), source=len(prompt.source or ()), title=chart.title,
-                unit=chart.y_title, at=step)
+        """,
+        begin=_prompt_code(context, prompt),
+        trail=_trace_code(context, chosen_strategy()),
+        source=len(prompt.source or ()),
+        title=chart.title,
+        unit=chart.y_title,
+        at=step,
+    )
 
 
 def losses(context: PageContext, prompt: Prompt, labels: Sequence[int], slip: int) -> CodeLines:
@@ -139,14 +182,20 @@ def both_texts(context: PageContext, prompt: Prompt, labels: Sequence[int], slip
 
 def _teacher_forcing_code(context: PageContext, prompt: Prompt, labels: Sequence[int], slip: int) -> CodeLines:
     """Return the code that makes `labels` and `found`, the losses with teacher forcing and free running."""
-    return fill_template("""
+    return fill_template(
+        """
         {begin}
         {word}
-        from viz_core.generation.forcing import compare_with_slip
+        from viz_core.generate.teacher_forcing import compare_with_slip
         labels = {labels}
         found = compare_with_slip(model, start, labels, source, eos_id={eos}, slip={slip})
-        """, begin=_prompt_code(context, prompt, with_words=True), word=token_name_code(context, "target", prompt.item), labels=list(labels),
-                eos=_eos_id(context), slip=None if slip < 0 else slip - 1)
+        """,
+        begin=_prompt_code(context, prompt, with_words=True),
+        word=token_name_code(context, "target", prompt.item),
+        labels=list(labels),
+        eos=_eos_id(context),
+        slip=None if slip < 0 else slip - 1,
+    )
 
 
 def paths(context: PageContext, prompt: Prompt, found: Mapping[str, GeneratedPath]) -> CodeLines:
@@ -160,16 +209,22 @@ def paths(context: PageContext, prompt: Prompt, found: Mapping[str, GeneratedPat
 
 def _paths_code(context: PageContext, prompt: Prompt, found: Mapping[str, GeneratedPath]) -> CodeLines:
     """Return the code that makes `trails`, the texts of the tree by their titles."""
-    return fill_template("""
+    return fill_template(
+        """
         {begin}
         {word}
         from functools import partial
-        from viz_core.generation.trail import write_trail
+        from viz_core.generate.trace import write_trail
         write = partial(write_trail, model, start, source, eos_id={eos}, max_new_tokens={most})
         trails = {{}}
         {paths}
-        """, begin=_prompt_code(context, prompt, with_words=True), word=token_name_code(context, "target", prompt.item), eos=_eos_id(context), most=max_new_tokens(),
-                paths=CodeLines("".join(_path_code(context, key, path) for key, path in found.items())))
+        """,
+        begin=_prompt_code(context, prompt, with_words=True),
+        word=token_name_code(context, "target", prompt.item),
+        eos=_eos_id(context),
+        most=max_new_tokens(),
+        paths=CodeLines("".join(_path_code(context, key, path) for key, path in found.items())),
+    )
 
 
 def _path_code(context: PageContext, key: str, path: GeneratedPath) -> CodeLines:
@@ -192,11 +247,17 @@ def _path_code(context: PageContext, key: str, path: GeneratedPath) -> CodeLines
 def _prompt_code(context: PageContext, prompt: Prompt, with_words: bool = False) -> CodeLines:
     """Return the code that makes the model and the prompt. with_words: also the run of the page, whose words name ids."""
     source = CodeLines("None" if prompt.source is None else f'batch.ids["source"][{prompt.item}, :{len(prompt.source)}].tolist()')
-    return fill_template("""
+    return fill_template(
+        """
         {model}
         start = batch.ids["target"][{item}, :{length}].tolist()
         source = {source}
-        """, model=trace_code(context) if with_words else model_code(context), item=prompt.item, length=len(prompt.start_ids()), source=source)
+        """,
+        model=trace_code(context) if with_words else model_code(context),
+        item=prompt.item,
+        length=len(prompt.start_ids()),
+        source=source,
+    )
 
 
 def _trace_code(context: PageContext, strategy: Strategy) -> CodeLines:
@@ -205,7 +266,7 @@ def _trace_code(context: PageContext, strategy: Strategy) -> CodeLines:
     kind = CodeLines("" if strategy == Greedy() else f"from viz_core.generate import {type(strategy).__name__}")
     return fill_template("""
         {kind}
-        from viz_core.generation.trail import write_trail
+        from viz_core.generate.trace import write_trail
         trail = write_trail(model, start, source, eos_id={eos}, max_new_tokens={most}{given})
         """, kind=kind, eos=_eos_id(context), most=max_new_tokens(), given=given)
 

@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from viz_core.activations import ACTIVATIONS
 from viz_core.config import CHOICES, TransformerConfig
-from viz_core.language import Message, translate_fields
-from viz_core.language import translate as _
-from viz_core.position_schemes import POSITION_SCHEMES
+from viz_core.config.activations import ACTIVATIONS
+from viz_core.config.position_schemes import POSITION_SCHEMES
+from viz_core.messages import Message, translate_fields
+from viz_core.messages import translate as _
 from viz_core.presets import DOCUMENTS
-from viz_core.stages.table import always
+from viz_core.stages.specs import always
 
 
 @dataclass(frozen=True, slots=True)

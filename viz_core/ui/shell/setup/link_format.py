@@ -13,14 +13,23 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from viz_core.config import RENAMED_VALUES, TransformerConfig
-from viz_core.language import translate as _
-from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES, MAX_TOKENS, MAX_SELECTION_CHARS
+from viz_core.config.limits import MAX_LINK_BYTES, MAX_SELECTION_CHARS, MAX_SENTENCES, MAX_TOKENS
+from viz_core.messages import translate as _
+from viz_core.messages.errors import SettingError
 from viz_core.presets import PRESETS
-from viz_core.problems import SettingError
 from viz_core.stages import stages
 from viz_core.ui.escape import escaped
-from viz_core.ui.shell.setup.controls import CONTROL_BY_FIELD, CONTROLS, MAX_D_MODEL, DERIVED_SIZE, HEAD_SPLIT_FIELDS, NON_PARAMETER_FIELDS, Control
-from viz_core.ui.shell.setup.problem_sentences import error_message
+from viz_core.ui.shell.setup.controls import (
+    CONTROL_BY_FIELD,
+    CONTROLS,
+    DERIVED_SIZE,
+    HEAD_SPLIT_FIELDS,
+    MAX_D_MODEL,
+    NON_PARAMETER_FIELDS,
+    Control,
+)
+from viz_core.ui.shell.setup.error_messages import error_message
+from viz_core.ui.shell.setup.url_params import URL_PARAMS
 from viz_core.ui.shell.setup.value import (
     DEFAULT_PRESET,
     DEVICES,
@@ -30,20 +39,19 @@ from viz_core.ui.shell.setup.value import (
     WRITERS,
     Setup,
     Writer,
+    allowed_values,
     changed_fields,
     config_or_none,
-    is_editable,
-    allowed_values,
     default_setup,
+    is_editable,
     tokenizer_choices,
     with_preset,
     with_url_params,
     with_weights,
 )
-from viz_core.ui.shell.views import URL_PARAMS
 from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue, load_error
-from viz_core.weights.guests import USER_WEIGHTS_PREFIX
+from viz_core.weights.user_weights import USER_WEIGHTS_PREFIX
 
 # Parameters that mean an untrained model in a link without weights.
 UNTRAINED_PARAMS = frozenset({"preset", "seed", "tokenizer"} | (CONTROL_BY_FIELD.keys() - NON_PARAMETER_FIELDS))
@@ -71,7 +79,9 @@ def _params_and_overflow(setup: Setup) -> tuple[Mapping[str, str], OverflowText]
     params = _parameters(setup)
     if len(urlencode(params, errors="surrogatepass")) <= MAX_LINK_BYTES:
         return params, OverflowText()
-    long = {k: v for k, v in params.items() if k in (*TEXT_SIDES, *LONG_PARAMS) or (k, v) == ("writer", "taken")}  # it describes the target
+    long = {
+        k: v for k, v in params.items() if k in (*TEXT_SIDES, *LONG_PARAMS) or (k, v) == ("writer", "taken")
+    }  # it describes the target
     text = urlencode(long, errors="surrogatepass")
     left_out = OverflowText(blake2s(text.encode(), digest_size=6).hexdigest(), text)
     return {k: v for k, v in params.items() if k not in long} | {OVERFLOW_PARAM: left_out.name}, left_out
@@ -90,7 +100,7 @@ def with_overflow(setup: Setup, text: str) -> Setup:
 
 def to_query(setup: Setup) -> str:
     """Return a setup without its link parameters of pages as a query string of any length, never empty, such as that of run A."""
-    return urlencode({"weights": setup.checkpoint, **_parameters(replace(setup, views=()))}, errors="surrogatepass")
+    return urlencode({"weights": setup.checkpoint, **_parameters(replace(setup, url_params=()))}, errors="surrogatepass")
 
 
 def to_size_query(setup: Setup, lengths: Sequence[int]) -> str:
@@ -275,7 +285,9 @@ def _parse_value(control: Control, text: str, config: TransformerConfig) -> tupl
     except ValueError:
         return None, _("is not a {value}number; the preset's is used", value=_("whole") + " " if kind is int else "")
     if not low <= value <= high:
-        return None, _("is outside {to_text} to {to_text_2}; the preset's is used", to_text=_value_text(low), to_text_2=_value_text(high))
+        return None, _(
+            "is outside {to_text} to {to_text_2}; the preset's is used", to_text=_value_text(low), to_text_2=_value_text(high)
+        )
     return value, ""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from viz_core.language import translate as _
+from viz_core.messages import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.ui.shell.setup.value import TEXT_SIDES, Setup
 
@@ -30,7 +30,9 @@ def typed_sentences(setup: Setup) -> tuple[list[str], list[str], list[str]]:
         if t.strip() and not s.strip():
             no_source.append(i + 1)
     if no_target:
-        notes.append(_("No target for {line_numbers}: the decoder reads only <bos> there.", line_numbers=format_line_numbers(no_target)))
+        notes.append(
+            _("No target for {line_numbers}: the decoder reads only <bos> there.", line_numbers=format_line_numbers(no_target))
+        )
     if no_source:
         notes.append(_("No source for {line_numbers}: the target there is left out.", line_numbers=format_line_numbers(no_source)))
     return [s for s, __ in pairs], [t for __, t in pairs], notes

@@ -5,14 +5,22 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from viz_core.config import TransformerConfig
-from viz_core.language import translate as _
-from viz_core.position_schemes import POSITION_SCHEMES
+from viz_core.config.position_schemes import POSITION_SCHEMES
+from viz_core.messages import translate as _
 from viz_core.presets import PRESETS
 from viz_core.stages import stages
 from viz_core.text import TokenizerKind
-from viz_core.training.plans import PLANS
-from viz_core.ui.shell.setup.controls import CONTROL_BY_FIELD, CONTROLS, MAX_D_MODEL, VOCAB_FIELDS, HEAD_SPLIT_FIELDS, NON_PARAMETER_FIELDS, Control
-from viz_core.ui.shell.views import URL_PARAMS
+from viz_core.training.shipped.plans import PLANS
+from viz_core.ui.shell.setup.controls import (
+    CONTROL_BY_FIELD,
+    CONTROLS,
+    HEAD_SPLIT_FIELDS,
+    MAX_D_MODEL,
+    NON_PARAMETER_FIELDS,
+    VOCAB_FIELDS,
+    Control,
+)
+from viz_core.ui.shell.setup.url_params import URL_PARAMS
 from viz_core.weights.card import UNTRAINED, Card
 from viz_core.weights.catalogue import catalogue
 
@@ -149,7 +157,9 @@ def changed_fields(setup: Setup) -> dict[str, Any]:
 def incompatible_fields(trained_config: TransformerConfig, config: TransformerConfig) -> list[str]:
     """Return the fields of a config that do not fit parameters trained with `trained_config`. Fields without effect always fit."""
     both = [c for c in CONTROLS if c.has_effect(trained_config) and c.has_effect(config)]
-    return [c.field for c in both if c.value(trained_config) != c.value(config) and _affects_parameters(trained_config, config, c.field)]
+    return [
+        c.field for c in both if c.value(trained_config) != c.value(config) and _affects_parameters(trained_config, config, c.field)
+    ]
 
 
 def _affects_parameters(trained_config: TransformerConfig, config: TransformerConfig, name: str) -> bool:
@@ -157,7 +167,11 @@ def _affects_parameters(trained_config: TransformerConfig, config: TransformerCo
     if name == "position":
         return bool(config.position_scheme.parameter_name)  # the weights have no parameters for this scheme
     if name == "max_len":
-        return config.position == trained_config.position and trained_config.position_scheme.has_table and bool(trained_config.position_scheme.parameter_name)
+        return (
+            config.position == trained_config.position
+            and trained_config.position_scheme.has_table
+            and bool(trained_config.position_scheme.parameter_name)
+        )
     return name not in NON_PARAMETER_FIELDS
 
 
@@ -250,7 +264,9 @@ def _user_chose(setup: Setup) -> tuple[bool, bool]:
     """
     now, first = (_sentence_and_translation(setup, texts) for texts in ((setup.source, setup.target), setup.default_texts))
     sentence, translation = (bool(text.strip()) and text != own for text, own in zip(now, first, strict=True))
-    with_its_translation = setup.writer == "taken" and setup.checkpoint_card is None  # a preset keeps it only with a chosen sentence
+    with_its_translation = (
+        setup.writer == "taken" and setup.checkpoint_card is None
+    )  # a preset keeps it only with a chosen sentence
     return sentence or with_its_translation, setup.writer == "typed" and (setup.translates or translation)
 
 
@@ -259,7 +275,7 @@ def with_url_params(setup: Setup, **values: Any) -> Setup:
     kept = dict(setup.url_params)
     for name, value in values.items():
         kept[name] = URL_PARAM_BY_NAME[name].from_text(URL_PARAM_BY_NAME[name].to_text(value))
-    return replace(setup, views=tuple(sorted((n, v) for n, v in kept.items() if v != URL_PARAM_BY_NAME[n].default)))
+    return replace(setup, url_params=tuple(sorted((n, v) for n, v in kept.items() if v != URL_PARAM_BY_NAME[n].default)))
 
 
 def tokenizer_choices(setup: Setup) -> tuple[str, ...]:
@@ -304,14 +320,20 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
         return setup, [_("{label} stays as it is: with {shown} the token ids of these weights would not fit.",
                          label=CONTROL_BY_FIELD[name].label, shown=CONTROL_BY_FIELD[name].format_value(value))]
     values: dict[str, Any] = {f: getattr(setup.config, f) for f in TransformerConfig.__dataclass_fields__} | {name: value}
-    chosen = {f: getattr(setup.config, f) for f in HEAD_SPLIT_FIELDS} | dict(setup.chosen) | ({name: value} if name in HEAD_SPLIT_FIELDS else {})
+    chosen = (
+        {f: getattr(setup.config, f) for f in HEAD_SPLIT_FIELDS}
+        | dict(setup.chosen)
+        | ({name: value} if name in HEAD_SPLIT_FIELDS else {})
+    )
     values |= chosen
     notes: list[str] = []
 
     def adapt(adapted: str, new: Any, note: str) -> None:
         values[adapted] = new
         if new != getattr(setup.config, adapted):
-            notes.append(note.format(setting=CONTROL_BY_FIELD[adapted].label, value=CONTROL_BY_FIELD[adapted].format_value(new), heads=heads))
+            notes.append(
+                note.format(setting=CONTROL_BY_FIELD[adapted].label, value=CONTROL_BY_FIELD[adapted].format_value(new), heads=heads)
+            )
 
     heads = values["n_heads"]
     if values["d_model"] % heads:
@@ -321,7 +343,10 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
     width = (values["qk_dim"] or values["d_model"]) / heads
     if width % 1:
         adapt("qk_dim", _nearest_multiple(values["qk_dim"], heads), SPLIT_NOTE)
-    if POSITION_SCHEMES[values["position"]].applied_to == "queries and keys" and (values["qk_dim"] or values["d_model"]) // heads % 2:
+    if (
+        POSITION_SCHEMES[values["position"]].applied_to == "queries and keys"
+        and (values["qk_dim"] or values["d_model"]) // heads % 2
+    ):
         width = (values["qk_dim"] or values["d_model"]) // heads
         adapt("qk_dim", (width + 1 if (width + 1) * heads <= MAX_D_MODEL else width - 1) * heads, ROPE_NOTE)
     if values["norm"] == "none":

@@ -1,0 +1,93 @@
+"""Heads of two runs, and of an ablated one, as pictures: on common places, in common colours, and a difference around zero."""
+
+import numpy as np
+import pytest
+
+from tests.model.small import small, unlike_identity
+from viz_core.analysis.attention import AttentionKind, hidden_stage
+from viz_core.analysis.run_alignment import AlignedRuns, align_runs
+from viz_core.experiments.ablation import Ablation, ablated_run
+from viz_core.figures.attention import head_grid, rollout_panels
+from viz_core.figures.two_run_attention import (
+    ablated_hidden_panel,
+    ablation_panels,
+    tile_view,
+    two_run_grid,
+    two_run_head_panels,
+    two_run_weights,
+)
+from viz_core.figures.two_runs import RunView, select_view
+from viz_core.run import build, prepare, run, trace
+
+CONFIG = small(source_vocab_size=50, target_vocab_size=50)
+MODEL = unlike_identity(build(CONFIG))
+
+
+def both(**switches: object) -> AlignedRuns:
+    """A, whose model may differ in some settings, and B, which has one token more."""
+    config = small(source_vocab_size=50, target_vocab_size=50, **switches)
+    a = run(config, ["it was tired"], ["x y"], weights=None if switches else MODEL)
+    return align_runs(a, run(CONFIG, ["it was very tired"], ["x y"], weights=MODEL))
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_the_tiles_of_two_runs_have_the_colours_of_both(kind: AttentionKind) -> None:
+    two = both()
+    grids = {shown: two_run_grid(two, kind, shown) for shown in ("a", "b", "difference")}
+    own = {name: head_grid(capture, kind) for name, capture in (("a", two.a), ("b", two.b))}
+    assert grids["a"].high == grids["b"].high == max(grid.high for grid in own.values())
+    assert [grid.title for grid in grids.values()] == [f"{name} · {kind}" for name in ("A", "B", "A − B")]
+    assert [grids[name].shades.shape for name in own] == [grid.shades.shape for grid in own.values()]
+    apart = grids["difference"]
+    assert apart.low == -apart.high and apart.diverging and apart.blocked_label == ("" if kind == "decoder" else "no value")
+    assert apart.high == pytest.approx(np.nanmax(np.abs(two_run_weights(two, kind, "difference").weights)))
+
+
+@pytest.mark.parametrize(("switches", "kind", "shown", "drawn"), [
+    ({"n_heads": 4}, "encoder", "difference", "b"), ({"n_heads": 4}, "encoder", "a", "a"),
+    ({"n_decoder_layers": 1}, "cross", "difference", "b"), ({"n_decoder_layers": 1}, "encoder", "difference", "difference"),
+    ({"architecture": "encoder-only"}, "cross", "a", "b"),
+])
+def test_b_is_shown_where_a_has_no_such_heads(
+    switches: dict[str, object], kind: AttentionKind, shown: RunView, drawn: RunView
+) -> None:
+    two = both(**switches)
+    assert tile_view(two, kind, shown) == drawn
+    assert two_run_grid(two, kind, shown).title == f"{ {'a': 'A', 'b': 'B', 'difference': 'A − B'}[drawn]} · {kind}"
+    found = two_run_weights(two, kind, shown)
+    assert found.weights.shape[1] == (two.a if drawn == "a" else two.b).config.n_heads
+
+
+def test_one_head_of_two_runs_stands_on_common_places() -> None:
+    two = both()
+    a, b, apart = two_run_head_panels(two, "encoder", 1, 0, subtitles=("n 1", "n 2"))
+    assert a.rows == ("it", "was", "–", "tired") and apart.cols == ("it", "was", "– | very", "tired")
+    assert (a.title, b.title) == ("A · n 1: weights", "B · n 2: weights") and (a.low, a.high) == (b.low, b.high)
+    there = np.ix_([0, 1, 3], [0, 1, 3])
+    x, y = (c["encoder.layers.1.self_attn.weights"][0, 0] for c in (two.a, two.b))
+    np.testing.assert_allclose(apart.values[there], x - y[there], atol=1e-6)
+    assert select_view([a, b, apart], "difference").role == "output"
+    assert two_run_head_panels(two, "encoder", 1, 0, "biased")[0].title == "A: weights"  # A adds no bias
+
+
+def test_an_ablated_head_stands_beside_the_intact_one() -> None:
+    batch = prepare(CONFIG, ["it was tired"], ["x y"])
+    capture = trace(MODEL, batch)
+    hotter = ablated_run(MODEL, batch, Ablation(temperature=2.0))
+    off = ablated_run(MODEL, batch, Ablation(heads=frozenset({("decoder.layers.1.cross_attn", 0)})))
+    assert [p.title for p in ablation_panels(capture, None, "cross", 1, 0, 0)] == ["Intact: weights"]
+    found = ablation_panels(capture, hotter, "cross", 1, 0, 0)
+    x, y = (c["decoder.layers.1.cross_attn.weights"][0, 0] for c in (capture, hotter))
+    np.testing.assert_allclose(found[2].values, y - x, atol=1e-6)
+    same = ablation_panels(capture, off, "cross", 1, 0, 0)
+    assert [p.title for p in same] == ["Intact and ablated: weights"]  # they are as they were, so they are drawn once
+    name = hidden_stage(CONFIG)
+    np.testing.assert_allclose(ablated_hidden_panel(capture, off, 0).values, off[name][0] - capture[name][0], atol=1e-5)
+
+
+def test_rollout_stands_beside_the_mean_of_its_layer() -> None:
+    capture = both().a
+    rolled, mean = rollout_panels(capture, "encoder", 0, 1)
+    np.testing.assert_allclose(mean.values, capture["encoder.layers.1.self_attn.weights"][0].mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(rolled.values.sum(axis=1), 1, rtol=1e-5)
+    assert not np.allclose(rolled.values, mean.values)

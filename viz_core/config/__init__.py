@@ -1,0 +1,40 @@
+"""Settings of the model and of the app: `TransformerConfig`, and the tables and limits behind it.
+
+    transformer_config   TransformerConfig: every size and switch of the model, validated
+    activations          the activations of the feed-forward network
+    position_schemes     the position schemes
+    limits               limits of what the app accepts and computes
+    allocator            settings of the memory allocator
+"""
+
+from viz_core.config.transformer_config import (
+    CHOICES,
+    FIELDS,
+    RENAMED_VALUES,
+    SIZES,
+    STACKS,
+    SWITCHES,
+    Architecture,
+    Init,
+    Position,
+    Side,
+    StackName,
+    TransformerConfig,
+    side_of,
+)
+
+__all__ = [
+    "CHOICES",
+    "FIELDS",
+    "RENAMED_VALUES",
+    "SIZES",
+    "STACKS",
+    "SWITCHES",
+    "Architecture",
+    "Init",
+    "Position",
+    "Side",
+    "StackName",
+    "TransformerConfig",
+    "side_of",
+]

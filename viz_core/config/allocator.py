@@ -1,0 +1,38 @@
+"""Settings of glibc's allocator for a process in which many threads allocate and free large tensors."""
+
+import ctypes
+import gc
+from contextlib import suppress
+from functools import lru_cache
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # mallopt(3)
+LARGE_BLOCK_BYTES = (
+    2**23
+)  # bytes from which a freed block returns to the operating system: allocating it again costs little beside filling it
+
+
+@lru_cache(maxsize=1)
+def keep_freed_pages() -> bool:
+    """Make the allocator keep freed memory for the next run. Return whether it was possible (with glibc).
+
+    A recorded run allocates every tensor anew. By default, large blocks return to the operating system when a capture is
+    dropped, and every page of the next one faults again, which takes up to a fifth of a run's time. With this setting only the
+    largest blocks return. All threads share one heap (arena); otherwise each would keep its freed memory to itself.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):  # not glibc
+        return False
+    return bool(mallopt(M_ARENA_MAX, 1) and mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES) and mallopt(M_TRIM_THRESHOLD, 2**30))
+
+
+def trim_heap(collect_cycles: bool) -> None:
+    """Return freed memory to the operating system, where the C library allows it (glibc's malloc_trim).
+
+    collect_cycles: run the garbage collector before, which frees objects that refer to each other. Python itself does so only
+    once in thousands of page runs. No page runs during the collection.
+    """
+    if collect_cycles:
+        gc.collect()
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)

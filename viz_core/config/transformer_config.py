@@ -1,0 +1,327 @@
+"""The configuration of the Transformer: a frozen, validated `TransformerConfig`.
+
+Axis letters, as in all of the project: B sentences, T query tokens, S key tokens,
+D = d_model, H heads, K = query/key width of a head, V = value width of a head,
+F = d_ff, W words in the vocabulary.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from viz_core.config.activations import ACTIVATIONS
+from viz_core.config.position_schemes import POSITION_SCHEMES, Position, PositionScheme
+from viz_core.messages.errors import SettingError
+
+Side = Literal["source", "target"]
+StackName = Literal["encoder", "decoder"]
+Architecture = Literal["encoder-decoder", "encoder-only", "decoder-only"]
+Norm = Literal["post", "pre", "none"]
+EmptyRow = Literal["zero", "softmax"]
+PaddingFrom = Literal["ids", "lengths"]
+Init = Literal["xavier_uniform", "xavier_normal", "torch"]
+DropoutSite = Literal["embedding", "weights", "ffn", "sublayer"]
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "architecture": get_args(Architecture),
+    "activation": tuple(ACTIVATIONS),
+    "norm": get_args(Norm),
+    "position": tuple(POSITION_SCHEMES),
+    "empty_row": get_args(EmptyRow),
+    "padding_from": get_args(PaddingFrom),
+    "init": get_args(Init),
+}
+# Aliases of values by field, accepted so that older links, cards and notebooks still open.
+RENAMED_VALUES: dict[str, dict[str, str]] = {"empty_row": {"as filled": "softmax"}}
+SIZES = ("d_model", "n_heads", "n_encoder_layers", "n_decoder_layers", "max_len", "source_vocab_size", "target_vocab_size")
+OPTIONAL_SIZES = ("qk_dim", "d_ff")
+SWITCHES = (
+    "scale_embedding", "norm_embedding", "scale_scores", "residual", "mask_source_padding", "mask_target_padding",
+    "mask_padded_queries", "zero_pad_embedding", "head", "tie_output", "attention_bias", "ffn_bias", "head_bias",
+)
+OPTIONAL_SWITCHES = ("final_norm", "causal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransformerConfig:
+    """The sizes and switches of the model. Derived values that are None are resolved by properties, so `replace` is safe.
+
+    Sizes of a side that the architecture lacks (decoder layers of an encoder-only model) are kept and have no effect.
+    Raises `SettingError`, a `ValueError` that names the field, the value and the remedy.
+    """
+
+    architecture: Architecture = "encoder-decoder"
+    # Sizes
+    d_model: int = 64
+    n_heads: int = 4
+    qk_dim: int | None = None  # total width of the queries (and of the keys) over all heads; None: d_model
+    n_encoder_layers: int = 2
+    n_decoder_layers: int = 2
+    d_ff: int | None = None  # None: 4 · d_model
+    activation: str = "relu"  # a name in viz_core.config.activations
+    # Norms and residual stream
+    norm: Norm = "post"
+    norm_eps: float = 1e-5
+    final_norm: bool | None = None  # None: True with norm='pre' only
+    norm_embedding: bool = False  # BERT normalises the embedding
+    residual: bool = True
+    # Positions
+    position: Position = "sinusoidal"
+    position_base: float = 10000.0
+    max_len: int = 100  # rows of the position table (sinusoidal, learned); unused by the other schemes
+    scale_embedding: bool = True  # × √d_model
+    # Attention and masks
+    scale_scores: bool = True  # ÷ √d_k
+    causal: bool | None = None  # None: True if there is a decoder
+    mask_source_padding: bool = True
+    mask_target_padding: bool = True
+    mask_padded_queries: bool = False
+    mask_fill: float | Literal["-inf"] = "-inf"
+    empty_row: EmptyRow = "zero"  # weights of a fully masked row: zeros, or the softmax of its filled scores
+    # Vocabularies
+    source_vocab_size: int = 1000
+    target_vocab_size: int = 1000
+    source_pad_id: int = 0
+    target_pad_id: int = 0
+    padding_from: PaddingFrom = "ids"  # padding is where the id is the pad id, or what follows the length of each sentence
+    zero_pad_embedding: bool = False
+    n_segments: int = 0  # rows of BERT's segment (token type) table
+    head: bool = True  # whether an encoder-only model has vocabulary logits
+    tie_output: bool = False  # whether the output matrix is the token embedding
+    # Training and weights
+    attention_bias: bool = True
+    ffn_bias: bool = True
+    head_bias: bool = True
+    dropout: float = 0.1  # used in training only, never while tracing
+    dropout_sites: tuple[DropoutSite, ...] = ("embedding", "ffn", "sublayer")  # a site listed twice is applied twice
+    init: Init = "xavier_uniform"
+
+    def __post_init__(self) -> None:
+        for name, old in RENAMED_VALUES.items():
+            if isinstance(value := getattr(self, name), str) and value in old:
+                object.__setattr__(self, name, old[value])
+        _check_types(self)
+        _check_sizes(self)
+        _check_combinations(self)
+
+    @property
+    def has_encoder(self) -> bool:
+        return self.architecture != "decoder-only"
+
+    @property
+    def has_decoder(self) -> bool:
+        return self.architecture != "encoder-only"
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The sides that the architecture has, in the order in which their stacks run."""
+        present = {"source": self.has_encoder, "target": self.has_decoder}
+        return tuple(side for side in STACKS if present[side])
+
+    @property
+    def input_side(self) -> Side:
+        """The side that the first stack reads: "target" only in a decoder-only model."""
+        return self.sides[0]
+
+    @property
+    def output_side(self) -> Side:
+        """The side that the last stack reads, in whose vocabulary logits and labels are."""
+        return self.sides[-1]
+
+    @property
+    def has_cross_attention(self) -> bool:
+        return self.has_encoder and self.has_decoder
+
+    @property
+    def has_head(self) -> bool:
+        """Whether there are logits: always with a decoder, in an encoder-only model if `head` is set."""
+        return self.has_decoder or self.head
+
+    @property
+    def is_causal(self) -> bool:
+        return self.has_decoder if self.causal is None else self.causal
+
+    @property
+    def has_final_norm(self) -> bool:
+        return self.norm == "pre" if self.final_norm is None else self.final_norm
+
+    @property
+    def position_scheme(self) -> PositionScheme:
+        """The entry of `position` in `POSITION_SCHEMES`."""
+        return POSITION_SCHEMES[self.position]
+
+    @property
+    def has_position_table(self) -> bool:
+        """Whether positions are rows of a table of max_len rows (sinusoidal and learned)."""
+        return self.position_scheme.has_table
+
+    @property
+    def has_rotary_positions(self) -> bool:
+        """Whether self-attention rotates queries and keys by their positions (RoPE)."""
+        return self.position_scheme.applied_to == "queries and keys"
+
+    @property
+    def has_score_bias(self) -> bool:
+        """Whether self-attention adds a bias for each pair of positions to its scores (ALiBi, T5)."""
+        return self.position_scheme.applied_to == "scores"
+
+    @property
+    def qk_width(self) -> int:
+        """The width of the queries over all heads, H · K."""
+        return self.d_model if self.qk_dim is None else self.qk_dim
+
+    @property
+    def d_k(self) -> int:
+        """The query and key width of one head, K."""
+        return self.qk_width // self.n_heads
+
+    @property
+    def d_v(self) -> int:
+        """The value width of one head, V."""
+        return self.d_model // self.n_heads
+
+    @property
+    def ff_width(self) -> int:
+        """The hidden width of the feed-forward network, F."""
+        return 4 * self.d_model if self.d_ff is None else self.d_ff
+
+    @property
+    def fill_value(self) -> float:
+        """The number that replaces a masked score."""
+        return -math.inf if self.mask_fill == "-inf" else float(self.mask_fill)
+
+    @property
+    def output_vocab_size(self) -> int:
+        """The size of the vocabulary of the logits, W."""
+        return self.vocab_size(self.output_side)
+
+    def vocab_size(self, side: Side) -> int:
+        """Return the vocabulary size of a side."""
+        return self.source_vocab_size if side == "source" else self.target_vocab_size
+
+    def pad_id(self, side: Side) -> int:
+        """Return the padding id of a side."""
+        return self.source_pad_id if side == "source" else self.target_pad_id
+
+    def token_mask(self, side: str, ids: Any) -> Any:
+        """Return a bool mask of the ids of "source", "target" or "labels", True where an id is not padding, from the ids alone.
+
+        ids: an array or a tensor of any shape. Ids that differ from the pad id are tokens (`ne` in document 002); with
+        `padding_from` "lengths", all of them are, since the ids do not show padding.
+        """
+        if self.padding_from == "lengths":
+            return ids == ids
+        vocabulary = self.output_side if side == "labels" else side
+        return ids != (self.source_pad_id if vocabulary == "source" else self.target_pad_id)
+
+    def masks_padding(self, side: Side) -> bool:
+        """Return whether the padding of a side is masked as keys."""
+        return self.mask_source_padding if side == "source" else self.mask_target_padding
+
+    def n_layers(self, side: Side) -> int:
+        """Return the configured number of layers of a side's stack, also for a side that the architecture lacks."""
+        return self.n_encoder_layers if side == "source" else self.n_decoder_layers
+
+
+STACKS: Mapping[Side, StackName] = MappingProxyType({"source": "encoder", "target": "decoder"})
+"""The stack that reads each side, in execution order."""
+
+
+def side_of(stack: str) -> Side:
+    """Return the side that a stack reads: "target" for "decoder"."""
+    return next(side for side, name in STACKS.items() if name == stack)
+
+
+FIELDS = tuple(f.name for f in fields(TransformerConfig))
+
+
+def _setting_error(field: str, value: object, problem: str, remedy: str, code: str = "value", **values: object) -> SettingError:
+    return SettingError(f"{field}={value!r} {problem}; {remedy}.", code, field=field, value=value, **values)
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _check_types(c: TransformerConfig) -> None:
+    for name, choices in CHOICES.items():
+        value = getattr(c, name)
+        if value not in choices:
+            raise _setting_error(name, value, "is not one of the choices", "use " + ", ".join(repr(x) for x in choices))
+    for name in SIZES + OPTIONAL_SIZES:
+        value = getattr(c, name)
+        if value is None and name in OPTIONAL_SIZES:
+            continue
+        least = 0 if name.endswith("_layers") else 1
+        if not _is_int(value) or value < least:
+            raise _setting_error(name, value, "is not a size", f"use a whole number of at least {least}")
+    for name in SWITCHES + OPTIONAL_SWITCHES:
+        value = getattr(c, name)
+        if not isinstance(value, bool) and not (value is None and name in OPTIONAL_SWITCHES):
+            raise _setting_error(name, value, "is not a switch", "use True or False")
+    if not _is_int(c.n_segments) or c.n_segments < 0:
+        raise _setting_error("n_segments", c.n_segments, "is not a number of segments", "use 0 for none, 2 for BERT")
+    if not _is_number(c.norm_eps) or not 0 <= c.norm_eps < math.inf:
+        raise _setting_error("norm_eps", c.norm_eps, "is not a valid epsilon", "use a small number such as 1e-5")
+    if not _is_number(c.position_base) or not 1 < c.position_base < math.inf:
+        raise _setting_error(
+            "position_base", c.position_base, "does not give falling frequencies", "use a number above 1 such as 10000"
+        )
+    if not _is_number(c.dropout) or not 0 <= c.dropout < 1:
+        raise _setting_error("dropout", c.dropout, "is not a dropout rate", "use a number from 0 up to, not including, 1")
+    if not isinstance(c.dropout_sites, tuple) or any(s not in get_args(DropoutSite) for s in c.dropout_sites):
+        raise _setting_error(
+            "dropout_sites", c.dropout_sites, "has an unknown site", f"use a tuple of sites from {get_args(DropoutSite)}"
+        )
+    if c.mask_fill != "-inf" and not (_is_number(c.mask_fill) and -3.0e38 < c.mask_fill < 3.0e38):
+        raise _setting_error("mask_fill", c.mask_fill, "is not a fill value", "use '-inf' or a finite number such as -1e9")
+
+
+def _check_sizes(c: TransformerConfig) -> None:
+    if c.d_model % c.n_heads:
+        below, above = c.d_model // c.n_heads * c.n_heads, (c.d_model // c.n_heads + 1) * c.n_heads
+        fits = [n for n in (below, above) if n]
+        raise _setting_error("d_model", c.d_model, f"does not split into n_heads={c.n_heads} equal heads",
+                   f"use {' or '.join(map(str, fits))}", "heads_split", heads=c.n_heads, fits=fits)
+    if c.qk_width % c.n_heads:
+        above = (c.qk_width // c.n_heads + 1) * c.n_heads
+        raise _setting_error("qk_dim", c.qk_dim, f"does not split into n_heads={c.n_heads} equal heads", f"use {above}",
+                   "heads_split", heads=c.n_heads, fits=[above])
+    for side in get_args(Side):
+        pad, size = c.pad_id(side), c.vocab_size(side)
+        if not _is_int(pad) or not 0 <= pad < size:
+            raise _setting_error(f"{side}_pad_id", pad, f"is outside the vocabulary of {size}", f"use 0 to {size - 1}",
+                       "pad_outside", size=size, last=size - 1)
+
+
+def _check_combinations(c: TransformerConfig) -> None:
+    """Raise `SettingError` for settings that contradict each other."""
+    if c.has_rotary_positions and c.d_k % 2:
+        raise _setting_error(
+            "position", c.position, f"rotates pairs of features, and a head's query is {c.d_k} wide",
+            f"use an even head width, such as qk_dim={c.n_heads * (c.d_k + 1)}",
+            "odd_width", width=c.d_k, fits=c.n_heads * (c.d_k + 1),
+        )
+    if c.norm == "none" and c.final_norm:
+        raise _setting_error("final_norm", True, "has no effect with norm='none'", "use norm='pre', or final_norm=False",
+                   "norm_missing")
+    if not c.has_encoder and c.n_segments:
+        raise _setting_error("n_segments", c.n_segments, "belongs to an encoder", "use 0 with architecture='decoder-only'",
+                   "segments_without_encoder")
+    if c.has_decoder and not c.head:
+        raise _setting_error("head", False, f"leaves architecture={c.architecture!r} without logits", "use head=True",
+                   "logits_needed")
+    if c.tie_output and not c.has_head:
+        raise _setting_error("tie_output", True, "needs an output matrix to tie", "use head=True, or tie_output=False",
+                   "logits_missing")
+    if c.mask_padded_queries and not any(map(c.masks_padding, c.sides)):
+        raise _setting_error(
+            "mask_padded_queries", True, "has no padding mask to use",
+            "turn on mask_source_padding or mask_target_padding of a side that the architecture has", "padding_shown",
+        )

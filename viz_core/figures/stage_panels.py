@@ -1,0 +1,166 @@
+"""Panels of one stage: its inputs and its output as matrices, with tokens on the axes."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from viz_core.analysis.token_rows import row_labels
+from viz_core.capture import Capture
+from viz_core.figures.panels import HeadSplit, Panel, Role, panel
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import brief
+from viz_core.stages import AXES, SIDE_NAMES, Stage
+from viz_core.text import AnyTokenizer, display_token
+
+
+def stage_panels(
+    capture: Capture, name: str, item: int = 0, head: int = 0, tokenizers: Mapping[str, AnyTokenizer] | None = None
+) -> list[Panel]:
+    """Return panels of the recorded inputs of a stage and of the stage, for one sentence and one head, with operators between.
+
+    tokenizers: side → tokenizer; that of the output side gives the words of the axis W.
+    """
+    stage = capture.stage(name)
+    inputs = [(i, sign) for i, sign in zip(stage.inputs, stage.operators, strict=True) if i in capture]
+    shown = [
+        replace(stage_panel(capture, i, item, head, tokenizers, role="input", current_stage=name), operator=sign)
+        for i, sign in inputs
+    ]
+    if not stage.axes:  # the loss: each label is next to its row of logits
+        shown = [as_column(p) if p.values.shape[0] == 1 else p for p in shown]
+    output = stage_panel(capture, name, item, head, tokenizers, current_stage=name)
+    return [*shown, replace(output, operator=stage.operation, head_split=head_split(capture, stage, head)) if inputs else output]
+
+
+def head_split(capture: Capture, stage: Stage, head: int) -> HeadSplit | None:
+    """Return the heads into which a stage splits features or from which it joins them; None if it does neither."""
+    before = next((capture.stage(i) for i in stage.inputs if i in capture), None)
+    if before is None:
+        return None
+    apart, whole = (stage, before) if "H" in stage.axes else (before, stage)
+    if "H" not in apart.axes or apart.axes[-1] not in "KV" or "H" in whole.axes or whole.axes[-1] != "D":
+        return None
+    n, width = capture[apart.name].shape[1], capture[apart.name].shape[-1]
+    sizes = f"{n * width} → {n} × {width}" if apart is stage else f"{n} × {width} → {n * width}"
+    return HeadSplit(n, min(head, n - 1), sizes)
+
+
+def stage_panel(
+    capture: Capture, name: str, item: int = 0, head: int = 0, tokenizers: Mapping[str, AnyTokenizer] | None = None,
+    role: Role = "output", current_stage: str = "",
+) -> Panel:
+    """Return a panel of a stage's last two axes for one sentence and one head; a vector is one row, a number one cell.
+
+    current_stage: the displayed stage; a stage of the same layer is titled without the path of the layer. If attention or the
+    predictions are the output, the row labels of a decoder contain the token that is read and the next one.
+    """
+    stage = capture.stage(name)
+    values, axes = matrix_slice(capture[name], stage.axes, item, head)
+    named, kind, most = stage_title(stage, head, current_stage), stage.kind, None
+    if not stage.axes:  # the loss: from 0 to that of a uniform guess, or to a larger loss
+        named, kind = _("{name} = {value}", name=named, value=brief(float(values[0, 0]))), "probability"
+        most = max(uniform_loss(capture), *map(float, values[np.isfinite(values)]))
+    row_letter, col_letter = axes
+    rows = _labels(capture, stage, row_letter, values.shape[0], item, tokenizers)
+    if role == "output" and row_letter == "T" and col_letter in "SW":
+        rows = row_labels(capture, stage.sides["T"], item)
+    masked = None
+    if stage.mask is not None and stage.mask in capture:
+        masked = ~np.broadcast_to(capture[stage.mask][item, 0], values.shape)
+    return panel(
+        named, values, rows, _labels(capture, stage, col_letter, values.shape[1], item, tokenizers),
+        row_axis=axis_title(stage, row_letter), col_axis=axis_title(stage, col_letter), kind=kind, high=most, masked=masked,
+        row_letter=row_letter.strip("1"), col_letter=col_letter.strip("1"), role=role,
+    )
+
+
+def uniform_loss(capture: Capture) -> float:
+    """Return the loss of uniform predictions, ln(output vocabulary size)."""
+    return math.log(capture.config.output_vocab_size)
+
+
+def as_column(row: Panel) -> Panel:
+    """Transpose a panel of one row to a panel of one column."""
+    return replace(row, values=row.values.T, rows=row.cols, cols=row.rows, row_axis=row.col_axis, col_axis=row.row_axis,
+                   row_letter=row.col_letter, col_letter=row.row_letter)
+
+
+def matrix_slice(x: np.ndarray, axes: Sequence[str], item: int, head: int) -> tuple[np.ndarray, tuple[str, str]]:
+    """Return the matrix of one sentence and one head, and the letters of its rows and columns ("1" for a missing axis).
+
+    An axis of size 1 is the same for all sentences and heads.
+    """
+    rest = list(axes)
+    if rest and rest[0] in ("B", "1"):
+        x = x[item if rest[0] == "B" else 0]
+        del rest[0]
+    if len(rest) == 3:
+        x = x[head if rest[0] == "H" else 0]
+        del rest[0]
+    rest = ["1"] * (2 - len(rest)) + rest
+    return x.reshape((1,) * (2 - x.ndim) + x.shape), (rest[0], rest[1])
+
+
+def array_index(stage: Stage, row: int, col: int, item: int, head: int) -> tuple[int, ...]:
+    """Return the full index into the array of a stage for a cell of its panel."""
+    lead = {"B": item, "H": head}
+    n = len(stage.axes)
+    tail = (row, col)[2 - min(n, 2) :]
+    if n == 2 and stage.axes[0] == "B":  # [B, T] is drawn as one row or one column: row or col is 0
+        return (item, row + col)
+    return tuple(lead.get(a, 0) for a in stage.axes[: n - len(tail)]) + tail
+
+
+def largest_cell(shown: Panel, token: int, *, signed: bool = False) -> tuple[int, int]:
+    """Return row and column of a token's cell with the largest absolute value (signed: the largest value) in a panel.
+
+    A panel of one row has one token per column.
+    """
+    if shown.values.shape[0] == 1:
+        return 0, token
+    cells = shown.values[token] if signed else np.abs(shown.values[token])
+    allowed = np.isfinite(cells) if shown.masked is None else np.isfinite(cells) & ~shown.masked[token]
+    return token, int(np.argmax(np.where(allowed, cells, -np.inf)))
+
+
+def stage_title(stage: Stage, head: int, current_stage: str = "") -> str:
+    """Return the name of a stage and the selected head as a panel title.
+
+    The path of the layer is left out if `current_stage` is in the same layer, and the module too if it is in the same module,
+    because a narrow panel has little space for a title.
+    """
+    layer, part = ".".join(current_stage.split(".")[:3]) + ".", current_stage.rpartition(".")[0] + "."
+    name = stage.name.removeprefix(part).removeprefix(layer) if ".layers." in layer else stage.name
+    return _("{name} · head {head}", name=name, head=head) if "H" in stage.axes else name
+
+
+def axis_title(stage: Stage, letter: str) -> str:
+    """Return an axis title, "S · key: source token"; the part before the colon is the short form for narrow panels."""
+    if letter == "1":
+        return ""
+    if letter not in stage.sides:
+        return f"{letter} · {AXES[letter].split(' (')[0]}"
+    side = SIDE_NAMES[stage.sides[letter]]
+    if letter == "S":
+        return _("S · key: {side} token", side=side)
+    return _("T · query: {side} token", side=side) if "S" in stage.axes else _("T · {side} token", side=side)
+
+
+def _labels(
+    capture: Capture, stage: Stage, letter: str, length: int, item: int, tokenizers: Mapping[str, AnyTokenizer] | None
+) -> Sequence[str] | None:
+    if letter == "1":
+        return ("",) * length
+    if letter == "W" and tokenizers:
+        return vocabulary_labels(tokenizers[capture.config.output_side])
+    tokens = capture.axis_tokens(stage.name, letter, item)
+    return None if tokens is None else tuple(map(display_token, tokens))
+
+
+@lru_cache(maxsize=4)
+def vocabulary_labels(tokenizer: AnyTokenizer) -> tuple[str, ...]:
+    """Return the display text of each id of the vocabulary."""
+    return tuple(display_token(tokenizer.decode(i)) for i in range(tokenizer.vocab_size))

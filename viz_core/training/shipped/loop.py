@@ -1,0 +1,124 @@
+"""The training loop of the shipped checkpoints, with Adam or with Muon and Adam."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from viz_core.config import TransformerConfig
+from viz_core.model.transformer import Transformer
+from viz_core.text import Vocabulary, pad
+from viz_core.training.data_parallel import WorkerGroup, run_data_parallel
+from viz_core.training.muon import MuonAndAdam
+from viz_core.training.shipped.plans import TrainingSettings
+from viz_core.training.step import deterministic_algorithms, flush_denormals, make_adam, train_step
+
+
+# --- Sentences as ids -------------------------------------------------------------------------------------------------
+def encode_pairs(
+    config: TransformerConfig, pairs: Sequence[tuple[Sequence[str], Sequence[str]]], vocabulary: Mapping[str, Vocabulary]
+) -> dict[str, Tensor]:
+    """Encode (source, target) tokens as padded ids: source [N, S], target [N, T] (the decoder's input) and labels [N, T].
+
+    labels = target + <eos>, and the decoder's input = <bos> + target. Without a decoder, the label of each source token is the next
+    one, and that of the last is <eos>. A side that the architecture lacks is left out.
+    """
+    rows: dict[str, list[list[int]]] = {}
+    if config.has_encoder:
+        rows["source"] = [vocabulary["source"].encode(source) for source, _ in pairs]
+    if not config.has_decoder:
+        rows["labels"] = [[*ids[1:], vocabulary["source"].eos_id] for ids in rows["source"]]
+    if config.has_decoder:
+        words = vocabulary["target"]
+        targets = [words.encode(target) for _, target in pairs]
+        rows["target"] = [[words.bos_id, *ids] for ids in targets]
+        rows["labels"] = [[*ids, words.eos_id] for ids in targets]
+    pads = pad_ids(config)
+    return {name: torch.from_numpy(pad(ids, pads[name])) for name, ids in rows.items()}
+
+
+def pad_ids(config: TransformerConfig) -> dict[str, int]:
+    """Return the padding id of each side and of the labels."""
+    return {**{side: config.pad_id(side) for side in config.sides}, "labels": config.pad_id(config.output_side)}
+
+
+def iter_batches(
+    data: Mapping[str, Tensor], pad_values: Mapping[str, int], batch_size: int, seed: int
+) -> Iterator[dict[str, Tensor]]:
+    """Yield batches without end, each sentence once per epoch, with similar lengths together to save padding.
+
+    pad_values: the padding id of each tensor of `data`. Other tensors are padded with 0 and do not count for the length.
+    """
+    rng = np.random.default_rng(seed)
+    lengths = sum((x != pad_values[name]).sum(dim=1) for name, x in data.items() if name in pad_values).numpy()  # type: ignore[union-attr]  # [N]
+    while True:
+        order = rng.permutation(len(lengths))  # [N]
+        pools = np.array_split(order, max(1, len(order) // (32 * batch_size)))
+        pools = [pool[np.argsort(lengths[pool], kind="stable")] for pool in pools]
+        cuts = [cut for pool in pools for cut in np.array_split(pool, max(1, len(pool) // batch_size))]
+        for i in rng.permutation(len(cuts)):
+            yield {name: trim_padding(x[torch.from_numpy(cuts[i])], pad_values.get(name, 0)) for name, x in data.items()}
+
+
+def trim_padding(ids: Tensor, pad_id: int) -> Tensor:
+    """Return ids [B, T] without the last columns that are padding in every row."""
+    used = (ids != pad_id).any(dim=0)  # [T]
+    return ids[:, : int((used * torch.arange(1, len(used) + 1)).max())]
+
+
+# --- Learning ---------------------------------------------------------------------------------------------------------
+def train(
+    model: Transformer,
+    data: Mapping[str, Tensor],
+    settings: TrainingSettings,
+    on_step: Callable[[int, float], None] = lambda step, loss: None,
+) -> list[float]:
+    """Train the model in place, leave it in eval mode, and return the loss of every step.
+
+    With the same model, data, settings, machine, torch version and number of threads the weights are bit-for-bit the same.
+    Elsewhere rounding differs, and so do the weights, but not the accuracy. Raises `FloatingPointError` for a loss that is not
+    finite.
+    """
+    return run_data_parallel(settings.n_processes, _train_worker, model, data, settings, main_options={"report": on_step})
+
+
+def _train_worker(
+    workers: WorkerGroup,
+    model: Transformer,
+    data: Mapping[str, Tensor],
+    settings: TrainingSettings,
+    on_step: Callable[[int, float], None] | None = None,
+) -> list[float]:
+    optimizer: torch.optim.Optimizer | MuonAndAdam
+    if settings.muon_rate:
+        optimizer = MuonAndAdam(model, settings.muon_rate / settings.peak_rate, settings.betas, eps=1e-9, workers=workers)
+    else:
+        optimizer = make_adam(model, settings.betas, eps=1e-9)
+    guide = settings.alignment_weight if model.config.has_cross_attention else 0.0
+    losses: list[float] = []
+    with deterministic_algorithms(settings.seed + workers.rank), flush_denormals():
+        model.train()
+        for step, batch in zip(
+            range(settings.steps), iter_batches(data, pad_ids(model.config), settings.batch_size, settings.seed), strict=False
+        ):
+            taken = train_step(
+                model,
+                optimizer,
+                batch,
+                settings.learning_rate(step),
+                settings.max_grad_norm,
+                bfloat16=settings.bfloat16,
+                chunked=True,
+                alignment_weight=guide,
+                workers=workers,
+            )
+            if not taken.is_finite:
+                raise FloatingPointError(
+                    f"the loss at step {step + 1} is {taken.loss} and the norm of its gradient {taken.grad_norm}."
+                )
+            losses.append(taken.loss)
+            if on_step is not None:
+                on_step(step + 1, losses[-1])
+        model.eval()
+    return losses

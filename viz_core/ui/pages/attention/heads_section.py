@@ -1,0 +1,155 @@
+"""The section Heads: all heads, the head in focus as a matrix and as lines, and below them one weight step by step.
+
+If a run was kept as A, the matrices show A, B and A − B, the tiles show one of these, and the lines of B are below them.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.attention import AttentionKind, AttentionStep, attention_kinds, attention_steps, query_key_sides
+from viz_core.analysis.labelled_weights import added_special_tokens, layer_weights, renormalized_kept_weights
+from viz_core.analysis.token_rows import token_rows
+from viz_core.capture import Capture
+from viz_core.figures.two_run_attention import tile_view
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import percent, rounded
+from viz_core.ui.escape import token_code_span
+from viz_core.ui.pages.attention.all_heads import COLOUR_SCALES, KIND_LABELS, UNIFORM_CAPTION, draw_all_heads, kinds_shown
+from viz_core.ui.pages.attention.comparison import draw_comparison, incomparable_reason, is_too_wide, strongest_keys
+from viz_core.ui.pages.attention.focus import AttentionFocus, choose_head, shown_positions, weights_of_picked_pair, words_shown
+from viz_core.ui.pages.attention.one_head import draw_lines, draw_matrix, step_text
+from viz_core.ui.pages.attention.one_weight import one_weight_section
+from viz_core.ui.shell import PageContext, TwoRuns, controls_row, linked_widget, main_figure, show_hint
+from viz_core.ui.shell.runs.two_runs import VIEW_TITLES
+
+STEP_NAMES: dict[AttentionStep, str] = {"raw": "q·k", "scaled": "÷ √d_k", "biased": _("+ bias"), "masked": _("masked"),
+                               "weights": _("weights")}
+LOOK_FOR_WEIGHTS = _("Look for rows with one large weight and columns with many.")
+DIFFERENCE_COLOURS = _("**In A − B**, orange cells are larger in A and blue cells are larger in B.")
+LOOK_FOR_SCORES = _("Look for rows with one large score and columns with many.")
+TAUGHT_ALIGNMENT = _("This head was trained to attend to the words that each word is a translation of. The other heads had no "
+                     "such training.")
+TAUGHT_REFERENT = _("This head was trained to attend to the words that each word is a translation of, and for a pronoun to the "
+                    "noun that it stands for. The other heads had no such training.")
+MAX_LETTERS = 24  # of a token that the hint quotes
+
+
+def heads_section(
+    context: PageContext, capture: Capture, available: Sequence[AttentionKind], focus: AttentionFocus, two: TwoRuns | None = None
+) -> None:
+    """Draw the section: the hint, the main figure, its controls, and the arithmetic of the weight in focus."""
+    problem = incomparable_reason(two, focus) if two else ""
+    both = None if problem else two
+    show_hint(_hint_text(capture, focus, problem) if both is None else _comparison_hint_text(both, available, focus))
+    missed = ""
+    with main_figure(horizontal=both is None):
+        if both is None:
+            draw_all_heads(context, capture, available, focus)
+            with st.container(key="att_middle", gap=None):
+                draw_matrix(context, capture, focus, words_shown(context, capture, focus.kind, focus))
+                with st.container(key="att_strongest"):
+                    _strongest_head_button(context, capture, focus)
+            draw_lines(context, capture, focus, fill=True)
+        else:
+            missed = draw_comparison(both, focus)
+            draw_all_heads(context, capture, available, focus, both)
+    with controls_row():
+        _controls(context, available, focus)
+    if missed:
+        st.caption(missed)
+    uniform = UNIFORM_CAPTION if focus.colour == "uniform" else ""
+    left_out = "" if both is not None else _left_out_tokens_text(context, capture, focus)
+    st.caption(" ".join(filter(None, (step_text(capture, focus), left_out, uniform, _supervision_text(context, focus)))))
+    if both is not None:
+        strongest_keys(both, focus)
+        draw_lines(context, capture, focus, _("Lines of B"))
+    one_weight_section(context, capture, focus)
+
+
+def _comparison_hint_text(two: TwoRuns, available: Sequence[AttentionKind], focus: AttentionFocus) -> str:
+    """Return the hint of a comparison: what the colours of A − B mean, and which run the tiles show."""
+    drawn = kinds_shown(available)
+    instead = [kind for kind in drawn if tile_view(two.aligned, kind, two.shown) != two.shown]
+    tiles = _("The tiles below show all heads of {run}.", run=VIEW_TITLES["b" if instead == drawn else two.shown])
+    if missing := [KIND_LABELS[kind] for kind in instead if kind not in attention_kinds(two.a.config)]:
+        tiles += " " + _("A has no attention of this kind: {named}.", named=", ".join(missing))
+    elif instead:
+        tiles += " " + _("A has a different number of heads or layers.")
+    if is_too_wide(two, focus):
+        tiles += " " + _("The sentence is long, so one of the three is drawn: {run}.", run=VIEW_TITLES[two.shown])
+    return f"{DIFFERENCE_COLOURS} {tiles}"
+
+
+def _hint_text(capture: Capture, focus: AttentionFocus, reason: str) -> str:
+    """Return the hint: the head in focus, the input and the target of its query, and what to look for; or `reason`."""
+    if reason:
+        return f"**{focus.name}.** {reason}"
+    row = token_rows(capture, query_key_sides(focus.kind)[0], focus.item)[focus.query]
+    where = LOOK_FOR_WEIGHTS if focus.step == "weights" else LOOK_FOR_SCORES
+    if row.next_token is None:
+        return _("**{name}.** Each row is a query, each column a key. {where}", name=focus.name, where=where)
+    return _("**{name}.** The marked row reads {reads} and predicts {writes}. {where}", name=focus.name, where=where,
+             reads=token_code_span(row.token, MAX_LETTERS), writes=token_code_span(row.next_token, MAX_LETTERS))
+
+
+def _left_out_tokens_text(context: PageContext, capture: Capture, focus: AttentionFocus) -> str:
+    """Return which tokens the figures leave out and how much of its weight each row keeps; "" if they show all tokens."""
+    kept = shown_positions(context, capture, focus.kind, focus)
+    if kept is None:
+        return ""
+    found = layer_weights(capture, focus.kind, focus.layer, focus.item, words_shown(context, capture, focus.kind, focus))
+    share = np.nan_to_num(renormalized_kept_weights(found, kept)[1][focus.head])
+    key_side = query_key_sides(focus.kind)[1]
+    named = added_special_tokens(capture, key_side, focus.item, context.tokenizers[key_side])
+    text = _("The pictures leave out {tokens}: the other weights of each row are divided by their sum, so that they add up to 1.",
+             tokens=", ".join(map(token_code_span, named)) or _("padding"))
+    return text + " " + _("The paler a row, the less of its weight it keeps; in this head it is {least} to {most}. The arithmetic "
+                          "below and all tables and files of weights are those of the run.",
+                          least=percent(float(share.min())), most=percent(float(share.max())))
+
+
+def _supervision_text(context: PageContext, focus: AttentionFocus) -> str:
+    """Return a sentence on the supervision that training gave to the head in focus; "" for a head without any."""
+    card, here = context.setup.card, (focus.layer, focus.head)
+    if card is None or focus.kind != "cross":
+        return ""
+    if here == card.supervised_head("alignment"):
+        return TAUGHT_ALIGNMENT
+    return TAUGHT_REFERENT if here == card.supervised_head("referent") else ""
+
+
+def _strongest_head_button(context: PageContext, capture: Capture, focus: AttentionFocus) -> None:
+    """Draw a button that opens the head with the largest weight for the picked query and key, or say that this is the one."""
+    found = weights_of_picked_pair(context, capture, focus)
+    if not np.isfinite(found).all() or not found.any():
+        st.caption(_("In no head does this query give this key any weight."))
+        return
+    if found[focus.layer, focus.head] == found.max():
+        st.caption(_("No other head gives this pair a larger weight.") if found.size > 1 else _("This is the only head."))
+        return
+    layer, head = map(int, np.unravel_index(int(found.argmax()), found.shape))
+    st.button(_("Largest weight for this pair: {weight}, in layer {layer}, head {head}", layer=layer, head=head,
+                weight=rounded(float(found[layer, head]), 4)),
+              key="att_open_strongest", type="tertiary", icon=":material/arrow_forward:", on_click=choose_head,
+              args=((focus.kind, layer, head),), help=_("Opens that head. The picked pair stays."))
+
+
+def _controls(context: PageContext, available: Sequence[AttentionKind], focus: AttentionFocus) -> None:
+    """Draw the controls of the figure: kind of attention, step and colour scale."""
+    if len(available) > 1:
+        linked_widget(st.segmented_control, "att_show", _("Attention"), options=("all", *available), required=True,
+                    format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
+    linked_widget(
+        st.segmented_control,
+        "att_step",
+        _("From q·k to the weights"),
+        options=attention_steps(context.config, focus.kind),
+        required=True,
+        format_func=lambda s: STEP_NAMES[s],
+        label_visibility="collapsed",
+    )
+    st.markdown(_("Colours:"), width="content")
+    linked_widget(st.segmented_control, "att_colour", _("Colour scale"), required=True, format_func=lambda c: COLOUR_SCALES[c],
+                label_visibility="collapsed")

@@ -1,0 +1,123 @@
+"""The section Attribution: one logit, or the difference of two, as the sum of the direct contributions of all components."""
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from viz_core.analysis.attribution import Attribution, ComponentKind, attribute_logit
+from viz_core.experiments.question import Question
+from viz_core.figures.cause import CONTRIBUTION_NAMES, attribution_figure, contribution_name
+from viz_core.messages import translate as _
+from viz_core.messages.errors import UserError
+from viz_core.messages.number_format import rounded
+from viz_core.ui.components.glosses import quoted_glossed_token
+from viz_core.ui.escape import escaped, token_code_span
+from viz_core.ui.pages.cause import snippets
+from viz_core.ui.pages.cause.question_form import answer_word, question_controls
+from viz_core.ui.pages.cause.run_pair import RunPair, run_control
+from viz_core.ui.shared.elements import chart, data_table, is_dark, number_column
+from viz_core.ui.shell import PageContext, controls_row, linked_widget, main_figure, show_hint, url_param
+from viz_core.ui.shell.runs.two_runs import patch_description
+from viz_core.ui.shell.setup import error_message
+
+PART_KINDS: tuple[ComponentKind, ...] = ("embedding", "head", "ffn", "bias")
+MAX_ROWS = 12  # of the table, largest first
+
+
+def attribution_section(pair: RunPair, question: Question) -> None:
+    """Draw the contributions as bars, compare their sum with the logit, and list the largest ones in a table."""
+    from viz_core.ui.shell.caching.server_cache import cached_result
+
+    run, item, is_single, at = pair.explained_run(), pair.item, url_param("cause_alone"), pair.explained_position(question.position)
+    capture = run.capture
+    assert capture is not None
+    other = None if is_single else question.other
+    try:
+        if at is None:
+            raise UserError(
+                "the changed run has no token at the position of the question.", "patch_place", at=question.position + 1
+            )
+        found = cached_result("attribution", (run.run_key(), item, question.word, other, at),
+                              lambda: attribute_logit(capture, run.parameter, at, question.word, other, item))
+    except ValueError as problem:
+        st.info(escaped(error_message(problem)))
+        _controls(pair, question)  # so that the question can be corrected
+        return
+    word, against = (answer_word(run, id, item) for id in question[:2])
+    patched = run is pair.patched and not found.adds_up
+    show_hint(_hint_text(found, word, None if is_single else against, patched))
+    with main_figure():
+        title = _("Logit of {word}", word=quoted_glossed_token(word)) if is_single else _(
+            "Logit of {word} minus logit of {other}", word=quoted_glossed_token(word), other=quoted_glossed_token(against))
+        chart(attribution_figure(found, title, is_dark()), "cause_shares", fill=True,
+              code=lambda: snippets.attribution_bars(run, item, at, question.word, other, title))
+    _controls(pair, question)
+    code = partial(snippets.attribution_table, run, item, at, question.word, other, MAX_ROWS)
+    _sum_check(run, found, code, patch_description(pair.donor(), url_param("patch"), pair.item) if patched else "")
+
+
+def _controls(pair: RunPair, question: Question) -> None:
+    with controls_row():
+        run_control()
+        linked_widget(st.toggle, "cause_alone", _("First word alone"))
+        question_controls(pair, question)
+
+
+def _sum_check(run: PageContext, found: Attribution, code: Callable[[], str], patched_place: str) -> None:
+    """Compare the sum with the logit, say what it holds fixed, and list the largest parts. patched_place: the patched value."""
+    text = _("The sum of all parts is **{sum}**; the run’s own number is **{logit}**.", sum=rounded(found.total, 6),
+             logit=rounded(found.logit, 6))
+    remainder = rounded(found.remainder, 2 if found.adds_up else 3)
+    if found.adds_up:
+        text += " " + _("The remainder, {remainder}, is the rounding of float32.", remainder=remainder)
+    elif patched_place:
+        text += " " + _("B has A’s value of {place}, which no part of B wrote. The remainder, {remainder}, is what this value "
+                        "adds.", place=patched_place, remainder=remainder)
+    else:
+        text += " " + _("The remainder, {remainder}, is more than a thousandth of the largest part.", remainder=remainder)
+    st.markdown(text)
+    st.caption(_fixed_norms_text(run))
+    from viz_core import tables
+
+    frame = tables.attribution(found).sort_values("value", key=abs, ascending=False, kind="stable").head(MAX_ROWS)
+    data_table(
+        frame,
+        "cause_parts_table",
+        {"name": _("largest parts"), "value": number_column(_("share of the logit"))},
+        _("The largest parts of the logit"),
+        code=code,
+        replaced_columns={"name": [contribution_name(found.contributions[i]) for i in frame.index]},
+    )
+
+
+def _hint_text(found: Attribution, word: str, other: str | None, is_patched: bool) -> str:
+    """Return the hint: the largest and the most negative contribution. is_patched: whether the remainder is due to A's value."""
+    most, least = (pick(found.contributions, key=lambda share: share.value) for pick in (max, min))
+    whose = (
+        token_code_span(word)
+        if other is None
+        else _("{word} over {other}", word=token_code_span(word), other=token_code_span(other))
+    )
+    parts = " + ".join(f"{CONTRIBUTION_NAMES[kind]} {rounded(found.total_of(kind), 3)}" for kind in PART_KINDS)
+    rest = _("A’s value in the patched place") if is_patched else _("remainder")
+    text = _("**{whose}: {logit}** = {parts} + {rest} {remainder}.", whose=whose, logit=rounded(found.logit, 4),
+             parts=escaped(parts), rest=rest, remainder=rounded(found.remainder, 3 if is_patched else 1)) + " "
+    if is_patched and found.remainder > most.value:
+        text += _("Most of it comes from A’s value; the part of B that adds most is {most}, {value}.",
+                  most=escaped(contribution_name(most)), value=rounded(most.value, 3))
+    else:
+        text += _("Most of it comes from {most}, {value}.", most=escaped(contribution_name(most)), value=rounded(most.value, 3))
+    if least.value < 0:
+        text += " " + _("The part that works most against it is {least}, {value}.",
+                        least=escaped(contribution_name(least)), value=rounded(least.value, 3))
+    return text
+
+
+def _fixed_norms_text(run: PageContext) -> str:
+    """Return what the sum holds fixed."""
+    if run.config.norm == "none" and not run.config.has_final_norm:
+        return _("A share says what a part writes for this word directly; what later layers make of it is in their own shares.")
+    return _("Each LayerNorm on the way divides by a number that depends on all parts together; here it is held at this run’s own "
+             "value. A share says what a part writes for this word directly; what later layers make of it, and what it does to "
+             "those numbers, is not in its share.")

@@ -1,0 +1,277 @@
+"""The section Patching: each activation of one run is patched into the other, and its effect on the answer is shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from viz_core.config import side_of
+from viz_core.experiments.effect_maps import SIGNIFICANT_DIGITS, EffectMap, EffectMaps, count_runs, effect_maps
+from viz_core.experiments.patching import Direction
+from viz_core.experiments.question import Question, first_difference, likeliest_words
+from viz_core.figures.cause import effect_map_data, effect_panels
+from viz_core.messages import plural
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
+from viz_core.ui.components.canvas import Pick, matrices
+from viz_core.ui.escape import token_code_span
+from viz_core.ui.pages.cause import snippets
+from viz_core.ui.pages.cause.measuring import cache_key, clean_corrupted_runs, estimate_seconds, measure_on_request
+from viz_core.ui.pages.cause.question_form import answer_word, question_controls
+from viz_core.ui.pages.cause.run_pair import PatchTarget, RunPair, set_a_and_b, swap_direction
+from viz_core.ui.shell import (
+    PAGES,
+    controls_row,
+    linked_widget,
+    main_figure,
+    mark_activity,
+    set_url_params,
+    show_hint,
+    url_param,
+    widget,
+)
+from viz_core.ui.shell.runs.two_runs import patch_description
+from viz_core.ui.shell.setup import Setup
+
+VALUE_LABELS = {"residual": _("Residual stream"), "sublayers": _("Sub-layers"), "heads": _("Heads")}
+DIRECTION_LABELS = {"denoise": _("What is sufficient"), "noise": _("What is necessary")}
+MIN_EFFECT = 0.1  # 0: no effect, 1: full effect; a smaller maximum is reported as no decisive value
+OVERSHOOT = 1.05  # effects above this exceed the difference between the two runs
+PAGES_SHOWING_B = ("attention", "step_by_step")  # pages that show the patched run B
+
+
+def patching_section(pair: RunPair, question: Question) -> None:
+    """Draw the effect maps, the hint, the controls, and the picked patched run."""
+    direction: Direction = url_param("cause_direction")
+    written, alike = _answers_text(pair, question)
+    if alike:  # known before the measurement
+        st.markdown(written)
+        written = ""
+    found = _effect_maps(pair, question, direction)
+    if found is None:
+        st.markdown(written)
+    else:
+        shown = found.of_kind(url_param("cause_part"))
+        show_hint(f"{written} {_hint_text(pair, found, shown, alike)}".strip())
+        with main_figure():
+            _draw_maps(pair, question, found, shown)
+    with controls_row():
+        linked_widget(st.segmented_control, "cause_part", _("Values"), required=True, format_func=VALUE_LABELS.get,
+                    label_visibility="collapsed")
+        _direction_control(pair, found)
+        question_controls(pair, question)
+    if found is not None:
+        _picked_cell(pair, found)
+        st.caption(_run_count_text(found))
+
+
+def _effect_maps(pair: RunPair, question: Question, direction: Direction) -> EffectMaps | None:
+    """Return all effect maps of a direction; None if they are not measured."""
+    assert pair.clean.capture is not None
+    config = pair.clean.config
+    runs = count_runs(config, {side: len(pair.clean.capture.ids(side, pair.item)) for side in config.sides})
+    return measure_on_request("effects", (cache_key(pair, question), direction), runs, estimate_seconds(pair, runs),
+                    lambda report: effect_maps(clean_corrupted_runs(pair, question), direction, report))
+
+
+# ---------------------------------------------------------------- the figure
+
+
+def _draw_maps(pair: RunPair, question: Question, found: EffectMaps, shown: Sequence[EffectMap]) -> None:
+    """Draw the maps of the selected values. The picked cell is the one whose value B takes from A."""
+    clean, corrupted, part = pair.clean.capture, pair.corrupted.capture, url_param("cause_part")
+    assert clean is not None and corrupted is not None
+    drawn = effect_map_data(shown, found.pairs, (clean, corrupted), partial(answer_word, pair.clean, item=pair.item), pair.item)
+    cells = [each.cell(url_param("patch")) if url_param("patch") and url_param("kept") else None for each in shown]
+    pick = next((Pick(i, *cell) for i, cell in enumerate(cells) if cell is not None), None)
+    choose = _PatchOnClick(pair.clean.setup, pair.corrupted.setup, tuple(
+        tuple(tuple(each.patch_target(row, col) for col in range(each.effects.shape[1])) for row in range(len(each.effects)))
+        for each in shown))
+    matrices(effect_panels(drawn), key="cause_maps", pick=pick, on_pick=choose, fill=True,
+             code=lambda: snippets.effect_maps(pair, question, found.direction, part))
+
+
+@dataclass(frozen=True, slots=True)
+class _PatchOnClick:
+    """Callback of a click on a cell: the donor becomes A and the other run B, with A's value patched in.
+
+    The session state keeps it, so it holds setups and patch targets, but no run. places: by panel, row and column.
+    """
+
+    clean: Setup
+    corrupted: Setup
+    places: tuple[tuple[tuple[PatchTarget | None, ...], ...], ...]
+
+    def __call__(self, pick: Pick | None) -> None:
+        place = None if pick is None else self.places[pick.panel][pick.row][pick.col]
+        if pick is None:
+            set_url_params(patch=())
+        elif place is None:
+            mark_activity()
+        else:
+            set_a_and_b(self.clean, self.corrupted, place)
+
+
+# ---------------------------------------------------------------- text
+
+
+def _hint_text(pair: RunPair, found: EffectMaps, shown: Sequence[EffectMap], is_same_word: bool) -> str:
+    """Return the hint: the shown value with the largest effect; "" for none. is_same_word: whether both runs predict one word."""
+    best = found.strongest(shown)
+    if best is None:
+        return ""
+    place = best.map.patch_target(best.row, best.col)
+    assert place is not None
+    effect = float(best.map.effects[best.row, best.col])
+    where, size = patch_description(pair.donor(), place, pair.item), rounded(effect, SIGNIFICANT_DIGITS)
+    scale = _("0: no effect, 1: full effect")
+    if best.map.part == "residual":
+        scale = _("0: no effect, 1: full effect; embedding and last layer not counted")
+    if effect < MIN_EFFECT:
+        return _small_effect_text(found, where, size, scale)
+    if found.direction == "denoise" and is_same_word:
+        text = _("**What best restores the clean logits is the clean value of {place}: {effect}** ({scale}).",
+                 place=where, effect=size, scale=scale)
+    elif found.direction == "denoise":
+        text = _("**What best restores the clean answer is the clean value of {place}: {effect}** ({scale}).",
+                 place=where, effect=size, scale=scale)
+    elif is_same_word:
+        text = _("**What changes the logits most is the changed value of {place}: {effect}** ({scale}).",
+                 place=where, effect=size, scale=scale)
+    else:
+        text = _("**What changes the answer most is the changed value of {place}: {effect}** ({scale}).",
+                 place=where, effect=size, scale=scale)
+    if best.n_ties:
+        text += " " + plural("{n} value computed later has the same effect to {digits} digits.",
+                             "{n} values computed later have the same effect to {digits} digits.",
+                             best.n_ties, digits=SIGNIFICANT_DIGITS)
+    if max(float(np.nanmax(each.effects, initial=0.0)) for each in shown) > OVERSHOOT:
+        text += " " + _("An effect above 1 overshoots: the patched run prefers the answer even more than the run that the value "
+                        "comes from.")
+    return text
+
+
+def _answers_text(pair: RunPair, question: Question) -> tuple[str, bool]:
+    """Return what both runs predict at the position of the question, and whether it is the same word.
+
+    If it is, the text also says where the runs first differ.
+    """
+    clean, corrupted, item = pair.clean.capture, pair.corrupted.capture, pair.item
+    assert clean is not None and corrupted is not None
+    if pair.partner_position(question.position) is None:
+        return "", False  # the measurement reports it
+    before, after = likeliest_words(clean, corrupted, question.position, item, item)
+    word = token_code_span(answer_word(pair.clean, before, item))
+    if before != after:
+        return _("The clean run writes {clean}, the changed one {changed}.", clean=word,
+                 changed=token_code_span(answer_word(pair.clean, after, item))), False
+    differ = first_difference(clean, corrupted, item, item)
+    if differ is None:
+        return _("**Both runs write {word} here, and they write the same words everywhere else: this change does not change the "
+                 "text.** Only the logits differ a little.", word=word), True
+    token = token_code_span(clean.tokens(pair.clean.config.output_side)[item][differ[0]])
+    words = [token_code_span(answer_word(pair.clean, id, item)) for id in differ[1:]]
+    return _("**Both runs write {word} here.** They first differ after {token}, where the clean run writes {clean} and the changed "
+             "one {changed}: choose that position below the figure.", word=word, token=token, clean=words[0],
+             changed=words[1]), True
+
+
+def _small_effect_text(found: EffectMaps, where: str, size: str, scale: str) -> str:
+    """Return that no single value decides the answer, and how many tokens could not be patched."""
+    if found.direction == "denoise":
+        text = _("**No single value that can be patched determines the answer:** the largest effect is {effect}, of {place} "
+                 "({scale}).", effect=size, place=where, scale=scale)
+    else:
+        text = _("**The answer depends on no single value that can be patched:** the largest effect is {effect}, of {place} "
+                 "({scale}).", effect=size, place=where, scale=scale)
+    return f"{text} {_unpaired_tokens_text(found)}".rstrip()
+
+
+def _unpaired_tokens_text(found: EffectMaps) -> str:
+    """Return how many tokens could not be patched; "" for none."""
+    return (
+        ""
+        if not found.n_unpaired
+        else plural(
+            "{n} token has no partner in the other sentence and cannot be patched.",
+            "{n} tokens have no partner in the other sentence and cannot be patched.",
+            found.n_unpaired,
+        )
+    )
+
+
+def _run_count_text(found: EffectMaps) -> str:
+    """Return how many runs were measured, what the scale means, and how many tokens could not be patched."""
+    text = plural("Each cell is a separate patched run: {n:,} run.", "Each cell is a separate patched run: {n:,} runs.",
+                  found.n_runs)
+    if found.direction == "denoise":
+        text += " " + _("A clean value is patched into the changed run. 0: it answers as before; 1: it gives the clean answer.")
+    else:
+        text += " " + _("A changed value is patched into the clean run. 0: it answers as before; 1: it gives the changed answer.")
+    return f"{text} {_unpaired_tokens_text(found)}".rstrip()
+
+
+def _direction_control(pair: RunPair, found: EffectMaps | None) -> None:
+    """Draw the control of the direction: which run is the donor."""
+    clean, corrupted = pair.clean.setup, pair.corrupted.setup
+    patch = () if found is None else _patch_in_other_run(found)
+
+    def change(name: str) -> None:
+        swap_direction(clean, corrupted, patch)
+
+    widget(
+        st.segmented_control,
+        "cause_direction",
+        _("Direction"),
+        url_param("cause_direction"),
+        change,
+        options=tuple(DIRECTION_LABELS),
+        required=True,
+        format_func=DIRECTION_LABELS.get,
+        label_visibility="collapsed",
+        help=_(
+            "Sufficient: a clean value is patched into the changed run (denoising); an effect of 1 says that it alone restores "
+            "the clean answer. Necessary: a changed value is patched into the clean run (noising); an effect of 1 says that "
+            "without its clean value the answer is lost. The two need not agree (Zhang & Nanda 2023)."
+        ),
+    )
+
+
+def _patch_in_other_run(found: EffectMaps) -> tuple[object, ...]:
+    """Return the patch with its token index in the other run; () if nothing is patched or the token has no counterpart."""
+    if not url_param("patch"):
+        return ()
+    stack, part, layer, head, token = url_param("patch")
+    if token is None:
+        return stack, part, layer, head, token
+    gives = 0 if found.direction == "denoise" else 1
+    other = next((pair[1 - gives] for pair in found.pairs[side_of(stack)] if pair[gives] == token), None)
+    return () if other is None else (stack, part, layer, head, other)
+
+
+def _picked_cell(pair: RunPair, found: EffectMaps) -> None:
+    """Write the effect of the picked patch, with links to the pages that show the patched run."""
+    if not (url_param("patch") and url_param("kept")):
+        st.caption(_("Click a cell: the run with that patch becomes B on every page, and the run that the value comes from "
+                     "becomes A."))
+        return
+    cells = ((each, each.cell(url_param("patch"))) for each in found.maps)
+    cell = next(((each, at) for each, at in cells if at is not None), None)
+    if cell is None:
+        return
+    each, at = cell
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(
+            _(
+                "**{place}**: effect {effect}; this run writes {word}. B is this run on:",
+                place=patch_description(pair.donor(), url_param("patch"), pair.item),
+                effect=rounded(float(each.effects[at]), 3),
+                word=token_code_span(answer_word(pair.clean, int(each.words[at]), pair.item)),
+            ),
+            width="content",
+        )
+        for name in PAGES_SHOWING_B:
+            st.page_link(PAGES[name].path, label=PAGES[name].title, icon=PAGES[name].icon)
+

@@ -1,0 +1,310 @@
+"""The clean and the corrupted run, which the page calls the changed run: A and the present run, or the present run and a change.
+
+On every page, values are patched from A into B. So the direction determines which of them is the clean run: A if clean values
+are patched into the corrupted run (denoising), B if corrupted values are patched into the clean run (noising).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+from viz_core.config import Side
+from viz_core.experiments.question import first_difference
+from viz_core.messages import translate as _
+from viz_core.stages import SIDE_NAMES
+from viz_core.text import split_characters, split_words
+from viz_core.text.token_alignment import align_tokens
+from viz_core.training.bilingual.replacements import Replacement, other_word, suggestions
+from viz_core.ui.shell import (
+    PageContext,
+    TwoRuns,
+    context_of,
+    current_setup,
+    linked_widget,
+    mark_activity,
+    update_setup,
+    url_param,
+    widget,
+    widget_value,
+)
+from viz_core.ui.shell.runs.generated_target import generated_text
+from viz_core.ui.shell.setup import Setup, parse_ids, to_query, typed_sentences, with_url_params
+
+MAX_TRIED_IDS = 40  # ids that are tried as a replacement
+FIND_SECONDS = 0.02  # seconds to find replacements, approximately
+REPLACEMENTS_WIDTH = 210  # pixels
+RUN_LABELS = {"clean": _("Clean run"), "changed": _("Changed run")}
+PatchTarget = tuple[
+    str, str, int, int | None, int | None
+]  # stack, part, layer, head, token: the value of the link parameter "patch"
+
+
+@dataclass(frozen=True, slots=True)
+class RunPair:
+    """The clean and the corrupted run with the same target, and other replacements to choose from. patched: B with its patch."""
+
+    clean: PageContext
+    corrupted: PageContext
+    item: int
+    replacements: tuple[Replacement, ...]
+    patched: PageContext | None = None
+
+    @property
+    def side(self) -> Side:
+        """The side whose sentence is corrupted."""
+        return self.clean.config.input_side
+
+    def sentence(self, run: PageContext) -> str:
+        """Return the typed sentence of one of the runs."""
+        return _sentence(run.setup, self.item)
+
+    def explained_run(self) -> PageContext:
+        """Return the run for a section that shows only one; if that is B and B is patched, the patched run."""
+        chosen = self.clean if url_param("cause_run") == "clean" else self.corrupted
+        return self.patched if self.patched is not None and chosen is not self.donor() else chosen
+
+    def explained_position(self, position: int) -> int | None:
+        """Return the position in `explained_run` of a token of the clean run's output side; None if it has no counterpart."""
+        return position if url_param("cause_run") == "clean" else self.partner_position(position)
+
+    def partner_position(self, position: int) -> int | None:
+        """Return the position in the corrupted run of a token of the clean run's output side; None if it has no counterpart."""
+        clean, corrupted = self.clean.capture, self.corrupted.capture
+        assert clean is not None and corrupted is not None
+        side = self.clean.config.output_side
+        return next((j for i, j in align_tokens(*(run.ids(side, self.item) for run in (clean, corrupted))) if i == position), None)
+
+    def donor(self) -> PageContext:
+        """Return the run whose values are patched into the other."""
+        return self.clean if url_param("cause_direction") == "denoise" else self.corrupted
+
+
+def find_pair(context: PageContext, two: TwoRuns | None) -> RunPair | None:
+    """Return the two runs of the page; None, after the reason, if there are none."""
+    clean, corrupted = context, None
+    if url_param("kept"):
+        if two is None:
+            return None  # `two_runs` has shown the reason
+        if two.a.model_key() != context.model_key():
+            st.markdown(_("A and B are runs of different models, so no value of one means anything in the other. Clear A, or "
+                          "choose its model again."))
+            return None
+        clean, corrupted = (two.a, context) if url_param("cause_direction") == "denoise" else (context, two.a)
+    assert context.capture is not None
+    item = context.selected_item(context.capture)
+    offers = _find_replacements(clean, item)
+    if corrupted is not None and _has_same_ids(clean, corrupted, item):
+        st.caption(_("Both sentences give the model the same ids, so a proposed change is shown; change a word."))
+        corrupted = None
+    if corrupted is None:
+        if not offers:
+            st.markdown(_("The page has no other word for this sentence. Type a changed sentence below."))
+            corrupted_sentence_box(clean, item, "")
+            return None
+        corrupted = _proposed_run(clean, item, offers)
+    corrupted = _run_with_target_of(clean, corrupted)
+    if corrupted.capture is None:
+        st.markdown(_("The changed sentence cannot be run: type another one."))
+        corrupted_sentence_box(clean, item, _sentence(corrupted.setup, item))
+        return None
+    patched = two.b if two is not None and url_param("patch") and (context is clean or context is corrupted) else None
+    return RunPair(clean, corrupted, item, offers, patched)
+
+
+def run_control() -> None:
+    """Draw the control that selects the clean or the corrupted run."""
+    linked_widget(st.segmented_control, "cause_run", _("Run that is explained"), required=True, format_func=RUN_LABELS.get,
+                label_visibility="collapsed")
+
+
+# ---------------------------------------------------------------- the sentences
+
+
+def with_sentence_replaced(setup: Setup, item: int, sentence: str) -> Setup:
+    """Return the setup with one of its sentences replaced. item: the number of the sentence, without empty lines."""
+    side = _sentence_side(setup)
+    lines = getattr(setup, side).replace("\r\n", "\n").split("\n")
+    number = [i for i, line in enumerate(lines) if line.strip()][item]
+    lines[number] = sentence.replace("\r", " ").replace("\n", " ")
+    text = "\n".join(lines)
+    return replace(setup, source=text) if side == "source" else replace(setup, target=text)
+
+
+def _sentence_side(setup: Setup) -> str:
+    return "source" if setup.config.has_encoder else "target"
+
+
+def _sentence(setup: Setup, item: int) -> str:
+    sources, targets, __ = typed_sentences(setup)
+    typed_lines = sources if setup.config.has_encoder else targets
+    return typed_lines[item] if item < len(typed_lines) else ""
+
+
+def _find_replacements(clean: PageContext, item: int) -> tuple[Replacement, ...]:
+    """Return sentences that differ from the clean one in one word.
+
+    If neither the examples nor the lexicon have any: one in which a word (or id, or character, as the text is tokenized) is
+    replaced by another one of the sentence or of the vocabulary.
+    """
+    from viz_core.ui.shell.caching.server_cache import cached_result
+
+    setup, sentence = clean.setup, _sentence(clean.setup, item)
+    side = clean.config.input_side
+    if setup.tokenizer == "word":
+        examples = [example[side == "target"] for example in setup.checkpoint_card.examples] if setup.checkpoint_card else []
+        key = setup.checkpoint, clean.config.vocab_size(side), sentence
+        if found := cached_result(
+            "offers", key, lambda: suggestions(sentence, clean.sentence_tokenizers(item)[side], examples), FIND_SECONDS
+        ):
+            return found
+    reader, split = clean.sentence_tokenizers(item)[side], split_characters if setup.tokenizer == "character" else split_words
+
+    def read(text: str) -> tuple[Sequence[str], Sequence[int]]:
+        return (split_words(text), parse_ids(side, [text])[0]) if setup.tokenizer == "ids" else reader.tokens_and_ids(text)
+
+    one = other_word(sentence, read, _vocabulary_words(clean, item), reader.unk_id, split)
+    return () if one is None else (one,)
+
+
+def _proposed_run(clean: PageContext, item: int, replacements: Sequence[Replacement]) -> PageContext:
+    """Return the run of the first replacement that changes a predicted word, or of the first replacement if none does."""
+    from viz_core.ui.shell.caching.server_cache import cached_result
+
+    def run_of(offer: Replacement) -> PageContext:
+        setup = _setup_with_target_of(clean.setup, with_sentence_replaced(clean.setup, item, offer.sentence))
+        return _run_with_target_of(clean, context_of(setup))
+
+    def differs(corrupted: PageContext) -> bool:
+        if clean.capture is None or corrupted.capture is None:
+            return False
+        return first_difference(clean.capture, corrupted.capture, item, item) is not None
+
+    number = cached_result("change", (clean.run_key(), item), lambda: next(
+        (i for i, offer in enumerate(replacements) if differs(run_of(offer))), 0), len(replacements) * clean.run_cost()[0])
+    return run_of(replacements[number])
+
+
+def _vocabulary_words(clean: PageContext, item: int) -> Iterator[str]:
+    """Yield some words of the vocabulary, or ids if ids are typed."""
+    reader = clean.sentence_tokenizers(item)[clean.config.input_side]
+    special = (reader.pad_id, reader.bos_id, reader.eos_id, reader.unk_id)
+    for id in range(min(reader.vocab_size, MAX_TRIED_IDS)):
+        word = reader.decode(id)
+        if id not in special and clean.setup.tokenizer == "ids":
+            yield str(id)
+        elif id not in special and word.strip() and reader.tokens_and_ids(word)[1] == [id]:
+            yield word
+
+
+def _has_same_ids(a: PageContext, b: PageContext, item: int) -> bool:
+    if a.capture is None or b.capture is None:
+        return False
+    side = a.config.input_side
+    return a.capture.ids(side, item) == b.capture.ids(side, min(item, b.capture.n_sentences - 1))
+
+
+def _run_with_target_of(clean: PageContext, corrupted: PageContext) -> PageContext:
+    """Return the corrupted run with the target of the clean run. Only a model with cross-attention has both."""
+    if not clean.config.has_cross_attention or clean.capture is None or _has_same_target(clean, corrupted):
+        return corrupted
+    again = context_of(_setup_with_target_of(clean.setup, corrupted.setup))
+    return again if again.capture is None or _has_same_target(clean, again) else _with_target_ids(clean, again)
+
+
+def _has_same_target(a: PageContext, b: PageContext) -> bool:
+    """Whether both runs have the same target ids."""
+    rows = (None if context.capture is None else context.capture["ids.target"].tolist() for context in (a, b))
+    return next(rows) == next(rows)
+
+
+def _with_target_ids(clean: PageContext, corrupted: PageContext) -> PageContext:
+    """Return the corrupted run with the target ids of the clean run.
+
+    The same text can give other ids: the source determines which unknown word each copy slot holds.
+    """
+    from viz_core.ui.shell.caching.server_cache import cached_run
+
+    assert clean.batch is not None and corrupted.batch is not None
+    def of_both(name: str) -> dict[str, Any]:
+        own, target = getattr(corrupted.batch, name), getattr(clean.batch, name)
+        return {"source": own["source"], "target": target["target"], "labels": target["labels"]}
+
+    batch = replace(corrupted.batch, ids=of_both("ids"), tokens=of_both("tokens"), given_token_masks=of_both("is_token"))
+    setup = corrupted.setup
+    return replace(corrupted, capture=cached_run(setup.weights, setup.config, batch, setup.seed, setup.device), batch=batch)
+
+
+# ---------------------------------------------------------------- callbacks and their controls
+
+
+def set_a_and_b(clean: Setup, corrupted: Setup, patch: Sequence[object] = ()) -> None:
+    """Make the donor A and the other run B, which the sidebar shows, and patch B. For callbacks."""
+    after = with_a_and_b(current_setup(), clean, corrupted, patch)
+    update_setup(source=after.source, target=after.target, writer=after.writer, tokenizer=after.tokenizer, views=after.url_params)
+
+
+def with_a_and_b(setup: Setup, clean: Setup, corrupted: Setup, patch: Sequence[object] = ()) -> Setup:
+    """Return the setup with the donor kept as A, the text of the other run, and this patch."""
+    gives, takes = (clean, corrupted) if setup.url_param("cause_direction") == "denoise" else (corrupted, clean)
+    views = with_url_params(setup, kept=to_query(gives), patch=tuple(patch)).url_params
+    return replace(
+        setup, source=takes.source, target=takes.target, writer=takes.writer, tokenizer=takes.tokenizer, url_params=views
+    )
+
+
+def swap_direction(clean: Setup, corrupted: Setup, patch: Sequence[object]) -> None:
+    """Change the direction; if a run is kept as A, A and B are exchanged. patch: the patch with token indices of the new A."""
+    direction = widget_value("cause_direction")
+    kept = bool(url_param("kept"))
+    update_setup(views=with_url_params(current_setup(), cause_direction=direction).url_params)
+    if kept:
+        set_a_and_b(clean, corrupted, patch)
+
+
+def corrupted_sentence_box(clean: PageContext, item: int, shown: str) -> None:
+    """Draw the text box for a corrupted sentence. shown: its text."""
+    setup = clean.setup
+
+    def take(name: str) -> None:
+        if text := widget_value(name).strip():
+            set_a_and_b(setup, _setup_with_target_of(setup, with_sentence_replaced(setup, item, text)))
+        else:
+            mark_activity()
+
+    if setup.config.has_cross_attention:
+        meaning = _("The clean run stays as A. What you type here becomes the source of the sidebar, with the clean run’s target.")
+    else:
+        meaning = _("The clean run stays as A. What you type here becomes the {side} of the sidebar.",
+                    side=SIDE_NAMES[clean.config.input_side])
+    widget(st.text_input, "cause_typed", _("Changed sentence"), shown, take, help=meaning, label_visibility="collapsed",
+           icon=":material/edit:", placeholder=_("Changed sentence"))
+
+
+def corruption_controls(pair: RunPair) -> None:
+    """Draw the controls of the corrupted sentence: the list of replacements, and a text box."""
+    _replacement_list(pair)
+    corrupted_sentence_box(pair.clean, pair.item, pair.sentence(pair.corrupted))
+
+
+def _replacement_list(pair: RunPair) -> None:
+    """Draw the list of replacements, with the present one selected."""
+    shown, setup, item = pair.sentence(pair.corrupted), pair.clean.setup, pair.item
+    named = {offer.sentence: _("Change: {old} → {new}", old=offer.old, new=offer.new) for offer in pair.replacements}
+    if shown not in named:
+        named = {shown: _("Change: typed"), **named}
+
+    def take(name: str) -> None:
+        set_a_and_b(setup, _setup_with_target_of(setup, with_sentence_replaced(setup, item, widget_value(name))))
+
+    widget(st.selectbox, "cause_changed", _("Change"), shown, take, options=list(named), named=tuple(named.values()),
+           format_func=named.__getitem__, label_visibility="collapsed", width=REPLACEMENTS_WIDTH)
+
+
+def _setup_with_target_of(clean: Setup, corrupted: Setup) -> Setup:
+    if not clean.config.has_cross_attention:
+        return corrupted
+    target = generated_text(clean) if clean.writer == "model" else clean.target
+    return replace(corrupted, writer="typed", target=target)
+

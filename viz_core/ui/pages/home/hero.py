@@ -1,0 +1,207 @@
+"""The first screen of Home: on the left a text box and the model's output, on the right attention between the words."""
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_core.analysis.attention import AttentionKind, attention_kinds
+from viz_core.analysis.labelled_weights import unpadded_layer_weights
+from viz_core.analysis.summary import confidence
+from viz_core.capture import Capture
+from viz_core.figures.attention import KIND_TITLES
+from viz_core.figures.glosses import glossed_words_html, glosses_of
+from viz_core.messages import plural
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import percent
+from viz_core.stages import tour_stages
+from viz_core.text import bidi_isolated, display_token, in_quotes, shorten
+from viz_core.ui.components.glosses import current_glosses, glossed_label
+from viz_core.ui.components.lines import attention_lines
+from viz_core.ui.escape import escaped
+from viz_core.ui.pages.attention.focus import default_head
+from viz_core.ui.pages.home import snippets
+from viz_core.ui.pages.home.task_messages import known_words_label, task_messages, typed_target_label
+from viz_core.ui.shared.elements import sentence_picker
+from viz_core.ui.shared.untranslated_words import untranslated_words_help, untranslated_words_note
+from viz_core.ui.shell import (
+    PAGES,
+    PageContext,
+    current_setup,
+    main_figure,
+    mark_activity,
+    set_url_params,
+    show_hint,
+    update_setup,
+    widget,
+    widget_value,
+)
+from viz_core.ui.shell.runs.generated_target import generate_targets
+from viz_core.ui.shell.session.state import NEXT_PAGE, SETUP_ON_ENTRY
+from viz_core.ui.shell.session.widgets import RESTORING
+from viz_core.ui.shell.setup import Setup
+
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
+    from viz_core.generate import Generation
+
+TEXT_COLUMN_WIDTH = 296  # pixels of the column with the text box
+MAX_EXAMPLES = 4
+COLUMN_TITLES: dict[str, tuple[str, str]] = {
+    "cross": (_("the target"), _("your sentence")), "translated": (_("translation"), _("your sentence")),
+    "written": (_("what it writes"), _("what it reads")),
+    "encoder": (_("each word"), _("attends to")),
+    "decoder": (_("to predict this word"), _("the model attends to")),
+}
+LINE_CAPTIONS: dict[str, str] = {
+    "cross": _("Each line leads from a word of the target to a word of your sentence that the model attended to; the thicker "
+               "the line, the larger the weight."),
+    "encoder": _("Each line leads from a word to a word that it takes information from; the thicker the line, the larger the "
+                 "weight."),
+    "decoder": _("Each line leads from a word that the model has to predict to a word that it attended to for this; the thicker "
+                 "the line, the larger the weight."),
+}
+
+
+def hero(context: PageContext) -> None:
+    """Draw the first screen."""
+    kind = attention_kinds(context.config)[-1] if attention_kinds(context.config) else None
+    if context.capture is not None:
+        show_hint(
+            _lines_caption(context, kind)
+            if kind
+            else _("This model has no layers, so no word attends to another one. Add a layer in the sidebar.")
+        )
+    with st.container(key="lab_beside", horizontal=True, gap="medium"):
+        with st.container(key="home_typed", width=TEXT_COLUMN_WIDTH):
+            _text_box(context)
+            if context.capture is not None:
+                sentence_picker(context, context.capture)  # selects the sentence of the rest of the page
+            _model_output(context)
+            _example_buttons(context)
+            _tour_button(context)
+        if context.capture is not None and kind is not None:
+            with main_figure():
+                _word_lines(context, context.capture, kind)
+
+
+def _lines_caption(context: PageContext, kind: AttentionKind) -> str:
+    """Return how to read the lines."""
+    card = context.setup.card
+    writes = kind == "cross" and context.setup.writer == "model" and card is not None
+    return task_messages(card, context.config.architecture).explanation if writes and card else LINE_CAPTIONS[kind]
+
+
+def _column_titles_key(context: PageContext, kind: AttentionKind) -> str:
+    """Return the key in `COLUMN_TITLES`: a kind of attention, or "translated" or "written" for the model's own output."""
+    if kind != "cross" or context.setup.writer != "model":
+        return kind
+    return "translated" if context.setup.card and context.setup.card.task == "translate" else "written"
+
+
+def _text_box(context: PageContext) -> None:
+    """Draw the text box, which shows the same text as that of the sidebar."""
+    side = context.config.input_side
+    widget(st.text_area, f"home_{side}", _text_box_label(context.setup), getattr(current_setup(), side), _set_text, height=110,
+           help=_("One sentence per line. Press Ctrl+Enter, or click elsewhere, and the model reads it."))
+
+
+def _text_box_label(setup: Setup) -> str:
+    """Return the label of the text box: what to type, and what the model does with it."""
+    if setup.tokenizer == "ids":
+        return _("Type the ids of a sentence")
+    if setup.card is None:
+        return _("Type a sentence for this untrained model")
+    if setup.translates and setup.writer != "model":
+        return typed_target_label(setup.card)
+    return task_messages(setup.card, setup.config.architecture).input_label
+
+
+def _model_output(context: PageContext) -> None:
+    """Write the model's output for the selected sentence, and what is known about it.
+
+    The caption names untranslated words, says whether the output was cut off, and gives its probability.
+    """
+    if context.setup.writer != "model" or context.capture is None or context.setup.card is None:
+        return
+    title = task_messages(context.setup.card, context.config.architecture).output_title
+    item = context.selected_item(context.capture)
+    one = generate_targets(context.setup)[item]
+    words = [shorten(display_token(word)) for word in one.text.split()]  # in full in the sidebar
+    if glosses_of(words, current_glosses()):
+        output = _("<b>{title}:</b> {text}", title=title, text=glossed_words_html(words, current_glosses()))
+        st.html(f'<div style="line-height:1.3">{output}</div>')
+    else:
+        st.markdown(_("**{title}:** {text}", title=title, text=escaped(bidi_isolated(" ".join(words)))))
+    has_probs = (
+        "probs" in context.capture and context.config.is_causal
+    )  # without a causal mask, one run does not give these probabilities
+    known = [untranslated_words_note(context, context.capture, item) if has_probs else "", _cut_off_text(one)]
+    if has_probs and (sure := confidence(context.capture, item, has_eos=one.has_ended)) is not None:
+        least = in_quotes(glossed_label(shorten(display_token(context.capture.tokens("labels")[item][sure.least_likely_position]))))
+        known.append(_("Probability: {each} per word (the geometric mean), {all} for the whole, a product over all words. The "
+                       "model was least sure of {word}: {least}.", each=percent(sure.per_word), all=percent(sure.probability),
+                       word=escaped(least), least=percent(sure.least_probability)))
+    if caption := " ".join(filter(None, known)):
+        st.caption(caption, help=untranslated_words_help(context) if known[0] else None)
+
+
+def _cut_off_text(generation: "Generation") -> str:
+    """Return that the output was cut off at the limit; "" if it ended by itself."""
+    if generation.has_ended:
+        return ""
+    return plural("It stopped at the limit of {n} word, before its end.", "It stopped at the limit of {n} words, before its end.",
+                  len(generation.text.split()))
+
+
+def _set_text(name: str) -> None:
+    side = name.removeprefix("home_")
+    if st.session_state.get(RESTORING) and widget_value(name) == getattr(st.session_state[SETUP_ON_ENTRY], side):
+        return  # a restored tab: the text was typed into the sidebar's box
+    update_setup(**{side: widget_value(name)})
+
+
+def _example_buttons(context: PageContext) -> None:
+    """Draw buttons with example sentences."""
+    examples = context.setup.checkpoint_card.examples if context.setup.checkpoint_card else []
+    if not examples:
+        return
+    with st.container(gap="xxsmall"):
+        st.caption(known_words_label(context.setup.card) if context.setup.card else _("Or try one of these:"))
+        for i, (source, target) in enumerate(examples[:MAX_EXAMPLES]):
+            st.button(escaped(source or target), key=f"home_try_{i}", on_click=update_setup, type="tertiary", wrap=True,
+                      kwargs={"source": source, "target": target})
+
+
+def _tour_button(context: PageContext) -> None:
+    """Draw the button that starts the tour of Step by step."""
+    st.button(_("Follow a word through the model"), key="home_tour", type="primary", icon=":material/arrow_forward:",
+              on_click=_start_tour, args=(tour_stages(context.config)[0],), disabled=context.capture is None, width="stretch")
+
+
+def _start_tour(first_stage: str) -> None:
+    mark_activity()
+    update_setup(stage=first_stage)
+    set_url_params(walk_mode="tour")
+    st.session_state[NEXT_PAGE] = PAGES["step_by_step"].path
+
+
+def _word_lines(context: PageContext, capture: Capture, kind: AttentionKind) -> None:
+    """Draw the attention of one head as lines between words, from the target to the source or within one sentence."""
+    __, layer, head = default_head(context, capture, [kind])
+    item = context.selected_item(capture)
+    weights, queries, keys = unpadded_layer_weights(capture, kind, layer, item)
+    named = _("{kind_titles}, layer {layer}, head {head}", kind_titles=KIND_TITLES[kind], layer=layer, head=head)
+    attention_lines(
+        weights,
+        queries,
+        keys,
+        [head],
+        None,
+        named,
+        key="home_words",
+        selection_id=f"{kind}.{layer}.{head}",
+        fill=True,
+        names=COLUMN_TITLES[
+            _column_titles_key(context, kind)
+        ],  # what is picked here is not in the link, unlike on the Attention page
+        code=lambda: snippets.word_lines(context, kind, layer, head, item),
+    )

@@ -1,0 +1,84 @@
+"""Controls of the sections on a single LayerNorm: side, option, LayerNorm, token, feature."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.layernorm import LayerNormSite
+from viz_core.config import Side
+from viz_core.messages import translate as _
+from viz_core.text import bidi_isolated
+from viz_core.ui.components.glosses import glossed_token
+from viz_core.ui.shared.elements import clamped_input, clamped_url_param, set_param_from_widget
+from viz_core.ui.shell import PageContext, linked_widget, url_param, widget
+
+NO_SENTENCE_NOTE = _("This section reads your sentence. The note above says why there is none.")
+NORM_TITLES = {
+    "self_attn": _("self-attention"), "cross_attn": _("cross-attention"), "ffn": _("feed-forward"), "embed": _("embedding"),
+    "final": _("final"),
+}
+
+
+def choose_side(context: PageContext, sides: Sequence[Side]) -> Side:
+    """Return the chosen side, with a control if there are two."""
+    if len(sides) < 2:
+        return sides[0]
+    names = {"source": _("Encoder"), "target": _("Decoder")}
+    side: Side = linked_widget(st.segmented_control, "norm_side", _("Stack"), options=sides, required=True, format_func=names.get)
+    return side
+
+
+def choose_option(name: str, label: str, options: Sequence[str], names: Mapping[str, str]) -> str:
+    """Return the chosen option; by default the first.
+
+    Where the link names an option that does not exist here, a caption says so.
+    """
+    requested = url_param(name)
+    option: str = requested if requested in options else options[0]
+    if requested and requested != option:
+        st.caption(_("{label}: there is no {names} here; showing {name}.",
+                     label=label, names=names.get(requested, "such option"), name=names[option]))
+    if len(options) > 1:
+        widget(st.selectbox, name, label, option, set_param_from_widget, options=options, format_func=lambda o: names[o])
+    return option
+
+
+def choose_layer_norm(context: PageContext, norms: Sequence[LayerNormSite]) -> LayerNormSite:
+    """Return the chosen LayerNorm of the chosen side and layer."""
+    side = choose_side(context, list(dict.fromkeys(p.side for p in norms)))
+    on_side = [p for p in norms if p.side == side]
+    which = choose_option("norm_which", "LayerNorm", list(dict.fromkeys(p.role for p in on_side)), NORM_TITLES)
+    of_kind = [p for p in on_side if p.role == which]
+    layer = 0 if of_kind[0].layer is None else clamped_input(st.number_input, "norm_layer", _("Layer"), len(of_kind) - 1)
+    return of_kind[layer]
+
+
+def choose_token(tokens: Sequence[str]) -> int:
+    """Return the index of the chosen token."""
+    token = clamped_url_param("norm_token", _("Token"), len(tokens) - 1)
+    names = [f"{t} · {bidi_isolated(glossed_token(name))}" for t, name in enumerate(tokens)]
+    widget(
+        st.selectbox,
+        "norm_token",
+        _("Token"),
+        token,
+        set_param_from_widget,
+        options=range(len(tokens)),
+        format_func=names.__getitem__,
+    )
+    return token
+
+
+def choose_feature(x: np.ndarray) -> int:
+    """Return the chosen feature of a token x [D]; by default the one with the largest magnitude."""
+    d, requested = len(x), url_param("norm_feature")
+    feature = (
+        clamped_url_param("norm_feature", _("Feature"), d - 1)
+        if requested >= 0
+        else int(np.argmax(np.nan_to_num(np.abs(x), nan=-1.0)))
+    )
+    if d > 1:
+        widget(st.number_input, "norm_feature", _("Feature"), feature, set_param_from_widget, min_value=0, max_value=d - 1, step=1,
+               help=_("The bars mark this feature, and the formula shows its numbers."))
+    return feature

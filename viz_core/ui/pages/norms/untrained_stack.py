@@ -1,0 +1,169 @@
+"""The untrained stack that this page compares in several placements. All visitors share its runs through the cache."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_core.analysis.norm_placement import DepthCurve, FirstNonFinite, Metric, depth_curves, first_non_finite
+from viz_core.analysis.size_estimates import estimate_size
+from viz_core.capture import Capture
+from viz_core.config import STACKS, TransformerConfig
+from viz_core.figures.norm_placement import PLACEMENT_TITLES
+from viz_core.messages import plural
+from viz_core.messages import translate as _
+from viz_core.stages import SIDE_NAMES, STACK_NAMES
+from viz_core.ui.escape import escaped
+from viz_core.ui.shell import PageContext, linked_expander, linked_widget, url_param
+from viz_core.ui.shell.setup import CONTROL_BY_FIELD, error_message
+
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
+    from viz_core.model.transformer import Transformer
+    from viz_core.run import Batch
+
+DEPTH_STEP = 12  # layers: runs have a multiple of this depth, and a shallower stack is read off their first layers
+
+
+@dataclass(frozen=True, slots=True)
+class UntrainedStack:
+    """An untrained Pre-LN stack and the batch that it reads. All placements share its weights."""
+
+    context: PageContext
+    config: TransformerConfig
+    batch: "Batch"
+
+    @property
+    def key(self) -> Hashable:
+        """The cache key of this depth."""
+        return self._key(self.config)
+
+    @property
+    def shared_key(self) -> Hashable:
+        """The cache key that all depths of one run share."""
+        return self._key(self.deep_config)
+
+    def _key(self, config: TransformerConfig) -> Hashable:
+        from viz_core.ui.shell.caching.server_cache import run_key
+
+        return run_key("untrained", config, self.batch, self.context.setup.seed, self.context.setup.device)
+
+    @property
+    def deep_config(self) -> TransformerConfig:
+        """The config that is run: the depth rounded up to a multiple of `DEPTH_STEP`, so that depths share runs, if that fits."""
+        from viz_core.experiments.norm_placement import config_depth, with_depth
+
+        config = with_depth(self.config, round_up_depth(config_depth(self.config)))
+        shape = next(iter(self.batch.ids.values())).shape
+        return self.config if estimate_size(config, shape[0], shape[1], shape[1]).problem else config
+
+    @property
+    def cost(self) -> tuple[float, int]:
+        """Seconds and bytes of one placement, including the initialisation of its model."""
+        from viz_core.ui.shell.caching.server_cache import model_cost, run_cost
+
+        (to_draw, weights), (to_run, recorded) = model_cost(self.deep_config), run_cost(self.deep_config, self.batch)
+        return to_draw + to_run, weights + recorded
+
+    def _model(self) -> "Transformer":
+        """Return the model of `deep_config` as Pre-LN, from the cache: initialising its weights costs more than running it."""
+        from viz_core.run import build
+        from viz_core.ui.shell.caching.server_cache import model_cache, model_cost
+
+        config, seed, device = self.deep_config, self.context.setup.seed, self.context.setup.device
+        return model_cache().get(("compared", config, seed, device), lambda: build(config, seed, device), *model_cost(config))
+
+    def model(self, name: str) -> "Transformer":
+        """Return the model of one placement. It is shared between visitors and must not be changed."""
+        from viz_core.experiments.norm_placement import config_depth, with_placement
+
+        return with_placement(self._model(), name, config_depth(self.config))
+
+    def runs(self, names: Iterable[str]) -> dict[str, Capture]:
+        """Return the run of each placement, cut to this depth. Its arrays are shared and read-only."""
+        from viz_core.experiments.norm_placement import config_depth, run_placement, truncated_run
+        from viz_core.ui.shell.caching.server_cache import run_cache
+
+        def make(name: str) -> Capture:
+            return run_placement(self._model(), self.batch, name, self.context.setup.seed)
+
+        key, depth = self.shared_key, config_depth(self.config)
+        made = {name: run_cache().get(("placement", name, key), partial(make, name), *self.cost) for name in names}
+        return {name: truncated_run(capture, self._model(), depth) for name, capture in made.items()}
+
+    def curves(self, names: Sequence[str], metric: Metric) -> dict[str, tuple[Sequence[DepthCurve], FirstNonFinite | None]]:
+        """Return one metric of each placement along its depth, and its first non-finite value."""
+        from viz_core.ui.shell.caching.server_cache import cached_result
+
+        captures = lru_cache(maxsize=1)(lambda: self.runs(names))
+
+        def measured(name: str) -> tuple[Sequence[DepthCurve], FirstNonFinite | None]:
+            return depth_curves(captures()[name], [metric])[metric], first_non_finite(captures()[name])
+
+        return {
+            name: cached_result("norm curves", (name, metric, self.key), partial(measured, name), *self.cost) for name in names
+        }
+
+
+def round_up_depth(depth: int) -> int:
+    """Round a depth up to a multiple of `DEPTH_STEP`."""
+    return -(-depth // DEPTH_STEP) * DEPTH_STEP
+
+
+def untrained_stack(context: PageContext) -> UntrainedStack | None:
+    """Return the stack for the chosen depth, width and init; None, after a notice on the page, if it cannot run."""
+    from viz_core.experiments.norm_placement import comparison_batch, comparison_config
+
+    if context.capture is None:
+        st.info(_("This section reads your sentence. The note above says why there is none. The section Theory works without one."))
+        return None
+    config = comparison_config(context.config, url_param("norm_depth"), url_param("norm_width"), url_param("norm_init"))
+    if problem := estimate_size(config, 1, 1, 1).problem:
+        st.warning(_(r"{problem_words} Here the slider Width sets d\_model.", problem_words=escaped(error_message(problem))))
+        return None
+    return UntrainedStack(context, config, comparison_batch(context.capture))
+
+
+def size_controls() -> None:
+    """Draw the controls for the depth and, in an expander, for width and initialisation."""
+    linked_widget(st.slider, "norm_depth", _("Depth (layers)"))
+    more = linked_expander("norm_more", _("Width and initialisation"))
+    if more.open:
+        with more:
+            linked_widget(st.select_slider, "norm_width", _("Width (d_model)"))
+            linked_widget(st.selectbox, "norm_init", _("Initialisation"), format_func=CONTROL_BY_FIELD["init"].format_value)
+
+
+def show_stack_caption(untrained_stack: UntrainedStack) -> None:
+    """Show a caption with the measured model, its input, and why trained weights are not compared."""
+    config, lab = untrained_stack.config, untrained_stack.context
+    layers = config.n_layers(config.output_side)
+    (side,) = [s for s in ("source", "target") if s in untrained_stack.batch.ids]
+    rows, tokens = untrained_stack.batch.ids[side].shape
+    assert lab.capture is not None
+    is_cut = untrained_stack.batch.ids[side].size < lab.capture[f"ids.{side}"].size
+    read = plural("{n:,} token", "{n:,} tokens", tokens)
+    if rows > 1:
+        read = _("{rows} × {tokens} tokens", rows=rows, tokens=tokens)
+    init, stack_title = CONTROL_BY_FIELD["init"].format_value(config.init), STACK_NAMES[STACKS[config.output_side]]
+    caption = (
+        _("Untrained weights ({init}, seed {seed}). The {stack} has {layers}, d_model {d_model}, {heads}, d_ff {ff_width} and "
+          "no biases. It reads {cut}{read} of your {side} text. All placements have the same weights.",
+          init=init, seed=lab.setup.seed, stack=stack_title, layers=plural("{n:,} layer", "{n:,} layers", layers),
+          d_model=config.d_model, heads=plural("{n:,} head", "{n:,} heads", config.n_heads), ff_width=config.ff_width,
+          cut=(_("the first") + " ") * is_cut, read=read, side=SIDE_NAMES[side])
+    )
+    if lab.setup.card:
+        trained = {"post": "Post-LN", "pre": "Pre-LN"}.get(lab.setup.base_config.norm, _("no norm"))
+        caption += " " + _("The weights in the sidebar were trained as {trained} and only work that way, so they are not "
+                           "compared.", trained=trained)
+    st.caption(escaped(caption))
+
+
+def warn_about_non_finite(first_non_finite_of: Mapping[str, FirstNonFinite | None]) -> None:
+    """Show a warning with the first non-finite value of each run."""
+    for name, odd in first_non_finite_of.items():
+        if odd is not None:
+            st.warning(_("{titles}: the first value that is {what} is in `{stage}`. The line has gaps from there on.",
+                         titles=PLACEMENT_TITLES[name], what=odd.what, stage=odd.stage))

@@ -1,0 +1,223 @@
+"""The page Step by step: the stages of one run, one at a time."""
+
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from viz_core.capture import Capture
+from viz_core.figures.architecture import architecture_diagram
+from viz_core.figures.architecture_strip import architecture_strip
+from viz_core.figures.lookup import vocabulary_lookup
+from viz_core.figures.stage_panels import array_index, stage_panels, uniform_loss
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import brief
+from viz_core.stages import Stage, tour_stages
+from viz_core.ui.components.diagram import diagram
+from viz_core.ui.pages.step_by_step import snippets
+from viz_core.ui.pages.step_by_step.compared_stage import VIEW_TITLES, ComparedStage, compared_stage, describe_incomparable
+from viz_core.ui.pages.step_by_step.divergence import divergence_section
+from viz_core.ui.pages.step_by_step.facts import show_facts
+from viz_core.ui.pages.step_by_step.navigation import (
+    ALL_STAGES,
+    CANVAS,
+    TOUR,
+    Stops,
+    auto_play,
+    go_to_stage,
+    jump_controls,
+    norms_open,
+    selection_controls,
+    stage_path,
+    step_controls,
+)
+from viz_core.ui.pages.step_by_step.tour import follow_control, followed_cell, tour_caption, tour_explanation
+from viz_core.ui.shared.cell_inspector import inspect_cell
+from viz_core.ui.shared.elements import linked_heatmaps
+from viz_core.ui.shell import (
+    PageContext,
+    TwoRuns,
+    current_context,
+    figure_and_rail,
+    linked_widget,
+    set_url_params,
+    two_runs,
+    url_param,
+    write_link,
+)
+from viz_core.ui.shell.session.widgets import last_shown_value
+
+__all__ = ["ALL_STAGES", "TOUR", "stage_order", "stage_path", "step_by_step_page"]
+CELL_HINT = (
+    _("Click a cell to see its arithmetic, or reach a matrix with Tab and press an arrow key. ← and → go to the previous and "
+      "next step; P plays or pauses.")
+)
+WORDS_HINT = (
+    _("Click a word to see where its number comes from, or reach the words with Tab and press an arrow key. ← and → go to the "
+      "previous and next step; P plays or pauses.")
+)
+PICKED_HINT = _("The arrow keys pick the next cell; Esc clears the choice. Then ← and → go to the previous and next step again.")
+STRIP_WIDTH = 150  # width in pixels of the architecture strip beside the figure
+STYLE = Path(__file__).with_name("walk.css").read_text("utf-8")
+
+
+def stage_order(capture: Capture, mode: str, norms: bool, layer: int = 0) -> list[str]:
+    """Return the stages in order: those of the tour, or all; the inner steps of LayerNorms only if `norms`.
+
+    layer: the layer that the tour shows.
+    """
+    if mode == TOUR:
+        return [name for name in tour_stages(capture.config, layer) if name in capture]
+    return [name for name in capture if norms or not capture.stage(name).is_norm_step]
+
+
+def page_style() -> None:
+    """Add the style sheet of the page."""
+    st.html(f"<style>{STYLE}</style>")
+
+
+@st.fragment
+def step_by_step_page() -> None:
+    """Draw the page below its title. A fragment: a step reruns only this, not the sidebar and the frame."""
+    context = current_context()
+    if context.capture is None:
+        return
+    runs = two_runs_line(context)
+    if runs is not None and url_param("walk_look") == "parting":
+        divergence_section(runs)
+    else:
+        draw_stage(context if runs is None else runs.b, runs)
+    write_link()
+
+
+def two_runs_line(context: PageContext) -> TwoRuns | None:
+    """Draw the line about A and B if a run is kept as A, with the switch between one stage and their divergence."""
+    if not url_param("kept"):
+        return two_runs(context)  # a link may patch B without an A
+    with st.container(key="walk_runs", horizontal=True, vertical_alignment="center", gap="small"):
+        switch = st.container(key="walk_looks", width="content")
+        runs = two_runs(context, () if url_param("walk_look") == "parting" else ("a", "b", "difference"))
+        if runs is not None:
+            with switch:
+                linked_widget(st.segmented_control, "walk_look", _("Picture"), required=True, format_func=VIEW_TITLES.get,
+                            label_visibility="collapsed")
+    return runs
+
+
+def draw_stage(context: PageContext, runs: TwoRuns | None) -> None:
+    """Draw the navigation, one stage as heatmaps, the arithmetic of a picked cell, and the facts about the stage.
+
+    runs: A and B, if a run is kept as A; `context` is B.
+    """
+    capture = context.capture
+    assert capture is not None
+    first = stage_order(capture, url_param("walk_mode"), norms=False)[0]
+    name = context.setup.stage if context.setup.stage in capture else first
+    if norms_open() and not last_shown_value("walk_norms"):
+        st.rerun()  # so that `mode_controls` shows that LayerNorms are open
+    stage, item = capture.stage(name), context.selected_item(capture)
+    compared = compared_stage(runs, name)
+    shown = [capture.stage(n) for n in (*stage.inputs, name) if n in capture]
+    focus = tour_explanation(context, capture, item) if url_param("walk_mode") == TOUR else None
+    stops: Stops = dict.fromkeys(stage_order(capture, ALL_STAGES, norms_open()))
+    title, token = stage.meaning, None
+    if focus is not None:
+        stops, token = {n: focus.head(n) for n in stage_order(capture, TOUR, False, focus.layer)}, focus.token
+        title = (_caption_of_stop(context, compared, name, item, token) if name in stops
+                 else _("This stage lies between two stops of the tour. {meaning}", meaning=stage.meaning))
+    with st.container(key="walk_moves", horizontal=True, vertical_alignment="center", gap="small"):
+        step_controls(capture, stops, name, _step_title(context if compared is None else compared.context, stage, title))
+        if focus is not None:
+            token = follow_control(capture, stage, item, focus)
+        item, head = selection_controls(context, capture, shown)
+    if url_param("walk_jump"):
+        with st.container(key="walk_jumps", horizontal=True, gap="small"):
+            jump_controls(capture, stage)
+    panels, table = stage_panels(capture, name, item, head, context.sentence_tokenizers(item)), [capture.stage(n) for n in capture]
+    tour_cell = None if token is None else followed_cell(capture, stage, panels, item, head, token)
+    rows = vocabulary_lookup(capture, name, item, context.sentence_tokenizers(item))
+    if compared is not None:
+        own_panels, panels, rows = panels, compared.panels(), compared.lookup()
+        tour_cell = compared.tour_cell(tour_cell, own_panels, panels)
+    main, rail = figure_and_rail(STRIP_WIDTH)
+    with main:
+        if url_param("walk_drawing"):
+            pick = None
+            diagram(
+                architecture_diagram(table, name),
+                key="walk_whole",
+                fill=True,
+                known_stages=capture,
+                on_open=_open_from_drawing,
+                code=lambda: snippets.architecture_drawing(context, name),
+            )
+        else:
+            called = f"{name}, {_('head {head}', head=head)}" if "H" in stage.axes else name
+            pick = linked_heatmaps(panels, CANVAS, tour_cell, fill=True, lookup=rows, name=called, code=lambda: (
+                snippets.stage(context, name, item, head, panels) if compared is None else snippets.compared(compared, panels)))
+    with rail:
+        turn = _("Show the matrices") if url_param("walk_drawing") else _("Whole drawing")
+        diagram(
+            architecture_strip(table, name),
+            key="walk_map",
+            fill=True,
+            known_stages=capture,
+            on_open=go_to_stage,
+            toggle_label=turn,
+            on_toggle=_toggle_drawing,
+            code=lambda: snippets.architecture_strip(context, name),
+        )
+    if runs is not None and (reason := describe_incomparable(runs, name)):
+        st.caption(reason)
+    if pick is not None and compared is not None:
+        compared.inspect(pick, panels)
+    elif pick is not None:
+        cell = shown[pick.panel]
+        inspect_cell(context, cell.name, array_index(cell, pick.row, pick.col, item, head))
+    st.markdown(f"$$\n{stage.formula}\n$$")
+    hint = PICKED_HINT if pick else WORDS_HINT if rows else CELL_HINT
+    if compared is None:
+        show_facts(capture, stage, hint)
+    else:
+        show_facts(compared.capture, compared.stage, compared.with_note(hint), compared.second_capture)
+    auto_play(stops, name)
+
+
+def _caption_of_stop(context: PageContext, compared: ComparedStage | None, name: str, item: int, token: int) -> str:
+    """Return the caption of a stop for the run that is shown; for B if A − B is shown."""
+    at: int | None = token
+    if compared is not None:
+        context, item, at = compared.context, compared.item, compared.token_in_shown_run(token)
+    capture = context.capture
+    assert capture is not None
+    if at is None:
+        return capture.stage(name).meaning
+    word_of = partial(context.token_name, capture.config.output_side, item=item)
+    caption = tour_caption(capture, capture.stage(name), item, at, context.setup.attn_head, word_of, context.answers_in_place)
+    return _("In B: {said}", said=caption) if compared is not None and compared.runs.shown == "difference" else caption
+
+
+def _toggle_drawing() -> None:
+    """Switch between the heatmaps and the whole architecture drawing."""
+    set_url_params(walk_drawing=not url_param("walk_drawing"))
+
+
+def _open_from_drawing(name: str) -> None:
+    """Show the heatmaps of the stage whose box was clicked in the architecture drawing."""
+    set_url_params(walk_drawing=False)
+    go_to_stage(name)
+
+
+def _step_title(context: PageContext, stage: Stage, title: str) -> str:
+    """Return the title of a step, with the uniform loss at the loss and a warning where untrained weights predict words."""
+    if stage.local_name == "loss" and context.capture is not None:
+        uniform_text = _("A uniform guess among {n:,} words has the loss ln {n:,} = {loss}.",
+                         n=context.config.output_vocab_size, loss=brief(uniform_loss(context.capture)))
+        title = f"{title} {uniform_text}"
+        if context.answers_in_place:
+            title += " " + _("These weights were trained to answer at the place itself, so this loss, of the next words, is not "
+                             "the one that their training lowered.")
+    if stage.block != "output" or context.setup.card is not None:
+        return title
+    untrained_text = _("The weights are untrained: these numbers are exact, but the model cannot predict words yet.")
+    return f"{title} {untrained_text}"

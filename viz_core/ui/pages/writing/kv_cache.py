@@ -1,0 +1,131 @@
+"""The section on the key-value cache: the rows that each step appends, and the FLOPs or time of each step with and without it."""
+
+from functools import partial
+
+import streamlit as st
+
+from viz_core.analysis.kv_cache_cost import flops_per_step, flops_saved, flops_with_cache, kv_cache_bytes, step_flops
+from viz_core.figures.kv_cache import key_value_panels
+from viz_core.figures.losses import cost_per_step_chart
+from viz_core.generate.cache_trace import N_PASSES, CacheTrace, StepTimes, measure_step_times, trace_cache
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import rounded
+from viz_core.text import display_token
+from viz_core.ui.components.curves import curves
+from viz_core.ui.components.glosses import glossed_token, quoted_glossed_token
+from viz_core.ui.escape import escaped
+from viz_core.ui.pages.writing import snippets
+from viz_core.ui.pages.writing.prompt import SECONDS_PER_TOKEN, Prompt, chosen_strategy, generation_trace, model_id
+from viz_core.ui.pages.writing.step_controls import auto_play, shown_step, step_controls
+from viz_core.ui.shared.elements import clamped_input, linked_heatmaps
+from viz_core.ui.shell import PageContext, linked_widget, main_figure, show_hint, url_param
+from viz_core.ui.shell.setup import error_message
+
+COST_TITLES = {"flops": "FLOPs", "time": _("Time")}
+MIN_SPEEDUP = 1.5  # ratio of times without and with the cache below which overhead hides what the cache saves
+
+
+def kv_cache_section(context: PageContext, prompt: Prompt) -> None:
+    """Draw K and V of one head with the row that this step appends, beside the cost of the steps with and without the cache."""
+    show_hint(_("**Press Next: one row appears in K and one in V.** The cache keeps the rows above them; hatched ones are still "
+           "to come."))
+    main = main_figure(horizontal=True)
+    with main:
+        trace = generation_trace(context, prompt, chosen_strategy())
+        text = () if trace is None else (*prompt.start_ids(), *trace.ids[:-1])
+        found = None if trace is None else _measured_cache(context, prompt, text)
+    if trace is None or found is None:
+        return
+    times = _measured_times(context, prompt, text) if url_param("write_cost") == "time" else None
+    first, step, name = (
+        len(prompt.start_ids()) - 1,
+        shown_step(len(trace.ids)),
+        partial(context.token_name, "target", item=prompt.item),
+    )
+    heads = context.config.n_heads * context.config.n_decoder_layers
+    number = max(0, min(url_param("write_head"), heads - 1))
+    with main:
+        linked_heatmaps(
+            key_value_panels(found.keys, found.values, number, first + step, [display_token(name(i)) for i in text]),
+            "write_rows",
+            fill=True,
+            code=lambda: snippets.rows(context, prompt, number, first + step),
+        )
+        if times is None:
+            with_cache, without = flops_per_step(context.config, len(prompt.source or ()), len(text))
+            chart = cost_per_step_chart(with_cache, without, _("FLOPs of each step"), "FLOPs", first + step)
+        else:
+            chart = cost_per_step_chart(
+                times.cached,
+                times.uncached,
+                _("Time of each step, median of {n} runs", n=N_PASSES),
+                _("milliseconds"),
+                first + step,
+            )
+        curves(chart, "write_costs", fill=True, subject=repr((prompt.source, prompt.start_ids())),
+               code=lambda: snippets.costs(context, prompt, chart, first + step, times))
+    step_controls(len(trace.ids), glossed_token(name(trace.ids[step])))
+    with st.container(horizontal=True, key="write_rows_of"):
+        linked_widget(st.segmented_control, "write_cost", _("Cost"), required=True, format_func=COST_TITLES.get)
+        if heads > 1:
+            clamped_input(st.number_input, "write_head", _("Head, numbered through all layers"), heads - 1)
+    st.markdown(
+        _describe_cost(
+            context, prompt, found, first + step, *(quoted_glossed_token(name(i)) for i in (text[first + step], trace.ids[step]))
+        )
+    )
+    if times is not None:
+        st.markdown(_describe_times(times, first + step))
+    auto_play(len(trace.ids))
+
+
+def _measured_cache(context: PageContext, prompt: Prompt, text: tuple[int, ...]) -> CacheTrace | None:
+    """Return the text run with and without the cache, cached for all visitors; None, after a warning, if no cache is possible."""
+    from viz_core.ui.shell.caching.server_cache import cached_result
+
+    try:
+        return cached_result(
+            "growth", (model_id(context), prompt.source, text), lambda: trace_cache(context.model(), text, prompt.source),
+            2 * SECONDS_PER_TOKEN * len(text), 2 * kv_cache_bytes(context.config, 1, 0, len(text)))
+    except ValueError as error:
+        st.warning(escaped(error_message(error)))
+        return None
+
+
+def _measured_times(context: PageContext, prompt: Prompt, text: tuple[int, ...]) -> StepTimes:
+    """Return the time of each step with and without the cache, measured once for all visitors."""
+    from viz_core.ui.shell.caching.server_cache import cached_result
+
+    return cached_result(
+        "step times",
+        (model_id(context), prompt.source, text),
+        lambda: measure_step_times(context.model(), text, prompt.source),
+        2 * (N_PASSES + 1) * SECONDS_PER_TOKEN * len(text),
+    )
+
+
+def _describe_cost(context: PageContext, prompt: Prompt, found: CacheTrace, step: int, last_token: str, written_token: str) -> str:
+    """Return what this step computes with and without the cache, the size of the cache, and the difference of the logits."""
+    costs = step_flops(context.config, 1, len(prompt.source or ()), step + 1)
+    computed_flops, reused_flops = flops_with_cache(costs), flops_saved(costs)
+    all_flops = computed_flops + reused_flops
+    n_bytes = kv_cache_bytes(context.config, 1, len(prompt.source or ()), step + 1)
+    difference = float(found.logit_differences.max())
+    return _("**This step reads {last} and writes {word}:** it takes {new:,} FLOPs with the cache and {all:,} without, {times} "
+             "times as many. K and V of all layers now take {kept:,} bytes. The logits of the two ways differ by at most "
+             "{difference}.",
+             last=escaped(last_token), word=escaped(written_token), new=computed_flops, all=all_flops,
+             times=rounded(all_flops / computed_flops, 2), kept=n_bytes, difference=rounded(difference, 2))
+
+
+def _describe_times(times: StepTimes, step: int) -> str:
+    """Return how long this step and the whole text take with and without the cache, and why a small model gains little."""
+    cached, anew = times.cached, times.uncached
+    text = _("On this machine, this step takes {cached} ms with the cache and {anew} ms without, the whole text {cached_all} ms "
+             "and {anew_all} ms. The time of a step is the median of {n} runs.",
+             cached=rounded(float(cached[step]), 2), anew=rounded(float(anew[step]), 2), cached_all=rounded(float(cached.sum()), 2),
+             anew_all=rounded(float(anew.sum()), 2), n=N_PASSES)
+    if anew.sum() < MIN_SPEEDUP * cached.sum():
+        text += " " + _("With so few tokens and so small a model, most of the time goes into starting each operation, which both "
+                        "ways do alike. The longer the text, the more of the time is arithmetic, which the cache saves.")
+    return text

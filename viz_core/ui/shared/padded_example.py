@@ -1,0 +1,23 @@
+"""An example with padding, for pages that need padding when a single sentence is typed."""
+
+from typing import TYPE_CHECKING
+
+from viz_core.capture import Capture
+from viz_core.ui.shell import PageContext
+
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
+    from viz_core.run import Batch
+
+
+def padded_example(context: PageContext, batch: "Batch") -> "tuple[Capture, Batch]":
+    """Return the run and the batch of the first sentence and its own first half, padded to the same length."""
+    from viz_core.experiments.torch_norms import padded_pair
+    from viz_core.ui.shell.caching.server_cache import cached_run
+
+    setup, pair = context.setup, padded_pair(context.config, batch, 0)
+    return cached_run(setup.weights, context.config, pair, setup.seed, setup.device), pair
+
+
+def can_pad(capture: Capture, batch: "Batch") -> bool:
+    """Whether there is one sentence and it has more than one token."""
+    return capture.n_sentences == 1 and max(ids.shape[1] for ids in batch.ids.values()) > 1

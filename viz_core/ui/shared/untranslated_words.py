@@ -1,0 +1,42 @@
+"""Notes on source words that a translation may have left out."""
+
+from viz_core.analysis.coverage import coverage, uncovered_positions
+from viz_core.capture import Capture
+from viz_core.messages import plural
+from viz_core.messages import translate as _
+from viz_core.messages.number_format import percent
+from viz_core.text import display_token, in_quotes, shorten
+from viz_core.ui.escape import escaped, first_few
+from viz_core.ui.shell import PageContext
+from viz_core.ui.shell.setup import changed_fields
+
+MAX_NAMED_WORDS = 4  # words that are listed
+
+
+def untranslated_words_note(context: PageContext, capture: Capture, item: int) -> str:
+    """Return a note on the content words of the source for which the alignment heads find no word of the target.
+
+    "" if there are none, or if no detector was measured for these weights. capture: a run whose target is the translation.
+    """
+    found = context.setup.card.lost_words if context.setup.card is not None else None
+    if found is None or changed_fields(context.setup) or "probs" not in capture:
+        return ""
+    tokens = capture.tokens("source")[item]
+    covered = coverage(capture, found.writes, found.reads, eos_id=context.tokenizers["target"].eos_id, item=item)
+    lost = [escaped(in_quotes(shorten(display_token(tokens[s])))) for s in uncovered_positions(tokens, covered, found.threshold)]
+    return plural("The alignment heads find no word of the translation for {words}, so its meaning may be missing.",
+                  "The alignment heads find no word of the translation for {words}, so their meaning may be missing.", len(lost),
+                  words=first_few(lost, MAX_NAMED_WORDS)) if lost else ""
+
+
+def untranslated_words_help(context: PageContext) -> str | None:
+    """Return how such words are detected, and how reliably; None for weights without a detector."""
+    found = context.setup.card.lost_words if context.setup.card is not None else None
+    if found is None:
+        return None
+    return _("A word is found if two heads of cross-attention give it enough weight: head {head} of layer {layer} where "
+             "a word is written, and head {head_2} of layer {layer_2} where that word is read. Small words such as “the” are left "
+             "out. On held-out sentences, {alarms} of the content words that were left out of a translation were "
+             "found, and {false_alarms} of the right translations had a false alarm.",
+             layer=found.writes[0], head=found.writes[1], layer_2=found.reads[0], head_2=found.reads[1],
+             alarms=percent(found.alarms), false_alarms=percent(found.false_alarms))

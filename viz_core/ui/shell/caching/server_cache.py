@@ -1,0 +1,146 @@
+"""Models, runs and results that all visitors share: one cache with one size limit (`viz_core.config.limits`)."""
+
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import streamlit as st
+
+from viz_core.analysis.size_estimates import estimate_size
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.config.limits import MAX_NEW_TOKENS, cache_bytes
+from viz_core.generate import Generation, write
+from viz_core.model.transformer import Transformer
+from viz_core.run import Batch, build, pick_device, trace, with_config
+from viz_core.ui.shell.caching.byte_limited_cache import ByteLimitedCache, trim_dropped
+from viz_core.weights.card import UNTRAINED
+from viz_core.weights.catalogue import catalogue
+
+T = TypeVar("T")
+FLOPS_PER_SECOND, BYTES_PER_SECOND = 2e10, 1e9  # per second and thread, roughly: they only order the waiting computations
+DEFAULT_SECONDS = 0.05  # seconds that a result without an estimate is assumed to take
+SECONDS_PER_WORD = 0.002  # seconds that a small model takes to generate one word
+
+
+@st.cache_resource(show_spinner=False)
+def server_cache() -> ByteLimitedCache:
+    """Return the cache of this server process."""
+    cache = ByteLimitedCache(cache_bytes(), check_visitor=_check_visitor)
+    threading.Thread(target=trim_dropped, args=(cache.freed_sizes,), daemon=True).start()
+    return cache
+
+
+def _check_visitor() -> None:
+    """Read the session state, which makes Streamlit end this run if its visitor has left or has started another run."""
+    if st.runtime.exists():
+        st.session_state.get("lab_setup")
+
+
+@dataclass(frozen=True, slots=True)
+class CacheNamespace(Generic[T]):
+    """The items of one kind in the shared cache."""
+
+    kind: str
+
+    def get(self, key: Hashable, make: Callable[[], T], seconds: float = DEFAULT_SECONDS, nbytes: int = 0) -> T:
+        """Return the stored item, or compute and store it; see `ByteLimitedCache.get`."""
+        return server_cache().get((self.kind, key), make, seconds, nbytes)
+
+    def __contains__(self, key: Hashable) -> bool:
+        return (self.kind, key) in server_cache()
+
+
+def run_cache() -> CacheNamespace[Capture]:
+    """Return the captures in the shared cache."""
+    return CacheNamespace("run")
+
+
+def model_cache() -> CacheNamespace[Transformer]:
+    """Return the models in the shared cache."""
+    return CacheNamespace("model")
+
+
+def cached_model(weights: str, config: TransformerConfig, seed: int, device: str) -> Transformer:
+    """Return the model of a setup. All visitors share it, so it must not be changed.
+
+    weights: "untrained", or a name in the catalogue.
+    """
+    key, device = model_key(weights, config, seed, device), pick_device(device)
+    if weights == UNTRAINED:
+        return model_cache().get(key, lambda: build(config, seed, device), *model_cost(config))
+    # It shares the parameters of the loaded model; the cost is that of loading them first.
+    return model_cache().get(key, lambda: with_config(_loaded_model(weights), config).to(device), *model_cost(config))
+
+
+def model_key(weights: str, config: TransformerConfig, seed: int, device: str) -> Hashable:
+    """Return the cache key of a model: equal keys mean the same model."""
+    return weights, config, seed if weights == UNTRAINED else 0, pick_device(device)
+
+
+def _loaded_model(weights: str) -> Transformer:
+    """Return the model of trained weights as it was loaded, on the CPU."""
+    card = catalogue()[weights]
+    return model_cache().get((weights, card.config, "loaded"), card.load, *model_cost(card.config))
+
+
+def model_cost(config: TransformerConfig) -> tuple[float, int]:
+    """Return the approximate seconds and bytes of a model. Drawing a parameter at random costs as much as using it many times."""
+    nbytes = 4 * estimate_size(config, 1, 1, 1).parameters
+    return 10 * nbytes / BYTES_PER_SECOND, nbytes
+
+
+def cached_run(weights: str, config: TransformerConfig, batch: Batch, seed: int, device: str) -> Capture:
+    """Return the capture of a run, which is frozen and shared by all visitors. The key holds both the ids and the typed tokens."""
+
+    def make() -> Capture:
+        return trace(cached_model(weights, config, seed, device), batch, seed=seed)
+
+    seconds, nbytes = run_cost(config, batch)
+    if model_key(weights, config, seed, device) not in model_cache():
+        seconds, nbytes = seconds + model_cost(config)[0], nbytes + model_cost(config)[1]
+    return run_cache().get(run_key(weights, config, batch, seed, device), make, seconds, nbytes)
+
+
+def run_cost(config: TransformerConfig, batch: Batch) -> tuple[float, int]:
+    """Return the approximate seconds and bytes of a run."""
+    shapes = {side: x.shape for side, x in batch.ids.items()}
+    lengths = [shapes.get(side, (0, 0))[1] for side in ("source", "target")]
+    size = estimate_size(config, next(iter(shapes.values()))[0], *lengths)
+    tokens = sum(x.size for x in batch.ids.values())
+    return 2 * size.parameters * tokens / FLOPS_PER_SECOND + size.capture_bytes / BYTES_PER_SECOND, size.capture_bytes
+
+
+def run_key(weights: str, config: TransformerConfig, batch: Batch, seed: int, device: str) -> Hashable:
+    """Return the cache key of a run: equal keys mean the same run."""
+    tokens = tuple((side, tuple(map(tuple, rows))) for side, rows in batch.tokens.items())
+    ids = tuple((side, x.shape, x.tobytes()) for side, x in batch.ids.items())
+    token_masks = tuple((side, x.tobytes()) for side, x in batch.given_token_masks.items())
+    return weights, config, seed if weights == UNTRAINED else 0, pick_device(device), tokens, ids, token_masks
+
+
+def cached_generations(
+    weights: str, config: TransformerConfig, source: Sequence[str], batch: Batch, seed: int, device: str
+) -> tuple[Generation, ...]:
+    """Return what trained weights generate for each source.
+
+    batch: the sources as `viz_core.generate.unwritten` reads them.
+    """
+
+    def make() -> tuple[Generation, ...]:
+        model = cached_model(weights, config, seed, device)
+        return write(model, source, catalogue()[weights].tokenizers(), max_new_tokens=MAX_NEW_TOKENS)
+
+    ids = batch.ids["source"]
+    key = (model_key(weights, config, seed, device), ids.shape, ids.tobytes(), tuple(batch.copied_words))
+    seconds, nbytes = run_cost(config, batch)
+    if key[0] not in model_cache():
+        seconds, nbytes = seconds + model_cost(config)[0], nbytes + model_cost(config)[1]
+    return cached_result("written", key, make, seconds + SECONDS_PER_WORD * MAX_NEW_TOKENS, nbytes)
+
+
+def cached_result(kind: str, key: Hashable, make: Callable[[], T], seconds: float = DEFAULT_SECONDS, nbytes: int = 0) -> T:
+    """Return a frozen result, computed once for all visitors. key: includes `run_key` where the result depends on a run."""
+    results: CacheNamespace[T] = CacheNamespace(f"result {kind}")
+    return results.get(key, make, seconds, nbytes)

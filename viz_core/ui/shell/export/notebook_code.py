@@ -1,0 +1,287 @@
+"""Notebook code: the Python that reproduces a picture of a page, filled with the values that the page drew.
+
+    chart(figure, "pos_waves", code=lambda: code('''
+        from viz_core.analysis.positions import waves
+        table = waves({length}, {d_model}, {base})
+        ...
+        ''', length=50, d_model=64, base=10000.0))
+
+A snippet defines the names that its last lines read (`ENDS` of `viz_core.ui.components.export`): `panels` for matrices,
+`picture` for a Plotly figure, `chart` for curves. `run_code` returns the lines that make the run.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from textwrap import dedent
+from typing import Any
+
+from viz_core.config import FIELDS, TransformerConfig
+from viz_core.messages import translate as _
+from viz_core.ui.components.glosses import current_glosses
+from viz_core.ui.shell.runs.generated_target import generate_targets
+from viz_core.ui.shell.runs.page_context import PageContext, context_of
+from viz_core.ui.shell.runs.two_runs import TwoRuns
+from viz_core.ui.shell.setup import Setup, changed_fields, from_query, parse_ids, typed_sentences
+from viz_core.weights.catalogue import server_models
+
+MAX_ARGUMENT_CHARS = 90  # characters of arguments, roughly, from which a call takes several lines
+
+
+class CodeLines(str):
+    """Lines of Python. `fill_template` inserts them unchanged, and any other value as `repr` writes it."""
+
+
+def fill_template(template: str, **values: Any) -> CodeLines:
+    """Return a template with its {fields} filled in. A field for several lines of code must begin a line of the template."""
+    return CodeLines(
+        dedent(template).strip("\n").format_map({name: python_literal(value) for name, value in values.items()}) + "\n"
+    )
+
+
+def python_literal(value: Any) -> str:
+    """Return a value as a Python expression. Typed text is written so that invisible characters show."""
+    if isinstance(value, CodeLines):
+        return value.strip("\n")
+    if hasattr(value, "tolist"):  # an array or scalar of NumPy
+        return python_literal(value.tolist())
+    if is_dataclass(value) and not isinstance(value, type):
+        inside = ", ".join(f"{f.name}={python_literal(getattr(value, f.name))}" for f in fields(value) if f.init)
+        return f"{type(value).__name__}({inside})"
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        inside = ", ".join(map(python_literal, value)) + ("," if isinstance(value, tuple) and len(value) == 1 else "")
+        return f"({inside})" if isinstance(value, tuple) else f"[{inside}]"
+    if isinstance(value, float) and value != value:
+        return 'float("nan")'
+    return repr(value) if not isinstance(value, str) else _string_literal(value)
+
+
+def _string_literal(text: str) -> str:
+    """Return a string literal. Text with invisible or right-to-left characters is written with escapes."""
+    written = repr(text)
+    return written if written.isascii() or all(_is_unambiguous(c) for c in written) else ascii(text)
+
+
+def _is_unambiguous(character: str) -> bool:
+    """Return whether a character is printed where it is written: not right-to-left, and no combining mark."""
+    from unicodedata import bidirectional, combining
+
+    return character.isprintable() and not combining(character) and bidirectional(character) not in ("R", "AL", "AN")
+
+
+# ---------------------------------------------------------------- runs
+
+
+def run_code(context: PageContext, name: str = "capture") -> CodeLines:
+    """Return the lines that make `config` and, as `name`, the run of a page.
+
+    Raises `ValueError` for weights that only this server has.
+    """
+    if context.edited_run_key is not None:
+        return _patched_run_code(context, name)
+    setup = context.setup
+    if setup.checkpoint_card is not None and setup.card is None:  # the tokenizers of trained weights, but other sizes
+        return fill_template("""
+            {model}
+            from viz_core.run import trace
+            {name} = trace(model, batch, seed={seed})
+            """, model=model_code(context), name=CodeLines(name), seed=setup.seed)
+    source, target = _source_and_target(setup)
+    untrained = setup.card is None
+    options = (
+        (f"seed={setup.seed}", untrained and setup.seed), ("tokenizer='character'", untrained and setup.tokenizer == "character"),
+        (f"device={setup.device!r}", setup.device != "auto"), ("weights=weights", not untrained),
+    )
+    given = [option for option, asked in options if asked]
+    return fill_template("""
+        from viz_core.run import run
+        {config}
+        {name} = run({given})
+        """, config=config_code(setup), name=CodeLines(name),
+                given=CodeLines(", ".join(["config", python_literal(source), python_literal(target), *given])))
+
+
+def model_code(context: PageContext) -> CodeLines:
+    """Return the lines that make `config`, `model` and `batch`, for experiments that run the model again."""
+    setup = context.setup
+    source, target = _source_and_target(setup)
+    tokenizers = "weights.tokenizers()" if setup.checkpoint_card is not None else repr(_tokenizer_kind(setup))
+    return fill_template("""
+        {built}
+        from viz_core.run import prepare
+        batch = prepare(config, {source}, {target}, {tokenizers})
+        """, built=build_code(context), source=source, target=target, tokenizers=CodeLines(tokenizers))
+
+
+def build_code(context: PageContext) -> CodeLines:
+    """Return the lines that make `config` and `model`, for code that reads no typed text."""
+    setup = context.setup
+    if setup.card is not None:
+        model = CodeLines("from viz_core.run import switched\nmodel = switched(weights.load(), config)")
+    else:
+        model = CodeLines(f"from viz_core.run import build\nmodel = build(config, {setup.seed})")
+    return fill_template("""
+        {config}
+        {model}
+        """, config=config_code(setup), model=model)
+
+
+def tokenizer_code(context: PageContext, side: str) -> CodeLines:
+    """Return the line that makes `tokenizer` for one side; it follows the lines that make `config`."""
+    if context.setup.checkpoint_card is not None:
+        return fill_template("tokenizer = weights.tokenizers()[{side}]", side=side)
+    return fill_template("""
+        from viz_core.run import tokenizers
+        tokenizer = tokenizers(config, {kind})[{side}]
+        """, kind=_tokenizer_kind(context.setup), side=side)
+
+
+def _tokenizer_kind(setup: Setup) -> str:
+    """Return the name of the untrained tokenizer. Lists of ids need none, so any will do for them."""
+    return "word" if setup.tokenizer == "ids" else setup.tokenizer
+
+
+def settings_code(config: TransformerConfig) -> CodeLines:
+    """Return a config as `TransformerConfig(d_model=64, …)`, without the fields that have their default."""
+    default = TransformerConfig()
+    changed = {name: getattr(config, name) for name in FIELDS if getattr(config, name) != getattr(default, name)}
+    return call_code("TransformerConfig", changed)
+
+
+def call_code(name: str, named_arguments: Mapping[str, Any]) -> CodeLines:
+    """Return a call with keyword arguments, on several lines where one would be too long."""
+    arguments = [f"{key}={python_literal(value)}" for key, value in named_arguments.items()]
+    if sum(map(len, arguments)) <= MAX_ARGUMENT_CHARS:
+        return CodeLines(f"{name}({', '.join(arguments)})")
+    lines = [arguments[0]]
+    for argument in arguments[1:]:
+        if len(lines[-1]) + len(argument) <= MAX_ARGUMENT_CHARS:
+            lines[-1] += f", {argument}"
+        else:
+            lines.append(argument)
+    return CodeLines(f"{name}(\n    " + ",\n    ".join(lines) + ",\n)")
+
+
+def config_code(setup: Setup) -> CodeLines:
+    """Return the lines that make `config` and, for trained weights, `weights`, their card."""
+    if setup.checkpoint_card is None:
+        base, lines = f"PRESETS[{setup.preset!r}].config", "from viz_core.presets import PRESETS\n"
+    elif setup.checkpoint in server_models():
+        base = "weights.config"
+        lines = f"from viz_core.weights.catalogue import catalogue\nweights = catalogue()[{setup.checkpoint!r}]\n"
+    else:
+        raise ValueError(_("The weights of this run are on this server only, so a notebook cannot run them: download them on the "
+                           "page Training."))
+    changed = ", ".join(f"{name}={python_literal(value)}" for name, value in changed_fields(setup).items())
+    if changed:
+        return CodeLines(f"{lines}from dataclasses import replace\nconfig = replace({base}, {changed})")
+    return CodeLines(f"{lines}config = {base}")
+
+
+def _source_and_target(setup: Setup) -> tuple[list[Any], list[Any]]:
+    """Return the source and target of the run: typed text, typed ids as lists, or the text that the model generated."""
+    source, target, __ = typed_sentences(setup)
+    lines: Sequence[Any] = target
+    if setup.writer == "model":
+        lines = [line.as_target for line in generate_targets(setup)]
+    elif setup.tokenizer == "ids":
+        return parse_ids("source", source), parse_ids("target", target)
+    return list(source), list(lines)
+
+
+def _patched_run_code(context: PageContext, name: str) -> CodeLines:
+    """Return the lines of a run that is patched with a value of A."""
+    stack, part, layer, head, token = context.setup.url_param("patch")
+    assert context.capture is not None
+    item = context.selected_item(context.capture)
+    run_a = context_of(from_query(context.setup.url_param("kept"))[0])
+    return fill_template(
+        """
+        {model}
+        from viz_core.experiments.patching import Site
+        from viz_core.experiments.patched_run import transplanted
+        {name} = transplanted(model, batch, a, Site({stack}, {part}, {layer}, {head}), {token}, {item}, {item}, {seed})
+        """,
+        model=append_code(run_code(run_a, "a"), model_code(context)),
+        name=CodeLines(name),
+        stack=stack,
+        part=part,
+        layer=layer,
+        head=head,
+        token=token,
+        item=item,
+        seed=context.setup.seed,
+    )
+
+
+def trace_code(context: PageContext, name: str = "capture") -> CodeLines:
+    """Return the lines that make `config`, `model`, `batch` and, as `name`, the run."""
+    if context.edited_run_key is not None:
+        return run_code(context, name)
+    return fill_template("""
+        {model}
+        from viz_core.run import trace
+        {name} = trace(model, batch)
+        """, model=model_code(context), name=CodeLines(name))
+
+
+def append_code(above: CodeLines, lines: CodeLines) -> CodeLines:
+    """Append lines to others about the same model, without the lines that both have, such as those of its config."""
+    existing = set(above.splitlines())
+    return fill_template("""
+        {above}
+        {lines}
+        """, above=above, lines=CodeLines("\n".join(line for line in lines.splitlines() if line not in existing)))
+
+
+def two_runs_code(a: PageContext, b: PageContext) -> CodeLines:
+    """Return the lines that make the runs A and B as `a` and `b`."""
+    if b.edited_run_key is not None:  # its code makes A first
+        return run_code(b, "b")
+    if a.model_key() == b.model_key():
+        return append_code(run_code(a, "a"), run_code(b, "b"))
+    return CodeLines(run_code(a, "a") + run_code(b, "b"))
+
+
+def aligned_code(runs: TwoRuns) -> CodeLines:
+    """Return the lines that make the runs `a` and `b`, and `both`, their selected sentence aligned."""
+    return fill_template("""
+        {runs}
+        from viz_core.analysis.run_alignment import together
+        both = together(a, b, {item_a}, {item_b})
+        """, runs=two_runs_code(runs.a, runs.b), item_a=runs.aligned.item_a, item_b=runs.aligned.item_b)
+
+
+# ---------------------------------------------------------------- token names
+
+
+def tokenizers_code(context: PageContext, item: int, run: str = "capture", name: str = "readers") -> CodeLines:
+    """Return the line that makes the tokenizers as they name the tokens of one sentence. It follows the lines of the run."""
+    if context.setup.checkpoint_card is None:
+        return fill_template("""
+            from viz_core.run import tokenizers
+            {name} = tokenizers(config, {kind})
+            """, name=CodeLines(name), kind=_tokenizer_kind(context.setup))
+    return fill_template("""
+        from viz_core.text import bound
+        {name} = {{side: bound(each, {run}.carried({item})) for side, each in weights.tokenizers().items()}}
+        """, name=CodeLines(name), run=CodeLines(run), item=item)
+
+
+def glosses_code() -> CodeLines:
+    """Return the `glosses` argument of a picture, or "" where dictionary words are switched off."""
+    return CodeLines(", glosses=weights.glosses" if current_glosses() else "")
+
+
+def token_name_code(context: PageContext, side: str, item: int, run: str = "capture", name: str = "word") -> CodeLines:
+    """Return the lines that make a function from a token id to its name in one sentence. They follow the lines of the run."""
+    readers = tokenizers_code(context, item, run)
+    if context.setup.checkpoint_card is not None:
+        return fill_template("""
+            {readers}
+            {name} = readers[{side}].decode
+            """, readers=readers, name=CodeLines(name), side=side)
+    return fill_template("""
+        {readers}
+        from viz_core.analysis.summary import word_of
+        {name} = word_of({run}, {side}, readers[{side}])
+        """, readers=readers, name=CodeLines(name), run=CodeLines(run), side=side)

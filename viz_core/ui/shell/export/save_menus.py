@@ -1,0 +1,51 @@
+"""The Save menu of each picture: PNG and SVG are made in the browser, CSV, JSON and Python on the server.
+
+The component is drawn once on each page, at the end of a full run. Its script finds the pictures and adds a menu to each. For a
+CSV, JSON or Python file it sends the key of the picture (`ask`); the next run makes the file (`viz_core.ui.components.export`)
+and sends it to the script at its end, which saves it.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from viz_core.config.limits import MAX_LINK_BYTES
+from viz_core.figures.assets import script
+from viz_core.figures.panels import with_header
+from viz_core.messages import translate as _
+from viz_core.ui.components.export import EXPORT_FORMATS, REQUEST_KEY, RESULT_KEY, ExportRequest, ExportResult
+
+FOLDER = Path(__file__).parent
+SCRIPTS = ("save_pen", "save_svg", "save_png", "save_place", "save_menu", "save")
+_COMPONENT = st.components.v2.component(
+    "attention_lab_save", html='<div class="save">\n</div>', js=script(*SCRIPTS, folder=FOLDER),
+)  # its buttons are outside the component, so save.css is a style of the whole page (frame.py)
+
+
+def save_menus(page: str) -> None:
+    """Draw the component with the requested file, at the end of each full run. page: its name, the first part of file names."""
+    asked: ExportRequest | None = st.session_state.pop(REQUEST_KEY, None)
+    made: ExportResult | None = st.session_state.pop(RESULT_KEY, None)
+    reply: dict[str, Any] | None = None
+    if asked is not None:
+        made = made or ExportResult(error=_("This picture is no longer on the page."))
+        # A reply with a name answers a button of the page: the script saves it at once, and the server counts its number.
+        reply = {"number": asked.number, "what": asked.file_format, "name": made.name, "mime": made.mime, "problem": made.error}
+    data = with_header({"page": page, "reply": reply}, made.data if asked is not None and made else b"")
+    _COMPONENT(key="lab_save", data=data, on_ask_change=_on_ask)
+
+
+def _on_ask() -> None:
+    """Store the request for a file that the server makes."""
+    state: Any = st.session_state.get("lab_save")
+    sent = state.get("ask") if isinstance(state, Mapping) else None
+    if not isinstance(sent, Mapping):
+        return
+    key, what, number, link = (sent.get(name) for name in ("key", "what", "number", "link"))
+    if not (isinstance(key, str) and what in EXPORT_FORMATS and type(number) is int):
+        return
+    link = link if isinstance(link, str) and len(link) <= 2 * MAX_LINK_BYTES else ""
+    st.session_state[REQUEST_KEY] = ExportRequest(key, what, number, link)
+    st.session_state.pop(RESULT_KEY, None)

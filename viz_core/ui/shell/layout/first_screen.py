@@ -1,0 +1,91 @@
+"""The first screen of a page: a heading of one line, a one-sentence hint, and the main picture below them.
+
+    look(_("Look for rows with one large weight."))
+    with picture():
+        matrices([weights], key="att_matrix", fill=True)
+
+Or, with controls and text in a narrow column to the right of it:
+
+    place, rail = beside()
+    with place:
+        ...
+"""
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from viz_core.messages import translate as _
+from viz_core.ui.shell.page_list import PageSpec
+from viz_core.ui.shell.session.linked_widgets import linked_widget
+from viz_core.ui.shell.session.state import set_url_params, url_param
+
+RAIL_WIDTH = 196  # pixels: width of the column beside the main picture
+
+
+def page_heading(page: PageSpec) -> DeltaGenerator:
+    """Draw the heading of a page: its question, an About button with its introduction, the Present button, and the link's note.
+
+    Return the container between the two buttons, for controls of the whole page.
+    """
+    with st.container(key="lab_heading", horizontal=True, vertical_alignment="center", gap="small"):
+        st.title(page.question, anchor=False)
+        if page.introduction:
+            with st.popover(_("About"), icon=":material/info:", type="tertiary", width="content"):
+                st.markdown(page.introduction)
+        tools = st.container(key="lab_tools", horizontal=True, width="content", vertical_alignment="center", gap="small")
+        st.button(_("Present"), icon=":material/slideshow:", type="tertiary", key="lab_present", on_click=set_url_params,
+                  kwargs={"present": True},
+                  help=_("Shows only the picture, for a projector (key F). There, ← and → go to the previous and the next step or "
+                         "section, B darkens the screen, and Esc leaves."))
+    if not page.sections:
+        show_link_note()
+    return tools
+
+
+def choose_section(page: PageSpec) -> str:
+    """Draw the control that selects the section of a page, and return the name of the selected section."""
+    titles = {section.name: section.title for section in page.sections}
+    chosen: str = linked_widget(st.segmented_control, page.section_param, _("Section"), options=list(titles), required=True,
+                              label_visibility="collapsed", format_func=titles.get)
+    show_link_note()
+    return chosen
+
+
+def show_link_note() -> None:
+    """Show the note that came with the link, with a button that closes it. It is untrusted, so it is shown as plain text."""
+    if text := url_param("note"):
+        with st.container(key="lab_note", horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(_("**Note in this link:**"), width="content")
+            st.text(text)
+            st.button(_("Close the note"), icon=":material/close:", type="tertiary", key="lab_note_close", on_click=set_url_params,
+                      kwargs={"note": ""})
+
+
+def show_hint(sentence: str) -> None:
+    """Show one sentence above the picture that says what to look at. While the note of a link is shown, it takes its place."""
+    if url_param("note"):
+        return
+    with st.container(key="lab_look"):
+        st.markdown(sentence)
+
+
+def main_figure(horizontal: bool = False) -> DeltaGenerator:
+    """Return the container of the main picture, which fills the rest of the first screen.
+
+    horizontal: whether its elements are side by side.
+    """
+    return st.container(key="lab_picture", horizontal=horizontal)
+
+
+def controls_row() -> DeltaGenerator:
+    """Return a row for controls below the main picture, on the first screen."""
+    return st.container(key="lab_below", horizontal=True, vertical_alignment="center", gap="small")
+
+
+def figure_and_rail(rail_width: int = RAIL_WIDTH, horizontal: bool = False) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Return the container of the main picture, and a narrow column to the right of it; on a narrow screen it is below.
+
+    rail_width: of the column, in pixels. horizontal: whether the elements in the main container are side by side.
+    """
+    with st.container(key="lab_beside", horizontal=True, gap="small"):
+        return st.container(key="lab_picture", horizontal=horizontal), st.container(key="lab_rail", width=rail_width)

@@ -1,0 +1,95 @@
+"""The frame of every page in the browser: its style sheet, and presenter's mode, which shows only the main picture.
+
+Presenter's mode hides the sidebar, the header and all text around the picture, and enlarges the type for a projector. The key F
+or the Present button opens it, and Esc leaves it; the link holds the state.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from viz_core.figures.assets import script
+from viz_core.messages import translate as _
+from viz_core.ui.shell.layout.sidebar import set_field
+from viz_core.ui.shell.page_list import PAGES
+from viz_core.ui.shell.session.state import current_setup, set_url_params, update_setup, url_param
+from viz_core.ui.shell.session.widgets import mark_activity
+from viz_core.ui.shell.setup import CONTROL_BY_FIELD, allowed_values
+
+SIDEBAR_WIDTH = 236  # pixels
+FOLDER = Path(__file__).parent
+LAST_CHANGE = "lab_frame_echo"  # the number of the browser's last change of presenter's mode that this session has received
+STYLE = "\n".join((FOLDER / f"{name}.css").read_text("utf-8") for name in ("frame", "contrast", "save"))
+KEY_SLIDERS = {"first": "n_heads", "second": "d_model"}  # the sliders that keys move: [ and ], - and +
+
+BUTTONS = (("previous", "‹", _("Previous (←)")), ("next", "›", _("Next (→)")), ("leave", "✕", _("Leave presenter's mode (Esc)")))
+_COMPONENT = st.components.v2.component(
+    "attention_lab_frame",
+    html='<div class="bar" hidden>\n'
+    + "".join(f'<button type="button" name="{name}" title="{title}" aria-label="{title}">{sign}</button>\n'
+              for name, sign, title in BUTTONS) + "</div>",
+    css=(FOLDER / "frame_bar.css").read_text("utf-8"), js=script("frame", "zoom", folder=FOLDER),
+)
+
+
+def page_frame(page: str) -> None:
+    """Draw the frame, once in each full run. page: the name of the page."""
+    paper = ", ".join(str(st.get_option(f"theme.{theme}.backgroundColor")) for theme in ("light", "dark"))
+    # Unlike the style of a component, this one arrives before the page is built.
+    st.html(f"<style>:root {{ --lab-paper: light-dark({paper}); }}\n{STYLE}</style>")
+    data = {"present": url_param("present"), "echo": st.session_state.get(LAST_CHANGE, 0)}
+
+    def on_press() -> None:
+        _on_key(page)
+
+    _COMPONENT(key="lab_frame", data=data, on_present_change=_on_presenter_mode, on_press_change=on_press)
+
+
+def _last_message(what: str) -> Mapping[str, Any]:
+    """Return the last message of this kind that the browser sent."""
+    state: Any = st.session_state.get("lab_frame")
+    sent = state.get(what) if isinstance(state, Mapping) else None
+    return sent if isinstance(sent, Mapping) else {}
+
+
+def _on_presenter_mode() -> None:
+    """Store that the browser has entered or left presenter's mode."""
+    mark_activity()
+    number, on = _last_message("present").get("number"), _last_message("present").get("on")
+    if type(number) is int and isinstance(on, bool):
+        st.session_state[LAST_CHANGE] = number
+        set_url_params(present=on)
+
+
+def _on_key(page: str) -> None:
+    """Handle a key of presenter's mode: change the section, the head, or a slider of the sidebar."""
+    mark_activity()
+    name = _last_message("press").get("name")
+    if name in ("next", "previous"):
+        _change_section(page, 1 if name == "next" else -1)
+    elif name in ("head", "head_back"):
+        update_setup(attn_head=(current_setup().attn_head + (1 if name == "head" else -1)) % current_setup().config.n_heads)
+    elif isinstance(name, str) and name.partition("_")[0] in KEY_SLIDERS:
+        slider, __, direction = name.partition("_")
+        _move_slider(KEY_SLIDERS[slider], 1 if direction == "more" else -1)
+
+
+def _change_section(page: str, by: int) -> None:
+    """Go to the next or previous section of the page; at the ends nothing happens."""
+    spec = PAGES[page]
+    names = [section.name for section in spec.sections]
+    if names:
+        index = names.index(url_param(spec.section_param)) + by
+        set_url_params(**{spec.section_param: names[max(0, min(index, len(names) - 1))]})
+
+
+def _move_slider(field: str, by: int) -> None:
+    """Move a slider to its next or previous value."""
+    setup, control = current_setup(), CONTROL_BY_FIELD[field]
+    values = sorted({*allowed_values(setup, control), control.value(setup.config)})
+    index = values.index(control.value(setup.config)) + by
+    set_field(field, values[max(0, min(index, len(values) - 1))])
+
+

@@ -1,0 +1,125 @@
+"""The session state of a visitor: the setup, and values about the link and the page. It never holds captures."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from viz_core.config import Side
+from viz_core.ui.shell.page_list import PAGES
+from viz_core.ui.shell.runs.generated_target import keep_generated_target
+from viz_core.ui.shell.session.widgets import RESTORING, mark_activity
+from viz_core.ui.shell.setup import TEXT_SIDES, Setup, default_setup, with_url_params, with_weights, without_weights
+from viz_core.weights.card import UNTRAINED
+from viz_core.weights.catalogue import catalogue, server_models
+from viz_core.weights.user_weights import USER_WEIGHTS_PREFIX, shared_user_weights
+
+# Keys of the session state: the setup, now and when this page was opened; the link as last written; its overflow text, which the
+# browser tab stores, the name of a missing text, and whether this run read a link; the title of the page; errors in the link and
+# notices to show; values of controls that are not among their options.
+SETUP, SETUP_ON_ENTRY, WRITTEN_PARAMS = "lab_setup", "lab_entered", "lab_link"
+OVERFLOW, MISSING_TEXT, LINK_WAS_READ = "lab_held", "lab_wanted", "lab_adopted"
+PAGE_TITLE, LINK_ERRORS, NOTICES = "lab_page", "lab_faults", "lab_notes"
+HUB_NAME, EXTRA_OPTIONS = "lab_hub", "lab_unusual"
+TARGET_BOX = "lab_target_box"  # of this run: the container in the sidebar for the generated target
+BEFORE_LINK = "lab_settle"  # by page: a function called before the link is written: its changes get no history entry of their own
+IN_PAGE_FRAME, STARTED = (
+    "lab_in_frame",
+    "lab_arrived",
+)  # whether app.py is running a page, and whether the session has restarted once
+USER_WEIGHTS, MAX_USER_WEIGHTS = "lab_own", 8  # names of this visitor's own weights, and how many are offered
+MISSING_WEIGHTS = (
+    "lab_gone"  # a visitor's weights that this server lacks: the parameter as the link has it, and the sentence about it
+)
+DRAWN_SIDEBAR = "lab_drawn"  # the values of the setup that the sidebar showed when it was last drawn
+NEXT_PAGE = "lab_going"  # the page that a click opens, until it is open
+
+
+def current_setup() -> Setup:
+    """Return the setup of this session.
+
+    If the visitor's own weights are no longer on this server, it is the default setup with the same sentence, and the page
+    shows a notice.
+    """
+    setup: Setup = st.session_state[SETUP]
+    if setup.checkpoint != UNTRAINED and setup.checkpoint not in catalogue():
+        name, link = setup.checkpoint, st.session_state.get(WRITTEN_PARAMS, {})
+        recipe = link.get("recipe", "") if link.get("weights") == name else ""
+        sentence = setup.source if setup.config.has_encoder else setup.target
+        setup, fault = without_weights(replace(default_setup(), source=sentence, url_params=setup.url_params), recipe)
+        st.session_state[SETUP], st.session_state[MISSING_WEIGHTS] = setup, (f"weights={name}", fault)
+    else:
+        shared_user_weights().mark_used(setup.checkpoint)
+    return setup
+
+
+def sidebar_values() -> tuple[Any, ...]:
+    """Return the values of the setup that the sidebar shows."""
+    s = current_setup()
+    return s.checkpoint, s.preset, s.config, s.chosen, s.source, s.target, s.writer, s.tokenizer, s.seed, s.device
+
+
+def use_weights(name: str, texts: Mapping[Side, str]) -> None:
+    """Select weights that this visitor trained or opened, and add them to the list of models. For callbacks.
+
+    texts: the text of each side; a side that is missing keeps the typed text, or gets the example of the weights.
+    """
+    mark_activity()
+    st.session_state[USER_WEIGHTS] = tuple(dict.fromkeys((*st.session_state.get(USER_WEIGHTS, ()), name)))[-MAX_USER_WEIGHTS:]
+    changed = keep_generated_target(current_setup(), with_weights(current_setup(), name))
+    changed = replace(changed, source=texts.get("source", changed.source), target=texts.get("target", changed.target))
+    st.session_state[SETUP], st.session_state[LINK_ERRORS], st.session_state[MISSING_WEIGHTS] = changed, [], None
+
+
+def restore_user_weights(names: Any) -> None:
+    """Offer the weights of a tab's former session again, if this server still has them.
+
+    names: as the tab reports them, unchecked.
+    """
+    if isinstance(names, str):
+        here = [name for name in names.split(" ") if name.startswith(USER_WEIGHTS_PREFIX) and name in catalogue()]
+        st.session_state[USER_WEIGHTS] = tuple(dict.fromkeys((*st.session_state.get(USER_WEIGHTS, ()), *here)))[-MAX_USER_WEIGHTS:]
+
+
+def user_weights() -> list[str]:
+    """Return the names of the weights that the list of models offers to this visitor alone: their own, and those of the link."""
+    chosen = current_setup().checkpoint
+    names = (*st.session_state.get(USER_WEIGHTS, ()), *(() if chosen == UNTRAINED or chosen in server_models() else (chosen,)))
+    return [name for name in dict.fromkeys(names) if name in catalogue()]
+
+
+def update_setup(**selection: Any) -> None:
+    """Change fields of the setup, such as stage, item, head or the typed text. For callbacks.
+
+    While the model writes the target, a new target is ignored. If the change ends that, the generated text stays as the target.
+    """
+    mark_activity()
+    if "target" in selection and current_setup().writer == "taken":
+        selection = {"writer": "typed"} | selection
+    changed = replace(current_setup(), **selection)
+    st.session_state[SETUP] = changed if "target" in selection else keep_generated_target(current_setup(), changed)
+    st.session_state[LINK_ERRORS] = []
+    if not selection.keys().isdisjoint(TEXT_SIDES) and not st.session_state.get(RESTORING):
+        st.session_state[MISSING_TEXT] = ""  # newly typed text replaces the missing overflow text
+
+
+def open_stage(name: str) -> None:
+    """Open Step by step at this stage, in this run or, if it is interrupted, in the next. For callbacks."""
+    update_setup(stage=name)
+    st.session_state[NEXT_PAGE] = PAGES["step_by_step"].path
+
+
+def url_param(name: str) -> Any:
+    """Return the value of a link parameter of the pages, by its name in `URL_PARAMS`."""
+    return current_setup().url_param(name)
+
+
+def set_url_params(**values: Any) -> None:
+    """Change link parameters of the pages. For callbacks.
+
+    Another section closes the note of a link, which is about one section.
+    """
+    if any(page.section_param in values for page in PAGES.values()):
+        values.setdefault("note", "")
+    update_setup(views=with_url_params(current_setup(), **values).url_params)
