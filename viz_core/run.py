@@ -113,7 +113,7 @@ def trace(
     start = time.perf_counter()
     with torch.enable_grad() if grads else torch.inference_mode():
         out = model(ids.get("source"), ids.get("target"), ids.get("labels"), tap=tracer,
-                    is_token={side: torch.tensor(x, device=device) for side, x in is_token.items()})
+                    token_masks={side: torch.tensor(x, device=device) for side, x in is_token.items()})
         gradients = tracer.gradients(out.loss) if grads else None
     arrays = tracer.arrays()
     milliseconds = 1000 * (time.perf_counter() - start)

@@ -16,52 +16,43 @@ TOP_LEVEL = {
     *("README.md", "pyproject.toml", "LICENSE", ".gitignore", ".ci"),
 }
 
-# Layer by layer: each member (a module, or a package with all that is in it) and what it may import besides the
+# Layer by layer, from 0: each member (a module, or a package with all that is in it) and what it may import besides the
 # standard library, itself and layer 0.
-LAYER_0 = {
-    f"viz_core.{name}"
-    for name in (
-        "activations", "concepts", "config", "formats", "language", "limits", "memory", "position_schemes", "presets", "problems",
-        "sources", "stages", "word_list",
-    )
-}
+LAYER_0 = {f"viz_core.{name}" for name in ("config", "messages", "presets", "stages")}
 CAPTURES = {"numpy", "viz_core.capture", "viz_core.text"}
 MODEL = {"torch", "viz_core.tracing", "viz_core.model"}
 VIEWS = {"viz_core.analysis", "viz_core.figures"}
-RUNS = {f"viz_core.{name}" for name in ("run", "generate", "generation", "experiments", "weights", "training")}
-SAVED = {"pandas", "viz_core.capture.tidy", "viz_core.figures.plot_data"}  # only where a file is made, as test_cold holds
-COMPONENTS = CAPTURES | VIEWS | SAVED | {"streamlit", "viz_core.ui.components"}
+RUNS = {f"viz_core.{name}" for name in ("run", "generate", "experiments", "weights", "training")}
+INTERACTIVE = {"viz_core.training.interactive"}
+PANDAS = {"pandas", "viz_core.capture.tidy", "viz_core.figures.plot_data"}  # imported where a file is made, as test_cold holds
+COMPONENTS = CAPTURES | VIEWS | PANDAS | {"streamlit", "viz_core.ui.components"}
 TABLES = {"viz_core.tables", "viz_core.run_file"}
-OUR_OWN = {"viz_core.training.interactive", "viz_core.training.jobs", "viz_core.ui.escape", "viz_core.ui.shell"}
-SHELL = COMPONENTS | MODEL | RUNS | TABLES | OUR_OWN | {"PIL"}
+SHELL = COMPONENTS | MODEL | RUNS | TABLES | INTERACTIVE | {"viz_core.training.jobs", "viz_core.ui.escape"} | {"viz_core.ui.shell", "PIL"}
+SHARED = SHELL | {"plotly", "viz_core.ui.shared"}
 LAYERS: list[dict[str, set[str]]] = [
     {member: set() for member in ["viz_core.__init__", *LAYER_0]},
-    {"viz_core.capture.tidy": {"numpy", "pandas", "regex"}},
-    {"viz_core.capture": {"numpy", "pandas", "viz_core.capture.tidy"}, "viz_core.text": {"numpy", "regex"}},
-    {"viz_core.run_file": {"numpy", "safetensors", "viz_core.capture"}},
-    {"viz_core.tracing": {"torch", "numpy", "viz_core.capture"}},
+    {"viz_core.capture": {"numpy", "pandas", "regex"}, "viz_core.text": {"numpy", "regex"}},
+    {
+        "viz_core.run_file": {"numpy", "safetensors", "viz_core.capture"},
+        "viz_core.tracing": {"torch", "numpy", "viz_core.capture"},
+        "viz_core.analysis": CAPTURES,
+    },
     {"viz_core.model": {"torch", "viz_core.tracing"}},
-    {"viz_core.analysis": {"numpy", "viz_core.capture", "viz_core.text"}},
     {member: CAPTURES | MODEL | RUNS for member in RUNS - {"viz_core.weights", "viz_core.training"}}
     | {"viz_core.training": CAPTURES | MODEL | RUNS | {"viz_core.analysis"}}
     | {"viz_core.weights": CAPTURES | MODEL | RUNS | {"safetensors", "tokenizers", "huggingface_hub", "regex"}},
+    {"viz_core.training.interactive": CAPTURES | MODEL | RUNS | {"viz_core.analysis", "safetensors"}},
     {
-        "viz_core.training.interactive": CAPTURES
-        | MODEL
-        | RUNS
-        | {"viz_core.analysis", "viz_core.training.interactive", "safetensors"}
+        "viz_core.training.jobs": {"torch", "safetensors", "dask", "distributed"} | INTERACTIVE,
+        "viz_core.tables": {"pandas", "viz_core.analysis"} | CAPTURES | RUNS | INTERACTIVE,
     },
-    {"viz_core.training.jobs": {"torch", "safetensors", "dask", "distributed", "viz_core.training.interactive"}},
     {
-        "viz_core.tables": {"pandas", "viz_core.capture.tidy", "viz_core.training.interactive", "viz_core.analysis"}
-        | CAPTURES
-        | RUNS
+        "viz_core.figures": {"plotly", "numpy", "PIL", "viz_core.analysis"} | CAPTURES,
+        "viz_core.figures.plot_data": {"numpy", "pandas", "viz_core.capture"} | VIEWS,
+        "viz_core.notebook": CAPTURES | VIEWS,
     },
-    {"viz_core.figures": {"plotly", "numpy", "PIL", "viz_core.capture", "viz_core.text", "viz_core.analysis"}},
-    {"viz_core.figures.plot_data": {"numpy", "pandas", "viz_core.capture.tidy"} | VIEWS, "viz_core.notebook": CAPTURES | VIEWS},
-    {"viz_core.ui.components": COMPONENTS, "viz_core.ui.shell": SHELL}
-    | {member: SHELL for member in ["viz_core.ui.escape", "viz_core.ui.shared.elements", "viz_core.ui.__init__"]}
-    | {"viz_core.ui.pages": SHELL | {"plotly", "viz_core.ui.shared.elements"}},
+    {member: SHELL for member in ["viz_core.ui.__init__", "viz_core.ui.escape", "viz_core.ui.shell"]}
+    | {"viz_core.ui.components": COMPONENTS, "viz_core.ui.shared": SHARED, "viz_core.ui.pages": SHARED},
     {member: VIEWS | {"streamlit", "viz_core.ui"} for member in ["app", "pages"]},
 ]
 ALLOWED = {member: allowed | LAYER_0 for layer in LAYERS for member, allowed in layer.items()}
@@ -105,7 +96,7 @@ def within(name: str, members: set[str]) -> bool:
 
 
 def wrong_layer(tree: ast.AST, module: str) -> Iterator[str]:
-    member = next((member for member in ALLOWED if within(module, {member})), None)
+    member = max((member for member in ALLOWED if within(module, {member})), key=len, default=None)
     if member is None:
         yield f"{module} belongs to no layer"
         return

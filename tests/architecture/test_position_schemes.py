@@ -36,19 +36,19 @@ def lacking(name: Position) -> Iterator[str]:
     scheme = POSITION_SCHEMES[name]
     for field in ("title", "name", "summary", "source"):
         if not getattr(scheme, field).strip():
-            yield f"SCHEMES[{name!r}] has no {field}"
+            yield f"POSITION_SCHEMES[{name!r}] has no {field}"
     others = [POSITION_SCHEMES[other] for other in POSITION_SCHEMES if other != name]
-    for field in ("title", "name", "dash", "symbol"):
+    for field in ("title", "name", "line_dash", "marker_symbol"):
         if getattr(scheme, field) in {getattr(other, field) for other in others}:
-            yield f"SCHEMES[{name!r}] shares its {field} with another scheme, so they cannot be told apart"
+            yield f"POSITION_SCHEMES[{name!r}] shares its {field} with another scheme, so they cannot be told apart"
     if SCHEME_ORDER.index(name) >= len(theme.HEAD_COLOURS):
         yield f"there is no colour left for {name!r} in theme.HEAD_COLOURS"
     if name not in DETAILS:
         yield f"ui/pages/positions/schemes.py explains every scheme but {name!r}: add it to DETAILS"
     if scheme.applied_to == "scores" and name not in BIAS_BUILDERS:
-        yield f"analysis/terms.py cannot explain a cell of the bias of {name!r}: add it to BIASES"
+        yield f"analysis/cell_explanation.py cannot explain a cell of the bias of {name!r}: add it to BIAS_BUILDERS"
     if scheme.applied_to == "scores" and name not in BIAS_TEXTS:
-        yield f"ui/pages/attention/one_head.py has no sentence on the bias of {name!r}: add it to BIAS_WORDS"
+        yield f"ui/pages/attention/one_head.py has no sentence on the bias of {name!r}: add it to BIAS_TEXTS"
 
 
 @pytest.mark.parametrize("name", POSITION_SCHEMES)
@@ -85,7 +85,7 @@ def test_positions_enter_where_it_says(name: Position) -> None:
     capture = run(replace(SMALL, position=name), [IDS], [IDS])
     added = {stage.rpartition(".")[2] for stage in capture} & set.union(*STAGES.values())
     assert added == STAGES[POSITION_SCHEMES[name].applied_to], (
-        f"SCHEMES[{name!r}] enters {POSITION_SCHEMES[name].applied_to!r}, so Stack or Attention in viz_core/model has to tap "
+        f"POSITION_SCHEMES[{name!r}] enters {POSITION_SCHEMES[name].applied_to!r}, so Stack or Attention in viz_core/model has to tap "
         f"{STAGES[POSITION_SCHEMES[name].applied_to]} for it, and viz_core/stages/specs.py needs their rows")
 
 

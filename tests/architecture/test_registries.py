@@ -68,7 +68,7 @@ def test_an_activation_of_an_extreme_number_is_what_torch_computes(name: str, x:
 
 @pytest.mark.parametrize(("change", "said"), [
     ({"title": ""}, "has an empty title"), ({"latex": ""}, "has an empty latex"), ({"formula": ""}, "has an empty formula"),
-    ({"gate_words": ""}, "has an empty gate_words"), ({"huggingface": ()}, "has an empty huggingface"),
+    ({"gate_description": ""}, "has an empty gate_description"), ({"huggingface_names": ()}, "has an empty huggingface_names"),
     ({"torch_function": "gelo"}, "torch.nn.functional has no 'gelo'"), ({"torch_function": "silu"}, "not what torch computes"),
     ({"gate": lambda x: 0.5}, "differs from its definition"), ({"zeroes_negatives": True}, "zeroes_negatives is True"),
 ], ids=lambda given: given if isinstance(given, str) else ",".join(given))

@@ -14,39 +14,41 @@ import pytest
 from tests.architecture.test_imports import MODULES, ROOT, imports, module_name
 
 TESTS = ROOT / "tests"
-SHELVES = {"pages", "components", "shell"}  # packages that hold packages: no test is named after them
+SHELVES = {"pages", "components", "shell", "shared", "caching", "export", "layout", "session", "runs"}  # packages that hold packages: no test is named after them
 FOLDERS = {"ui": ("ui", "browser")}  # of the layers whose tests are in several folders
 
 # Module or package → its tests, by path below tests/. Each of them names it, or imports what is built on it.
 ELSEWHERE = {
-    "activations": "architecture/test_registries",
-    "capture": "tracing/test_tracing",
-    "language.__main__": "language/test_command",
-    "limits": "analysis/test_counts",
-    "problems": "ui/test_problem_sentences",
+    "config.position_schemes": "architecture/test_position_schemes",
+    "presets.concepts": "ui/test_concepts",
+    "config.activations": "architecture/test_registries",
+    "capture.capture": "tracing/test_tracing",
+    "messages.__main__": "messages/test_command",
+    "config.limits": "analysis/test_size_estimates",
+    "messages.errors": "ui/test_error_messages",
     "run": "tracing/test_tracing",
     "stages": "tracing/test_recompute",
-    "word_list": "text/test_text",
-    "experiments.transplant": "experiments/test_patching",
-    "tidy": "tables/test_tables",
-    "text.showing": "text/test_text",
+    "text.word_list": "text/test_text",
+    "experiments.patched_run": "experiments/test_patching",
+    "capture.tidy": "tables/test_tables",
+    "text.display": "text/test_text",
     "text.splitting": "text/test_text",
     "text.tokenizer": "text/test_text",
-    "jobs.box": "jobs/test_desk",
-    "jobs.dispatcher": "jobs/test_hub",
-    "jobs.labour": "jobs/test_desk",
-    "jobs.messages": "jobs/test_desk",
-    "jobs.times": "jobs/test_hub",
-    "analysis.arithmetic": "analysis/test_terms",
-    "learning.__main__": "learning/test_command",
+    "training.jobs.mailbox": "training/jobs/test_worker_plugin",
+    "training.jobs.dispatcher": "training/jobs/test_worker_pool",
+    "training.jobs.train_loop": "training/jobs/test_worker_plugin",
+    "training.jobs.protocol": "training/jobs/test_worker_plugin",
+    "training.jobs.timeouts": "training/jobs/test_worker_pool",
+    "analysis.arithmetic": "analysis/test_cell_explanation",
+    "training.interactive.__main__": "training/interactive/test_command",
     "model.attention": "model/test_parity",
     "model.layers": "model/test_parity",
     "model.transformer": "model/test_init",
     "training.__main__": "training/test_command",
-    "training.plans": "architecture/test_registries",
+    "training.shipped.plans": "architecture/test_registries",
     "weights.card": "weights/test_shipped",
     "weights.catalogue": "weights/test_shipped",
-    "weights.contents": "weights/test_published",
+    "weights.checkpoint_contents": "weights/test_published",
     "weights.files": "weights/test_folder",
     "weights.layouts": "weights/test_published",
     "figures.architecture_parts": "figures/test_architecture",
@@ -61,29 +63,27 @@ ELSEWHERE = {
     "ui.components.heads": "browser/test_attention",
     "ui.components.lines": "browser/test_attention",
     "ui.components.profiles": "browser/test_attention",
-    "ui.components.saving": "ui/test_save",
+    "ui.components.export": "ui/test_save_menus",
     "ui.components.scrubber": "browser/test_app",
     "ui.components.table": "browser/test_shapes",
     "ui.components.tree": "browser/test_writing",
     "ui.pages.home": "ui/test_pages",
     "ui.pages.norms": "ui/test_placement ui/test_layernorm",
-    "ui.pages.steps.cell_words": "ui/test_inspector",
-    "ui.pages.steps.facts": "ui/test_pages",
-    "ui.pages.steps.moves": "ui/test_walk",
-    "ui.shell.code": "ui/test_snippets",
-    "ui.shell.callbacks": "browser/test_order_of_runs",
-    "ui.shell.differences": "ui/test_attention",
-    "ui.shell.frame": "browser/test_presenter",
-    "ui.shell.link": "ui/test_links",
+    "ui.shared.cell_text": "ui/test_cell_inspector",
+    "ui.shared.word_swap": "ui/test_attention",
+    "ui.shell.export.notebook_code": "ui/test_snippets",
+    "ui.shell.session.callback_patch": "browser/test_order_of_runs",
+    "ui.shell.runs.setup_differences": "ui/test_attention",
+    "ui.shell.layout.frame": "browser/test_presenter",
+    "ui.shell.session.url": "ui/test_links",
     "ui.shell.navigation": "browser/test_order_of_runs",
-    "ui.shell.run": "ui/test_pages",
-    "ui.shell.screen": "browser/test_first_screen",
-    "ui.shell.sidebar": "ui/test_pages",
-    "ui.shell.state": "ui/test_links",
-    "ui.shell.tab": "browser/test_lost_session",
-    "ui.shell.view_widgets": "ui/test_links",
-    "ui.shell.warm": "ui/test_cold",
-    "ui.shell.widgets": "ui/test_links",
+    "ui.shell.runs.page_context": "ui/test_pages",
+    "ui.shell.layout.sidebar": "ui/test_pages",
+    "ui.shell.session.state": "ui/test_links",
+    "ui.shell.session.session_restore": "browser/test_lost_session",
+    "ui.shell.session.linked_widgets": "ui/test_links",
+    "ui.shell.caching.preload": "ui/test_cold",
+    "ui.shell.session.widgets": "ui/test_links",
 }
 NAMES = [name for module in MODULES if (name := module.removeprefix("viz_core.")) != module and not name.endswith("__init__")]
 
@@ -93,7 +93,7 @@ def has_its_own(name: str) -> bool:
     *packages, stem = name.split(".")
     folders = FOLDERS.get(packages[0], (packages[0],)) if packages else ("*",)
     names = {stem, *packages[1:]} - SHELVES
-    return any(list(TESTS.glob(f"{folder}/test_{own}.py")) for folder in folders for own in names)
+    return any(list(TESTS.glob(f"{folder}/**/test_{own}.py")) for folder in folders for own in names)
 
 
 def entry(name: str) -> str:

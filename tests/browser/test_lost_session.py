@@ -1,4 +1,5 @@
-"""A lost session: the server is killed and started again, or the connection is cut for longer than sessions are kept.
+"""A lost session: the server is killed and started again, or the connection is cut for longer than sessions are kept
+(`session_restore`).
 
 Some pages of each; `python tests/benchmarks --only reconnect` takes all of them, and a cut of 140 seconds.
 """

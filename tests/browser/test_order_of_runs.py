@@ -1,4 +1,5 @@
-"""Requests of one session that come faster than its runs: one after the other, the last one last, and their callbacks whole."""
+"""Requests of one session that come faster than its runs: one after the other, the last one last, and their callbacks whole
+(`callback_patch`)."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ each_checkpoint = pytest.mark.parametrize("position", CARDS)
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few steps of few sentences: what is asked holds for any."""
-    monkeypatch.setattr(L, "STEPS", STEPS)
-    monkeypatch.setattr(L, "READ", 24)
+    monkeypatch.setattr(L, "EXTRAPOLATION_STEPS", STEPS)
+    monkeypatch.setattr(L, "N_SENTENCES", 24)
     L.held_out_sentences.cache_clear()
     yield
     L.held_out_sentences.cache_clear()
@@ -97,7 +97,7 @@ def test_sentences_in_a_row_are_one_text(position: Position) -> None:
 
 
 def test_a_learned_table_refuses_where_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(L, "STEPS", {"moved": (0, 48)})
+    monkeypatch.setattr(L, "EXTRAPOLATION_STEPS", {"moved": (0, 48)})
     found = L.extrapolate_lengths("moved", models(), VOCABULARY)
     refused = found.score("learned", 48)
     assert refused.accuracy is None and "max_len=64 is too short for" in str(refused.problem)

@@ -193,7 +193,7 @@ def test_gradients_equal_autograds_on_an_uninstrumented_copy(
     monkeypatch: pytest.MonkeyPatch, name: str, n: int, joint: int
 ) -> None:
     """However many batches one backward pass takes together."""
-    monkeypatch.setattr(norms, "MOST_JOINT", joint)
+    monkeypatch.setattr(norms, "MAX_JOINED_TOKENS", joint)
     base = build(CONFIG, 1)
     batches = norms.with_random_batches(BATCH, CONFIG, n, 1)
     found = norms.layer_gradients(with_placement(base, name), batches)

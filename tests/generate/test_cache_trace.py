@@ -38,7 +38,7 @@ def test_a_time_is_the_median_of_several_passes_and_the_first_pass_does_not_coun
         times = [slow + passes[-1] + step for step in range(len(TEXT))]
         return times, [2 * x for x in times], *real(*args)[2:]
 
-    monkeypatch.setattr(cache_trace, "_read_twice", timed)
+    monkeypatch.setattr(cache_trace, "_run_both_ways", timed)
     found = measure_step_times(model, TEXT)
     assert len(passes) == N_PASSES + 1 and N_PASSES % 2
     counted = sorted(x + (1000.0 if x == 3 else 0.0) for x in range(1, N_PASSES + 1))

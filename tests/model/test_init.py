@@ -21,7 +21,7 @@ def parameters(seed: int = 0, **switches: Any) -> dict[str, Tensor]:
 
 def counted(monkeypatch: pytest.MonkeyPatch, config: TransformerConfig) -> Transformer:
     """A model of any size, its parameters never drawn."""
-    monkeypatch.setattr(transformer, "draw_parameters", lambda *_: None)
+    monkeypatch.setattr(transformer, "initialize_parameters", lambda *_: None)
     return Transformer(config)
 
 

@@ -27,7 +27,7 @@ QUICK = ["--steps", "2", "--sentences", "80", "--measured", "30", "--folder"]
 @pytest.fixture(autouse=True)
 def _threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """One, as in every test; and the command's choice is taken back."""
-    monkeypatch.setattr("viz_core.training.__main__.THREADS", 1)
+    monkeypatch.setattr("viz_core.training.__main__.N_THREADS", 1)
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
@@ -147,7 +147,7 @@ def test_only_training_as_shipped_goes_to_the_shipped_folder(
     options: list[str], trial: bool, shipped: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     went: list[Path] = []
-    monkeypatch.setattr("viz_core.training.__main__.make", lambda *given: went.append(given[-1]))
+    monkeypatch.setattr("viz_core.training.__main__.train_checkpoint", lambda *given: went.append(given[-1]))
     monkeypatch.setattr("viz_core.training.__main__.sentences", lambda *given: ([], None))
     main(["english", *options])
     assert went == [TRIAL_FOLDER if trial else shipped]

@@ -12,7 +12,7 @@ from viz_core.training.shipped.sentence_sampling import SEED_STRIDE, sample_part
 @pytest.mark.parametrize("cores", [1, 2])
 def test_the_sentences_do_not_depend_on_the_cores(cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each part by its own seed, one behind the other, with the bits of the same sentence beside it."""
-    monkeypatch.setattr(sentence_sampling, "PART", 40)
+    monkeypatch.setattr(sentence_sampling, "PART_SIZE", 40)
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     found, (alignment, referents) = sample_sentences(3, 100)
     expected = [sample_part(3 + SEED_STRIDE * i, n) for i, n in enumerate((40, 40, 20))]

@@ -20,7 +20,7 @@ def packages_are_scanned_once() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def another_link_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test that writes another link into an open session means Back, which `AppTest` cannot say."""
-    monkeypatch.setattr("viz_core.ui.shell.session.url.went_back", lambda: True)
+    monkeypatch.setattr("viz_core.ui.shell.session.url.is_history_navigation", lambda: True)
 
 
 @pytest.fixture

@@ -108,7 +108,7 @@ def test_no_setup_breaks_it(open_at: Open, more: dict[str, str]) -> None:
 
 
 def test_without_a_layer_it_says_so(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "kinds", lambda config: ())
+    monkeypatch.setattr(page, "attention_kinds", lambda config: ())
     at = open_at(TINY)
     assert "no layers" in at.info[0].value
 
@@ -302,7 +302,7 @@ def test_no_head_that_somebody_chose_is_overruled(open_at: Open, monkeypatch: py
     def never(*args: object) -> None:
         raise AssertionError("nothing is measured where somebody has chosen")
 
-    monkeypatch.setattr("viz_core.experiments.ablation.ablate_each", never)
+    monkeypatch.setattr("viz_core.experiments.ablation.ablate_each_head", never)
     chosen = {"Encoder self-attention, layer 0, head 1": {"att_off": "encoder.0.1"},
               "Decoder self-attention, layer 1, head 1": {"att_kind": "decoder", "att_layer": "1", "attn_head": "1"}}
     for name, asked in chosen.items():
@@ -326,7 +326,7 @@ def test_what_the_page_has_chosen_stays_while_something_else_is_changed(open_at:
 
 
 def test_finding_the_head_takes_no_longer_than_somebody_waits(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ablation, "MOST_UNREQUESTED", 0.0)
+    monkeypatch.setattr(ablation, "MAX_UNREQUESTED_SECONDS", 0.0)
     at = open_at(TINY, att_more="break", seed="91")
     assert "Nothing is changed yet" in words(at) and widget(at, "att_find").label.startswith("Find the head")
     sound(widget(at, "att_find").click().run())

@@ -271,7 +271,7 @@ def test_where_both_write_the_same_word_a_place_is_named_where_they_differ(open_
 
 
 def test_what_is_written_alike_is_said_before_anything_is_measured(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "MOST_UNREQUESTED", 0.0)
+    monkeypatch.setattr(measuring, "MAX_UNREQUESTED_SECONDS", 0.0)
     at = open_at(**DOG | {"source": "When I was a kid I had a dog"}, kept=to_query(from_link(DOG)[0]), cause_part="sublayers")
     assert not panels(at) and "they write the same words everywhere else" in words(at) and widget(at, "cause_typed")
 
@@ -362,7 +362,7 @@ def test_the_box_for_a_changed_sentence_names_the_side_that_it_becomes(open_at: 
 
 
 def test_what_takes_long_is_measured_when_it_is_asked_for(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "MOST_UNREQUESTED", 0.0)
+    monkeypatch.setattr(measuring, "MAX_UNREQUESTED_SECONDS", 0.0)
     at = open_at(**PAIR, seed="77")
     assert not panels(at) and widget(at, "cause_ask_effects").label.startswith("Measure ")
     sound(widget(at, "cause_ask_effects").click().run())

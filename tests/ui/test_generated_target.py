@@ -279,7 +279,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     there = {**catalogue(), **own}
     for module in ("value", "link_format"):
         monkeypatch.setattr(f"viz_core.ui.shell.setup.{module}.catalogue", lambda: there)
-    monkeypatch.setattr("viz_core.ui.shell.runs.generated_target.text_written", lambda setup: WRITTEN)
+    monkeypatch.setattr("viz_core.ui.shell.runs.generated_target.generated_text", lambda setup: WRITTEN)
 
 
 def choose(setup: Setup, model: str) -> Setup:

@@ -68,7 +68,7 @@ def test_no_setup_breaks_it(open_at: Open, more: dict[str, str], section: str) -
 
 
 def test_without_a_layer_it_says_so(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "kinds", lambda config: ())
+    monkeypatch.setattr(page, "attention_kinds", lambda config: ())
     assert "no layers" in open_at(SMALL).info[0].value
 
 

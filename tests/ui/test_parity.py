@@ -75,7 +75,7 @@ def test_a_change_of_the_model_is_proved_again(open_at: Open) -> None:
 
 
 def test_a_big_model_is_checked_when_asked(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line, "ON_REQUEST", 1000)
+    monkeypatch.setattr(line, "MAX_AUTOMATIC_PARAMETERS", 1000)
     at = sound(open_at("step_by_step", **tiny(**TEXT)))
     assert not [c for c in at.caption if "largest difference" in c.value]
     sound(widget(at, "proof_ask").click().run())

@@ -178,7 +178,7 @@ def test_where_numbers_end_is_said(open_at: Open, monkeypatch: pytest.MonkeyPatc
     def injected(model: Any, batch: Any, name: str, seed: int = 0) -> Any:
         return real(model, batch, name, seed, lambda n, x: x + value if n == "encoder.layers.2.resid_mid" else x)
 
-    monkeypatch.setattr(experiments, "placement", injected)
+    monkeypatch.setattr(experiments, "run_placement", injected)
     at = open_at(norm_depth="4", source=f"words of their own {what}")
     said = [w.value for w in at.warning]
     assert said == [f"{title}: the first value that is {what} is in `encoder.layers.2.resid_mid`. The line has gaps from there on."
@@ -321,7 +321,7 @@ def test_what_costs_much_is_asked_for_first(open_at: Open, monkeypatch: pytest.M
     calls = []
     real = experiments.layer_gradients
     monkeypatch.setattr(experiments, "layer_gradients", lambda *a: calls.append(1) or real(*a))
-    monkeypatch.setattr(on_request, "MOST_UNREQUESTED", 1e5)
+    monkeypatch.setattr(on_request, "MAX_AUTOMATIC_FLOPS", 1e5)
     at = open_at("gradients", source="a heavy text that nobody has measured")
     assert not charts(at) and not calls
     button = widget(at, "norm_ask_gradients")

@@ -1,4 +1,5 @@
-"""The Python and the CSV of every picture of every page: each snippet runs, and makes the numbers and the picture of the page."""
+"""The Python and the CSV of every picture of every page: each snippet (`notebook_code`) runs, and makes
+the numbers and the picture of the page."""
 
 import ast
 import time
@@ -102,7 +103,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Offered]]:
     for name, at in (("heads.pack_grids", 0), ("lines.pack_lines", 3)):
         component = f"viz_core.ui.components.{name}"
         monkeypatch.setattr(component, noted(resolve_name(component), at))
-    monkeypatch.setattr(export, "_made", made)
+    monkeypatch.setattr(export, "_export", made)
     return offered
 
 

@@ -453,9 +453,9 @@ def test_what_is_measured_again_here_is_compared_with_what_is_stored(open_traini
     base = replace(whole.experiment.base, steps=50)
     short = replace(whole, experiment=replace(whole.experiment, base=base, seeds=(0, 1)))
     made = measure(short)
-    monkeypatch.setattr(stored_page, "measurement", lambda name: made if name == "scale-embedding" else load_measurement(name))
+    monkeypatch.setattr(stored_page, "load_measurement", lambda name: made if name == "scale-embedding" else load_measurement(name))
     for module in (predefined_experiments, experiments_page):
-        monkeypatch.setattr(module, "SETUPS", {**EXPERIMENTS, "scale-embedding": short})
+        monkeypatch.setattr(module, "EXPERIMENTS", {**EXPERIMENTS, "scale-embedding": short})
     at = open_training(train_section="experiments", train_setup="scale-embedding", train_seeds="2")
     opened_with = charts(at)[0]["data"]
     at = to_the_end(sound(widget(at, "train_begin").click().run()))
@@ -479,7 +479,7 @@ def test_a_stored_measurement_that_cannot_be_shown_is_said(open_training: Open, 
         raise UserError("", "measurement_recipe", name=name)
 
     for read, says in ((of_another_recipe, "with another recipe than this experiment"), (lambda name: None, "No measurement")):
-        monkeypatch.setattr(stored_page, "measurement", read)
+        monkeypatch.setattr(stored_page, "load_measurement", read)
         at = open_training(train_section="experiments")
         assert says in said(at) and widget(at, "train_begin").label == "Train" and "A stored measurement" not in words(at)
 

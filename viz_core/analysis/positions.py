@@ -23,7 +23,7 @@ def sinusoidal_table(length: int, d_model: int, base: float = 10000.0, start: in
 
     PE[p, 2i] = sin(p ω_i), PE[p, 2i+1] = cos(p ω_i). With an odd d_model the last column is an unpaired sine.
 
-    >>> waves(2, 4)[0].tolist()
+    >>> sinusoidal_table(2, 4)[0].tolist()
     [0.0, 1.0, 0.0, 1.0]
     """
     omega, step = frequencies(d_model, base), math.isqrt(length) + 1

@@ -124,7 +124,7 @@ def hidden_states(model: Transformer, batch: Batch) -> np.ndarray:
     given = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}
     known = {side: torch.tensor(x, device=device) for side, x in batch.token_masks(model.config).items()}
     with torch.inference_mode():
-        outputs: np.ndarray = model(given.get("source"), given.get("target"), is_token=known).hidden.cpu().numpy()
+        outputs: np.ndarray = model(given.get("source"), given.get("target"), token_masks=known).hidden.cpu().numpy()
     return outputs
 
 

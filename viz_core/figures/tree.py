@@ -68,7 +68,7 @@ def build_tree(paths: Sequence[TreePath], glosses: Mapping[str, str] = NO_GLOSSE
                         "parent": parent,
                         "label": display_token(word),
                         "total": format_log_prob(total),
-                        "said": tooltip,
+                        "tooltip": tooltip,
                         "path": number,
                     }
                 )

@@ -21,7 +21,7 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
 
     PE[t, 2i] = sin(t / base^(2i/d)), PE[t, 2i+1] = cos(t / base^(2i/d)). An odd d_model ends with an unpaired sine.
 
-    >>> sinusoidal(2, 4)[0].tolist()
+    >>> sinusoidal_encoding(2, 4)[0].tolist()
     [0.0, 1.0, 0.0, 1.0]
     """
     angle = position_angles(length, d_model, base)  # [T, ⌈D/2⌉]

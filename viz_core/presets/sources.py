@@ -7,7 +7,7 @@ from pathlib import Path
 
 from viz_core.stages import Stage
 
-MODEL_FOLDER = Path(__file__).parent / "model"
+MODEL_FOLDER = Path(__file__).parents[1] / "model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class SourceLine:
 def source_line(stage: Stage) -> SourceLine:
     """Return the code that taps a stage. Raises `LookupError` if there is none."""
     return _find_tap(
-        stage.defined_in, "add" if stage.local_name in ("resid_mid", "resid_cross", "resid_post") else stage.local_name
+        stage.defined_in, "add_sublayer" if stage.local_name in ("resid_mid", "resid_cross", "resid_post") else stage.local_name
     )
 
 
@@ -36,7 +36,7 @@ def _find_tap(defined_in: str, local_name: str) -> SourceLine:
     if scope:
         tree = next(n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name == scope)
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == local_name == "add":
+        if isinstance(node, ast.FunctionDef) and node.name == local_name == "add_sublayer":
             return _lines(path, text, node)
     statements = [n for n in ast.walk(tree) if isinstance(n, ast.Assign | ast.Return | ast.Expr) and _taps(n, local_name)]
     if not statements:

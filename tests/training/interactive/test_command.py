@@ -14,7 +14,7 @@ from viz_core.training.interactive.predefined_experiments import EXPERIMENTS
 
 def test_it_estimates_and_measures(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small = replace(EXPERIMENTS["norm"], experiment=vary_factor(RECIPE, "config.norm", ["pre", "post"], (0,)))
-    monkeypatch.setattr(command, "SETUPS", {"small": small, **EXPERIMENTS})
+    monkeypatch.setattr(command, "EXPERIMENTS", {"small": small, **EXPERIMENTS})
     folder = tmp_path / "measurements"
     command.main(["small", "lengths", "--estimate", "--folder", str(folder)])
     assert not folder.exists()

@@ -150,11 +150,11 @@ def test_one_of_another_recipe_is_not_shown(monkeypatch: pytest.MonkeyPatch, tmp
     """An experiment that was changed has none until it is measured again."""
     setup = EXPERIMENTS["norm"]
     changed = replace(setup, experiment=replace(setup.experiment, base=replace(setup.experiment.base, steps=600)))
-    monkeypatch.setattr(measurements, "SETUPS", {**EXPERIMENTS, "norm": changed})
+    monkeypatch.setattr(measurements, "EXPERIMENTS", {**EXPERIMENTS, "norm": changed})
     load_measurement.cache_clear()
     with pytest.raises(UserError) as raised:
         load_measurement("norm")
     assert raised.value.code == "measurement_recipe"
-    monkeypatch.setattr(measurements, "FOLDER", tmp_path)
+    monkeypatch.setattr(measurements, "MEASUREMENTS_FOLDER", tmp_path)
     assert load_measurement("norm") is None
     load_measurement.cache_clear()

@@ -40,7 +40,7 @@ def events(own: Recipe, n: int | None = None) -> tuple[TrainingRun, list[StepEve
 def test_one_batch_is_learned_by_heart(monkeypatch: pytest.MonkeyPatch) -> None:
     own = recipe(**{"config.dropout": 0.0, "steps": 80, "learning_rate": 1e-2, "measured_every": 80})
     first = own.train_batch(0)
-    monkeypatch.setattr(Recipe, "rows", lambda self, step: first)
+    monkeypatch.setattr(Recipe, "train_batch", lambda self, step: first)
     run, seen = events(own)
     assert seen[0].loss > 1.2 and seen[-1].loss < 0.02 and seen[-1].accuracy == 1.0
     assert loss_and_accuracy(run.model, first)[0] < 0.02 and not run.model.training
@@ -113,7 +113,7 @@ def test_resumed_equals_uninterrupted_to_the_bit(at: int, change: dict[str, Any]
 def test_dropout_is_another_at_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
     own = recipe(learning_rate=1e-8)
     first = own.train_batch(0)
-    monkeypatch.setattr(Recipe, "rows", lambda self, step: first)
+    monkeypatch.setattr(Recipe, "train_batch", lambda self, step: first)
     __, seen = events(own)
     assert len({round(event.loss, 4) for event in seen}) > 5
     __, without = events(own.with_changes({"config.dropout": 0.0}))
@@ -171,14 +171,14 @@ def test_it_stops_at_the_target() -> None:
 
 def test_it_stops_when_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     told: Iterator[float] = iter([3.0, 2.0, 2.5, 2.0, 1.9, 2.2, 2.2])
-    monkeypatch.setattr(TrainingRun, "measure", lambda self: (next(told), 0.5))
+    monkeypatch.setattr(TrainingRun, "evaluate", lambda self: (next(told), 0.5))
     run, seen = events(recipe(patience=2, measured_every=1))
     assert [event.stopped for event in seen] == [None] * 3 + ["patience"] and (run.best_loss, run.n_bad_evals) == (2.0, 2)
 
 
 def test_patience_goes_on_where_it_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     told: Iterator[float] = iter([3.0, 3.0, 3.0, 3.0])
-    monkeypatch.setattr(TrainingRun, "measure", lambda self: (next(told), 0.5))
+    monkeypatch.setattr(TrainingRun, "evaluate", lambda self: (next(told), 0.5))
     run, __ = events(recipe(patience=2, measured_every=1), 2)
     (event,) = TrainingRun.deserialize(*run.serialize())
     assert event.stopped == "patience" and event.step == 3

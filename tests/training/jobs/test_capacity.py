@@ -38,14 +38,14 @@ def times(board: JobQueue, places: int, overhead: float = 0.0) -> list[float | N
 
 @pytest.mark.parametrize(("cores", "at_once"), [(1, 1), (2, 1), (4, 3), (8, 7)])
 def test_one_core_stays_for_the_visitors(monkeypatch: pytest.MonkeyPatch, cores: int, at_once: int) -> None:
-    monkeypatch.setattr(capacity, "cores", lambda: cores)
+    monkeypatch.setattr(capacity, "available_cores", lambda: cores)
     assert n_local_workers() == at_once == JobQueue().n_slots
 
 
 def test_no_more_cores_count_than_the_server_may_use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert 1 <= capacity.available_cores() <= (os.cpu_count() or 1)
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(64)), raising=False)
-    monkeypatch.setattr(capacity, "QUOTA", tmp_path / "cpu.max")
+    monkeypatch.setattr(capacity, "CGROUP_CPU_LIMIT", tmp_path / "cpu.max")
     assert capacity.available_cores() == 64
     for said, expected in (("max 100000\n", 64), ("400000 100000\n", 4), ("50000 100000", 1), ("9900000 100000", 64)):
         (tmp_path / "cpu.max").write_text(said)

@@ -27,7 +27,7 @@ from viz_core.training.jobs.worker_plugin import TrainingPlugin, assign, run_ass
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """No server asks here, however long a test takes."""
-    monkeypatch.setattr(boxes, "ORPHANED", math.inf)
+    monkeypatch.setattr(boxes, "ORPHAN_TIMEOUT", math.inf)
 
 
 def order(asked: Recipe = RECIPE, number: str = "1", state: SavedState | None = None, until: int | None = None) -> Assignment:
@@ -65,7 +65,7 @@ def test_a_whole_run_waits_to_be_fetched_once() -> None:
 @pytest.mark.parametrize("wish", ["pause", "stop"])
 def test_a_run_ends_behind_the_step_in_which_it_was_told(monkeypatch: pytest.MonkeyPatch, wish: str) -> None:
     box = Mailbox(order())
-    at_step(monkeypatch, 4, lambda: setattr(box, "wish", wish))
+    at_step(monkeypatch, 4, lambda: setattr(box, "command", wish))
     parcel = carried(box)
     assert len(parcel.events) == 4 and parcel.end_reason == "told"
     assert parcel.saved_state is not None and parcel.saved_state.step == 4
@@ -87,8 +87,8 @@ def test_it_goes_on_from_a_state_for_so_many_steps_and_no_more() -> None:
 
 def test_a_state_that_was_stored_on_the_way_leads_to_the_same_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """All that is left of a process that was killed."""
-    monkeypatch.setattr(train_loop, "STORED", 0.0)
-    monkeypatch.setattr(train_loop, "STORING", 0)
+    monkeypatch.setattr(train_loop, "SAVE_INTERVAL", 0.0)
+    monkeypatch.setattr(train_loop, "SAVE_COST_FACTOR", 0)
     box, parcels = Mailbox(order()), []
     at_step(monkeypatch, 6, lambda: parcels.append(box.drain()))
     carried(box)
@@ -100,22 +100,22 @@ def test_a_state_that_was_stored_on_the_way_leads_to_the_same_end(monkeypatch: p
 
 def test_a_run_of_which_nobody_asks_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     box = Mailbox(order())
-    at_step(monkeypatch, 3, lambda: monkeypatch.setattr(boxes, "ORPHANED", 0.0))
+    at_step(monkeypatch, 3, lambda: monkeypatch.setattr(boxes, "ORPHAN_TIMEOUT", 0.0))
     assert carried(box).end_reason == "orphaned"
 
 
 def test_messages_are_few_and_small(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[Any] = []
-    monkeypatch.setattr(train_loop, "ANNOUNCED", 1000.0)
+    monkeypatch.setattr(train_loop, "ANNOUNCE_INTERVAL", 1000.0)
     carried(Mailbox(order()), said)
     assert said == [(0, None)]
-    monkeypatch.setattr(train_loop, "ANNOUNCED", 0.0)
+    monkeypatch.setattr(train_loop, "ANNOUNCE_INTERVAL", 0.0)
     carried(Mailbox(order()), said)
     assert [step for step, __ in said] == [0, *range(11)] and all(len(event or "") < 2000 for __, event in said)
 
 
 def test_moments_that_nobody_fetches_are_dropped_the_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boxes, "WAITING_BYTES", 10)
+    monkeypatch.setattr(boxes, "MAX_UNFETCHED_BYTES", 10)
     box = Mailbox(order())
     for moment in (b"a" * 4, b"b" * 4, b"c" * 4, b"d" * 40):
         box.add_snapshot(moment)
@@ -190,6 +190,6 @@ def test_a_worker_that_closes_ends_its_runs(worker: Any, monkeypatch: pytest.Mon
 
 def test_orders_that_nobody_came_for_are_thrown_away(worker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assign(order(number="old"), worker)
-    monkeypatch.setattr(desks, "ORPHANED", -1.0)
+    monkeypatch.setattr(desks, "ORPHAN_TIMEOUT", -1.0)
     assign(order(number="new"), worker)
     assert list(worker.plugins[TrainingPlugin.name].boxes) == ["new"]

@@ -102,7 +102,7 @@ def test_a_second_process_takes_a_second_arm_until_a_visitor_acts(own: Make) -> 
 
 
 def test_different_trainings_run_at_once_on_all_cores_but_one(own: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capacity, "cores", lambda: 3)
+    monkeypatch.setattr(capacity, "available_cores", lambda: 3)
     engine = own()
     first, second, third = (engine.submit(LONG.with_changes({"seed": i}).to_json(), f"visitor {i}") for i in range(3))
     for number in (first, second):

@@ -156,7 +156,7 @@ class LocalWorkers:
 
 def _environment() -> dict[str, str]:
     """Return the environment of a local worker process: the same import path, one thread, and these Dask settings."""
-    project_root = str(Path(__file__).parents[2])
+    project_root = str(Path(__file__).parents[3])
     paths = [project_root, *(path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path)]
     settings = {f"DASK_{name.upper().replace('.', '__').replace('-', '_')}": str(value) for name, value in DASK_SETTINGS.items()}
     return {**os.environ, **SINGLE_THREAD_ENV, **settings, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from viz_core.text import split_words
 
-EVAL_SET_FILE = Path(__file__).with_name("everyday.txt")
-ACCEPTED_LATER_FILE = Path(__file__).with_name("everyday_later.txt")
+EVAL_SET_FILE = Path(__file__).with_name("eval_set.txt")
+ACCEPTED_LATER_FILE = Path(__file__).with_name("eval_set_later.txt")
 FINAL_MARKS = frozenset(".?!。？！")
 _LATIN = re.compile("[A-Za-z]+")
 
@@ -54,7 +54,7 @@ def _read_rows(path: Path) -> list[tuple[str, tuple[str, ...]]]:
 def normalized_words(text: str) -> tuple[str, ...]:
     """Return the words of a sentence as the app tokenizes it, in lower case and without the final mark.
 
-    >>> words("Our teacher's dog isn't here.")
+    >>> normalized_words("Our teacher's dog isn't here.")
     ('our', "teacher's", 'dog', "isn't", 'here')
     """
     found = [word.lower() for word in split_words(text)]

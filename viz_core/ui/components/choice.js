@@ -111,7 +111,7 @@ function bar(cell, number, column, shown) {
     needle.style.left = `calc(${100 * shown.at}% - 1px)`;
   }
   if (!cell) return box;
-  box.title = cell.said;
+  box.title = cell.tooltip;
   box.tabIndex = -1;
   if (cell.end > cell.start) {
     const drawn = box.appendChild(make("span", "bar"));

@@ -26,7 +26,7 @@ function show(root, { nodes, current, glosses }) {
     const button = make("button", "", node.label);
     Object.assign(button.dataset, { node: number, parent: node.parent });
     Object.assign(button.style, { gridColumn: node.depth + 2, gridRow: node.row + 1 });
-    button.title = node.said;
+    button.title = node.tooltip;
     button.append(...shortGlossNodes(glosses, node.label), make("small", "", node.total));
     if (number === current) button.setAttribute("aria-current", "true");
     grid.append(button);

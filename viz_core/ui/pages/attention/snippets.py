@@ -33,24 +33,24 @@ def all_heads(context: PageContext, shown: Sequence[AttentionKind], focus: Atten
         return _all_heads_of_two_runs(two, shown, focus)
     words = fill_template("""
         {readers}
-        words = {{kind: words_of_both(capture, kind, item, readers) for kind in kinds}}
+        words = {{kind: query_key_words(capture, kind, item, readers) for kind in kinds}}
         """, readers=_tokenizers_code(context, "capture")) if focus.by_word else EMPTY
     kept = fill_template("""
-        from viz_core.analysis.labelled_weights import without_special
+        from viz_core.analysis.labelled_weights import without_special_tokens
         {readers}
-        kept = {{kind: without_special(capture, kind, item, readers{own}) for kind in kinds}}
+        kept = {{kind: without_special_tokens(capture, kind, item, readers{own}) for kind in kinds}}
         """, readers=EMPTY if focus.by_word else _tokenizers_code(context, "capture"),
                 own=CodeLines(", words[kind]" if focus.by_word else "")) if focus.without_special else EMPTY
     return fill_template(
         """
-        from viz_core import drawn
-        from viz_core.analysis.labelled_weights import every_head
+        from viz_core.figures import plot_data
+        from viz_core.analysis.labelled_weights import collect_heads
         from viz_core.figures.attention import head_grid
         {run}
 
         {own_kinds}
         grids = [head_grid(capture, kind, item, {colour}{own}{kept}) for kind in kinds]
-        frame = drawn.heads(every_head(capture, kind, item{own}{uniform}) for kind in kinds)
+        frame = plot_data.head_weights(collect_heads(capture, kind, item{own}{uniform}) for kind in kinds)
         """,
         run=run_code(context),
         kept=CodeLines(", kept=kept[kind]" if focus.without_special else ""),
@@ -108,8 +108,8 @@ def head_lines(context: PageContext, focus: AttentionFocus) -> CodeLines:
         ),
         found=CodeLines("found" if leaves_out else "weights, queries, keys"),
         kept=fill_template("""
-        from viz_core.analysis.labelled_weights import kept_weights
-        (weights, queries, keys), kept = kept_weights(found, kept)
+        from viz_core.analysis.labelled_weights import renormalized_kept_weights
+        (weights, queries, keys), kept = renormalized_kept_weights(found, kept)
         """)
         if leaves_out
         else EMPTY,
@@ -121,7 +121,7 @@ def head_statistics(context: PageContext, shown: Sequence[AttentionKind], item: 
     return fill_template("""
         from viz_core import tables
         {run}
-        frame = tables.heads(capture, {kind}, {item})
+        frame = tables.head_profiles(capture, {kind}, {item})
         """, run=run_code(context), kind=shown[0] if len(shown) == 1 else None, item=item)
 
 
@@ -135,11 +135,11 @@ def rollout(context: PageContext, kind: AttentionKind, item: int, after: int, tw
             """, run=run_code(context), kind=kind, item=item, after=after)
     return fill_template("""
         from viz_core.figures.attention import rollout_panels
-        from viz_core.figures.two_runs import chosen
+        from viz_core.figures.two_runs import view_panel
         {runs}
         places = both.places[{side}]
         of_a, of_b = (rollout_panels(run, {kind}, {item}, {after}) for run in (a, b))
-        panels = [chosen(one, other, places, places, {shown}) for one, other in zip(of_a, of_b)]
+        panels = [view_panel(one, other, places, places, {shown}) for one, other in zip(of_a, of_b)]
         """, runs=aligned_code(two), kind=kind, item=item, after=after, side=query_key_sides(kind)[0], shown=two.shown)
 
 
@@ -163,16 +163,16 @@ def _words_code(context: PageContext) -> CodeLines:
     """The lines that assign `words`, for the `kind` and `item` of the lines above."""
     return fill_template("""
         {readers}
-        words = words_of_both(capture, kind, item, readers)
+        words = query_key_words(capture, kind, item, readers)
         """, readers=_tokenizers_code(context, "capture"))
 
 
 def _kept_positions_code(context: PageContext, by_word: bool) -> CodeLines:
     """The lines that assign `kept`, for the `kind` and `item` of the lines above, and for `words` if they are shown."""
     return fill_template("""
-        from viz_core.analysis.labelled_weights import without_special
+        from viz_core.analysis.labelled_weights import without_special_tokens
         {readers}
-        kept = without_special(capture, kind, item, readers{own})
+        kept = without_special_tokens(capture, kind, item, readers{own})
         """, readers=EMPTY if by_word else _tokenizers_code(context, "capture"), own=CodeLines(", words" if by_word else ""))
 
 
@@ -181,14 +181,14 @@ def _tokenizers_code(context: PageContext, run: str) -> CodeLines:
     setup = context.setup
     if setup.checkpoint_card is not None:
         return fill_template("""
-            from viz_core.analysis.labelled_weights import words_of_both
+            from viz_core.analysis.labelled_weights import query_key_words
             from viz_core.weights.catalogue import catalogue
             readers = catalogue()[{name}].tokenizers()
             """, name=setup.checkpoint)
     return fill_template("""
-        from viz_core.analysis.labelled_weights import words_of_both
-        from viz_core.run import tokenizers
-        readers = tokenizers({run}.config, {kind})
+        from viz_core.analysis.labelled_weights import query_key_words
+        from viz_core.run import untrained_tokenizers
+        readers = untrained_tokenizers({run}.config, {kind})
         """, run=CodeLines(run), kind="word" if setup.tokenizer == "ids" else setup.tokenizer)
 
 
@@ -199,9 +199,9 @@ def products(context: PageContext, focus: AttentionFocus) -> CodeLines:
     """The products of q and k, feature by feature."""
     return fill_template("""
         {steps}
-        from viz_core import drawn
-        from viz_core.figures.attention import product_bars
-        frame, shown = drawn.features(steps.products), product_bars(steps)
+        from viz_core.figures import plot_data
+        from viz_core.figures.attention import product_bars_html
+        frame, shown = plot_data.features(steps.products), product_bars_html(steps)
         """, steps=_steps_code(run_code(context), focus))
 
 
@@ -209,9 +209,9 @@ def weight_chain(context: PageContext, focus: AttentionFocus) -> CodeLines:
     """The steps from the sum of the products to the weight."""
     return fill_template("""
         {steps}
-        from viz_core import drawn
-        from viz_core.figures.attention import chain_html
-        frame, shown = drawn.chain(steps), chain_html(steps)
+        from viz_core.figures import plot_data
+        from viz_core.figures.attention import weight_arithmetic_html
+        frame, shown = plot_data.attention_steps(steps), weight_arithmetic_html(steps)
         """, steps=_steps_code(run_code(context), focus))
 
 
@@ -219,10 +219,10 @@ def values(context: PageContext, focus: AttentionFocus) -> CodeLines:
     """Weight times value, feature by feature."""
     return fill_template("""
         {steps}
-        from viz_core import drawn
-        from viz_core.figures.attention import value_bars, weighted
+        from viz_core.figures import plot_data
+        from viz_core.figures.attention import value_bars_html, weighted_value
         v = capture[{v}][item, head, key]
-        frame, shown = drawn.features(weighted(v, steps.recorded)), value_bars(v, steps.recorded)
+        frame, shown = plot_data.features(weighted_value(v, steps.recorded)), value_bars_html(v, steps.recorded)
         """, steps=_steps_code(run_code(context), focus), v=f"{focus.path}.v")
 
 
@@ -231,15 +231,15 @@ def contributions(context: PageContext, focus: AttentionFocus) -> CodeLines:
     return fill_template(
         """
         {run}
-        from viz_core import drawn
-        from viz_core.analysis.attention import contribution_norms, head_columns
-        from viz_core.figures.attention import contribution_bars
-        from viz_core.run import parameters
+        from viz_core.figures import plot_data
+        from viz_core.analysis.attention import contribution_norms, head_w_o
+        from viz_core.figures.attention import contribution_bars_html
+        from viz_core.run import parameter_reader
         head, item, query, key = {head}, {item}, {query}, {key}
-        v, w_o = capture[{v}][item, head], parameters(model)({w_o})
+        v, w_o = capture[{v}][item, head], parameter_reader(model)({w_o})
         row, keys = capture[{weights}][item, head, query], capture.tokens({side})[item]
-        lengths = contribution_norms(row[None], v, head_columns(w_o, head, v.shape[-1]))[0]
-        frame, shown = drawn.contributions(keys, row, lengths), contribution_bars(keys, row, lengths, key{glosses})
+        lengths = contribution_norms(row[None], v, head_w_o(w_o, head, v.shape[-1]))[0]
+        frame, shown = plot_data.contributions(keys, row, lengths), contribution_bars_html(keys, row, lengths, key{glosses})
         """,
         run=trace_code(context),
         head=focus.head,
@@ -258,10 +258,10 @@ def _steps_code(run: CodeLines, focus: AttentionFocus) -> CodeLines:
     """The lines that assign `steps`, the computation of the weight in focus."""
     return fill_template("""
         {run}
-        from viz_core.analysis.attention import chain
+        from viz_core.analysis.attention import weight_arithmetic
         {head}
         query, key = {query}, {key}
-        steps = chain(capture, kind, layer, head, item, query, key)
+        steps = weight_arithmetic(capture, kind, layer, head, item, query, key)
         """, run=run, head=_head_code(focus), query=focus.query, key=focus.key)
 
 
@@ -271,9 +271,9 @@ def _steps_code(run: CodeLines, focus: AttentionFocus) -> CodeLines:
 def ablated(context: PageContext, ablation: "Ablation", focus: AttentionFocus) -> CodeLines:
     """A head in the intact run and, if anything is changed, in the ablated run."""
     return fill_template("""
-        from viz_core.figures.two_run_attention import ablated_head
+        from viz_core.figures.two_run_attention import ablation_panels
         {runs}
-        panels = ablated_head(capture, {ablated}, {kind}, {layer}, {head}, {item}, {colour})
+        panels = ablation_panels(capture, {ablated}, {kind}, {layer}, {head}, {item}, {colour})
         """, runs=run_code(context) if ablation.is_empty else _ablated_code(context, ablation),
                 ablated=None if ablation.is_empty else CodeLines("ablated"), kind=focus.kind, layer=focus.layer, head=focus.head,
                 item=focus.item, colour=focus.colour)
@@ -282,9 +282,9 @@ def ablated(context: PageContext, ablation: "Ablation", focus: AttentionFocus) -
 def ablated_hidden(context: PageContext, ablation: "Ablation", item: int) -> CodeLines:
     """The change of the last hidden states."""
     return fill_template("""
-        from viz_core.figures.two_run_attention import ablated_hidden
+        from viz_core.figures.two_run_attention import ablated_hidden_panel
         {runs}
-        panels = [ablated_hidden(capture, ablated, {item})]
+        panels = [ablated_hidden_panel(capture, ablated, {item})]
         """, runs=_ablated_code(context, ablation), item=item)
 
 
@@ -319,16 +319,16 @@ def head_matrix_of_two_runs(two: TwoRuns, focus: AttentionFocus, about: tuple[st
     """One head in A, in B and in A − B. alone: whether only one of these is shown."""
     by_word = focus.by_word and focus.step == "weights"
     drawn = fill_template("""
-        from viz_core.figures.two_runs import only
-        panels = [only(panels, {shown})]
+        from viz_core.figures.two_runs import select_view
+        panels = [select_view(panels, {shown})]
         """, shown=two.shown)
     return fill_template(
         """
-        from viz_core.figures.two_run_attention import head_of_two
+        from viz_core.figures.two_run_attention import two_run_head_panels
         {runs}
 
         {head}
-        panels = head_of_two(both, kind, layer, head, {step}, {colour}, {about}{own})
+        panels = two_run_head_panels(both, kind, layer, head, {step}, {colour}, {about}{own})
         {drawn}
         """,
         runs=aligned_code(two),
@@ -345,13 +345,13 @@ def _all_heads_of_two_runs(two: TwoRuns, shown: Sequence[AttentionKind], focus: 
     own_kinds = fill_template("kinds, item = {kinds}, {item}", kinds=list(shown), item=focus.item)
     return fill_template(
         """
-        from viz_core import drawn
-        from viz_core.figures.two_run_attention import grid_of_two, weights_of_two
+        from viz_core.figures import plot_data
+        from viz_core.figures.two_run_attention import two_run_grid, two_run_weights
         {runs}
 
         {own_kinds}
-        grids = [grid_of_two(both, kind, {shown}, {colour}{own}) for kind in kinds]
-        frame = drawn.heads(weights_of_two(both, kind, {shown}, {colour}{own}) for kind in kinds)
+        grids = [two_run_grid(both, kind, {shown}, {colour}{own}) for kind in kinds]
+        frame = plot_data.head_weights(two_run_weights(both, kind, {shown}, {colour}{own}) for kind in kinds)
         """,
         runs=aligned_code(two),
         own_kinds=_join_lines(own_kinds, _words_of_both_runs_code(two, shown) if focus.by_word else EMPTY),
@@ -366,9 +366,9 @@ def _words_of_both_runs_code(two: TwoRuns, shown: Sequence[AttentionKind]) -> Co
     kinds."""
     return fill_template("""
         {readers_of_a}
-        words_of_a = {{kind: words_of_both(a, kind, item, readers) for kind in {in_a}}}
+        words_of_a = {{kind: query_key_words(a, kind, item, readers) for kind in {in_a}}}
         {readers_of_b}
-        words_of_b = {{kind: words_of_both(b, kind, item, readers) for kind in {in_b}}}
+        words_of_b = {{kind: query_key_words(b, kind, item, readers) for kind in {in_b}}}
         words = {{kind: (words_of_a.get(kind), words_of_b[kind]) for kind in words_of_b}}
         """, readers_of_a=_tokenizers_code(two.a, "a"), readers_of_b=_tokenizers_code(two.b, "b"),
                 in_a=[kind for kind in shown if kind in attention_kinds(two.aligned.a.config)], in_b=list(shown))

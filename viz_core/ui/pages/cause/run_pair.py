@@ -231,7 +231,7 @@ def _with_target_ids(clean: PageContext, corrupted: PageContext) -> PageContext:
         own, target = getattr(corrupted.batch, name), getattr(clean.batch, name)
         return {"source": own["source"], "target": target["target"], "labels": target["labels"]}
 
-    batch = replace(corrupted.batch, ids=of_both("ids"), tokens=of_both("tokens"), given_token_masks=of_both("is_token"))
+    batch = replace(corrupted.batch, ids=of_both("ids"), tokens=of_both("tokens"), given_token_masks=of_both("given_token_masks"))
     setup = corrupted.setup
     return replace(corrupted, capture=cached_run(setup.weights, setup.config, batch, setup.seed, setup.device), batch=batch)
 

@@ -12,9 +12,9 @@ def effect_maps(pair: RunPair, question: Question, direction: str, values: str) 
         {contrast}
         {word}
         from viz_core.experiments.effect_maps import effect_maps
-        from viz_core.figures.cause import effect_panels, maps_of
+        from viz_core.figures.cause import effect_panels, effect_map_data
         found = effect_maps(contrast, {direction})
-        panels = effect_panels(maps_of(found.of({values}), found.pairs, (clean, changed), word, {item}))
+        panels = effect_panels(effect_map_data(found.of({values}), found.pairs, (clean, changed), word, {item}))
         """,
         contrast=_runs_code(pair, question),
         word=token_name_code(pair.clean, pair.clean.config.output_side, pair.item, "clean"),
@@ -47,16 +47,16 @@ def _lens_code(run: PageContext, item: int, length: int) -> CodeLines:
         {run}
         {word}
         from viz_core.analysis.logit_lens import logit_lens
-        from viz_core.run import parameters
-        found = logit_lens(capture, parameters(model), {item}).until({length})
+        from viz_core.run import parameter_reader
+        found = logit_lens(capture, parameter_reader(model), {item}).until({length})
         """, run=trace_code(run), word=token_name_code(run, run.config.output_side, item), item=item, length=length)
 
 
 def attribution_bars(run: PageContext, item: int, at: int, word: int, other: int | None, title: str) -> CodeLines:
     return fill_template("""
         {found}
-        from viz_core.figures.cause import shares_figure
-        picture = shares_figure(found, {title})
+        from viz_core.figures.cause import attribution_figure
+        picture = attribution_figure(found, {title})
         """, found=_attribution_code(run, item, at, word, other), title=title)
 
 
@@ -74,9 +74,9 @@ def _attribution_code(run: PageContext, item: int, at: int, word: int, other: in
     """The lines that assign `found`, the contributions to the logit."""
     return fill_template("""
         {run}
-        from viz_core.analysis.attribution import attribute
-        from viz_core.run import parameters
-        found = attribute(capture, parameters(model), {at}, {word}, {other}, {item})
+        from viz_core.analysis.attribution import attribute_logit
+        from viz_core.run import parameter_reader
+        found = attribute_logit(capture, parameter_reader(model), {at}, {word}, {other}, {item})
         """, run=trace_code(run), item=item, at=at, word=word, other=other)
 
 
@@ -85,9 +85,9 @@ def head_effects_plot(
 ) -> CodeLines:
     return fill_template("""
         {found}
-        from viz_core.figures.cause import Heads, heads_figure
-        heads = Heads({name}, found.weight, found.effect({measure}))
-        picture = heads_figure(heads, {x}, {y}, {title})
+        from viz_core.figures.cause import HeadScatterData, head_effects_figure
+        heads = HeadScatterData({name}, found.weight, found.effect({measure}))
+        picture = head_effects_figure(heads, {x}, {y}, {title})
         """, found=_head_effects_code(pair, question, stack, attention, key), measure=measure, name=name, x=x, y=y, title=title)
 
 
@@ -114,9 +114,9 @@ def _runs_code(pair: RunPair, question: Question) -> CodeLines:
     return fill_template(
         """
         {runs}
-        from viz_core.experiments.patching import contrast_of
+        from viz_core.experiments.patching import runs_of_captures
         from viz_core.experiments.question import Question
-        contrast = contrast_of(model, clean, changed, {question}, {item})
+        contrast = runs_of_captures(model, clean, changed, {question}, {item})
         """,
         runs=append_code(trace_code(pair.clean, "clean"), run_code(pair.corrupted, "changed")),
         question=question,

@@ -10,11 +10,11 @@ from viz_core.ui.shell.export.notebook_code import CodeLines, fill_template, glo
 def word_lines(context: PageContext, kind: AttentionKind, layer: int, head: int, item: int) -> CodeLines:
     """The attention weights drawn as lines between words."""
     return fill_template("""
-        from viz_core.analysis.labelled_weights import weights_read
+        from viz_core.analysis.labelled_weights import unpadded_layer_weights
         {run}
 
         kind, layer, heads, item = {kind}, {layer}, {heads}, {item}
-        weights, queries, keys = weights_read(capture, kind, layer, item)
+        weights, queries, keys = unpadded_layer_weights(capture, kind, layer, item)
         """, run=run_code(context), kind=kind, layer=layer, heads=[head], item=item)
 
 
@@ -33,13 +33,13 @@ def next_word(context: PageContext, item: int, at: int) -> CodeLines:
     return fill_template("""
         {run}
         {word}
-        from viz_core import drawn
-        from viz_core.analysis.summary import predictions
-        from viz_core.figures.predictions import next_words
-        found, after = predictions(capture, {item})[{at}], capture.tokens({side})[{item}]
+        from viz_core.figures import plot_data
+        from viz_core.analysis.summary import top_predictions
+        from viz_core.figures.predictions import next_words_html
+        found, after = top_predictions(capture, {item})[{at}], capture.tokens({side})[{item}]
         words = [word(id) for id in found.ids]
-        frame = drawn.next_words(found, words)
-        shown = next_words(found, words, config.output_vocab_size, after[found.position]{glosses}{in_place})
+        frame = plot_data.next_token_predictions(found, words)
+        shown = next_words_html(found, words, config.output_vocab_size, after[found.position]{glosses}{in_place})
         """, run=run_code(context), word=token_name_code(context, side, item), item=item, at=at, side=side, glosses=glosses_code(),
         in_place=CodeLines(", in_place=True" if context.answers_in_place else ""))
 
@@ -47,7 +47,7 @@ def next_word(context: PageContext, item: int, at: int) -> CodeLines:
 def architecture(context: PageContext) -> CodeLines:
     """The model with the shapes of the run."""
     return fill_template("""
-        from viz_core.figures.architecture import architecture
+        from viz_core.figures.architecture import architecture_diagram
         {run}
-        drawing = architecture([capture.stage(name) for name in capture])
+        drawing = architecture_diagram([capture.stage(name) for name in capture])
         """, run=run_code(context))

@@ -14,27 +14,27 @@ from viz_core.ui.shell.export.notebook_code import CodeLines, aligned_code, fill
 def reasons(context: PageContext, focus: MaskFocus, title: str) -> CodeLines:
     return fill_template("""
         {run}
-        from viz_core.figures.masks import provenance_panel
-        panels = [provenance_panel(capture, {kind}, {item}, {title})]
+        from viz_core.figures.masks import block_reason_panel
+        panels = [block_reason_panel(capture, {kind}, {item}, {title})]
         """, run=run_code(context), kind=focus.kind, item=focus.item, title=title)
 
 
 def both_reasons(two: TwoRuns, kind: AttentionKind) -> CodeLines:
     return fill_template("""
         {both}
-        from viz_core.analysis.attention import MASK
-        from viz_core.analysis.masks import agreement
-        from viz_core.figures.masks import both_reasons_panel
+        from viz_core.analysis.attention import MASK_STAGES
+        from viz_core.analysis.masks import compare_masks
+        from viz_core.figures.masks import two_run_reason_panel
         mask_a, mask_b = (mask[0] for mask in both.values(MASK[{kind}]))
-        panels = [both_reasons_panel(both, {kind}, agreement(mask_a, mask_b), {shown})]
+        panels = [two_run_reason_panel(both, {kind}, compare_masks(mask_a, mask_b), {shown})]
         """, both=aligned_code(two), kind=kind, shown=two.shown)
 
 
 def construction(context: PageContext, focus: MaskFocus) -> CodeLines:
     return fill_template("""
         {run}
-        from viz_core.figures.masks import building_panels
-        panels = building_panels(capture, {kind}, {item})
+        from viz_core.figures.masks import mask_part_panels
+        panels = mask_part_panels(capture, {kind}, {item})
         """, run=run_code(context), kind=focus.kind, item=focus.item)
 
 
@@ -53,12 +53,12 @@ def effect(context: PageContext, focus: MaskFocus, switch: str, layer: int, head
     return fill_template(
         """
         {model}
-        from viz_core.experiments.masks import masked_run, switch
+        from viz_core.experiments.masks import masked_run, with_mask
         from viz_core.figures.attention import head_panel
-        from viz_core.figures.two_runs import compared
-        runs = [masked_run(model, batch, switch(config, {switch}, on), {seed}) for on in (True, False)]
+        from viz_core.figures.two_runs import before_after_panels
+        runs = [masked_run(model, batch, with_mask(config, {switch}, on), {seed}) for on in (True, False)]
         a, b = (head_panel(run, {kind}, {layer}, {head}, {item}) for run in runs)
-        panels = compared(a, b, {names})
+        panels = before_after_panels(a, b, {names})
         """,
         model=model_code(context),
         switch=switch,
@@ -74,10 +74,10 @@ def effect(context: PageContext, focus: MaskFocus, switch: str, layer: int, head
 def leak(context: PageContext, item: int, position: int, token_id: int, replaced: str) -> CodeLines:
     return fill_template("""
         {run}
-        from viz_core.experiments.masks import leak, read_side
-        from viz_core.figures.masks import labels, leak_panel
-        found = leak(model, batch, {item}, {place}, {id})
-        panels = [leak_panel(found.moved, found.moved_free, labels(capture, read_side(config), {item}), {replaced})]
+        from viz_core.experiments.masks import measure_leak, causal_side
+        from viz_core.figures.masks import token_labels, token_leak_panel
+        found = measure_leak(model, batch, {item}, {place}, {id})
+        panels = [token_leak_panel(found.moved, found.change_without_mask, token_labels(capture, causal_side(config), {item}), {replaced})]
         """, run=_model_and_run_code(context), item=item, place=position, id=token_id, replaced=replaced)
 
 
@@ -85,21 +85,21 @@ def reach(context: PageContext, item: int, vocab_size: int) -> CodeLines:
     """Which outputs change when each token is replaced in turn."""
     return fill_template("""
         {run}
-        from viz_core.experiments.masks import reach, read_side, replacements
-        from viz_core.figures.masks import labels, reach_panels
-        others = replacements(config, batch, {item}, {size})
-        moved, moved_free = (reach(model, batch, {item}, others, causal) for causal in (True, False))
-        panels = reach_panels(moved, moved_free, labels(capture, read_side(config), {item}))
+        from viz_core.experiments.masks import replacement_changes, causal_side, replacement_ids
+        from viz_core.figures.masks import token_labels, all_token_leak_panels
+        others = replacement_ids(config, batch, {item}, {size})
+        moved, moved_free = (replacement_changes(model, batch, {item}, others, causal) for causal in (True, False))
+        panels = all_token_leak_panels(moved, moved_free, token_labels(capture, causal_side(config), {item}))
         """, run=_model_and_run_code(context), item=item, size=vocab_size)
 
 
 def spread(context: PageContext, focus: MaskFocus, is_halved: bool, side: Side) -> CodeLines:
     return fill_template("""
         {run}
-        from viz_core.experiments.masks import spread
-        from viz_core.figures.masks import labels, spread_panels
-        found = spread(model, batch, {side}, {item}, {seed})
-        panels = spread_panels(found.stops, found.filled, found.zero, labels(capture, {side}, {item}))
+        from viz_core.experiments.masks import spread_nan
+        from viz_core.figures.masks import token_labels, empty_row_norm_panels
+        found = spread_nan(model, batch, {side}, {item}, {seed})
+        panels = empty_row_norm_panels(found.stops, found.filled, found.lengths_zero, token_labels(capture, {side}, {item}))
         """, run=_model_and_run_code(context, is_halved), side=side, item=focus.item, seed=context.setup.seed)
 
 
@@ -110,11 +110,11 @@ def fully_masked(
     return fill_template(
         """
         {run}
-        from viz_core.experiments.masks import empty_rows
-        from viz_core.figures.masks import head_panels
-        found = {{t.name: t.weights for t in empty_rows(model, batch, {path}, {item}, {seed}).treatments}}
+        from viz_core.experiments.masks import compare_empty_rows
+        from viz_core.figures.masks import implementation_panels
+        found = {{t.name: t.weights for t in compare_empty_rows(model, batch, {path}, {item}, {seed}).results}}
         weights = [(title, found[name][{head}]) for title, name in {titles}]
-        panels = head_panels(capture, {kind}, {item}, weights)
+        panels = implementation_panels(capture, {kind}, {item}, weights)
         """,
         run=_model_and_run_code(context, is_halved),
         path=attention_path(focus.kind, 0),
@@ -131,11 +131,11 @@ def unsqueeze(context: PageContext, kind: AttentionKind, item: int, head: int, t
     return fill_template(
         """
         {run}
-        from viz_core.experiments.masks import unsqueezed
-        from viz_core.figures.masks import head_panels, share_panel
-        found = unsqueezed(model, batch, {item}, config.n_heads, {seed})
-        weights = [({printed}, found.weights[{head}]), ({meant}, found.meant[{head}])]
-        panels = [*head_panels(capture, {kind}, {item}, weights), share_panel(found.future, {share})]
+        from viz_core.experiments.masks import unsqueeze_mask
+        from viz_core.figures.masks import implementation_panels, future_weight_panel
+        found = unsqueeze_mask(model, batch, {item}, config.n_heads, {seed})
+        weights = [({printed}, found.weights[{head}]), ({meant}, found.intended_weights[{head}])]
+        panels = [*implementation_panels(capture, {kind}, {item}, weights), future_weight_panel(found.future, {share})]
         """,
         run=_model_and_run_code(context),
         item=item,
@@ -154,8 +154,8 @@ def _model_and_run_code(context: PageContext, is_halved: bool = False) -> CodeLi
         return trace_code(context)
     return fill_template("""
         {model}
-        from viz_core.experiments.torch_norms import with_first_half
+        from viz_core.experiments.torch_norms import padded_pair
         from viz_core.run import trace
-        batch = with_first_half(config, batch, 0)
+        batch = padded_pair(config, batch, 0)
         capture = trace(model, batch)
         """, model=model_code(context))

@@ -18,10 +18,10 @@ def _stack_code(stack: UntrainedStack) -> CodeLines:
 
     return fill_template("""
         {run}
-        from viz_core.experiments.norm_placement import comparable, reading
+        from viz_core.experiments.norm_placement import comparison_config, comparison_batch
         from viz_core.run import build
-        stack = comparable(config, depth={depth}, width={width}, init={init})
-        model, batch = build(stack, {seed}, {device}), reading(capture)
+        stack = comparison_config(config, depth={depth}, width={width}, init={init})
+        model, batch = build(stack, {seed}, {device}), comparison_batch(capture)
         """, run=run_code(stack.context), depth=config_depth(stack.config), width=stack.config.d_model, init=stack.config.init,
                 seed=stack.context.setup.seed, device=stack.context.setup.device)
 
@@ -29,20 +29,20 @@ def _stack_code(stack: UntrainedStack) -> CodeLines:
 def depth(stack: UntrainedStack, names: Sequence[str], metric: Metric) -> CodeLines:
     return fill_template("""
         {compared}
-        from viz_core.analysis.norm_placement import curves
-        from viz_core.experiments.norm_placement import placements
+        from viz_core.analysis.norm_placement import depth_curves
+        from viz_core.experiments.norm_placement import run_placements
         from viz_core.figures.norm_placement import depth_figure
-        captures = placements(model, batch, {names}, {seed})
-        picture = depth_figure({{name: curves(x, [{metric}])[{metric}] for name, x in captures.items()}}, {metric})
+        captures = run_placements(model, batch, {names}, {seed})
+        picture = depth_figure({{name: depth_curves(x, [{metric}])[{metric}] for name, x in captures.items()}}, {metric})
         """, compared=_stack_code(stack), names=list(names), seed=stack.context.setup.seed, metric=metric)
 
 
 def blocks(highlighted: str) -> CodeLines:
     """Return the code for the drawing of both blocks."""
     return fill_template("""
-        from viz_core import drawn
+        from viz_core.figures import plot_data
         from viz_core.figures.block_drawing import blocks_html
-        frame, shown = drawn.blocks({lit}), blocks_html({lit})
+        frame, shown = plot_data.blocks({lit}), blocks_html({lit})
         """, lit=highlighted)
 
 
@@ -50,7 +50,7 @@ def ridges(stack: UntrainedStack, names: Sequence[str], side: Side, leaf: str, s
     return fill_template("""
         {spreads}
         from viz_core.figures.distributions import ridges_figure
-        from viz_core.figures.norm_placement import COLOURS
+        from viz_core.figures.norm_placement import PLACEMENT_COLOURS
         picture = ridges_figure(found, {{TITLES[name]: COLOURS[name] for name in captures}})
         """, spreads=_spreads_code(stack, names, side, leaf, scale))
 
@@ -60,7 +60,7 @@ def widths(stack: UntrainedStack, names: Sequence[str], side: Side, leaf: str, s
     return fill_template("""
         {spreads}
         from viz_core import tables
-        frame = tables.spread(found)
+        frame = tables.activation_spread(found)
         """, spreads=_spreads_code(stack, names, side, leaf, scale))
 
 
@@ -68,21 +68,21 @@ def _spreads_code(stack: UntrainedStack, names: Sequence[str], side: Side, leaf:
     """Return the code that makes `captures`, the run of each placement, and `found`, their histograms."""
     return fill_template("""
         {compared}
-        from viz_core.analysis.layernorm import spreads
-        from viz_core.experiments.norm_placement import placements
-        from viz_core.figures.norm_placement import TITLES
-        captures = placements(model, batch, {names}, {seed})
-        found = spreads({{TITLES[name]: capture for name, capture in captures.items()}}, {side}, {leaf}, {scale})
+        from viz_core.analysis.layernorm import activation_histograms
+        from viz_core.experiments.norm_placement import run_placements
+        from viz_core.figures.norm_placement import PLACEMENT_TITLES
+        captures = run_placements(model, batch, {names}, {seed})
+        found = activation_histograms({{TITLES[name]: capture for name, capture in captures.items()}}, {side}, {leaf}, {scale})
         """, compared=_stack_code(stack), names=list(names), seed=stack.context.setup.seed, side=side, leaf=leaf, scale=scale)
 
 
 def gradients(stack: UntrainedStack, batches: int) -> CodeLines:
     return fill_template("""
         {compared}
-        from viz_core.experiments.norm_placement import layer_gradients, placed, with_random_batches
+        from viz_core.experiments.norm_placement import layer_gradients, with_placement, with_random_batches
         from viz_core.figures.norm_placement import gradients_figure
         batches = with_random_batches(batch, stack, {batches}, {seed})
-        found = {{name: layer_gradients(placed(model, name), batches) for name in ("post", "pre")}}
+        found = {{name: layer_gradients(with_placement(model, name), batches) for name in ("post", "pre")}}
         parts = {{name: {{"attention": g.attention, "feed-forward": g.ffn}} for name, g in found.items()}}
         picture = gradients_figure(parts, {batches})
         """, compared=_stack_code(stack), batches=batches, seed=stack.context.setup.seed)
@@ -93,21 +93,21 @@ def gradients(stack: UntrainedStack, batches: int) -> CodeLines:
 
 def last_layer(width: int, batches: int, seed: int) -> CodeLines:
     return fill_template("""
-        from viz_core.analysis.norm_placement import laws
+        from viz_core.analysis.norm_placement import gradient_power_laws
         from viz_core.experiments.norm_placement import DEPTHS, last_layer_gradients
         from viz_core.figures.norm_placement import last_layer_figure
         found = last_layer_gradients({width}, DEPTHS, {batches}, {seed})
-        picture = last_layer_figure(DEPTHS, found, laws(DEPTHS, found))
+        picture = last_layer_figure(DEPTHS, found, gradient_power_laws(DEPTHS, found))
         """, width=width, batches=batches, seed=seed)
 
 
 def post(depth: int, width: int, broken: Sequence[str], seeds: range, typed: UntrainedStack | None) -> CodeLines:
     return fill_template("""
         {measured}
-        from viz_core.analysis.norm_placement import post_line
-        from viz_core.figures.norm_placement import post_figure
+        from viz_core.analysis.norm_placement import post_ln_power
+        from viz_core.figures.norm_placement import post_ln_theory_figure
         field = mean_field("post", {depth}, found.tokens, gain)
-        picture = post_figure(found.post, post_line(), post_line(gain), field)
+        picture = post_ln_theory_figure(found.post, post_ln_power(), post_ln_power(gain), field)
         """, measured=_theory_code(depth, width, broken, seeds, typed), depth=depth)
 
 
@@ -115,10 +115,10 @@ def pre(depth: int, width: int, broken: Sequence[str], seeds: range, typed: Untr
     return fill_template("""
         {measured}
         import numpy as np
-        from viz_core.analysis.norm_placement import pre_band
-        from viz_core.figures.norm_placement import pre_figure
-        low, high = pre_band(np.arange({layers}))
-        picture = pre_figure(found.pre, low, high, mean_field("pre", {depth}, found.tokens, gain))
+        from viz_core.analysis.norm_placement import pre_ln_power_bounds
+        from viz_core.figures.norm_placement import pre_ln_theory_figure
+        low, high = pre_ln_power_bounds(np.arange({layers}))
+        picture = pre_ln_theory_figure(found.pre, low, high, mean_field("pre", {depth}, found.tokens, gain))
         """, measured=_theory_code(depth, width, broken, seeds, typed), depth=depth, layers=depth + 1)
 
 
@@ -127,15 +127,15 @@ def _theory_code(depth: int, width: int, broken: Sequence[str], seeds: range, ty
     dropped = CodeLines(f", broken=frozenset({sorted(broken)!r})" if broken else "")
     words = CodeLines("") if typed is None else fill_template("""
         {compared}
-        from viz_core.experiments.norm_placement import placement
-        typed = placement(model, batch, "pre", {seed})
+        from viz_core.experiments.norm_placement import run_placement
+        typed = run_placement(model, batch, "pre", {seed})
         """, compared=_stack_code(typed), seed=typed.context.setup.seed)
     return fill_template("""
         {words}
-        from viz_core.analysis.norm_placement import ffn_gain, mean_field, theory_of
-        from viz_core.experiments.norm_placement import Setting, paper_runs
-        settings = [Setting(depth={depth}, width={width}, seed=seed{dropped}) for seed in range({first}, {stop})]
-        found = theory_of(paper_runs(setting{typed}) for setting in settings)
+        from viz_core.analysis.norm_placement import ffn_gain, mean_field, measure_theory
+        from viz_core.experiments.norm_placement import PaperSetting, paper_runs
+        settings = [PaperSetting(depth={depth}, width={width}, seed=seed{dropped}) for seed in range({first}, {stop})]
+        found = measure_theory(paper_runs(setting{typed}) for setting in settings)
         gain = ffn_gain({width}, settings[0].config.ff_width)
         """, words=words, depth=depth, width=width, dropped=dropped, first=seeds.start, stop=seeds.stop,
                 typed=CodeLines("" if typed is None else ", typed"))
@@ -147,11 +147,11 @@ def _theory_code(depth: int, width: int, broken: Sequence[str], seeds: range, ty
 def steps(context: PageContext, norm: LayerNormSite, item: int, token: int, feature: int, eps: float) -> CodeLines:
     return fill_template("""
         {run}
-        from viz_core.analysis.layernorm import layer_norm
-        from viz_core.figures.layernorm import steps_figure
+        from viz_core.analysis.layernorm import layer_norm_steps
+        from viz_core.figures.layernorm import layernorm_figure
         x = capture[{reads}][{item}, {token}]
         gamma, beta = (p.detach().numpy() for p in model.get_submodule({path}).parameters())
-        picture = steps_figure(layer_norm(x, gamma, beta, {eps}), {feature})
+        picture = layernorm_figure(layer_norm_steps(x, gamma, beta, {eps}), {feature})
         """, run=trace_code(context), reads=norm.input_stage, item=item, token=token, path=norm.path, eps=eps, feature=feature)
 
 
@@ -159,12 +159,12 @@ def results(context: PageContext, stage: str, item: int, halved: bool) -> CodeLi
     return fill_template("""
         {run}
         import numpy as np
-        from viz_core.analysis.layernorm import normalise
-        from viz_core.figures.batchnorm import result_panels
+        from viz_core.analysis.layernorm import normalize
+        from viz_core.figures.batchnorm import norm_result_panels
         x = capture[{stage}]
         every = np.ones(x.shape[:2], bool)
-        results = {{norm: normalise(x, norm, config.norm_eps, every)[{item}] for norm in ("layer", "batch")}}
-        panels = result_panels({stage}, x[{item}], results, capture.tokens({side})[{item}])
+        results = {{norm: normalize(x, norm, config.norm_eps, every)[{item}] for norm in ("layer", "batch")}}
+        panels = norm_result_panels({stage}, x[{item}], results, capture.tokens({side})[{item}])
         """, run=_batch_code(context, halved), stage=stage, item=item, side=_side_of(stage))
 
 
@@ -172,12 +172,12 @@ def same_mean(context: PageContext, stage: str, at: CellIndex, halved: bool) -> 
     """Return the code for the drawing of the cells that share a mean in each norm."""
     return fill_template("""
         {cells}
-        from viz_core import drawn
-        from viz_core.analysis.layernorm import NORMS, members
-        from viz_core.figures.batchnorm import Members, cells_html, in_short
+        from viz_core.figures import plot_data
+        from viz_core.analysis.layernorm import NORMALIZATIONS, group_members
+        from viz_core.figures.batchnorm import NormGroup, norm_cells_html, norm_summary_html
         tokens, every = capture.tokens({side}), np.ones(x.shape[:2], bool)
-        found = [Members(norm, members(norm, x.shape, at, every), in_short(x, norm, at, config.norm_eps)) for norm in NORMS]
-        frame, shown = drawn.members(found, words, tokens), cells_html(found, words, tokens, at)
+        found = [NormGroup(norm, group_members(norm, x.shape, at, every), norm_summary_html(x, norm, at, config.norm_eps)) for norm in NORMS]
+        frame, shown = plot_data.norm_members(found, words, tokens), norm_cells_html(found, words, tokens, at)
         """, cells=_cells_code(context, stage, at, halved), side=_side_of(stage))
 
 
@@ -186,8 +186,8 @@ def contexts(context: PageContext, stage: str, at: CellIndex, halved: bool) -> C
     return fill_template("""
         {cells}
         from viz_core import tables
-        from viz_core.analysis.layernorm import cases
-        frame = tables.batch_contexts(cases(x, words, at, config.norm_eps))
+        from viz_core.analysis.layernorm import compare_batch_contexts
+        frame = tables.batch_norm_contexts(compare_batch_contexts(x, words, at, config.norm_eps))
         """, cells=_cells_code(context, stage, at, halved))
 
 
@@ -197,10 +197,10 @@ def _cells_code(context: PageContext, stage: str, at: CellIndex, halved: bool) -
         """
         {run}
         import numpy as np
-        from viz_core.analysis.attention import real
-        from viz_core.analysis.layernorm import Cell
-        x, at = capture[{stage}], Cell({sentence}, {token}, {feature})
-        words = np.stack([real(capture, {side}, i) for i in range(len(x))])
+        from viz_core.analysis.attention import token_mask
+        from viz_core.analysis.layernorm import CellIndex
+        x, at = capture[{stage}], CellIndex({sentence}, {token}, {feature})
+        words = np.stack([token_mask(capture, {side}, i) for i in range(len(x))])
         """,
         run=_batch_code(context, halved),
         stage=stage,
@@ -215,9 +215,9 @@ def _batch_code(context: PageContext, halved: bool) -> CodeLines:
     """Return the code that makes `capture`. halved: whether the typed sentence is read together with its own first half."""
     return run_code(context) if not halved else fill_template("""
         {model}
-        from viz_core.experiments.torch_norms import with_first_half
+        from viz_core.experiments.torch_norms import padded_pair
         from viz_core.run import trace
-        capture = trace(model, with_first_half(config, batch, 0))
+        capture = trace(model, padded_pair(config, batch, 0))
         """, model=model_code(context))
 
 

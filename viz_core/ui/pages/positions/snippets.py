@@ -20,29 +20,29 @@ from viz_core.ui.shell.export.notebook_code import (
 
 def waves(length: int, d_model: int, base: float, dims: Sequence[int], at: int) -> CodeLines:
     return fill_template("""
-        from viz_core.analysis.positions import columns, term
+        from viz_core.analysis.positions import sinusoidal_columns, sinusoidal_term
         from viz_core.figures.positions import waves_figure
         length, d_model, base, dims, position = {length}, {d_model}, {base}, {dims}, {at}
-        terms = [term(position, dim, d_model, base) for dim in dims]
-        picture = waves_figure(columns(dims, length, d_model, base), dims, terms)
+        terms = [sinusoidal_term(position, dim, d_model, base) for dim in dims]
+        picture = waves_figure(sinusoidal_columns(dims, length, d_model, base), dims, terms)
         """, length=length, d_model=d_model, base=base, dims=list(dims), at=at)
 
 
 def table(length: int, d_model: int, base: float) -> CodeLines:
     return fill_template("""
-        from viz_core.analysis.positions import wavelengths, waves
-        from viz_core.figures.positions import table_panel
+        from viz_core.analysis.positions import wavelengths, sinusoidal_table
+        from viz_core.figures.positions import position_table_panel
         length, d_model, base = {length}, {d_model}, {base}
-        panels = [table_panel(waves(length, d_model, base), wavelengths(d_model, base).tolist())]
+        panels = [position_table_panel(sinusoidal_table(length, d_model, base), wavelengths(d_model, base).tolist())]
         """, length=length, d_model=d_model, base=base)
 
 
 def window(d_model: int, base: float, row: int, rows: int, col: int, cols: int) -> CodeLines:
     return fill_template("""
-        from viz_core.analysis.positions import wavelengths, waves
+        from viz_core.analysis.positions import wavelengths, sinusoidal_table
         from viz_core.figures.positions import window_panel
         d_model, base, row, col = {d_model}, {base}, {row}, {col}
-        cells = waves({rows}, d_model, base, start=row)[:, col : col + {cols}]
+        cells = sinusoidal_table({rows}, d_model, base, start=row)[:, col : col + {cols}]
         panels = [window_panel(cells, row, col, wavelengths(d_model, base).tolist())]
         """, d_model=d_model, base=base, row=row, rows=rows, col=col, cols=cols)
 
@@ -51,15 +51,15 @@ def wavelengths(d_model: int, base: float, span: int, span_title: str) -> CodeLi
     return fill_template("""
         import numpy as np
         from viz_core.analysis.positions import wavelengths
-        from viz_core.figures.positions import wavelengths_curves
-        chart = wavelengths_curves(np.array(wavelengths({d_model}, {base})), {base}, {span}, {of})
+        from viz_core.figures.positions import wavelength_chart
+        chart = wavelength_chart(np.array(wavelengths({d_model}, {base})), {base}, {span}, {of})
         """, d_model=d_model, base=base, span=span, of=span_title)
 
 
 def clocks(length: int, d_model: int, base: float, k: int, at: int) -> CodeLines:
     return fill_template("""
-        from viz_core.figures.clock import wave_clocks
-        clocks, position = wave_clocks({length}, {d_model}, {base}, k={k}), {at}
+        from viz_core.figures.clock import sinusoidal_clocks
+        clocks, position = sinusoidal_clocks({length}, {d_model}, {base}, k={k}), {at}
         """, length=length, d_model=d_model, base=base, k=k, at=at)
 
 
@@ -74,17 +74,17 @@ def shift(k: int, d_model: int, base: float) -> CodeLines:
 
 def similarity(title: str, n: int, first: int, d_model: int, base: float) -> CodeLines:
     return fill_template("""
-        from viz_core.analysis.positions import similarity, waves
-        from viz_core.figures.positions import matrix_panel
-        panels = [matrix_panel({title}, similarity(waves({n}, {d_model}, {base}, start={first})), {first})]
+        from viz_core.analysis.positions import dot_products, sinusoidal_table
+        from viz_core.figures.positions import position_matrix_panel
+        panels = [position_matrix_panel({title}, dot_products(sinusoidal_table({n}, {d_model}, {base}, start={first})), {first})]
         """, title=title, n=n, first=first, d_model=d_model, base=base)
 
 
 def profile(positions: Sequence[int], length: int, d_model: int, base: float) -> CodeLines:
     return fill_template("""
-        from viz_core.analysis.positions import profiles
-        from viz_core.figures.positions import profile_curves
-        chart = profile_curves(profiles({positions}, {length}, {d_model}, {base}), {d_model})
+        from viz_core.analysis.positions import similarity_profiles
+        from viz_core.figures.positions import similarity_chart
+        chart = similarity_chart(similarity_profiles({positions}, {length}, {d_model}, {base}), {d_model})
         """, positions=list(positions), length=length, d_model=d_model, base=base)
 
 
@@ -105,9 +105,9 @@ def both_parts(runs: TwoRuns, side: Side, scale: EmbeddingScale) -> CodeLines:
         """
         {both}
         from viz_core.analysis.stack_input import stack_input
-        from viz_core.figures.position_schemes import two_inputs_panels
+        from viz_core.figures.position_schemes import two_run_input_panels
         of_a, of_b = stack_input(a, {side}, {item_a}, {scale}), stack_input(b, {side}, {item_b}, {scale})
-        panels, __ = two_inputs_panels(of_a, of_b, both.places[{side}], {shown})
+        panels, __ = two_run_input_panels(of_a, of_b, both.places[{side}], {shown})
         """,
         both=aligned_code(runs),
         side=side,
@@ -122,14 +122,14 @@ def magnitudes(context: PageContext, side: Side, item: int, drawn: Mapping[str, 
     return fill_template("""
         {run}
         from dataclasses import replace
-        from viz_core.analysis.attention import real
-        from viz_core.analysis.stack_input import lengths
+        from viz_core.analysis.attention import token_mask
+        from viz_core.analysis.stack_input import embedding_lengths
         from viz_core.experiments.position_experiments import embedding_rows
         from viz_core.figures.position_schemes import magnitudes_figure
         side, item = {side}, {item}
-        ids = capture[f"ids.{{side}}"][item][real(capture, side, item)]
+        ids = capture[f"ids.{{side}}"][item][token_mask(capture, side, item)]
         others = {{name: embedding_rows(replace(config, init=init), {seed}, side, ids) for name, init in {drawn}}}
-        found, position = lengths(capture, side, item, others)
+        found, position = embedding_lengths(capture, side, item, others)
         picture = magnitudes_figure(found, position, config.d_model)
         """, run=run_code(context), side=side, item=item, seed=context.setup.seed, drawn=list(drawn.items()))
 
@@ -142,8 +142,8 @@ def _words_code(context: PageContext) -> CodeLines:
     assert context.capture is not None
     return fill_template("""
         {model}
-        from viz_core.experiments.position_experiments import words_of
-        words = words_of(config, batch, {item})
+        from viz_core.experiments.position_experiments import sentence_tokens
+        words = sentence_tokens(config, batch, {item})
         """, model=model_code(context), item=context.selected_item(context.capture))
 
 
@@ -151,19 +151,19 @@ def _schemes_code(context: PageContext) -> CodeLines:
     """Return the code of `_words_code`, followed by `found`: what each scheme adds to the sentence."""
     return fill_template("""
         {words}
-        from viz_core.experiments.position_experiments import schemes
-        found = {{s.position: s for s in schemes(model, words.ids, {seed})}}
+        from viz_core.experiments.position_experiments import run_schemes
+        found = {{s.position: s for s in run_schemes(model, words.ids, {seed})}}
         """, words=_words_code(context), seed=context.setup.seed)
 
 
 def attention(context: PageContext, head: int) -> CodeLines:
     return fill_template("""
         {found}
-        from viz_core.experiments.position_experiments import blocked
-        from viz_core.figures.position_schemes import attention_panels
-        from viz_core.config.position_schemes import SCHEMES
+        from viz_core.experiments.position_experiments import causal_blocked
+        from viz_core.figures.position_schemes import scheme_attention_panels
+        from viz_core.config.position_schemes import POSITION_SCHEMES
         weights = [(SCHEMES[s.position].title, s.weights[{head}]) for s in found.values() if s.weights is not None]
-        panels = attention_panels(weights, words.tokens, blocked(config, len(words.ids)))
+        panels = scheme_attention_panels(weights, words.tokens, causal_blocked(config, len(words.ids)))
         """, found=_schemes_code(context), head=head)
 
 
@@ -172,16 +172,16 @@ def added(context: PageContext, position: Position, head: int, title: str) -> Co
     entered = POSITION_SCHEMES[position].applied_to
     if entered == "embedding":
         panel = fill_template("""
-            from viz_core.analysis.positions import reach
-            from viz_core.figures.position_schemes import added_panel
+            from viz_core.analysis.positions import color_range
+            from viz_core.figures.position_schemes import added_rows_panel
             rows = found[{position}].pos_embed
-            panels = [added_panel({title}, rows, words.tokens, reach(rows).most)]
+            panels = [added_rows_panel({title}, rows, words.tokens, color_range(rows).most)]
             """, position=position, title=title)
     elif entered == "queries and keys":
         panel = fill_template("""
-            from viz_core.analysis.positions import angles
+            from viz_core.analysis.positions import rope_angles
             from viz_core.figures.position_schemes import rotation_panel
-            turned = angles(len(words.ids), found[{position}].q_rot.shape[-1], config.position_base)
+            turned = rope_angles(len(words.ids), found[{position}].q_rot.shape[-1], config.position_base)
             panels = [rotation_panel({title}, turned, words.tokens)]
             """, position=position, title=title)
     else:
@@ -195,19 +195,19 @@ def added(context: PageContext, position: Position, head: int, title: str) -> Co
 def bias(context: PageContext, position: Position, head: int, title: str) -> CodeLines:
     return fill_template("""
         {found}
-        from viz_core.experiments.position_experiments import blocked
+        from viz_core.experiments.position_experiments import causal_blocked
         from viz_core.figures.position_schemes import bias_panel
-        panels = [bias_panel(found[{position}].bias[{head}], words.tokens, {title}, blocked(config, len(words.ids)))]
+        panels = [bias_panel(found[{position}].bias[{head}], words.tokens, {title}, causal_blocked(config, len(words.ids)))]
         """, found=_schemes_code(context), position=position, head=head, title=title)
 
 
 def added_rows(context: PageContext, title: str) -> CodeLines:
     return fill_template("""
         {found}
-        from viz_core.analysis.positions import reach
+        from viz_core.analysis.positions import color_range
         from viz_core.figures.position_schemes import sentence_panels
         rows = found["sinusoidal"].pos_embed
-        panels = sentence_panels([({title}, rows)], words.tokens, reach(rows).most)
+        panels = sentence_panels([({title}, rows)], words.tokens, color_range(rows).most)
         """, found=_schemes_code(context), title=title)
 
 
@@ -222,17 +222,17 @@ def learned(context: PageContext, which: TableName) -> CodeLines:
 def trained() -> CodeLines:
     return _learned_table_code(fill_template("""
         from viz_core.experiments.position_experiments import learned_table
-        from viz_core.weights.catalogue import first_with
-        rows = learned_table(first_with(position="learned").load(), "learned")
+        from viz_core.weights.catalogue import find_card
+        rows = learned_table(find_card(position="learned").load(), "learned")
         """), "trained")
 
 
 def _learned_table_code(rows: CodeLines, which: TableName) -> CodeLines:
     return fill_template("""
         {rows}
-        from viz_core.analysis.positions import cosines, reach
-        from viz_core.figures.position_schemes import MOST_COMPARED, learned_panels
-        panels = learned_panels(rows, cosines(rows[:MOST_COMPARED]), reach(rows).most, {which})
+        from viz_core.analysis.positions import cosine_similarities, color_range
+        from viz_core.figures.position_schemes import MAX_COMPARED_ROWS, learned_table_panels
+        panels = learned_table_panels(rows, cosine_similarities(rows[:MOST_COMPARED]), color_range(rows).most, {which})
         """, rows=rows, which=which)
 
 
@@ -248,9 +248,9 @@ def _query_and_key_code(context: PageContext, head: int, m: int, n: int) -> Code
 def planes(context: PageContext, head: int, m: int, n: int, positions: int, at: int) -> CodeLines:
     return fill_template("""
         {vectors}
-        from viz_core.figures.clock import plane_clocks, plane_names
-        names = plane_names(words.tokens[m], words.tokens[n])
-        clocks, position = plane_clocks(q, k, m - n, {positions}, config.position_base, names), {at}
+        from viz_core.figures.clock import rope_clocks, rope_hand_names
+        names = rope_hand_names(words.tokens[m], words.tokens[n])
+        clocks, position = rope_clocks(q, k, m - n, {positions}, config.position_base, names), {at}
         """, vectors=_query_and_key_code(context, head, m, n), positions=positions, at=at)
 
 
@@ -258,8 +258,8 @@ def rope(context: PageContext, head: int, m: int, n: int, positions: int) -> Cod
     return fill_template("""
         {vectors}
         from viz_core.analysis.positions import rope_scores
-        from viz_core.figures.position_schemes import rope_panel
-        panels = [rope_panel(rope_scores(q, k, {positions}, config.position_base))]
+        from viz_core.figures.position_schemes import rope_score_panel
+        panels = [rope_score_panel(rope_scores(q, k, {positions}, config.position_base))]
         """, vectors=_query_and_key_code(context, head, m, n), positions=positions)
 
 
@@ -282,11 +282,11 @@ def decay(n_heads: int, head: int, last: int) -> CodeLines:
 def by_distance(context: PageContext, head: int, shown: int) -> CodeLines:
     return fill_template("""
         {built}
-        from viz_core.analysis.positions import t5_by_distance
-        from viz_core.experiments.position_experiments import learned_table, sees_only_back
+        from viz_core.analysis.positions import t5_bias_by_distance
+        from viz_core.experiments.position_experiments import learned_table, has_causal_mask
         from viz_core.figures.position_schemes import distance_bias_figure
         table = learned_table(model, "t5", {seed}).astype(float)
-        distance, numbers = t5_by_distance(table, sees_only_back(config))
+        distance, numbers = t5_bias_by_distance(table, has_causal_mask(config))
         picture = distance_bias_figure(distance, numbers, {head}, {shown})
         """, built=build_code(context), seed=context.setup.seed, head=head, shown=shown)
 
@@ -301,8 +301,8 @@ def _sentence_code(context: PageContext, text: str) -> CodeLines:
     return fill_template("""
         {built}
         {tokenizer}
-        from viz_core.experiments.position_experiments import as_words
-        words = as_words(*tokenizer.read({text}))
+        from viz_core.experiments.position_experiments import first_tokens
+        words = first_tokens(*tokenizer.read({text}))
         """, built=build_code(context), tokenizer=tokenizer_code(context, context.config.input_side), text=text)
 
 
@@ -310,8 +310,8 @@ def moved(context: PageContext, text: str, order: Sequence[int]) -> CodeLines:
     return fill_template("""
         {words}
         from viz_core.experiments.position_experiments import reorder
-        from viz_core.figures.word_order import moved_panels
-        panels = moved_panels(reorder(model, words.ids, {order}, {seed}).moved, words.tokens)
+        from viz_core.figures.word_order import output_change_panels
+        panels = output_change_panels(reorder(model, words.ids, {order}, {seed}).moved, words.tokens)
         """, words=_sentence_code(context, text), order=tuple(order), seed=context.setup.seed)
 
 
@@ -344,9 +344,9 @@ def prepended(context: PageContext, text: str, front: str, copied_words: Sequenc
 def layers(context: PageContext, text: str, front: str, copied_words: Sequence[str]) -> CodeLines:
     return fill_template("""
         {found}
-        from viz_core.experiments.position_experiments import ROUNDING
-        from viz_core.figures.word_order import layers_figure
-        picture = layers_figure(found.changes, ROUNDING)
+        from viz_core.experiments.position_experiments import RELATIVE_TOLERANCE
+        from viz_core.figures.word_order import score_change_figure
+        picture = score_change_figure(found.changes, RELATIVE_TOLERANCE)
         """, found=_prepended_code(context, text, front, copied_words))
 
 
@@ -359,13 +359,13 @@ def _prepended_code(context: PageContext, text: str, front: str, copied_words: S
     tokenizer = CodeLines("") if text else tokenizer_code(context, context.config.input_side)
     reader = CodeLines("tokenizer")
     if copied_words:
-        reader = fill_template("bound(tokenizer, {carried})", carried=list(copied_words))
+        reader = fill_template("with_copied_words(tokenizer, {carried})", carried=list(copied_words))
     return fill_template("""
         {words}
         {tokenizer}
         {bound}
-        from viz_core.experiments.position_experiments import prepend, words_in_front
-        front = words_in_front({reader}, {front})
+        from viz_core.experiments.position_experiments import prepend, prefix_tokens
+        front = prefix_tokens({reader}, {front})
         found = prepend(model, words.ids, front.ids, {seed})
         """, words=_sentence_code(context, text), tokenizer=tokenizer, reader=reader, front=front,
                 bound=CodeLines("from viz_core.text import bound" if copied_words else ""), seed=context.setup.seed)
@@ -373,10 +373,10 @@ def _prepended_code(context: PageContext, text: str, front: str, copied_words: S
 
 def longer(way: str, step: int, axis: str) -> CodeLines:
     return fill_template("""
-        from viz_core.experiments.length_extrapolation import checkpoints, longer
-        from viz_core.figures.word_order import longer_figure
-        cards = checkpoints()
+        from viz_core.experiments.length_extrapolation import checkpoints_by_scheme, extrapolate_lengths
+        from viz_core.figures.word_order import length_accuracy_figure
+        cards = checkpoints_by_scheme()
         models = {{position: card.load() for position, card in cards.items()}}
-        found = longer({way}, models, cards["sinusoidal"].tokenizers())
-        picture = longer_figure(found.curves, found.trained, {axis}, found.place({step}))
+        found = extrapolate_lengths({way}, models, cards["sinusoidal"].tokenizers())
+        picture = length_accuracy_figure(found.curves, found.trained, {axis}, found.place({step}))
         """, way=way, step=step, axis=axis)

@@ -15,10 +15,10 @@ def blocks(context: PageContext, size: RunSize, amount: Amount, heading: str) ->
     return fill_template(
         """
         {config}
-        from viz_core.analysis.stage_costs import by_block, ledger
-        from viz_core.figures.shapes import block_chart
-        lines = ledger(config, {batch}, {source}, {target})
-        picture = block_chart(by_block(lines, {amount}), {heading}, {unit})
+        from viz_core.analysis.stage_costs import amounts_by_block, stage_costs
+        from viz_core.figures.shapes import block_cost_figure
+        lines = stage_costs(config, {batch}, {source}, {target})
+        picture = block_cost_figure(amounts_by_block(lines, {amount}), {heading}, {unit})
         """,
         config=_config_code(context),
         batch=batch,
@@ -33,9 +33,9 @@ def blocks(context: PageContext, size: RunSize, amount: Amount, heading: str) ->
 def growth(context: PageContext, amount: Literal["flops", "nbytes"], heading: str, here: int | None) -> CodeLines:
     return fill_template("""
         {config}
-        from viz_core.analysis.stage_costs import LENGTHS, growth
-        from viz_core.figures.shapes import growth_chart
-        picture = growth_chart(growth(config, LENGTHS, {amount}), {heading}, {unit}, {here})
+        from viz_core.analysis.stage_costs import TOKEN_COUNTS, cost_growth
+        from viz_core.figures.shapes import cost_growth_figure
+        picture = cost_growth_figure(cost_growth(config, TOKEN_COUNTS, {amount}), {heading}, {unit}, {here})
         """, config=_config_code(context), amount=amount, heading=heading, unit=AMOUNT_TITLES[amount], here=here)
 
 

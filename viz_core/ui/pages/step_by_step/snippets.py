@@ -19,16 +19,16 @@ from viz_core.ui.shell.export.notebook_code import (
 def architecture_drawing(context: PageContext, name: str) -> CodeLines:
     return fill_template("""
         {run}
-        from viz_core.figures.architecture import architecture
-        drawing = architecture([capture.stage(name) for name in capture], {name})
+        from viz_core.figures.architecture import architecture_diagram
+        drawing = architecture_diagram([capture.stage(name) for name in capture], {name})
         """, run=run_code(context), name=name)
 
 
 def architecture_strip(context: PageContext, name: str) -> CodeLines:
     return fill_template("""
         {run}
-        from viz_core.figures.architecture_strip import strip
-        drawing = strip([capture.stage(name) for name in capture], {name})
+        from viz_core.figures.architecture_strip import architecture_strip
+        drawing = architecture_strip([capture.stage(name) for name in capture], {name})
         """, run=run_code(context), name=name)
 
 
@@ -52,9 +52,9 @@ def compared(compared_stage: ComparedStage, drawn: Sequence[Panel]) -> CodeLines
     return fill_template(
         """
         {runs}
-        from viz_core.analysis.run_alignment import together
+        from viz_core.analysis.run_alignment import align_runs
         from viz_core.figures.two_run_stages import {draw}
-        both = together(a, b, {item_a}, {item_b})
+        both = align_runs(a, b, {item_a}, {item_b})
         panels = {draw}(both, {name}, {which}head={head}{given})
         """,
         runs=_two_runs_and_tokenizers(two) if words else two_runs_code(two.a, two.b),
@@ -87,10 +87,10 @@ def divergence(runs: TwoRuns, all_stages: bool, with_norm_steps: bool) -> CodeLi
     return fill_template("""
         {runs}
         from viz_core.analysis.run_alignment import {names}
-        from viz_core.figures.two_run_stages import parting_panels
-        both = together(a, b, {item_a}, {item_b})
+        from viz_core.figures.two_run_stages import divergence_panels
+        both = align_runs(a, b, {item_a}, {item_b})
         rows = {rows}
-        panels, stages = parting_panels(both, rows)
+        panels, stages = divergence_panels(both, rows)
         """, runs=two_runs_code(runs.a, runs.b), item_a=runs.aligned.item_a, item_b=runs.aligned.item_b, rows=rows,
                 names=CodeLines("amounts, parting, together" if all_stages else "amounts, parting, stream, together"))
 

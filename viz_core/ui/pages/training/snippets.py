@@ -54,8 +54,8 @@ def curves(run: RunProgress, number: HeldOutMetric, step: int) -> CodeLines:
     levels = CodeLines(", recipe.chance, recipe.floor" if number == "loss" else "")
     return fill_template("""
         {moments}
-        from viz_core.figures.training import Points, {draw}
-        training, held_out = (Points(s.steps, s.values({number})) for s in (moments.training, moments.held_out))
+        from viz_core.figures.training import StepSeries, {draw}
+        training, held_out = (StepSeries(s.steps, s.values({number})) for s in (moments.training, moments.held_out))
         chart = {draw}(training, held_out, recipe.steps, {at}{levels})
         """, moments=_snapshots_code(run), draw=CodeLines(draw), number=number, at=step, levels=levels)
 
@@ -71,8 +71,8 @@ def gradients(run: RunProgress) -> CodeLines:
 def attention(run: RunProgress, step: int, words: Sequence[str], stage: str) -> CodeLines:
     return fill_template("""
         {shown}
-        from viz_core.figures.training import attention_panels
-        panels = attention_panels(shown.seen, {stage}, {at}, shown.rows)
+        from viz_core.figures.training import snapshot_attention_panels
+        panels = snapshot_attention_panels(shown.seen, {stage}, {at}, shown.rows)
         """, shown=_run_on_words_code(run, step, words), stage=stage, at=step)
 
 
@@ -89,8 +89,8 @@ def induction(run: RunProgress, step: int, words: Sequence[str], source_title: s
     return fill_template("""
         {shown}
         from viz_core.figures.training import induction_panel
-        from viz_core.training.interactive.induction_scores import of_run
-        panels = [induction_panel(of_run(shown.seen, recipe.config, shown.read.ids), {of})]
+        from viz_core.training.interactive.induction_scores import score_capture
+        panels = [induction_panel(score_capture(shown.seen, recipe.config, shown.read.ids), {of})]
         """, shown=_run_on_words_code(run, step, words), of=source_title)
 
 
@@ -99,8 +99,8 @@ def _snapshots_code(run: RunProgress) -> CodeLines:
     if not run.has_started:
         return fill_template("""
             {recipe}
-            from viz_core.training.interactive.run_history import Moments
-            moments = Moments(recipe, ())  # nothing is trained yet
+            from viz_core.training.interactive.run_history import RunHistory
+            moments = RunHistory(recipe, ())  # nothing is trained yet
             """, recipe=recipe_code(run.recipe))
     return fill_template("""
         {recipe}
@@ -116,10 +116,10 @@ def _run_on_words_code(run: RunProgress, step: int, words: Sequence[str]) -> Cod
         moment, name = CodeLines(f"train({_arguments(step, run.device)}).at({step})"), CodeLines("train")
     return fill_template("""
         {recipe}
-        from viz_core.training.interactive.answers import on_words
+        from viz_core.training.interactive.answers import run_on_words
         from viz_core.training.interactive.run_history import {name}
         model = {moment}.model(recipe.config)
-        shown = on_words(model, recipe, {words})
+        shown = run_on_words(model, recipe, {words})
         """, recipe=recipe_code(run.recipe), name=name, moment=moment, words=list(words))
 
 
@@ -146,12 +146,12 @@ def bands(
     """Return the code for the bands. results: of the runs that have started. is_stored: whether they are stored with the app."""
     return fill_template("""
         {results}
-        from viz_core.figures.training import BandOf, bands_figure
-        from viz_core.training.interactive.results import band
+        from viz_core.figures.training import ConditionBand, bands_figure
+        from viz_core.training.interactive.results import compute_band
         names = {names}
-        found = [band(results, condition, {number}) for condition in range(len(names))]
-        bands = [BandOf(name, x.steps, x.mean, x.low, x.high) for name, x in zip(names, found)]
-        picture = bands_figure(bands, {number}, {n_steps}, experiment.base.chance, experiment.base.floor)
+        found = [compute_band(results, condition, {number}) for condition in range(len(names))]
+        bands = [ConditionBand(name, x.steps, x.mean, x.low, x.high) for name, x in zip(names, found)]
+        picture = bands_figure(bands, {number}, {n_steps}, experiment.base.chance, experiment.base.irreducible_loss)
         """, results=_results_code(experiment, results, device, is_stored), names=list(titles), number=number,
                 n_steps=n_steps)
 
@@ -164,8 +164,8 @@ def conditions(
     return fill_template("""
         {results}
         from viz_core import tables
-        from viz_core.training.interactive.results import at_the_end
-        frame = tables.arms({names}, at_the_end(results, {number}))
+        from viz_core.training.interactive.results import compare_final
+        frame = tables.condition_summary({names}, compare_final(results, {number}))
         """, results=_results_code(experiment, results, device, is_stored),
                 names=[titles[condition] for condition in sorted({r.condition for r in results})], number=number)
 
@@ -191,7 +191,7 @@ def _results_code(experiment: Experiment, results: Sequence[RunResult], device: 
             from viz_core.training.interactive.run_history import train
             results = []
             for condition, seed, steps, *why in {taken}:  # steps: trained so far; why: why it stopped early
-                recipe = experiment.recipe(experiment.arms[condition], seed)
+                recipe = experiment.recipe(experiment.conditions[condition], seed)
                 results.append(train({arguments}).result(condition, seed, *why))
             """, taken=progress, arguments=_arguments(CodeLines("steps"), device))
     return fill_template("""
@@ -203,10 +203,10 @@ def _results_code(experiment: Experiment, results: Sequence[RunResult], device: 
 def lengths(experiment: Experiment, titles: Sequence[str], test: Sequence[int], device: str | None) -> CodeLines:
     return fill_template("""
         {models}
-        from viz_core.figures.training import length_panel
-        from viz_core.training.interactive.length_grid import length_grid
-        grid = length_grid(models, {test})
-        panels = [length_panel({names}, grid.test, grid.accuracy, max(grid.train))]
+        from viz_core.figures.training import length_accuracy_panel
+        from viz_core.training.interactive.length_grid import measure_length_grid
+        grid = measure_length_grid(models, {test})
+        panels = [length_accuracy_panel({names}, grid.test, grid.accuracy, max(grid.train))]
         """, models=_models_code(experiment, device), test=tuple(test), names=list(titles))
 
 
@@ -215,8 +215,8 @@ def changed_settings(experiment: Experiment, titles: Sequence[str], changes: Map
     return fill_template("""
         {models}
         from viz_core import tables
-        from viz_core.training.interactive.predefined_experiments import measured_again
-        frame = tables.measured({names}, [measured_again(model, recipe, {changes}) for model, recipe in models])
+        from viz_core.training.interactive.predefined_experiments import evaluate_with_changes
+        frame = tables.held_out_scores({names}, [evaluate_with_changes(model, recipe, {changes}) for model, recipe in models])
         """, models=_models_code(experiment, device), names=list(titles), changes=dict(changes))
 
 
@@ -225,10 +225,10 @@ def induction_heads(experiment: Experiment, titles: Sequence[str], blocks: Seque
     return fill_template("""
         {models}
         from viz_core import tables
-        from viz_core.training.interactive.induction_scores import on_repeats
-        from viz_core.training.interactive.tasks.symbols import FIRST
+        from viz_core.training.interactive.induction_scores import score_repeated_blocks
+        from viz_core.training.interactive.tasks.symbols import FIRST_ID
         shares = [
-            [float(on_repeats(model, recipe.parameters["symbols"], block, FIRST).max()) for block in {blocks}]
+            [float(score_repeated_blocks(model, recipe.parameters["symbols"], block, FIRST_ID).max()) for block in {blocks}]
             for model, recipe in models
         ]
         frame = tables.induction({names}, {blocks}, shares)
@@ -238,9 +238,9 @@ def induction_heads(experiment: Experiment, titles: Sequence[str], blocks: Seque
 def stored_lengths(setup: str, titles: Sequence[str]) -> CodeLines:
     return fill_template("""
         {stored}
-        from viz_core.figures.training import length_panel
+        from viz_core.figures.training import length_accuracy_panel
         grid = stored.lengths
-        panels = [length_panel({names}, grid.test, grid.accuracy, max(grid.train))]
+        panels = [length_accuracy_panel({names}, grid.test, grid.accuracy, max(grid.train))]
         """, stored=_stored_code(setup), names=list(titles))
 
 
@@ -248,7 +248,7 @@ def stored_changed_settings(setup: str, titles: Sequence[str]) -> CodeLines:
     return fill_template("""
         {stored}
         from viz_core import tables
-        frame = tables.measured({names}, stored.again)
+        frame = tables.held_out_scores({names}, stored.again)
         """, stored=_stored_code(setup), names=list(titles))
 
 
@@ -263,8 +263,8 @@ def stored_induction_heads(setup: str, titles: Sequence[str], blocks: Sequence[i
 def _stored_code(setup: str) -> CodeLines:
     """Return the code that makes `stored`, the stored measurement of a predefined experiment."""
     return fill_template("""
-        from viz_core.training.interactive.measurement import measurement
-        stored = measurement({setup})  # viz_core.training.interactive.measurement.measure(SETUPS[{setup}]) measures it again
+        from viz_core.training.interactive.measurement import load_measurement
+        stored = load_measurement({setup})  # viz_core.training.interactive.measurement.measure(SETUPS[{setup}]) measures it again
         """, setup=setup)
 
 
@@ -272,9 +272,9 @@ def _models_code(experiment: Experiment, device: str | None) -> CodeLines:
     """Return the code that makes `models`: for each condition, the trained model of the first seed and its recipe."""
     return fill_template("""
         {experiment}
-        from viz_core.training.interactive.training_run import finished
+        from viz_core.training.interactive.training_run import train_model
         recipes = [recipe for condition, seed, recipe in experiment.runs() if seed == {seed}]
-        models = [(finished({arguments}), recipe) for recipe in recipes]
+        models = [(train_model({arguments}), recipe) for recipe in recipes]
         """, experiment=_experiment_code(experiment), seed=experiment.seeds[0], arguments=_arguments(None, device))
 
 
@@ -283,13 +283,13 @@ def _experiment_code(experiment: Experiment) -> CodeLines:
     if (name := experiment_name(experiment)) is not None:
         return fill_template("""
             from dataclasses import replace
-            from viz_core.training.interactive.predefined_experiments import SETUPS
+            from viz_core.training.interactive.predefined_experiments import EXPERIMENTS
             experiment = replace(SETUPS[{name}].experiment, seeds={seeds})
             """, name=name, seeds=experiment.seeds)
     (factor,) = experiment.conditions[0].changes
     return fill_template("""
         {recipe}
-        from viz_core.training.interactive.experiment import of_factor
-        experiment = of_factor(recipe, {factor}, {values}, {seeds})
+        from viz_core.training.interactive.experiment import vary_factor
+        experiment = vary_factor(recipe, {factor}, {values}, {seeds})
         """, recipe=recipe_code(experiment.base), factor=factor,
                 values=[condition.changes[factor] for condition in experiment.conditions], seeds=experiment.seeds)

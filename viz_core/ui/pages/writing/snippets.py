@@ -21,17 +21,17 @@ from viz_core.ui.shell.export.notebook_code import (
 
 
 def attended(context: PageContext, prompt: Prompt, strategy: Strategy, layer: int, length: int) -> CodeLines:
-    names = CodeLines("reader.decode" if context.setup.checkpoint_card is not None else "word_of(capture, side, reader)")
+    names = CodeLines("reader.decode" if context.setup.checkpoint_card is not None else "word_lookup(capture, side, reader)")
     return fill_template(
         """
         {begin}
         {trail}
         {readers}
         words = {{side: {names} for side, reader in readers.items()}}
-        from viz_core.figures.kv_cache import attended_panels
-        from viz_core.generate import reading
-        text = reading([*start, *trail.ids{seen}], source, words=words)
-        panels = attended_panels(trace(model, text), {layer}, {length}{glosses})
+        from viz_core.figures.kv_cache import step_attention_panels
+        from viz_core.generate import decoder_batch
+        text = decoder_batch([*start, *trail.ids{seen}], source, words=words)
+        panels = step_attention_panels(trace(model, text), {layer}, {length}{glosses})
         """,
         begin=_prompt_code(context, prompt, with_words=True),
         trail=_trace_code(context, strategy),
@@ -77,23 +77,23 @@ def _candidates_code(context: PageContext, strategy: Strategy, step: int, search
     """Return the code for the candidates of one step. search: code of the beam search. marked: mark the token written."""
     if isinstance(strategy, Beam):
         return fill_template("""
-            from viz_core.figures.decoding import searched
-            candidates = searched({search}.steps, {at}, {how}, trail.ids, word, {eos})
+            from viz_core.figures.decoding import beam_table
+            candidates = beam_table({search}.steps, {at}, {how}, trail.ids, word, {eos})
             """, search=CodeLines(search), at=step, how=strategy, eos=_eos_id(context))
     if isinstance(strategy, Sampling):
         return fill_template("""
             from viz_core.figures.decoding import drawn as drawn_words
             from viz_core.generate import Sampling
-            from viz_core.generate.sampling import draw
+            from viz_core.generate.sampling import sample
             sampling = {how}
-            found = draw(trail.logits[{at}], sampling, float(trail.numbers[{at}]))
+            found = sample(trail.logits[{at}], sampling, float(trail.numbers[{at}]))
             candidates = drawn_words(found, sampling, word{glosses})
             """, how=strategy, at=step, glosses=glosses_code())
     return fill_template("""
-        from viz_core.figures.decoding import likeliest
+        from viz_core.figures.decoding import greedy_table
         from viz_core.generate import Sampling
-        from viz_core.generate.sampling import draw
-        candidates = likeliest(draw(trail.logits[{at}], Sampling(), 0.0), word{marked}{glosses})
+        from viz_core.generate.sampling import sample
+        candidates = greedy_table(sample(trail.logits[{at}], Sampling(), 0.0), word{marked}{glosses})
         """, at=step, marked=CodeLines(f", trail.ids[{step}]" if marked else ""), glosses=glosses_code())
 
 
@@ -103,12 +103,12 @@ def rows(context: PageContext, prompt: Prompt, number: int, last: int) -> CodeLi
         {begin}
         {trail}
         {word}
-        from viz_core.figures.kv_cache import rows_panels
-        from viz_core.generate.cache_trace import measure_growth
-        from viz_core.text import visible
+        from viz_core.figures.kv_cache import key_value_panels
+        from viz_core.generate.cache_trace import trace_cache
+        from viz_core.text import display_token
         text = [*start, *trail.ids[:-1]]
-        found = measure_growth(model, text, source)
-        panels = rows_panels(found.keys, found.values, {number}, {last}, [visible(word(id)) for id in text])
+        found = trace_cache(model, text, source)
+        panels = key_value_panels(found.keys, found.values, {number}, {last}, [display_token(word(id)) for id in text])
         """,
         begin=_prompt_code(context, prompt, with_words=True),
         trail=_trace_code(context, chosen_strategy()),
@@ -127,11 +127,11 @@ def costs(context: PageContext, prompt: Prompt, chart: CurveChart, step: int, ti
         return fill_template(
             """
             import numpy as np
-            from viz_core.figures.losses import step_curves
+            from viz_core.figures.losses import cost_per_step_chart
             {comment}
             cached = np.array({cached})
             anew = np.array({anew})
-            chart = step_curves(cached, anew, {title}, {unit}, {at})
+            chart = cost_per_step_chart(cached, anew, {title}, {unit}, {at})
             """,
             comment=CodeLines("# " + _("Measured once; measure_times of viz_core.generate.cache_trace measures on your machine.")),
             cached=times.cached,
@@ -144,10 +144,10 @@ def costs(context: PageContext, prompt: Prompt, chart: CurveChart, step: int, ti
         """
         {begin}
         {trail}
-        from viz_core.analysis.kv_cache_cost import flops_of_steps
-        from viz_core.figures.losses import step_curves
-        with_cache, without = flops_of_steps(config, {source}, len(start) + len(trail.ids) - 1)
-        chart = step_curves(with_cache, without, {title}, {unit}, {at})
+        from viz_core.analysis.kv_cache_cost import flops_per_step
+        from viz_core.figures.losses import cost_per_step_chart
+        with_cache, without = flops_per_step(config, {source}, len(start) + len(trail.ids) - 1)
+        chart = cost_per_step_chart(with_cache, without, {title}, {unit}, {at})
         """,
         begin=_prompt_code(context, prompt),
         trail=_trace_code(context, chosen_strategy()),
@@ -163,9 +163,9 @@ def losses(context: PageContext, prompt: Prompt, labels: Sequence[int], slip: in
         {forced}
         from math import log
         from viz_core.figures.losses import losses_figure
-        from viz_core.text import visible
-        words, uniform = [visible(word(id)) for id in labels], log(config.output_vocab_size)
-        picture = losses_figure(found.forcing.forced, found.free, words, found.parts_at, uniform{glosses})
+        from viz_core.text import display_token
+        words, uniform = [display_token(word(id)) for id in labels], log(config.output_vocab_size)
+        picture = losses_figure(found.comparison.teacher_forced_losses, found.free, words, found.diverges_at, uniform{glosses})
         """, forced=_teacher_forcing_code(context, prompt, labels, slip), glosses=glosses_code())
 
 
@@ -175,8 +175,8 @@ def both_texts(context: PageContext, prompt: Prompt, labels: Sequence[int], slip
         {forced}
         from dataclasses import replace
         from viz_core import tables
-        both = replace(found.forcing, written=found.written, free=found.free)
-        frame = tables.forcing(both, labels, start[-1], word)
+        both = replace(found.comparison, written=found.written, free=found.free)
+        frame = tables.teacher_forcing(both, labels, start[-1], word)
         """, forced=_teacher_forcing_code(context, prompt, labels, slip))
 
 
@@ -186,9 +186,9 @@ def _teacher_forcing_code(context: PageContext, prompt: Prompt, labels: Sequence
         """
         {begin}
         {word}
-        from viz_core.generate.teacher_forcing import compare_with_slip
+        from viz_core.generate.teacher_forcing import compare_with_forced_error
         labels = {labels}
-        found = compare_with_slip(model, start, labels, source, eos_id={eos}, slip={slip})
+        found = compare_with_forced_error(model, start, labels, source, eos_id={eos}, slip={slip})
         """,
         begin=_prompt_code(context, prompt, with_words=True),
         word=token_name_code(context, "target", prompt.item),
@@ -203,7 +203,7 @@ def paths(context: PageContext, prompt: Prompt, found: Mapping[str, GeneratedPat
     return fill_template("""
         {paths}
         from viz_core import tables
-        frame = tables.paths(trails, word)
+        frame = tables.continuations(trails, word)
         """, paths=_paths_code(context, prompt, found))
 
 
@@ -214,8 +214,8 @@ def _paths_code(context: PageContext, prompt: Prompt, found: Mapping[str, Genera
         {begin}
         {word}
         from functools import partial
-        from viz_core.generate.trace import write_trail
-        write = partial(write_trail, model, start, source, eos_id={eos}, max_new_tokens={most})
+        from viz_core.generate.trace import trace_generation
+        write = partial(trace_generation, model, start, source, eos_id={eos}, max_new_tokens={most})
         trails = {{}}
         {paths}
         """,
@@ -266,8 +266,8 @@ def _trace_code(context: PageContext, strategy: Strategy) -> CodeLines:
     kind = CodeLines("" if strategy == Greedy() else f"from viz_core.generate import {type(strategy).__name__}")
     return fill_template("""
         {kind}
-        from viz_core.generate.trace import write_trail
-        trail = write_trail(model, start, source, eos_id={eos}, max_new_tokens={most}{given})
+        from viz_core.generate.trace import trace_generation
+        trail = trace_generation(model, start, source, eos_id={eos}, max_new_tokens={most}{given})
         """, kind=kind, eos=_eos_id(context), most=max_new_tokens(), given=given)
 
 

@@ -116,7 +116,7 @@ def build_code(context: PageContext) -> CodeLines:
     """Return the lines that make `config` and `model`, for code that reads no typed text."""
     setup = context.setup
     if setup.card is not None:
-        model = CodeLines("from viz_core.run import switched\nmodel = switched(weights.load(), config)")
+        model = CodeLines("from viz_core.run import switched\nmodel = with_config(weights.load(), config)")
     else:
         model = CodeLines(f"from viz_core.run import build\nmodel = build(config, {setup.seed})")
     return fill_template("""
@@ -130,8 +130,8 @@ def tokenizer_code(context: PageContext, side: str) -> CodeLines:
     if context.setup.checkpoint_card is not None:
         return fill_template("tokenizer = weights.tokenizers()[{side}]", side=side)
     return fill_template("""
-        from viz_core.run import tokenizers
-        tokenizer = tokenizers(config, {kind})[{side}]
+        from viz_core.run import untrained_tokenizers
+        tokenizer = untrained_tokenizers(config, {kind})[{side}]
         """, kind=_tokenizer_kind(context.setup), side=side)
 
 
@@ -198,8 +198,8 @@ def _patched_run_code(context: PageContext, name: str) -> CodeLines:
         """
         {model}
         from viz_core.experiments.patching import Site
-        from viz_core.experiments.patched_run import transplanted
-        {name} = transplanted(model, batch, a, Site({stack}, {part}, {layer}, {head}), {token}, {item}, {item}, {seed})
+        from viz_core.experiments.patched_run import patched_run
+        {name} = patched_run(model, batch, a, Site({stack}, {part}, {layer}, {head}), {token}, {item}, {item}, {seed})
         """,
         model=append_code(run_code(run_a, "a"), model_code(context)),
         name=CodeLines(name),
@@ -246,8 +246,8 @@ def aligned_code(runs: TwoRuns) -> CodeLines:
     """Return the lines that make the runs `a` and `b`, and `both`, their selected sentence aligned."""
     return fill_template("""
         {runs}
-        from viz_core.analysis.run_alignment import together
-        both = together(a, b, {item_a}, {item_b})
+        from viz_core.analysis.run_alignment import align_runs
+        both = align_runs(a, b, {item_a}, {item_b})
         """, runs=two_runs_code(runs.a, runs.b), item_a=runs.aligned.item_a, item_b=runs.aligned.item_b)
 
 
@@ -258,12 +258,12 @@ def tokenizers_code(context: PageContext, item: int, run: str = "capture", name:
     """Return the line that makes the tokenizers as they name the tokens of one sentence. It follows the lines of the run."""
     if context.setup.checkpoint_card is None:
         return fill_template("""
-            from viz_core.run import tokenizers
-            {name} = tokenizers(config, {kind})
+            from viz_core.run import untrained_tokenizers
+            {name} = untrained_tokenizers(config, {kind})
             """, name=CodeLines(name), kind=_tokenizer_kind(context.setup))
     return fill_template("""
-        from viz_core.text import bound
-        {name} = {{side: bound(each, {run}.carried({item})) for side, each in weights.tokenizers().items()}}
+        from viz_core.text import with_copied_words
+        {name} = {{side: with_copied_words(each, {run}.copied_words({item})) for side, each in weights.tokenizers().items()}}
         """, name=CodeLines(name), run=CodeLines(run), item=item)
 
 
@@ -282,6 +282,6 @@ def token_name_code(context: PageContext, side: str, item: int, run: str = "capt
             """, readers=readers, name=CodeLines(name), side=side)
     return fill_template("""
         {readers}
-        from viz_core.analysis.summary import word_of
-        {name} = word_of({run}, {side}, readers[{side}])
+        from viz_core.analysis.summary import word_lookup
+        {name} = word_lookup({run}, {side}, readers[{side}])
         """, readers=readers, name=CodeLines(name), run=CodeLines(run), side=side)

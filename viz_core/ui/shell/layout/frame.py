@@ -21,7 +21,7 @@ from viz_core.ui.shell.setup import CONTROL_BY_FIELD, allowed_values
 SIDEBAR_WIDTH = 236  # pixels
 FOLDER = Path(__file__).parent
 LAST_CHANGE = "lab_frame_echo"  # the number of the browser's last change of presenter's mode that this session has received
-STYLE = "\n".join((FOLDER / f"{name}.css").read_text("utf-8") for name in ("frame", "contrast", "save"))
+STYLE = "\n".join((FOLDER / name).read_text("utf-8") for name in ("frame.css", "contrast.css", "../export/save_menus.css"))
 KEY_SLIDERS = {"first": "n_heads", "second": "d_model"}  # the sliders that keys move: [ and ], - and +
 
 BUTTONS = (("previous", "‹", _("Previous (←)")), ("next", "›", _("Next (→)")), ("leave", "✕", _("Leave presenter's mode (Esc)")))
@@ -30,7 +30,7 @@ _COMPONENT = st.components.v2.component(
     html='<div class="bar" hidden>\n'
     + "".join(f'<button type="button" name="{name}" title="{title}" aria-label="{title}">{sign}</button>\n'
               for name, sign, title in BUTTONS) + "</div>",
-    css=(FOLDER / "frame_bar.css").read_text("utf-8"), js=script("frame", "zoom", folder=FOLDER),
+    css=(FOLDER / "presenter_bar.css").read_text("utf-8"), js=script("frame", "chart_zoom", folder=FOLDER),
 )
 
 

@@ -17,7 +17,7 @@ from viz_core.ui.shell.setup import OverflowText
 
 # The id of this session, that of the tab's former session, and how often the tab has reconnected, as far as this run knows.
 SESSION, FORMER_SESSION, RETURNS = "lab_session", "lab_former", "lab_returns"
-SCRIPT = "\n".join((Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in ("tab", "history"))
+SCRIPT = "\n".join((Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in ("session_restore", "history"))
 MAX_WIDGETS = 200  # limit for what a tab may report
 
 _COMPONENT = st.components.v2.component("attention_lab_tab", html="<div>\n</div>", js=SCRIPT)
