@@ -16,6 +16,7 @@ from viz_core.figures.lookup import VocabularyLookup
 from viz_core.figures.panels import Panel, pack_panels
 from viz_core.ui.components.export import register_export
 from viz_core.ui.components.glosses import current_glosses
+from viz_core.ui.streamlit_internals import Component
 
 
 class Pick(NamedTuple):
@@ -34,7 +35,7 @@ class _PickState(NamedTuple):
     picked: Pick | None
 
 
-_COMPONENT = st.components.v2.component("attention_lab_canvas", **assets.component("canvas"))
+_COMPONENT = Component("canvas", **assets.component("canvas"))
 
 
 def matrices(

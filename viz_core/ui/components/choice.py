@@ -18,9 +18,10 @@ from viz_core.figures.decoding import CandidateTable, to_dict
 from viz_core.figures.glosses import gloss
 from viz_core.ui.components.export import register_export
 from viz_core.ui.components.glosses import current_glosses
+from viz_core.ui.streamlit_internals import Component
 
-_COMPONENT = st.components.v2.component(
-    "attention_lab_choice", html='<div class="choice lab-drawn">\n</div>', css=stylesheet("choice"), js=script("choice"),
+_COMPONENT = Component(
+    "choice", html='<div class="choice lab-drawn">\n</div>', css=stylesheet("choice"), js=script("choice"),
 )
 
 

@@ -13,8 +13,9 @@ import streamlit as st
 from viz_core.figures import assets
 from viz_core.figures.clock import ClockChart
 from viz_core.ui.components.export import register_export
+from viz_core.ui.streamlit_internals import Component
 
-_COMPONENT = st.components.v2.component("attention_lab_clock", **assets.component("clock"))
+_COMPONENT = Component("clock", **assets.component("clock"))
 
 
 def clock(clocks: ClockChart, position: int, *, key: str, on_move: Callable[[int], None], fill: bool = False,

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 
-import streamlit as st
-
 from viz_core.figures import assets
 from viz_core.figures.curves import CurveChart, pack_curves
 from viz_core.ui.components.export import register_export
+from viz_core.ui.streamlit_internals import Component
 
-_COMPONENT = st.components.v2.component("attention_lab_curves", **assets.component("curves"))
+_COMPONENT = Component("curves", **assets.component("curves"))
 
 
 def curves(chart: CurveChart, key: str, fill: bool = False, code: Callable[[], str] | None = None, subject: str = "") -> None:

@@ -14,8 +14,9 @@ import streamlit as st
 from viz_core.figures import assets
 from viz_core.figures.architecture import Diagram
 from viz_core.ui.components.export import register_export
+from viz_core.ui.streamlit_internals import Component
 
-_COMPONENT = st.components.v2.component("attention_lab_diagram", **assets.component("diagram"))
+_COMPONENT = Component("diagram", **assets.component("diagram"))
 
 
 def diagram(

@@ -13,6 +13,7 @@ from viz_core.analysis.attention import AttentionKind
 from viz_core.figures import assets
 from viz_core.figures.attention import HeadGrid, pack_grids
 from viz_core.ui.components.export import register_export
+from viz_core.ui.streamlit_internals import Component
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 Focus = tuple[AttentionKind, int, int]  # kind, layer, head
 
 
-_COMPONENT = st.components.v2.component("attention_lab_heads", **assets.component("heads"))
+_COMPONENT = Component("heads", **assets.component("heads"))
 
 
 def head_grids(

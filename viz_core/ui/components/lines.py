@@ -19,11 +19,12 @@ from viz_core.figures.attention import pack_lines
 from viz_core.messages import translate as _
 from viz_core.ui.components.export import register_export
 from viz_core.ui.components.glosses import current_glosses
+from viz_core.ui.streamlit_internals import Component
 
 Lock = tuple[str, int] | None  # ("query" or "key", the token's position)
 
 
-_COMPONENT = st.components.v2.component("attention_lab_lines", **assets.component("lines"))
+_COMPONENT = Component("lines", **assets.component("lines"))
 
 
 def attention_lines(

@@ -16,12 +16,13 @@ import streamlit as st
 from viz_core.figures.assets import script, stylesheet
 from viz_core.messages.number_format import with_minus_sign
 from viz_core.ui.components.export import register_export
+from viz_core.ui.streamlit_internals import Component
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_COMPONENT = st.components.v2.component(
-    "attention_lab_profiles", html='<div class="profiles">\n</div>', css=stylesheet("profiles"), js=script("profiles"),
+_COMPONENT = Component(
+    "profiles", html='<div class="profiles">\n</div>', css=stylesheet("profiles"), js=script("profiles"),
 )
 
 

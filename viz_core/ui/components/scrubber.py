@@ -12,9 +12,10 @@ from typing import Any
 import streamlit as st
 
 from viz_core.figures.assets import script, stylesheet
+from viz_core.ui.streamlit_internals import Component
 
-_COMPONENT = st.components.v2.component(
-    "attention_lab_scrubber",
+_COMPONENT = Component(
+    "scrubber",
     html='<div class="scrubber">\n<label for="range"></label>\n<input id="range" type="range" min="1" step="1">\n<h2></h2>\n</div>',
     css=stylesheet("scrubber"),
     js=script("scrubber"),

@@ -16,6 +16,7 @@ import streamlit as st
 from viz_core.config.limits import MAX_SELECTION_CHARS
 from viz_core.figures.assets import script, stylesheet
 from viz_core.messages import translate as _
+from viz_core.ui.streamlit_internals import Component
 
 ColumnKind = Literal["name", "axes", "shape", "text", "number"]
 RowMark = Literal["", "new", "changed", "cost"]  # "cost": same shape, different cost
@@ -69,8 +70,8 @@ _HTML = f"""<div class="ledger">
 <div class="letters"></div>
 </div>"""
 
-_COMPONENT = st.components.v2.component(
-    "attention_lab_table",
+_COMPONENT = Component(
+    "table",
     html=_HTML,
     css=stylesheet("table"),
     js=script("table"),

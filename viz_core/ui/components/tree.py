@@ -18,12 +18,13 @@ from viz_core.figures.glosses import glosses_of
 from viz_core.figures.tree import TreeNode
 from viz_core.ui.components.export import register_export
 from viz_core.ui.components.glosses import current_glosses
+from viz_core.ui.streamlit_internals import Component
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_COMPONENT = st.components.v2.component(
-    "attention_lab_tree", html='<div class="tree lab-drawn">\n</div>', css=stylesheet("tree"), js=script("tree"),
+_COMPONENT = Component(
+    "tree", html='<div class="tree lab-drawn">\n</div>', css=stylesheet("tree"), js=script("tree"),
 )
 
 

@@ -16,11 +16,12 @@ from viz_core.figures.assets import script
 from viz_core.figures.panels import with_header
 from viz_core.messages import translate as _
 from viz_core.ui.components.export import EXPORT_FORMATS, REQUEST_KEY, RESULT_KEY, ExportRequest, ExportResult
+from viz_core.ui.streamlit_internals import Component
 
 FOLDER = Path(__file__).parent
 SCRIPTS = ("svg_pen", "svg", "png", "button_placement", "menu", "save_menus")
-_COMPONENT = st.components.v2.component(
-    "attention_lab_save", html='<div class="save">\n</div>', js=script(*SCRIPTS, folder=FOLDER),
+_COMPONENT = Component(
+    "save", html='<div class="save">\n</div>', js=script(*SCRIPTS, folder=FOLDER),
 )  # its buttons are outside the component, so save.css is a style of the whole page (frame.py)
 
 

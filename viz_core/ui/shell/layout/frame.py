@@ -17,6 +17,7 @@ from viz_core.ui.shell.page_list import PAGES
 from viz_core.ui.shell.session.state import current_setup, set_url_params, update_setup, url_param
 from viz_core.ui.shell.session.widgets import mark_activity
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, allowed_values
+from viz_core.ui.streamlit_internals import Component
 
 SIDEBAR_WIDTH = 236  # pixels
 FOLDER = Path(__file__).parent
@@ -25,8 +26,8 @@ STYLE = "\n".join((FOLDER / name).read_text("utf-8") for name in ("frame.css", "
 KEY_SLIDERS = {"first": "n_heads", "second": "d_model"}  # the sliders that keys move: [ and ], - and +
 
 BUTTONS = (("previous", "‹", _("Previous (←)")), ("next", "›", _("Next (→)")), ("leave", "✕", _("Leave presenter's mode (Esc)")))
-_COMPONENT = st.components.v2.component(
-    "attention_lab_frame",
+_COMPONENT = Component(
+    "frame",
     html='<div class="bar" hidden>\n'
     + "".join(f'<button type="button" name="{name}" title="{title}" aria-label="{title}">{sign}</button>\n'
               for name, sign, title in BUTTONS) + "</div>",

@@ -14,13 +14,14 @@ import streamlit as st
 from viz_core.ui.shell.session.state import USER_WEIGHTS, restore_user_weights
 from viz_core.ui.shell.session.widgets import mark_activity, restore_widgets
 from viz_core.ui.shell.setup import OverflowText
+from viz_core.ui.streamlit_internals import Component
 
 # The id of this session, that of the tab's former session, and how often the tab has reconnected, as far as this run knows.
 SESSION, FORMER_SESSION, RETURNS = "lab_session", "lab_former", "lab_returns"
 SCRIPT = "\n".join((Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in ("session_restore", "history"))
 MAX_WIDGETS = 200  # limit for what a tab may report
 
-_COMPONENT = st.components.v2.component("attention_lab_tab", html="<div>\n</div>", js=SCRIPT)
+_COMPONENT = Component("tab", html="<div>\n</div>", js=SCRIPT)
 
 
 def restore_session(overflow: OverflowText, missing_text: str) -> str:
