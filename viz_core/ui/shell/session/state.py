@@ -33,6 +33,7 @@ MISSING_WEIGHTS = (
     "lab_gone"  # a visitor's weights that this server lacks: the parameter as the link has it, and the sentence about it
 )
 DRAWN_SIDEBAR = "lab_drawn"  # the values of the setup that the sidebar showed when it was last drawn
+LAST_BATCH = "lab_batch"  # of the last full run: the values that it depends on, and its batch of ids
 NEXT_PAGE = "lab_going"  # the page that a click opens, until it is open
 
 
@@ -56,8 +57,14 @@ def current_setup() -> Setup:
 
 def sidebar_values() -> tuple[Any, ...]:
     """Return the values of the setup that the sidebar shows."""
-    s = current_setup()
-    return s.checkpoint, s.preset, s.config, s.chosen, s.source, s.target, s.writer, s.tokenizer, s.seed, s.device
+    setup = current_setup()
+    return setup.preset, setup.chosen, *run_values(setup)
+
+
+def run_values(setup: Setup) -> tuple[Any, ...]:
+    """Return the values of a setup that its run depends on: all but the URL parameters of the pages."""
+    s = setup
+    return s.checkpoint, s.config, s.source, s.target, s.writer, s.tokenizer, s.seed, s.device
 
 
 def use_weights(name: str, texts: Mapping[Side, str]) -> None:
