@@ -1,4 +1,4 @@
-"""Words of closed classes with their translations: pronouns, numbers, quantifiers, measures, prepositions, degrees."""
+"""Closed word classes with their translations: pronouns, numbers, quantifiers, measures, prepositions, degrees."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ OWNERS_SAID: Mapping[str, float] = {"my": 6, "your": 3, "his": 3, "her": 3, "its
 OWNER_OF = {"I": "my", "you": "your", "he": "his", "she": "her", "we": "our", "they": "their"}  # of who acts
 OBJECT_OF = {"I": "me", "you": "you", "he": "him", "she": "her", "it": "it", "we": "us", "they": "them"}
 NOT_MET = {"I": ("me", "us"), "we": ("me", "us"), "you": ("you",)}
-"""Who is not at once the one who acts and the one who is acted on: I do not meet me."""
+"""Object pronouns that a subject pronoun excludes: no "I meet me"."""
 REFLEXIVES = {
     "I": "myself", "you": "yourself", "he": "himself", "she": "herself", "it": "itself", "we": "ourselves", "they": "themselves",
 }
@@ -31,7 +31,7 @@ ANYONE_MET = {
     "someone": "某 个 人", "somebody": "某 个 人", "everyone": "大家", "everybody": "大家", "other people": "别人",
     "others": "别人", "someone else": "别人", "somebody else": "别人", "both of them": "他们 两个", "all of them": "他们 所有 人",
 }
-"""Whom one meets, helps or knows."""
+"""Indefinite objects of meet, help or know."""
 ALL = ("everybody", "everyone", "all of us", "both of them", "both of us")  # 都 follows
 NOBODY = {"nobody": "没有 人", "no one": "没有 人"}
 NONE_OF_US = {"neither of us": "我们 两个", "neither of them": "他们 两个", "none of us": "我们", "none of them": "他们"}
@@ -149,7 +149,7 @@ SAID_OF_WEATHER = frozenset({
     "cold", "hot", "warm", "cool", "windy", "cloudy", "sunny", "rainy", "snowy", "dark", "wet", "dry", "foggy", "late", "early",
     "humid",
 })
-"""What "it is" says of the weather or the hour."""
+"""Adjectives with which "it is" refers to the weather or the hour."""
 
 # --- Auxiliary verbs --------------------------------------------------------------------------------------------------
 BE: Mapping[Person, str] = {"I": "am", "third": "is", "plural": "are"}
