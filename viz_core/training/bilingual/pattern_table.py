@@ -47,9 +47,9 @@ PLACE = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One line of the table. english: its wordings, each of them text and, at the odd indices, places to fill.
+    """One line of the table. english: its wordings, each of them text and, at the odd indices, placeholders.
 
-    mark: how a sentence of it ends. clause: whether it may be a clause of a longer sentence.
+    mark: the final mark of its sentences. clause: whether it can be a clause of a longer sentence.
     """
 
     english: tuple[tuple[str, ...], ...]
@@ -60,7 +60,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Patterns that are said equally often, and how often one of them is said: the weight, against those of other sections."""
+    """Patterns that are drawn equally often. weight: how often one of them is drawn, relative to the other sections."""
 
     weight: float
     patterns: tuple[Pattern, ...] = ()
@@ -68,14 +68,14 @@ class Section:
 
 @cache
 def _lines() -> tuple[str, ...]:
-    """The lines of all files of the table."""
+    """Return the lines of all files of the table."""
     paths = sorted((lex.TABLES / "patterns").glob("*.txt"))
     return tuple(chain.from_iterable(path.read_text("utf-8").splitlines() for path in paths))
 
 
 @cache
 def parts() -> Mapping[str, tuple[Pattern, ...]]:
-    """The phrases of the table by their names: a line "%excuse I missed the bus ; 我 错过 了 公交车" is one of {excuse}."""
+    """Return the named phrases: a line "%excuse I missed the bus ; 我 错过 了 公交车" is one of {excuse}."""
     found: dict[str, list[Pattern]] = {}
     for line in _lines():
         if line.startswith("%"):
@@ -86,7 +86,7 @@ def parts() -> Mapping[str, tuple[Pattern, ...]]:
 
 @cache
 def read() -> tuple[Mapping[str, tuple[tuple[str, str], ...]], Mapping[str, Section]]:
-    """The word lists and the sections of the table."""
+    """Return the word lists and the sections of the table."""
     lists: dict[str, tuple[tuple[str, str], ...]] = {}
     sections: dict[str, list[Pattern]] = {}
     weights: dict[str, float] = {}
@@ -106,7 +106,7 @@ def read() -> tuple[Mapping[str, tuple[tuple[str, str], ...]], Mapping[str, Sect
 
 
 def pattern(line: str, clause: bool) -> Pattern:
-    """A line "English ; Chinese" as an object."""
+    """Parse a line "English ; Chinese"."""
     english, __, zh = line.partition(";")
     english = english.strip()
     mark = english[-1] if english[-1] in "?!" else "."
@@ -116,7 +116,7 @@ def pattern(line: str, clause: bool) -> Pattern:
 
 
 def _wordings(text: str) -> list[str]:
-    """A text with (one of / these) as all its wordings."""
+    """Return all wordings of a text with (one of / these)."""
     parts = _CHOICE.split(text)
     choices = [part.split("/") if i % 2 else [part] for i, part in enumerate(parts)]
     return ["".join(chosen) for chosen in product(*choices)]
@@ -124,27 +124,27 @@ def _wordings(text: str) -> list[str]:
 
 @cache
 def with_mark(mark: str) -> Mapping[str, Section]:
-    """The sections with only the patterns that end in this mark."""
+    """Return the sections with only the patterns that have this final mark."""
     chosen = {name: [p for p in section.patterns if p.mark == mark] for name, section in read()[1].items()}
     return {name: Section(read()[1][name].weight, tuple(ps)) for name, ps in chosen.items() if ps}
 
 
 @cache
 def fixed() -> frozenset[str]:
-    """The English of all patterns without places, in small letters: the grammar leaves them to the table."""
+    """Return the English of all patterns without placeholders in lowercase; the grammar does not generate these."""
     whole = (pieces[0] for section in read()[1].values() for p in section.patterns for pieces in p.english if len(pieces) == 1)
     return frozenset(" ".join(text.replace("|", " ").lower().split()) for text in whole)
 
 
 @cache
 def clauses() -> tuple[Pattern, ...]:
-    """The patterns that can be a clause of a longer sentence."""
+    """Return the patterns that can be a clause of a longer sentence."""
     return tuple(p for section in read()[1].values() for p in section.patterns if p.clause and p.mark == ".")
 
 
 @cache
 def weights(mark: str) -> Mapping[str, float]:
-    """How often each section is said: its weight times its share of patterns with this mark."""
+    """Return how often each section is drawn: its weight times its share of patterns with this mark."""
     return {
         name: section.weight * len(section.patterns) / len(read()[1][name].patterns)
         for name, section in with_mark(mark).items()
