@@ -158,7 +158,7 @@ def said_of(s: Speaker, who: NounPhrase | None) -> tuple[Predicate, NounPhrase]:
         s.depth -= 1
     who = who or _who(s, lex.subjects_of(verb))
     if verb.base == "meet" and verb.frame != "t" and who.person != "plural":
-        return _is(s, who)  # only several people meet
+        return _is(s, who)  # "meet" without an object needs a plural
     s.actor, actor = who.name if who.name in small_words.REFLEXIVES else "", s.actor
     p = verb_phrases.predicate(s, verb, who)
     s.actor = actor
@@ -243,12 +243,12 @@ def _said_before(c: Clause, before: str, *, question: bool = False) -> str:
     p = c.predicate
     if p.is_be and before in ("能", "必须", "要"):
         if before == "要":
-            return "会"  # is going to be: 要 是 would be an "if"
+            return "会"  # is going to be: 要 是 would mean "if"
         if before == "能":
             return "可能"  # it can be cold: 可能 很 冷
         return "必须" if c.tense != "must" or _is_up_to_one(p) else "一定"  # he must be tired; you must be careful
     if before == "能" and is_skill(p.verb.base.split()[0], p.said):
-        asks = question and (c.subject.name in ("I", "we") or c.tense == "could")  # may I, would you: can I swim here
+        asks = question and (c.subject.name in ("I", "we") or c.tense == "could")  # a request or permission: can I swim here
         return "能" if asks else "会"
     if before == "能" and p.said.startswith("能"):  # can fit in: 能 装 进
         return ""

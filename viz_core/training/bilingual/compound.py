@@ -51,7 +51,7 @@ MAIN_IN_THE_PAST = ("past", "past", "past", "could", "had to")
 SAID_AS: Mapping[str, float] = {"grammar": 3, "everyday": 5, "tense": 4}
 """How the two clauses are made: by the grammar, or as patterns, any two or plain ones in one tense."""
 WITH_ORDER = ("if", "when", "before", "after")  # call me when you arrive
-PLAIN = ("if", "because", "although", "even though", "even if", "unless")  # before the others Chinese drops 了
+PLAIN = ("if", "because", "although", "even though", "even if", "unless")  # with the other conjunctions Chinese drops 了
 HAPPENS = ("before", "after", "since")
 POSITIVE = ("when", "while", "before", "after", "since", "whenever", "once")
 LASTS = (
@@ -59,7 +59,7 @@ LASTS = (
     "stay",
 )
 """Activities that continue until something happens."""
-LASTING = ("since (it is so)", "as (it is so)")  # a reason is how it is: of what happens one says when
+LASTING = ("since (it is so)", "as (it is so)")  # their clauses are states: events take "when"
 
 
 def two_clauses(s: Speaker) -> Phrase:

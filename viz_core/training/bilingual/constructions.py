@@ -42,8 +42,8 @@ SUFFERED = frozenset({
     "explain", "describe", "understand", "hug", "kiss", "laugh at", "swallow", "lick", "scare",
 })
 """Verbs that are common in the passive."""
-TIMED = ("past", "future", "present", "must")  # passives with which a time is said
-PASSIVES = {  # of each tense: its weight, its negation, and what Chinese says where it is not negated
+TIMED = ("past", "future", "present", "must")  # tenses of the passive that may have a time
+PASSIVES = {  # tense: (weight, negation, Chinese where it is not negated)
     "past": (10, "没有", ""), "perfect": (3, "没有", ""), "future": (2, "不 会", "会"), "present": (2, "不", ""),
     "must": (1, "不 能", "必须"), "going on": (1, "没有", "正在"), "can": (1, "不 能", "能"), "should": (0.7, "不 应该", "应该"),
     "might": (0.5, "可能 不 会", "可能 会"), "past perfect": (0.7, "没有", ""),
@@ -331,7 +331,7 @@ def one_of(s: Speaker) -> Phrase:
     """
     adjective = s.usual([a for a in lex.adjectives("shi nopred noattr le of") if a.superlative])
     choices = [n for n in lex.nouns_of(adjective) if n.plural and not n.only_plural]
-    if not choices:  # the lightest rain
+    if not choices:  # only mass nouns, as in "the lightest rain"
         return one_of(s)
     noun = s.usual(choices)
     best = nouns.most_of(adjective)

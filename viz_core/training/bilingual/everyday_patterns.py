@@ -150,7 +150,7 @@ def meaning(s: Speaker) -> Phrase:
     """Ask for a meaning: what does this word mean -> 这 个 词 是 什么 意思; what is the meaning of this sentence."""
     what = nouns.inner(s, "'word' 'sentence' 'sign' 'name' 'letter'", (nouns.this, nouns.the))
     wh, do, mean = pair("what", "什么"), pair(DO[what.person]), pair("mean", "意思")
-    if s.chance(0.4):  # I do not know what this word means
+    if s.chance(0.4):  # indirect: I do not know what this word means
         lead = s.word(ASKING_FOR_MEANING)
         means = pair("means" if what.person == "third" else "mean", "意思")
         asks = more(lead, "吗") if lead.source[0].text in ("can", "do") else NOTHING

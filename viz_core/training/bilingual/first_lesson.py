@@ -49,7 +49,7 @@ def _taught() -> frozenset[Noun | Verb | Adjective]:
     """Return the lexicon entries of the small vocabulary."""
     things = (noun for noun in lex.NOUNS if noun.english in WORDS["nouns"] and noun.is_first)
     actions = (verb for frame, taught in VERBS.items() for verb in lex.verbs(frame) if verb.base in taught)
-    qualities = {a.english: a for a in reversed(lex.ADJECTIVES) if a.english in WORDS["adjectives"]}  # in their first sense
+    qualities = {a.english: a for a in reversed(lex.ADJECTIVES) if a.english in WORDS["adjectives"]}  # the sense of the first line
     return frozenset((*things, *actions, *qualities.values()))
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.small_words import NUMBERS
 
-LONGEST = 18  # characters of two meanings together, so that they fit below a label
+LONGEST = 18  # two meanings have to fit below a label
 CLASSIFIER = "classifier"
 
 

@@ -121,7 +121,7 @@ def _cold(s: Speaker) -> Phrase:
     p = to_be.adjective_predicate(s, None, adjective)
     c = _it(s, p, s.one(("present", "present", "past", "future")))
     hour = adjective.english in ("late", "early")
-    if hour:  # not "it is late in the afternoon"
+    if hour:  # no "it is late in the afternoon"
         c.time = NOTHING
     source, target = nouns.place(s) if s.chance(0.2) and not hour else ([], [])
     p.tail += source

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-# Verbs of several syllables with the stress on the last one, which doubles its consonant.
+# Verbs stressed on their last syllable, whose consonant is doubled.
 _STRESSED_LAST = ("admit", "begin", "control", "forget", "occur", "permit", "prefer", "refer", "regret", "upset")
 
 

@@ -131,7 +131,7 @@ class Adverb:
     kind: str
 
 
-# A point in time in Chinese: nothing that goes on.
+# Chinese verbs that denote a point in time and have no progressive.
 MOMENTARY = frozenset({
     "死", "去世", "到", "到达", "出发", "离开", "成为", "加入", "丢", "错过", "失去", "忘记", "忘了", "忘", "坏", "碎", "停",
     "发生", "结束", "发现", "听说", "得知", "毕业", "结婚", "离婚", "出国", "决定", "获得", "引起",

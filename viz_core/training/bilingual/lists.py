@@ -23,7 +23,7 @@ def listed(s: Speaker) -> Phrase:
     form = s.one((nouns.bare, nouns.the, nouns.a, nouns.owned, nouns.counted))
     said = [nouns.inner(s, wanted, (form,)) for __ in range(s.one((3, 3, 4)))]
     parts = [part.phrase for part in {part.noun.chinese if part.noun else "": part for part in said}.values()]
-    if len(parts) < 3:  # no apples, pears and apples
+    if len(parts) < 3:  # no repeated item
         return listed(s)
     last = [pair("and", "和") if s.chance(0.85) else pair("or", "或者"), parts[-1]]
     whole = join([parts[0], *(piece for part in parts[1:-1] for piece in (pair(",", "、"), part)), *last])
@@ -46,7 +46,7 @@ def small_and_cold(s: Speaker) -> Phrase:
         return age(s)
     who = nouns.noun_phrase(s, (noun,), {nouns.the: 4, nouns.owned: 2, nouns.this: 1})
     be = is_or_was(s, who, 0.4)
-    chosen = {a.chinese: a for a in s.rng.sample(choices, s.one((2, 2, 3)))}  # not large and big
+    chosen = {a.chinese: a for a in s.rng.sample(choices, s.one((2, 2, 3)))}  # no synonyms such as large and big
     if len(chosen) < 2:
         return age(s)
     words = [pair(a.english, a.chinese) for a in chosen.values()]

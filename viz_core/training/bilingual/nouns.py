@@ -13,7 +13,7 @@ from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Person, Phr
 from viz_core.training.bilingual.times import rough
 
 Form = Callable[[Speaker, Noun], NounPhrase]
-Forms = Mapping[Form, float]  # with weights
+Forms = Mapping[Form, float]  # form -> weight
 Place = tuple[Sequence[Phrase], Sequence[Phrase]]
 """English pieces and, in their own order, Chinese pieces. A place is given without its 在."""
 AMOUNTS = ("很多", "一些", "大多数", "更多", "这么", "这些", "那些")
@@ -118,7 +118,7 @@ def owned(s: Speaker, noun: Noun) -> NounPhrase:
 
     my book -> 我 的 书; her children -> 她 的 孩子 们; my favourite book -> 我 最喜欢 的 书.
     """
-    once = noun.is_a("family", "building") and noun.english not in SEVERAL_KIN  # no "my mothers"
+    once = noun.is_a("family", "building") and noun.english not in SEVERAL_KIN  # hardly ever in the plural: no "my mothers"
     many = bool(noun.plural) and s.chance(0.02 if once else 0.2)
     adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
     owner = owner_of(s, noun)
@@ -127,7 +127,7 @@ def owned(s: Speaker, noun: Noun) -> NounPhrase:
         word = pair(s.one(FAVOURITE), "最喜欢")
         adjectives = [join([word, more(word, "的")])]
     said = "".join(word for phrase in adjectives for word, __ in phrase.target)
-    twice = len(adjectives) == 1 and said.endswith("的") and len(said) > 2  # my beautiful wife: 我 漂亮 的 妻子
+    twice = len(adjectives) == 1 and said.endswith("的") and len(said) > 2  # no second 的: my beautiful wife 我 漂亮 的 妻子
     of = NOTHING if twice else more(owner, "的")
     several = more(head, "们") if many and takes_men(noun) else NOTHING
     pieces = [owner, of, *adjectives, head, several]
@@ -351,7 +351,7 @@ def in_front(first: NounPhrase, source: Sequence[Phrase], target: Sequence[Phras
 def before(first: NounPhrase, source: Sequence[Phrase], target: Sequence[Phrase]) -> NounPhrase:
     """Put an English postmodifier before the Chinese noun, after its number and classifier."""
     links = first.phrase.target
-    lead = int(bool(links) and links[0][0] in AMOUNTS)  # 很多, and 一 只, 这 个: before the modifier
+    lead = int(bool(links) and links[0][0] in AMOUNTS)  # 很多, 一 只 and 这 个 precede the modifier
     lead += lead and len(links) > 1 and links[1][0] == "的"  # 更多 的
     if first.noun is not None and first.noun.classifier:
         for i, (word, __) in enumerate(links[:3]):

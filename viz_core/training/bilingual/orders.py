@@ -114,7 +114,7 @@ def _polite(s: Speaker, action: Place, time: Phrase) -> Phrase:
     source, target = action
     word = s.one(("can", "could", "would", "will"))
     if word == "can" and action[1] and is_skill(texts(action[0][0]).split()[0], first_word(action[1])):
-        word = "could"  # "can you swim" asks whether one has learned it
+        word = "could"  # "can you swim" asks for a skill
     please = english("please") if word in ("would", "will") or s.chance(0.4) else NOTHING
     can, you = pair(word), pair("you", "你")
     able = from_all([can, please], "能")

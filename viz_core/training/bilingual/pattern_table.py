@@ -1,35 +1,35 @@
-"""The table of patterns as objects: its lines, lists, phrases and sections.
+"""Parser of the pattern table: its lines, word lists, named phrases and sections.
 
 A line of tables/patterns/*.txt is English ; Chinese. Its parts:
 
-    {who}, {a:food}, {noun2}      a place to fill: its kind, a number if there are several of a kind, and behind a colon what is
-                                  asked for. Chinese names it again, without the colon. The kinds are those of `pattern_places`
-                                  and those that follow.
-    {ing}, {do}, {third}, {done}  an everyday action in a form of its verb: playing football, play football, plays football,
+    {who}, {a:food}, {noun2}      a placeholder: its kind, a number if there are several of a kind, and after a colon what it is
+                                  restricted to. The Chinese repeats it without the colon. The kinds are those of
+                                  `pattern_placeholders` and the following.
+    {ing}, {do}, {third}, {done}  an action in a form of its verb: playing football, play football, plays football,
                                   played football (踢 了 足球)
-    {did}, {once}                 like {done} without 了; like {do} with 一 次
-    {been}, {gone}, {seen}        a participle, which Chinese says with 过, with 了, with neither
-    {does}                        play or plays, as the one that the sentence is about asks
-    {the1:animal} ... {it1}       a noun and the pronoun that stands for it, where Chinese says the noun again. {him1} is the
+    {did}, {once}                 {done} without 了; {do} with 一 次
+    {been}, {gone}, {seen}        a participle, in Chinese with 过, with 了, with neither
+    {does}                        play or plays, agreeing with the subject of the sentence
+    {the1:animal} ... {it1}       a noun and a pronoun for it, for which Chinese repeats the noun. {him1} is the
                                   pronoun as an object. {named1} and {group1:animal} have the same pronouns.
-    {same1}, {whose1}             he and his of such a noun, where Chinese says a pronoun, too: told him that he should go
-    {again}, {me}                 the one that the sentence is about once more: I, he, they; me, him, them
-    {own}, {self}                 my, your, his; myself, yourself, himself: of the one that the sentence is about
-    {clause:past}, {sentence}     a clause in a tense; a line of this table that may be a clause
-    {meal}                        one of the words of a list that the table defines: @meal breakfast=早饭, lunch=午饭
-    {excuse}                      one of the lines "%excuse English ; Chinese" of the table. They have places like any line and
-                                  speak of the one that the line around them is about: of {the2} in {excuse:the2}, of somebody
-                                  else in {excuse:he} and {excuse:they}.
-    ~be, ~was, ~have, ~do, ~need  a verb as the first {who} of the line asks: am, was, has, does, needs; ~be2 as {who2} asks
-    |                             divides fixed English words into two parts, as a place to fill does
+    {same1}, {whose1}             he and his for such a noun, with a pronoun in Chinese too: told him that he should go
+    {again}, {me}                 a pronoun for the subject of the sentence: I, he, they; me, him, them
+    {own}, {self}                 my, your, his; myself, yourself, himself: agreeing with the subject of the sentence
+    {clause:past}, {sentence}     a clause in a tense; a line of this table that can be a clause
+    {meal}                        a word of a list that the table defines: @meal breakfast=早饭, lunch=午饭
+    {excuse}                      a line "%excuse English ; Chinese" of the table. It has placeholders like any line. Its subject
+                                  is that of the line around it, {the2} in {excuse:the2}, and somebody else in {excuse:he} and
+                                  {excuse:they}.
+    ~be, ~was, ~have, ~do, ~need  a verb that agrees with the first {who} of the line: am, was, has, does, needs; ~be2 with {who2}
+    |                             divides fixed English words into two parts, as a placeholder does
     (a/b)                         one of these words; (a/) is the word or none
-    要/1, 要/-1, 没有/1+2         Chinese that comes from the first part of the fixed English words; from the last one, where a
-                                  choice such as (that/) may leave out an earlier one; from two parts
-    岁/number                     Chinese that comes from the place called "number"
+    要/1, 要/-1, 没有/1+2         Chinese that is aligned to the first part of the fixed English words; to the last one, where a
+                                  choice such as (that/) may drop an earlier one; to two parts
+    岁/number                     Chinese that is aligned to the placeholder "number"
 
-A Chinese word that names no origin comes from the fixed English words if they are one part or the whole line, else from none. A
-comma comes from a comma, and a mark within a line from the same mark. An English line ends in "?" or "!" where a statement would
-end in ".". The line "== weather ; 5 ; clause" begins a section with its weight, and says that its lines may be clauses of longer
+A Chinese word without a suffix is aligned to the fixed English words if they are one part or the whole line, else to none. A
+comma is aligned to a comma, and a mark within a line to the same mark. An English line ends in "?" or "!" if it is not a
+statement. The line "== weather ; 5 ; clause" begins a section with its weight, and allows its lines to be clauses of longer
 sentences. A line that begins with "#" is a comment.
 """
 

@@ -94,7 +94,7 @@ def _any(s: Speaker, mark: str) -> Phrase:
         pattern = s.one(table.with_mark(mark)[s.often(table.weights(mark))].patterns)
         phrase = say(s, pattern)
         if len(pattern.english[0]) == 1 or texts(phrase).lower() not in table.fixed():
-            break  # otherwise a line without places has the same English, and its Chinese holds
+            break  # a line without placeholders takes precedence
     return phrase
 
 
@@ -257,7 +257,7 @@ def _fill(s: Speaker, filled: Filled, place: str, *, one: bool = False) -> None:
     elif kind in KINDS:
         filled.by_name[name] = KINDS[kind](s, wanted)
         if texts(filled.by_name[name]) in {texts(phrase) for other, phrase in filled.by_name.items() if other != name}:
-            filled.by_name[name] = KINDS[kind](s, wanted)  # mostly "english and chinese", rarely "english and english"
+            filled.by_name[name] = KINDS[kind](s, wanted)  # draw once more to make a repetition rare
     elif kind in table.parts():
         filled.by_name[name] = say(s, s.one(table.parts()[kind]), _about(s, filled, wanted))
     else:

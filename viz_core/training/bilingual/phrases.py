@@ -10,7 +10,7 @@ from viz_core.training.bilingual.lexicon import Adjective, Noun, Verb
 
 T = TypeVar("T")
 C = TypeVar("C", Noun, Verb, Adjective)
-CANDIDATES = 160  # of which the word is taken that was said least
+CANDIDATES = 160  # random candidates for a rare word
 Person = Literal["I", "third", "plural"]  # decides am, is, are and the -s of a verb
 
 

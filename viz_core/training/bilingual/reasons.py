@@ -66,7 +66,7 @@ class Scene:
 @cache
 def scenes(of_people: bool) -> tuple[Scene, ...]:
     """Return the lines of the table about two persons, or the other lines."""
-    found = []
+    found: list[Scene] = []
     for firsts, deeds, seconds, word, *of_each in lex.rows("reasons", 6):
         deeds_, first, second = (tuple(part.strip() for part in cell.split(",")) for cell in (deeds, *of_each))
         found.append(Scene(firsts, deeds_, seconds, word, first, second))
@@ -107,7 +107,7 @@ def _decided(s: Speaker, of_people: bool) -> Phrase:
         it, again = culprit.phrase, culprit.with_phrase(it)
         one, two = (again, two) if culprit is one else (one, again)
     elif scene.word in IN_FRONT and culprit is one and _is_person(one) and not _is_person(two):
-        # although he was weak, the boy climbed the tree: in Chinese the noun stands where it is said first
+        # although he was weak, the boy climbed the tree: Chinese puts the noun in the first clause
         he = pair(one.pronoun, small_words.SUBJECTS[one.pronoun])
         it = Phrase(he.source, one.phrase.target)
         one = one.with_phrase(Phrase(one.phrase.source, he.target))
@@ -191,7 +191,7 @@ def _by_verb(s: Speaker, deed: str, one: NounPhrase, two: NounPhrase, verbal: bo
     tense = "present" if s.chance(0.2) and not verbal else "past"
     if sign == "-" and base in OFTEN_COULD and tense == "past" and "能" not in verb.chinese and s.chance(0.5):
         tense = "could"
-    for __ in range(12):  # alone: a third noun would be one more that the pronoun could mean
+    for __ in range(12):  # no adjuncts: the pronoun could refer to a third noun
         p = verb_phrases.predicate(s, verb, one, two)
         if len(p.tail) == 1:
             break

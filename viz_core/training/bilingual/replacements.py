@@ -20,12 +20,12 @@ from viz_core.training.bilingual.phrases import english
 from viz_core.training.bilingual.senses import BE, SUBJECTS, Sense, peers, senses
 
 MOST = 4
-ORDER = ("adjective", "noun", "verb", "number", "pronoun", "adverb")  # what is offered first
-TRIED = 8  # replacements of one word that are read in their sentence before the word is given up
-MOST_READ = 64  # texts with another word that are read before the sentence is given up; fewer of a long one
+ORDER = ("adjective", "noun", "verb", "number", "pronoun", "adverb")  # the order of the suggestions
+TRIED = 8  # replacements of one word that are tokenized in their sentence
+MOST_READ = 64  # texts that are tokenized for one sentence; fewer for a long one
 DEGREE = ("adverb", "degree")  # too tired, but not "me too"
-ALIKE = 0.5  # the share of the classes of two nouns that both have, at least
-JOINED = "-‐‑/@&+_"  # a piece of a longer word stands beside one of these
+ALIKE = 0.5  # the least overlap (intersection over union) of the classes of two nouns
+JOINED = "-‐‑/@&+_"  # characters that join pieces of a longer word
 DETERMINERS = frozenset({
     "a", "an", "the", "this", "that", "these", "those", "some", "any", "no", "every", "each", "another", "many", "few", "several",
     "my", "your", "his", "her", "its", "our", "their", "'s",
@@ -67,7 +67,7 @@ def suggestions(
         return ()
     try:
         ids = tokenizer.read(sentence)[1]
-    except ValueError:  # the name of a special token, which a published tokenizer does not read
+    except ValueError:  # the name of a special token, which a published tokenizer rejects
         return ()
     words = list(_words(sentence))
     found: dict[str, Replacement] = {}
@@ -94,7 +94,7 @@ def other_word(
     """
     try:
         before = read(sentence)
-    except ValueError:  # the name of a special token, which a published tokenizer does not read
+    except ValueError:  # the name of a special token, which a published tokenizer rejects
         return None
     spans, at = [], 0
     for text in split(sentence):
@@ -209,7 +209,7 @@ def _from_lexicon(sentence: str, words: Sequence[_Word], tokenizer: AnyTokenizer
     context = _Context(words)
     first = {word.plain: i for i, word in reversed(list(enumerate(words)))}
     places = [(i, sense) for i in sorted(first.values()) if (sense := context.sense(i)) is not None]
-    places.sort(key=lambda place: ORDER.index(place[1].kind))  # stable: in reading order
+    places.sort(key=lambda place: ORDER.index(place[1].kind))  # a stable sort keeps the reading order
     choices = [(words[i], _choices(sentence, context, i, sense, tokenizer)) for i, sense in places]
     for __ in range(TRIED):
         yield from ((word, new) for word, each in choices if (new := next(each, None)) is not None)
@@ -235,7 +235,7 @@ class _Context:
         self.words = words
         self.senses = [senses(word.plain) for word in words]
         nouns = (next((s.entry for s in found if isinstance(s.entry, Noun)), None) for found in self.senses)
-        self.nouns = list(nouns)  # of each word, None where it is none
+        self.nouns = list(nouns)  # the noun that each word can be, or None
 
     def before(self, i: int) -> str:
         return self.words[i - 1].plain if i else ""
@@ -296,7 +296,7 @@ class _Context:
 
     def _describes(self, i: int, old: Adjective, new: Adjective) -> int:
         """Return how well it describes a noun, more if the old adjective does not describe it: then "it" changes its referent."""
-        if self._is_noun(i + 1):  # it stands before its noun
+        if self._is_noun(i + 1):  # attributive
             noun = self.nouns[i + 1]
             return min(2, lex.fits(noun, new.nouns)) if noun is not None and "noattr" not in new.flags else 0
         if "nopred" in new.flags:

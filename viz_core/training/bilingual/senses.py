@@ -14,9 +14,9 @@ Entry = Noun | Verb | Adjective | Adverb | None
 BE = frozenset({"am", "is", "are", "was", "were", "be", "been", "being"})
 AUXILIARIES = BE | {"have", "has", "had", "having", "do", "does", "did", "done", "doing", "will", "can", "may", "must"}
 SUBJECTS = frozenset({"i", "you", "he", "she", "it", "we", "they"})
-FRAMES = ("t", "i", "loc")  # the uses of verbs of which one word can be replaced without the rest
+FRAMES = ("t", "i", "loc")  # the frames in which a verb can be replaced by itself
 ADVERBS = ("frequency", "manner", "degree")
-NOT_OWNERS = ("her", "his")  # words that are something else too: I saw her
+NOT_OWNERS = ("her", "his")  # also object pronouns or names of owned things: I saw her
 
 
 class Sense(NamedTuple):

@@ -81,10 +81,10 @@ OF_THE_TABLE = (told, asked, called_out)
 """The kinds that come from the pattern table."""
 SELDOM = (0, 1, 1, 1, 2)
 """The number of words of a sentence that are preferably rare ones; drawn from these."""
-PRONOUNS = frozenset({"it", "they", "them", "he", "him", "she", "her"})  # those that Chinese may say as the noun again
+PRONOUNS = frozenset({"it", "they", "them", "he", "him", "she", "her"})  # pronouns for which Chinese may repeat the noun
 LONGEST = 26
 """Sentences have fewer English words and marks than this."""
-ENDS = frozenset("。，！？”、") | {"但是", "所以", "因为", "如果", "和", "然后"}  # of a clause
+ENDS = frozenset("。，！？”、") | {"但是", "所以", "因为", "如果", "和", "然后"}  # what ends a clause
 DENIES = frozenset({"不", "没有", "不要", "从来", "永远", "吗"})
 SLOT = re.compile(r"<[0-9]+>")  # a name or an unknown word
 APART = {"".join(parts): parts for line, together in lex.rows("cutting", 2) if not together and (parts := tuple(line.split()))}
@@ -191,7 +191,7 @@ def _cut(target: Iterable[Link]) -> Iterator[Link]:
     last: Link | None = None
     for word, words in target:
         for part in APART.get(word, (word,)):
-            if last is not None and part == last[0] and part in ("很", "的", "了"):  # never twice
+            if last is not None and part == last[0] and part in ("很", "的", "了"):  # never doubled
                 last = (part, tuple(dict.fromkeys((*last[1], *words))))
                 continue
             if last is not None and (joined := TOGETHER.get((last[0], part))):

@@ -70,7 +70,7 @@ def what_is(s: Speaker) -> Phrase:
 def how_is(s: Speaker) -> Phrase:
     """Ask how somebody or something is: how is your mother -> 你 妈妈 怎么样."""
     who = _person_or_thing(s, "person weather event")
-    while who.name in ("you", "I", "we"):  # how are you: 你 好 吗
+    while who.name in ("you", "I", "we"):  # "how are you" is a fixed question: 你 好 吗
         who = _person_or_thing(s, "person")
     return _equal(s, pair("how", "怎么样"), who)
 

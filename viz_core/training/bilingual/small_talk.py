@@ -20,7 +20,7 @@ OFTEN = {
     "in fact": "事实上",
 }
 """The most frequent openings of a sentence."""
-OPENING: Mapping[tuple[str, str], float] = {  # what is said before a sentence, with weights
+OPENING: Mapping[tuple[str, str], float] = {  # (interjection, Chinese) -> weight
     ("oh", "哦"): 4, ("well", "嗯"): 3, ("yes", "是 的"): 4, ("no", "不"): 3, ("okay", "好 的"): 2, ("ok", "好 的"): 2,
     ("sorry", "对不起"): 3, ("I'm sorry", "对不起"): 2, ("hi", "你好"): 1, ("hello", "你好"): 1, ("thanks", "谢谢"): 1,
     ("hey", "嘿"): 2, ("look", "看"): 1,
@@ -43,7 +43,7 @@ def plain(s: Speaker) -> Phrase:
 
 def fragment(s: Speaker) -> Phrase:
     """Draw a phrase that stands alone: the big red ball in the box; my luck; not today; very good; with my friends."""
-    s.seldom = 2  # where a noun stands alone, it may be any
+    s.seldom = 2  # a noun alone needs no informative context
     kind = s.often({"noun": 10, "quality": 3, "place": 2, "time": 1, "adjective": 2, "relative": 3})
     if kind == "noun":
         return nouns.noun_phrase(s, lex.usual_nouns("any")).phrase

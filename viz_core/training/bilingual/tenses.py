@@ -130,7 +130,7 @@ def tense_of(s: Speaker, p: Predicate) -> str:
     without: tuple[str, ...] = () if p.verb.goes_on else GOING_ON
     if p.verb.frame == "loc" and "pre" in p.verb.flags and not p.le:
         without = PERFECT  # not "has eaten here": 过 or 了
-    elif p.verb.frame == "place":  # not "is walking to": 走 到 is the end of it
+    elif p.verb.frame == "place":  # not "is walking to": 走 到 includes the arrival
         without = GOING_ON if "到 ~" in p.verb.chinese else ("perfect going on", *without)
     elif p.verb.frame in ("to", "ing", "make") and p.verb.base not in TAKING_TIME:
         without = GOING_ON

@@ -59,7 +59,7 @@ def when(s: Speaker, tense: str, *, lasting: bool = False) -> Phrase:
     if kind == "weekday" and tense != "going on":
         day = s.word(WEEKDAYS)
         which = s.often({"on": 6, "next": 2, "last": 2, "every": 1, "this": 1})
-        if which == "on":  # on mondays: what is usual
+        if which == "on":  # "on mondays" for a habit
             often = time == "present" and s.chance(0.5)
             return join([english("on"), pair(f"{day.source[0].text}s", day.target[0][0]) if often else day])
         if (which == "last") == (time == "past"):

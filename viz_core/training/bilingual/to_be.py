@@ -15,13 +15,13 @@ def adjective_predicate(
 ) -> Predicate:
     """Draw "to be" with an adjective: is tired -> 很 累; is red -> 是 红色 的; is dead -> 死 了; is afraid of dogs -> 怕 狗."""
     choices = [a for a in lex.adjectives_of(noun) if "nopred" not in a.flags] if noun else []
-    if who is not None and who.noun is None:  # nothing says what "it" is
+    if who is not None and who.noun is None:  # no noun selects a sense
         choices = [a for a in choices if lex.is_usual(a) and not (who.name == "it" and a.english in small_words.SAID_OF_WEATHER)]
     person = noun is not None and noun.is_a("person")
     if person and s.chance(0.12) and adjective is None:
         return _adjective_of(s)
     adjective = adjective or s.usual(choices or lex.adjectives(nouns.UNGRADED))
-    if "ren" in adjective.flags and s.chance(0.7) and choices:  # not everybody's nation
+    if "ren" in adjective.flags and s.chance(0.7) and choices:  # nationalities are rarer
         adjective = s.usual(choices)
     about = (noun.english if noun else "", adjective.english)
     word = pair(adjective.english, adjective.chinese)
@@ -39,7 +39,7 @@ def adjective_predicate(
         return comparison(s, adjective, noun, about, who)
     degree = degree_of(s)
     if degree:
-        strong = texts(degree) in ("very", "really", "so")  # never 不 非常: "not very" is said in `degrees`
+        strong = texts(degree) in ("very", "really", "so")  # never 不 非常: `manner_and_duration` builds "not very"
         return Predicate(BE, "", [degree, word], rest=[degree, word], about=about, positive=strong)
     return Predicate(BE, "", [word], rest=[word], very=chinese("很"), about=about)
 
@@ -69,7 +69,7 @@ def comparison(
     compared = join([pair("more"), pair(adjective.english, zh)]) if form == "more" else pair(form, zh)
     than = pair("than", "比")
     much = s.word(small_words.MUCH_MORE) if s.chance(0.2) else NOTHING
-    rest = [than, other.phrase, compared, much]  # never 不 比: "not taller than" is said in `degrees`
+    rest = [than, other.phrase, compared, much]  # never 不 比: `manner_and_duration` builds "not taller than"
     return Predicate(BE, "", [much, compared, than, other.phrase], rest=rest, about=about, positive=True)
 
 

@@ -16,14 +16,14 @@ from viz_core.training.bilingual.sentences import Example
 
 SLOTS = tuple(f"<{n}>" for n in range(1, 6))
 """The slots: a sentence has at most this many different unknown words."""
-OFTEN, MANY = 0.1, (1, 1, 1, 1, 2, 2, 3, 4, 5)  # the share of sentences with unknown words, and how many these have
-VERBS = 0.25  # how many of the verbs may be unknown ones: people type unknown nouns most
+OFTEN, MANY = 0.1, (1, 1, 1, 1, 2, 2, 3, 4, 5)  # share of sentences with unknown words; their number
+VERBS = 0.25  # share of the verbs that may be unknown: people mostly type unknown nouns
 AUXILIARIES = frozenset({
     *("be", "am", "is", "are", "was", "were", "been", "being", "have", "has", "had", "having"),
     *("do", "does", "did", "done", "doing", "will", "can", "may", "must"),
 })
-LOOKS_DIFFERENT = frozenset({"tight", "shi", "ren", "le", "verb"})  # adjectives that stand in Chinese in a way of their own
-PARTS = frozenset({"的", "了", "过", "在", "着", "得", "很", "个"})  # what stays beside an unknown word
+LOOKS_DIFFERENT = frozenset({"tight", "shi", "ren", "le", "verb"})  # adjectives with a syntax of their own in Chinese
+PARTS = frozenset({"的", "了", "过", "在", "着", "得", "很", "个"})  # kept beside an unknown word
 
 
 def with_unknown_words(example: Example, rng: Random) -> Example | None:
@@ -69,7 +69,7 @@ def _without(example: Example, places: Sequence[int]) -> Example:
     source = list(example.source)
     target: list[str] = []
     alignment: list[tuple[int, ...]] = []
-    moved: dict[int, int] = {}  # where each word that stays has gone
+    moved: dict[int, int] = {}  # old -> new target position
     slots = {place: f"<new {place}>" for place in places}
     for place, slot in slots.items():
         source[place] = slot
@@ -85,7 +85,7 @@ def _without(example: Example, places: Sequence[int]) -> Example:
         target.append(word)
         alignment.append(links)
     referent = example.referent
-    if referent is not None:  # the noun itself, where 们 was the last of it
+    if referent is not None:  # if 们 was dropped, the noun before it
         referent = (moved.get(referent[0], moved.get(referent[0] - 1, 0)), referent[1])
     return replace(example, source=source, target=target, alignment=alignment, referent=referent)
 

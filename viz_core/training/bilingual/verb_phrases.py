@@ -30,7 +30,7 @@ from viz_core.training.bilingual.predicates import (
 from viz_core.training.bilingual.times import duration
 
 Given = NounPhrase | None
-WITH_MORE = ("i", "t", "place", "for", "give")  # frames that a place, a manner or a companion may follow
+WITH_MORE = ("i", "t", "place", "for", "give")  # frames that allow a place, a manner or a companion
 BARE = ("let", "make", "help", "see", "hear", "watch", "feel")  # "see him come", but "want him to come"
 USUAL_MANNERS = ("slowly", "quickly", "quietly", "carefully", "happily", "together", "alone", "easily")
 MANNERS = (
@@ -62,7 +62,7 @@ GROOMING = ("wash", "brush", "comb")
 BECOMING = ("become", "turn into", "look like")
 FORGETTING = ("forget", "fail")
 """Verbs whose Chinese is already negative, 忘了 and 没能, so that "not" does not precede them."""
-POSITIVE = ("something", "everything", *small_words.ANYONE_MET)  # a negation says anything
+POSITIVE = ("something", "everything", *small_words.ANYONE_MET)  # replaced by "anything" in a negation
 """Objects that a negation turns into "anything", "anyone"."""
 REFLEXIVE = ("help", "teach", "look at", "wash", "believe", "hurt", "love", "like", "introduce", "ask", "look after", "know")
 DEFINITE = ("the", "this", "that", "my", "your", "his", "her", "our", "their", "it")
@@ -314,7 +314,7 @@ def _to(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | Non
 def _ing(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """Build a verb with an -ing form: like swimming -> 喜欢 游泳."""
     source, target = infinitive(_another(s, verb, subject, acts=True), "ing")
-    positive = verb.base == "keep"  # 一直 is no verb that one denies
+    positive = verb.base == "keep"  # 一直 cannot be negated
     return Predicate(verb, verb.chinese, [*source], rest=[*target], le=False, about=(verb.base,), positive=positive)
 
 
@@ -417,7 +417,7 @@ def _add_more(s: Speaker, p: Predicate, *, together: bool) -> None:
         _add(p, [word, tool.phrase])
     elif kind == "duration" and frame == "i" and p.verb.goes_on and "vo" not in p.verb.flags:
         span = duration(s)
-        p.positive = True  # not for two hours: of how long, not of what
+        p.positive = True  # "not for two hours" would negate the duration only
         p.tail += [english("for"), span]
         p.rest.append(span)
     elif kind == "for" and frame == "t":
