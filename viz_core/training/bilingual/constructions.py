@@ -309,18 +309,18 @@ def sure(s: Speaker) -> Phrase:
 
     I am sure that he will come -> 我 肯定 他 会 来; I am afraid that; it is true that; it seems that.
     """
-    inside = that_clause(s)
-    that = optional_that(s, inside)
+    clause = that_clause(s)
+    that = optional_that(s, clause)
     if s.chance(0.35):
-        return join([s.word(IT_IS), that, inside])
+        return join([s.word(IT_IS), that, clause])
     who = subjects.pronoun(s)
     word = s.word(SURE)
     no = pair("not", "不") if word.source[0].text in ("sure", "certain") and s.chance(0.3) else NOTHING
     be = english(BE[who.person])
     if word.source[0].text == "afraid":  # I am afraid that it is so 恐怕, but he is afraid that 害怕
         word = pair("afraid", "恐怕" if who.name == "I" else "害怕")
-        return join([who.phrase, be, word, that, inside], [NOTHING if who.name == "I" else who.phrase, word, inside])
-    return join([who.phrase, be, no, word, that, inside])
+        return join([who.phrase, be, word, that, clause], [NOTHING if who.name == "I" else who.phrase, word, clause])
+    return join([who.phrase, be, no, word, that, clause])
 
 
 # --- Emphasis and limits ----------------------------------------------------------------------------------------------

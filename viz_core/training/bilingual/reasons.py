@@ -98,22 +98,22 @@ def _decided(s: Speaker, of_people: bool) -> Phrase:
         if one.noun is None or two.noun is None or one.noun.chinese != two.noun.chinese:
             break
         two = _named(s, scene.seconds, scene)
-    culprit, other, reasons = s.one(((one, two, scene.of_first), (two, one, scene.of_second)))
-    reason, deed = _fitting(s, reasons, culprit), s.one(scene.deeds)
+    antecedent, other, reasons = s.one(((one, two, scene.of_first), (two, one, scene.of_second)))
+    reason, action = _fitting(s, reasons, antecedent), s.one(scene.deeds)
     verbal = reason.startswith("~")
     leads = not of_people and scene.word in LEADING and "@" not in reason and s.chance(0.15)
-    it = _again(s, culprit, other, as_object=leads and culprit is two)
+    it = _again(s, antecedent, other, as_object=leads and antecedent is two)
     if leads:  # because the street was too wide, the animal did not cross it
-        it, again = culprit.phrase, culprit.with_phrase(it)
-        one, two = (again, two) if culprit is one else (one, again)
-    elif scene.word in IN_FRONT and culprit is one and _is_person(one) and not _is_person(two):
+        it, again = antecedent.phrase, antecedent.with_phrase(it)
+        one, two = (again, two) if antecedent is one else (one, again)
+    elif scene.word in IN_FRONT and antecedent is one and _is_person(one) and not _is_person(two):
         # although he was weak, the boy climbed the tree: Chinese puts the noun in the first clause
         he = pair(one.pronoun, small_words.SUBJECTS[one.pronoun])
         it = Phrase(he.source, one.phrase.target)
         one = one.with_phrase(Phrase(one.phrase.source, he.target))
-    said, now = _by_verb(s, deed, one, two, verbal) if deed[0] in "+-" else _in_words(deed, one, two)
-    s.combinations.append((one.name, deed.partition("=")[0].strip("+- "), two.name, reason.partition("=")[0].strip("~")))
-    clause = _of_verb(s, reason, it, culprit, other, now) if verbal else _of_adjective(s, reason, it, culprit, now)
+    said, now = _by_verb(s, action, one, two, verbal) if action[0] in "+-" else _in_words(action, one, two)
+    s.combinations.append((one.name, action.partition("=")[0].strip("+- "), two.name, reason.partition("=")[0].strip("~")))
+    clause = _of_verb(s, reason, it, antecedent, other, now) if verbal else _of_adjective(s, reason, it, antecedent, now)
     return _led(s, scene.word, said, clause) if leads else _joined(s, scene.word, said, clause)
 
 

@@ -126,14 +126,14 @@ def says(s: Speaker) -> Phrase:
     "I am hungry," said the boy -> “ 我 饿 ， ” 男孩 说; "are you hungry?" he asked -> “ 你 饿 吗 ？ ” 他 问.
     """
     who, asks = subjects.subject(s, lex.nouns("person")), s.chance(0.3)
-    inside = yes_no(asking(s, tense=s.one(("present", "past", "future", "can")))) if asks else statement(make(s, plain=True))
+    clause = yes_no(asking(s, tense=s.one(("present", "past", "future", "can")))) if asks else statement(make(s, plain=True))
     verb = pair("asked", "问") if asks else s.word(SAID)
     opened, closed = pair('"', "“"), pair('"', "”")
     if asks or s.chance(0.5):
-        quoted = [opened, inside, pair("?", "？") if asks else pair(",", "，"), closed]
+        quoted = [opened, clause, pair("?", "？") if asks else pair(",", "，"), closed]
         after = [who.phrase, verb] if who.name in small_words.SUBJECTS else [verb, who.phrase]
         return join([*quoted, *after], [*quoted, who.phrase, verb])
-    return join([who.phrase, verb, pair(",", "："), opened, inside, closed])
+    return join([who.phrase, verb, pair(",", "："), opened, clause, closed])
 
 
 def tagged(s: Speaker) -> Phrase:
