@@ -50,7 +50,7 @@ CHOSEN = frozenset({
     "careful", "quiet", "polite", "patient", "brave", "kind", "honest", "punctual", "serious", "ready", "gentle", "nice",
     "friendly", "calm", "silent", "cautious", "responsible", "generous", "here", "there", "able",
 })
-"""Qualities that one can choose: "you must be careful" is an order, "you must be tired" a guess."""
+"""Qualities that can be chosen: "you must be careful" is an order, "you must be tired" a guess."""
 WITH_DO: Mapping[str, str] = {"have to": "have to", "had to": "have to", "used to": "use to"}
 """Modal verbs with do-support, and what follows "do"."""
 
@@ -78,7 +78,7 @@ class Clause:
 
     @property
     def denied(self) -> bool:
-        """Whether its Chinese is negated."""
+        """Whether the Chinese is negated."""
         return self.negated or bool(self.denier)
 
 
@@ -260,7 +260,7 @@ def _said_before(c: Clause, before: str, *, question: bool = False) -> str:
 
 
 def _is_up_to_one(p: Predicate) -> bool:
-    """Whether one can choose to be so: careful, quiet."""
+    """Whether the quality can be chosen: careful, quiet."""
     return bool(CHOSEN.intersection(p.about))
 
 
@@ -362,7 +362,7 @@ def statement(c: Clause) -> Phrase:
 
 
 def inverted(c: Clause, g: Group, front: Phrase = NOTHING) -> list[Phrase]:
-    """Return the English words of a question, after its question word: (why) did the dog chase the cat, (why) don't you come."""
+    """Return the English words of a question, its question word first: (why) did the dog chase the cat, (why) don't you come."""
     rest = [g.extra, c.middle, g.main, *c.predicate.tail, c.time, c.end]
     if g.no and (texts(g.aux), "not") in WITH_NOT:
         g.no.source[0].text = NOT_APART
@@ -371,7 +371,7 @@ def inverted(c: Clause, g: Group, front: Phrase = NOTHING) -> list[Phrase]:
 
 
 def subordinate(c: Clause, g: Group, front: Phrase = NOTHING) -> list[Phrase]:
-    """Return the English words of an embedded clause, after its first word: (who) lives here, (where) he always goes."""
+    """Return the English words of an embedded clause, its first word being `front`: (who) lives here, (where) he always goes."""
     return [front, c.subject.phrase, *_verb(c, g), *c.predicate.tail, c.time, c.end]
 
 

@@ -14,11 +14,10 @@ JOINED = {"but": "但是", "and": "", "so": "所以", "because": "因为", "or":
 
 @dataclass(frozen=True, slots=True)
 class Conjunction:
-    """A subordinating conjunction. lead, tail: the Chinese before and after its clause. tenses: of its clause. weight: its
-    frequency.
+    """A subordinating conjunction.
 
-    then: the Chinese after the subject of the main clause. main: the tenses of the main clause, where the conjunction restricts
-    them.
+    lead, tail: the Chinese before and after its clause. weight: its frequency. tenses: of its clause. then: the Chinese after the
+    subject of the main clause. main: the tenses of the main clause, where the conjunction restricts them.
     """
 
     lead: str
@@ -49,7 +48,7 @@ CONJUNCTIONS = {
 MAIN_NOW = ("present", "present", "future", "future", "can", "should", "must")
 MAIN_IN_THE_PAST = ("past", "past", "past", "could", "had to")
 SAID_AS: Mapping[str, float] = {"grammar": 3, "everyday": 5, "tense": 4}
-"""How the two clauses are made: by the grammar, or as patterns, any two or plain ones in one tense."""
+"""How the two clauses are made: by the grammar, or as patterns of any kind or of one tense."""
 WITH_ORDER = ("if", "when", "before", "after")  # call me when you arrive
 PLAIN = ("if", "because", "although", "even though", "even if", "unless")  # with the other conjunctions Chinese drops 了
 HAPPENS = ("before", "after", "since")
@@ -216,9 +215,9 @@ def _named_again(side: Clause) -> bool:
 
 
 def _first_named(s: Speaker, side: Clause) -> Phrase:
-    """Draw a main clause that names the subject, in Chinese the subordinate clause.
+    """Draw a main clause in front that names the subject, where in Chinese the subordinate clause in front names it.
 
-    my father was tired when he came home -> 我 的 爸爸 回家 的 时候 他 很 累: each language names him in its first clause.
+    my father was tired when he came home -> 我 的 爸爸 回家 的 时候 他 很 累
     """
     named, again = side.subject, repeated(s, side.subject)
     tense = s.one(MAIN_IN_THE_PAST if side.tense == "past" else MAIN_NOW)

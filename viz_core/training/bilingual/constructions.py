@@ -28,7 +28,7 @@ PURPOSES = frozenset({
     "speak to", "say goodbye to", "repair", "collect", "pay for", "take care of", "practise", "celebrate", "attend", "look after",
     "look at", "invite", "call", "open", "book",
 })
-"""What one goes somewhere to do."""
+"""The purposes of going somewhere."""
 NEVER_PASSIVE = ("have", "get", "do", "want", "be", "hurt", "would", "take", "make", "like", "say", "know")
 SUFFERED = frozenset({
     "break", "steal", "eat", "kill", "destroy", "find", "build", "write", "clean", "wash", "repair", "fix", "cut", "open", "close",
@@ -158,12 +158,14 @@ def circumstance(s: Speaker) -> Phrase:
 
 
 def _because_of(s: Speaker, c: Clause) -> None:
+    """Add a cause: because of the rain."""
     word, what = pair("because of", "因为"), nouns.inner(s, "weather illness event idea", (nouns.the, nouns.owned, nouns.this))
     c.predicate.tail += [word, what.phrase]
     c.middle = join([], [word, what.phrase])
 
 
 def _like(s: Speaker, c: Clause) -> None:
+    """Add a comparison: like a dog."""
     word, what = pair("like", "像"), nouns.inner(s, "animal person 'mother' 'father' 'brother'", (nouns.a, nouns.owned))
     _before_what_goes_on(c, [word, what.phrase], [word, what.phrase, more(word, "一样")])
 
@@ -178,19 +180,23 @@ def _before_what_goes_on(c: Clause, source: list[Phrase], target: list[Phrase]) 
 
 
 def _without(s: Speaker, c: Clause) -> None:
+    """Add something missing: without his coat."""
     word, what = pair("without", "没有"), nouns.inner(s, _LEFT_BEHIND, (nouns.owned, nouns.a))
     _before_what_goes_on(c, [word, what.phrase], [word, what.phrase])
 
 
 def _along(s: Speaker, c: Clause) -> None:
+    """Add a path with "along"."""
     _path(s, c, "along")
 
 
 def _through(s: Speaker, c: Clause) -> None:
+    """Add a path with "through"."""
     _path(s, c, "through")
 
 
 def _path(s: Speaker, c: Clause, word: str) -> None:
+    """Add a path with this preposition."""
     _leading(c, pair(word, PATHS[word]), nouns.inner(s, "way 'river' 'forest' 'park'", (nouns.the, nouns.this)))
 
 
@@ -201,6 +207,7 @@ def _leading(c: Clause, word: Phrase, what: NounPhrase) -> None:
 
 
 def _from_to(s: Speaker, c: Clause) -> None:
+    """Add the beginning and the end: from monday to friday."""
     start, end = clock(s), clock(s)
     if s.chance(0.5):
         start, end = s.word(WEEKDAYS), s.word(WEEKDAYS)
@@ -208,7 +215,8 @@ def _from_to(s: Speaker, c: Clause) -> None:
 
 
 def _about(s: Speaker, c: Clause) -> None:
-    """Replace the predicate by a verb with "about": we talked about the film -> 我们 谈论 了 电影: the verb and "about" are one."""
+    """Replace the predicate by a verb with "about", which Chinese says as one verb: we talked about the film -> 我们 谈论 了 电影.
+    """
     p = s.one([(verb, zh) for verb, zh in ABOUT.items()])
     verb = next(v for v in lex.verbs("t") if v.base == p[0])
     what = nouns.inner(s, "idea event show reading person subject animal", (nouns.the, nouns.owned, nouns.bare))

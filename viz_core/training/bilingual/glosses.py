@@ -13,11 +13,10 @@ CLASSIFIER = "classifier"
 
 @cache
 def glosses() -> Mapping[str, str]:
-    """Return the gloss of each Chinese word: one or two dictionary words in the order of the tables; of a function word, its
-    function.
+    """Return the gloss of each Chinese word.
 
-    The "~" that marks an object ("给 ~ 充电") is no word. The parts of such a verb get the gloss of the whole verb where they have
-    none of their own.
+    A gloss is one or two dictionary words in the order of the tables, and for a function word a description. The "~" that marks an
+    object ("给 ~ 充电") is no word. The parts of such a verb get the gloss of the whole verb where they have none of their own.
     """
     found = {row[0]: row[1] for row in lex.rows("function_words", 2)}
     meanings: dict[str, list[str]] = {}

@@ -87,7 +87,7 @@ def weather(s: Speaker) -> Phrase:
 
 
 def _raining(s: Speaker) -> Phrase:
-    """Draw it is raining -> 在 下雨. The pattern table has "it is raining hard", with the rain as what falls."""
+    """Draw what the weather is doing: it is raining -> 在 下雨. The pattern table has the adverbs (it is raining hard)."""
     word = s.one(list(RAINING))
     past = s.chance(0.3)
     be, verb = pair("was" if past else "is", "在"), pair(word, RAINING[word])

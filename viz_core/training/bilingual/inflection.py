@@ -13,10 +13,7 @@ def plural(noun: str) -> str:
 
 
 def third(verb: str) -> str:
-    """Return the third person singular. Only the first word of a verb such as "look for" is inflected.
-
-    walk -> walks, watch -> watches, try -> tries; the first word of "look for" is inflected.
-    """
+    """Return the third person singular: walk -> walks, watch -> watches; of "look for" the first word is inflected."""
     return _first(verb, _with_s)
 
 

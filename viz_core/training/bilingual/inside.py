@@ -10,10 +10,12 @@ from viz_core.training.bilingual.lexicon import Noun
 from viz_core.training.bilingual.phrases import NounPhrase, Phrase, Speaker
 
 clauses: dict[str, Callable[[Speaker], Phrase]] = {}
-"""that: a clause after "think" or "say". question: an indirect question. everyday: a pattern of the table; past, present, future: a
+"""Builders of clauses by kind.
+
+that: a clause after "think" or "say". question: an indirect question. everyday: a pattern of the table. past, present, future: a
 plain clause in that tense.
 """
 sentences: dict[str, Callable[[Speaker], Phrase]] = {}
-"""set question: one of the stock questions."""
+"""Builders of sentences. set question: a stock question."""
 noun_phrases: dict[str, Callable[[Speaker, Noun], NounPhrase]] = {}
-"""relative: a noun with a relative clause."""
+"""Builders of noun phrases. relative: a noun with a relative clause."""

@@ -20,9 +20,7 @@ CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType({"being": ("person", "
 Frame = Literal[
     "i", "t", "place", "loc", "put", "give", "for", "tell", "to", "ing", "that", "tellthat", "wh", "tellwh", "make", "link"
 ]
-"""What follows a verb: nothing, an object, a goal, a location, an object and a location, an object and a receiver, another verb or
-a clause.
-"""
+"""What follows a verb: nothing, an object, a goal, a location, both, an object and a receiver, another verb or a clause."""
 T = TypeVar("T", "Verb", "Adjective")
 
 
@@ -52,6 +50,7 @@ class Noun:
 
     @property
     def is_common(self) -> bool:
+        """Whether it is frequent in everyday language."""
         return self.chinese in COMMON["nouns"] or (self.english in COMMON["nouns"] and self.is_first)
 
     @property
@@ -61,6 +60,7 @@ class Noun:
 
     @property
     def is_mass(self) -> bool:
+        """Whether it has no plural."""
         return not self.plural
 
     def is_a(self, *names: str) -> bool:
@@ -89,10 +89,12 @@ class Verb:
 
     @property
     def is_common(self) -> bool:
+        """Whether it is frequent in everyday language."""
         return self.base in COMMON["verbs"]
 
     @property
     def is_state(self) -> bool:
+        """Whether it denotes a state."""
         return "state" in self.flags
 
     @property
@@ -119,6 +121,7 @@ class Adjective:
 
     @property
     def is_common(self) -> bool:
+        """Whether it is frequent in everyday language."""
         return self.english in COMMON["adjectives"]
 
 
@@ -147,6 +150,7 @@ def rows(table: str, width: int) -> list[list[str]]:
 
 
 def _noun(english: str, chinese: str, classifier: str, classes: str, plural: str) -> Noun:
+    """Parse a row of the nouns."""
     forms = {"": inflection.plural(english), "-": "", "=": english, "+": english}
     own = frozenset(classes.split())
     own |= {name for name, parts in CLASSES.items() if not own.isdisjoint(parts)}
@@ -154,6 +158,7 @@ def _noun(english: str, chinese: str, classifier: str, classes: str, plural: str
 
 
 def _verb(english: str, chinese: str, frame: Frame, subjects: str, objects: str, forms: str, flags: str) -> Verb:
+    """Parse a row of the verbs."""
     _, space, rest = english.partition(" ")
     given = [f"{form}{space}{rest}" for form in forms.split()]
     regular = [inflection.past(english), inflection.past(english), inflection.ing(english), inflection.third(english)]
@@ -163,6 +168,7 @@ def _verb(english: str, chinese: str, frame: Frame, subjects: str, objects: str,
 
 
 def _adjective(english: str, chinese: str, nouns: str, degree: str, flags: str, objects: str) -> Adjective:
+    """Parse a row of the adjectives."""
     if degree in ("-", "more"):
         degrees = ["", ""] if degree == "-" else ["more", "most"]
     else:
@@ -172,6 +178,7 @@ def _adjective(english: str, chinese: str, nouns: str, degree: str, flags: str, 
 
 
 def _places() -> Mapping[str, tuple[tuple[str, str], ...]]:
+    """Read the table of places."""
     found: dict[str, tuple[tuple[str, str], ...]] = {}
     for verb, preposition, wanted in rows("places", 3):
         found[verb] = (*found.get(verb, ()), (preposition, wanted))

@@ -185,7 +185,10 @@ def some_of(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def none_of(s: Speaker, noun: Noun) -> NounPhrase:
-    """Return none of my friends (knows it) -> 我 的 朋友 都 不 ...; as a subject only, since it negates the verb."""
+    """Return none of a group: none of my friends (knows it) -> 我 的 朋友 都 不 ...
+
+    It is a subject only, since it negates the verb.
+    """
     words = s.one(("none of", "none of", "neither of"))
     whole = _part_of(s, noun, words, "两 *" if words == "neither of" else "")
     return replace(whole, all=True, denies=Phrase(whole.phrase.source[:2]))
@@ -410,7 +413,7 @@ def _in(where: NounPhrase) -> Place:
 
 
 def bare_singular(noun: Noun) -> NounPhrase:
-    """Return the singular without an article: school -> 学校, without an article."""
+    """Return the singular without an article: school -> 学校."""
     head = pair(noun.english, noun.chinese)
     return NounPhrase(head, head, noun, name=noun.english)
 
@@ -445,7 +448,9 @@ ODD = 0.08
 
 
 def _is_usual(s: Speaker, form: Form, noun: Noun) -> bool:
-    """Whether a noun commonly takes a form: my mother but not "this mother", the thief but not "my thief". Sometimes true of any.
+    """Whether a noun commonly takes a form: my mother but not "this mother", the thief but not "my thief".
+
+    A small share of the draws allows any form.
     """
     if s.chance(ODD):
         return True

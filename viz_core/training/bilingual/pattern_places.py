@@ -53,7 +53,7 @@ def whom(s: Speaker, wanted: str, who: NounPhrase | None = None) -> Phrase:
 
 
 def _job(s: Speaker, wanted: str) -> Phrase:
-    """Draw a profession: a doctor -> 一 名 医生: what someone is."""
+    """Draw a profession: a doctor -> 一 名 医生."""
     noun = s.usual([n for n in lex.nouns("job") if n.english != "police"])
     head = pair(noun.english, noun.chinese)
     one = pair(nouns.an([head]), "一")

@@ -57,20 +57,17 @@ class Filled:
 
 # --- Saying one -------------------------------------------------------------------------------------------------------
 def told(s: Speaker) -> Phrase:
-    """Draw a pattern that is a statement: A pattern that states something: I have a headache -> 我 头疼."""
+    """Draw a pattern that is a statement: I have a headache -> 我 头疼."""
     return _any(s, ".")
 
 
 def asked(s: Speaker) -> Phrase:
-    """Draw a pattern that is a question: A pattern that asks: would you like some tea -> 你 想要 一些 茶 吗."""
+    """Draw a pattern that is a question: would you like some tea -> 你 想要 一些 茶 吗."""
     return _any(s, "?")
 
 
 def called_out(s: Speaker) -> Phrase:
-    """Draw a pattern that is a wish, a greeting, thanks or an order.
-
-    A pattern that wishes, greets, thanks or orders: happy birthday to you -> 祝 你 生日 快乐.
-    """
+    """Draw a wish, a greeting, thanks or an order: happy birthday to you -> 祝 你 生日 快乐."""
     return _any(s, "!")
 
 
@@ -99,8 +96,9 @@ def _any(s: Speaker, mark: str) -> Phrase:
 
 
 def say(s: Speaker, pattern: table.Pattern, around: NounPhrase | None = None) -> Phrase:
-    """Fill the placeholders of a pattern at random. outer_subject: whom the surrounding line is about, for a phrase of another
-    line.
+    """Fill the placeholders of a pattern at random.
+
+    outer_subject: whom the surrounding line is about, if the pattern is a phrase of another line.
     """
     pieces = s.one(pattern.english)
     if pieces[0].startswith(LEADING) and "".join(pieces).count(",") == pattern.chinese.count("，") == 1 and s.chance(0.25):
@@ -327,8 +325,7 @@ def _action(s: Speaker, kind: str, listed: str, filled: Filled) -> Phrase:
     """Draw an action of a list in a form of its verb.
 
     In its Chinese, "*" marks the position of 了 or 过. "own" is my, your or his, as the subject requires, in both languages. An
-    action
-    may have placeholders of its own: buy {a:clothes} -> 买 * {a}.
+    action may have placeholders of its own: buy {a:clothes} -> 买 * {a}.
     """
     actions = table.read()[0][listed]
     if filled.who is None or filled.who.negative:

@@ -45,15 +45,15 @@ _NOT_SAID_ALONE = ("home", "away", "at work", "online", "abroad", "everywhere", 
 
 @dataclass(slots=True)
 class Predicate:
-    """A verb with its complements. about: content words, for the held-out split.
+    """A verb with its complements.
 
-    tail: the English after the verb. lead, rest: the Chinese before and after it. chinese: the Chinese of the verb itself. very:
+    chinese: the Chinese of the verb itself. tail: the English after the verb. lead, rest: the Chinese before and after it. very:
     the
     default degree (很) before a Chinese adjective, dropped in a question or a negation. last: the 了 of "is dead", which a negation
-    drops. takes_le: whether its past has 了. particle: the English particle where it is separated: pick it up. never_negated:
-    whether
-    it is never combined with "not": he runs fast. negator: words that negate the Chinese verb (nothing); before_negator: what
-    precedes that negation: 什么 都. negator_after_lead: whether a negation follows `lead`: 对 我 不 友好.
+    drops. takes_le: whether its past has 了. about: content words, for the held-out split. particle: the English particle where it
+    is separated: pick it up. never_negated: whether "not" is excluded: he runs fast. negator: words that negate the Chinese verb
+    (nothing); before_negator: what precedes that negation: 什么 都. negator_after_lead: whether a negation follows `lead`:
+    对 我 不 友好.
     """
 
     verb: Verb

@@ -69,9 +69,9 @@ def yes_no(c: Clause) -> Phrase:
 
 
 def adverbial_question(c: Clause, word: str, *, embedded: bool = False) -> Phrase:
-    """Build a question with an adverbial question word; embedded: (I know) why you are laughing.
+    """Build a question with an adverbial question word; `embedded` gives (I know) why you are laughing.
 
-    why are you laughing -> 你 为什么 在 笑; when did you come -> 你 什么 时候 来 的; embedded: (I know) why you are laughing.
+    why are you laughing -> 你 为什么 在 笑; when did you come -> 你 什么 时候 来 的
     """
     happened = c.tense == "past" and not c.denied and not c.predicate.is_state
     c.predicate.le = c.predicate.le and not happened  # why did you cry: 你 为什么 哭
@@ -133,9 +133,9 @@ def asked_noun(s: Speaker, choices: Sequence[lex.Noun], *, whom: bool = False, n
 
 
 def object_question(s: Speaker, *, embedded: bool = False, tense: str = "") -> Phrase:
-    """Draw a question for the object; embedded: (I know) what you ate.
+    """Draw a question for the object; `embedded` gives (I know) what you ate.
 
-    what did you eat yesterday -> 你 昨天 吃 了 什么; who are you waiting for; embedded: (I know) what you ate.
+    what did you eat yesterday -> 你 昨天 吃 了 什么; who are you waiting for
     """
     if s.chance(0.25):
         return wanted_question(s, embedded=embedded, tense=tense)

@@ -75,18 +75,15 @@ def scenes(of_people: bool) -> tuple[Scene, ...]:
 
 # --- A sentence -------------------------------------------------------------------------------------------------------
 def about_things(s: Speaker) -> Phrase:
-    """Draw a Winograd sentence in which Chinese repeats the noun for "it".
+    """Draw a Winograd sentence about things, in which Chinese repeats the noun for "it".
 
-    the animal did not cross the street because it was too tired: "it" becomes its noun again.
+    the animal did not cross the street because it was too tired
     """
     return _decided(s, False)
 
 
 def about_people(s: Speaker) -> Phrase:
-    """Draw a Winograd sentence about two persons.
-
-    the women visited the men because they were lonely: two persons, and a clause about one of them.
-    """
+    """Draw a Winograd sentence about two persons: the women visited the men because they were lonely."""
     return _decided(s, True)
 
 
@@ -138,10 +135,7 @@ def _joined(s: Speaker, word: str, said: Phrase, clause: Phrase) -> Phrase:
 
 
 def _led(s: Speaker, word: str, said: Phrase, clause: Phrase) -> Phrase:
-    """Join both clauses, the subordinate one first.
-
-    because the street was too wide, the animal did not cross it: the clause stands in front in both languages.
-    """
+    """Join both clauses, the subordinate one first: because the street was too wide, the animal did not cross it."""
     conjunction = pair(word)
     lead, tail = (more(conjunction, text) for text in LEADING[word])
     comma = COMMA if s.chance(0.75) or word in ("because", "although") else NOTHING
@@ -150,7 +144,7 @@ def _led(s: Speaker, word: str, said: Phrase, clause: Phrase) -> Phrase:
 
 
 def because(said: Phrase, it: NounPhrase, be: Phrase, degree: Phrase, adjective: Phrase, very: str = "很") -> Phrase:
-    """Add ... because it was too tired. very: the Chinese where there is no degree."""
+    """Append a reason: ... because it was too tired. very: the Chinese where there is no degree."""
     word = pair("because", "因为")
     target = [said, word, it.phrase, degree or chinese(very), adjective]
     return join([said, word, it.phrase, be, degree, adjective], target)
@@ -158,7 +152,7 @@ def because(said: Phrase, it: NounPhrase, be: Phrase, degree: Phrase, adjective:
 
 # --- Who and what -----------------------------------------------------------------------------------------------------
 def _named(s: Speaker, names: str, scene: Scene) -> NounPhrase:
-    """Draw the dog, the dogs, my dog or a dog, without further phrases, as an adjective could contradict the reason."""
+    """Draw one of the nouns: the dog, the dogs, my dog, a dog. It has no further modifiers, which could contradict the reason."""
     depth, s.depth = s.depth, 0
     choices = [n for n in lex.nouns(names) if n.plural and not n.only_plural] if scene.of_people else lex.nouns(names)
     noun = s.usual(choices)
@@ -179,12 +173,15 @@ def _again(s: Speaker, culprit: NounPhrase, other: NounPhrase, *, as_object: boo
 
 
 def _is_person(who: NounPhrase) -> bool:
+    """Whether the noun is a person."""
     return who.noun is not None and who.noun.is_a("person")
 
 
 # --- What it does -----------------------------------------------------------------------------------------------------
 def _by_verb(s: Speaker, deed: str, one: NounPhrase, two: NounPhrase, verbal: bool) -> tuple[Phrase, bool]:
-    """Build the action with a verb of the lexicon; also return whether it is in the present. verbal: whether the reason has a verb.
+    """Build the action with a verb of the lexicon, and return whether it is in the present.
+
+    verbal: whether the reason has a verb.
     """
     sign, base = deed.split(" ", 1)
     verb = _verb(base, two)
@@ -206,7 +203,7 @@ def _verb(base: str, thing: NounPhrase) -> lex.Verb:
 
 
 def _in_words(deed: str, one: NounPhrase, two: NounPhrase) -> tuple[Phrase, bool]:
-    """Build the action from words with a place for the second noun; also return whether they refer to the present."""
+    """Build the action from words with a place for the second noun, and return whether it is in the present or future."""
     text, __, zh = deed.partition("=")
     text, zh = (words if "~" in words else f"{words} ~" for words in (text, zh))
     if text.startswith("was ") and one.person == "plural":

@@ -88,9 +88,8 @@ def other_word(
 
     The last word is tried first, and a punctuation mark only where no word can be replaced. read: text -> its tokens and ids.
     split:
-    text -> the replaceable strings in reading order. Returns None if none of the first few replacements changes exactly one token
-    to
-    one with another id than unk_id.
+    text -> the replaceable strings in reading order. Returns None if none of the first few replacements changes exactly one token,
+    to one whose id is not unk_id.
     """
     try:
         before = read(sentence)

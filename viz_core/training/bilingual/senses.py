@@ -20,9 +20,7 @@ NOT_OWNERS = ("her", "his")  # also object pronouns or names of owned things: I 
 
 
 class Sense(NamedTuple):
-    """One reading of a word. group: the key shared by words of the same kind and form. rest: further words of a verb that follow
-    it.
-    """
+    """One reading of a word. group: the key of words of the same kind and form. rest: further words of a verb that follow it."""
 
     kind: Kind
     group: Hashable

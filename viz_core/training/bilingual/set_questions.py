@@ -25,7 +25,7 @@ PERSONAL = {
     "name": "名字", "job": "工作", "phone number": "电话号码", "problem": "问题", "address": "地址", "plan": "计划",
     "hobby": "爱好", "dream": "梦想", "email": "电子邮件",
 }
-"""What one asks of a person: what is your name."""
+"""The things asked of a person: what is your name."""
 TOGETHER = ("go to", "come to", "play", "talk", "go", "come", "dance", "eat", "work", "travel", "study", "argue", "fight", "go out")
 ASKED_ALONE = {
     "what time is it": "现在 几点", "what time is it now": "现在 几点", "what day is it today": "今天 星期 几",
@@ -44,7 +44,7 @@ OFTEN_DONE = (
     "go swimming", "go shopping", "go for a walk", "swim", "run", "cook", "travel", "play", "watch", "read", "eat", "drink",
     "visit", "call", "wash", "clean", "see", "meet", "go to", "listen to", "write", "use", "talk to", "exercise",
 )
-"""What one does again and again."""
+"""Habitual activities."""
 
 
 def _person_or_thing(s: Speaker, wanted: str) -> NounPhrase:

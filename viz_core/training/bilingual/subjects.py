@@ -47,7 +47,7 @@ def subject(s: Speaker, choices: Sequence[Noun]) -> NounPhrase:
 
 
 def _few(who: NounPhrase) -> NounPhrase:
-    """Return few students (came) -> 很少 有 学生 来 with the 有 that it needs as a subject; other phrases unchanged."""
+    """Add the 有 that "few" needs in a subject: few students (came) -> 很少 有 学生 来."""
     if not who.phrase.source or who.phrase.source[0].text != "few" or who.phrase.target[0][0] != "很少":
         return who
     (__, of), *rest = who.phrase.target
@@ -75,13 +75,13 @@ def pronoun_of(name: str) -> NounPhrase:
 
 
 def _me() -> NounPhrase:
-    """Return the I of (my brother and) I."""
+    """Return "I" for (my brother and) I."""
     word = pair("I", "我")
     return NounPhrase(word, word, name="I")
 
 
 def everything() -> NounPhrase:
-    """Return everything (is fine) -> 一切 都 ..."""
+    """Return "everything" as a subject: everything (is fine) -> 一切 都 ..."""
     word = pair("everything", "一切")
     return NounPhrase(word, word, name="everything", all=True)
 

@@ -111,9 +111,6 @@ def duration(s: Speaker, *, roughly: bool = True) -> Phrase:
 
 
 def rough(s: Speaker, *, counted: bool = False) -> Phrase:
-    """Draw an approximation; `counted` gives "fewer than" and not "less than".
-
-    more than -> 超过; counted: fewer than, not less than.
-    """
+    """Draw an approximation: more than -> 超过; `counted` gives "fewer than" and not "less than"."""
     words, zh = s.often(small_words.ROUGHLY)
     return pair(small_words.FEWER.get(words, words) if counted else words, zh)

@@ -176,7 +176,7 @@ def _as_profession(what: NounPhrase) -> Phrase:
 
 
 def place_predicate(s: Speaker, who: NounPhrase | None = None) -> Predicate:
-    """Draw "to be" with a place that suits the subject: is on the table -> 在 桌子 上; is at home -> 在 家: where such a one is."""
+    """Draw "to be" with a place that suits the subject: is on the table -> 在 桌子 上; is at home -> 在 家."""
     of = nouns.kind_of(who.noun if who is not None else None)
     source, target = nouns.place(s, of) if of != "person" else somewhere(s)
     return Predicate(BE, "在" if at(target) else "", [*source], rest=[*target], about=("in", first_word(target)))

@@ -107,8 +107,7 @@ def classifiers() -> frozenset[str]:
 
 @cache
 def senses() -> Mapping[str, tuple[frozenset[str], frozenset[str]]]:
-    """Return, for each ambiguous form of a verb or adjective, the Chinese words of its usual sense and those of its other senses.
-    """
+    """Return the context words of each ambiguous verb or adjective form: the Chinese of its usual and of its other senses."""
     usual: dict[str, set[str]] = defaultdict(set)
     others: dict[str, set[str]] = defaultdict(set)
     first = {(verb.base, verb.frame): verb.chinese for verb in reversed(lex.VERBS)}

@@ -44,12 +44,12 @@ UNWILLED = (
     "suffer from", "survive", "recover", "recover from", "bump into", "run into", "come across", "run out of", "break down",
     "crash", "throw up", "snore", "blush", "fall off", "get wet",
 )
-"""What one does not do on purpose: neither ordered nor wanted."""
+"""Involuntary actions: neither ordered nor wanted."""
 TO_BE = (
     "careful", "quiet", "happy", "kind", "nice", "patient", "brave", "honest", "polite", "rich", "famous", "healthy",
     "strong", "free", "alone", "friendly", "clever", "beautiful",
 )
-"""What one wants, tries or helps others to be."""
+"""Qualities that people want, try or help others to have."""
 HELPING = ("help", "teach", "remind", "encourage")
 """Verbs that take "each other"."""
 PERCEIVE = ("see", "hear", "watch", "feel")
@@ -270,7 +270,7 @@ def _put(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | No
 
 @cache
 def _willed(noun: Noun | None, frame: Frame) -> tuple[Verb, ...]:
-    """Return the verbs of what this noun, or any person, does on purpose."""
+    """Return the voluntary actions of this noun, or of any person."""
     choices = verbs_of_subject(noun, frame) if noun else lex.verbs_where(by_person, frame)
     return tuple(
         verb for verb in choices
