@@ -82,7 +82,7 @@ class Clause:
         return self.negated or bool(self.denier)
 
 
-# --- What it says -----------------------------------------------------------------------------------------------------
+# --- The parts of a clause --------------------------------------------------------------------------------------------
 def make(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = None, tense: str = "", positive: bool = False,
          plain: bool = False) -> Clause:
     """Draw the parts of a clause that are not given. plain: whether to leave out adverbs and times."""
@@ -311,7 +311,7 @@ def _negated(c: Clause, tense: Tense, g: Group) -> Group:
     return g
 
 
-# --- Saying it --------------------------------------------------------------------------------------------------------
+# --- Words in order ---------------------------------------------------------------------------------------------------
 def in_chinese(c: Clause, g: Group, *, asked: Phrase = NOTHING, question: bool = False) -> list[Phrase]:
     """Return the Chinese pieces from the subject on. question_word: 为什么, 怎么 or 什么时候 after the subject."""
     p = c.predicate

@@ -123,7 +123,7 @@ def say_passive(what: NounPhrase, verb: lex.Verb, agent: NounPhrase | None, tens
     return join(source, [what.phrase, time, before, by or more(be, "被"), doer, main, le])
 
 
-# --- Purposes, means, and what is missing -----------------------------------------------------------------------------
+# --- Purposes and adverbials ------------------------------------------------------------------------------------------
 def purpose(s: Speaker) -> Phrase:
     """Draw a clause with a purpose: he went to the shop to buy milk -> 他 去 商店 买 牛奶; I came here to help you."""
     base = s.one(("go to", "go to", "come to"))
@@ -254,7 +254,7 @@ _CIRCUMSTANCES: Mapping[Callable[[Speaker, Clause], None], float] = {
 }
 
 
-# --- Adjectives with more ---------------------------------------------------------------------------------------------
+# --- Adjectives with complements --------------------------------------------------------------------------------------
 def too_to(s: Speaker) -> Phrase:
     """Draw "too" with an infinitive.
 
@@ -331,7 +331,7 @@ def sure(s: Speaker) -> Phrase:
     return join([who.phrase, be, no, word, that, clause])
 
 
-# --- Emphasis and limits ----------------------------------------------------------------------------------------------
+# --- Superlatives, negations and emphasis -----------------------------------------------------------------------------
 def one_of(s: Speaker) -> Phrase:
     """Draw a superlative with "one of" or "ever".
 

@@ -152,7 +152,7 @@ def _getting(s: Speaker) -> Phrase:
 _WEATHER: Mapping[Callable[[Speaker], Phrase], float] = {_raining: 4, _rains: 3, _cold: 6, _hour: 3, _day: 2, _getting: 1}
 
 
-# --- It is good to ----------------------------------------------------------------------------------------------------
+# --- Judgements -------------------------------------------------------------------------------------------------------
 def it_is_to(s: Speaker) -> Phrase:
     """Draw a judgement with an infinitive.
 

@@ -194,7 +194,7 @@ PLACES: Mapping[str, tuple[tuple[str, str], ...]] = _places()
 """Verb (or person, thing, place) -> the prepositions and nouns of its usual locations."""
 
 
-# --- What goes with what ----------------------------------------------------------------------------------------------
+# --- Selectional restrictions -----------------------------------------------------------------------------------------
 _QUOTED = re.compile(r"[\"']([^\"']+)[\"']")
 UNCOMMON = (
     "month", "weekday", "country", "language", "number", "price", "part", "time", "season", "quality", "subject", "disaster",

@@ -20,7 +20,7 @@ AMOUNTS = ("很多", "一些", "大多数", "更多", "这么", "这些", "那�
 UNGRADED = "of nopred shi ren le verb"
 """Flags of the adjectives that cannot follow 很 or 太, or that need an object."""
 
-# --- One noun ---------------------------------------------------------------------------------------------------------
+# --- Single nouns -----------------------------------------------------------------------------------------------------
 def classifier(noun: Noun, from_: Phrase) -> Phrase:
     """Return the classifier of a noun, which Chinese needs after a number or 这."""
     return more(from_, noun.classifier)
@@ -269,7 +269,7 @@ def compared_as(adjective: Adjective) -> str:
     return "好" if adjective.chinese == "不错" else adjective.chinese
 
 
-# --- Phrases inside a phrase ------------------------------------------------------------------------------------------
+# --- Nested phrases ---------------------------------------------------------------------------------------------------
 def possessive(s: Speaker, noun: Noun) -> NounPhrase:
     """Return the noun with a genitive.
 
@@ -418,7 +418,7 @@ def bare_singular(noun: Noun) -> NounPhrase:
     return NounPhrase(head, head, noun, name=noun.english)
 
 
-# --- Choosing ---------------------------------------------------------------------------------------------------------
+# --- Drawing ----------------------------------------------------------------------------------------------------------
 def name(s: Speaker) -> NounPhrase:
     """Return a new slot for a name or an unknown word, which is copied to the target."""
     slot = s.slot()

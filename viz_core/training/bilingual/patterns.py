@@ -55,7 +55,7 @@ class Filled:
     speaker: NounPhrase | None = None
 
 
-# --- Saying one -------------------------------------------------------------------------------------------------------
+# --- Sentences from patterns ------------------------------------------------------------------------------------------
 def told(s: Speaker) -> Phrase:
     """Draw a pattern that is a statement: I have a headache -> 我 头疼."""
     return _any(s, ".")
@@ -217,7 +217,7 @@ def _part(fixed: list[Phrase], number: str) -> Phrase:
     return fixed[int(number) - (not number.startswith("-"))]
 
 
-# --- Filling the places -----------------------------------------------------------------------------------------------
+# --- Filling the placeholders -----------------------------------------------------------------------------------------
 def _fill(s: Speaker, filled: Filled, place: str, *, one: bool = False) -> None:
     """Draw what fills a placeholder such as "a:food" and store it under its name, which may end in digits: person1, person2."""
     name, __, wanted = place.partition(":")

@@ -34,6 +34,7 @@ class Phrase:
     target: tuple[Link, ...] = ()
 
     def __bool__(self) -> bool:
+        """Whether it has any words."""
         return bool(self.source or self.target)
 
 

@@ -48,12 +48,11 @@ class Predicate:
     """A verb with its complements.
 
     chinese: the Chinese of the verb itself. tail: the English after the verb. lead, rest: the Chinese before and after it. very:
-    the
-    default degree (很) before a Chinese adjective, dropped in a question or a negation. last: the 了 of "is dead", which a negation
-    drops. takes_le: whether its past has 了. about: content words, for the held-out split. particle: the English particle where it
-    is separated: pick it up. never_negated: whether "not" is excluded: he runs fast. negator: words that negate the Chinese verb
-    (nothing); before_negator: what precedes that negation: 什么 都. negator_after_lead: whether a negation follows `lead`:
-    对 我 不 友好.
+    the default degree (很) before a Chinese adjective, dropped in a question or a negation. last: the 了 of "is dead", which a
+    negation drops. takes_le: whether its past has 了. about: content words, for the held-out split. particle: the English particle
+    where it is separated: pick it up. never_negated: whether "not" is excluded: he runs fast. negator: words that negate the
+    Chinese verb (nothing); before_negator: what precedes that negation: 什么 都. negator_after_lead: whether a negation follows
+    `lead`: 对 我 不 友好.
     """
 
     verb: Verb
@@ -73,14 +72,16 @@ class Predicate:
 
     @property
     def is_be(self) -> bool:
+        """Whether the verb is "to be"."""
         return self.verb is BE
 
     @property
     def is_state(self) -> bool:
+        """Whether the verb denotes a state."""
         return "state" in self.verb.flags
 
 
-# --- Which verb goes with which noun ----------------------------------------------------------------------------------
+# --- Verbs by noun ----------------------------------------------------------------------------------------------------
 @cache
 def _said_of() -> Mapping[tuple[Noun, Frame], list[Verb]]:
     """Return the verbs by (subject, frame)."""
@@ -147,7 +148,7 @@ def without_particle(verb: Verb) -> tuple[Verb, str]:
     return first, verb.base.partition(" ")[2]
 
 
-# --- What the builders share ------------------------------------------------------------------------------------------
+# --- Helpers of the builders ------------------------------------------------------------------------------------------
 def spoken(p: Predicate, form: str) -> Phrase:
     """Return the main verb in both languages; its Chinese is also aligned to a separated particle."""
     main = pair(form, p.said)

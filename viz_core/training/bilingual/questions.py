@@ -56,7 +56,7 @@ MODALS = ("会", "应该", "必须", "要")
 """Modals that precede 怎么; after it, they would ask how something is possible: 会 怎么 去."""
 
 
-# --- Yes or no, and adverbs -------------------------------------------------------------------------------------------
+# --- Yes-no and adverbial questions -----------------------------------------------------------------------------------
 def yes_no(c: Clause) -> Phrase:
     """Build a yes-no question: did the dog chase the cat -> 狗 追 猫 了 吗; have you bought three books -> 你 买 了 三 本 书 吗."""
     g, done = group(c, question=True), NOTHING
@@ -110,7 +110,7 @@ def asking(
     return c
 
 
-# --- Who and what -----------------------------------------------------------------------------------------------------
+# --- Questions for nouns ----------------------------------------------------------------------------------------------
 def asked_noun(s: Speaker, choices: Sequence[lex.Noun], *, whom: bool = False, named: bool = False) -> tuple[Phrase, Phrase]:
     """Draw what is asked for: the English words in front, and the Chinese words in their place.
 
@@ -235,7 +235,7 @@ def _doing_where(s: Speaker, where: Phrase, embedded: bool) -> Phrase:
     return join([asked], [asked, chinese("的")]) if happened else asked
 
 
-# --- Inside another clause --------------------------------------------------------------------------------------------
+# --- Indirect questions -----------------------------------------------------------------------------------------------
 def whether(s: Speaker) -> Phrase:
     """Draw an indirect yes-no question: (ask) whether he comes -> 他 是否 来."""
     c = plain_clause(s)

@@ -73,7 +73,7 @@ def scenes(of_people: bool) -> tuple[Scene, ...]:
     return tuple(scene for scene in found if scene.of_people == of_people)
 
 
-# --- A sentence -------------------------------------------------------------------------------------------------------
+# --- Sentences --------------------------------------------------------------------------------------------------------
 def about_things(s: Speaker) -> Phrase:
     """Draw a Winograd sentence about things, in which Chinese repeats the noun for "it".
 
@@ -150,7 +150,7 @@ def because(said: Phrase, it: NounPhrase, be: Phrase, degree: Phrase, adjective:
     return join([said, word, it.phrase, be, degree, adjective], target)
 
 
-# --- Who and what -----------------------------------------------------------------------------------------------------
+# --- Nouns and pronouns -----------------------------------------------------------------------------------------------
 def _named(s: Speaker, names: str, scene: Scene) -> NounPhrase:
     """Draw one of the nouns: the dog, the dogs, my dog, a dog. It has no further modifiers, which could contradict the reason."""
     depth, s.depth = s.depth, 0
@@ -177,7 +177,7 @@ def _is_person(who: NounPhrase) -> bool:
     return who.noun is not None and who.noun.is_a("person")
 
 
-# --- What it does -----------------------------------------------------------------------------------------------------
+# --- Actions ----------------------------------------------------------------------------------------------------------
 def _by_verb(s: Speaker, deed: str, one: NounPhrase, two: NounPhrase, verbal: bool) -> tuple[Phrase, bool]:
     """Build the action with a verb of the lexicon, and return whether it is in the present.
 
@@ -215,7 +215,7 @@ def _in_words(deed: str, one: NounPhrase, two: NounPhrase) -> tuple[Phrase, bool
     return said, text.startswith(("will ", "cannot "))
 
 
-# --- What is true -----------------------------------------------------------------------------------------------------
+# --- Reasons ----------------------------------------------------------------------------------------------------------
 def _fitting(s: Speaker, reasons: tuple[str, ...], culprit: NounPhrase) -> str:
     """Draw a reason that can be true of the noun."""
     described = {a.english for a in lex.adjectives_of(culprit.noun)} if culprit.noun else set()

@@ -132,7 +132,7 @@ def _only_difference(
     return places[1][0] if len(places[1]) == 1 and places[0] == places[1] else None
 
 
-# --- Words, and what is put in their place ----------------------------------------------------------------------------
+# --- Words and replaced words -----------------------------------------------------------------------------------------
 def _words(sentence: str) -> Iterator[_Word]:
     """Iterate over the words and marks of a text; 's is a word of its own."""
     at = 0
@@ -149,6 +149,7 @@ def _words(sentence: str) -> Iterator[_Word]:
 
 
 def _plain(text: str) -> str:
+    """Return a word in lowercase with a straight apostrophe."""
     return text.lower().replace("’", "'")
 
 
@@ -186,7 +187,7 @@ def _in_the_case_of(old: str, new: str) -> str:
     return new[:1].upper() + new[1:] if old[:1].isupper() else new
 
 
-# --- The card's examples ----------------------------------------------------------------------------------------------
+# --- Candidates from the card's examples ------------------------------------------------------------------------------
 def _from_examples(words: Sequence[_Word], examples: Sequence[str]) -> Iterator[tuple[_Word, str]]:
     """Iterate over the words of examples that differ in one word, without regard to capitals and marks."""
     own = _said(words)
@@ -202,7 +203,7 @@ def _said(words: Sequence[_Word]) -> list[_Word]:
     return [word for word in words if any(c.isalnum() for c in word.text)]
 
 
-# --- The lexicon ------------------------------------------------------------------------------------------------------
+# --- Candidates from the lexicon --------------------------------------------------------------------------------------
 def _from_lexicon(sentence: str, words: Sequence[_Word], tokenizer: AnyTokenizer) -> Iterator[tuple[_Word, str]]:
     """Iterate over replacements from the lexicon: one for each word, adjectives first, then further ones for each word."""
     context = _Context(words)
@@ -237,9 +238,11 @@ class _Context:
         self.nouns = list(nouns)  # the noun that each word can be, or None
 
     def before(self, i: int) -> str:
+        """Return the word before word i, "" if there is none."""
         return self.words[i - 1].plain if i else ""
 
     def after(self, i: int) -> str:
+        """Return the word after word i, "" if there is none."""
         return self.words[i + 1].plain if i + 1 < len(self.words) else ""
 
     def sense(self, i: int) -> Sense | None:
@@ -256,9 +259,11 @@ class _Context:
         return next((s for s in here if s.kind == kind), None)
 
     def senses_at(self, i: int) -> tuple[Sense, ...]:
+        """Return the readings of word i, () outside the sentence."""
         return self.senses[i] if 0 <= i < len(self.words) else ()
 
     def _follows(self, i: int, rest: str) -> bool:
+        """Whether the words `rest` follow word i."""
         further = rest.split()
         return [word.plain for word in self.words[i + 1 : i + 1 + len(further)]] == further
 
@@ -281,9 +286,10 @@ class _Context:
         return self.after(i) not in DETERMINERS and (self._is_noun(i + 1) or self.before(i) in DETERMINERS | DEGREES)
 
     def _is_noun(self, i: int) -> bool:
+        """Whether word i can be a noun."""
         return 0 <= i < len(self.words) and self.nouns[i] is not None
 
-    # --- What goes with what ---
+    # --- Selectional restrictions ---
     def plausible(self, i: int, old: object, new: object) -> float:
         """Return 0 for a word that does not suit the context, and more the better it does."""
         if isinstance(old, Noun) and isinstance(new, Noun):
@@ -335,7 +341,7 @@ def _somebody() -> Noun:
     return next(noun for noun in lex.NOUNS if noun.is_a("person"))
 
 
-# ---------------------------------------------------------------- words that change places
+# --- Swapped words ----------------------------------------------------------------------------------------------------
 
 
 def exchangeable(words: Sequence[str]) -> tuple[int, int] | None:

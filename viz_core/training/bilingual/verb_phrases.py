@@ -278,7 +278,7 @@ def _willed(noun: Noun | None, frame: Frame) -> tuple[Verb, ...]:
     )
 
 
-# --- Verbs with a further verb or clause ------------------------------------------------------------------------------
+# --- Verbs with a verb or a clause ------------------------------------------------------------------------------------
 def inner_predicate(s: Speaker, subject: Given = None, *, acts: bool = False) -> Predicate:
     """Draw a predicate to stand inside another: what someone wants to do, likes doing, lets others do.
 
@@ -384,7 +384,7 @@ def _link(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | N
     return Predicate(verb, verb.chinese, [degree, word], rest=[of, very(degree), word], le=False, about=about)
 
 
-# --- What comes with any verb -----------------------------------------------------------------------------------------
+# --- Adjuncts ---------------------------------------------------------------------------------------------------------
 def _add_more(s: Speaker, p: Predicate, *, together: bool) -> None:
     """Sometimes add a place, a manner, a companion, an instrument, a duration or a meal. together: whether several do it."""
     if p.verb.base in LIKING and p.verb.frame == "t" and s.chance(0.12):
