@@ -1,4 +1,4 @@
-"""What people say of themselves and others: ages, names, where they were born, what is theirs, where they have been."""
+"""Facts about persons: ages, names, birthplaces, possessions, where they have been."""
 
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, small_words, subjects
@@ -14,7 +14,7 @@ NEVER = {"never": "从来 没有", "already": "已经", "also": "也"}
 
 
 def age(s: Speaker) -> Phrase:
-    """I am twenty-two years old -> 我 二十二 岁; she is five."""
+    """Draw an age: I am twenty-two years old -> 我 二十二 岁; she is five."""
     forms: nouns.Forms = {nouns.the: 2, nouns.owned: 4}
     who = subjects.pronoun(s) if s.chance(0.6) else nouns.noun_phrase(s, lex.nouns("person pet"), forms)
     number = join([rough(s) if s.chance(0.12) else NOTHING, s.word(small_words.AGES)])
@@ -25,7 +25,7 @@ def age(s: Speaker) -> Phrase:
 
 
 def called(s: Speaker) -> Phrase:
-    """my name is John -> 我 的 名字 是 John; this is my friend Anna; I am John."""
+    """Draw an introduction: my name is John -> 我 的 名字 是 John; this is my friend Anna; I am John."""
     kind = s.often({"name": 4, "this": 4, "am": 2})
     who = nouns.name(s)
     if kind == "name":
@@ -38,7 +38,7 @@ def called(s: Speaker) -> Phrase:
 
 
 def born(s: Speaker) -> Phrase:
-    """I was born in a small village -> 我 出生 在 一 个 小 村庄."""
+    """Draw a place or time of birth: I was born in a small village -> 我 出生 在 一 个 小 村庄."""
     who = subjects.subject(s, lex.nouns("person"))
     be, verb = pair(WAS[who.person]), pair("born", "出生")
     if s.chance(0.35):
@@ -50,13 +50,13 @@ def born(s: Speaker) -> Phrase:
 
 
 def apposition(s: Speaker) -> Phrase:
-    """my friend Tom lives here -> 我 的 朋友 Tom 住 在 这里."""
+    """Draw a subject with a name in apposition: my friend Tom lives here -> 我 的 朋友 Tom 住 在 这里."""
     who, name = _one_of_mine(s, "family job 'friend'"), nouns.name(s)
     return statement(make(s, who.with_phrase(join([who.phrase, name.phrase]))))
 
 
 def _one_of_mine(s: Speaker, wanted: str) -> NounPhrase:
-    """my friend, and not my friends, as one name follows."""
+    """Draw a possessive in the singular, as one name follows: my friend, not my friends."""
     while True:
         who = nouns.noun_phrase(s, lex.nouns(wanted), {nouns.owned: 1})
         if who.person == "third":
@@ -64,7 +64,7 @@ def _one_of_mine(s: Speaker, wanted: str) -> NounPhrase:
 
 
 def owns(s: Speaker) -> Phrase:
-    """the red car is mine -> 红 车 是 我 的; this dog is my sister's -> 这 只 狗 是 我 姐姐 的."""
+    """Draw a possessive predicate: the red car is mine -> 红 车 是 我 的; this dog is my sister's -> 这 只 狗 是 我 姐姐 的."""
     what = nouns.noun_phrase(s, lex.nouns("thing vehicle clothes reading pet building"), {nouns.the: 3, nouns.this: 4})
     be = pair("are" if what.person == "plural" else "is", "是")
     no = pair("not", "不") if s.chance(0.25) else NOTHING
@@ -78,7 +78,10 @@ def owns(s: Speaker) -> Phrase:
 
 
 def been_to(s: Speaker) -> Phrase:
-    """I have never been to Beijing -> 我 从来 没有 去 过 北京; have you ever been to China -> 你 去 过 中国 吗."""
+    """Draw a visited place.
+
+    I have never been to Beijing -> 我 从来 没有 去 过 北京; have you ever been to China -> 你 去 过 中国 吗.
+    """
     who = subjects.pronoun(s)
     where = nouns.name(s) if s.chance(0.4) else nouns.inner(s, s.one(("country city", "place building")), (nouns.the,))
     have, been = pair(HAVE[who.person]), pair("been to", "去 过")

@@ -1,4 +1,4 @@
-"""Answers and additions: yes, I do; no, he isn't; you like it, don't you; it takes two hours to; old enough to."""
+"""Short answers and related constructions: yes, I do; you like it, don't you; it takes two hours to; old enough to."""
 
 from functools import cache
 
@@ -26,7 +26,7 @@ from viz_core.training.bilingual.tenses import is_or_was
 from viz_core.training.bilingual.times import duration
 
 YES = {"be": "是", "do": "", "did": "", "have": "", "can": "能", "could": "能", "will": "会", "would": "会", "should": "应该"}
-"""What a short answer says again in Chinese behind 是 的; of "yes, I do" that is all."""
+"""What a short answer repeats in Chinese after 是 的; "" where "yes, I do" is that alone."""
 ENOUGH = {
     "old": "大", "tall": "高", "strong": "强壮", "rich": "有钱", "brave": "勇敢", "clever": "聪明", "smart": "聪明", "kind": "善良",
     "lucky": "幸运", "good": "好", "fast": "快", "big": "大",
@@ -41,7 +41,7 @@ NO = {
 
 
 def short_answer(s: Speaker) -> Phrase:
-    """yes, I do -> 是 的; yes, I can -> 是 的 ， 我 能; no, he isn't -> 不 ， 他 不 是."""
+    """Draw a short answer: yes, I do -> 是 的; yes, I can -> 是 的 ， 我 能; no, he isn't -> 不 ， 他 不 是."""
     who, kind, yes = subjects.pronoun(s), s.one(("be", "be", *YES)), s.chance(0.5)
     of_person = {"be": WAS if s.chance(0.15) else BE, "do": DO, "have": HAVE}
     text = of_person[kind][who.person] if kind in of_person else kind
@@ -58,7 +58,10 @@ def short_answer(s: Speaker) -> Phrase:
 
 
 def asked_and_answered(s: Speaker) -> Phrase:
-    """do you like dogs ? yes , I do -> 你 喜欢 狗 吗 ？ 是 的 ， 我 喜欢; can he swim ? no , he can't -> ... 不 ， 他 不 会."""
+    """Draw a question with its answer.
+
+    do you like dogs ? yes , I do -> 你 喜欢 狗 吗 ？ 是 的 ， 我 喜欢; can he swim ? no , he can't -> ... 不 ， 他 不 会.
+    """
     asked_of = s.one(("you", "you", "you", "he", "she", "they"))
     who, reply = (subjects.pronoun_of(name) for name in (asked_of, "I" if asked_of == "you" else asked_of))
     can = s.chance(0.4)
@@ -76,7 +79,7 @@ def asked_and_answered(s: Speaker) -> Phrase:
 
 
 def _thing_of(s: Speaker, verb: lex.Verb) -> Phrase:
-    """(do you like) dogs, (have) a dog, (play) the piano."""
+    """Draw the object of a short question: (do you like) dogs, (have) a dog, (play) the piano."""
     noun = s.usual(lex.objects_of(verb))
     form = nouns.the if noun.is_a("instrument") else nouns.bare if verb.base in ("like", "love", "drink", "sell") else nouns.a
     return nouns.inner_form(s, noun, (form,)).phrase
@@ -84,12 +87,15 @@ def _thing_of(s: Speaker, verb: lex.Verb) -> Phrase:
 
 @cache
 def _often_asked(frame: lex.Frame, bases: tuple[str, ...]) -> tuple[lex.Verb, ...]:
-    """Verbs of people that a short question asks about."""
+    """Return the verbs of persons that short questions use."""
     return tuple(v for v in lex.verbs(frame) if v.base in bases and done_by_person(v))
 
 
 def with_a_tag(s: Speaker) -> Phrase:
-    """you like it, don't you -> 你 喜欢 它 ， 不 是 吗; he isn't here, is he -> 他 不 在 这里 ， 是 吗."""
+    """Draw a statement with a question tag.
+
+    you like it, don't you -> 你 喜欢 它 ， 不 是 吗; he isn't here, is he -> 他 不 在 这里 ， 是 吗.
+    """
     who = subjects.pronoun(s)
     frame = frame_of(s, SHORT)
     verb = s.usual(lex.verbs_where(by_person, frame))
@@ -107,7 +113,10 @@ def with_a_tag(s: Speaker) -> Phrase:
 
 
 def it_takes(s: Speaker) -> Phrase:
-    """it takes me two hours to clean the room -> 打扫 房间 要 花 我 两 个 小时; it took him a year -> ... 花 了 他 一 年."""
+    """Draw how long something takes.
+
+    it takes me two hours to clean the room -> 打扫 房间 要 花 我 两 个 小时; it took him a year -> ... 花 了 他 一 年.
+    """
     past, whom, span = s.chance(0.4), object_pronoun(s).phrase if s.chance(0.6) else NOTHING, duration(s)
     zh = "花 了" if past else "要 花" if whom else "要"
     it, take, to = english("it"), pair("took" if past else "takes", zh), english("to")
@@ -116,7 +125,10 @@ def it_takes(s: Speaker) -> Phrase:
 
 
 def enough_to(s: Speaker) -> Phrase:
-    """she is old enough to drive -> 她 够 大 可以 开车; I have enough money to buy it -> 我 有 足够 的 钱 买 它."""
+    """Draw "enough" with an infinitive.
+
+    she is old enough to drive -> 她 够 大 可以 开车; I have enough money to buy it -> 我 有 足够 的 钱 买 它.
+    """
     who = subjects.subject(s, lex.nouns("person"))
     s.actor = who.name if who.name in small_words.REFLEXIVES else ""
     source, target = infinitive(verb_phrases.inner_predicate(s, who, acts=True))
@@ -132,18 +144,22 @@ def enough_to(s: Speaker) -> Phrase:
 
 
 def _have() -> lex.Verb:
+    """Return the verb "have" in the sense of 有."""
     return next(verb for verb in lex.verbs("t") if verb.base == "have" and verb.chinese == "有")
 
 
 def _enough(s: Speaker) -> NounPhrase:
-    """enough money -> 足够 的 钱."""
+    """Return "enough" with a noun: enough money -> 足够 的 钱."""
     noun = s.one(lex.nouns("'money' 'time' 'food' 'water' 'courage' 'energy' 'experience'"))
     words = join([pair("enough", "足够 的"), pair(noun.plural if noun.english == "friend" else noun.english, noun.chinese)])
     return NounPhrase(words, words, noun, name=noun.english)
 
 
 def doing_is(s: Speaker) -> Phrase:
-    """swimming is my favourite sport -> 游泳 是 我 最喜欢 的 运动; reading makes me happy -> 看书 让 我 很 高兴."""
+    """Draw a clause whose subject is an -ing form.
+
+    swimming is my favourite sport -> 游泳 是 我 最喜欢 的 运动; reading makes me happy -> 看书 让 我 很 高兴.
+    """
     source, target = infinitive(verb_phrases.inner_predicate(s), "ing")
     if s.chance(0.5):
         owner, kind = attributes.owner_of(s, lex.nouns("sport")[0]), s.word(LOVED)

@@ -1,4 +1,4 @@
-"""What stands before a noun: adjectives, and whose it is (my, the boys')."""
+"""Modifiers before a noun: adjectives, possessive determiners and genitives (my, the boys')."""
 
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import small_words
@@ -8,15 +8,15 @@ from viz_core.training.bilingual.phrases import NounPhrase, Phrase, Speaker, joi
 BEFORE_COLOURS = ("big", "small", "little", "long", "short", "new", "old", "beautiful", "nice", "large", "tall")
 COLOURS = ("red", "white", "black", "blue", "green", "yellow", "brown", "grey", "pink", "orange", "purple")
 FAVOURITE = ("favourite", "favorite")
-"""What is somebody's: my favourite song."""
+"""Spellings of the adjective that only stands after a possessive: my favourite song."""
 OF_SEVERAL_WORDS = frozenset(noun.english for noun in lex.NOUNS if " " in noun.english)
-"""Nouns that would else be an adjective and a noun: old man, little brother, hot dog."""
+"""Nouns that look like an adjective and a noun: old man, little brother, hot dog."""
 OF_IT = "body part quality"
-"""What is "its"."""
+"""Classes of nouns that "its" may precede."""
 
 
 def described(s: Speaker, noun: Noun, often: float = 0.13) -> list[Phrase]:
-    """None, one or two adjectives, each with its 的 where it needs one."""
+    """Draw no, one or two adjectives for a noun, each with 的 where it needs one."""
     if not s.chance(often) or noun.is_a("country", "city", "language", "subject", "month", "weekday", "time", "meal"):
         return []
     if not (noun.classifier or noun.is_mass):  # 一 英镑
@@ -32,7 +32,7 @@ def described(s: Speaker, noun: Noun, often: float = 0.13) -> list[Phrase]:
 
 
 def _and_colour(first: Adjective, colour: Adjective) -> Phrase:
-    """big red -> 大 红; big blue -> 蓝色 的 大; beautiful blue -> 漂亮 的 蓝色."""
+    """Return an adjective and a colour: big red -> 大 红; big blue -> 蓝色 的 大; beautiful blue -> 漂亮 的 蓝色."""
     one, two = pair(first.english, first.chinese), pair(colour.english, colour.chinese)
     if "tight" not in first.flags:
         return join([one, more(one, "的"), two])
@@ -40,7 +40,7 @@ def _and_colour(first: Adjective, colour: Adjective) -> Phrase:
 
 
 def attribute(s: Speaker, adjective: Adjective) -> Phrase:
-    """big -> 大; careful -> 小心 的; very big -> 非常 大 的."""
+    """Return an attributive adjective: big -> 大; careful -> 小心 的; very big -> 非常 大 的."""
     base = pair(adjective.english, adjective.chinese)
     if adjective.flags.isdisjoint({"shi", "le", "verb", "nopred"}) and s.chance(0.06):
         very = pair("very", "非常")
@@ -49,7 +49,7 @@ def attribute(s: Speaker, adjective: Adjective) -> Phrase:
 
 
 def owner_of(s: Speaker, noun: Noun) -> Phrase:
-    """my, your ... most often one's own; "its" of parts only."""
+    """Draw my, your, ..., often that of the subject; "its" only before parts."""
     own = small_words.OWNER_OF.get(s.actor, "") if s.chance(0.4) else ""
     word = own or s.often(small_words.OWNERS_SAID)
     if word == "its" and not noun.is_a(*OF_IT.split()):
@@ -58,5 +58,5 @@ def owner_of(s: Speaker, noun: Noun) -> Phrase:
 
 
 def genitive(owner: NounPhrase) -> Phrase:
-    """'s, and ' behind the s of a plural: the boys' room."""
+    """Return 's, or ' after a plural in -s: the boys' room."""
     return pair("'" if owner.person == "plural" and texts(owner.phrase).endswith("s") else "'s", "的")

@@ -1,4 +1,4 @@
-"""What nouns belong to: which are somebody's (my teacher, but the thief), what each is of, and what each has."""
+"""Possession: which nouns take a possessive (my teacher, but the thief), what each is part of, and what each has."""
 
 from viz_core.training.bilingual.lexicon import Noun
 
@@ -8,36 +8,36 @@ RELATED = frozenset({
     "assistant", "lawyer", "penfriend", "pen pal", "deskmate", "flatmate", "schoolmate", "tutor", "manager", "secretary",
     "customer", "patient", "owner", "fan",
 })
-"""Persons and groups that are somebody's, besides the family: my boss, but the thief."""
+"""Persons and groups, besides the family, that take a possessive: my boss, but the thief."""
 _SITES = frozenset({
     "home", "house", "room", "bedroom", "bathroom", "kitchen", "living room", "classroom", "garden", "yard", "balcony", "office",
     "school", "flat", "apartment", "university", "garage", "shop", "farm", "hotel", "village", "town", "street", "desk", "studio",
     "kindergarten", "study", "middle school", "high school", "primary school", "dormitory", "dorm", "neighborhood", "restaurant",
     "bookstore", "address",
 })
-"""Places that are somebody's: my school, but the museum."""
+"""Places that take a possessive: my school, but the museum."""
 SEVERAL_KIN = frozenset({
     "parents", "grandparents", "child", "kid", "baby", "son", "daughter", "brother", "sister", "uncle", "aunt", "cousin",
     "relative", "twins", "grandson", "granddaughter", "grandchild", "nephew", "niece",
 })
-"""Members of a family of whom one may have several."""
+"""Relatives of whom one may have several."""
 _NOBODYS = ("nature", "weather", "country", "city", "month", "weekday", "season", "way", "price", "number")
 WHOLES = {
     "part": "furniture building room vehicle city animal", "quality": "person building city thing", "price": "thing food clothes",
     "group": "city country", "idea": "person group", "body": "animal", "room": "building", "speech": "person reading",
     "job": "group city country", "family": "person",
 }
-"""What nouns of each class are of: the door of a building, the price of food."""
+"""The wholes that nouns of each class belong to: the door of a building, the price of food."""
 HAD = {
     "person": "clothes worn 'hair' 'eye' pet", "building": "room 'garden' 'door' 'window' 'roof'", "room": "furniture 'window'",
     "animal": "'tail' 'ear' 'leg' 'nose'", "furniture": "'leg' 'drawer'", "clothes": "'pocket' 'button'", "city": "building place",
     "drink": "'milk' 'sugar' 'ice'", "food": "'egg' 'cheese' 'meat'",
 }
-"""What those of each class have: a room with a window, the girl with long hair."""
+"""What nouns of each class have: a room with a window, the girl with long hair."""
 
 
 def is_somebodys(noun: Noun) -> bool:
-    """Whether people say my, your, his before this noun."""
+    """Whether the noun commonly follows my, your or his."""
     if noun.is_a("person", "group"):
         return noun.is_a("family") or noun.english in RELATED
     if noun.is_a("building", "place", "room"):

@@ -1,6 +1,6 @@
 """Clauses: a subject and a predicate with a tense, a negation and adverbs.
 
-Chinese puts them in the order: time, subject, adverbs, negation or modal, place and manner, verb, 了, objects, 吗.
+The Chinese order is: time, subject, adverbs, negation or modal, place and manner, verb, 了, objects, 吗.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,29 +37,29 @@ from viz_core.training.bilingual.tenses import TENSES, Tense
 from viz_core.training.bilingual.times import when
 
 BEFORE_ADVERBS = ("为什么", "是否", "就", "也")
-"""What stands before 总是 and 都: 你 为什么 总是 迟到, 他们 就 都 不 来."""
+"""Words that precede 总是 and 都: 你 为什么 总是 迟到, 他们 就 都 不 来."""
 PLACED = "person being thing reading toy food device building place"
-"""What is often said to be somewhere."""
+"""Noun classes whose location is often stated."""
 AGAIN = ("past", "perfect", "past perfect", "going on", "went on")
-"""Tenses in which it has happened again: 又."""
+"""Tenses in which "again" is 又."""
 FAILING = {"找到": "找 不 到", "看见": "看 不 见", "听见": "听 不 见", "睡觉": "睡 不 着", "抓住": "抓 不 到",
            "懂": "听 不 懂"}
-"""What one cannot do, where the verb names its result."""
+"""The Chinese of "cannot" with verbs that include a result."""
 NEVER_DENIED = ("quite", "pretty", "extremely", "a little", "a bit")
 CHOSEN = frozenset({
     "careful", "quiet", "polite", "patient", "brave", "kind", "honest", "punctual", "serious", "ready", "gentle", "nice",
     "friendly", "calm", "silent", "cautious", "responsible", "generous", "here", "there", "able",
 })
-"""What one can decide to be: "you must be careful" is an order, "you must be tired" a guess."""
+"""Qualities that can be chosen: "you must be careful" is an order, "you must be tired" a guess."""
 WITH_DO: Mapping[str, str] = {"have to": "have to", "had to": "have to", "used to": "use to"}
-"""Modal verbs that ask and deny with "do", and what stands behind it."""
+"""Modal verbs with do-support, and what follows "do"."""
 
 
 @dataclass(slots=True)
 class Clause:
-    """One clause before it is said: what a statement, a question and a relative clause are made of.
+    """The parts of a clause, from which statements, questions and relative clauses are built.
 
-    middle: always, already. end: too, again, which stands at the end in English and in the middle in Chinese.
+    middle: adverbs such as always, already. end: too, again, which are final in English and precede the verb in Chinese.
     """
 
     subject: NounPhrase
@@ -73,19 +73,19 @@ class Clause:
 
     @property
     def denier(self) -> Phrase:
-        """The words that deny it without "not": none of them, nothing."""
+        """The words that negate it without "not": none of them, nothing."""
         return join([self.subject.denies, self.predicate.denies])
 
     @property
     def denied(self) -> bool:
-        """Whether its Chinese is negated."""
+        """Whether the Chinese is negated."""
         return self.negated or bool(self.denier)
 
 
-# --- What it says -----------------------------------------------------------------------------------------------------
+# --- The parts of a clause --------------------------------------------------------------------------------------------
 def make(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = None, tense: str = "", positive: bool = False,
          plain: bool = False) -> Clause:
-    """A clause, random in all that is not given. plain: without adverbs and times."""
+    """Draw the parts of a clause that are not given. plain: whether to leave out adverbs and times."""
     if p is None:
         p, who = said_of(s, who)
     elif who is None:
@@ -112,22 +112,22 @@ def make(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = Non
 
 
 def ends_in_clause(p: Predicate) -> bool:
-    """Whether another clause ends it, to which a time behind it would belong: I know that he came yesterday."""
+    """Whether it ends in another clause, to which a final time would belong: I know that he came yesterday."""
     return p.verb.frame in ("that", "tellthat", "wh", "tellwh")
 
 
 def _denies(p: Predicate) -> bool:
-    """Whether its Chinese begins with a denial of its own: 不 健康, 不见."""
+    """Whether its Chinese begins with a negation of its own: 不 健康, 不见."""
     return p.said.startswith(("不", "很")) or first_word(p.rest).startswith("不")
 
 
 def _graded(p: Predicate) -> bool:
-    """Whether it is said with a degree that nobody denies: extremely, a bit."""
+    """Whether it has a degree that is never negated: extremely, a bit."""
     return bool(p.tail) and texts(p.tail[0]) in NEVER_DENIED
 
 
 def _at_the_end(s: Speaker, c: Clause) -> Phrase:
-    """too 也, again 又 or 再, not ... either 也."""
+    """Draw a final adverb: too 也, again 又 or 再, not ... either 也."""
     if c.negated:
         return pair("either", "也")
     again = ("again", "又" if c.tense in AGAIN else "再")
@@ -136,12 +136,12 @@ def _at_the_end(s: Speaker, c: Clause) -> Phrase:
 
 
 def plain_clause(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = None, tense: str = "") -> Clause:
-    """Without a negation, adverbs and times."""
+    """Draw a clause without a negation, adverbs and times."""
     return make(s, who, p=p, tense=tense, positive=True, plain=True)
 
 
 def said_of(s: Speaker, who: NounPhrase | None) -> tuple[Predicate, NounPhrase]:
-    """A predicate, and a subject that it can be said of, if there is none yet."""
+    """Draw a predicate, and a subject for it if none is given."""
     if s.chance(0.27):
         return _is(s, who)
     frame = frame_of(s)
@@ -158,7 +158,7 @@ def said_of(s: Speaker, who: NounPhrase | None) -> tuple[Predicate, NounPhrase]:
         s.depth -= 1
     who = who or _who(s, lex.subjects_of(verb))
     if verb.base == "meet" and verb.frame != "t" and who.person != "plural":
-        return _is(s, who)  # only several people meet
+        return _is(s, who)  # "meet" without an object needs a plural
     s.actor, actor = who.name if who.name in small_words.REFLEXIVES else "", s.actor
     p = verb_phrases.predicate(s, verb, who)
     s.actor = actor
@@ -166,12 +166,12 @@ def said_of(s: Speaker, who: NounPhrase | None) -> tuple[Predicate, NounPhrase]:
 
 
 def _who(s: Speaker, choices: Sequence[lex.Noun]) -> NounPhrase:
-    """Who the clause is about; sometimes none of them."""
+    """Draw the subject of a clause, sometimes a negative one."""
     return subjects.denying(s, choices) if s.chance(0.012) else subjects.subject(s, choices)
 
 
 def _is(s: Speaker, who: NounPhrase | None) -> tuple[Predicate, NounPhrase]:
-    """To be: with an adjective, a noun or a place."""
+    """Draw "to be" with an adjective, a noun or a place."""
     kind = s.often({"adjective": 60, "noun": 20, "place": 20})
     if who is None:
         if s.chance(0.1):
@@ -196,7 +196,7 @@ def _is(s: Speaker, who: NounPhrase | None) -> tuple[Predicate, NounPhrase]:
 # --- Verb groups ------------------------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class Group:
-    """aux | not | extra | main in English, and around the verb in Chinese: before | main | after.
+    """A verb group: aux | not | extra | main in English, and before | main | after in Chinese.
 
     extra: the rest of the auxiliary: have | to.
     """
@@ -210,7 +210,7 @@ class Group:
 
 
 def group(c: Clause, *, question: bool = False) -> Group:
-    """The verb of a clause with its tense."""
+    """Build the verb group of a clause in its tense."""
     p, no = c.predicate, pair("not") if c.negated else NOTHING
     if p.is_be and c.tense in ("present", "past"):
         aux = pair((BE if c.tense == "present" else WAS)[c.subject.person])
@@ -234,22 +234,21 @@ def group(c: Clause, *, question: bool = False) -> Group:
 
 
 def stays(verb: lex.Verb) -> bool:
-    """What one goes on doing without 在: he is wearing a hat, 戴 着; he is holding it, 拿着."""
+    """Whether the progressive takes no 在: he is wearing a hat, 戴 着; he is holding it, 拿着."""
     return verb.base in ("wear", "live with") or verb.chinese.endswith("着")
 
 
 def _said_before(c: Clause, before: str, *, question: bool = False) -> str:
-    """What a tense says before the verb: can is 会 of what one has learned; who is going to a place 要 去 it, and who is sitting
-    simply 坐 在 there."""
+    """Return the Chinese before the verb: "can" is 会 with a skill; "is going to" a place is 要 去; "is sitting" is 坐 在."""
     p = c.predicate
     if p.is_be and before in ("能", "必须", "要"):
         if before == "要":
-            return "会"  # is going to be: 要 是 would be an "if"
+            return "会"  # is going to be: 要 是 would mean "if"
         if before == "能":
             return "可能"  # it can be cold: 可能 很 冷
         return "必须" if c.tense != "must" or _is_up_to_one(p) else "一定"  # he must be tired; you must be careful
     if before == "能" and is_skill(p.verb.base.split()[0], p.said):
-        asks = question and (c.subject.name in ("I", "we") or c.tense == "could")  # may I, would you: can I swim here
+        asks = question and (c.subject.name in ("I", "we") or c.tense == "could")  # a request or permission: can I swim here
         return "能" if asks else "会"
     if before == "能" and p.said.startswith("能"):  # can fit in: 能 装 进
         return ""
@@ -261,12 +260,12 @@ def _said_before(c: Clause, before: str, *, question: bool = False) -> str:
 
 
 def _is_up_to_one(p: Predicate) -> bool:
-    """Whether one can decide to be so: careful, quiet."""
+    """Whether the quality can be chosen: careful, quiet."""
     return bool(CHOSEN.intersection(p.about))
 
 
 def _auxiliary(c: Clause, question: bool) -> tuple[Phrase, Phrase, str]:
-    """The auxiliary, the rest of it, and the form of the main verb: did | | see; has | been | seeing; does | have to | see."""
+    """Return the auxiliary, its rest and the form of the main verb: did | | see; has | been | seeing; does | have to | see."""
     person, tense = c.subject.person, TENSES[c.tense]
     with_do = question or c.negated
     do = "did" if c.tense in ("past", "had to", "used to") else DO[person]
@@ -283,12 +282,12 @@ def _auxiliary(c: Clause, question: bool) -> tuple[Phrase, Phrase, str]:
 
 
 def _negation(c: Clause, no: Phrase) -> Phrase:
-    """不 of a negated "to be", 没有 of one that ends in 了."""
+    """Return the Chinese negation of "to be": 不, or 没有 where the clause ends in 了."""
     return more(no, "没有" if c.predicate.last else "不") if c.denied else NOTHING
 
 
 def _negated(c: Clause, tense: Tense, g: Group) -> Group:
-    """The Chinese of a negation: did not go -> 没有 去; does not have -> 没有; cannot swim -> 不 会 游泳."""
+    """Add the Chinese of a negation: did not go -> 没有 去; does not have -> 没有; cannot swim -> 不 会 游泳."""
     p, denier = c.predicate, g.no or c.denier
     no = tense.no_state if p.is_state and c.tense not in ("have to", "had to") else tense.no  # does not have to be: 不用
     if p.verb.frame == "place" and no == "没有 在":
@@ -312,9 +311,9 @@ def _negated(c: Clause, tense: Tense, g: Group) -> Group:
     return g
 
 
-# --- Saying it --------------------------------------------------------------------------------------------------------
+# --- Words in order ---------------------------------------------------------------------------------------------------
 def in_chinese(c: Clause, g: Group, *, asked: Phrase = NOTHING, question: bool = False) -> list[Phrase]:
-    """The clause in Chinese from the subject on. asked: 为什么, 怎么, 什么时候 behind the subject."""
+    """Return the Chinese pieces from the subject on. question_word: 为什么, 怎么 or 什么时候 after the subject."""
     p = c.predicate
     very = p.very if not c.denied and not question else NOTHING
     is_so = p.last and not c.denied and c.tense in ("present", "past")  # 死 了, but 会 死
@@ -348,14 +347,14 @@ def in_chinese(c: Clause, g: Group, *, asked: Phrase = NOTHING, question: bool =
 
 
 def _verb(c: Clause, g: Group) -> list[Phrase]:
-    """The English verb with its adverb: has already eaten, is not always late, often eats."""
+    """Return the English verb with its adverb: has already eaten, is not always late, often eats."""
     if c.predicate.is_be and g.aux and not g.main.source:
         return [g.aux, g.no, c.middle]
     return [g.aux, c.middle, g.no, g.extra, g.main] if g.aux else [c.middle, g.main]
 
 
 def statement(c: Clause) -> Phrase:
-    """the dog has already eaten the apple today -> 狗 今天 已经 吃 了 苹果."""
+    """Build a statement: the dog has already eaten the apple today -> 狗 今天 已经 吃 了 苹果."""
     g = group(c)
     first, last = (c.time, NOTHING) if c.time_first else (NOTHING, c.time)
     source = [first, c.subject.phrase, *_verb(c, g), *c.predicate.tail, last, c.end]
@@ -363,7 +362,7 @@ def statement(c: Clause) -> Phrase:
 
 
 def inverted(c: Clause, g: Group, front: Phrase = NOTHING) -> list[Phrase]:
-    """The English words of a question, behind what it asks for: (why) did the dog chase the cat, (why) don't you come."""
+    """Return the English words of a question, its question word first: (why) did the dog chase the cat, (why) don't you come."""
     rest = [g.extra, c.middle, g.main, *c.predicate.tail, c.time, c.end]
     if g.no and (texts(g.aux), "not") in WITH_NOT:
         g.no.source[0].text = NOT_APART
@@ -372,12 +371,12 @@ def inverted(c: Clause, g: Group, front: Phrase = NOTHING) -> list[Phrase]:
 
 
 def subordinate(c: Clause, g: Group, front: Phrase = NOTHING) -> list[Phrase]:
-    """The English words of a clause inside another, behind what leads it in: (who) lives here, (where) he always goes."""
+    """Return the English words of an embedded clause, its first word being `front`: (who) lives here, (where) he always goes."""
     return [front, c.subject.phrase, *_verb(c, g), *c.predicate.tail, c.time, c.end]
 
 
 def that_clause(s: Speaker) -> Phrase:
-    """(he thinks that) the dog is tired."""
+    """Draw the clause after "that": (he thinks that) the dog is tired."""
     s.depth -= 1
     if s.chance(0.4):
         return inside.clauses[s.one(("everyday", "past", "present", "future"))](s)

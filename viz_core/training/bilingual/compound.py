@@ -14,9 +14,10 @@ JOINED = {"but": "但是", "and": "", "so": "所以", "because": "因为", "or":
 
 @dataclass(frozen=True, slots=True)
 class Conjunction:
-    """lead, tail: Chinese before and behind the clause that it leads. tenses: of that clause. weight: how often it is said.
+    """A subordinating conjunction.
 
-    then: Chinese behind the subject of the main clause. main: the tenses of that, where the conjunction decides them.
+    lead, tail: the Chinese before and after its clause. weight: its frequency. tenses: of its clause. then: the Chinese after the
+    subject of the main clause. main: the tenses of the main clause, where the conjunction restricts them.
     """
 
     lead: str
@@ -47,21 +48,21 @@ CONJUNCTIONS = {
 MAIN_NOW = ("present", "present", "future", "future", "can", "should", "must")
 MAIN_IN_THE_PAST = ("past", "past", "past", "could", "had to")
 SAID_AS: Mapping[str, float] = {"grammar": 3, "everyday": 5, "tense": 4}
-"""How the two clauses are made: by the grammar, or as patterns, any two or plain ones in one tense."""
+"""How the two clauses are made: by the grammar, or as patterns of any kind or of one tense."""
 WITH_ORDER = ("if", "when", "before", "after")  # call me when you arrive
-PLAIN = ("if", "because", "although", "even though", "even if", "unless")  # before the others Chinese drops 了
+PLAIN = ("if", "because", "although", "even though", "even if", "unless")  # with the other conjunctions Chinese drops 了
 HAPPENS = ("before", "after", "since")
 POSITIVE = ("when", "while", "before", "after", "since", "whenever", "once")
 LASTS = (
     "wait", "sleep", "work", "study", "play", "talk", "rest", "read", "walk", "run", "swim", "dance", "laugh", "cry", "watch",
     "stay",
 )
-"""What goes on until something happens."""
-LASTING = ("since (it is so)", "as (it is so)")  # a reason is how it is: of what happens one says when
+"""Activities that continue until something happens."""
+LASTING = ("since (it is so)", "as (it is so)")  # their clauses are states: events take "when"
 
 
 def two_clauses(s: Speaker) -> Phrase:
-    """he was tired but he did not sleep -> 他 很 累 但是 他 没有 睡觉."""
+    """Draw two coordinated clauses: he was tired but he did not sleep -> 他 很 累 但是 他 没有 睡觉."""
     word = s.often({"but": 9, "and": 7, "so": 6, "because": 10, "until": 1.5, "or": 0.7, "so that": 1.2})
     if word == "so that":
         return _purpose(s)
@@ -88,7 +89,7 @@ def two_clauses(s: Speaker) -> Phrase:
 
 
 def _joined(s: Speaker, word: str, one: Phrase, two: Phrase) -> Phrase:
-    """Two clauses with but, so, because, or; Chinese joins them with a comma where English says "and"."""
+    """Join two clauses with but, so, because or "or"; for "and" Chinese has a comma."""
     comma = COMMA if s.chance(_comma(word)) else NOTHING
     pause = chinese("，") if word == "and" and not comma else NOTHING
     conjunction = pair(word, JOINED[word])
@@ -96,7 +97,10 @@ def _joined(s: Speaker, word: str, one: Phrase, two: Phrase) -> Phrase:
 
 
 def _until(s: Speaker) -> Phrase:
-    """he waited until she came -> 他 等 直到 她 来; he did not sleep until she came -> 直到 她 来 他 才 睡觉."""
+    """Draw a clause with "until".
+
+    he waited until she came -> 他 等 直到 她 来; he did not sleep until she came -> 直到 她 来 他 才 睡觉.
+    """
     tense = s.one(("past", "past", "past", "future"))
     denied = s.chance(0.55)
     first = plain_clause(s, tense=tense)
@@ -123,12 +127,12 @@ def _until(s: Speaker) -> Phrase:
 
 
 def _comma(word: str) -> float:
-    """How often a comma stands before a conjunction."""
+    """Return how often a comma precedes a conjunction."""
     return 0.5 if word in ("but", "so") else 0.15
 
 
 def _purpose(s: Speaker) -> Phrase:
-    """he saved money so that he could buy it -> 他 存 了 钱 以便 他 能 买 它."""
+    """Draw a clause with "so that": he saved money so that he could buy it -> 他 存 了 钱 以便 他 能 买 它."""
     first = _doing(s, None, s.one(("present", "past", "past", "future", "going on")))
     if first.tense == "going on" and not first.predicate.verb.goes_on:
         first.tense = "present"
@@ -138,7 +142,7 @@ def _purpose(s: Speaker) -> Phrase:
 
 
 def _doing(s: Speaker, who: NounPhrase | None, tense: str) -> Clause:
-    """What somebody does, not how it is."""
+    """Draw a clause of an action, not of a state."""
     c = plain_clause(s, who, tense=tense)
     for __ in range(12):
         if not (c.predicate.is_be or c.predicate.is_state or c.subject.negative or c.predicate.verb.base.startswith("would ")):
@@ -148,12 +152,12 @@ def _doing(s: Speaker, who: NounPhrase | None, tense: str) -> Clause:
 
 
 def echo(s: Speaker, first: Clause) -> Clause:
-    """A second clause about the subject of the first, which a pronoun names: the target repeats the noun if it is "it"."""
+    """Draw a clause with the subject of `first` as a pronoun; where that is "it", the target repeats the noun."""
     return make(s, repeated(s, first.subject), plain=True)
 
 
 def repeated(s: Speaker, noun: NounPhrase) -> NounPhrase:
-    """he, she and they stay pronouns; "it" becomes the noun that it stands for."""
+    """Return a pronoun for a noun phrase; where it is "it", its Chinese is the noun."""
     if noun.noun is None:
         pronoun = noun.name if noun.name in small_words.SUBJECTS else noun.pronoun
         word = pair(pronoun, small_words.SUBJECTS[pronoun])
@@ -166,14 +170,17 @@ def repeated(s: Speaker, noun: NounPhrase) -> NounPhrase:
 
 
 def stands_for(s: Speaker, head: Phrase, pronoun: str) -> Phrase:
-    """A pronoun that Chinese says as the noun again: its words come from the noun and the pronoun."""
+    """Return a pronoun whose Chinese is the noun, aligned to the noun and the pronoun, and remember the referent."""
     word = Word(pronoun)
     s.referent = head.source[0]
     return Phrase((word,), tuple((zh, (*words, word)) for zh, words in head.target))
 
 
 def conditional(s: Speaker) -> Phrase:
-    """if it rains we will stay at home -> 如果 下雨 我们 会 待 在 家; call me when you arrive -> 你 到 的 时候 给 我 打电话."""
+    """Draw a main clause with a subordinate clause.
+
+    if it rains we will stay at home -> 如果 下雨 我们 会 待 在 家; call me when you arrive -> 你 到 的 时候 给 我 打电话.
+    """
     word = s.often({word: conjunction.weight for word, conjunction in CONJUNCTIONS.items()})
     conj = CONJUNCTIONS[word]
     side = _side(s, word)
@@ -203,12 +210,15 @@ def conditional(s: Speaker) -> Phrase:
 
 
 def _named_again(side: Clause) -> bool:
-    """Whether the main clause in front can name the subject of the other one."""
+    """Whether a preceding main clause can name the subject of the subordinate clause."""
     return side.subject.noun is not None and side.tense in ("present", "past") and not (side.subject.all or side.subject.negative)
 
 
 def _first_named(s: Speaker, side: Clause) -> Phrase:
-    """my father was tired when he came home -> 我 的 爸爸 回家 的 时候 他 很 累: each language names him in its first clause."""
+    """Draw a main clause in front that names the subject, where in Chinese the subordinate clause in front names it.
+
+    my father was tired when he came home -> 我 的 爸爸 回家 的 时候 他 很 累
+    """
     named, again = side.subject, repeated(s, side.subject)
     tense = s.one(MAIN_IN_THE_PAST if side.tense == "past" else MAIN_NOW)
     c = make(s, named, tense=tense, plain=True)
@@ -221,7 +231,7 @@ def _first_named(s: Speaker, side: Clause) -> Phrase:
 
 
 def _side(s: Speaker, word: str) -> Clause:
-    """The condition; before and after something happens, not while it is so."""
+    """Draw the subordinate clause; for "before" and "after" an event, not a state."""
     for __ in range(6):
         side = make(s, tense=s.one(CONJUNCTIONS[word].tenses), positive=word in POSITIVE, plain=True)
         lasts = side.predicate.is_be or side.predicate.is_state or side.negated
@@ -233,7 +243,7 @@ def _side(s: Speaker, word: str) -> Clause:
 
 
 def _main(s: Speaker, side: Clause, conj: Conjunction, *, again: bool) -> Phrase:
-    """What holds under a condition. again: whether it may be about the subject of that, which it then names with a pronoun."""
+    """Draw the main clause. again: whether its subject may be a pronoun for the subject of the subordinate clause."""
     if conj.main:
         same = repeated(s, side.subject) if again and s.chance(0.4) and side.subject.noun is not None else None
         tense = s.one(conj.main)
@@ -257,7 +267,7 @@ def _main(s: Speaker, side: Clause, conj: Conjunction, *, again: bool) -> Phrase
 
 
 def sequence(s: Speaker) -> Phrase:
-    """he opened the door and went out -> 他 打开 了 门 然后 出去 了."""
+    """Draw two actions of one subject: he opened the door and went out -> 他 打开 了 门 然后 出去 了."""
     tense = s.one(("past", "past", "future", "present"))
     first = plain_clause(s, tense=tense)
     for _again in range(8):

@@ -1,4 +1,4 @@
-"""Ways to build a clause that have a pattern of their own: passive, purpose, too ... to, so ... that, what I want is, no longer."""
+"""Constructions with their own pattern: passive, purpose, too ... to, so ... that, what I want is, no longer."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -28,7 +28,7 @@ PURPOSES = frozenset({
     "speak to", "say goodbye to", "repair", "collect", "pay for", "take care of", "practise", "celebrate", "attend", "look after",
     "look at", "invite", "call", "open", "book",
 })
-"""What one goes somewhere to do."""
+"""The purposes of going somewhere."""
 NEVER_PASSIVE = ("have", "get", "do", "want", "be", "hurt", "would", "take", "make", "like", "say", "know")
 SUFFERED = frozenset({
     "break", "steal", "eat", "kill", "destroy", "find", "build", "write", "clean", "wash", "repair", "fix", "cut", "open", "close",
@@ -41,9 +41,9 @@ SUFFERED = frozenset({
     "celebrate", "delay", "put off", "announce", "prove", "treat", "examine", "recommend", "report", "mention", "discuss",
     "explain", "describe", "understand", "hug", "kiss", "laugh at", "swallow", "lick", "scare",
 })
-"""What one says in the passive."""
-TIMED = ("past", "future", "present", "must")  # passives with which a time is said
-PASSIVES = {  # of each tense: its weight, its negation, and what Chinese says where it is not negated
+"""Verbs that are common in the passive."""
+TIMED = ("past", "future", "present", "must")  # tenses of the passive that may have a time
+PASSIVES = {  # tense: (weight, negation, Chinese where it is not negated)
     "past": (10, "没有", ""), "perfect": (3, "没有", ""), "future": (2, "不 会", "会"), "present": (2, "不", ""),
     "must": (1, "不 能", "必须"), "going on": (1, "没有", "正在"), "can": (1, "不 能", "能"), "should": (0.7, "不 应该", "应该"),
     "might": (0.5, "可能 不 会", "可能 会"), "past perfect": (0.7, "没有", ""),
@@ -65,7 +65,7 @@ WHAT = {"what": "的", "all": "的 一切", "everything": "的 一切", "the onl
 ABOUT = {"talk about": "谈论", "think about": "考虑", "dream about": "梦见", "complain about": "抱怨", "worry about": "担心"}
 EVER = ("see", "read", "eat", "drink", "buy", "visit", "meet", "hear", "watch", "have", "taste", "make", "write", "use", "wear",
         "know", "listen to", "play", "find", "drive", "ride", "cook", "get", "take", "tell", "love")
-"""What one has ever done with the best of its kind."""
+"""Verbs after a superlative with "ever"."""
 UNTIL = {"sleep": "睡", "wait": "等", "work": "工作", "study": "学习", "stay up": "熬夜", "read": "看书", "talk": "聊"}
 BOUNDS = {"midnight": "午夜", "noon": "中午", "the end": "最后", "tomorrow": "明天", "the evening": "晚上"}
 PATHS = {"along": "沿着", "through": "穿过"}
@@ -73,7 +73,7 @@ PATHS = {"along": "沿着", "through": "穿过"}
 
 # --- Passive ----------------------------------------------------------------------------------------------------------
 def passive(s: Speaker) -> Phrase:
-    """the window was broken by the boy -> 窗户 被 男孩 打破 了; the bridge will be built -> 桥 会 被 建."""
+    """Draw a passive clause: the window was broken by the boy -> 窗户 被 男孩 打破 了; the bridge will be built -> 桥 会 被 建."""
     verb = s.usual(lex.verbs_where(_suffers if s.chance(0.85) else _can_be_done_to, "t"))
     forms: nouns.Forms = {
         nouns.the: 6, nouns.owned: 4, nouns.this: 3, nouns.the_plural: 2, nouns.counted: 1, nouns.possessive: 1,
@@ -90,20 +90,23 @@ def passive(s: Speaker) -> Phrase:
 
 
 def _can_be_done_to(verb: lex.Verb) -> bool:
+    """Whether a verb has a passive."""
     return is_whole(verb) and "state" not in verb.flags and verb.base.split()[0] not in NEVER_PASSIVE
 
 
 def _suffers(verb: lex.Verb) -> bool:
+    """Whether a verb is common in the passive."""
     return _can_be_done_to(verb) and verb.base in SUFFERED
 
 
 def _agent(s: Speaker, verb: lex.Verb) -> NounPhrase:
+    """Draw the agent of a passive."""
     choices = lex.subjects_of(verb)
     return subjects.subject_noun(s, choices, bool(subjects.people(choices[:5])))
 
 
 def say_passive(what: NounPhrase, verb: lex.Verb, agent: NounPhrase | None, tense: str, *, negated: bool, time: Phrase) -> Phrase:
-    """was | not | been | broken in English; 没有 | 被 男孩 | 打破 | 了 in Chinese."""
+    """Build a passive: was | not | been | broken in English; 没有 | 被 男孩 | 打破 | 了 in Chinese."""
     person = what.person
     aux = {
         "past": WAS[person], "perfect": f"{HAVE[person]} been", "future": "will be", "present": BE[person], "must": "must be",
@@ -120,9 +123,9 @@ def say_passive(what: NounPhrase, verb: lex.Verb, agent: NounPhrase | None, tens
     return join(source, [what.phrase, time, before, by or more(be, "被"), doer, main, le])
 
 
-# --- Purposes, means, and what is missing -----------------------------------------------------------------------------
+# --- Purposes and adverbials ------------------------------------------------------------------------------------------
 def purpose(s: Speaker) -> Phrase:
-    """he went to the shop to buy milk -> 他 去 商店 买 牛奶; I came here to help you."""
+    """Draw a clause with a purpose: he went to the shop to buy milk -> 他 去 商店 买 牛奶; I came here to help you."""
     base = s.one(("go to", "go to", "come to"))
     p = verb_phrases.predicate(s, next(verb for verb in lex.verbs("place") if verb.base == base))
     verb = s.usual(lex.verbs_where(_is_a_purpose, "t", "i", "for", "loc"))
@@ -134,11 +137,15 @@ def purpose(s: Speaker) -> Phrase:
 
 
 def _is_a_purpose(verb: lex.Verb) -> bool:
+    """Whether one goes somewhere to do this."""
     return by_person(verb) and verb.base in PURPOSES
 
 
 def circumstance(s: Speaker) -> Phrase:
-    """he ran like a dog -> 他 像 狗 一样 跑; because of the rain; from monday to friday; through the forest; without his coat."""
+    """Draw a clause with an adverbial.
+
+    he ran like a dog -> 他 像 狗 一样 跑; because of the rain; from monday to friday; through the forest; without his coat.
+    """
     add = s.often(_CIRCUMSTANCES)
     who = subjects.subject(s, lex.nouns("person"))
     bases = _DONE_SO.get(add, ())
@@ -151,18 +158,20 @@ def circumstance(s: Speaker) -> Phrase:
 
 
 def _because_of(s: Speaker, c: Clause) -> None:
+    """Add a cause: because of the rain."""
     word, what = pair("because of", "因为"), nouns.inner(s, "weather illness event idea", (nouns.the, nouns.owned, nouns.this))
     c.predicate.tail += [word, what.phrase]
     c.middle = join([], [word, what.phrase])
 
 
 def _like(s: Speaker, c: Clause) -> None:
+    """Add a comparison: like a dog."""
     word, what = pair("like", "像"), nouns.inner(s, "animal person 'mother' 'father' 'brother'", (nouns.a, nouns.owned))
     _before_what_goes_on(c, [word, what.phrase], [word, what.phrase, more(word, "一样")])
 
 
 def _before_what_goes_on(c: Clause, source: list[Phrase], target: list[Phrase]) -> None:
-    """他 会 像 狗 一样 跑, but 他 像 狗 一样 在 跑."""
+    """Put an adverbial before the verb, and before its 在: 他 会 像 狗 一样 跑, but 他 像 狗 一样 在 跑."""
     c.predicate.tail += source
     if c.tense in GOING_ON:
         c.middle = join([], target)
@@ -171,29 +180,34 @@ def _before_what_goes_on(c: Clause, source: list[Phrase], target: list[Phrase]) 
 
 
 def _without(s: Speaker, c: Clause) -> None:
+    """Add something missing: without his coat."""
     word, what = pair("without", "没有"), nouns.inner(s, _LEFT_BEHIND, (nouns.owned, nouns.a))
     _before_what_goes_on(c, [word, what.phrase], [word, what.phrase])
 
 
 def _along(s: Speaker, c: Clause) -> None:
+    """Add a path with "along"."""
     _path(s, c, "along")
 
 
 def _through(s: Speaker, c: Clause) -> None:
+    """Add a path with "through"."""
     _path(s, c, "through")
 
 
 def _path(s: Speaker, c: Clause, word: str) -> None:
+    """Add a path with this preposition."""
     _leading(c, pair(word, PATHS[word]), nouns.inner(s, "way 'river' 'forest' 'park'", (nouns.the, nouns.this)))
 
 
 def _leading(c: Clause, word: Phrase, what: NounPhrase) -> None:
-    """Words behind the verb in English and before it in Chinese."""
+    """Put an adverbial after the verb in English and before it in Chinese."""
     c.predicate.tail += [word, what.phrase]
     c.predicate.lead = [word, what.phrase, *c.predicate.lead]
 
 
 def _from_to(s: Speaker, c: Clause) -> None:
+    """Add the beginning and the end: from monday to friday."""
     start, end = clock(s), clock(s)
     if s.chance(0.5):
         start, end = s.word(WEEKDAYS), s.word(WEEKDAYS)
@@ -201,7 +215,8 @@ def _from_to(s: Speaker, c: Clause) -> None:
 
 
 def _about(s: Speaker, c: Clause) -> None:
-    """we talked about the film -> 我们 谈论 了 电影: the verb and "about" are one."""
+    """Replace the predicate by a verb with "about", which Chinese says as one verb: we talked about the film -> 我们 谈论 了 电影.
+    """
     p = s.one([(verb, zh) for verb, zh in ABOUT.items()])
     verb = next(v for v in lex.verbs("t") if v.base == p[0])
     what = nouns.inner(s, "idea event show reading person subject animal", (nouns.the, nouns.owned, nouns.bare))
@@ -210,7 +225,7 @@ def _about(s: Speaker, c: Clause) -> None:
 
 
 def _until(s: Speaker, c: Clause) -> None:
-    """he slept until seven o'clock -> 他 一直 睡 到 七 点."""
+    """Replace the predicate by one with "until": he slept until seven o'clock -> 他 一直 睡 到 七 点."""
     verb, said = s.one([(v, UNTIL[v.base]) for v in lex.verbs("i") if v.base in UNTIL])
     until = pair("until", "到")
     bound = clock(s) if s.chance(0.5) else s.word(WEEKDAYS | BOUNDS)
@@ -233,15 +248,18 @@ _DONE_SO: Mapping[Callable[[Speaker, Clause], None], Sequence[str]] = {
     _without: ("leave", "come", "go out", "go to", "come to", "walk to", "travel to", "arrive", "go", "go home", "come back",
                "go to school", "go to work", "travel"),
 }
-"""What is done in this way."""
+"""The verbs that go with each adverbial."""
 _CIRCUMSTANCES: Mapping[Callable[[Speaker, Clause], None], float] = {
     _because_of: 4, _like: 3, _about: 2, _from_to: 3, _along: 2, _through: 2, _until: 1, _without: 2,
 }
 
 
-# --- Adjectives with more ---------------------------------------------------------------------------------------------
+# --- Adjectives with complements --------------------------------------------------------------------------------------
 def too_to(s: Speaker) -> Phrase:
-    """he is too young to drive -> 他 太 小 了 不 能 开车; the box is too heavy for me -> 盒子 对 我 来说 太 重."""
+    """Draw "too" with an infinitive.
+
+    he is too young to drive -> 他 太 小 了 不 能 开车; the box is too heavy for me -> 盒子 对 我 来说 太 重.
+    """
     adjective, who = _graded(s)
     be, too, word = is_or_was(s, who, 0.3), pair("too", "太"), pair(adjective.english, adjective.chinese)
     start = [who.phrase, be, too, word]
@@ -263,7 +281,7 @@ def too_to(s: Speaker) -> Phrase:
 
 
 def so_that(s: Speaker) -> Phrase:
-    """the bus was so full that we could not get on -> 公交车 太 满 了 我们 不 能 上 去."""
+    """Draw "so" with a that-clause: the bus was so full that we could not get on -> 公交车 太 满 了 我们 不 能 上 去."""
     adjective, who = _graded(s)
     be, so = is_or_was(s, who, 0.5), pair("so", "太")
     word, that = pair(adjective.english, adjective.chinese), pair("that", "了")
@@ -272,7 +290,7 @@ def so_that(s: Speaker) -> Phrase:
 
 
 def _graded(s: Speaker) -> tuple[lex.Adjective, NounPhrase]:
-    """An adjective that can be too much, and what it is said of."""
+    """Draw a gradable adjective and a subject for it."""
     adjective = s.usual([a for a in lex.adjectives(nouns.UNGRADED) if a.comparative])
     who = subjects.subject(s, lex.nouns_of(adjective))
     if who.noun is None and not lex.is_usual(adjective):
@@ -282,7 +300,10 @@ def _graded(s: Speaker) -> tuple[lex.Adjective, NounPhrase]:
 
 
 def able(s: Speaker) -> Phrase:
-    """she is able to swim -> 她 能 游泳; he is about to leave; I am ready to go; I am afraid to ask."""
+    """Draw "to be" with an adjective and an infinitive.
+
+    she is able to swim -> 她 能 游泳; he is about to leave; I am ready to go; I am afraid to ask.
+    """
     text, zh = s.one(list(ABLE.items()))
     who = subjects.subject(s, lex.nouns("person"))
     be, word = is_or_was(s, who, 0.25), pair(text, zh)
@@ -292,27 +313,33 @@ def able(s: Speaker) -> Phrase:
 
 
 def sure(s: Speaker) -> Phrase:
-    """I am sure that he will come -> 我 肯定 他 会 来; I am afraid that; it is true that; it seems that."""
-    inside = that_clause(s)
-    that = optional_that(s, inside)
+    """Draw "to be" with an adjective and a that-clause.
+
+    I am sure that he will come -> 我 肯定 他 会 来; I am afraid that; it is true that; it seems that.
+    """
+    clause = that_clause(s)
+    that = optional_that(s, clause)
     if s.chance(0.35):
-        return join([s.word(IT_IS), that, inside])
+        return join([s.word(IT_IS), that, clause])
     who = subjects.pronoun(s)
     word = s.word(SURE)
     no = pair("not", "不") if word.source[0].text in ("sure", "certain") and s.chance(0.3) else NOTHING
     be = english(BE[who.person])
     if word.source[0].text == "afraid":  # I am afraid that it is so 恐怕, but he is afraid that 害怕
         word = pair("afraid", "恐怕" if who.name == "I" else "害怕")
-        return join([who.phrase, be, word, that, inside], [NOTHING if who.name == "I" else who.phrase, word, inside])
-    return join([who.phrase, be, no, word, that, inside])
+        return join([who.phrase, be, word, that, clause], [NOTHING if who.name == "I" else who.phrase, word, clause])
+    return join([who.phrase, be, no, word, that, clause])
 
 
-# --- Emphasis and limits ----------------------------------------------------------------------------------------------
+# --- Superlatives, negations and emphasis -----------------------------------------------------------------------------
 def one_of(s: Speaker) -> Phrase:
-    """London is one of the biggest cities -> ... 是 最 大 的 城市 之一; this is the best cake that I have ever eaten."""
+    """Draw a superlative with "one of" or "ever".
+
+    London is one of the biggest cities -> ... 是 最 大 的 城市 之一; this is the best cake that I have ever eaten.
+    """
     adjective = s.usual([a for a in lex.adjectives("shi nopred noattr le of") if a.superlative])
     choices = [n for n in lex.nouns_of(adjective) if n.plural and not n.only_plural]
-    if not choices:  # the lightest rain
+    if not choices:  # only mass nouns, as in "the lightest rain"
         return one_of(s)
     noun = s.usual(choices)
     best = nouns.most_of(adjective)
@@ -332,7 +359,7 @@ def one_of(s: Speaker) -> Phrase:
 
 
 def _one(s: Speaker, noun: lex.Noun) -> NounPhrase:
-    """A name, a pronoun or a noun phrase for a noun."""
+    """Draw a name, a pronoun or a noun phrase for one of these."""
     if s.chance(0.4):
         return nouns.name(s)
     if s.chance(0.4):
@@ -345,7 +372,7 @@ def _one(s: Speaker, noun: lex.Noun) -> NounPhrase:
 
 
 def _within(s: Speaker) -> tuple[Phrase, Phrase]:
-    """in the world 世界 上, in my class 班 里, in China."""
+    """Draw the group of a superlative: in the world 世界 上, in my class 班 里, in China."""
     if s.chance(0.5):
         return english("in"), nouns.inner(s, "country city", (nouns.the,)).phrase
     word, in_ = s.one((("world", "上"), ("class", "里")))
@@ -355,7 +382,7 @@ def _within(s: Speaker) -> tuple[Phrase, Phrase]:
 
 
 def _ever_done(s: Speaker, verb: lex.Verb) -> tuple[Phrase, Phrase]:
-    """(that) I have ever eaten -> 我 吃 过 的."""
+    """Draw a relative clause with "ever": (that) I have ever eaten -> 我 吃 过 的."""
     who = subjects.pronoun(s)
     that, have, ever = optional_that(s, share=0.5), english(HAVE[who.person]), pair("ever", "过")
     main = pair(verb.participle, verb.chinese)
@@ -363,7 +390,10 @@ def _ever_done(s: Speaker, verb: lex.Verb) -> tuple[Phrase, Phrase]:
 
 
 def no_longer(s: Speaker) -> Phrase:
-    """he no longer works here -> 他 不再 在 这里 工作; he does not smoke at all; I do not know anyone; I have not seen anything."""
+    """Draw a negation with "no longer", "at all" or "any".
+
+    he no longer works here -> 他 不再 在 这里 工作; he does not smoke at all; I do not know anyone; I have not seen anything.
+    """
     c = plain_clause(s, tense=s.one(("present", "present", "past", "can")))
     if s.chance(0.4):
         c.middle = pair("no longer", "再 也 不" if c.tense == "can" else "不再")
@@ -383,7 +413,7 @@ def no_longer(s: Speaker) -> Phrase:
 
 
 def _not_any(s: Speaker) -> Phrase:
-    """I do not know anyone -> 我 不 认识 任何 人."""
+    """Draw a negation or question with "any": I do not know anyone -> 我 不 认识 任何 人."""
     verb = s.usual(lex.verbs_where(done_by_person, "t"))
     person = bool(subjects.people(lex.objects_of(verb)[:3]))
     what = s.word(small_words.ANYBODY if person else small_words.ANYTHING)
@@ -397,7 +427,7 @@ def _not_any(s: Speaker) -> Phrase:
 
 
 def cleft(s: Speaker) -> Phrase:
-    """what I want is to sleep -> 我 想要 的 是 睡觉; all you need is love -> 你 需要 的 一切 是 爱."""
+    """Draw a pseudo-cleft: what I want is to sleep -> 我 想要 的 是 睡觉; all you need is love -> 你 需要 的 一切 是 爱."""
     verb = s.usual(lex.verbs_where(done_by_person, "t"))
     p = Predicate(verb, verb.chinese, le=False, about=(verb.base, "what"))
     c = plain_clause(s, subjects.pronoun(s), p=p, tense=s.one(("present", "past")))

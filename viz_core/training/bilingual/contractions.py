@@ -1,4 +1,4 @@
-"""Short forms: do not -> don't, he is -> he's."""
+"""English contractions: do not -> don't, he is -> he's."""
 
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.phrases import Phrase, Speaker, Word
@@ -27,16 +27,16 @@ WITH_NOT = {
     ("have", "not"): "haven't", ("has", "not"): "hasn't", ("had", "not"): "hadn't",
 }
 NOT_APART = "n't"
-"""A "not" that is always written together with the word before it: don't (you know), never "do not you know"."""
+"""A "not" that is always contracted with the word before it: don't (you know), never "do not you know"."""
 BEHIND_HAVE = frozenset({verb.participle.partition(" ")[0] for verb in lex.VERBS} | {
     "been", "never", "already", "just", "always", "finally", "also", "recently", "ever",
 })
-"""What follows a "have" that is an auxiliary verb and may be short: I've seen it."""
+"""Words after which a preceding "have" is an auxiliary and may be contracted: I've seen it."""
 CONTRACTED = WITH_BE | WITH_WILL | WITH_HAVE | WITH_WOULD | WITH_NOT
 
 
 def contract(s: Speaker, phrase: Phrase) -> Phrase:
-    """do not -> don't, he is -> he's, in about half of the sentences; "can not" is written as one word in all."""
+    """Contract do not -> don't and he is -> he's in about half of the sentences; "can not" is otherwise written as one word."""
     often, apart = s.chance(0.55), s.chance(0.5)
     source: list[Word] = []
     merged: dict[Word, Word] = {}
@@ -55,9 +55,9 @@ def contract(s: Speaker, phrase: Phrase) -> Phrase:
 
 
 def _short(words: list[Word], before: str, often: bool, apart: bool) -> str:
-    """The short form of the first two words, "" if they have none here: at the end one says "I think he is".
+    """Return the contraction of the first two words, "" where there is none: not at the end, as in "I think he is".
 
-    apart: whether it is "he isn't", not "he's not".
+    apart: whether to contract "not" (he isn't) and not the verb (he's not).
     """
     if len(words) < 2:
         return ""

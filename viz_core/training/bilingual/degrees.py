@@ -1,4 +1,4 @@
-"""How well, how long, how much: she runs fast; I have lived here for six years; the ticket costs ten dollars."""
+"""Manner, duration and price: she runs fast; I have lived here for six years; the ticket costs ten dollars."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +21,7 @@ MANNERS: Mapping[tuple[str, str], Sequence[str]] = {
     ("early", "早"): TIMED, ("late", "晚"): TIMED, ("loudly", "大声"): LOUD, ("beautifully", "好听"): ("sing",),
     ("far", "远"): ("run", "walk", "swim", "fly"), ("high", "高"): ("jump", "fly"), ("a lot", "多"): ("eat", "sleep", "drink"),
 }
-"""How something is done, and what is done so."""
+"""Adverbs of manner with the verbs that they go with."""
 BETTER: Mapping[tuple[str, str], Sequence[str]] = {
     ("faster", "快"): MOVING, ("better", "好"): SKILLED, ("worse", "差"): SKILLED, ("more slowly", "慢"): MOVING,
     ("earlier", "早"): TIMED, ("later", "晚"): TIMED, ("longer", "久"): ("sleep", "wait", "work", "rest"),
@@ -30,7 +30,10 @@ BETTER: Mapping[tuple[str, str], Sequence[str]] = {
 
 
 def _not_so(s: Speaker) -> Phrase:
-    """the box is not bigger than the bag, not as big as, less big than -> 盒子 没有 包 大; he is not very tall -> 他 不 太 高."""
+    """Draw a negated comparison or degree.
+
+    the box is not bigger than the bag, not as big as, less big than -> 盒子 没有 包 大; he is not very tall -> 他 不 太 高.
+    """
     adjective = s.usual([a for a in lex.adjectives(nouns.UNGRADED) if a.comparative and not a.chinese.startswith("不")])
     who = subjects.subject(s, lex.nouns_of(adjective))
     if who.noun is None and not lex.is_usual(adjective):
@@ -63,7 +66,10 @@ def _not_so(s: Speaker) -> Phrase:
 
 
 def how_well(s: Speaker) -> Phrase:
-    """she runs fast -> 她 跑 得 很 快; he runs faster than his brother -> 他 比 他 哥哥 跑 得 快."""
+    """Draw a clause with an adverb of manner.
+
+    she runs fast -> 她 跑 得 很 快; he runs faster than his brother -> 他 比 他 哥哥 跑 得 快.
+    """
     if s.chance(0.35):
         return _not_so(s)
     better = s.chance(0.4)
@@ -83,7 +89,7 @@ def how_well(s: Speaker) -> Phrase:
 
 
 def _better(s: Speaker, p: Predicate, word: Phrase, who: str) -> None:
-    """faster than his brother -> 比 他 哥哥 (跑) 得 快; faster -> (跑) 得 更 快."""
+    """Add a comparative adverb: faster than his brother -> 比 他 哥哥 (跑) 得 快; faster -> (跑) 得 更 快."""
     p.tail, p.rest = [word], [more(word, "得"), word]
     if s.chance(0.75):
         s.actor, actor = who, s.actor  # not "I am faster than me"
@@ -95,7 +101,10 @@ def _better(s: Speaker, p: Predicate, word: Phrase, who: str) -> None:
 
 
 def how_long(s: Speaker) -> Phrase:
-    """how long have you waited -> 你 等 了 多久; I have studied english for six years -> 我 学 了 六 年 英语."""
+    """Draw a clause with a duration, or ask for one.
+
+    how long have you waited -> 你 等 了 多久; I have studied english for six years -> 我 学 了 六 年 英语.
+    """
     verb = s.usual([v for v in lex.verbs_where(by_person, "i") if v.goes_on and v.base in LASTING])
     said = verb.chinese[:1] if "vo" in verb.flags and len(verb.chinese) == 2 else verb.chinese
     who = subjects.pronoun(s) if s.chance(0.6) else subjects.subject(s, lex.nouns("person"))
@@ -113,7 +122,7 @@ def how_long(s: Speaker) -> Phrase:
 
 
 def _studied(s: Speaker, for_: Phrase, span: Phrase) -> Predicate:
-    """study english for six years -> 学 六 年 英语."""
+    """Build the predicate of studying a subject for a time: study english for six years -> 学 六 年 英语."""
     subject, base = s.one(lex.nouns("language subject")), s.one(("study", "learn"))
     thing = pair(subject.english, subject.chinese)
     verb = next(v for v in lex.VERBS if v.base == base and v.frame == "t")
@@ -121,7 +130,10 @@ def _studied(s: Speaker, for_: Phrase, span: Phrase) -> Predicate:
 
 
 def costs(s: Speaker) -> Phrase:
-    """the ticket costs ten dollars -> 票 要 十 美元; I bought a hat for ten dollars -> 我 花 十 美元 买 了 一 顶 帽子."""
+    """Draw a price.
+
+    the ticket costs ten dollars -> 票 要 十 美元; I bought a hat for ten dollars -> 我 花 十 美元 买 了 一 顶 帽子.
+    """
     money = s.one(lex.nouns("'dollar' 'pound' 'euro' 'yuan'"))
     amount = join([s.word(small_words.NUMBERS), pair(money.plural or money.english, money.chinese)])
     if s.chance(0.5):

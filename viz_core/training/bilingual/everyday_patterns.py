@@ -1,4 +1,4 @@
-"""Patterns of everyday talk: I do not have any money; where are you from; green, not yellow; as soon as you arrive."""
+"""Constructions of everyday language: I do not have any money; where are you from; green, not yellow; as soon as you arrive."""
 
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, small_words, subjects, to_be, verb_phrases
@@ -28,11 +28,14 @@ FELT_AS = frozenset({
     "confident", "grateful", "confused", "surprised", "healthy", "anxious", "stressed", "frustrated", "helpless", "free",
     "unhappy", "sick", "ill",
 })
-"""What one feels."""
+"""Adjectives that follow "feel"."""
 
 
 def any_of(s: Speaker) -> Phrase:
-    """I do not have any money -> 我 没有 钱; do you have any questions -> 你 有 问题 吗."""
+    """Draw a negation or a question with "any".
+
+    I do not have any money -> 我 没有 钱; do you have any questions -> 你 有 问题 吗.
+    """
     verb = s.usual([v for v in lex.verbs("t") if v.base in HAVE_OR_NEED and takes_plain_object(v) and lex.is_main(v)])
     what = nouns.inner_form(s, s.usual(lex.objects_of(verb)), (nouns.bare,))
     thing = join([english("any"), what.phrase])
@@ -45,7 +48,7 @@ def any_of(s: Speaker) -> Phrase:
 
 
 def where_from(s: Speaker) -> Phrase:
-    """where are you from -> 你 来自 哪里; I am from a small town -> 我 来自 一 个 小 镇."""
+    """Draw or ask for an origin: where are you from -> 你 来自 哪里; I am from a small town -> 我 来自 一 个 小 镇."""
     who = subjects.pronoun(s) if s.chance(0.6) else subjects.subject(s, lex.nouns("person"))
     if s.chance(0.4):
         where, be, from_ = pair("where", "哪里"), pair(BE[who.person]), pair("from", "来自")
@@ -57,7 +60,10 @@ def where_from(s: Speaker) -> Phrase:
 
 
 def not_that(s: Speaker) -> Phrase:
-    """her coat is green, not yellow -> 她 的 外套 是 绿色 的 ， 不 是 黄色 的; he is tired, not sick -> 他 很 累 ， 不 ..."""
+    """Draw a contrast of two colours.
+
+    her coat is green, not yellow -> 她 的 外套 是 绿色 的 ， 不 是 黄色 的; he is tired, not sick -> 他 很 累 ， 不 ...
+    """
     noun = s.usual(lex.nouns("clothes vehicle thing animal building furniture"))
     colours = [a for a in lex.adjectives_of(noun) if "shi" in a.flags]
     who = nouns.noun_phrase(s, (noun,), {nouns.the: 3, nouns.owned: 3, nouns.this: 2})
@@ -70,7 +76,10 @@ def not_that(s: Speaker) -> Phrase:
 
 
 def as_soon_as(s: Speaker) -> Phrase:
-    """call me as soon as you arrive -> 你 一 到 就 给 我 打电话; as soon as he came in, he sat down."""
+    """Draw a clause with "as soon as".
+
+    call me as soon as you arrive -> 你 一 到 就 给 我 打电话; as soon as he came in, he sat down.
+    """
     past = s.chance(0.4)
     side, word = _happening(s, "past" if past else "present"), pair("as soon as")
     side.predicate.le = False
@@ -90,7 +99,7 @@ def as_soon_as(s: Speaker) -> Phrase:
 
 
 def _happening(s: Speaker, tense: str) -> Clause:
-    """What happens, not what is so."""
+    """Draw a clause of an event, not of a state."""
     for __ in range(6):
         c = plain_clause(s, tense=tense)
         if not (c.predicate.is_be or c.predicate.is_state):
@@ -99,7 +108,10 @@ def _happening(s: Speaker, tense: str) -> Clause:
 
 
 def bounded(s: Speaker) -> Phrase:
-    """you must finish the work before friday -> 你 必须 在 星期五 之前 完成 工作; I will wait until seven."""
+    """Draw a clause with a time limit.
+
+    you must finish the work before friday -> 你 必须 在 星期五 之前 完成 工作; I will wait until seven.
+    """
     c = make(s, positive=True, plain=True)
     if c.predicate.is_be:
         return statement(c)
@@ -112,7 +124,10 @@ def bounded(s: Speaker) -> Phrase:
 
 
 def become(s: Speaker) -> Phrase:
-    """I want to be a pilot -> 我 想 当 一 名 飞行员; she wants to become a doctor; she will be a teacher."""
+    """Draw a wish to have a profession.
+
+    I want to be a pilot -> 我 想 当 一 名 飞行员; she wants to become a doctor; she will be a teacher.
+    """
     job = s.usual([noun for noun in lex.nouns("job") if noun.english != "police"])
     who = subjects.subject(s, lex.nouns("person"))
     one = nouns.bare(s, job) if who.person == "plural" and who.name != "you" else nouns.a(s, job)
@@ -126,16 +141,16 @@ def become(s: Speaker) -> Phrase:
 
 
 def side_by_side(s: Speaker) -> Phrase:
-    """don't touch it, it is very hot -> 不要 碰 它 ， 它 非常 热: two sentences with a comma between them."""
+    """Draw two sentences with a comma between them: don't touch it, it is very hot -> 不要 碰 它 ， 它 非常 热."""
     first = order(s) if s.chance(0.5) else statement(make(s, plain=True))
     return join([first, COMMA, statement(make(s, plain=True))])
 
 
 def meaning(s: Speaker) -> Phrase:
-    """what does this word mean -> 这 个 词 是 什么 意思; what is the meaning of this sentence."""
+    """Ask for a meaning: what does this word mean -> 这 个 词 是 什么 意思; what is the meaning of this sentence."""
     what = nouns.inner(s, "'word' 'sentence' 'sign' 'name' 'letter'", (nouns.this, nouns.the))
     wh, do, mean = pair("what", "什么"), pair(DO[what.person]), pair("mean", "意思")
-    if s.chance(0.4):  # I do not know what this word means
+    if s.chance(0.4):  # indirect: I do not know what this word means
         lead = s.word(ASKING_FOR_MEANING)
         means = pair("means" if what.person == "third" else "mean", "意思")
         asks = more(lead, "吗") if lead.source[0].text in ("can", "do") else NOTHING
@@ -144,7 +159,7 @@ def meaning(s: Speaker) -> Phrase:
 
 
 def waited_for(s: Speaker) -> Phrase:
-    """how long have you been waiting for me -> 你 等 了 我 多久; I have lived here since monday is left to `conditional`."""
+    """Draw or ask for a duration up to now: how long have you been waiting for me -> 你 等 了 我 多久."""
     verb = s.usual([v for v in lex.verbs("t") if v.base in LASTING and takes_plain_object(v)])
     who = subjects.pronoun(s)
     subject = verb.base in ("study", "learn")  # 学 了 六 年 英语, but 等 了 我 一 年
@@ -162,7 +177,7 @@ def waited_for(s: Speaker) -> Phrase:
 
 
 def feeling_to(s: Speaker) -> Phrase:
-    """I am so happy to see you again -> 我 很 高兴 再次 看见 你; nice to meet you."""
+    """Draw a feeling with an infinitive: I am so happy to see you again -> 我 很 高兴 再次 看见 你; nice to meet you."""
     who = subjects.pronoun(s)
     adjective = s.word(FELT)
     degree = s.word({"so": "很", "very": "非常", "really": "真的 很"}) if s.chance(0.5) else NOTHING
@@ -174,7 +189,7 @@ def feeling_to(s: Speaker) -> Phrase:
 
 
 def feel(s: Speaker) -> Phrase:
-    """I feel much better than yesterday -> 我 感觉 比 昨天 好 得多."""
+    """Draw "feel" with an adjective: I feel much better than yesterday -> 我 感觉 比 昨天 好 得多."""
     who = subjects.pronoun(s)
     verb = pair("feels" if who.person == "third" else "feel", "感觉")
     noun = s.usual(lex.nouns("person"))

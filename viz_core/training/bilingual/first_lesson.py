@@ -1,4 +1,4 @@
-"""Sentences of a first lesson: a hundred or so words, five tenses, one clause. A small model learns them in a minute.
+"""Sentences of about a hundred words, five tenses and one clause. A small model learns them in a minute.
 
     the cat is tired -> 猫 很 累        she will give the boy a book -> 她 会 给 男孩 一 本 书
 """
@@ -28,12 +28,12 @@ OF_STATES: Mapping[str, float] = {"present": 8, "past": 2, "future": 1}
 
 
 class _Beginner(Speaker):
-    """Knows the words of the lesson alone."""
+    """A sampler whose lexicon is restricted to the small vocabulary."""
 
     __slots__ = ()
 
     def usual(self, choices: Sequence[C]) -> C:
-        """One of those that the lesson teaches."""
+        """Draw an entry of the small vocabulary; raises `_OutOfVocabularyError` if there is none."""
         known = [choice for choice in choices if choice in _taught()]
         if not known:
             raise _NotTaughtError
@@ -41,24 +41,26 @@ class _Beginner(Speaker):
 
 
 class _NotTaughtError(Exception):
-    """A phrase asks for a word that the lesson does not teach."""
+    """A phrase needs a word outside the small vocabulary."""
 
 
 @cache
 def _taught() -> frozenset[Noun | Verb | Adjective]:
+    """Return the lexicon entries of the small vocabulary."""
     things = (noun for noun in lex.NOUNS if noun.english in WORDS["nouns"] and noun.is_first)
     actions = (verb for frame, taught in VERBS.items() for verb in lex.verbs(frame) if verb.base in taught)
-    qualities = {a.english: a for a in reversed(lex.ADJECTIVES) if a.english in WORDS["adjectives"]}  # in their first sense
+    qualities = {a.english: a for a in reversed(lex.ADJECTIVES) if a.english in WORDS["adjectives"]}  # the sense of the first line
     return frozenset((*things, *actions, *qualities.values()))
 
 
 @cache
 def _known(choices: tuple[Noun, ...]) -> tuple[Noun, ...]:
+    """Keep the nouns of the small vocabulary."""
     return tuple(noun for noun in choices if noun in _taught())
 
 
 def sentences(seed: int) -> Iterator[Example]:
-    """Random sentences without end, the same ones for the same seed; none of the everyday list, which is for measuring only."""
+    """Generate random sentences endlessly, the same for the same seed, without those of the evaluation set, which only measure."""
     rng = Random(seed)
     while True:
         s = _Beginner(rng, depth=0)
@@ -74,6 +76,7 @@ def sentences(seed: int) -> Iterator[Example]:
 
 
 def _said(s: Speaker) -> Phrase:
+    """Draw the phrase of one sentence."""
     kind = s.often(KINDS)
     if kind in ("adjective", "noun"):
         noun = s.one(_known(lex.nouns("any")))
@@ -93,14 +96,14 @@ def _said(s: Speaker) -> Phrase:
 
 
 def _who(s: Speaker, noun: Noun) -> NounPhrase:
-    """The subject; of a person often a pronoun or a name."""
+    """Draw the subject; of a person often a pronoun or a name."""
     if noun.is_a("person") and s.chance(0.6):
         return nouns.name(s) if s.chance(0.2) else subjects.pronoun(s)
     return nouns.noun_phrase(s, (noun,), OF_SUBJECTS)
 
 
 def _what(s: Speaker, noun: Noun) -> NounPhrase:
-    """The object; of a person often a pronoun or a name."""
+    """Draw the object; of a person often a pronoun or a name."""
     if noun.is_a("person") and s.chance(0.6):
         return nouns.name(s) if s.chance(0.3) else object_pronoun(s)
     return nouns.noun_phrase(s, (noun,), FORMS)

@@ -1,4 +1,4 @@
-"""What each word of Chinese means in English, for a reader who knows none: 动物 animal; 了 completed."""
+"""Short English glosses of the Chinese words, for readers who know no Chinese: 动物 animal; 了 completed."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -7,16 +7,16 @@ from types import MappingProxyType
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.small_words import NUMBERS
 
-LONGEST = 18  # characters of two meanings together, so that they fit below a label
+LONGEST = 18  # two meanings have to fit below a label
 CLASSIFIER = "classifier"
 
 
 @cache
 def glosses() -> Mapping[str, str]:
-    """The dictionary words of each Chinese word: one or two in the order of the tables, and of a function word what it does.
+    """Return the gloss of each Chinese word.
 
-    The marks around an object ("给 ~ 充电") are no words; the parts of such a verb are explained by the English verb where no
-    line of their own does it.
+    A gloss is one or two dictionary words in the order of the tables, and for a function word a description. The "~" that marks an
+    object ("给 ~ 充电") is no word. The parts of such a verb get the gloss of the whole verb where they have none of their own.
     """
     found = {row[0]: row[1] for row in lex.rows("function_words", 2)}
     meanings: dict[str, list[str]] = {}
@@ -36,7 +36,7 @@ def glosses() -> Mapping[str, str]:
 
 
 def _entries() -> Iterator[tuple[str, str]]:
-    """English and Chinese of every line of the lexicon."""
+    """Iterate over the (English, Chinese) pairs of the lexicon."""
     yield from ((noun.english, noun.chinese) for noun in lex.NOUNS)
     yield from ((adjective.english, adjective.chinese) for adjective in lex.ADJECTIVES)
     yield from ((adverb.english, adverb.chinese) for adverb in lex.ADVERBS)
@@ -44,5 +44,6 @@ def _entries() -> Iterator[tuple[str, str]]:
 
 
 def _short(words: list[str]) -> str:
+    """Join the first two meanings if they are short enough, else return the first."""
     both = ", ".join(words[:2])
     return both if len(both) <= LONGEST else words[0]

@@ -1,4 +1,4 @@
-"""Sentences whose subject says nothing: there is a cat, it is raining, it is seven o'clock, it is important to sleep."""
+"""Sentences with an empty subject: there is a cat, it is raining, it is seven o'clock, it is important to sleep."""
 
 from collections.abc import Callable, Mapping
 
@@ -26,7 +26,7 @@ RAIN = {"rain": "下雨", "snow": "下雪"}
 RAINING = {f"{word}ing": zh for word, zh in RAIN.items()}
 WEATHER = ("cold", "hot", "warm", "cool", "cloudy", "dark", "wet", "dry", "foggy", "late", "early")
 THERE = "person animal thing food building furniture container device toy plant drink reading vehicle clothes fruit group"
-"""What is often said to be there."""
+"""Noun classes that often follow "there is"."""
 GETTING = {"dark": "黑", "cold": "冷", "warm": "暖和", "hot": "热"}
 JUDGED = {
     "important": "重要", "easy": "容易", "difficult": "难", "hard": "难", "dangerous": "危险", "nice": "不错", "good": "好",
@@ -37,7 +37,10 @@ JUDGED = {
 
 # --- There is ---------------------------------------------------------------------------------------------------------
 def there_is(s: Speaker) -> Phrase:
-    """there is a cat on the mat -> 垫子 上 有 一 只 猫; there were not any children in the garden -> 花园 里 没有 孩子."""
+    """Draw a clause with "there is".
+
+    there is a cat on the mat -> 垫子 上 有 一 只 猫; there were not any children in the garden -> 花园 里 没有 孩子.
+    """
     if s.chance(0.1):
         return _there_will_be(s)
     choices = lex.usual_nouns(THERE)
@@ -54,7 +57,7 @@ def there_is(s: Speaker) -> Phrase:
 
 
 def _there_will_be(s: Speaker) -> Phrase:
-    """there will be a party tomorrow -> 明天 会 有 一 个 聚会; there will not be any rain."""
+    """Draw a clause with "there will be": there will be a party tomorrow -> 明天 会 有 一 个 聚会; there will not be any rain."""
     no = s.chance(0.12)
     forms: nouns.Forms = {nouns.bare: 1} if no else {nouns.a: 5, nouns.some: 2, nouns.counted: 1}
     what = nouns.noun_phrase(s, lex.nouns("event meal person food 'problem' 'snow' 'rain'"), forms)
@@ -65,7 +68,7 @@ def _there_will_be(s: Speaker) -> Phrase:
 
 
 def say_there_is(what: NounPhrase, where: nouns.Place, *, past: bool, no: str = "", time: Phrase = NOTHING) -> Phrase:
-    """there | is | not any | cats | on the table; 桌子 上 | 没有 | 猫. no: how it is negated in English."""
+    """Build there | is | not any | cats | on the table; 桌子 上 | 没有 | 猫. no: the English negation."""
     source, target = where
     there = pair(f"there {(WAS if past else BE)[what.person]}")
     negation = pair(no)
@@ -79,12 +82,12 @@ def say_there_is(what: NounPhrase, where: nouns.Place, *, past: bool, no: str = 
 
 # --- Weather, time and day --------------------------------------------------------------------------------------------
 def weather(s: Speaker) -> Phrase:
-    """What "it" is said of: the weather, the hour, the day."""
+    """Draw a sentence about the weather, the hour or the day."""
     return s.often(_WEATHER)(s)
 
 
 def _raining(s: Speaker) -> Phrase:
-    """it is raining -> 在 下雨; it is raining hard, with the rain as what falls, is in the table of patterns."""
+    """Draw what the weather is doing: it is raining -> 在 下雨. The pattern table has the adverbs (it is raining hard)."""
     word = s.one(list(RAINING))
     past = s.chance(0.3)
     be, verb = pair("was" if past else "is", "在"), pair(word, RAINING[word])
@@ -93,7 +96,7 @@ def _raining(s: Speaker) -> Phrase:
 
 
 def _rains(s: Speaker) -> Phrase:
-    """it often rains in summer -> 夏天 经常 下雨; it will rain tomorrow -> 明天 会 下雨."""
+    """Draw a clause with "rain" or "snow": it often rains in summer -> 夏天 经常 下雨; it will rain tomorrow -> 明天 会 下雨."""
     word = s.one(list(RAIN))
     tense = s.one(("past", "future", "going to", "present", "might"))
     verb = lex.Verb(word, f"{word}s", f"{word}ed", f"{word}ed", f"{word}ing", RAIN[word], "i", "", "", frozenset())
@@ -104,7 +107,7 @@ def _rains(s: Speaker) -> Phrase:
 
 
 def _it(s: Speaker, p: Predicate, tense: str) -> Clause:
-    """A clause about the weather, often with a time."""
+    """Draw a clause about the weather, often with a time."""
     it = english("it")
     c = make(s, NounPhrase(it, it, name="it"), p=p, tense=tense, plain=True)
     c.time = when(s, tense) if s.chance(0.6) else NOTHING
@@ -112,13 +115,13 @@ def _it(s: Speaker, p: Predicate, tense: str) -> Clause:
 
 
 def _cold(s: Speaker) -> Phrase:
-    """it was cold yesterday -> 昨天 很 冷; it is warm in the house -> 房子 里 很 暖和."""
+    """Draw an adjective of the weather: it was cold yesterday -> 昨天 很 冷; it is warm in the house -> 房子 里 很 暖和."""
     said = {a.english: a for a in reversed(lex.ADJECTIVES) if a.english in WEATHER and not {"of", "le", "nopred"} & a.flags}
     adjective = said[s.one(WEATHER)]
     p = to_be.adjective_predicate(s, None, adjective)
     c = _it(s, p, s.one(("present", "present", "past", "future")))
     hour = adjective.english in ("late", "early")
-    if hour:  # not "it is late in the afternoon"
+    if hour:  # no "it is late in the afternoon"
         c.time = NOTHING
     source, target = nouns.place(s) if s.chance(0.2) and not hour else ([], [])
     p.tail += source
@@ -127,12 +130,12 @@ def _cold(s: Speaker) -> Phrase:
 
 
 def _hour(s: Speaker) -> Phrase:
-    """it is seven o'clock -> 现在 是 七 点."""
+    """Draw the hour: it is seven o'clock -> 现在 是 七 点."""
     return join([english("it"), pair("is", "现在 是"), clock(s)])
 
 
 def _day(s: Speaker) -> Phrase:
-    """it is monday today, today is monday -> 今天 是 星期一."""
+    """Draw the day: it is monday today, today is monday -> 今天 是 星期一."""
     today = s.word({"today": "今天", "tomorrow": "明天"})
     be, day = pair("is", "是"), s.word(WEEKDAYS | MONTHS)
     if s.chance(0.5):
@@ -141,7 +144,7 @@ def _day(s: Speaker) -> Phrase:
 
 
 def _getting(s: Speaker) -> Phrase:
-    """it is getting dark -> 天 变 黑 了."""
+    """Draw a change of the weather: it is getting dark -> 天 变 黑 了."""
     verb, adjective = pair(s.one(("is getting", "gets", "is becoming")), "变"), s.word(GETTING)
     return join([english("it"), verb, adjective], [chinese("天"), verb, adjective, chinese("了")])
 
@@ -149,9 +152,12 @@ def _getting(s: Speaker) -> Phrase:
 _WEATHER: Mapping[Callable[[Speaker], Phrase], float] = {_raining: 4, _rains: 3, _cold: 6, _hour: 3, _day: 2, _getting: 1}
 
 
-# --- It is good to ----------------------------------------------------------------------------------------------------
+# --- Judgements -------------------------------------------------------------------------------------------------------
 def it_is_to(s: Speaker) -> Phrase:
-    """it is important to sleep -> 睡觉 很 重要; it is easy for me to swim -> 对 我 来说 游泳 很 容易; swimming is fun."""
+    """Draw a judgement with an infinitive.
+
+    it is important to sleep -> 睡觉 很 重要; it is easy for me to swim -> 对 我 来说 游泳 很 容易; swimming is fun.
+    """
     word = s.word(JUDGED)
     action = verb_phrases.inner_predicate(s)
     negated = s.chance(0.15) and word.source[0].text not in ("wrong", "better")

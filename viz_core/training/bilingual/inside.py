@@ -1,7 +1,7 @@
-"""Clauses inside a phrase: "think that he is right", "the man who lives here".
+"""Registries of clause and noun phrase builders, which break circular imports.
 
-A clause is made of phrases, and these may hold clauses again. So that no module imports another in a circle, the modules that
-build clauses enter them here, and those that build phrases look them up.
+A clause contains phrases, and phrases can contain clauses ("think that he is right", "the man who lives here"). The modules that
+build clauses register them here, and the modules that build phrases look them up by name.
 """
 
 from collections.abc import Callable
@@ -10,9 +10,12 @@ from viz_core.training.bilingual.lexicon import Noun
 from viz_core.training.bilingual.phrases import NounPhrase, Phrase, Speaker
 
 clauses: dict[str, Callable[[Speaker], Phrase]] = {}
-"""that: what is thought or said. question: what is known or asked. everyday: a pattern of the table; past, present, future: a plain
-one in that tense."""
+"""Builders of clauses by kind.
+
+that: a clause after "think" or "say". question: an indirect question. everyday: a pattern of the table. past, present, future: a
+plain clause in that tense.
+"""
 sentences: dict[str, Callable[[Speaker], Phrase]] = {}
-"""set question: one of `set_questions`."""
+"""Builders of sentences. set question: a stock question."""
 noun_phrases: dict[str, Callable[[Speaker, Noun], NounPhrase]] = {}
-"""relative: a noun and a clause about it."""
+"""Builders of noun phrases. relative: a noun with a relative clause."""

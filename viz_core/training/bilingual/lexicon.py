@@ -1,7 +1,7 @@
-"""The words of both languages, read from the tables: what each becomes, its forms, and what it goes with.
+"""The lexicon of both languages, read from the tables: translations, inflected forms and selectional restrictions.
 
-Where a word has several translations, the other words of its phrase decide: play the piano 弹, play football 踢. A line that
-names the noun ("letter" in its usual sense, "字母" in another) holds before one that names a class of nouns, and that before `any`.
+Where a word has several translations, its context decides: play the piano 弹, play football 踢. A line that quotes the noun
+takes precedence over one that names a class of nouns, and that over `any`.
 """
 
 import re
@@ -16,29 +16,29 @@ from viz_core.training.bilingual import inflection
 
 TABLES = Path(__file__).with_name("tables")
 CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType({"being": ("person", "animal", "pet", "bird")})
-"""Names for several classes at once."""
+"""Names for several noun classes at once."""
 Frame = Literal[
     "i", "t", "place", "loc", "put", "give", "for", "tell", "to", "ing", "that", "tellthat", "wh", "tellwh", "make", "link"
 ]
-"""What follows a verb: nothing, an object, where to, where, what and where, what and to or for whom, a further verb, a clause."""
+"""What follows a verb: nothing, an object, a goal, a location, both, an object and a receiver, another verb or a clause."""
 T = TypeVar("T", "Verb", "Adjective")
 
 
 def word_lists(file: str) -> Mapping[str, frozenset[str]]:
-    """The lists of a file of words with commas between them, by their headings."""
+    """Read a file of comma-separated word lists: heading -> words."""
     parts = re.split(r"# --- (\w+)\n", (TABLES / f"{file}.txt").read_text("utf-8"))
     return {table: frozenset(re.split(r",\s+", text.strip())) for table, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 COMMON = word_lists("common")
-"""Of each table, the words that everyday talk says most: they are drawn more often than the others."""
+"""The words of each table that are frequent in everyday language; they are drawn more often."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noun:
-    """`classifier` stands between a number and the noun: 一 只 猫, "a cat"; "" where the noun counts itself: 一 天.
+    """A noun. `classifier` stands between a number and the noun: 一 只 猫, "a cat"; "" if the noun needs none: 一 天.
 
-    plural: "" where there is none (water); equal to english for "sheep"; `only_plural`: trousers.
+    plural: "" for a mass noun (water), equal to `english` for "sheep"; `only_plural`: trousers.
     """
 
     english: str
@@ -50,28 +50,30 @@ class Noun:
 
     @property
     def is_common(self) -> bool:
+        """Whether it is frequent in everyday language."""
         return self.chinese in COMMON["nouns"] or (self.english in COMMON["nouns"] and self.is_first)
 
     @property
     def is_first(self) -> bool:
-        """Whether it is the usual sense of its English word: letter 信, not 字母."""
+        """Whether this is the usual sense of its English word: letter 信, not 字母."""
         return _FIRST[self.english] is self
 
     @property
     def is_mass(self) -> bool:
+        """Whether it has no plural."""
         return not self.plural
 
     def is_a(self, *names: str) -> bool:
-        """Whether it is of one of these classes."""
+        """Whether it belongs to one of these classes."""
         return not self.classes.isdisjoint(names)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verb:
-    """One use of a verb: see, sees, saw, seen, seeing -> 看见, with the classes of its subjects and objects.
+    """One sense of a verb: its English forms, its Chinese, and the classes of its subjects and objects.
 
-    flags: state (no progressive, and its past no 了), vo (verb and object in one word: 游泳), res (a result: no progressive),
-    pre (在 the place before it), post (在 the place behind it), sep (turn the light on).
+    flags: state (no progressive, and no 了 in the past), vo (verb and object in one word: 游泳), res (a result: no progressive),
+    pre (the place with 在 precedes it), post (the place with 在 follows it), sep (separable: turn the light on).
     """
 
     base: str
@@ -87,10 +89,12 @@ class Verb:
 
     @property
     def is_common(self) -> bool:
+        """Whether it is frequent in everyday language."""
         return self.base in COMMON["verbs"]
 
     @property
     def is_state(self) -> bool:
+        """Whether it denotes a state."""
         return "state" in self.flags
 
     @property
@@ -101,10 +105,10 @@ class Verb:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Adjective:
-    """One use of an adjective. comparative: "" where it has none, "more" for more careful.
+    """One sense of an adjective. comparative: "" where it has none, "more" for more careful.
 
-    flags: tight (大 狗 without 的), shi (是 … 的), ren (a person 是 … 人), le (… 了), verb (no 很), noattr (never before its
-    noun), nopred (only there), of (with a prepositional object, `objects`).
+    flags: tight (大 狗 without 的), shi (是 … 的), ren (of a person 是 … 人), le (… 了), verb (no 很), noattr (never attributive),
+    nopred (only attributive), of (with a prepositional object, `objects`).
     """
 
     english: str
@@ -117,19 +121,20 @@ class Adjective:
 
     @property
     def is_common(self) -> bool:
+        """Whether it is frequent in everyday language."""
         return self.english in COMMON["adjectives"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Adverb:
-    """kind: frequency, time, place, manner, degree, sentence, focus or answer."""
+    """An adverb. kind: frequency, time, place, manner, degree, sentence, focus or answer."""
 
     english: str
     chinese: str
     kind: str
 
 
-# A point in time in Chinese: nothing that goes on.
+# Chinese verbs that denote a point in time and have no progressive.
 MOMENTARY = frozenset({
     "死", "去世", "到", "到达", "出发", "离开", "成为", "加入", "丢", "错过", "失去", "忘记", "忘了", "忘", "坏", "碎", "停",
     "发生", "结束", "发现", "听说", "得知", "毕业", "结婚", "离婚", "出国", "决定", "获得", "引起",
@@ -138,13 +143,14 @@ MOMENTARY = frozenset({
 
 # --- Reading the tables -----------------------------------------------------------------------------------------------
 def rows(table: str, width: int) -> list[list[str]]:
-    """The lines of a table as cells; empty ones at the end may be left out."""
+    """Read the lines of a table as lists of cells, padded to `width`."""
     lines = (TABLES / f"{table}.txt").read_text("utf-8").splitlines()
     rows = [[cell.strip() for cell in line.split(";")] for line in lines if line.strip() and not line.startswith("#")]
     return [row + [""] * (width - len(row)) for row in rows]
 
 
 def _noun(english: str, chinese: str, classifier: str, classes: str, plural: str) -> Noun:
+    """Parse a row of the nouns."""
     forms = {"": inflection.plural(english), "-": "", "=": english, "+": english}
     own = frozenset(classes.split())
     own |= {name for name, parts in CLASSES.items() if not own.isdisjoint(parts)}
@@ -152,6 +158,7 @@ def _noun(english: str, chinese: str, classifier: str, classes: str, plural: str
 
 
 def _verb(english: str, chinese: str, frame: Frame, subjects: str, objects: str, forms: str, flags: str) -> Verb:
+    """Parse a row of the verbs."""
     _, space, rest = english.partition(" ")
     given = [f"{form}{space}{rest}" for form in forms.split()]
     regular = [inflection.past(english), inflection.past(english), inflection.ing(english), inflection.third(english)]
@@ -161,6 +168,7 @@ def _verb(english: str, chinese: str, frame: Frame, subjects: str, objects: str,
 
 
 def _adjective(english: str, chinese: str, nouns: str, degree: str, flags: str, objects: str) -> Adjective:
+    """Parse a row of the adjectives."""
     if degree in ("-", "more"):
         degrees = ["", ""] if degree == "-" else ["more", "most"]
     else:
@@ -170,6 +178,7 @@ def _adjective(english: str, chinese: str, nouns: str, degree: str, flags: str, 
 
 
 def _places() -> Mapping[str, tuple[tuple[str, str], ...]]:
+    """Read the table of places."""
     found: dict[str, tuple[tuple[str, str], ...]] = {}
     for verb, preposition, wanted in rows("places", 3):
         found[verb] = (*found.get(verb, ()), (preposition, wanted))
@@ -182,37 +191,37 @@ VERBS: tuple[Verb, ...] = tuple(_verb(*row) for row in rows("verbs", 7))  # type
 ADJECTIVES: tuple[Adjective, ...] = tuple(_adjective(*row) for row in rows("adjectives", 6))
 ADVERBS: tuple[Adverb, ...] = tuple(Adverb(*row) for row in rows("adverbs", 3))
 PLACES: Mapping[str, tuple[tuple[str, str], ...]] = _places()
-"""Where something is done, or someone is: rows of a preposition and the nouns behind it."""
+"""Verb (or person, thing, place) -> the prepositions and nouns of its usual locations."""
 
 
-# --- What goes with what ----------------------------------------------------------------------------------------------
+# --- Selectional restrictions -----------------------------------------------------------------------------------------
 _QUOTED = re.compile(r"[\"']([^\"']+)[\"']")
 UNCOMMON = (
     "month", "weekday", "country", "language", "number", "price", "part", "time", "season", "quality", "subject", "disaster",
 )
-"""Classes that `any` leaves out: few verbs that take any object take these."""
+"""Classes that `any` excludes: few verbs with an unrestricted object take these."""
 
 
 @cache
 def nouns(wanted: str) -> tuple[Noun, ...]:
-    """The nouns that a cell of a table names: classes, quoted nouns, or `any`."""
+    """Return the nouns that a selector matches: classes, quoted nouns, or `any`."""
     return tuple(noun for noun in NOUNS if fits(noun, wanted))
 
 
 @cache
 def usual_nouns(wanted: str) -> tuple[Noun, ...]:
-    """The same without other senses than the usual one: a letter 信, not 字母."""
+    """Return the nouns that a selector matches, in their usual senses only: a letter 信, not 字母."""
     return tuple(noun for noun in nouns(wanted) if noun.is_first)
 
 
 @cache
 def _wanted(wanted: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The quoted nouns and the classes of a cell."""
+    """Split a selector into its quoted nouns and its classes."""
     return frozenset(_QUOTED.findall(wanted)), frozenset(_QUOTED.sub("", wanted).split())
 
 
 def fits(noun: Noun, wanted: str) -> int:
-    """3 for a noun that is named, 2 for one of its classes, 1 for `any`, 0 where the noun does not belong."""
+    """Return how specifically a selector matches a noun: 3 by name, 2 by class, 1 by `any`, 0 not at all."""
     quoted, names = _wanted(wanted)
     if noun.chinese in quoted or (noun.english in quoted and noun.is_first):
         return 3
@@ -221,49 +230,49 @@ def fits(noun: Noun, wanted: str) -> int:
 
 @cache
 def verbs(frame: Frame) -> tuple[Verb, ...]:
-    """The verbs of a frame that have a subject, and an object where they need one."""
+    """Return the verbs of a frame that have a possible subject, and an object where they need one."""
     return tuple(v for v in VERBS if v.frame == frame and subjects_of(v) and (objects_of(v) or not v.objects))
 
 
 @cache
 def verbs_where(test: Callable[[Verb], bool], *frames: Frame) -> tuple[Verb, ...]:
-    """The verbs of some frames for which a test holds."""
+    """Return the verbs of some frames for which `test` holds."""
     return tuple(verb for frame in frames for verb in verbs(frame) if test(verb))
 
 
 @cache
 def adjectives(without: str = "") -> tuple[Adjective, ...]:
-    """The adjectives that have none of these flags and describe some noun."""
+    """Return the adjectives that have none of these flags and describe some noun."""
     return tuple(a for a in ADJECTIVES if a.flags.isdisjoint(without.split()) and nouns_of(a))
 
 
 @cache
 def subjects_of(verb: Verb) -> tuple[Noun, ...]:
-    """The nouns that it is said of with this translation."""
+    """Return the possible subjects of a verb in this sense."""
     same = [v for v in VERBS if v.base == verb.base and v.frame == verb.frame and v.objects == verb.objects]
     return _own(verb, same, "subjects")
 
 
 @cache
 def objects_of(verb: Verb) -> tuple[Noun, ...]:
-    """The nouns that are its object with this translation: birds fly to places otherwise than people."""
+    """Return the possible objects of a verb in this sense, compared with senses that share a subject (birds and people fly to)."""
     own = set(nouns(verb.subjects))
     same = [v for v in VERBS if v.base == verb.base and v.frame == verb.frame and not own.isdisjoint(nouns(v.subjects))]
     return _own(verb, same, "objects")
 
 
 def _of_people(verb: Verb) -> bool:
-    """Whether it is done to people above all."""
+    """Whether its objects are mostly people."""
     return "any" not in verb.objects and objects_of(verb)[0].is_a("person")
 
 
 MAIN = {"have": "有", "play": "玩", "catch": "抓住", "think about": "想", "change": "改变"}
-"""The usual translation of verbs whose first line is a special one."""
+"""The usual translation of verbs whose first line is a special sense."""
 
 
 @cache
 def is_main(verb: Verb) -> bool:
-    """Whether it is what the verb means where the object does not say: have it 有, not 吃; know it 知道, know him 认识."""
+    """Whether this is the usual translation for an unspecified object: have it 有, not 吃; know it 知道, know him 认识."""
     same = [v for v in verbs(verb.frame) if v.base == verb.base and _of_people(v) == _of_people(verb)]
     usual = [v for v in same if v.chinese == MAIN.get(verb.base)]
     return (usual or same)[0] is verb
@@ -271,14 +280,14 @@ def is_main(verb: Verb) -> bool:
 
 @cache
 def nouns_of(adjective: Adjective) -> tuple[Noun, ...]:
-    """The nouns that it describes with this translation."""
+    """Return the nouns that an adjective describes in this sense."""
     side = {"noattr", "nopred"} & adjective.flags
     same = [a for a in ADJECTIVES if a.english == adjective.english and not side ^ ({"noattr", "nopred"} & a.flags)]
     return _own(adjective, same, "nouns")
 
 
 def _own(entry: T, same: Sequence[T], cell: str) -> tuple[Noun, ...]:
-    """The nouns of a cell that no other line of the same word names more precisely (the first of two equal ones holds)."""
+    """Return the nouns of a cell that no other sense of the word matches more specifically (the first of equal ones wins)."""
     def claim(noun: Noun, other: T) -> int:
         return fits(noun, getattr(other, cell))
 
@@ -287,6 +296,7 @@ def _own(entry: T, same: Sequence[T], cell: str) -> tuple[Noun, ...]:
 
 @cache
 def _described() -> Mapping[Noun, tuple[Adjective, ...]]:
+    """Return the adjectives of each noun."""
     found: dict[Noun, list[Adjective]] = {noun: [] for noun in NOUNS}
     for adjective in ADJECTIVES:
         for noun in nouns_of(adjective) if "of" not in adjective.flags else ():
@@ -295,23 +305,24 @@ def _described() -> Mapping[Noun, tuple[Adjective, ...]]:
 
 
 def adjectives_of(noun: Noun) -> tuple[Adjective, ...]:
-    """The adjectives that describe a noun, each with its translation there."""
+    """Return the adjectives that describe a noun, each in its sense there."""
     return _described()[noun]
 
 
 @cache
 def is_usual(adjective: Adjective) -> bool:
-    """Whether it is what the adjective means where no noun says: it is light 轻, not 清淡; he is young 年轻, not 小."""
+    """Whether this is the usual sense of the adjective without a noun: it is light 轻, not 清淡; he is young 年轻, not 小."""
     people = of_people(adjective)
     same = [a for a in ADJECTIVES if a.english == adjective.english and of_people(a) == people and "of" not in a.flags]
     return bool(same) and same[0] is adjective
 
 
 def of_people(adjective: Adjective) -> bool:
-    """Whether it describes people and stands alone, unlike "afraid of"."""
+    """Whether it describes people and takes no object, unlike "afraid of"."""
     return "of" not in adjective.flags and ("person" in adjective.nouns or "being" in adjective.nouns)
 
 
 @cache
 def adverbs(kind: str) -> tuple[Adverb, ...]:
+    """Return the adverbs of a kind."""
     return tuple(adverb for adverb in ADVERBS if adverb.kind == kind)

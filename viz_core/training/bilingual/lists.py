@@ -1,4 +1,4 @@
-"""Lists and choices: apples, pears and bananas; both Tom and Anna; neither he nor she; either tea or coffee."""
+"""Coordination: apples, pears and bananas; both Tom and Anna; neither he nor she; either tea or coffee."""
 
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, subjects, to_be, verb_phrases
@@ -13,14 +13,17 @@ DESCRIBED = "person animal room building thing weather place food"
 
 
 def listed(s: Speaker) -> Phrase:
-    """I bought apples, pears and bananas -> 我 买 了 苹果 、 梨 和 香蕉; the room was small and cold."""
+    """Draw a sentence with an enumeration.
+
+    I bought apples, pears and bananas -> 我 买 了 苹果 、 梨 和 香蕉; the room was small and cold.
+    """
     if s.chance(0.4):
         return small_and_cold(s)
     wanted = s.one(LISTED)
     form = s.one((nouns.bare, nouns.the, nouns.a, nouns.owned, nouns.counted))
     said = [nouns.inner(s, wanted, (form,)) for __ in range(s.one((3, 3, 4)))]
     parts = [part.phrase for part in {part.noun.chinese if part.noun else "": part for part in said}.values()]
-    if len(parts) < 3:  # no apples, pears and apples
+    if len(parts) < 3:  # no repeated item
         return listed(s)
     last = [pair("and", "和") if s.chance(0.85) else pair("or", "或者"), parts[-1]]
     whole = join([parts[0], *(piece for part in parts[1:-1] for piece in (pair(",", "、"), part)), *last])
@@ -36,14 +39,14 @@ def listed(s: Speaker) -> Phrase:
 
 
 def small_and_cold(s: Speaker) -> Phrase:
-    """the room was small and cold -> 房间 又 小 又 冷; an age where nothing has adjectives enough."""
+    """Draw a subject with several adjectives: the room was small and cold -> 房间 又 小 又 冷. Falls back to `age`."""
     noun = s.usual(lex.nouns(DESCRIBED))
     choices = [a for a in lex.adjectives_of(noun) if a.flags.isdisjoint({"shi", "le", "verb", "nopred", "ren"})]
     if len(choices) < 3:
         return age(s)
     who = nouns.noun_phrase(s, (noun,), {nouns.the: 4, nouns.owned: 2, nouns.this: 1})
     be = is_or_was(s, who, 0.4)
-    chosen = {a.chinese: a for a in s.rng.sample(choices, s.one((2, 2, 3)))}  # not large and big
+    chosen = {a.chinese: a for a in s.rng.sample(choices, s.one((2, 2, 3)))}  # no synonyms such as large and big
     if len(chosen) < 2:
         return age(s)
     words = [pair(a.english, a.chinese) for a in chosen.values()]
@@ -53,13 +56,19 @@ def small_and_cold(s: Speaker) -> Phrase:
 
 
 def either(s: Speaker) -> Phrase:
-    """neither he nor she knows it; both Tom and Anna are tired; he neither smokes nor drinks; you can either stay or go."""
+    """Draw a sentence with a paired conjunction.
+
+    neither he nor she knows it; both Tom and Anna are tired; he neither smokes nor drinks; you can either stay or go.
+    """
     kind = s.often({"neither subject": 3, "neither verb": 3, "both": 3, "either": 3})
     return _two_subjects(s, kind == "both") if kind in ("neither subject", "both") else _two_verbs(s, kind == "neither verb")
 
 
 def _two_subjects(s: Speaker, both: bool) -> Phrase:
-    """both Tom and Anna sleep -> Tom 和 Anna 都 睡觉; neither he nor she sleeps -> 他 和 她 都 不 睡觉."""
+    """Draw a clause with two subjects.
+
+    both Tom and Anna sleep -> Tom 和 Anna 都 睡觉; neither he nor she sleeps -> 他 和 她 都 不 睡觉.
+    """
     one, two = (subjects.subject_noun(s, lex.nouns("person"), True) for __ in range(2))
     first, and_ = (pair("both"), pair("and", "和")) if both else (pair("neither"), pair("nor", "和"))
     whole = join([first, one.phrase, and_, two.phrase])
@@ -74,7 +83,10 @@ def _two_subjects(s: Speaker, both: bool) -> Phrase:
 
 
 def _two_verbs(s: Speaker, neither: bool) -> Phrase:
-    """he neither smokes nor drinks -> 他 不 抽烟 也 不 喝酒; you can either stay or go -> 你 可以 留下 或者 走."""
+    """Draw a clause with two verbs.
+
+    he neither smokes nor drinks -> 他 不 抽烟 也 不 喝酒; you can either stay or go -> 你 可以 留下 或者 走.
+    """
     who = subjects.pronoun(s)
     one, two = (verb_phrases.inner_predicate(s) for __ in range(2))
     if one.is_be or two.is_be:

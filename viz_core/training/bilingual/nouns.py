@@ -1,4 +1,4 @@
-"""Noun phrases: the big dog, three cups of tea, my sister's friend, everybody, the man who lives next door (大 狗 ...)."""
+"""Noun phrases and places: the big dog, three cups of tea, my sister's friend, on the table (大 狗 ...)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,21 +13,21 @@ from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Person, Phr
 from viz_core.training.bilingual.times import rough
 
 Form = Callable[[Speaker, Noun], NounPhrase]
-Forms = Mapping[Form, float]  # with weights
+Forms = Mapping[Form, float]  # form -> weight
 Place = tuple[Sequence[Phrase], Sequence[Phrase]]
-"""A place in English and, in another order and without its 在, in Chinese."""
+"""English pieces and, in their own order, Chinese pieces. A place is given without its 在."""
 AMOUNTS = ("很多", "一些", "大多数", "更多", "这么", "这些", "那些")
 UNGRADED = "of nopred shi ren le verb"
-"""Flags of the adjectives that 很 or 太 cannot stand before, or that need more than themselves."""
+"""Flags of the adjectives that cannot follow 很 or 太, or that need an object."""
 
-# --- One noun ---------------------------------------------------------------------------------------------------------
+# --- Single nouns -----------------------------------------------------------------------------------------------------
 def classifier(noun: Noun, from_: Phrase) -> Phrase:
-    """The measure word of a noun, which Chinese needs behind a number or 这."""
+    """Return the classifier of a noun, which Chinese needs after a number or 这."""
     return more(from_, noun.classifier)
 
 
 def pronoun_of(s: Speaker, noun: Noun, person: Person) -> str:
-    """it, they, he or she: drawn where the noun does not say which."""
+    """Return it, they, he or she; drawn where the noun does not decide."""
     if person == "plural":
         return "they"
     if not noun.is_a("person"):
@@ -38,49 +38,51 @@ def pronoun_of(s: Speaker, noun: Noun, person: Person) -> str:
 
 
 def an(words: Sequence[Phrase]) -> str:
-    """a or an before these words."""
+    """Return "a" or "an", whichever fits before these words."""
     first = next((phrase.source[0].text for phrase in words if phrase.source), "x")
     sounds_open = first[0] in "aeiouAEIOU" and not first.startswith(("uni", "use", "usu", "one", "eu"))
     return "an" if sounds_open or first.startswith(("hour", "honest", "honor", "honour")) else "a"
 
 
 def _phrase(s: Speaker, noun: Noun, source: Sequence[Phrase], target: Sequence[Phrase], head: Phrase, person: Person) -> NounPhrase:
+    """Build the noun phrase of these pieces."""
     return NounPhrase(join(source, target), head, noun, person, pronoun_of(s, noun, person), name=noun.english)
 
 
 def _singular(s: Speaker, noun: Noun) -> tuple[list[Phrase], Phrase, Person]:
-    """Its adjectives, the noun itself, and its person."""
+    """Return the drawn adjectives, the noun and its grammatical person."""
     return described(s, noun), pair(noun.english, noun.chinese), "plural" if noun.only_plural else "third"
 
 
 def _plural(s: Speaker, noun: Noun) -> tuple[list[Phrase], Phrase, Person]:
+    """Return the drawn adjectives, the plural and its grammatical person."""
     return described(s, noun), pair(noun.plural, noun.chinese), "plural"
 
 
 def the(s: Speaker, noun: Noun) -> NounPhrase:
-    """the red ball -> 红 球."""
+    """Return the noun with "the": the red ball -> 红 球."""
     adjectives, head, person = _singular(s, noun)
     pieces = [english("the"), *adjectives, head]
     return _phrase(s, noun, pieces, pieces, head, person)
 
 
 ALREADY_SEVERAL = frozenset({"爷爷奶奶", "父母", "人类", "双胞胎", "夫妇", "外国人", "亚洲人", "非洲人"})
-"""Persons that are several without 们, or of many nations."""
+"""Nouns that denote several persons without 们, or nationalities."""
 
 
 def takes_men(noun: Noun) -> bool:
-    """Whether several of them are 们: 老师 们, but not 法国 人 们, 爷爷奶奶 们."""
+    """Whether its plural takes 们: 老师 们, but not 法国 人 们 or 爷爷奶奶 们."""
     return noun.is_a("person") and noun.chinese not in _nations() and noun.chinese not in ALREADY_SEVERAL
 
 
 @cache
 def _nations() -> frozenset[str]:
-    """What people are by their country: 法国人."""
+    """Return the nouns of nationality: 法国人."""
     return frozenset(f"{adjective.chinese}人" for adjective in lex.ADJECTIVES if "ren" in adjective.flags)
 
 
 def the_plural(s: Speaker, noun: Noun) -> NounPhrase:
-    """the children -> 孩子 们; the books -> 书."""
+    """Return the plural with "the": the children -> 孩子 们; the books -> 书."""
     adjectives, head, person = _plural(s, noun)
     many = more(head, "们") if takes_men(noun) else NOTHING
     pieces = [english("the"), *adjectives, head, many]
@@ -88,14 +90,14 @@ def the_plural(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def a(s: Speaker, noun: Noun) -> NounPhrase:
-    """a small dog -> 一 只 小 狗."""
+    """Return the noun with "a": a small dog -> 一 只 小 狗."""
     adjectives, head, person = _singular(s, noun)
     one = pair(an([*adjectives, head]), "一") if s.chance(0.94) else pair("one", "一")
     return _phrase(s, noun, [one, *adjectives, head], [one, classifier(noun, head), *adjectives, head], head, person)
 
 
 def bare(s: Speaker, noun: Noun) -> NounPhrase:
-    """water -> 水; dogs -> 狗."""
+    """Return the noun without a determiner: water -> 水; dogs -> 狗."""
     meal = noun.english in ("breakfast", "lunch", "dinner")  # have lunch
     adjectives, head, person = _singular(s, noun) if noun.is_mass or meal else _plural(s, noun)
     pieces = [*adjectives, head]
@@ -103,7 +105,7 @@ def bare(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def this(s: Speaker, noun: Noun) -> NounPhrase:
-    """this house -> 这 座 房子; those apples -> 那些 苹果."""
+    """Return the noun with a demonstrative: this house -> 这 座 房子; those apples -> 那些 苹果."""
     many = bool(noun.plural) and (noun.only_plural or s.chance(0.3))
     adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
     pointer = s.word(small_words.SEVERAL_DEMONSTRATIVES if many else small_words.DEMONSTRATIVES)
@@ -112,8 +114,11 @@ def this(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def owned(s: Speaker, noun: Noun) -> NounPhrase:
-    """my book -> 我 的 书; her children -> 她 的 孩子 们; my favourite book -> 我 最喜欢 的 书."""
-    once = noun.is_a("family", "building") and noun.english not in SEVERAL_KIN  # no "my mothers"
+    """Return the noun with a possessive.
+
+    my book -> 我 的 书; her children -> 她 的 孩子 们; my favourite book -> 我 最喜欢 的 书.
+    """
+    once = noun.is_a("family", "building") and noun.english not in SEVERAL_KIN  # hardly ever in the plural: no "my mothers"
     many = bool(noun.plural) and s.chance(0.02 if once else 0.2)
     adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
     owner = owner_of(s, noun)
@@ -122,7 +127,7 @@ def owned(s: Speaker, noun: Noun) -> NounPhrase:
         word = pair(s.one(FAVOURITE), "最喜欢")
         adjectives = [join([word, more(word, "的")])]
     said = "".join(word for phrase in adjectives for word, __ in phrase.target)
-    twice = len(adjectives) == 1 and said.endswith("的") and len(said) > 2  # my beautiful wife: 我 漂亮 的 妻子
+    twice = len(adjectives) == 1 and said.endswith("的") and len(said) > 2  # no second 的: my beautiful wife 我 漂亮 的 妻子
     of = NOTHING if twice else more(owner, "的")
     several = more(head, "们") if many and takes_men(noun) else NOTHING
     pieces = [owner, of, *adjectives, head, several]
@@ -130,7 +135,10 @@ def owned(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def counted(s: Speaker, noun: Noun) -> NounPhrase:
-    """three books -> 三 本 书; two hundred years -> 两百 年; more than three books -> 超过 三 本 书."""
+    """Return the noun with a number.
+
+    three books -> 三 本 书; two hundred years -> 两百 年; more than three books -> 超过 三 本 书.
+    """
     adjectives, head, person = _plural(s, noun)
     number = s.word(small_words.FEW_NUMBERS if s.chance(0.88) else small_words.NUMBERS)
     if s.chance(0.06):
@@ -139,13 +147,13 @@ def counted(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def some(s: Speaker, noun: Noun) -> NounPhrase:
-    """many people -> 很多 人; a few books -> 几 本 书; too much water -> 太多 的 水."""
+    """Return the noun with an indefinite amount: many people -> 很多 人; a few books -> 几 本 书; too much water -> 太多 的 水."""
     number = _singular(s, noun) if noun.is_mass else _plural(s, noun)
     return _amount(s, noun, small_words.MUCH if noun.is_mass else small_words.MANY, *number)
 
 
 def _amount(s: Speaker, noun: Noun, table: Mapping[str, str], adjectives: list[Phrase], head: Phrase, person: Person) -> NounPhrase:
-    """An amount before a noun; the "*" of its translation is the classifier of the noun."""
+    """Put an amount of `table` before a noun; the "*" of its translation is the classifier of the noun."""
     words, meaning = s.one(list(table.items()))
     amount = pair(words, meaning.replace(" *", ""))
     counting = classifier(noun, head) if "*" in meaning else NOTHING
@@ -153,7 +161,7 @@ def _amount(s: Speaker, noun: Noun, table: Mapping[str, str], adjectives: list[P
 
 
 def every(s: Speaker, noun: Noun) -> NounPhrase:
-    """every student -> 每 个 学生 ... 都; all the students -> 所有 的 学生 ... 都."""
+    """Return the noun with a universal quantifier: every student -> 每 个 学生 ... 都; all the students -> 所有 的 学生 ... 都."""
     if noun.plural and s.chance(0.6):
         whole = _amount(s, noun, small_words.ALL_OF, *_plural(s, noun))
         return replace(whole, all=whole.phrase.source[0].text != "most")
@@ -164,7 +172,10 @@ def every(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def some_of(s: Speaker, noun: Noun) -> NounPhrase:
-    """one of my friends -> 我 的 一 个 朋友; some of the books -> 一些 书; all of my friends -> 我 的 所有 的 朋友 都."""
+    """Return a part of a group.
+
+    one of my friends -> 我 的 一 个 朋友; some of the books -> 一些 书; all of my friends -> 我 的 所有 的 朋友 都.
+    """
     words = s.often(small_words.PARTS)
     if words == "one of" and s.chance(0.2):  # a friend of mine
         (own, zh), head = s.one(list(small_words.OWN.items())), pair(noun.english, noun.chinese)
@@ -174,13 +185,17 @@ def some_of(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def none_of(s: Speaker, noun: Noun) -> NounPhrase:
-    """none of my friends (knows it) -> 我 的 朋友 都 不 ...; as a subject only, since it denies the verb."""
+    """Return none of a group: none of my friends (knows it) -> 我 的 朋友 都 不 ...
+
+    It is a subject only, since it negates the verb.
+    """
     words = s.one(("none of", "none of", "neither of"))
     whole = _part_of(s, noun, words, "两 *" if words == "neither of" else "")
     return replace(whole, all=True, denies=Phrase(whole.phrase.source[:2]))
 
 
 def _part_of(s: Speaker, noun: Noun, words: str, zh: str) -> NounPhrase:
+    """Build "`words` the nouns" or "`words` my nouns"."""
     adjectives, head, __ = _plural(s, noun)
     mine = owner_of(s, noun) if s.chance(0.6) else NOTHING
     if mine and words in ("all of", "both of") and s.chance(0.5):
@@ -193,7 +208,7 @@ def _part_of(s: Speaker, noun: Noun, words: str, zh: str) -> NounPhrase:
 
 
 def measured(s: Speaker, noun: Noun) -> NounPhrase:
-    """a cup of tea -> 一 杯 茶; two pairs of shoes -> 两 双 鞋."""
+    """Return the noun with a measure: a cup of tea -> 一 杯 茶; two pairs of shoes -> 两 双 鞋."""
     choices = [(word, zh) for word, (zh, what) in small_words.MEASURES.items() if noun in lex.nouns(what)]
     word, zh = s.one(choices)
     many = s.chance(0.35)
@@ -206,7 +221,7 @@ def measured(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def superlative(s: Speaker, noun: Noun) -> NounPhrase:
-    """the biggest city -> 最 大 的 城市; my best friend -> 我 最 好 的 朋友."""
+    """Return the noun with a superlative: the biggest city -> 最 大 的 城市; my best friend -> 我 最 好 的 朋友."""
     most = most_of(s.usual(_superlatives(noun)))
     head = pair(noun.english, noun.chinese)
     if s.chance(0.3):
@@ -216,12 +231,15 @@ def superlative(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def _superlatives(noun: Noun) -> list[Adjective]:
-    """The adjectives of a noun that can stand before it in the superlative."""
+    """Return the adjectives that can precede a noun in the superlative."""
     return [a for a in lex.adjectives_of(noun) if a.superlative and a.flags.isdisjoint({"shi", "nopred", "noattr", "le"})]
 
 
 def ordinal(s: Speaker, noun: Noun) -> NounPhrase:
-    """the second book -> 第二 本 书; the last day -> 最后 一 天; another cup -> 另一 个 杯子; the other hand -> 另一 只 手."""
+    """Return the noun with an ordinal or a position.
+
+    the second book -> 第二 本 书; the last day -> 最后 一 天; another cup -> 另一 个 杯子; the other hand -> 另一 只 手.
+    """
     adjectives, head, person = _singular(s, noun)
     words, meaning = s.one(list(small_words.ORDINALS.items())) if s.chance(0.25) else s.often(small_words.POSITIONS)
     number = pair(words, meaning)
@@ -230,29 +248,33 @@ def ordinal(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def compared(adjective: Adjective) -> Phrase:
-    """bigger -> 更 大; more careful -> 更 小心."""
+    """Return the comparative of an adjective: bigger -> 更 大; more careful -> 更 小心."""
     return _degree(adjective, adjective.comparative, "more", "更")
 
 
 def most_of(adjective: Adjective) -> Phrase:
-    """biggest -> 最 大; most careful -> 最 小心."""
+    """Return the superlative of an adjective: biggest -> 最 大; most careful -> 最 小心."""
     return _degree(adjective, adjective.superlative, "most", "最")
 
 
 def _degree(adjective: Adjective, form: str, word: str, zh: str) -> Phrase:
+    """Build a comparative or a superlative."""
     if form == word:
         return join([pair(word, zh), pair(adjective.english, adjective.chinese)])
     return pair(form, f"{zh} {compared_as(adjective)}")
 
 
 def compared_as(adjective: Adjective) -> str:
-    """nice 不错, but nicer 更 好."""
+    """Return the Chinese of an adjective in a comparison: nice 不错, but nicer 更 好."""
     return "好" if adjective.chinese == "不错" else adjective.chinese
 
 
-# --- Phrases inside a phrase ------------------------------------------------------------------------------------------
+# --- Nested phrases ---------------------------------------------------------------------------------------------------
 def possessive(s: Speaker, noun: Noun) -> NounPhrase:
-    """my sister's friend -> 我 姐姐 的 朋友; the boy's red ball -> 男孩 的 红 球; John's mother -> John 的 妈妈."""
+    """Return the noun with a genitive.
+
+    my sister's friend -> 我 姐姐 的 朋友; the boy's red ball -> 男孩 的 红 球; John's mother -> John 的 妈妈.
+    """
     if s.chance(0.3):
         owner = name(s)
     else:
@@ -265,7 +287,10 @@ def possessive(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def of_phrase(s: Speaker, noun: Noun) -> NounPhrase:
-    """the door of the house -> 房子 的 门; the capital of France -> 法国 的 首都."""
+    """Return the noun with "of" and the whole that it belongs to.
+
+    the door of the house -> 房子 的 门; the capital of France -> 法国 的 首都.
+    """
     whole = inner(s, next(wanted for kind, wanted in WHOLES.items() if noun.is_a(kind)), (the, owned, this))
     adjectives, head, person = _singular(s, noun)
     part = [*adjectives, head]
@@ -274,7 +299,10 @@ def of_phrase(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def with_thing(s: Speaker, noun: Noun) -> NounPhrase:
-    """a house with a red door -> 一 座 有 红 门 的 房子; the girl with long hair -> 有 长 头发 的 女孩."""
+    """Return the noun with "with" and what it has.
+
+    a house with a red door -> 一 座 有 红 门 的 房子; the girl with long hair -> 有 长 头发 的 女孩.
+    """
     first = inner_form(s, noun, (the, a))
     had = inner(s, next((wanted for kind, wanted in HAD.items() if noun.is_a(kind)), "part"), (a, bare))
     with_ = pair("with", _has(noun, had.noun))
@@ -282,28 +310,31 @@ def with_thing(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def _has(noun: Noun, had: Noun | None) -> str:
-    """with in a hat, trousers, milk, long hair: 戴, 穿, 加, 有."""
+    """Return the Chinese of "with" for a hat, trousers, milk or long hair: 戴, 穿, 加, 有."""
     if had is not None and noun.is_a("person"):
         return "戴" if had.is_a("worn") else "穿" if had.is_a("clothes") else "有"
     return "加" if noun.is_a("food", "drink") else "有"
 
 
 def _without_one(had: NounPhrase) -> Phrase:
-    """a red door -> 红 门: what a thing has is not counted."""
+    """Drop the 一 and the classifier of what a thing has: a red door -> 红 门."""
     links = had.phrase.target
     counted = had.noun is not None and links[0][0] == "一" and links[1][0] == had.noun.classifier
     return Phrase(had.phrase.source, links[2:]) if counted else had.phrase
 
 
 def located(s: Speaker, noun: Noun) -> NounPhrase:
-    """the ball in the box -> 盒子 里 的 球; the shop near the station -> 车站 附近 的 商店."""
+    """Return the noun with a place: the ball in the box -> 盒子 里 的 球; the shop near the station -> 车站 附近 的 商店."""
     first = inner_form(s, noun, (the, the, a, the_plural))
     source, target = place(s, kind_of(noun))
     return in_front(first, source, [*target, chinese("的")])  # a ball in the box: 盒子 里 的 一 个 球
 
 
 def about(s: Speaker, noun: Noun) -> NounPhrase:
-    """a book about animals -> 一 本 关于 动物 的 书; a letter from London; a present for my mother."""
+    """Return the noun with "about", "from" or "for".
+
+    a book about animals -> 一 本 关于 动物 的 书; a letter from London; a present for my mother.
+    """
     first = inner_form(s, noun, (the, a))
     if noun.is_a("reading", "speech", "show", "idea") and s.chance(0.8):
         other, word = inner(s, "animal person country subject idea nature food", (bare, the, owned)), pair("about", "关于")
@@ -315,15 +346,15 @@ def about(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def in_front(first: NounPhrase, source: Sequence[Phrase], target: Sequence[Phrase]) -> NounPhrase:
-    """What English says behind a noun stands in Chinese before all of it, its number too: 桌子 上 的 一 本 书."""
+    """Put an English postmodifier before the whole Chinese noun phrase, its number included: 桌子 上 的 一 本 书."""
     own, rest = Phrase(first.phrase.source), Phrase((), first.phrase.target)
     return first.with_phrase(join([own, *source], [*target, rest]))
 
 
 def before(first: NounPhrase, source: Sequence[Phrase], target: Sequence[Phrase]) -> NounPhrase:
-    """What English says behind a noun stands in Chinese before it, but behind its number and classifier."""
+    """Put an English postmodifier before the Chinese noun, after its number and classifier."""
     links = first.phrase.target
-    lead = int(bool(links) and links[0][0] in AMOUNTS)  # 很多, and 一 只, 这 个: before the modifier
+    lead = int(bool(links) and links[0][0] in AMOUNTS)  # 很多, 一 只 and 这 个 precede the modifier
     lead += lead and len(links) > 1 and links[1][0] == "的"  # 更多 的
     if first.noun is not None and first.noun.classifier:
         for i, (word, __) in enumerate(links[:3]):
@@ -336,16 +367,16 @@ def before(first: NounPhrase, source: Sequence[Phrase], target: Sequence[Phrase]
 
 # --- Places -----------------------------------------------------------------------------------------------------------
 def kind_of(noun: Noun | None) -> str:
-    """Which of the three kinds of things that are somewhere a noun is."""
+    """Return the key of `PLACES` for things of this kind: person, place or thing."""
     if noun is None or noun.is_a("being"):
         return "person"
     return "place" if noun.is_a("building", "place") else "thing"
 
 
 def place(s: Speaker, of: str = "") -> Place:
-    """A place without its 在: on the table -> 桌子 上; at school -> 学校; in China -> 中国; between A and B.
+    """Draw a place without its 在: on the table -> 桌子 上; at school -> 学校; in China -> 中国; between A and B.
 
-    of: the verb that is done there, or person, thing, place: who or what is there.
+    of: the verb that is done there, or person, thing or place for who or what is there.
     """
     kind = s.often({"row": 85, "name": 7 if of not in ("put", "thing") else 0, "between": 1, "other": 3})
     if kind == "name":
@@ -363,7 +394,7 @@ def place(s: Speaker, of: str = "") -> Place:
 
 
 def _placed(s: Speaker, preposition: str, noun: Noun) -> Place:
-    """on the table -> 桌子 上; at the station -> 车站; in the street -> 街道 上."""
+    """Return a preposition with a noun: on the table -> 桌子 上; at the station -> 车站; in the street -> 街道 上."""
     if preposition == "at":
         where = bare_singular(noun) if noun.english in small_words.WITHOUT_ARTICLE else the(s, noun)
         return [english("at"), where.phrase], [where.phrase]
@@ -377,26 +408,26 @@ def _placed(s: Speaker, preposition: str, noun: Noun) -> Place:
 
 
 def _in(where: NounPhrase) -> Place:
-    """in China -> 中国, without 里."""
+    """Return "in" with a country or a name: in China -> 中国, without 里."""
     return [english("in"), where.phrase], [where.phrase]
 
 
 def bare_singular(noun: Noun) -> NounPhrase:
-    """school -> 学校, without an article."""
+    """Return the singular without an article: school -> 学校."""
     head = pair(noun.english, noun.chinese)
     return NounPhrase(head, head, noun, name=noun.english)
 
 
-# --- Choosing ---------------------------------------------------------------------------------------------------------
+# --- Drawing ----------------------------------------------------------------------------------------------------------
 def name(s: Speaker) -> NounPhrase:
-    """A name or an unknown word, which is carried over: a numbered slot in both languages."""
+    """Return a new slot for a name or an unknown word, which is copied to the target."""
     slot = s.slot()
     word = pair(slot, slot)
     return NounPhrase(word, word, None, pronoun=s.one(("he", "she")), name=slot)
 
 
 def _fits(form: Form, noun: Noun) -> bool:
-    """Whether a noun can stand in a form: no "two waters", no "a China"."""
+    """Whether a noun can take a form: no "two waters", no "a China"."""
     if noun.is_a("country", "city", "language", "month", "weekday", "subject") and noun.is_mass:
         return form is bare
     if noun.only_plural:
@@ -413,13 +444,13 @@ USUAL: Forms = {
 DEEP = (possessive, of_phrase, located, with_thing, about)
 _OF_ONES_KIN = (owned, possessive, a, counted, some_of)
 ODD = 0.08
-"""The share of such forms that is said all the same: my thief, a mother."""
+"""The share of unusual forms that are used all the same: my thief, a mother."""
 
 
 def _is_usual(s: Speaker, form: Form, noun: Noun) -> bool:
-    """Whether people say this noun so: my mother and not "this mother", the thief and not "my thief".
+    """Whether a noun commonly takes a form: my mother but not "this mother", the thief but not "my thief".
 
-    Now and then it is true of any form.
+    A small share of the draws allows any form.
     """
     if s.chance(ODD):
         return True
@@ -431,18 +462,18 @@ def _is_usual(s: Speaker, form: Form, noun: Noun) -> bool:
 
 
 def inner_form(s: Speaker, noun: Noun, forms: Sequence[Form]) -> NounPhrase:
-    """A noun in one of these forms, or in one that it can stand in."""
+    """Return a noun in one of these forms, or in a fallback form that it can take."""
     possible = [form for form in forms if _fits(form, noun)] or [bare if noun.is_mass or noun.only_plural else the]
     return s.one([form for form in possible if _is_usual(s, form, noun)] or possible)(s, noun)
 
 
 def inner(s: Speaker, wanted: str, forms: Sequence[Form] = (the, a, owned)) -> NounPhrase:
-    """A short noun phrase inside another phrase. wanted: as in the tables."""
+    """Draw a short noun phrase to stand inside another phrase. selector: as in the tables."""
     return inner_form(s, s.usual(lex.nouns(wanted)), forms)
 
 
 def _possible(s: Speaker, form: Form, noun: Noun) -> bool:
-    """Whether a form fits the noun, has the words that it needs, and is not too deep."""
+    """Whether a form is compatible with the noun, has the words that it needs, and is not nested too deep."""
     if not _fits(form, noun) or (form in DEEP and not s.deeper()):
         return False
     if form is measured:
@@ -455,7 +486,10 @@ def _possible(s: Speaker, form: Form, noun: Noun) -> bool:
 
 
 def two_things(s: Speaker, noun: Noun, choices: Sequence[Noun]) -> NounPhrase:
-    """apples and bananas -> 苹果 和 香蕉; a dog and two cats -> 一 只 狗 和 两 只 猫; tea or coffee -> 茶 或者 咖啡."""
+    """Return two coordinated nouns.
+
+    apples and bananas -> 苹果 和 香蕉; a dog and two cats -> 一 只 狗 和 两 只 猫; tea or coffee -> 茶 或者 咖啡.
+    """
     s.depth -= 1
     others = [n for n in (s.usual(choices) for __ in range(6)) if n is not noun and not n.classes.isdisjoint(noun.classes)]
     forms: Sequence[Form] = s.one(((bare,), (the,), (a,), (owned,), (counted, a)))
@@ -469,7 +503,7 @@ def two_things(s: Speaker, noun: Noun, choices: Sequence[Noun]) -> NounPhrase:
 
 
 def noun_phrase(s: Speaker, choices: Sequence[Noun], forms: Forms = USUAL) -> NounPhrase:
-    """A noun phrase of one of these nouns, in any form that fits it."""
+    """Draw a noun phrase of one of these nouns, in any form that is compatible with it."""
     noun = s.usual(choices)
     if forms is USUAL and s.deeper() and s.chance(0.06):
         return two_things(s, noun, choices)

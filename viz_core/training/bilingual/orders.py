@@ -1,4 +1,4 @@
-"""Orders, requests and proposals: open the window; please wait for me; don't be late; let's go home."""
+"""Imperatives, requests and suggestions: open the window; please wait for me; don't be late; let's go home."""
 
 from collections.abc import Callable, Mapping
 
@@ -10,11 +10,11 @@ from viz_core.training.bilingual.predicates import BE, SHORT, Predicate, by_pers
 from viz_core.training.bilingual.times import when
 
 NOT_TO_BE = ("afraid", "angry", "sad", "stupid", "shy", "lazy", "rude", "noisy", "nervous", "selfish", "silly")
-"""What one tells others not to be."""
+"""Qualities in negative imperatives."""
 ORDERED = {
     "patient": "耐心 一点", "happy": "开心 一点", "nice": "友好 一点", "kind": "友善 一点", "strong": "坚强", "polite": "有礼貌",
 }
-"""What an order says where a statement says something else: be patient."""
+"""Adjectives with another Chinese in an imperative: be patient."""
 UNSAID = ("manage", "pretend", "refuse", "guess", "hear about", "see", "hear", "turn into", "find out", "dream", "return to",
           "agree", "beat", "destroy", "steal", "lie", "get married", "graduate", "force", "persuade", "give up", "start", "begin",
           "expect", "arrive at", "arrive in", "get wet", "cheat", "injure", "kill", "punch", "shoot", "rob", "crash", "suffer from",
@@ -23,17 +23,17 @@ UNSAID = ("manage", "pretend", "refuse", "guess", "hear about", "see", "hear", "
           "disappoint", "contain", "get to", "own", "receive", "earn", "overlook", "prove", "succeed", "appear", "disappear",
           "escape", "get better", "get divorced", "pass away", "run out of", "throw up", "snore", "sigh", "sweat", "yawn",
           "steal from", "drown", "delay", "doubt", "regret", "avoid")
-"""What hardly anybody orders."""
+"""Verbs that hardly ever occur in an imperative."""
 WHOM = {"me": "我", "him": "他", "her": "她", "them": "他们"}
 
 
 def order(s: Speaker) -> Phrase:
-    """An order of any kind; also one that is asked."""
+    """Draw an imperative of any kind, sometimes a polite question."""
     return _polite(s, *_what_to_do(s, _polite)) if s.chance(0.08) else command(s)
 
 
 def command(s: Speaker) -> Phrase:
-    """An order of any kind that is not asked."""
+    """Draw an imperative that is not a question."""
     say = s.often(_KINDS)
     first = say(s, *_what_to_do(s, say))
     if say in (_do, _please) and s.deeper() and s.chance(0.06):  # sit down and listen
@@ -42,7 +42,7 @@ def command(s: Speaker) -> Phrase:
 
 
 def _what_to_do(s: Speaker, say: Callable[[Speaker, Place, Phrase], Phrase]) -> tuple[Place, Phrase]:
-    """What is ordered in this way, and when."""
+    """Draw the action of an imperative of this kind, and its time."""
     s.actor = "we" if say is _lets else "" if say is _let_me else "you"
     p = _not_to_be(s) if say is _do_not and s.chance(0.1) else doable(s)
     if p.is_be and say in (_do_not, _never):
@@ -55,7 +55,7 @@ def _what_to_do(s: Speaker, say: Callable[[Speaker, Place, Phrase], Phrase]) -> 
 
 
 def _not_to_be(s: Speaker) -> Predicate:
-    """(don't be) afraid 害怕, late 迟到."""
+    """Draw a quality of a negative imperative: (don't be) afraid 害怕, late 迟到."""
     if s.chance(0.3):
         return Predicate(BE, "", [late := pair("late", "迟到")], rest=[late], about=("be", "late"))
     adjective = s.one([a for a in lex.ADJECTIVES if a.english in NOT_TO_BE and lex.of_people(a)])
@@ -64,20 +64,20 @@ def _not_to_be(s: Speaker) -> Predicate:
 
 
 def _do(s: Speaker, action: Place, time: Phrase) -> Phrase:
-    """open the window tomorrow -> 明天 打开 窗户."""
+    """Build a plain imperative: open the window tomorrow -> 明天 打开 窗户."""
     source, target = action
     return join([*source, time], [time, *target])
 
 
 def _please(s: Speaker, action: Place, time: Phrase) -> Phrase:
-    """please wait for me, wait for me please -> 请 等 我."""
+    """Build an imperative with "please": please wait for me, wait for me please -> 请 等 我."""
     source, target = action
     please = pair("please", "请")
     return join([*source, time, please] if s.chance(0.3) else [please, *source, time], [please, time, *target])
 
 
 def _do_not(s: Speaker, action: Place, time: Phrase) -> Phrase:
-    """don't be late -> 不要 迟到."""
+    """Build a negative imperative: don't be late -> 不要 迟到."""
     source, target = action
     no = pair(s.one(("do not", "don't", "don't")), "不要")
     please = pair("please", "请") if s.chance(0.15) else NOTHING
@@ -85,14 +85,14 @@ def _do_not(s: Speaker, action: Place, time: Phrase) -> Phrase:
 
 
 def _never(s: Speaker, action: Place, time: Phrase) -> Phrase:
-    """never touch it -> 永远 不要 碰 它."""
+    """Build an imperative with "never": never touch it -> 永远 不要 碰 它."""
     source, target = action
     no = pair("never", "永远 不要")
     return join([no, *source], [no, *target])
 
 
 def _lets(s: Speaker, action: Place, time: Phrase) -> Phrase:
-    """let's go home -> 我们 回家 吧."""
+    """Build a suggestion: let's go home -> 我们 回家 吧."""
     source, target = action
     if s.chance(0.1):  # let's not go: 我们 不要 走
         lets, no = pair("let's", "我们"), pair("not", "不要")
@@ -102,7 +102,7 @@ def _lets(s: Speaker, action: Place, time: Phrase) -> Phrase:
 
 
 def _let_me(s: Speaker, action: Place, time: Phrase) -> Phrase:
-    """let me help you -> 让 我 帮助 你."""
+    """Build an imperative with "let": let me help you -> 让 我 帮助 你."""
     source, target = action
     let, whom = pair("let", "让"), s.word(WHOM)
     no = pair("don't", "不要") if s.chance(0.1) else NOTHING
@@ -110,11 +110,11 @@ def _let_me(s: Speaker, action: Place, time: Phrase) -> Phrase:
 
 
 def _polite(s: Speaker, action: Place, time: Phrase) -> Phrase:
-    """can you (please) open the window -> 你 能 打开 窗户 吗; "will you" asks only with a "please"."""
+    """Build a polite question: can you (please) open the window -> 你 能 打开 窗户 吗; "will you" always has "please"."""
     source, target = action
     word = s.one(("can", "could", "would", "will"))
     if word == "can" and action[1] and is_skill(texts(action[0][0]).split()[0], first_word(action[1])):
-        word = "could"  # "can you swim" asks whether one has learned it
+        word = "could"  # "can you swim" asks for a skill
     please = english("please") if word in ("would", "will") or s.chance(0.4) else NOTHING
     can, you = pair(word), pair("you", "你")
     able = from_all([can, please], "能")
@@ -128,7 +128,7 @@ _KINDS: Mapping[Callable[[Speaker, Place, Phrase], Phrase], float] = {
 
 
 def doable(s: Speaker) -> Predicate:
-    """What a person can be told to do."""
+    """Draw a predicate that a person can be told to do."""
     if s.chance(0.06):
         adjective = s.one([a for a in lex.ADJECTIVES if a.english in verb_phrases.TO_BE[:8] and lex.of_people(a)])
         word = pair(adjective.english, ORDERED.get(adjective.english, adjective.chinese))
@@ -139,5 +139,6 @@ def doable(s: Speaker) -> Predicate:
 
 
 def _on_purpose(verb: lex.Verb) -> bool:
+    """Whether a person does it on purpose."""
     return by_person(verb) and "state" not in verb.flags and verb.base not in verb_phrases.UNWILLED and verb.base not in UNSAID
 

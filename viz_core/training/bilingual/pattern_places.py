@@ -1,4 +1,4 @@
-"""What stands at a place of a pattern: whom it is about, and words of a kind, such as {a:food} and {clock}."""
+"""What fills the placeholders of a pattern: subjects, and words of a kind, such as {a:food} and {clock}."""
 
 from collections.abc import Callable, Mapping
 
@@ -10,7 +10,7 @@ from viz_core.training.bilingual.times import clock, duration, when
 
 
 def _person(s: Speaker, wanted: str) -> NounPhrase:
-    """Who does it: a pronoun, a name, or somebody such as my brother or the doctor."""
+    """Draw a subject: a pronoun, a name, or a person such as my brother or the doctor."""
     kind = s.often({"pronoun": 6, "name": 2, "noun": 3})
     if kind == "name":
         return nouns.name(s)
@@ -20,7 +20,7 @@ def _person(s: Speaker, wanted: str) -> NounPhrase:
 
 
 def _he(s: Speaker, wanted: str) -> NounPhrase:
-    """He, she, a name or a noun, but never I, you, we or they."""
+    """Draw he, she, a name or a person, but never I, you, we or they."""
     kind = s.often({"pronoun": 4, "name": 2, "noun": 3})
     if kind == "name":
         return nouns.name(s)
@@ -28,12 +28,12 @@ def _he(s: Speaker, wanted: str) -> NounPhrase:
 
 
 def _we(s: Speaker, wanted: str) -> NounPhrase:
-    """I, we, you or they, behind which a verb has no -s."""
+    """Draw I, we, you or they, which take a verb without -s."""
     return subjects.pronoun_of(s.often(_WE))
 
 
 def _somebody(s: Speaker) -> NounPhrase:
-    """my brother, the teacher: a noun without adjectives."""
+    """Draw a person without adjectives: my brother, the teacher."""
     noun = s.usual(lex.nouns(_KNOWN))
     theirs = noun.is_a("family") or noun.english in ("friend", "teacher", "boss", "neighbour")
     owner = s.word(_OWNERS) if theirs and noun.english != "child" else pair("the")
@@ -44,7 +44,7 @@ def _somebody(s: Speaker) -> NounPhrase:
 
 
 def whom(s: Speaker, wanted: str, who: NounPhrase | None = None) -> Phrase:
-    """me, her, Anna, my brother, but not the one who acts, since nobody says "I meet me"."""
+    """Draw me, her, Anna or my brother, but not the actor: nobody says "I meet me"."""
     kind = s.often({"pronoun": 5, "name": 3, "noun": 3})
     if kind == "pronoun":
         same = small_words.NOT_MET.get(who.name, ()) if who else ()
@@ -53,7 +53,7 @@ def whom(s: Speaker, wanted: str, who: NounPhrase | None = None) -> Phrase:
 
 
 def _job(s: Speaker, wanted: str) -> Phrase:
-    """a doctor -> 一 名 医生: what someone is."""
+    """Draw a profession: a doctor -> 一 名 医生."""
     noun = s.usual([n for n in lex.nouns("job") if n.english != "police"])
     head = pair(noun.english, noun.chinese)
     one = pair(nouns.an([head]), "一")
@@ -61,7 +61,7 @@ def _job(s: Speaker, wanted: str) -> Phrase:
 
 
 def _noun(*forms: nouns.Form) -> Callable[[Speaker, str], NounPhrase]:
-    """How a noun is said in one of these forms; without a class, the noun is any thing."""
+    """Return a builder of a noun in one of these forms; without a class, the noun is any thing."""
     def build(s: Speaker, wanted: str) -> NounPhrase:
         return nouns.inner_form(s, s.usual(lex.nouns(wanted or "thing")), forms)
 
@@ -69,41 +69,41 @@ def _noun(*forms: nouns.Form) -> Callable[[Speaker, str], NounPhrase]:
 
 
 def _group(s: Speaker, wanted: str) -> NounPhrase:
-    """the students -> 学生 们: several, for whom {it1} says they."""
+    """Draw a plural with "the", to which {it1} refers as they: the students -> 学生 们."""
     return nouns.the_plural(s, s.usual([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
 
 
 def _single(s: Speaker, wanted: str) -> NounPhrase:
-    """the dog, the boy: one of the nouns that have a plural."""
+    """Draw a singular with "the", of the nouns that have a plural: the dog, the boy."""
     if "person" in wanted.split() and s.chance(0.5):
         wanted = _KNOWN
     return nouns.the(s, s.usual([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
 
 
 def _several(s: Speaker, wanted: str) -> NounPhrase:
-    """Plural things without a number: dogs, old books."""
+    """Draw a plural of things without a number: dogs, old books."""
     return nouns.bare(s, s.usual([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
 
 
 def _only(build: Callable[[Speaker, str], NounPhrase]) -> Callable[[Speaker, str], Phrase]:
-    """The words of a noun phrase alone, where no verb agrees with it."""
+    """Return a builder of the phrase alone, where no verb agrees with it."""
     return lambda s, wanted: build(s, wanted).phrase
 
 
 def _noun_alone(s: Speaker, wanted: str) -> Phrase:
-    """A noun alone, without an article: dog."""
+    """Draw a noun without an article: dog."""
     noun = s.usual([n for n in lex.nouns(wanted) if n.english not in wanted.split()])
     return pair(noun.english, noun.chinese)
 
 
 def _plural_alone(s: Speaker, wanted: str) -> Phrase:
-    """A plural alone: dogs."""
+    """Draw a plural alone: dogs."""
     noun = s.usual([n for n in lex.nouns(wanted) if n.plural and n.english not in wanted.split()])
     return pair(noun.plural, noun.chinese)
 
 
 def _adjective(s: Speaker, wanted: str) -> Phrase:
-    """An adjective that describes one of these nouns and that 很 can stand before."""
+    """Draw an adjective that describes one of these nouns and can follow 很."""
     noun = s.usual(lex.nouns(wanted or "person"))
     found = [a for a in lex.adjectives_of(noun) if a.flags.isdisjoint({"shi", "ren", "nopred", "le", "verb", "of"})]
     adjective = s.usual(found or [a for a in lex.ADJECTIVES if a.english in ("good", "big")])
@@ -111,14 +111,14 @@ def _adjective(s: Speaker, wanted: str) -> Phrase:
 
 
 def _place(s: Speaker, wanted: str) -> Phrase:
-    """in the park -> 在 公园 里."""
+    """Draw a place: in the park -> 在 公园 里."""
     source, target = nouns.place(s) if wanted else somewhere(s)
     said = join(source, target)
     return said if said.target[0][0].startswith("在") else Phrase(said.source, (("在", ()), *said.target))
 
 
 def _digits(s: Speaker, wanted: str) -> Phrase:
-    """A number in digits, which is carried over as typed."""
+    """Return a slot for a number in digits, which is copied as typed."""
     slot = s.slot()
     return pair(slot, slot)
 
@@ -137,7 +137,7 @@ SUBJECT_KINDS: Mapping[str, Callable[[Speaker, str], NounPhrase]] = {
     "named": lambda s, wanted: nouns.name(s), "the": _single, "this": _noun(nouns.this), "my": _noun(nouns.owned),
     "some": _several, "group": _group,
 }
-"""Whom or what a sentence can be about; the verb agrees with the first of them."""
+"""The kinds of subject placeholders; the verb agrees with the first of them."""
 KINDS: Mapping[str, Callable[[Speaker, str], Phrase]] = {
     "whom": whom, "job": _job, "name": _only(lambda s, wanted: nouns.name(s)), "a": _only(_noun(nouns.a)),
     "bare": _only(_noun(nouns.bare)), "what": _only(_noun(nouns.a, nouns.the, nouns.owned)), "noun": _noun_alone,

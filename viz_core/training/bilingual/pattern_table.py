@@ -1,35 +1,35 @@
-"""The table of patterns as objects: its lines, lists, phrases and sections.
+"""Parser of the pattern table: its lines, word lists, named phrases and sections.
 
 A line of tables/patterns/*.txt is English ; Chinese. Its parts:
 
-    {who}, {a:food}, {noun2}      a place to fill: its kind, a number if there are several of a kind, and behind a colon what is
-                                  asked for. Chinese names it again, without the colon. The kinds are those of `pattern_places`
-                                  and those that follow.
-    {ing}, {do}, {third}, {done}  an everyday action in a form of its verb: playing football, play football, plays football,
+    {who}, {a:food}, {noun2}      a placeholder: its kind, a number if there are several of a kind, and after a colon what it is
+                                  restricted to. The Chinese repeats it without the colon. The kinds are those of
+                                  `pattern_placeholders` and the following.
+    {ing}, {do}, {third}, {done}  an action in a form of its verb: playing football, play football, plays football,
                                   played football (踢 了 足球)
-    {did}, {once}                 like {done} without 了; like {do} with 一 次
-    {been}, {gone}, {seen}        a participle, which Chinese says with 过, with 了, with neither
-    {does}                        play or plays, as the one that the sentence is about asks
-    {the1:animal} ... {it1}       a noun and the pronoun that stands for it, where Chinese says the noun again. {him1} is the
+    {did}, {once}                 {done} without 了; {do} with 一 次
+    {been}, {gone}, {seen}        a participle, in Chinese with 过, with 了, with neither
+    {does}                        play or plays, agreeing with the subject of the sentence
+    {the1:animal} ... {it1}       a noun and a pronoun for it, for which Chinese repeats the noun. {him1} is the
                                   pronoun as an object. {named1} and {group1:animal} have the same pronouns.
-    {same1}, {whose1}             he and his of such a noun, where Chinese says a pronoun, too: told him that he should go
-    {again}, {me}                 the one that the sentence is about once more: I, he, they; me, him, them
-    {own}, {self}                 my, your, his; myself, yourself, himself: of the one that the sentence is about
-    {clause:past}, {sentence}     a clause in a tense; a line of this table that may be a clause
-    {meal}                        one of the words of a list that the table defines: @meal breakfast=早饭, lunch=午饭
-    {excuse}                      one of the lines "%excuse English ; Chinese" of the table. They have places like any line and
-                                  speak of the one that the line around them is about: of {the2} in {excuse:the2}, of somebody
-                                  else in {excuse:he} and {excuse:they}.
-    ~be, ~was, ~have, ~do, ~need  a verb as the first {who} of the line asks: am, was, has, does, needs; ~be2 as {who2} asks
-    |                             divides fixed English words into two parts, as a place to fill does
+    {same1}, {whose1}             he and his for such a noun, with a pronoun in Chinese too: told him that he should go
+    {again}, {me}                 a pronoun for the subject of the sentence: I, he, they; me, him, them
+    {own}, {self}                 my, your, his; myself, yourself, himself: agreeing with the subject of the sentence
+    {clause:past}, {sentence}     a clause in a tense; a line of this table that can be a clause
+    {meal}                        a word of a list that the table defines: @meal breakfast=早饭, lunch=午饭
+    {excuse}                      a line "%excuse English ; Chinese" of the table. It has placeholders like any line. Its subject
+                                  is that of the line around it, {the2} in {excuse:the2}, and somebody else in {excuse:he} and
+                                  {excuse:they}.
+    ~be, ~was, ~have, ~do, ~need  a verb that agrees with the first {who} of the line: am, was, has, does, needs; ~be2 with {who2}
+    |                             divides fixed English words into two parts, as a placeholder does
     (a/b)                         one of these words; (a/) is the word or none
-    要/1, 要/-1, 没有/1+2         Chinese that comes from the first part of the fixed English words; from the last one, where a
-                                  choice such as (that/) may leave out an earlier one; from two parts
-    岁/number                     Chinese that comes from the place called "number"
+    要/1, 要/-1, 没有/1+2         Chinese that is aligned to the first part of the fixed English words; to the last one, where a
+                                  choice such as (that/) may drop an earlier one; to two parts
+    岁/number                     Chinese that is aligned to the placeholder "number"
 
-A Chinese word that names no origin comes from the fixed English words if they are one part or the whole line, else from none. A
-comma comes from a comma, and a mark within a line from the same mark. An English line ends in "?" or "!" where a statement would
-end in ".". The line "== weather ; 5 ; clause" begins a section with its weight, and says that its lines may be clauses of longer
+A Chinese word without a suffix is aligned to the fixed English words if they are one part or the whole line, else to none. A
+comma is aligned to a comma, and a mark within a line to the same mark. An English line ends in "?" or "!" if it is not a
+statement. The line "== weather ; 5 ; clause" begins a section with its weight, and allows its lines to be clauses of longer
 sentences. A line that begins with "#" is a comment.
 """
 
@@ -47,9 +47,9 @@ PLACE = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One line of the table. english: its wordings, each of them text and, at the odd indices, places to fill.
+    """One line of the table. english: its wordings, each of them text and, at the odd indices, placeholders.
 
-    mark: how a sentence of it ends. clause: whether it may be a clause of a longer sentence.
+    mark: the final mark of its sentences. clause: whether it can be a clause of a longer sentence.
     """
 
     english: tuple[tuple[str, ...], ...]
@@ -60,7 +60,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Patterns that are said equally often, and how often one of them is said: the weight, against those of other sections."""
+    """Patterns that are drawn equally often. weight: how often one of them is drawn, relative to the other sections."""
 
     weight: float
     patterns: tuple[Pattern, ...] = ()
@@ -68,14 +68,14 @@ class Section:
 
 @cache
 def _lines() -> tuple[str, ...]:
-    """The lines of all files of the table."""
+    """Return the lines of all files of the table."""
     paths = sorted((lex.TABLES / "patterns").glob("*.txt"))
     return tuple(chain.from_iterable(path.read_text("utf-8").splitlines() for path in paths))
 
 
 @cache
 def parts() -> Mapping[str, tuple[Pattern, ...]]:
-    """The phrases of the table by their names: a line "%excuse I missed the bus ; 我 错过 了 公交车" is one of {excuse}."""
+    """Return the named phrases: a line "%excuse I missed the bus ; 我 错过 了 公交车" is one of {excuse}."""
     found: dict[str, list[Pattern]] = {}
     for line in _lines():
         if line.startswith("%"):
@@ -86,7 +86,7 @@ def parts() -> Mapping[str, tuple[Pattern, ...]]:
 
 @cache
 def read() -> tuple[Mapping[str, tuple[tuple[str, str], ...]], Mapping[str, Section]]:
-    """The word lists and the sections of the table."""
+    """Return the word lists and the sections of the table."""
     lists: dict[str, tuple[tuple[str, str], ...]] = {}
     sections: dict[str, list[Pattern]] = {}
     weights: dict[str, float] = {}
@@ -106,7 +106,7 @@ def read() -> tuple[Mapping[str, tuple[tuple[str, str], ...]], Mapping[str, Sect
 
 
 def pattern(line: str, clause: bool) -> Pattern:
-    """A line "English ; Chinese" as an object."""
+    """Parse a line "English ; Chinese"."""
     english, __, zh = line.partition(";")
     english = english.strip()
     mark = english[-1] if english[-1] in "?!" else "."
@@ -116,7 +116,7 @@ def pattern(line: str, clause: bool) -> Pattern:
 
 
 def _wordings(text: str) -> list[str]:
-    """A text with (one of / these) as all its wordings."""
+    """Return all wordings of a text with (one of / these)."""
     parts = _CHOICE.split(text)
     choices = [part.split("/") if i % 2 else [part] for i, part in enumerate(parts)]
     return ["".join(chosen) for chosen in product(*choices)]
@@ -124,27 +124,27 @@ def _wordings(text: str) -> list[str]:
 
 @cache
 def with_mark(mark: str) -> Mapping[str, Section]:
-    """The sections with only the patterns that end in this mark."""
+    """Return the sections with only the patterns that have this final mark."""
     chosen = {name: [p for p in section.patterns if p.mark == mark] for name, section in read()[1].items()}
     return {name: Section(read()[1][name].weight, tuple(ps)) for name, ps in chosen.items() if ps}
 
 
 @cache
 def fixed() -> frozenset[str]:
-    """The English of all patterns without places, in small letters: the grammar leaves them to the table."""
+    """Return the English of all patterns without placeholders in lowercase; the grammar does not generate these."""
     whole = (pieces[0] for section in read()[1].values() for p in section.patterns for pieces in p.english if len(pieces) == 1)
     return frozenset(" ".join(text.replace("|", " ").lower().split()) for text in whole)
 
 
 @cache
 def clauses() -> tuple[Pattern, ...]:
-    """The patterns that can be a clause of a longer sentence."""
+    """Return the patterns that can be a clause of a longer sentence."""
     return tuple(p for section in read()[1].values() for p in section.patterns if p.clause and p.mark == ".")
 
 
 @cache
 def weights(mark: str) -> Mapping[str, float]:
-    """How often each section is said: its weight times its share of patterns with this mark."""
+    """Return how often each section is drawn: its weight times its share of patterns with this mark."""
     return {
         name: section.weight * len(section.patterns) / len(read()[1][name].patterns)
         for name, section in with_mark(mark).items()

@@ -1,4 +1,4 @@
-"""Sentences of the table of patterns: fixed words with places to fill, from "how about {ing}" to "time is money"."""
+"""Sentences of the pattern table: fixed words with placeholders, from "how about {ing}" to "time is money"."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from viz_core.training.bilingual.phrases import NounPhrase, Person, Phrase, Spea
 from viz_core.training.bilingual.predicates import is_skill
 
 _ONE = re.compile(r"~(?:be|was)(?: not| also| still| always| really| such)* an? ")
-"""Fixed words that say what one person is: with them the subject is not we or they, as in "we are a student"."""
+"""Fixed words that classify one person; with them the subject is not we or they, as in "we are a student"."""
 _PART = re.compile(r"\||(?<= )([,.?!])(?= )")
 _FORMS = {"do": "base", "once": "base", "third": "third", "done": "past", "did": "past", "ing": "ing", "been": "participle",
           "gone": "participle", "seen": "participle", "does": "base"}
@@ -24,9 +24,9 @@ _AGREEING: Mapping[str, Mapping[Person, str]] = {
     "be": small_words.BE, "was": small_words.WAS, "have": small_words.HAVE, "do": small_words.DO,
 }
 ABLE = frozenset({"can", "can't", "cannot", "could", "couldn't"})
-"""Words that become 会 before what one has learned, except in "could you", which asks a favour."""
+"""Words that become 会 before a skill, except in "could you", which asks a favour."""
 INNER = {".": "。", "?": "？", "!": "！"}
-"""The marks that may stand between two sentences of one pattern, and their Chinese."""
+"""The marks between two sentences of one pattern, and their Chinese."""
 _SUBJECTS = {"my": "I", "your": "you", "his": "he", "her": "she", "our": "we", "their": "they"}
 _SELVES = {
     "I": "myself", "you": "yourself", "he": "himself", "she": "herself", "it": "itself", "we": "ourselves", "they": "themselves",
@@ -37,15 +37,15 @@ LEADING = (
     "when ", "if ", "because ", "although ", "though ", "even if ", "even though ", "before ", "after ", "while ", "since ",
     "whenever ", "unless ", "until ", "as soon as ", "as long as ",
 )
-"""How a clause begins that stands in front of the main clause. People often leave out the comma behind such a clause."""
+"""Words that begin a clause in front of the main clause. The comma after such a clause is often left out."""
 
 
 @dataclass(slots=True)
 class Filled:
-    """What the places of one sentence hold, and who the sentence is about.
+    """What fills the placeholders of one sentence.
 
-    around: whom the line around a phrase is about. speaker: I, you or we, if one of the first three words of a line says so
-    and no place of it is filled with a subject.
+    subject: whom the sentence is about. outer_subject: whom the surrounding line is about, for a phrase inside another line.
+    speaker: I, you or we, if it is among the first three words of a line without a subject placeholder.
     """
 
     by_name: dict[str, Phrase] = field(default_factory=dict)
@@ -55,30 +55,30 @@ class Filled:
     speaker: NounPhrase | None = None
 
 
-# --- Saying one -------------------------------------------------------------------------------------------------------
+# --- Sentences from patterns ------------------------------------------------------------------------------------------
 def told(s: Speaker) -> Phrase:
-    """A pattern that states something: I have a headache -> 我 头疼."""
+    """Draw a pattern that is a statement: I have a headache -> 我 头疼."""
     return _any(s, ".")
 
 
 def asked(s: Speaker) -> Phrase:
-    """A pattern that asks: would you like some tea -> 你 想要 一些 茶 吗."""
+    """Draw a pattern that is a question: would you like some tea -> 你 想要 一些 茶 吗."""
     return _any(s, "?")
 
 
 def called_out(s: Speaker) -> Phrase:
-    """A pattern that wishes, greets, thanks or orders: happy birthday to you -> 祝 你 生日 快乐."""
+    """Draw a wish, a greeting, thanks or an order: happy birthday to you -> 祝 你 生日 快乐."""
     return _any(s, "!")
 
 
 def two_sentences(s: Speaker) -> Phrase:
-    """Where is my bag? I can't find it: two short sentences, the first with its mark."""
+    """Draw two short sentences, the first with its mark: Where is my bag? I can't find it."""
     mark = s.often({".": 5, "?": 3, "!": 1})
     return join([_any(s, mark), pair(mark, INNER[mark]), told(s)])
 
 
 def clause(s: Speaker) -> Phrase:
-    """A pattern that can be part of a longer sentence."""
+    """Draw a pattern that can be part of a longer sentence."""
     return say(s, s.one(table.clauses()))
 
 
@@ -86,17 +86,20 @@ inside.clauses["everyday"] = clause
 
 
 def _any(s: Speaker, mark: str) -> Phrase:
-    """A pattern that ends in this mark, of a section that is drawn by its weight."""
+    """Draw a pattern with this final mark, from a section drawn by its weight."""
     for __ in range(5):
         pattern = s.one(table.with_mark(mark)[s.often(table.weights(mark))].patterns)
         phrase = say(s, pattern)
         if len(pattern.english[0]) == 1 or texts(phrase).lower() not in table.fixed():
-            break  # otherwise a line without places has the same English, and its Chinese holds
+            break  # a line without placeholders takes precedence
     return phrase
 
 
 def say(s: Speaker, pattern: table.Pattern, around: NounPhrase | None = None) -> Phrase:
-    """A pattern with its places filled at random. around: whom the line around it is about, if it is a phrase of another line."""
+    """Fill the placeholders of a pattern at random.
+
+    outer_subject: whom the surrounding line is about, if the pattern is a phrase of another line.
+    """
     pieces = s.one(pattern.english)
     if pieces[0].startswith(LEADING) and "".join(pieces).count(",") == pattern.chinese.count("，") == 1 and s.chance(0.25):
         pieces = tuple(piece.replace(",", "|") for piece in pieces)  # when I came home he was asleep
@@ -130,7 +133,7 @@ def say(s: Speaker, pattern: table.Pattern, around: NounPhrase | None = None) ->
 
 
 def _marked(phrase: Phrase) -> Phrase:
-    """The phrase with each mark inside it coming from the same mark of the English: how are you ? I am fine."""
+    """Align each inner mark to the same mark in English: how are you ? I am fine."""
     marks = {zh: iter([word for word in phrase.source if word.text == mark]) for mark, zh in INNER.items()}
     if not any(zh in marks for zh, __ in phrase.target):
         return phrase
@@ -139,7 +142,7 @@ def _marked(phrase: Phrase) -> Phrase:
 
 
 def _agreeing(word: str, filled: Filled) -> str:
-    """~be -> am, ~need -> needs: the form that agrees with the one that the sentence is about."""
+    """Return the form that agrees with the subject: ~be -> am, ~need -> needs."""
     if not word.startswith("~"):
         return word
     base = word[1:].rstrip("0123456789")
@@ -153,7 +156,7 @@ def _agreeing(word: str, filled: Filled) -> str:
 
 
 def _in_chinese(pattern: table.Pattern, filled: Filled, fixed: list[Phrase], commas: list[Phrase], *, alone: bool) -> list[Phrase]:
-    """The Chinese words of a pattern, each with what it comes from. alone: the pattern has no places to fill."""
+    """Return the Chinese words of a pattern with their alignment. alone: whether the pattern has no placeholders."""
     target: list[Phrase] = []
     marks = iter(commas)
     for word in pattern.chinese:
@@ -180,15 +183,15 @@ def _in_chinese(pattern: table.Pattern, filled: Filled, fixed: list[Phrase], com
 
 
 def _subject_of(target: list[Phrase]) -> str:
-    """The Chinese word before the last one, where 不 does not count: the subject, if the last one is 能."""
+    """Return the Chinese word before the last one, not counting 不: the subject, if the last one is 能."""
     words = [zh for phrase in target for zh, __ in phrase.target if zh != "不"]
     return words[-2] if len(words) > 1 else ""
 
 
 def _able(can: Phrase, said: Phrase, *, asks: bool) -> Phrase:
-    """能 becomes 会 before what one has learned: 会 游泳.
+    """Return 会 instead of 能 before a skill: 会 游泳.
 
-    It stays in "too tired to swim" (不 能), and before a verb with 得 (能 说 得 更 慢).
+    能 stays in "too tired to swim" (不 能), and before a verb with 得 (能 说 得 更 慢).
     """
     skill = bool(said.source and said.target) and is_skill(said.source[0].text, said.target[0][0])
     words = {word.text for __, of in can.target for word in of}
@@ -199,23 +202,24 @@ def _able(can: Phrase, said: Phrase, *, asks: bool) -> Phrase:
 
 
 def _with_one_at(target: list[Phrase]) -> list[Phrase]:
-    """The 在 of what is going on and the 在 of its place become one: 在 公园 里 玩."""
+    """Merge the 在 of the progressive with the 在 of a place: 在 公园 里 玩."""
     last = {i for i, (one, after) in enumerate(pairwise(target)) if [zh for zh, __ in one.target] == ["在"] and _starts_at(after)}
     return [phrase for i, phrase in enumerate(target) if i not in last]
 
 
 def _starts_at(phrase: Phrase) -> bool:
+    """Whether its Chinese begins with 在."""
     return bool(phrase.target) and phrase.target[0][0] == "在"
 
 
 def _part(fixed: list[Phrase], number: str) -> Phrase:
-    """The part of the fixed words with this number: 1 is the first, -1 the last."""
+    """Return a part of the fixed words by its number: 1 is the first, -1 the last."""
     return fixed[int(number) - (not number.startswith("-"))]
 
 
-# --- Filling the places -----------------------------------------------------------------------------------------------
+# --- Filling the placeholders -----------------------------------------------------------------------------------------
 def _fill(s: Speaker, filled: Filled, place: str, *, one: bool = False) -> None:
-    """Chooses what stands at a place of a pattern, such as "a:food", under its name without digits: person1, person2."""
+    """Draw what fills a placeholder such as "a:food" and store it under its name, which may end in digits: person1, person2."""
     name, __, wanted = place.partition(":")
     kind = _kind(place)
     if kind in places.SUBJECT_KINDS:
@@ -251,7 +255,7 @@ def _fill(s: Speaker, filled: Filled, place: str, *, one: bool = False) -> None:
     elif kind in KINDS:
         filled.by_name[name] = KINDS[kind](s, wanted)
         if texts(filled.by_name[name]) in {texts(phrase) for other, phrase in filled.by_name.items() if other != name}:
-            filled.by_name[name] = KINDS[kind](s, wanted)  # mostly "english and chinese", rarely "english and english"
+            filled.by_name[name] = KINDS[kind](s, wanted)  # draw once more to make a repetition rare
     elif kind in table.parts():
         filled.by_name[name] = say(s, s.one(table.parts()[kind]), _about(s, filled, wanted))
     else:
@@ -259,19 +263,19 @@ def _fill(s: Speaker, filled: Filled, place: str, *, one: bool = False) -> None:
 
 
 def _kind(place: str) -> str:
-    """person2:job -> person."""
+    """Return the kind of a placeholder: person2:job -> person."""
     return place.partition(":")[0].rstrip("0123456789")
 
 
 def _about(s: Speaker, filled: Filled, wanted: str) -> NounPhrase:
-    """Whom a phrase is about: the subject of that name, somebody else for "he" and "they", or else whom the line is about."""
+    """Return whom a phrase is about: the subject of that name, another one for "he" and "they", or else that of the line."""
     if wanted in ("he", "they"):
         return subjects.pronoun_of(s.one(("he", "she")) if wanted == "he" else "they")
     return filled.subjects[wanted] if wanted else filled.who or filled.around or subjects.pronoun_of("I")
 
 
 def _once_more(s: Speaker, who: NounPhrase | None, *, as_object: bool) -> Phrase:
-    """The one that a sentence is about, named a second time: my brother ... he, him; I ... I, me."""
+    """Refer again to the subject of the sentence: my brother ... he, him; I ... I, me."""
     who = who or subjects.pronoun_of("I")
     if not as_object:
         return repeated(s, who).phrase
@@ -280,7 +284,7 @@ def _once_more(s: Speaker, who: NounPhrase | None, *, as_object: bool) -> Phrase
 
 
 def _again(s: Speaker, filled: Filled, named: NounPhrase, as_object: Mapping[str, str]) -> Phrase:
-    """it, they, him: Chinese says the noun again, but 他, 她 or 他们 for the only person of a sentence."""
+    """Return it, they or him. Chinese repeats the noun, but uses 他, 她 or 他们 for the only person of a sentence."""
     pronoun = as_object.get(named.pronoun, named.pronoun)
     persons = {who.name for who in filled.subjects.values() if (who.noun.is_a("person") if who.noun else who.name.startswith("<"))}
     if persons == {named.name}:
@@ -289,13 +293,13 @@ def _again(s: Speaker, filled: Filled, named: NounPhrase, as_object: Mapping[str
 
 
 def _listed(s: Speaker, name: str, filled: Filled) -> Phrase:
-    """A word of a list that the sentence does not have already."""
+    """Draw a word of a list that the sentence does not contain yet."""
     used = {texts(phrase) for phrase in filled.by_name.values()}
     return pair(*s.one([row for row in table.read()[0][name] if row[0] not in used]))
 
 
 def _own(filled: Filled) -> Phrase:
-    """my -> 我 的; your, his: as the one that the sentence is about asks."""
+    """Return the possessive that agrees with the subject of the sentence: my -> 我 的."""
     who = filled.who
     pronoun = (who.name if who.name in small_words.SUBJECTS else who.pronoun) if who else "I"
     if who and who.noun is not None and who.person == "plural":
@@ -304,24 +308,24 @@ def _own(filled: Filled) -> Phrase:
 
 
 def _of_it(pronoun: str) -> Phrase:
-    """I -> my, 我 的."""
+    """Return the possessive of a pronoun: I -> my, 我 的."""
     word = pair(next(owner for owner, of in _SUBJECTS.items() if of == pronoun) if pronoun != "it" else "its")
     return join([word, more(word, f"{small_words.SUBJECTS[pronoun]} 的")])
 
 
 @cache
 def _verb_forms() -> Mapping[str, Mapping[str, str]]:
-    """The forms of the first word of every verb, by that word."""
+    """Return the forms of the first word of every verb, by that word."""
     names = ("base", "third", "past", "participle", "ing")
     be = dict(zip(names, ("be", "is", "was", "been", "being"), strict=True))
     return {"be": be, **{v.base.split()[0]: {name: getattr(v, name).split()[0] for name in names} for v in reversed(lex.VERBS)}}
 
 
 def _action(s: Speaker, kind: str, listed: str, filled: Filled) -> Phrase:
-    """One of a list of actions in a form of its verb.
+    """Draw an action of a list in a form of its verb.
 
-    In its Chinese, "*" is the place of 了 or 过. In both languages "own" is my, your, his as the subject asks. An action may have
-    places of its own: buy {a:clothes} -> 买 * {a}.
+    In its Chinese, "*" marks the position of 了 or 过. "own" is my, your or his, as the subject requires, in both languages. An
+    action may have placeholders of its own: buy {a:clothes} -> 买 * {a}.
     """
     actions = table.read()[0][listed]
     if filled.who is None or filled.who.negative:
@@ -345,7 +349,7 @@ def _action(s: Speaker, kind: str, listed: str, filled: Filled) -> Phrase:
 
 
 def _clause_of(s: Speaker, tense: str) -> Phrase:
-    """A clause in a tense, or in any: mostly a pattern of the section with that name, otherwise a clause of the grammar."""
+    """Draw a clause in a tense, or in any: mostly a pattern of the section with that name, otherwise a clause of the grammar."""
     simple = table.read()[1].get(tense or s.one(("past", "present", "present", "future")))
     if simple is not None and s.chance(0.75):
         return say(s, s.one(simple.patterns))

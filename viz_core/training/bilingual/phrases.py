@@ -1,4 +1,4 @@
-"""Aligned pieces of a sentence: English words, and Chinese words with the English words that each comes from."""
+"""Aligned pieces of a sentence (English words, and Chinese words with their English origins), and the random sampler."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from viz_core.training.bilingual.lexicon import Adjective, Noun, Verb
 
 T = TypeVar("T")
 C = TypeVar("C", Noun, Verb, Adjective)
-CANDIDATES = 160  # of which the word is taken that was said least
+CANDIDATES = 160  # random candidates for a rare word
 Person = Literal["I", "third", "plural"]  # decides am, is, are and the -s of a verb
 
 
@@ -28,12 +28,13 @@ Link = tuple[str, tuple[Word, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """English words in their order; Chinese words in theirs, each with the English words that it comes from."""
+    """English words in order, and Chinese words in order, each with the English words that it is aligned to."""
 
     source: tuple[Word, ...] = ()
     target: tuple[Link, ...] = ()
 
     def __bool__(self) -> bool:
+        """Whether it has any words."""
         return bool(self.source or self.target)
 
 
@@ -41,38 +42,38 @@ NOTHING = Phrase()
 
 
 def pair(english: str, chinese: str = "") -> Phrase:
-    """Words that translate each other as a whole: each Chinese word comes from all the English words."""
+    """Return words that translate each other as a whole: each Chinese word is aligned to all the English words."""
     source = tuple(map(Word, english.split()))
     return Phrase(source, tuple((word, source) for word in chinese.split()))
 
 
 def more(phrase: Phrase, chinese: str) -> Phrase:
-    """More Chinese words that come from the English words of a phrase, or from none if it has none."""
+    """Return further Chinese words, aligned to all the English words of `phrase` (to none if it has none)."""
     return Phrase((), tuple((word, phrase.source) for word in chinese.split()))
 
 
 def chinese(text: str) -> Phrase:
-    """Chinese words that come from no English word: 的, 把."""
+    """Return Chinese words that are aligned to no English word: 的, 把."""
     return more(NOTHING, text)
 
 
 def english(text: str) -> Phrase:
-    """English words that become nothing: the."""
+    """Return English words that have no Chinese counterpart: the."""
     return pair(text)
 
 
 def from_all(phrases: Iterable[Phrase], chinese: str) -> Phrase:
-    """Chinese words that come from all the English words of some phrases: did not -> 没有."""
+    """Return Chinese words that are aligned to all the English words of several phrases: did not -> 没有."""
     return more(Phrase(tuple(word for phrase in phrases for word in phrase.source)), chinese)
 
 
 def texts(phrase: Phrase) -> str:
-    """Its English words in one string."""
+    """Return the English words as one string."""
     return " ".join(word.text for word in phrase.source)
 
 
 def join(source: Iterable[Phrase], target: Iterable[Phrase] | None = None) -> Phrase:
-    """The pieces in the order of each language; without `target` the same order in both."""
+    """Concatenate phrases, in the order of each language; without `target` in the same order in both."""
     source = tuple(source)
     target = source if target is None else target
     words = tuple(word for phrase in source for word in phrase.source)
@@ -80,7 +81,7 @@ def join(source: Iterable[Phrase], target: Iterable[Phrase] | None = None) -> Ph
 
 
 def with_de(pieces: Sequence[Phrase]) -> list[Phrase]:
-    """The pieces and a 的, unless they end in one: 二手 的 衣柜."""
+    """Return the pieces with a final 的, unless they already end in one: 二手 的 衣柜."""
     last = next((word for phrase in reversed(pieces) for word, __ in reversed(phrase.target)), "")
     return [*pieces] if last == "的" else [*pieces, chinese("的")]
 
@@ -90,11 +91,11 @@ COMMA = pair(",", "，")
 
 @dataclass(frozen=True, slots=True)
 class NounPhrase:
-    """A phrase and its noun.
+    """A phrase together with its noun.
 
-    head: the noun alone, which a pronoun of the same sentence stands for and the target repeats. pronoun: he, she, it or they.
-    all: whether its Chinese verb takes 都. denies: its words that deny the Chinese verb:
-    none of them. negative: nobody, 没有 人. name: what the split of combinations calls it.
+    head: the noun alone, which a pronoun of the same sentence refers to and which the target repeats. pronoun: he, she, it or they.
+    takes_dou: whether the Chinese verb takes 都. negator: the words that negate the Chinese verb, as in "none of them". negative:
+    whether it is a subject such as nobody, 没有 人. name: its name in the combinations that decide the held-out split.
     """
 
     phrase: Phrase
@@ -108,19 +109,20 @@ class NounPhrase:
     name: str = ""
 
     def with_phrase(self, phrase: Phrase) -> "NounPhrase":
-        """The same noun, said with other words."""
+        """Return the same noun phrase with other words."""
         return replace(self, phrase=phrase)
 
 
 @dataclass(slots=True)
 class Speaker:
-    """Chooses at random, and remembers what a sentence is about.
+    """Draws random choices and keeps the state of the sentence being generated.
 
-    depth: how many phrases may still stand inside a phrase. combinations: its content words that go together, which decide the
-    held-out split. referent: the noun that a pronoun stood for and the target repeats. names: numbered slots used so far.
-    actor: who acts in the clause that is being said, where a pronoun says it: "I" do not meet "me". asks: whether it is a question.
-    said: how often each word of the lexicon was chosen in all sentences so far. seldom: how many words of the sentence are
-    rather some that were said seldom, so that every word is learned; the others are common ones, so that they tell what it means.
+    depth: how many levels of nested phrases are still allowed. combinations: content words that occur together, which decide the
+    held-out split. referent: the noun that a pronoun refers to and the target repeats. n_slots: number of `<n>` slots used so far.
+    actor: the subject of the current clause if it is a pronoun, so that "I" does not meet "me". is_question: whether the sentence
+    is
+    a question. counts: how often each lexicon entry was chosen in all sentences so far. n_rare: how many further words of the
+    sentence are preferably rare ones, so that every word is learned; the others are common, so that the context is informative.
     """
 
     rng: Random
@@ -134,15 +136,15 @@ class Speaker:
     seldom: int = 0
 
     def chance(self, probability: float) -> bool:
-        """True as often as this."""
+        """Return True with this probability."""
         return self.rng.random() < probability
 
     def one(self, choices: Sequence[T]) -> T:
-        """One of them, each as likely as the others."""
+        """Return a uniformly drawn choice."""
         return choices[int(self.rng.random() * len(choices))]
 
     def usual(self, choices: Sequence[C]) -> C:
-        """One of them, the common ones more often; in a sentence of seldom words rather the one that was said least."""
+        """Draw a lexicon entry: common ones are preferred, or the least used one while rare words are wanted."""
         seldom = self.seldom > 0 and self.chance(0.85)
         self.seldom -= seldom
         choice = self._least_said(choices) if seldom else self._common(choices)
@@ -150,9 +152,11 @@ class Speaker:
         return choice
 
     def _least_said(self, choices: Sequence[C]) -> C:
+        """Return the least used of `N_CANDIDATES` random choices."""
         return min((self.one(choices) for __ in range(CANDIDATES)), key=self.said.__getitem__)
 
     def _common(self, choices: Sequence[C]) -> C:
+        """Return a common entry if one is found within a few draws."""
         for __ in range(12 if self.chance(0.9) else 0):
             choice = self.one(choices)
             if choice.is_common:
@@ -160,18 +164,18 @@ class Speaker:
         return self.one(choices)
 
     def often(self, choices: Mapping[T, float]) -> T:
-        """A random key; the values are weights."""
+        """Return a random key; the values are weights."""
         return self.rng.choices(list(choices), list(choices.values()))[0]
 
     def word(self, table: Mapping[str, str]) -> Phrase:
-        """A row of a table English -> Chinese."""
+        """Return a random row of an English -> Chinese table as a phrase."""
         return pair(*self.one(list(table.items())))
 
     def deeper(self) -> bool:
-        """Whether a phrase may hold one more phrase."""
+        """Whether another nested phrase is allowed."""
         return self.depth > 0
 
     def slot(self) -> str:
-        """The next unknown word or name."""
+        """Return the next numbered slot, which stands for a name or an unknown word."""
         self.names += 1
         return f"<{self.names}>"

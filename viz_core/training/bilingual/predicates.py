@@ -1,4 +1,4 @@
-"""What is said of a subject, before it has a tense, and what its builders share.
+"""Predicates before they have a tense, and what their builders share.
 
 A predicate keeps the pieces of both languages apart, since a clause puts the tense, the negation and the adverbs between them:
 
@@ -22,36 +22,37 @@ SKILLS = frozenset({
     "游泳", "跳舞", "唱歌", "开车", "做饭", "滑冰", "滑雪", "弹", "踢", "打", "拉", "骑", "画", "说", "写", "写字", "飞", "走路",
     "下", "吹", "画画", "做", "煮", "烤",
 })
-"""What one has learned: can is 会, not 能."""
+"""Chinese verbs of skills: "can" is 会, not 能."""
 LEARNED = frozenset({
     "swim", "dance", "sing", "drive", "cook", "skate", "ski", "play", "ride", "draw", "paint", "speak", "write", "fly", "walk",
     "bake",
 })
-"""First words of the verbs that say so: speak 会 说, but say 能 说."""
+"""First words of the English verbs of skills: speak 会 说, but say 能 说."""
 
 
 def is_skill(english: str, chinese: str) -> bool:
-    """Whether a verb says what one has learned, by its first words in both languages."""
+    """Whether a verb denotes a skill, by its first words in both languages."""
     return english in LEARNED and chinese in SKILLS
 FRAMES: Mapping[Frame, float] = {
     "i": 14, "t": 34, "place": 9, "loc": 9, "put": 4, "give": 5, "for": 3, "tell": 2, "to": 10,
     "ing": 3, "that": 5, "tellthat": 1.5, "wh": 3, "tellwh": 1, "make": 4, "link": 4,
 }
 SHORT: Mapping[Frame, float] = {"i": 20, "t": 40, "place": 8, "loc": 9, "put": 3, "give": 3, "for": 2}
-"""The frames without a further verb."""
+"""The frames without another verb."""
 _NOT_SAID_ALONE = ("home", "away", "at work", "online", "abroad", "everywhere", "somewhere", "far away")
-"""Places that only some verbs take."""
+"""Place adverbs that only some verbs take."""
 
 
 @dataclass(slots=True)
 class Predicate:
-    """A verb with all that belongs to it. about: content words, for the held-out split.
+    """A verb with its complements.
 
-    said: the Chinese words of the verb itself. very: what stands before an adjective in Chinese where nothing else does (很): not
-    in a question or a negation. last: the 了 of "is dead", which a negation drops. le: whether its past has 了. particle: the
-    English rest of the verb where it stands apart: pick it up. positive: whether it is not said with "not": he runs fast.
-    denies: words that deny the Chinese verb, nothing; early: what stands before that negation: 什么 都. near: whether
-    a negation stands behind what leads the verb: 对 我 不 友好.
+    chinese: the Chinese of the verb itself. tail: the English after the verb. lead, rest: the Chinese before and after it. very:
+    the default degree (很) before a Chinese adjective, dropped in a question or a negation. last: the 了 of "is dead", which a
+    negation drops. takes_le: whether its past has 了. about: content words, for the held-out split. particle: the English particle
+    where it is separated: pick it up. never_negated: whether "not" is excluded: he runs fast. negator: words that negate the
+    Chinese verb (nothing); before_negator: what precedes that negation: 什么 都. negator_after_lead: whether a negation follows
+    `lead`: 对 我 不 友好.
     """
 
     verb: Verb
@@ -71,16 +72,19 @@ class Predicate:
 
     @property
     def is_be(self) -> bool:
+        """Whether the verb is "to be"."""
         return self.verb is BE
 
     @property
     def is_state(self) -> bool:
+        """Whether the verb denotes a state."""
         return "state" in self.verb.flags
 
 
-# --- Which verb goes with which noun ----------------------------------------------------------------------------------
+# --- Verbs by noun ----------------------------------------------------------------------------------------------------
 @cache
 def _said_of() -> Mapping[tuple[Noun, Frame], list[Verb]]:
+    """Return the verbs by (subject, frame)."""
     found: dict[tuple[Noun, Frame], list[Verb]] = {}
     for frame in get_args(Frame):
         for verb in lex.verbs(frame):
@@ -90,12 +94,13 @@ def _said_of() -> Mapping[tuple[Noun, Frame], list[Verb]]:
 
 
 def verbs_of_subject(noun: Noun, frame: Frame) -> Sequence[Verb]:
-    """What can be said of a noun."""
+    """Return the verbs that can take this subject."""
     return _said_of().get((noun, frame), ())
 
 
 @cache
 def _done_to() -> Mapping[Noun, list[Verb]]:
+    """Return the transitive verbs by object."""
     found: dict[Noun, list[Verb]] = {}
     for verb in lex.verbs("t"):
         for noun in lex.objects_of(verb) if is_whole(verb) else ():
@@ -104,38 +109,38 @@ def _done_to() -> Mapping[Noun, list[Verb]]:
 
 
 def verbs_of_object(noun: Noun) -> Sequence[Verb]:
-    """What can be done to a noun."""
+    """Return the verbs that can take this object."""
     return _done_to().get(noun, ())
 
 
 def by_person(verb: Verb) -> bool:
-    """Whether a person does it."""
+    """Whether its subject can be a person."""
     return "person" in verb.subjects or "being" in verb.subjects
 
 
 def is_whole(verb: Verb) -> bool:
-    """Whether its Chinese stands in one place, unlike 和 ~ 说话."""
+    """Whether its Chinese is contiguous, unlike 和 ~ 说话."""
     return "~" not in verb.chinese
 
 
 def takes_plain_object(verb: Verb) -> bool:
-    """Whether its object simply stands behind it in both languages."""
+    """Whether its object directly follows it in both languages."""
     return is_whole(verb) and "sep" not in verb.flags
 
 
 def done_by_person(verb: Verb) -> bool:
-    """Whether a person does it to an object that simply stands behind it."""
+    """Whether its subject can be a person and its object directly follows it."""
     return takes_plain_object(verb) and by_person(verb)
 
 
 def frame_of(s: Speaker, frames: Mapping[Frame, float] = FRAMES) -> Frame:
-    """A random frame; one without a further verb where the sentence is deep enough."""
+    """Draw a frame; one without another verb where no further nesting is allowed."""
     return s.often(frames if s.deeper() else SHORT)
 
 
 @cache
 def without_particle(verb: Verb) -> tuple[Verb, str]:
-    """turn on -> turn, on."""
+    """Split off the particle: turn on -> turn, on."""
     base, third, past, participle, ing = (
         form.partition(" ")[0] for form in (verb.base, verb.third, verb.past, verb.participle, verb.ing)
     )
@@ -143,29 +148,29 @@ def without_particle(verb: Verb) -> tuple[Verb, str]:
     return first, verb.base.partition(" ")[2]
 
 
-# --- What the builders share ------------------------------------------------------------------------------------------
+# --- Helpers of the builders ------------------------------------------------------------------------------------------
 def spoken(p: Predicate, form: str) -> Phrase:
-    """The verb itself in both languages; its Chinese comes from a particle that stands apart too."""
+    """Return the main verb in both languages; its Chinese is also aligned to a separated particle."""
     main = pair(form, p.said)
     return Phrase(main.source, from_all([main, p.particle], p.said).target) if p.particle else main
 
 
 def infinitive(inside: Predicate, form: str = "base") -> Place:
-    """The pieces of a predicate without a tense: [eat, the apple], [吃, 苹果]; [be, happy], [快乐] without 很."""
+    """Return the pieces of a predicate without a tense: [eat, the apple], [吃, 苹果]; [be, happy], [快乐] without 很."""
     main = spoken(inside, getattr(inside.verb, form))
     no = more(inside.denies, "不") if inside.denies else NOTHING  # (decide) to say nothing: 什么 都 不 说
     return [main, *inside.tail], [inside.early, no, *inside.lead, main, *inside.rest]
 
 
 def object_pronoun(s: Speaker) -> NounPhrase:
-    """me, him, them: not the one who acts."""
+    """Draw me, him, them, ..., but not the actor."""
     text = s.one([word for word in small_words.PERSONS if word not in small_words.NOT_MET.get(s.actor, ())])
     word = pair(text, small_words.PERSONS[text])
     return NounPhrase(word, word, name=text)
 
 
 def someone(s: Speaker) -> NounPhrase:
-    """A person, often a pronoun."""
+    """Draw a person, often a pronoun."""
     kind = s.often({"pronoun": 50, "name": 12, "noun": 38})
     if kind == "pronoun":
         return object_pronoun(s)
@@ -175,7 +180,7 @@ def someone(s: Speaker) -> NounPhrase:
 
 
 def somewhere(s: Speaker, of: str = "person") -> Place:
-    """A place of a verb, of persons or of things; or here, upstairs, at home."""
+    """Draw a place of a verb, of persons or of things, or an adverb such as here, upstairs, at home."""
     if s.chance(0.15):
         adverb = s.one([a for a in lex.adverbs("place") if a.english not in _NOT_SAID_ALONE])
         word = pair(adverb.english, adverb.chinese)
@@ -184,28 +189,28 @@ def somewhere(s: Speaker, of: str = "person") -> Place:
 
 
 def at(target: Sequence[Phrase]) -> Phrase:
-    """The 在 before a Chinese place, unless the place begins with it."""
+    """Return the 在 before a Chinese place, unless the place begins with it."""
     return NOTHING if first_word(target).startswith("在") else chinese("在")
 
 
 def first_word(pieces: Sequence[Phrase]) -> str:
-    """The first Chinese word."""
+    """Return the first Chinese word, "" if there is none."""
     return next((word for piece in pieces for word, __ in piece.target), "")
 
 
 def degree_of(s: Speaker) -> Phrase:
-    """very 非常, too 太, a little 有点: in a third of the cases. Who asks says 这么: why is he so tired."""
+    """Draw a degree (very 非常, too 太, a little 有点) in a third of the cases; "so" is 这么 in a question."""
     if not s.chance(0.35):
         return NOTHING
     return s.word({**small_words.DEGREES, "so": "这么"} if s.asks else small_words.DEGREES)
 
 
 def very(degree: Phrase) -> Phrase:
-    """What stands before a Chinese adjective: its degree, or else 很."""
+    """Return the degree before a Chinese adjective, or else 很."""
     return degree or chinese("很")
 
 
 def optional_that(s: Speaker, clause: Phrase = NOTHING, share: float = 0.6) -> Phrase:
-    """that, or nothing: (I know) that he is right; nothing before another "that"."""
+    """Draw "that" or nothing: (I know) that he is right. Nothing before another "that"."""
     again = bool(clause.source) and clause.source[0].text == "that"
     return english("that") if s.chance(share) and not again else NOTHING

@@ -1,4 +1,4 @@
-"""Questions: yes or no, what, who, where, why; and the same inside another clause (I know where he lives)."""
+"""Questions (yes or no, what, who, where, why) and indirect questions (I know where he lives)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ ASKED_ABOUT = (
     "live with", "chat with", "write to", "wave to", "smile at", "shout at", "worry about", "dream about", "complain about",
     "look after", "take care of", "fight with", "apologise to", "search for", "point at", "stare at",
 )
-"""Who are you waiting for; what is he talking about."""
+"""Verbs whose prepositional object is asked for: who are you waiting for; what is he talking about."""
 WANTING = ("want", "would like", "like", "need", "plan", "try", "decide", "hope", "learn")
 KNOWN = {
     "what time it is": "现在 几点", "what day it is": "今天 星期 几", "what his name is": "他 的 名字 是 什么",
@@ -43,7 +43,7 @@ HOW_MUCH = (
     ("how far", "多 远", "building"),
 )
 COUNTED = frozenset({*NUMBERS.values(), "几", "一些", "很多", "一点", "太多 的", "每", "所有 的"})
-"""What stands behind 了 also in a question."""
+"""Words before which 了 is kept in a question too."""
 DONE_SOMEWHERE = (
     "buy", "eat", "see", "meet", "find", "learn", "study", "have", "lose", "play", "watch", "get", "read", "park", "drink",
     "wait for",
@@ -51,14 +51,14 @@ DONE_SOMEWHERE = (
 
 
 ASKED_OTHERWISE = {"真": "真的", "或者": "还是"}
-"""Words that a question says otherwise: is it really warm 真的 暖和 吗; tea or coffee 茶 还是 咖啡."""
+"""Words with another Chinese in a question: is it really warm 真的 暖和 吗; tea or coffee 茶 还是 咖啡."""
 MODALS = ("会", "应该", "必须", "要")
-"""What stands before 怎么, which after it would ask how that can be: 会 怎么 去."""
+"""Modals that precede 怎么; after it, they would ask how something is possible: 会 怎么 去."""
 
 
-# --- Yes or no, and adverbs -------------------------------------------------------------------------------------------
+# --- Yes-no and adverbial questions -----------------------------------------------------------------------------------
 def yes_no(c: Clause) -> Phrase:
-    """did the dog chase the cat -> 狗 追 猫 了 吗; have you bought three books -> 你 买 了 三 本 书 吗."""
+    """Build a yes-no question: did the dog chase the cat -> 狗 追 猫 了 吗; have you bought three books -> 你 买 了 三 本 书 吗."""
     g, done = group(c, question=True), NOTHING
     if [zh for zh, __ in g.after.target] == ["了"] and first_word(c.predicate.rest) not in COUNTED:
         g.after, done = NOTHING, g.after
@@ -69,7 +69,10 @@ def yes_no(c: Clause) -> Phrase:
 
 
 def adverbial_question(c: Clause, word: str, *, embedded: bool = False) -> Phrase:
-    """why are you laughing -> 你 为什么 在 笑; when did you come -> 你 什么 时候 来 的; embedded: (I know) why you are laughing."""
+    """Build a question with an adverbial question word; `embedded` gives (I know) why you are laughing.
+
+    why are you laughing -> 你 为什么 在 笑; when did you come -> 你 什么 时候 来 的
+    """
     happened = c.tense == "past" and not c.denied and not c.predicate.is_state
     c.predicate.le = c.predicate.le and not happened  # why did you cry: 你 为什么 哭
     if word != "why":
@@ -84,14 +87,14 @@ def adverbial_question(c: Clause, word: str, *, embedded: bool = False) -> Phras
 
 
 def _without_never(middle: Phrase) -> Phrase:
-    """The adverb of a clause that is asked: nobody asks where one never goes."""
+    """Drop a negative adverb, which does not occur in a question."""
     return NOTHING if texts(middle) in ("never", "rarely") else middle
 
 
 def asking(
     s: Speaker, who: NounPhrase | None = None, p: Predicate | None = None, *, tense: str = "", positive: bool = False
 ) -> Clause:
-    """A clause that is asked: in a tense that asks, of anybody instead of nobody."""
+    """Draw a clause for a question: in a tense that questions have, with "anybody" for "nobody"."""
     c = make(s, who, p=p, tense=tense, positive=positive or bool(tense), plain=bool(tense))
     c.tense, c.time_first = tenses.asked(s, c.tense), False
     c.time = NOTHING if ends_in_clause(c.predicate) else c.time
@@ -107,11 +110,11 @@ def asking(
     return c
 
 
-# --- Who and what -----------------------------------------------------------------------------------------------------
+# --- Questions for nouns ----------------------------------------------------------------------------------------------
 def asked_noun(s: Speaker, choices: Sequence[lex.Noun], *, whom: bool = False, named: bool = False) -> tuple[Phrase, Phrase]:
-    """What is asked for: the English words in front, and the Chinese ones in their place.
+    """Draw what is asked for: the English words in front, and the Chinese words in their place.
 
-    whom: it is an object. named: the noun is said, since the verb alone does not tell its translation.
+    whom: whether it is an object. named: whether the noun is given, as the verb alone does not determine its translation.
     """
     noun = s.usual([n for n in choices if not n.is_a("country", "city", "month", "weekday")] or choices)
     kind = "which" if named else s.often({"what": 55, "which": 15, "how many": 14, "whose": 4, "what kind": 5})
@@ -130,7 +133,10 @@ def asked_noun(s: Speaker, choices: Sequence[lex.Noun], *, whom: bool = False, n
 
 
 def object_question(s: Speaker, *, embedded: bool = False, tense: str = "") -> Phrase:
-    """what did you eat yesterday -> 你 昨天 吃 了 什么; who are you waiting for; embedded: (I know) what you ate."""
+    """Draw a question for the object; `embedded` gives (I know) what you ate.
+
+    what did you eat yesterday -> 你 昨天 吃 了 什么; who are you waiting for
+    """
     if s.chance(0.25):
         return wanted_question(s, embedded=embedded, tense=tense)
     verb = s.usual(lex.verbs_where(_askable, "t"))
@@ -144,20 +150,22 @@ def object_question(s: Speaker, *, embedded: bool = False, tense: str = "") -> P
 
 
 def _askable(verb: lex.Verb) -> bool:
-    """Whether one asks what is done: alone "play" is 玩, and "which flute" says that it is 吹; 为 什么 would ask why."""
+    """Whether its object can be asked for: "play" alone is 玩, but "which flute" shows that it is 吹; 为 什么 would mean why."""
     return not verb.chinese.startswith("为") and _is_clear(verb)
 
 
 def _is_clear(verb: lex.Verb) -> bool:
+    """Whether the translation is clear without the object, or all its objects can be counted."""
     return lex.is_main(verb) or all(noun.plural for noun in lex.objects_of(verb))
 
 
 def _askable_of_people(verb: lex.Verb) -> bool:
+    """Whether a person can be asked for the object of this verb."""
     return _askable(verb) and done_by_person(verb) and not verb.base.startswith("would ")
 
 
 def wanted_question(s: Speaker, *, embedded: bool = False, tense: str = "") -> Phrase:
-    """what do you want to eat -> 你 想 吃 什么; where would you like to go -> 你 想 去 哪里."""
+    """Draw a question for what is wanted: what do you want to eat -> 你 想 吃 什么; where would you like to go -> 你 想 去 哪里."""
     wants = s.usual([v for v in lex.verbs("to") if v.base in WANTING])
     if s.chance(0.3):
         wh, main = pair("where", "哪里"), s.word({"go": "去", "live": "住 在", "stay": "待 在"})
@@ -171,14 +179,14 @@ def wanted_question(s: Speaker, *, embedded: bool = False, tense: str = "") -> P
 
 
 def fronted(c: Clause, front: Phrase, embedded: bool) -> Phrase:
-    """A clause whose question word leads it in English and stays in its place in Chinese."""
+    """Build a question whose question word comes first in English and stays in its place in Chinese."""
     c.time_first, c.middle = False, _without_never(c.middle)
     g = group(c, question=not embedded)
     return join((subordinate if embedded else inverted)(c, g, front), in_chinese(c, g, question=True))
 
 
 def subject_question(s: Speaker) -> Phrase:
-    """who broke the glass -> 谁 打破 了 玻璃杯; how many people work here."""
+    """Draw a question for the subject: who broke the glass -> 谁 打破 了 玻璃杯; how many people work here."""
     verb = s.usual((*lex.verbs("i"), *lex.verbs("t"), *lex.verbs("loc"), *lex.verbs("give"), *lex.verbs("to")))
     front, zh = asked_noun(s, lex.subjects_of(verb))
     many = texts(front).startswith("how many")
@@ -189,7 +197,7 @@ def subject_question(s: Speaker) -> Phrase:
 
 
 def place_question(s: Speaker, *, embedded: bool = False) -> Phrase:
-    """where do you live -> 你 住 在 哪里; where is my key -> 我 的 钥匙 在 哪里."""
+    """Draw a question for a place: where do you live -> 你 住 在 哪里; where is my key -> 我 的 钥匙 在 哪里."""
     where = pair("where", "哪里")
     front, gap = Phrase(where.source), Phrase((), where.target)
     if s.chance(0.35):
@@ -206,7 +214,10 @@ def place_question(s: Speaker, *, embedded: bool = False) -> Phrase:
 
 
 def _doing_where(s: Speaker, where: Phrase, embedded: bool) -> Phrase:
-    """where does he work -> 他 在 哪里 工作; where did you buy it -> 你 在 哪里 买 它 的."""
+    """Draw a question for where something is done.
+
+    where does he work -> 他 在 哪里 工作; where did you buy it -> 你 在 哪里 买 它 的.
+    """
     front, gap = Phrase(where.source), Phrase((), where.target)
     if s.chance(0.5):
         verb = s.usual(lex.verbs("loc"))
@@ -224,9 +235,9 @@ def _doing_where(s: Speaker, where: Phrase, embedded: bool) -> Phrase:
     return join([asked], [asked, chinese("的")]) if happened else asked
 
 
-# --- Inside another clause --------------------------------------------------------------------------------------------
+# --- Indirect questions -----------------------------------------------------------------------------------------------
 def whether(s: Speaker) -> Phrase:
-    """(ask) whether he comes -> 他 是否 来."""
+    """Draw an indirect yes-no question: (ask) whether he comes -> 他 是否 来."""
     c = plain_clause(s)
     g = group(c)
     c.predicate.very = NOTHING
@@ -235,7 +246,7 @@ def whether(s: Speaker) -> Phrase:
 
 
 def indirect_question(s: Speaker) -> Phrase:
-    """(I know) what you ate, where he lives, why she is laughing, how to drive a car."""
+    """Draw an indirect question: (I know) what you ate, where he lives, why she is laughing, how to drive a car."""
     kind = s.often({"what": 30, "where": 20, "why": 15, "how": 8, "when": 12, "whether": 15, "who": 10})
     if kind == "what":
         return object_question(s, embedded=True)
@@ -253,7 +264,10 @@ def indirect_question(s: Speaker) -> Phrase:
 
 
 def what_it_is(s: Speaker) -> Phrase:
-    """(I know) who he is 他 是 谁, what this is 这 是 什么, how old she is 她 多 大, what time it is 现在 几点."""
+    """Draw an indirect question with "to be".
+
+    (I know) who he is 他 是 谁, what this is 这 是 什么, how old she is 她 多 大, what time it is 现在 几点.
+    """
     kind = s.often({"alone": 2, "who": 3, "what": 2, "how": 3})
     if kind == "alone":
         return s.word(KNOWN)
@@ -272,7 +286,10 @@ def what_it_is(s: Speaker) -> Phrase:
 
 
 def what_to_do(s: Speaker) -> Phrase:
-    """(I know) how to drive a car 怎么 开 车, what to do 做 什么, where to go 去 哪里, when to leave 什么 时候 离开."""
+    """Draw a question word with an infinitive.
+
+    (I know) how to drive a car 怎么 开 车, what to do 做 什么, where to go 去 哪里, when to leave 什么 时候 离开.
+    """
     kind = s.often({"how": 5, "what": 4, "where": 2, "when": 2})
     if kind in ("how", "when"):
         source, target = infinitive(verb_phrases.inner_predicate(s))
@@ -294,7 +311,7 @@ inside.clauses["question"] = indirect_question
 
 # --- Questions of any kind ---------------------------------------------------------------------------------------------
 def question(s: Speaker) -> Phrase:
-    """A question of any kind."""
+    """Draw a question of any kind."""
     s.asks = True
     kind = s.often({"yes": 38, "what": 20, "who": 7, "where": 12, "why": 8, "how": 4, "when": 6, "what time": 2, "set": 6})
     if kind == "yes":

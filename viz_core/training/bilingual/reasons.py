@@ -1,7 +1,7 @@
-"""Sentences in which a clause decides what a pronoun means (Winograd sentences).
+"""Winograd sentences: a clause decides what a pronoun refers to.
 
-"the animal did not cross the street because it was too tired" speaks of a tired animal, "... too wide" of a wide street. What
-happens between two and what can only be true of the one or of the other stands in tables/reasons.txt.
+"the animal did not cross the street because it was too tired" speaks of a tired animal, "... too wide" of a wide street. The table
+tables/reasons.txt lists the actions between two nouns, and what can only be true of the one or the other.
 """
 
 from collections.abc import Mapping
@@ -28,26 +28,26 @@ from viz_core.training.bilingual.predicates import is_whole
 from viz_core.training.bilingual.small_words import BE, HAVE, TOO, WAS
 
 OFTEN_COULD = ("cross", "fit in", "climb", "carry", "lift", "catch", "buy", "push", "open", "see", "finish", "answer", "understand")
-"""What one could not do, for a reason."""
+"""Verbs whose negation often is "could not"."""
 IN_FRONT = ("although", "if", "when", "after")
-"""Conjunctions whose clause stands in front in Chinese."""
+"""Conjunctions whose clause comes first in Chinese."""
 LEADING = {"because": ("因为", ""), "although": ("虽然", ""), "if": ("如果", ""), "when": ("", "的 时候")}
-"""Conjunctions whose clause may stand in front in both languages, and their Chinese before and behind it."""
+"""Conjunctions whose clause may come first in both languages, and their Chinese before and after it."""
 NEVER_TOO = frozenset({
     "kind", "friendly", "polite", "helpful", "generous", "grateful", "pleased", "satisfied", "brave", "honest", "clever",
     "talented", "successful", "famous", "reliable", "rich", "responsible", "safe", "quiet", "delicious", "sweet", "fresh",
     "tasty", "warm", "beautiful", "comfortable", "pretty", "cute", "gentle", "funny", "interesting", "exciting", "useful",
     "popular", "hard-working", "innocent", "patient", "soft", "new", "cheap", "curious", "thoughtful", "strong",
 })
-"""Why one does something is not that somebody is too kind."""
+"""Qualities that one is never "too" much of as a reason."""
 _ADVERBS = ("never", "often", "always")
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What the first does to the second, and what can only be true of the one or of the other: a line of the table.
+    """A line of the table: an action between two nouns, and what can only be true of the first or the second.
 
-    deeds: "+ eat", "- eat", "hid ~=把 ~ 藏起来". of_first, of_second: an adjective, or "~need help=需要 帮助".
+    actions: "+ eat", "- eat", "hid ~=把 ~ 藏起来". of_first, of_second: an adjective, or "~need help=需要 帮助".
     """
 
     firsts: str
@@ -65,48 +65,52 @@ class Scene:
 
 @cache
 def scenes(of_people: bool) -> tuple[Scene, ...]:
-    """The lines of the table about two persons, or the others."""
-    found = []
+    """Return the lines of the table about two persons, or the other lines."""
+    found: list[Scene] = []
     for firsts, deeds, seconds, word, *of_each in lex.rows("reasons", 6):
         deeds_, first, second = (tuple(part.strip() for part in cell.split(",")) for cell in (deeds, *of_each))
         found.append(Scene(firsts, deeds_, seconds, word, first, second))
     return tuple(scene for scene in found if scene.of_people == of_people)
 
 
-# --- A sentence -------------------------------------------------------------------------------------------------------
+# --- Sentences --------------------------------------------------------------------------------------------------------
 def about_things(s: Speaker) -> Phrase:
-    """the animal did not cross the street because it was too tired: "it" becomes its noun again."""
+    """Draw a Winograd sentence about things, in which Chinese repeats the noun for "it".
+
+    the animal did not cross the street because it was too tired
+    """
     return _decided(s, False)
 
 
 def about_people(s: Speaker) -> Phrase:
-    """the women visited the men because they were lonely: two persons, and a clause about one of them."""
+    """Draw a Winograd sentence about two persons: the women visited the men because they were lonely."""
     return _decided(s, True)
 
 
 def _decided(s: Speaker, of_people: bool) -> Phrase:
+    """Draw a Winograd sentence."""
     scene = s.one([found for word in (_joined_by(s),) for found in scenes(of_people) if (found.word == "because") == word])
     one, two = _named(s, scene.firsts, scene), _named(s, scene.seconds, scene)
     for __ in range(8):
         if one.noun is None or two.noun is None or one.noun.chinese != two.noun.chinese:
             break
         two = _named(s, scene.seconds, scene)
-    culprit, other, reasons = s.one(((one, two, scene.of_first), (two, one, scene.of_second)))
-    reason, deed = _fitting(s, reasons, culprit), s.one(scene.deeds)
+    antecedent, other, reasons = s.one(((one, two, scene.of_first), (two, one, scene.of_second)))
+    reason, action = _fitting(s, reasons, antecedent), s.one(scene.deeds)
     verbal = reason.startswith("~")
     leads = not of_people and scene.word in LEADING and "@" not in reason and s.chance(0.15)
-    it = _again(s, culprit, other, as_object=leads and culprit is two)
+    it = _again(s, antecedent, other, as_object=leads and antecedent is two)
     if leads:  # because the street was too wide, the animal did not cross it
-        it, again = culprit.phrase, culprit.with_phrase(it)
-        one, two = (again, two) if culprit is one else (one, again)
-    elif scene.word in IN_FRONT and culprit is one and _is_person(one) and not _is_person(two):
-        # although he was weak, the boy climbed the tree: in Chinese the noun stands where it is said first
+        it, again = antecedent.phrase, antecedent.with_phrase(it)
+        one, two = (again, two) if antecedent is one else (one, again)
+    elif scene.word in IN_FRONT and antecedent is one and _is_person(one) and not _is_person(two):
+        # although he was weak, the boy climbed the tree: Chinese puts the noun in the first clause
         he = pair(one.pronoun, small_words.SUBJECTS[one.pronoun])
         it = Phrase(he.source, one.phrase.target)
         one = one.with_phrase(Phrase(one.phrase.source, he.target))
-    said, now = _by_verb(s, deed, one, two, verbal) if deed[0] in "+-" else _in_words(deed, one, two)
-    s.combinations.append((one.name, deed.partition("=")[0].strip("+- "), two.name, reason.partition("=")[0].strip("~")))
-    clause = _of_verb(s, reason, it, culprit, other, now) if verbal else _of_adjective(s, reason, it, culprit, now)
+    said, now = _by_verb(s, action, one, two, verbal) if action[0] in "+-" else _in_words(action, one, two)
+    s.combinations.append((one.name, action.partition("=")[0].strip("+- "), two.name, reason.partition("=")[0].strip("~")))
+    clause = _of_verb(s, reason, it, antecedent, other, now) if verbal else _of_adjective(s, reason, it, antecedent, now)
     return _led(s, scene.word, said, clause) if leads else _joined(s, scene.word, said, clause)
 
 
@@ -116,7 +120,7 @@ def _joined_by(s: Speaker) -> bool:
 
 
 def _joined(s: Speaker, word: str, said: Phrase, clause: Phrase) -> Phrase:
-    """Both clauses in the order of each language."""
+    """Join both clauses in the order of each language."""
     conjunction = pair(word, {"because": "因为", "so": "所以", "but": "但是", "until": "直到"}.get(word, ""))
     comma = COMMA if s.chance({"but": 0.4, "so": 0.4, "and": 0.4, "because": 0.06}.get(word, 0)) else NOTHING
     source = [said, comma, conjunction, clause]
@@ -131,7 +135,7 @@ def _joined(s: Speaker, word: str, said: Phrase, clause: Phrase) -> Phrase:
 
 
 def _led(s: Speaker, word: str, said: Phrase, clause: Phrase) -> Phrase:
-    """because the street was too wide, the animal did not cross it: the clause stands in front in both languages."""
+    """Join both clauses, the subordinate one first: because the street was too wide, the animal did not cross it."""
     conjunction = pair(word)
     lead, tail = (more(conjunction, text) for text in LEADING[word])
     comma = COMMA if s.chance(0.75) or word in ("because", "although") else NOTHING
@@ -140,15 +144,15 @@ def _led(s: Speaker, word: str, said: Phrase, clause: Phrase) -> Phrase:
 
 
 def because(said: Phrase, it: NounPhrase, be: Phrase, degree: Phrase, adjective: Phrase, very: str = "很") -> Phrase:
-    """... because it was too tired. very: what Chinese says where there is no degree."""
+    """Append a reason: ... because it was too tired. very: the Chinese where there is no degree."""
     word = pair("because", "因为")
     target = [said, word, it.phrase, degree or chinese(very), adjective]
     return join([said, word, it.phrase, be, degree, adjective], target)
 
 
-# --- Who and what -----------------------------------------------------------------------------------------------------
+# --- Nouns and pronouns -----------------------------------------------------------------------------------------------
 def _named(s: Speaker, names: str, scene: Scene) -> NounPhrase:
-    """the dog, the dogs, my dog, a dog; seldom with an adjective, since that may speak against the reason."""
+    """Draw one of the nouns: the dog, the dogs, my dog, a dog. It has no further modifiers, which could contradict the reason."""
     depth, s.depth = s.depth, 0
     choices = [n for n in lex.nouns(names) if n.plural and not n.only_plural] if scene.of_people else lex.nouns(names)
     noun = s.usual(choices)
@@ -161,7 +165,7 @@ def _named(s: Speaker, names: str, scene: Scene) -> NounPhrase:
 
 
 def _again(s: Speaker, culprit: NounPhrase, other: NounPhrase, *, as_object: bool = False) -> Phrase:
-    """The noun again, for it, he, she or they; but 他 for the only person of the sentence, whom the pronoun alone names."""
+    """Return it, he, she or they with the noun in Chinese, but with 他 for the only person of the sentence."""
     pronoun = small_words.OBJECT_OF[culprit.pronoun] if as_object else culprit.pronoun
     if _is_person(culprit) and not _is_person(other):
         return pair(pronoun, small_words.SUBJECTS[culprit.pronoun])
@@ -169,18 +173,22 @@ def _again(s: Speaker, culprit: NounPhrase, other: NounPhrase, *, as_object: boo
 
 
 def _is_person(who: NounPhrase) -> bool:
+    """Whether the noun is a person."""
     return who.noun is not None and who.noun.is_a("person")
 
 
-# --- What it does -----------------------------------------------------------------------------------------------------
+# --- Actions ----------------------------------------------------------------------------------------------------------
 def _by_verb(s: Speaker, deed: str, one: NounPhrase, two: NounPhrase, verbal: bool) -> tuple[Phrase, bool]:
-    """A verb of the lexicon in a tense, and whether that is the present. verbal: whether a verb says the reason."""
+    """Build the action with a verb of the lexicon, and return whether it is in the present.
+
+    verbal: whether the reason has a verb.
+    """
     sign, base = deed.split(" ", 1)
     verb = _verb(base, two)
     tense = "present" if s.chance(0.2) and not verbal else "past"
     if sign == "-" and base in OFTEN_COULD and tense == "past" and "能" not in verb.chinese and s.chance(0.5):
         tense = "could"
-    for __ in range(12):  # alone: a third noun would be one more that the pronoun could mean
+    for __ in range(12):  # no adjuncts: the pronoun could refer to a third noun
         p = verb_phrases.predicate(s, verb, one, two)
         if len(p.tail) == 1:
             break
@@ -189,13 +197,13 @@ def _by_verb(s: Speaker, deed: str, one: NounPhrase, two: NounPhrase, verbal: bo
 
 
 def _verb(base: str, thing: NounPhrase) -> lex.Verb:
-    """The use of a verb that takes this object: visit a person 看望, a museum 参观."""
+    """Return the sense of a verb that takes this object: visit a person 看望, a museum 参观."""
     same = [v for v in lex.verbs("t") if v.base == base and is_whole(v)]
     return next((v for v in same if thing.noun in lex.objects_of(v)), same[0])
 
 
 def _in_words(deed: str, one: NounPhrase, two: NounPhrase) -> tuple[Phrase, bool]:
-    """Words with a place for the second, and whether they speak of now."""
+    """Build the action from words with a place for the second noun, and return whether it is in the present or future."""
     text, __, zh = deed.partition("=")
     text, zh = (words if "~" in words else f"{words} ~" for words in (text, zh))
     if text.startswith("was ") and one.person == "plural":
@@ -207,16 +215,16 @@ def _in_words(deed: str, one: NounPhrase, two: NounPhrase) -> tuple[Phrase, bool
     return said, text.startswith(("will ", "cannot "))
 
 
-# --- What is true -----------------------------------------------------------------------------------------------------
+# --- Reasons ----------------------------------------------------------------------------------------------------------
 def _fitting(s: Speaker, reasons: tuple[str, ...], culprit: NounPhrase) -> str:
-    """One of the reasons that can be said of the noun."""
+    """Draw a reason that can be true of the noun."""
     described = {a.english for a in lex.adjectives_of(culprit.noun)} if culprit.noun else set()
     fitting = [reason for reason in reasons if reason.startswith("~") or reason in described]
     return s.one(fitting or reasons)
 
 
 def _adjective(reason: str, culprit: NounPhrase) -> lex.Adjective:
-    """The adjective as it is said of the noun: an old man 老, an old car 旧."""
+    """Return the sense of the adjective that describes the noun: an old man 老, an old car 旧."""
     described = lex.adjectives_of(culprit.noun) if culprit.noun else ()
     people = culprit.noun is not None and culprit.noun.is_a("person")
     known = [a for a in lex.ADJECTIVES if a.english == reason and a.flags.isdisjoint({"of", "nopred"})]
@@ -225,7 +233,7 @@ def _adjective(reason: str, culprit: NounPhrase) -> lex.Adjective:
 
 
 def _of_adjective(s: Speaker, reason: str, it: Phrase, culprit: NounPhrase, now: bool) -> Phrase:
-    """it was too tired -> 动物 太 累."""
+    """Build a reason with an adjective: it was too tired -> 动物 太 累."""
     adjective = _adjective(reason, culprit)
     be, word = pair((BE if now else WAS)[culprit.person]), pair(adjective.english, adjective.chinese)
     if "shi" in adjective.flags:
@@ -239,7 +247,7 @@ def _of_adjective(s: Speaker, reason: str, it: Phrase, culprit: NounPhrase, now:
 
 
 def _of_verb(s: Speaker, reason: str, it: Phrase, culprit: NounPhrase, other: NounPhrase, now: bool) -> Phrase:
-    """it needed help -> 女孩 需要 帮助; she had helped him -> 女孩 帮助 了 男孩."""
+    """Build a reason with a verb: it needed help -> 女孩 需要 帮助; she had helped him -> 女孩 帮助 了 男孩."""
     text, __, zh = reason[1:].partition("=")
     first, __, rest = text.partition(" ")
     adverb = NOTHING
@@ -259,7 +267,7 @@ def _of_verb(s: Speaker, reason: str, it: Phrase, culprit: NounPhrase, other: No
 
 
 def _form(base: str, who: NounPhrase, now: bool) -> str:
-    """The form of a verb that agrees: be -> is, was; can -> could; need -> needs, needed."""
+    """Return the form of a verb that agrees: be -> is, was; can -> could; need -> needs, needed."""
     if base in ("be", "have"):
         forms = {"be": (BE, WAS), "have": (HAVE, dict.fromkeys(HAVE, "had"))}[base]
         return forms[not now][who.person]
@@ -272,4 +280,5 @@ def _form(base: str, who: NounPhrase, now: bool) -> str:
 
 @cache
 def _by_first_word() -> Mapping[str, lex.Verb]:
+    """Return the verbs by their first word."""
     return {verb.base.split()[0]: verb for verb in reversed(lex.VERBS)}

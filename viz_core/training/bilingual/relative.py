@@ -1,4 +1,4 @@
-"""Relative clauses: English says them behind their noun, Chinese before it with 的 (the book that I bought, 我 买 的 书)."""
+"""Relative clauses: after the noun in English, before it with 的 in Chinese (the book that I bought, 我 买 的 书)."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -16,14 +16,17 @@ IN_WHICH: Mapping[str, Sequence[tuple[str, str]]] = {
     **dict.fromkeys(("office", "hospital", "bank", "factory", "shop", "restaurant"), (("work", "in"),)),
     "room": (("sleep", "in"), ("work", "in")), "hotel": (("stay", "in"), ("stay", "at")), "school": (("study", "at"),),
 }
-"""Where one does what, as a relative clause says it."""
+"""Noun -> (verb, preposition) of relative clauses with a stranded preposition."""
 HEADS: nouns.Forms = {
     nouns.the: 5, nouns.the_plural: 2, nouns.a: 1.5, nouns.this: 0.5, nouns.counted: 0.7, nouns.some: 0.7, nouns.every: 0.7,
 }
 
 
 def relative(s: Speaker, noun: lex.Noun) -> NounPhrase:
-    """the man who lives here -> 住 在 这里 的 男人; the book (that) I bought -> 我 买 的 书; the house where he lives."""
+    """Draw a noun with a relative clause.
+
+    the man who lives here -> 住 在 这里 的 男人; the book (that) I bought -> 我 买 的 书; the house where he lives.
+    """
     forms: nouns.Forms = {nouns.the: 1} if noun.is_mass or noun.only_plural else HEADS
     head = s.often(forms)(s, noun)
     kind = s.often({
@@ -48,9 +51,9 @@ def relative(s: Speaker, noun: lex.Noun) -> NounPhrase:
 
 
 def behind_head(head: NounPhrase, word: Phrase, c: Clause, *, own_subject: bool = False) -> NounPhrase:
-    """A noun with a clause whose gap it fills. word: that, who, which, where, whose or nothing.
+    """Attach a clause whose gap the noun fills. word: that, who, which, where, whose or nothing.
 
-    own_subject: whether somebody else does it, who is said before the number: these books that I bought 我 买 的 这些 书.
+    own_subject: whether the clause has another subject, and so precedes the number: these books that I bought 我 买 的 这些 书.
     """
     g = group(c)
     put = nouns.in_front if own_subject else nouns.before
@@ -58,7 +61,7 @@ def behind_head(head: NounPhrase, word: Phrase, c: Clause, *, own_subject: bool 
 
 
 def _doing(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
-    """the boy playing in the park -> 在 公园 里 玩 的 男孩."""
+    """Attach a present participle: the boy playing in the park -> 在 公园 里 玩 的 男孩."""
     frame: lex.Frame = s.one(("i", "t", "loc", "loc"))
     verb = s.usual([v for v in verbs_of_subject(noun, frame) if v.goes_on] or lex.verbs_where(by_person, "loc"))
     p = verb_phrases.predicate(s, verb)
@@ -69,14 +72,14 @@ def _doing(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
 
 
 def _done_by(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
-    """the book written by my friend -> 我 的 朋友 写 的 书."""
+    """Attach a past participle: the book written by my friend -> 我 的 朋友 写 的 书."""
     verb = s.usual([v for v in verbs_of_object(noun) if by_person(v)] or verbs_of_object(noun))
     who, main = subjects.subject_noun(s, lex.subjects_of(verb), being=by_person(verb)), pair(verb.participle, verb.chinese)
     return nouns.in_front(head, [main, pair("by"), who.phrase], with_de([who.phrase, main]))
 
 
 def _of_object(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
-    """the book (that) I bought, the man whom she loves."""
+    """Attach a clause whose object is the noun: the book (that) I bought, the man whom she loves."""
     verb = s.usual(verbs_of_object(noun))
     if s.chance(0.4):
         choices = lex.subjects_of(verb)
@@ -93,7 +96,7 @@ def _of_object(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
 
 
 def _where(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
-    """the house where he lives -> 他 住 的 房子."""
+    """Attach a clause with "where": the house where he lives -> 他 住 的 房子."""
     verb = s.usual(lex.verbs_where(by_person, "loc"))
     who = subjects.pronoun(s)
     p = Predicate(verb, verb.chinese, le=False, about=(verb.base, noun.english))
@@ -102,12 +105,12 @@ def _where(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
 
 @cache
 def _done_together(noun: lex.Noun) -> tuple[lex.Verb, ...]:
-    """What one does with a noun: talk to 和 ~ 说话."""
+    """Return the verbs that a person does with this noun: talk to 和 ~ 说话."""
     return tuple(v for v in lex.verbs("t") if v.chinese.startswith("和 ~ ") and by_person(v) and noun in lex.objects_of(v))
 
 
 def _with_whom(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
-    """the girl I talked to -> 和 我 说话 的 女孩."""
+    """Attach a clause with a companion as its gap: the girl I talked to -> 和 我 说话 的 女孩."""
     verb, who = s.usual(_done_together(noun)), subjects.pronoun(s)
     p = Predicate(verb, verb.chinese.partition("~")[2].strip(), le=False, about=(verb.base, noun.english))
     c = plain_clause(s, who, p=p, tense=s.one(("past", "past", "present")))
@@ -117,7 +120,10 @@ def _with_whom(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
 
 
 def _in_which(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
-    """the chair I sat on -> 我 坐 的 椅子; the house that she lives in -> 她 住 的 房子."""
+    """Attach a clause with a stranded preposition.
+
+    the chair I sat on -> 我 坐 的 椅子; the house that she lives in -> 她 住 的 房子.
+    """
     base, preposition = s.one(IN_WHICH[noun.english])
     verb = next(v for v in lex.verbs("loc") if v.base == base and by_person(v))
     p = Predicate(verb, verb.chinese, [english(preposition)], le=False, about=(verb.base, noun.english))
@@ -126,7 +132,10 @@ def _in_which(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
 
 
 def _of_subject(s: Speaker, noun: lex.Noun, head: NounPhrase, *, whose: bool) -> NounPhrase:
-    """the man who lives here -> 住 在 这里 的 男人; the man whose dog is big -> 狗 很 大 的 男人."""
+    """Attach a clause whose subject is the noun or what it owns.
+
+    the man who lives here -> 住 在 这里 的 男人; the man whose dog is big -> 狗 很 大 的 男人.
+    """
     word = "that" if s.chance(0.4) else "who" if noun.is_a("person") else "which"
     who = NounPhrase(NOTHING, NOTHING, noun, head.person, head.pronoun, name=noun.english)
     if whose:

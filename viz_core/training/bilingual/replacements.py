@@ -1,9 +1,9 @@
-"""Sentences that differ from a typed one in a single word, so that two runs can be compared: too tired -> too wide.
+"""Minimal pairs: sentences that differ from a typed one in a single word, so that two runs can be compared: too tired -> too wide.
 
-First come the card's examples that differ in one word; then the lexicon's words of the same kind and form that go with what
-stands around: an adjective that describes a noun of the sentence, a noun of the same classes, a verb with the same subject and
-object. Everything else stays as it was typed. A word that the tokenizer does not know is never offered, nor one that is cut
-into another number of tokens, so that each token of one sentence has its partner in the other.
+The card's examples that differ in one word come first; then words of the lexicon of the same kind and form that suit the context:
+an adjective that describes a noun of the sentence, a noun of the same classes, a verb with the same subject and object. The rest
+stays as typed. Words that the tokenizer does not know, or that change the number of tokens, are excluded, so that the tokens of
+both sentences correspond one to one.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
@@ -20,12 +20,12 @@ from viz_core.training.bilingual.phrases import english
 from viz_core.training.bilingual.senses import BE, SUBJECTS, Sense, peers, senses
 
 MOST = 4
-ORDER = ("adjective", "noun", "verb", "number", "pronoun", "adverb")  # what is offered first
-TRIED = 8  # replacements of one word that are read in their sentence before the word is given up
-MOST_READ = 64  # texts with another word that are read before the sentence is given up; fewer of a long one
+ORDER = ("adjective", "noun", "verb", "number", "pronoun", "adverb")  # the order of the suggestions
+TRIED = 8  # replacements of one word that are tokenized in their sentence
+MOST_READ = 64  # texts that are tokenized for one sentence; fewer for a long one
 DEGREE = ("adverb", "degree")  # too tired, but not "me too"
-ALIKE = 0.5  # the share of the classes of two nouns that both have, at least
-JOINED = "-‐‑/@&+_"  # a piece of a longer word stands beside one of these
+ALIKE = 0.5  # the least overlap (intersection over union) of the classes of two nouns
+JOINED = "-‐‑/@&+_"  # characters that join pieces of a longer word
 DETERMINERS = frozenset({
     "a", "an", "the", "this", "that", "these", "those", "some", "any", "no", "every", "each", "another", "many", "few", "several",
     "my", "your", "his", "her", "its", "our", "their", "'s",
@@ -39,7 +39,7 @@ OBJECTS = frozenset({"me", "you", "him", "her", "it", "us", "them"})
 
 
 class Replacement(NamedTuple):
-    """place: the token that changes, by its position as the tokenizer reads the sentence. sentence: with `new` in its place."""
+    """A replaced word. position: that of the token that changes. sentence: the typed one with `new` instead of `old`."""
 
     place: int
     old: str
@@ -48,7 +48,7 @@ class Replacement(NamedTuple):
 
 
 class _Word(NamedTuple):
-    """A word of the typed text, from start to end; plain: as the lexicon looks it up, "" where it is part of a longer one."""
+    """A word of the typed text, from start to end. plain: its key in the lexicon, "" where it is part of a longer word."""
 
     text: str
     start: int
@@ -59,7 +59,7 @@ class _Word(NamedTuple):
 def suggestions(
     sentence: str, tokenizer: AnyTokenizer, examples: Sequence[str] = (), most: int = MOST
 ) -> tuple[Replacement, ...]:
-    """At most `most` sentences that differ in one word, the same ones each time. Any text will do; for many there are none.
+    """Return at most `max_suggestions` sentences that differ in one word, always the same ones; () if there are none.
 
     tokenizer, examples: of the side that is typed.
     """
@@ -67,7 +67,7 @@ def suggestions(
         return ()
     try:
         ids = tokenizer.tokens_and_ids(sentence)[1]
-    except ValueError:  # the name of a special token, which a published tokenizer does not read
+    except ValueError:  # the name of a special token, which a published tokenizer rejects
         return ()
     words = list(_words(sentence))
     found: dict[str, Replacement] = {}
@@ -84,15 +84,16 @@ def other_word(
     sentence: str, read: Callable[[str], tuple[Sequence[str], Sequence[int]]], known: Iterable[str] = (), unk_id: int = NO_TOKEN,
     split: Callable[[str], Sequence[str]] = split_words,
 ) -> Replacement | None:
-    """The sentence with one of its words replaced by another one of its own, or of `known`, for any tokenizer and any language.
+    """Replace one word by another word of the sentence, or of `known`, for any tokenizer and any language.
 
-    The last word first, and a punctuation mark only where no word can be replaced. read: the tokens and the ids of a text.
-    split: a text -> what is replaced, in reading order. None where none of the first few replacements changes one token, which
-    is not the one with the id unk_id, and leaves every other as it is.
+    The last word is tried first, and a punctuation mark only where no word can be replaced. read: text -> its tokens and ids.
+    split:
+    text -> the replaceable strings in reading order. Returns None if none of the first few replacements changes exactly one token,
+    to one whose id is not unk_id.
     """
     try:
         before = read(sentence)
-    except ValueError:  # the name of a special token, which a published tokenizer does not read
+    except ValueError:  # the name of a special token, which a published tokenizer rejects
         return None
     spans, at = [], 0
     for text in split(sentence):
@@ -117,22 +118,23 @@ def other_word(
 
 
 def _is_a_word(text: str) -> bool:
+    """Whether it has a letter or a digit."""
     return any(c.isalnum() for c in text)
 
 
 def _only_difference(
     before: tuple[Sequence[str], Sequence[int]], after: tuple[Sequence[str], Sequence[int]],
 ) -> int | None:
-    """The one place at which two texts have other tokens and other ids; None where they differ elsewhere or nowhere."""
+    """Return the only position at which two texts have other tokens and ids; None if there is none or several."""
     if len(before[1]) != len(after[1]):
         return None
     places = [[i for i, (a, b) in enumerate(zip(*pair, strict=True)) if a != b] for pair in zip(before, after, strict=True)]
     return places[1][0] if len(places[1]) == 1 and places[0] == places[1] else None
 
 
-# --- Words, and what is put in their place ----------------------------------------------------------------------------
+# --- Words and replaced words -----------------------------------------------------------------------------------------
 def _words(sentence: str) -> Iterator[_Word]:
-    """The words and marks of a text, 's by itself."""
+    """Iterate over the words and marks of a text; 's is a word of its own."""
     at = 0
     for token in split_words(sentence):
         start = sentence.index(token, at)
@@ -147,11 +149,12 @@ def _words(sentence: str) -> Iterator[_Word]:
 
 
 def _plain(text: str) -> str:
+    """Return a word in lowercase with a straight apostrophe."""
     return text.lower().replace("’", "'")
 
 
 def _replaced(sentence: str, word: _Word, new: str, tokenizer: AnyTokenizer, ids: Sequence[int]) -> Replacement | None:
-    """The sentence with this word, if it then differs in one token, which the tokenizer knows."""
+    """Return the sentence with this word, if exactly one token differs and the tokenizer knows it."""
     new = _in_the_case_of(word.text, new)
     changed = f"{sentence[: word.start]}{new}{sentence[word.end :]}"
     try:
@@ -165,11 +168,12 @@ def _replaced(sentence: str, word: _Word, new: str, tokenizer: AnyTokenizer, ids
 
 
 def _is_known(tokenizer: AnyTokenizer, id: int) -> bool:
+    """Whether the id is that of a known token."""
     return id != tokenizer.unk_id and not (isinstance(tokenizer, Vocabulary) and tokenizer.slot(id))
 
 
 def _knows(tokenizer: AnyTokenizer, word: str) -> bool:
-    """Whether a word can be one known token: checked where a look-up tells, before a whole sentence is read."""
+    """Whether a word can be one known token: a cheap check before a whole sentence is tokenized."""
     if not isinstance(tokenizer, Vocabulary):
         return True
     ids = tokenizer.tokens_and_ids(word)[1]
@@ -177,14 +181,15 @@ def _knows(tokenizer: AnyTokenizer, word: str) -> bool:
 
 
 def _in_the_case_of(old: str, new: str) -> str:
+    """Return `new` with the capitals of `old`."""
     if len(old) > 1 and old.isupper():
         return new.upper()
     return new[:1].upper() + new[1:] if old[:1].isupper() else new
 
 
-# --- The card's examples ----------------------------------------------------------------------------------------------
+# --- Candidates from the card's examples ------------------------------------------------------------------------------
 def _from_examples(words: Sequence[_Word], examples: Sequence[str]) -> Iterator[tuple[_Word, str]]:
-    """Words of examples that say the same but for one word, whatever their capitals and marks."""
+    """Iterate over the words of examples that differ in one word, without regard to capitals and marks."""
     own = _said(words)
     for example in examples:
         others = _said(list(_words(example)))
@@ -194,23 +199,24 @@ def _from_examples(words: Sequence[_Word], examples: Sequence[str]) -> Iterator[
 
 
 def _said(words: Sequence[_Word]) -> list[_Word]:
+    """Keep the words that have a letter or a digit."""
     return [word for word in words if any(c.isalnum() for c in word.text)]
 
 
-# --- The lexicon ------------------------------------------------------------------------------------------------------
+# --- Candidates from the lexicon --------------------------------------------------------------------------------------
 def _from_lexicon(sentence: str, words: Sequence[_Word], tokenizer: AnyTokenizer) -> Iterator[tuple[_Word, str]]:
-    """Replacements by the lexicon: one of each word that has any, adjectives first, then further ones of each word."""
+    """Iterate over replacements from the lexicon: one for each word, adjectives first, then further ones for each word."""
     context = _Context(words)
     first = {word.plain: i for i, word in reversed(list(enumerate(words)))}
     places = [(i, sense) for i in sorted(first.values()) if (sense := context.sense(i)) is not None]
-    places.sort(key=lambda place: ORDER.index(place[1].kind))  # stable: in reading order
+    places.sort(key=lambda place: ORDER.index(place[1].kind))  # a stable sort keeps the reading order
     choices = [(words[i], _choices(sentence, context, i, sense, tokenizer)) for i, sense in places]
     for __ in range(TRIED):
         yield from ((word, new) for word, each in choices if (new := next(each, None)) is not None)
 
 
 def _choices(sentence: str, context: "_Context", i: int, sense: Sense, tokenizer: AnyTokenizer) -> Iterator[str]:
-    """Known words that may stand in place of word i: the most plausible first, then those common ones."""
+    """Iterate over known words that can replace word i: the most plausible first, then the common ones."""
     old, article = context.words[i].plain, context.before(i)
     mixed = crc32(f"{old} {sentence}".encode("utf-8", "replace"))
     ranked = [
@@ -223,22 +229,24 @@ def _choices(sentence: str, context: "_Context", i: int, sense: Sense, tokenizer
 
 
 class _Context:
-    """The words around each word, which decide what it is here and what may stand in its place."""
+    """The words of a sentence, which decide the reading of each word and what can replace it."""
 
     def __init__(self, words: Sequence[_Word]) -> None:
         self.words = words
         self.senses = [senses(word.plain) for word in words]
         nouns = (next((s.entry for s in found if isinstance(s.entry, Noun)), None) for found in self.senses)
-        self.nouns = list(nouns)  # of each word, None where it is none
+        self.nouns = list(nouns)  # the noun that each word can be, or None
 
     def before(self, i: int) -> str:
+        """Return the word before word i, "" if there is none."""
         return self.words[i - 1].plain if i else ""
 
     def after(self, i: int) -> str:
+        """Return the word after word i, "" if there is none."""
         return self.words[i + 1].plain if i + 1 < len(self.words) else ""
 
     def sense(self, i: int) -> Sense | None:
-        """What word i is here; None where the words around leave it open."""
+        """Return the reading of word i, None where the context leaves it open."""
         here = [s for s in self.senses[i] if not s.rest or self._follows(i, s.rest)]
         if any(s.rest for s in here):  # "looks for" is not "looks"
             here = [s for s in here if s.rest]
@@ -251,14 +259,16 @@ class _Context:
         return next((s for s in here if s.kind == kind), None)
 
     def senses_at(self, i: int) -> tuple[Sense, ...]:
+        """Return the readings of word i, () outside the sentence."""
         return self.senses[i] if 0 <= i < len(self.words) else ()
 
     def _follows(self, i: int, rest: str) -> bool:
+        """Whether the words `rest` follow word i."""
         further = rest.split()
         return [word.plain for word in self.words[i + 1 : i + 1 + len(further)]] == further
 
     def _kind(self, i: int, kinds: Collection[str]) -> str | None:
-        """Of several kinds the one that the word before speaks for."""
+        """Return the kind that the preceding word suggests, of several possible ones."""
         before = self.before(i)
         wanted: tuple[str, ...] = ()
         if before in DETERMINERS:
@@ -272,15 +282,16 @@ class _Context:
         return next((kind for kind in wanted if kind in kinds), None)
 
     def _is_said_of_a_noun(self, i: int) -> bool:
-        """Whether an adjective stands where adjectives do: "the light is on", but not "the cat sat on the mat"."""
+        """Whether an adjective is in the position of one: "the light is on", but not "the cat sat on the mat"."""
         return self.after(i) not in DETERMINERS and (self._is_noun(i + 1) or self.before(i) in DETERMINERS | DEGREES)
 
     def _is_noun(self, i: int) -> bool:
+        """Whether word i can be a noun."""
         return 0 <= i < len(self.words) and self.nouns[i] is not None
 
-    # --- What goes with what ---
+    # --- Selectional restrictions ---
     def plausible(self, i: int, old: object, new: object) -> float:
-        """0 where a word does not belong, more the better it fits."""
+        """Return 0 for a word that does not suit the context, and more the better it does."""
         if isinstance(old, Noun) and isinstance(new, Noun):
             alike = len(old.classes & new.classes) / max(1, len(old.classes | new.classes))
             return alike if new.is_first and alike >= ALIKE else 0
@@ -289,8 +300,8 @@ class _Context:
         return self._goes_with(i, new) if isinstance(new, Verb) else 1
 
     def _describes(self, i: int, old: Adjective, new: Adjective) -> int:
-        """How well it describes a noun; better still one that the old adjective does not: what "it" is then changes."""
-        if self._is_noun(i + 1):  # it stands before its noun
+        """Return how well it describes a noun, more if the old adjective does not describe it: then "it" changes its referent."""
+        if self._is_noun(i + 1):  # attributive
             noun = self.nouns[i + 1]
             return min(2, lex.fits(noun, new.nouns)) if noun is not None and "noattr" not in new.flags else 0
         if "nopred" in new.flags:
@@ -302,7 +313,7 @@ class _Context:
         return fit + 2 * (fit > 1 and refers and not lex.fits(best, old.nouns))
 
     def _goes_with(self, i: int, verb: Verb) -> int:
-        """How well a verb fits its subject and its object, the less good of both; where it is done counts as an object."""
+        """Return how well a verb suits its subject and its object (or its location), the worse of both."""
         nearest = next((noun for noun in reversed(self.nouns[:i]) if noun is not None), None)
         subject = nearest if nearest is not None and self.before(i) not in SUBJECTS else _somebody()
         fit = lex.fits(subject, verb.subjects)
@@ -314,7 +325,7 @@ class _Context:
         return min(fit, lex.fits(thing, verb.objects))
 
     def _fits(self, i: int, sense: Sense) -> bool:
-        """Whether a verb of this frame can be followed by what follows: an object, a place, or neither."""
+        """Whether what follows suits a verb of this frame: an object, a place, or neither."""
         verb = sense.entry
         assert isinstance(verb, Verb)
         behind = i + 1 + len(sense.rest.split())
@@ -326,18 +337,18 @@ class _Context:
 
 
 def _somebody() -> Noun:
-    """Whom a pronoun stands for, or a name."""
+    """Return the noun that a pronoun or a name counts as."""
     return next(noun for noun in lex.NOUNS if noun.is_a("person"))
 
 
-# ---------------------------------------------------------------- words that change places
+# --- Swapped words ----------------------------------------------------------------------------------------------------
 
 
 def exchangeable(words: Sequence[str]) -> tuple[int, int] | None:
-    """The places of two words of a sentence that can change places so that it stays a sentence: the dog bites the man.
+    """Return the positions of two words whose swap leaves a grammatical sentence: the dog bites the man.
 
-    The first noun that has another one of the same number behind it, with the next of these; else two adjectives of the same
-    degree. "a" and "an" have to fit afterwards. None where the lexicon finds no such pair.
+    They are the first noun and the next one of the same number, else two adjectives of the same degree. "a" and "an" have to agree
+    after the swap. None where the lexicon finds no such pair.
     """
     plain = [word.lower() for word in words]
     for kind in ("noun", "adjective"):
@@ -349,8 +360,7 @@ def exchangeable(words: Sequence[str]) -> tuple[int, int] | None:
 
 
 def _group(words: Sequence[str], i: int, kind: str) -> Hashable | None:
-    """What the words of its kind and form share, if this one is of the kind: by the lexicon, or where it can be of several kinds
-    by the word before it."""
+    """Return the group of a word if it is of this kind: by the lexicon, or for an ambiguous word by the preceding word."""
     found = senses(words[i])
     group = next((sense.group for sense in found if sense.kind == kind), None)
     before = words[i - 1] if i else ""
@@ -359,6 +369,6 @@ def _group(words: Sequence[str], i: int, kind: str) -> Hashable | None:
 
 
 def _articles_fit(words: Sequence[str], place: int, other: int) -> bool:
-    """Whether the word at `other` may stand behind what is before `place`."""
+    """Whether the word at `other` agrees with the article before `place`."""
     before = words[place - 1] if place else ""
     return before not in ("a", "an") or an([english(words[other])]) == before

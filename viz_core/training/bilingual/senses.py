@@ -1,4 +1,4 @@
-"""What a form of an English word can be: a noun in the plural, the past of a verb; and the other words of the same form."""
+"""The possible readings of an English word form (plural noun, past of a verb, ...), and the other words with the same form."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping
@@ -14,13 +14,13 @@ Entry = Noun | Verb | Adjective | Adverb | None
 BE = frozenset({"am", "is", "are", "was", "were", "be", "been", "being"})
 AUXILIARIES = BE | {"have", "has", "had", "having", "do", "does", "did", "done", "doing", "will", "can", "may", "must"}
 SUBJECTS = frozenset({"i", "you", "he", "she", "it", "we", "they"})
-FRAMES = ("t", "i", "loc")  # the uses of verbs of which one word can be replaced without the rest
+FRAMES = ("t", "i", "loc")  # the frames in which a verb can be replaced by itself
 ADVERBS = ("frequency", "manner", "degree")
-NOT_OWNERS = ("her", "his")  # words that are something else too: I saw her
+NOT_OWNERS = ("her", "his")  # also object pronouns or names of owned things: I saw her
 
 
 class Sense(NamedTuple):
-    """One thing that a word can be. group: what words of the same kind and form share. rest: words of a verb that follow it."""
+    """One reading of a word. group: the key of words of the same kind and form. rest: further words of a verb that follow it."""
 
     kind: Kind
     group: Hashable
@@ -29,7 +29,7 @@ class Sense(NamedTuple):
 
 
 class Peer(NamedTuple):
-    """A word of a group. seldom: 0 for a common word of one kind, 1 for a rare one, 2 and 3 for words of several kinds."""
+    """A word of a group. rarity: 0 for a common word of one kind, 1 for a rare one, 2 and 3 for words of several kinds."""
 
     word: str
     entry: Entry
@@ -37,22 +37,24 @@ class Peer(NamedTuple):
 
 
 class _Form(NamedTuple):
+    """A word form and one of its readings."""
     word: str
     sense: Sense
 
 
 def senses(word: str) -> tuple[Sense, ...]:
-    """What this word in small letters can be, the usual sense of each kind first; nothing for an unknown word."""
+    """Return the possible readings of a lowercase word, the usual one of each kind first; () for an unknown word."""
     return _index()[0].get(word, ())
 
 
 def peers(group: Hashable) -> tuple[Peer, ...]:
-    """The words of one kind and form, in the order of the tables."""
+    """Return the words of one group, in the order of the tables."""
     return _index()[1].get(group, ())
 
 
 @cache
 def _index() -> tuple[Mapping[str, tuple[Sense, ...]], Mapping[Hashable, tuple[Peer, ...]]]:
+    """Return the readings by word and the words by group."""
     by_word: dict[str, list[Sense]] = defaultdict(list)
     for word, sense in _forms():
         if word and " " not in word and word not in AUXILIARIES:
@@ -67,6 +69,7 @@ def _index() -> tuple[Mapping[str, tuple[Sense, ...]], Mapping[Hashable, tuple[P
 
 
 def _forms() -> Iterator[_Form]:
+    """Iterate over all word forms of the lexicon with their readings."""
     for noun in lex.NOUNS:
         yield from _of_noun(noun)
     for adjective in lex.ADJECTIVES:
@@ -89,6 +92,7 @@ def _forms() -> Iterator[_Form]:
 
 
 def _of_noun(noun: Noun) -> Iterator[_Form]:
+    """Iterate over the singular and the plural of a noun."""
     number = "several" if noun.only_plural else "one" if noun.plural else "mass"
     yield _Form(noun.english, Sense("noun", ("noun", number), noun))
     if noun.plural and not noun.only_plural:
@@ -96,7 +100,7 @@ def _of_noun(noun: Noun) -> Iterator[_Form]:
 
 
 def _of_verb(verb: Verb) -> Iterator[_Form]:
-    """Each form once, with all that it can be: "read" is the past of "read" too, and may stand only for such a verb."""
+    """Iterate over the forms of a verb, each once with all its roles: "read" is also a past, and only such verbs may replace it."""
     if verb.frame not in FRAMES:
         return
     roles: dict[tuple[str, str], list[str]] = defaultdict(list)

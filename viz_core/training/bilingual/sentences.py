@@ -1,4 +1,4 @@
-"""Whole sentences: which kind is said how often, its mark, and the result as words and positions."""
+"""Whole sentences: the weights of the kinds of sentences, the final mark, and the result as words and positions."""
 
 import re
 from collections import Counter
@@ -54,9 +54,9 @@ from viz_core.training.bilingual.small_talk import exclamation, fragment, greeti
 class Example:
     """One sentence in both languages.
 
-    alignment: for each target word the source positions that it comes from, none for a word that only Chinese needs.
-    referent: (target position of a noun that a pronoun became, source position of that noun) or None.
-    combinations: its content words that go together, such as (dog, bite, man), which decide the held-out split.
+    alignment: for each target word the source positions that it is aligned to, () for a word that only Chinese needs.
+    referent: (target position of a noun that translates a pronoun, source position of that noun) or None.
+    combinations: content words that occur together, such as (dog, bite, man), which decide the held-out split.
     """
 
     source: list[str]
@@ -78,24 +78,25 @@ FRAMES: Mapping[Callable[[Speaker], Phrase], float] = {
 }
 """The weight of each kind of sentence."""
 OF_THE_TABLE = (told, asked, called_out)
-"""The kinds that are patterns."""
+"""The kinds that come from the pattern table."""
 SELDOM = (0, 1, 1, 1, 2)
-"""How many words of a sentence are rather some that were said seldom."""
-PRONOUNS = frozenset({"it", "they", "them", "he", "him", "she", "her"})  # those that Chinese may say as the noun again
+"""The number of words of a sentence that are preferably rare ones; drawn from these."""
+PRONOUNS = frozenset({"it", "they", "them", "he", "him", "she", "her"})  # pronouns for which Chinese may repeat the noun
 LONGEST = 26
-"""English words and marks of the longest sentence."""
-ENDS = frozenset("。，！？”、") | {"但是", "所以", "因为", "如果", "和", "然后"}  # of a clause
+"""Sentences have fewer English words and marks than this."""
+ENDS = frozenset("。，！？”、") | {"但是", "所以", "因为", "如果", "和", "然后"}  # what ends a clause
 DENIES = frozenset({"不", "没有", "不要", "从来", "永远", "吗"})
 SLOT = re.compile(r"<[0-9]+>")  # a name or an unknown word
 APART = {"".join(parts): parts for line, together in lex.rows("cutting", 2) if not together and (parts := tuple(line.split()))}
-"""Chinese that is written as several words wherever it stands: 这个 -> 这 个."""
+"""Chinese words that are always split: 这个 -> 这 个."""
 TOGETHER = {tuple(parts.split()): word for word, parts in lex.rows("cutting", 2) if parts}
-"""Two words that are written as one wherever they stand side by side: 每 天 -> 每天."""
+"""Adjacent Chinese words that are always merged: 每 天 -> 每天."""
 ASKING = (where_from, meaning, waited_for)  # questions among other sentences
+"""Kinds that generate questions as well as other sentences."""
 
 
 def say(rng: Random, said: Counter[object] | None = None) -> Example:
-    """A random sentence; most end in a mark. said: how often each word was chosen so far, which this goes on counting."""
+    """Draw a sentence; most end in a mark. counts: how often each word was chosen so far, which this call updates."""
     said = Counter() if said is None else said
     while True:
         s = Speaker(rng, depth=rng.choice((0, 1, 1, 1, 2, 2, 3)), said=said, seldom=rng.choice(SELDOM))
@@ -112,6 +113,7 @@ def say(rng: Random, said: Counter[object] | None = None) -> Example:
 
 
 def _mark(s: Speaker, frame: Callable[[Speaker], Phrase], phrase: Phrase) -> Phrase:
+    """Return the final mark of a sentence."""
     asks = frame is asked or (frame in ASKING and phrase.source[0].text in ("what", "where", "what's", "where's", "how"))
     if frame in (question, set_question) or asks or phrase.target[-1][0] in ("吗", "多久"):
         return pair("?", "？")
@@ -119,7 +121,7 @@ def _mark(s: Speaker, frame: Callable[[Speaker], Phrase], phrase: Phrase) -> Phr
 
 
 def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tuple[str, ...], ...] = ()) -> Example:
-    """A phrase as strings and positions. Slots are numbered in the order of the source, as typed names will be."""
+    """Convert a phrase to strings and positions. Slots are numbered in the order of the source, as in a typed sentence."""
     position = {word: i for i, word in enumerate(phrase.source)}
     phrase = Phrase(phrase.source, tuple(_any_such(list(_too_much(list(_cut(phrase.target)))))))
     alignment = [tuple(sorted(position[word] for word in words if word in position)) for __, words in phrase.target]
@@ -136,7 +138,7 @@ def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tupl
 
 
 def _too_much(target: Sequence[Link]) -> Iterator[Link]:
-    """太 大 at the end of a clause is 太 大 了, from the same word as 太; not where it is denied: 不 太 大."""
+    """Add 了 after 太 and an adjective at the end of a clause, aligned like 太; not where it is negated: 不 太 大."""
     too: Link | None = None
     denied = False
     for i, link in enumerate(target):
@@ -152,7 +154,7 @@ def _too_much(target: Sequence[Link]) -> Iterator[Link]:
 
 
 def _any_such(target: Sequence[Link]) -> list[Link]:
-    """do you have a dog: 你 有 狗 吗, did you see a film: 你 看 电影 了 吗; whether there is any, and not how many."""
+    """Drop 一 and the classifier where a question asks whether there is any: do you have a dog 你 有 狗 吗."""
     found = list(target)
     for i in range(len(found) - 3, -1, -1):
         (has, __), (one, of), (counter, __) = found[i : i + 3]
@@ -167,29 +169,29 @@ def _any_such(target: Sequence[Link]) -> list[Link]:
 
 @cache
 def counters() -> frozenset[str]:
-    """The classifiers of nouns."""
+    """Return the classifiers of all nouns."""
     return frozenset(noun.classifier for noun in lex.NOUNS)
 
 
 def _is_described(target: Sequence[Link], too: Link, last: int) -> bool:
-    """Whether nothing but an adjective stands behind 太, up to this place."""
+    """Whether only an adjective stands between 太 and this position."""
     first = next(i for i, link in enumerate(target) if link is too) + 1
     return " ".join(word for word, __ in target[first : last + 1]) in described()
 
 
 @cache
 def described() -> frozenset[str]:
-    """The adjectives in Chinese as they are cut, and what is much or fast."""
+    """Return the segmented Chinese of the gradable adjectives, and of much, fast, early and late."""
     found = {a.chinese for a in lex.ADJECTIVES if not {"le", "of"} & a.flags} | {"多", "少", "快", "慢", "晚", "早"}
     return frozenset(" ".join(part for word in zh.split() for part in APART.get(word, (word,))) for zh in found)
 
 
 def _cut(target: Iterable[Link]) -> Iterator[Link]:
-    """The same Chinese text always cut into the same words; one that joins two comes from all that they come from."""
+    """Segment the same Chinese text always in the same way; a merged word is aligned to all that its parts are aligned to."""
     last: Link | None = None
     for word, words in target:
         for part in APART.get(word, (word,)):
-            if last is not None and part == last[0] and part in ("很", "的", "了"):  # never twice
+            if last is not None and part == last[0] and part in ("很", "的", "了"):  # never doubled
                 last = (part, tuple(dict.fromkeys((*last[1], *words))))
                 continue
             if last is not None and (joined := TOGETHER.get((last[0], part))):
@@ -203,5 +205,5 @@ def _cut(target: Iterable[Link]) -> Iterator[Link]:
 
 
 def typed(example: Example) -> str:
-    """The English sentence as people type it: the boy's ball, the boys' ball, not the boy 's ball."""
+    """Return the English sentence as people type it: the boy's ball, not the boy 's ball."""
     return " ".join(example.source).replace(" 's", "'s").replace(" ' ", "' ")

@@ -1,4 +1,4 @@
-"""Set questions: how old are you; how much is it; what colour is the car; how often do you swim; what is the matter."""
+"""Stock questions: how old are you; how much is it; what colour is the car; how often do you swim; what is the matter."""
 
 from collections.abc import Callable, Mapping
 
@@ -20,12 +20,12 @@ MEASURED = {
     "big": "room animal 'house' 'city' 'garden'", "heavy": "'box' 'bag' 'suitcase' 'stone'", "wide": "'river' 'road' 'street'",
     "high": "'mountain' 'wall' 'building'", "deep": "'lake' 'river' 'sea'", "expensive": "clothes device vehicle",
 }
-"""Of what one asks how old it is."""
+"""The noun classes whose size, age, ... is asked for."""
 PERSONAL = {
     "name": "名字", "job": "工作", "phone number": "电话号码", "problem": "问题", "address": "地址", "plan": "计划",
     "hobby": "爱好", "dream": "梦想", "email": "电子邮件",
 }
-"""What one asks of a person: what is your name."""
+"""The things asked of a person: what is your name."""
 TOGETHER = ("go to", "come to", "play", "talk", "go", "come", "dance", "eat", "work", "travel", "study", "argue", "fight", "go out")
 ASKED_ALONE = {
     "what time is it": "现在 几点", "what time is it now": "现在 几点", "what day is it today": "今天 星期 几",
@@ -44,10 +44,11 @@ OFTEN_DONE = (
     "go swimming", "go shopping", "go for a walk", "swim", "run", "cook", "travel", "play", "watch", "read", "eat", "drink",
     "visit", "call", "wash", "clean", "see", "meet", "go to", "listen to", "write", "use", "talk to", "exercise",
 )
-"""What one does again and again."""
+"""Habitual activities."""
 
 
 def _person_or_thing(s: Speaker, wanted: str) -> NounPhrase:
+    """Draw a pronoun or a definite noun phrase of these classes."""
     if s.chance(0.3):
         return subjects.pronoun(s, wanted.startswith("person"))
     return nouns.noun_phrase(
@@ -56,31 +57,32 @@ def _person_or_thing(s: Speaker, wanted: str) -> NounPhrase:
 
 
 def who_is(s: Speaker) -> Phrase:
-    """who is she -> 她 是 谁."""
+    """Ask who somebody is: who is she -> 她 是 谁."""
     return _equal(s, pair("who", "谁"), _person_or_thing(s, "person"), "是")
 
 
 def what_is(s: Speaker) -> Phrase:
-    """what is this -> 这 是 什么."""
+    """Ask what something is: what is this -> 这 是 什么."""
     what = subjects.pronoun(s, being=False) if s.chance(0.7) else nouns.noun_phrase(s, lex.nouns("thing"), {nouns.this: 1})
     return _equal(s, pair("what", "什么"), what, "是")
 
 
 def how_is(s: Speaker) -> Phrase:
-    """how is your mother -> 你 妈妈 怎么样."""
+    """Ask how somebody or something is: how is your mother -> 你 妈妈 怎么样."""
     who = _person_or_thing(s, "person weather event")
-    while who.name in ("you", "I", "we"):  # how are you: 你 好 吗
+    while who.name in ("you", "I", "we"):  # "how are you" is a fixed question: 你 好 吗
         who = _person_or_thing(s, "person")
     return _equal(s, pair("how", "怎么样"), who)
 
 
 def _equal(s: Speaker, wh: Phrase, who: NounPhrase, is_: str = "") -> Phrase:
+    """Build a question with "to be" and a question word."""
     be = is_or_was(s, who, chinese=is_)
     return join([wh, be, who.phrase], [who.phrase, be, wh])
 
 
 def how_old(s: Speaker) -> Phrase:
-    """how old are you -> 你 多 大; how far is the station -> 车站 多 远."""
+    """Ask for an age or a measure: how old are you -> 你 多 大; how far is the station -> 车站 多 远."""
     word = s.one(("old", "old", "tall", *HOW))
     how, adjective = pair("how", "多"), pair(word, HOW[word])
     if word in ("old", "tall") and s.chance(0.5):
@@ -93,7 +95,7 @@ def how_old(s: Speaker) -> Phrase:
 
 
 def how_much(s: Speaker) -> Phrase:
-    """how much is the hat, how much does it cost -> 帽子 多少 钱."""
+    """Ask for a price: how much is the hat, how much does it cost -> 帽子 多少 钱."""
     what = nouns.noun_phrase(s, lex.nouns("thing food clothes fruit drink device vehicle toy"), {nouns.the: 3, nouns.this: 4})
     if s.chance(0.3):
         what = s.one((subjects.pronoun_of("this"), subjects.pronoun(s, being=False)))
@@ -106,7 +108,7 @@ def how_much(s: Speaker) -> Phrase:
 
 
 def how_often(s: Speaker) -> Phrase:
-    """how often do you play football -> 你 多久 踢 一 次 足球; how often do you swim -> 你 多久 游泳 一 次."""
+    """Ask for a frequency: how often do you play football -> 你 多久 踢 一 次 足球; how often do you swim -> 你 多久 游泳 一 次."""
     verb = s.usual([v for v in (*lex.verbs("i"), *lex.verbs("t"), *lex.verbs("place")) if v.base in OFTEN_DONE and by_person(v)])
     often, who = pair("how often", "多久"), subjects.subject(s, lex.nouns("person"))
     p = verb_phrases.predicate(s, verb, who)
@@ -117,7 +119,7 @@ def how_often(s: Speaker) -> Phrase:
 
 
 def what_colour(s: Speaker) -> Phrase:
-    """what colour is your car -> 你 的 车 是 什么 颜色."""
+    """Ask for a colour: what colour is your car -> 你 的 车 是 什么 颜色."""
     forms: nouns.Forms = {nouns.the: 3, nouns.owned: 5, nouns.this: 1}
     what = nouns.noun_phrase(s, lex.nouns("clothes vehicle thing animal 'flower' 'hair' 'eye'"), forms)
     wh, be = pair(s.one(("what colour", "what color")), "什么 颜色"), is_or_was(s, what, 0.05, "是")
@@ -125,7 +127,7 @@ def what_colour(s: Speaker) -> Phrase:
 
 
 def whose(s: Speaker) -> Phrase:
-    """whose book is this -> 这 是 谁 的 书; whose is this umbrella -> 这 把 雨伞 是 谁 的."""
+    """Ask for an owner: whose book is this -> 这 是 谁 的 书; whose is this umbrella -> 这 把 雨伞 是 谁 的."""
     noun = s.usual([n for n in lex.nouns("thing pet clothes") if n.plural and not n.only_plural])
     wh = pair("whose", "谁 的")
     if s.chance(0.7):
@@ -137,7 +139,7 @@ def whose(s: Speaker) -> Phrase:
 
 
 def wrong_with(s: Speaker) -> Phrase:
-    """what's wrong with your leg -> 你 的 腿 怎么 了."""
+    """Ask for a problem: what's wrong with your leg -> 你 的 腿 怎么 了."""
     forms: nouns.Forms = {nouns.owned: 4, nouns.the: 1}
     what = object_pronoun(s) if s.chance(0.5) else nouns.noun_phrase(s, lex.nouns("person body device pet"), forms)
     wh = s.word(WRONG)
@@ -145,7 +147,10 @@ def wrong_with(s: Speaker) -> Phrase:
 
 
 def what_job(s: Speaker) -> Phrase:
-    """what does your father do -> 你 的 爸爸 做 什么 工作; what do you do on sunday -> 你 星期天 做 什么."""
+    """Ask for a job or an activity.
+
+    what does your father do -> 你 的 爸爸 做 什么 工作; what do you do on sunday -> 你 星期天 做 什么.
+    """
     who = subjects.subject(s, lex.nouns("family"))
     what, do, main = pair("what", "什么"), pair(small_words.DO[who.person]), pair("do", "做")
     if s.chance(0.5):
@@ -156,7 +161,7 @@ def what_job(s: Speaker) -> Phrase:
 
 
 def think_of(s: Speaker) -> Phrase:
-    """what do you think of the film -> 你 觉得 电影 怎么样."""
+    """Ask for an opinion: what do you think of the film -> 你 觉得 电影 怎么样."""
     who = subjects.pronoun(s)
     forms: nouns.Forms = {nouns.the: 3, nouns.owned: 3, nouns.this: 3}
     what = nouns.noun_phrase(s, lex.nouns("show food city idea clothes person"), forms)
@@ -167,7 +172,7 @@ def think_of(s: Speaker) -> Phrase:
 
 
 def would_you_like(s: Speaker) -> Phrase:
-    """would you like some tea -> 你 想要 一些 茶 吗; would you like to dance -> 你 想 跳舞 吗."""
+    """Draw an offer: would you like some tea -> 你 想要 一些 茶 吗; would you like to dance -> 你 想 跳舞 吗."""
     would, you = pair("would"), pair("you", "你")
     if s.chance(0.5):
         forms: nouns.Forms = {nouns.a: 3, nouns.some: 3, nouns.measured: 3}
@@ -181,7 +186,7 @@ def would_you_like(s: Speaker) -> Phrase:
 
 
 def how_long_does_it_take(s: Speaker) -> Phrase:
-    """how long does it take (you) to get home -> (你) 到家 要 多久."""
+    """Ask how long something takes: how long does it take (you) to get home -> (你) 到家 要 多久."""
     how, take = pair("how long", "多久"), pair("does it take", "要")
     whom = object_pronoun(s).phrase if s.chance(0.4) else NOTHING
     source, target = infinitive(verb_phrases.inner_predicate(s))
@@ -189,7 +194,7 @@ def how_long_does_it_take(s: Speaker) -> Phrase:
 
 
 def how_many_are_there(s: Speaker) -> Phrase:
-    """how many chairs are there in the room -> 房间 里 有 多少 椅子."""
+    """Ask for a number: how many chairs are there in the room -> 房间 里 有 多少 椅子."""
     noun = s.usual([n for n in lex.nouns("person thing animal food building furniture") if n.plural and not n.only_plural])
     how, head = pair("how many", "多少"), pair(noun.plural, noun.chinese)
     there = pair(s.one(("are there", "are there", "were there")), "有")
@@ -199,7 +204,10 @@ def how_many_are_there(s: Speaker) -> Phrase:
 
 
 def with_whom(s: Speaker) -> Phrase:
-    """who do you live with -> 你 和 谁 一起 住; who did you go to the party with -> 你 和 谁 一起 去 聚会 的."""
+    """Ask for a companion.
+
+    who do you live with -> 你 和 谁 一起 住; who did you go to the party with -> 你 和 谁 一起 去 聚会 的.
+    """
     verb = s.usual([v for v in (*lex.verbs("i"), *lex.verbs("place")) if v.base in TOGETHER and by_person(v)])
     who = subjects.subject(s, lex.nouns("person"))
     wh, with_ = pair("who", "谁"), pair("with", "和")
@@ -213,7 +221,7 @@ def with_whom(s: Speaker) -> Phrase:
 
 
 def interested_in_what(s: Speaker) -> Phrase:
-    """what are you interested in -> 你 对 什么 感兴趣; what is he afraid of -> 他 怕 什么."""
+    """Ask for the object of an adjective: what are you interested in -> 你 对 什么 感兴趣; what is he afraid of -> 他 怕 什么."""
     adjective = s.usual([a for a in lex.ADJECTIVES if "of" in a.flags and {"person", "being"} & set(a.nouns.split())])
     who, wh = subjects.subject(s, lex.nouns("person")), pair("what", "什么")
     be, phrase = is_or_was(s, who), pair(adjective.english)
@@ -222,7 +230,7 @@ def interested_in_what(s: Speaker) -> Phrase:
 
 
 def what_is_there(s: Speaker) -> Phrase:
-    """what is in the box -> 盒子 里 有 什么; who is in the kitchen -> 谁 在 厨房 里."""
+    """Ask what or who is at a place: what is in the box -> 盒子 里 有 什么; who is in the kitchen -> 谁 在 厨房 里."""
     if s.chance(0.5):
         source, target = nouns.place(s, "thing")
         what = pair("what is", "有 什么")
@@ -233,7 +241,7 @@ def what_is_there(s: Speaker) -> Phrase:
 
 
 def can_i_have(s: Speaker) -> Phrase:
-    """can I have a glass of water (please) -> 我 能 要 一 杯 水 吗."""
+    """Draw a request: can I have a glass of water (please) -> 我 能 要 一 杯 水 吗."""
     can, me, have = s.word({"can": "能", "could": "能", "may": "可以"}), pair("I", "我"), pair("have", "要")
     what = nouns.noun_phrase(s, lex.nouns("food drink fruit"), {nouns.a: 3, nouns.some: 2, nouns.measured: 4, nouns.counted: 1})
     please = english("please") if s.chance(0.3) else NOTHING
@@ -241,12 +249,12 @@ def can_i_have(s: Speaker) -> Phrase:
 
 
 def asked_alone(s: Speaker) -> Phrase:
-    """what time is it -> 现在 几点."""
+    """Draw a question of fixed words: what time is it -> 现在 几点."""
     return s.word(ASKED_ALONE)
 
 
 def _go(s: Speaker, tense: str) -> Phrase:
-    """what will you do -> 你 会 做 什么; where did he go -> 他 去 了 哪里."""
+    """Ask for a deed or a goal: what will you do -> 你 会 做 什么; where did he go -> 他 去 了 哪里."""
     word, zh, base, said = s.one((("what", "什么", "do", "做"), ("where", "哪里", "go", "去")))
     verb = next(v for v in lex.VERBS if v.base == base)
     wh = pair(word, zh)
@@ -255,7 +263,10 @@ def _go(s: Speaker, tense: str) -> Phrase:
 
 
 def under_a_condition(s: Speaker) -> Phrase:
-    """where will you go after you finish school -> 你 完成 学校 以后 你 会 去 哪里; what will you do if it rains."""
+    """Draw a question with a subordinate clause.
+
+    where will you go after you finish school -> 你 完成 学校 以后 你 会 去 哪里; what will you do if it rains.
+    """
     word, lead, tail = s.one((("if", "如果", ""), ("when", "", "的 时候"), ("before", "", "之前"), ("after", "", "以后")))
     s.depth, past = 0, s.chance(0.4) and word != "if"
     side = plain_clause(s, tense="past" if past else "present")
@@ -267,7 +278,7 @@ def under_a_condition(s: Speaker) -> Phrase:
 
 
 def what_noun(s: Speaker) -> Phrase:
-    """what is your name -> 你 的 名字 是 什么."""
+    """Ask for a name, a job, ...: what is your name -> 你 的 名字 是 什么."""
     text, zh = s.one(list(PERSONAL.items()))
     wh, be, noun = pair("what", "多少" if text == "phone number" else "什么"), pair("is", "是"), pair(text, zh)
     owner = pair(*s.one((("your", "你"), ("your", "你"), ("his", "他"), ("her", "她"), ("my", "我"))))
@@ -275,7 +286,7 @@ def what_noun(s: Speaker) -> Phrase:
 
 
 def ever(s: Speaker) -> Phrase:
-    """have you ever eaten it -> 你 吃 过 它 吗."""
+    """Ask for an experience: have you ever eaten it -> 你 吃 过 它 吗."""
     verb = s.usual([v for v in lex.verbs_where(by_person, "t") if is_whole(v)])
     c = plain_clause(s, subjects.pronoun(s), p=verb_phrases.predicate(s, verb), tense="perfect")
     g = group(c, question=True)
@@ -285,7 +296,7 @@ def ever(s: Speaker) -> Phrase:
 
 
 def which_of_two(s: Speaker) -> Phrase:
-    """do you like tea or coffee -> 你 喜欢 茶 还是 咖啡."""
+    """Draw an alternative question: do you like tea or coffee -> 你 喜欢 茶 还是 咖啡."""
     who = subjects.subject(s, lex.nouns("person"))
     choices = lex.nouns("food drink animal colour music sport")
     one, two = (nouns.noun_phrase(s, choices, {nouns.bare: 3, nouns.the: 2}) for __ in range(2))
@@ -294,7 +305,7 @@ def which_of_two(s: Speaker) -> Phrase:
 
 
 def is_there(s: Speaker) -> Phrase:
-    """is there a shop near the station -> 车站 附近 有 一 家 商店 吗."""
+    """Ask whether there is something: is there a shop near the station -> 车站 附近 有 一 家 商店 吗."""
     what = nouns.noun_phrase(s, lex.nouns("thing person animal building food furniture"), {nouns.a: 5, nouns.some: 1})
     source, target = nouns.place(s, nouns.kind_of(what.noun))
     be, there = pair("are" if what.person == "plural" else "is"), pair("there", "有")
@@ -302,7 +313,7 @@ def is_there(s: Speaker) -> Phrase:
 
 
 def doing_what(s: Speaker) -> Phrase:
-    """what are you doing -> 你 在 做 什么."""
+    """Ask for a current activity: what are you doing -> 你 在 做 什么."""
     who = subjects.pronoun(s)
     past = s.one((False, True))
     wh, doing = pair("what", "什么"), pair("doing", "做")
@@ -320,7 +331,7 @@ _SET: Mapping[Callable[[Speaker], Phrase], float] = {
 
 
 def set_question(s: Speaker) -> Phrase:
-    """A question of a set kind."""
+    """Draw a stock question."""
     s.asks = True
     return s.often(_SET)(s)
 

@@ -1,4 +1,4 @@
-"""What is said without a clause, or around one: greetings, exclamations, perhaps, "..." said the boy, isn't he."""
+"""Utterances without a clause, or around one: greetings, exclamations, perhaps, "..." said the boy, isn't he."""
 
 from collections.abc import Mapping
 
@@ -19,8 +19,8 @@ OFTEN = {
     "unfortunately": "可惜", "sometimes": "有时", "luckily": "幸好", "suddenly": "突然", "so": "所以", "but": "但是",
     "in fact": "事实上",
 }
-"""What opens a sentence most often."""
-OPENING: Mapping[tuple[str, str], float] = {  # what is said before a sentence, with weights
+"""The most frequent openings of a sentence."""
+OPENING: Mapping[tuple[str, str], float] = {  # (interjection, Chinese) -> weight
     ("oh", "哦"): 4, ("well", "嗯"): 3, ("yes", "是 的"): 4, ("no", "不"): 3, ("okay", "好 的"): 2, ("ok", "好 的"): 2,
     ("sorry", "对不起"): 3, ("I'm sorry", "对不起"): 2, ("hi", "你好"): 1, ("hello", "你好"): 1, ("thanks", "谢谢"): 1,
     ("hey", "嘿"): 2, ("look", "看"): 1,
@@ -37,13 +37,13 @@ SAID = {"said": "说", "answered": "回答", "shouted": "大喊"}
 
 
 def plain(s: Speaker) -> Phrase:
-    """A statement and no more."""
+    """Draw a plain statement."""
     return statement(make(s))
 
 
 def fragment(s: Speaker) -> Phrase:
-    """the big red ball in the box; my luck; not today; very good; with my friends."""
-    s.seldom = 2  # where a noun stands alone, it may be any
+    """Draw a phrase that stands alone: the big red ball in the box; my luck; not today; very good; with my friends."""
+    s.seldom = 2  # a noun alone needs no informative context
     kind = s.often({"noun": 10, "quality": 3, "place": 2, "time": 1, "adjective": 2, "relative": 3})
     if kind == "noun":
         return nouns.noun_phrase(s, lex.usual_nouns("any")).phrase
@@ -62,7 +62,7 @@ def fragment(s: Speaker) -> Phrase:
 
 
 def greeting(s: Speaker) -> Phrase:
-    """hello, my friend; thank you for the book; yes, I do not know him."""
+    """Draw a greeting or an answer: hello, my friend; thank you for the book; yes, I do not know him."""
     answer = s.one(lex.adverbs("answer"))
     word = pair(answer.english, answer.chinese)
     kind = s.often({"alone": 5, "name": 4, "clause": 4, "for": 2})
@@ -75,7 +75,7 @@ def greeting(s: Speaker) -> Phrase:
 
 
 def thanks(s: Speaker) -> Phrase:
-    """thank you for helping me -> 谢谢 你 帮助 我; thanks for the book -> 谢谢 你 的 书."""
+    """Draw thanks: thank you for helping me -> 谢谢 你 帮助 我; thanks for the book -> 谢谢 你 的 书."""
     word = pair(s.one(("thank you for", "thanks for")), "谢谢 你")
     if s.chance(0.5):
         source, target = infinitive(verb_phrases.inner_predicate(s), "ing")
@@ -85,7 +85,7 @@ def thanks(s: Speaker) -> Phrase:
 
 
 def exclamation(s: Speaker) -> Phrase:
-    """what a beautiful day -> 多么 漂亮 的 一 天; how beautiful she is -> 她 多么 漂亮."""
+    """Draw an exclamation: what a beautiful day -> 多么 漂亮 的 一 天; how beautiful she is -> 她 多么 漂亮."""
     adjective = s.usual([a for a in lex.adjectives("of nopred shi ren le noattr verb") if lex.is_usual(a)])
     noun = s.usual(lex.nouns_of(adjective))
     word = pair(adjective.english, adjective.chinese)
@@ -100,7 +100,7 @@ def exclamation(s: Speaker) -> Phrase:
 
 
 def sentence_adverb(s: Speaker) -> Phrase:
-    """perhaps he is at home -> 也许 他 在 家; finally, we won -> 终于 ， 我们 赢 了."""
+    """Draw a sentence with an initial adverb: perhaps he is at home -> 也许 他 在 家; finally, we won -> 终于 ， 我们 赢 了."""
     adverb = s.one(lex.adverbs("sentence"))
     word = s.word(OFTEN) if s.chance(0.6) else pair(adverb.english, adverb.chinese)
     comma = COMMA if s.chance(0.35) else NOTHING
@@ -108,7 +108,10 @@ def sentence_adverb(s: Speaker) -> Phrase:
 
 
 def spoken(s: Speaker) -> Phrase:
-    """oh , I know him -> 哦 ， 我 认识 他; what is your name , sir -> 你 叫 什么 名字 ， 先生."""
+    """Draw a sentence with an interjection or a form of address.
+
+    oh , I know him -> 哦 ， 我 认识 他; what is your name , sir -> 你 叫 什么 名字 ， 先生.
+    """
     said = s.often({told: 4, plain: 3, order: 2})(s)
     if s.chance(0.3):
         who = nouns.name(s).phrase if s.chance(0.3) else s.word(CALLED)
@@ -118,20 +121,23 @@ def spoken(s: Speaker) -> Phrase:
 
 
 def says(s: Speaker) -> Phrase:
-    """"I am hungry," said the boy -> “ 我 饿 ， ” 男孩 说; "are you hungry?" he asked -> “ 你 饿 吗 ？ ” 他 问."""
+    """Draw direct speech.
+
+    "I am hungry," said the boy -> “ 我 饿 ， ” 男孩 说; "are you hungry?" he asked -> “ 你 饿 吗 ？ ” 他 问.
+    """
     who, asks = subjects.subject(s, lex.nouns("person")), s.chance(0.3)
-    inside = yes_no(asking(s, tense=s.one(("present", "past", "future", "can")))) if asks else statement(make(s, plain=True))
+    clause = yes_no(asking(s, tense=s.one(("present", "past", "future", "can")))) if asks else statement(make(s, plain=True))
     verb = pair("asked", "问") if asks else s.word(SAID)
     opened, closed = pair('"', "“"), pair('"', "”")
     if asks or s.chance(0.5):
-        quoted = [opened, inside, pair("?", "？") if asks else pair(",", "，"), closed]
+        quoted = [opened, clause, pair("?", "？") if asks else pair(",", "，"), closed]
         after = [who.phrase, verb] if who.name in small_words.SUBJECTS else [verb, who.phrase]
         return join([*quoted, *after], [*quoted, who.phrase, verb])
-    return join([who.phrase, verb, pair(",", "："), opened, inside, closed])
+    return join([who.phrase, verb, pair(",", "："), opened, clause, closed])
 
 
 def tagged(s: Speaker) -> Phrase:
-    """he is tired, isn't he -> 他 很 累 ， 不 是 吗."""
+    """Draw "to be" with a question tag: he is tired, isn't he -> 他 很 累 ， 不 是 吗."""
     who = subjects.pronoun(s)
     p = to_be.adjective_predicate(s, s.usual(lex.nouns("person"))) if s.chance(0.7) else to_be.place_predicate(s)
     tag = pair(f"{'isn' if who.person == 'third' else 'aren'}'t {who.name}", "不 是 吗")

@@ -1,4 +1,4 @@
-"""Words of closed classes with their translations: pronouns, numbers, quantifiers, measures, prepositions, degrees."""
+"""Closed word classes with their translations: pronouns, numbers, quantifiers, measures, prepositions, degrees."""
 
 from collections.abc import Mapping
 
@@ -10,10 +10,10 @@ OBJECTS = {"me": "我", "you": "你", "him": "他", "her": "她", "it": "它", "
 PERSONS = {english: chinese for english, chinese in OBJECTS.items() if english != "it"}
 OWNERS = {"my": "我", "your": "你", "his": "他", "her": "她", "its": "它", "our": "我们", "their": "他们"}
 OWNERS_SAID: Mapping[str, float] = {"my": 6, "your": 3, "his": 3, "her": 3, "its": 0.4, "our": 2, "their": 1.5}
-OWNER_OF = {"I": "my", "you": "your", "he": "his", "she": "her", "we": "our", "they": "their"}  # of who acts
+OWNER_OF = {"I": "my", "you": "your", "he": "his", "she": "her", "we": "our", "they": "their"}  # subject -> possessive
 OBJECT_OF = {"I": "me", "you": "you", "he": "him", "she": "her", "it": "it", "we": "us", "they": "them"}
 NOT_MET = {"I": ("me", "us"), "we": ("me", "us"), "you": ("you",)}
-"""Who is not at once the one who acts and the one who is acted on: I do not meet me."""
+"""Object pronouns that a subject pronoun excludes: no "I meet me"."""
 REFLEXIVES = {
     "I": "myself", "you": "yourself", "he": "himself", "she": "herself", "it": "itself", "we": "ourselves", "they": "themselves",
 }
@@ -31,8 +31,8 @@ ANYONE_MET = {
     "someone": "某 个 人", "somebody": "某 个 人", "everyone": "大家", "everybody": "大家", "other people": "别人",
     "others": "别人", "someone else": "别人", "somebody else": "别人", "both of them": "他们 两个", "all of them": "他们 所有 人",
 }
-"""Whom one meets, helps or knows."""
-ALL = ("everybody", "everyone", "all of us", "both of them", "both of us")  # 都 follows
+"""Indefinite objects of meet, help or know."""
+ALL = ("everybody", "everyone", "all of us", "both of them", "both of us")  # followed by 都
 NOBODY = {"nobody": "没有 人", "no one": "没有 人"}
 NONE_OF_US = {"neither of us": "我们 两个", "neither of them": "他们 两个", "none of us": "我们", "none of them": "他们"}
 OF_SOMETHING = {
@@ -69,17 +69,17 @@ LARGE = {
     "a hundred": "一百", "one hundred": "一百", "two hundred": "两百", "three hundred": "三百", "five hundred": "五百",
     "a thousand": "一千", "one thousand": "一千", "two thousand": "两千", "ten thousand": "一万", "a million": "一百万",
 }
-ONES = {"one": "一", **FEW_NUMBERS, "two": "二"}  # behind a ten, where two is no 两
+ONES = {"one": "一", **FEW_NUMBERS, "two": "二"}  # after a multiple of ten, where two is 二
 del ONES["ten"]
 NUMBERS = FEW_NUMBERS | TEENS | TENS | LARGE | {
     f"{ten}-{one}": tens + ones for ten, tens in TENS.items() for one, ones in ONES.items()
 }
 AGES = {en: zh for en, zh in NUMBERS.items() if not {"hundred", "thousand", "million"} & set(en.split())}
-ROUGHLY: Mapping[tuple[str, str], float] = {  # before a number, with weights
+ROUGHLY: Mapping[tuple[str, str], float] = {  # before a number: (English, Chinese) -> weight
     ("about", "大约"): 4, ("more than", "超过"): 4, ("almost", "将近"): 2, ("nearly", "将近"): 1, ("over", "超过"): 2,
     ("less than", "不到"): 2, ("at least", "至少"): 2, ("around", "大约"): 1, ("at most", "最多"): 0.5, ("exactly", "正好"): 0.5,
 }
-FEWER = {"less than": "fewer than"}  # before what can be counted
+FEWER = {"less than": "fewer than"}  # before a countable noun
 CLOCK = {
     "one": "一", "two": "两", "three": "三", "four": "四", "five": "五", "six": "六", "seven": "七", "eight": "八", "nine": "九",
     "ten": "十", "eleven": "十一", "twelve": "十二",
@@ -88,11 +88,11 @@ ORDINALS = {
     "the first": "第一", "the second": "第二", "the third": "第三", "the fourth": "第四", "the fifth": "第五", "the sixth": "第六",
     "the seventh": "第七", "the eighth": "第八", "the ninth": "第九", "the tenth": "第十",
 }
-POSITIONS: Mapping[tuple[str, str], float] = {  # of one in a row, with weights
+POSITIONS: Mapping[tuple[str, str], float] = {  # (English, Chinese) -> weight
     ("the first", "第一"): 4, ("the second", "第二"): 2, ("the third", "第三"): 1, ("the last", "最后 一"): 3,
     ("another", "另一"): 4, ("the other", "另一"): 2, ("the next", "下一"): 2, ("the only", "唯一 的"): 1, ("the same", "同一"): 2,
 }
-# Amounts before a plural or a mass; "*" says that the classifier follows.
+# Amounts before a plural or a mass noun; "*" stands for the classifier.
 MANY = {
     "many": "很多", "a lot of": "很多", "lots of": "很多", "some": "一些", "a few": "几 *", "several": "几 *", "few": "很少 的",
     "enough": "足够 的", "most": "大多数", "more": "更多 的", "too many": "太多 的", "so many": "这么 多", "different": "不同 的",
@@ -105,11 +105,11 @@ ALL_OF = {"all the": "所有 的", "all": "所有 的", "both": "两 *", "most o
 PART_OF = {
     "one of": "一 *", "some of": "一些", "many of": "很多", "most of": "大多数", "all of": "所有 的", "two of": "两 *",
     "both of": "两 *", "half of": "一半 的",
-}  # "*" says that the classifier follows
+}  # "*" stands for the classifier
 PARTS: Mapping[str, float] = {
     "one of": 6, "some of": 4, "many of": 1.5, "most of": 3, "all of": 4, "two of": 1, "both of": 2, "half of": 0.7,
 }
-MEASURES = {  # what a mass or several things are measured in: English, Chinese, and of what
+MEASURES = {  # unit -> (Chinese, selector of the nouns)
     "cup": ("杯", "drink"), "glass": ("杯", "drink"), "bottle": ("瓶", "drink 'oil'"), "bowl": ("碗", "'soup' 'rice' 'noodles'"),
     "piece": ("块", "'cake' 'bread' 'chocolate' 'meat' 'cheese' 'wood' '玻璃'"), "slice": ("片", "'bread' 'cheese' 'meat'"),
     "kilo": ("公斤", "food fruit vegetable"), "bag": ("袋", "fruit vegetable 'rice' 'sugar' 'flour'"),
@@ -130,7 +130,7 @@ VEHICLES = {
     "by car": "开车", "by taxi": "坐 出租车", "on foot": "走路", "by boat": "坐 船", "by subway": "坐 地铁",
 }
 
-TOOL_OF = {  # what one does something with
+TOOL_OF = {  # verb -> selector of its instruments
     "cut": "'knife' 'scissors'", "eat": "'fork' 'spoon' 'chopsticks'", "write": "'pen' 'pencil'", "draw": "'pen' 'pencil'",
     "open": "'key' 'knife'", "fix": "'tool' 'hammer'", "repair": "'tool' 'hammer'", "hit": "'stick' 'hammer'",
     "clean": "'brush' 'towel'", "make": "'machine' 'wood' 'paper'", "pay for": "'money' 'cash' 'credit card'",
@@ -149,7 +149,7 @@ SAID_OF_WEATHER = frozenset({
     "cold", "hot", "warm", "cool", "windy", "cloudy", "sunny", "rainy", "snowy", "dark", "wet", "dry", "foggy", "late", "early",
     "humid",
 })
-"""What "it is" says of the weather or the hour."""
+"""Adjectives with which "it is" refers to the weather or the hour."""
 
 # --- Auxiliary verbs --------------------------------------------------------------------------------------------------
 BE: Mapping[Person, str] = {"I": "am", "third": "is", "plural": "are"}

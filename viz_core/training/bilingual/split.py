@@ -1,4 +1,4 @@
-"""The sentences that a checkpoint is trained on, and those that are held out for its measurement."""
+"""The training sentences and the held-out sentences of the shipped checkpoints."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -10,14 +10,14 @@ from viz_core.training.bilingual.unknown import with_unknown_words
 from viz_core.training.shipped import eval_set
 
 MOST_WORDS = {"source": 26, "target": 30}
-"""Longer sentences are left out of both."""
+"""Longer sentences are left out of both sets."""
 
 
 def examples(seed: int, *, held_out: bool = False, without: Collection[str] = ()) -> Iterator[Example]:
-    """Random sentences without end, held out or not, the same ones for the same seed.
+    """Generate random sentences endlessly, held out or not; the same seed gives the same sentences.
 
-    without: English sentences that none of them may be, in whatever capitals; nor is any of them one of the everyday list,
-    which is for measuring only.
+    exclude: English sentences to leave out, compared without regard to capitals. The sentences of the evaluation set are always
+    left out, since they only measure.
     """
     rng = Random(seed)
     said: Counter[object] = Counter()
@@ -31,9 +31,10 @@ def examples(seed: int, *, held_out: bool = False, without: Collection[str] = ()
 
 
 def is_held_out(example: Example) -> bool:
-    """Whether it has a combination of content words that training never has: one in twenty, chosen by its hash."""
+    """Whether a combination of its content words is held out of training: one in twenty, chosen by its hash."""
     return any(_bucket(combination) == 0 for combination in example.combinations)
 
 
 def _bucket(combination: tuple[str, ...]) -> int:
+    """Return the hash bucket of a combination, from 0 to 19."""
     return int.from_bytes(blake2b(" ".join(combination).encode(), digest_size=8).digest(), "big") % 20

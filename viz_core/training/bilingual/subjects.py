@@ -1,4 +1,4 @@
-"""Who or what a clause is about: a noun, a pronoun, a name, everybody, two at once."""
+"""Subjects of clauses: nouns, pronouns, names, everybody, coordinations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,19 +9,19 @@ from viz_core.training.bilingual.phrases import NOTHING, Link, NounPhrase, Perso
 
 PRONOUNS: Mapping[str, float] = {"I": 9, "you": 5, "he": 6, "she": 6, "we": 5, "they": 4}
 USUAL: nouns.Forms = {**nouns.USUAL, nouns.the: 36, nouns.a: 8, nouns.owned: 24}
-"""How a subject is said: more often a known one than an object is."""
+"""The forms of a subject: more often definite than those of an object."""
 ASKED_OF: Mapping[str, float] = {"I": 1.5, "you": 14, "he": 5, "she": 5, "we": 2, "they": 4}
-"""Of whom one asks."""
+"""Subject pronouns of questions."""
 PRONOUNS_OF_THINGS: Mapping[str, float] = {"it": 4, "this": 1, "that": 1}
 
 
 def people(choices: Sequence[Noun]) -> list[Noun]:
-    """Those of them that are persons."""
+    """Return the nouns that are persons."""
     return [noun for noun in choices if noun.is_a("person")]
 
 
 def subject(s: Speaker, choices: Sequence[Noun]) -> NounPhrase:
-    """A noun, a pronoun, a name, everybody; sometimes two."""
+    """Draw a subject: a noun, a pronoun, a name, everybody; sometimes two coordinated ones."""
     being = bool(people(choices[:40]))
     kind = s.often({
         "noun": 38, "pronoun": 54 if being else 8, "name": 8 if being else 0, "everybody": 2.5 if being else 0.5,
@@ -47,7 +47,7 @@ def subject(s: Speaker, choices: Sequence[Noun]) -> NounPhrase:
 
 
 def _few(who: NounPhrase) -> NounPhrase:
-    """few students (came) -> 很少 有 学生 来, as a subject only."""
+    """Add the 有 that "few" needs in a subject: few students (came) -> 很少 有 学生 来."""
     if not who.phrase.source or who.phrase.source[0].text != "few" or who.phrase.target[0][0] != "很少":
         return who
     (__, of), *rest = who.phrase.target
@@ -56,17 +56,17 @@ def _few(who: NounPhrase) -> NounPhrase:
 
 
 def subject_noun(s: Speaker, choices: Sequence[Noun], being: bool) -> NounPhrase:
-    """A short noun phrase, or a name if there are persons among them."""
+    """Draw a short noun phrase, or a name if there are persons among the nouns."""
     return nouns.name(s) if being and s.chance(0.25) else nouns.noun_phrase(s, choices, {nouns.the: 3, nouns.owned: 3, nouns.a: 1})
 
 
 def pronoun(s: Speaker, being: bool = True) -> NounPhrase:
-    """I, you, he ...; of things it, they, this and that."""
+    """Draw I, you, he, ...; for things it, this or that."""
     return pronoun_of(s.often((ASKED_OF if s.asks else PRONOUNS) if being else PRONOUNS_OF_THINGS))
 
 
 def pronoun_of(name: str) -> NounPhrase:
-    """A pronoun or a demonstrative by its name."""
+    """Return a pronoun or a demonstrative as a noun phrase."""
     word = pair(name, (small_words.SUBJECTS | small_words.DEMONSTRATIVES)[name])
     if name in small_words.DEMONSTRATIVES:
         return NounPhrase(word, word, name=name)
@@ -75,19 +75,22 @@ def pronoun_of(name: str) -> NounPhrase:
 
 
 def _me() -> NounPhrase:
-    """(my brother and) I."""
+    """Return "I" for (my brother and) I."""
     word = pair("I", "我")
     return NounPhrase(word, word, name="I")
 
 
 def everything() -> NounPhrase:
-    """everything (is fine) -> 一切 都 ..."""
+    """Return "everything" as a subject: everything (is fine) -> 一切 都 ..."""
     word = pair("everything", "一切")
     return NounPhrase(word, word, name="everything", all=True)
 
 
 def something(s: Speaker) -> NounPhrase:
-    """something -> 一些 东西; something new -> 一些 新 的 东西; something to eat -> 一些 吃 的 东西; everything -> 一切."""
+    """Draw an indefinite pronoun.
+
+    something -> 一些 东西; something new -> 一些 新 的 东西; something to eat -> 一些 吃 的 东西; everything -> 一切.
+    """
     if s.chance(0.3):
         word = pair("everything", "一切")
         return NounPhrase(word, word, name="everything")
@@ -99,7 +102,7 @@ def something(s: Speaker) -> NounPhrase:
 
 
 def denying(s: Speaker, choices: Sequence[Noun]) -> NounPhrase:
-    """nothing 什么 都 不, neither of us 我们 两个 都 不, none of my friends 我 的 朋友 都 不: only `Clause` says the 不."""
+    """Return a subject that negates its verb: nothing 什么 都 不, neither of us 我们 两个 都 不. `Clause` adds the 不."""
     noun = s.usual(choices)
     if noun.plural and not noun.only_plural and s.chance(0.5):
         return nouns.none_of(s, noun)
@@ -108,7 +111,7 @@ def denying(s: Speaker, choices: Sequence[Noun]) -> NounPhrase:
 
 
 def everybody(s: Speaker) -> NounPhrase:
-    """everybody 大家, some people 有些 人, nobody 没有 人."""
+    """Draw an indefinite person: everybody 大家, some people 有些 人, nobody 没有 人."""
     negative = s.chance(0.3)
     text, zh = s.one(list((small_words.NOBODY if negative else small_words.SOMEBODY).items()))
     word = pair(text, zh)

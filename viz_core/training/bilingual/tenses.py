@@ -1,4 +1,4 @@
-"""Tenses and modal verbs: how each is said, how often, and the adverbs that go with it."""
+"""Tenses and modal verbs: their forms, their weights, and the adverbs that go with them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from viz_core.training.bilingual.times import ADVERBS
 
 @dataclass(frozen=True, slots=True)
 class Tense:
-    """How a tense is said.
+    """The forms of a tense in both languages.
 
-    aux: the auxiliary of each person, "" where only questions and negations have one. form: of the main verb behind it.
-    before, after: Chinese around an action; no: its negation, which takes the place of `before`; no_state: that of a state.
+    aux: the auxiliary by person, "" where only questions and negations have one. form: the form of the main verb after it.
+    before, after: the Chinese around an action. negation: the negation, which replaces `before`; state_negation: that of a state.
     """
 
     aux: Mapping[Person, str] | str
@@ -27,16 +27,17 @@ class Tense:
     no_state: str = "不"
 
     def of(self, person: Person) -> str:
-        """The auxiliary of a person."""
+        """Return the auxiliary for a person."""
         return self.aux if isinstance(self.aux, str) else self.aux[person]
 
 
 def _modal(word: str, before: str, no: str) -> Tense:
+    """Return the tense of a modal verb."""
     return Tense(word, "base", before, no=no, no_state=no)
 
 
 def _of_each(forms: Mapping[Person, str], rest: str) -> Mapping[Person, str]:
-    """am going to, is going to, are going to."""
+    """Append `rest` to the form of each person: am going to, is going to, are going to."""
     return {person: f"{word} {rest}" for person, word in forms.items()}
 
 
@@ -83,11 +84,11 @@ LOOKING_BACK = ("might have", "must have", "should have", "could have")
 NEVER_ASKED = ("had better", "would rather", "might", "used to", "planned", *LOOKING_BACK)
 NEVER_DENIED_IN_A_QUESTION = ("may", "must", "have to", "had to", "could", "perfect going on", "past perfect", *NEVER_ASKED)
 WHOLE = ("had better", "would rather")
-"""Two words that "not" never parts: had better not."""
+"""Auxiliaries of two words that "not" never separates: had better not."""
 GOING_ON = ("going on", "went on", "perfect going on")
 PERFECT = ("perfect", "past perfect")
 TAKING_TIME = ("try", "learn", "practise", "prepare", "consider", "help", "teach", "encourage", "persuade")
-"""Verbs before a further verb that Chinese says with 在: not 在 开始, 在 决定, 在 让."""
+"""Verbs with a complement verb that take 在 in Chinese: not 在 开始, 在 决定, 在 让."""
 MIDDLES: Mapping[str, Mapping[str, float]] = {
     "present": {
         "always": 3, "usually": 3, "often": 3, "sometimes": 2, "never": 3, "rarely": 0.5, "still": 2, "also": 2, "really": 1,
@@ -103,9 +104,9 @@ MIDDLES: Mapping[str, Mapping[str, float]] = {
     "past perfect": {"already": 4, "never": 1},
     "can": {"also": 1, "still": 1, "always": 0.5, "only": 0.5, "never": 0.5},
 }
-"""Adverbs in the middle of a clause, for each tense that has some."""
+"""Mid-sentence adverbs of each tense that has some."""
 OF_NOUNS = ("still", "also", "already")
-"""Adverbs of what someone is: he is still a student."""
+"""Adverbs that go with "to be" and a noun: he is still a student."""
 _MIDDLE = {
     **ADVERBS, **{a.english: a.chinese for a in lex.ADVERBS if a.kind in ("focus", "sentence", "degree")}, "also": "也",
     "really": "真的", "only": "只", "still": "还", "never": "从不", "just": "刚",
@@ -115,12 +116,12 @@ _JUST = {"going on": "只是", "went on": "只是", "present": "只是"}
 
 
 def asked(s: Speaker, tense: str) -> str:
-    """The tense of a question: one that is asked in."""
+    """Return the tense, or one that occurs in questions instead of one that does not."""
     return "present" if tense in NEVER_ASKED and s.chance(0.5) else "past" if tense in NEVER_ASKED else tense
 
 
 def tense_of(s: Speaker, p: Predicate) -> str:
-    """A random tense that the verb has."""
+    """Draw a tense that the verb can have."""
     if p.verb.base.startswith("would "):
         return "present"
     if p.is_be or p.is_state:
@@ -129,7 +130,7 @@ def tense_of(s: Speaker, p: Predicate) -> str:
     without: tuple[str, ...] = () if p.verb.goes_on else GOING_ON
     if p.verb.frame == "loc" and "pre" in p.verb.flags and not p.le:
         without = PERFECT  # not "has eaten here": 过 or 了
-    elif p.verb.frame == "place":  # not "is walking to": 走 到 is the end of it
+    elif p.verb.frame == "place":  # not "is walking to": 走 到 includes the arrival
         without = GOING_ON if "到 ~" in p.verb.chinese else ("perfect going on", *without)
     elif p.verb.frame in ("to", "ing", "make") and p.verb.base not in TAKING_TIME:
         without = GOING_ON
@@ -137,7 +138,7 @@ def tense_of(s: Speaker, p: Predicate) -> str:
 
 
 def middle(s: Speaker, tense: str, p: Predicate) -> Phrase:
-    """always 总是, never 从不, already 已经: as the tense asks; none where it does not go with "to be"."""
+    """Draw a mid-sentence adverb of the tense: always 总是, never 从不, already 已经. None where it does not go with "to be"."""
     word = s.often(MIDDLES[tense])
     if p.is_be and (word in ("finally", "suddenly", "just", "only", "rarely") or (p.said == "是" and word not in OF_NOUNS)):
         return Phrase()
@@ -148,5 +149,5 @@ def middle(s: Speaker, tense: str, p: Predicate) -> Phrase:
 
 
 def is_or_was(s: Speaker, who: NounPhrase, past: float = 0.15, chinese: str = "") -> Phrase:
-    """am, is or are; was or were as often as `past` says."""
+    """Return am, is or are, or with probability `past` was or were."""
     return pair((WAS if s.chance(past) else BE)[who.person], chinese)

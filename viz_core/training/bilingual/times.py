@@ -1,4 +1,4 @@
-"""When and how long: yesterday, at seven o'clock, next monday, in july, two years ago, for an hour."""
+"""Time expressions: yesterday, at seven o'clock, next monday, in july, two years ago, for an hour."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -28,13 +28,13 @@ TIMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     ),
     "perfect": ("recently", "today", "so far"),
 })
-"""The words for a time that go with each tense."""
+"""The time words of each tense."""
 OF_STATES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "past": ("yesterday", "last week", "last year", "this morning", "today", "last night"),
     "present": ("today", "now", "these days", "today", "now"),
     "future": ("tomorrow", "soon", "next year", "tonight", "one day", "next week"),
 })
-"""When one is tired or knows something: no hours, no seasons."""
+"""The time words of states: no hours, no seasons."""
 SAME_TIMES = {
     "went on": "past", "past perfect": "past", "going to": "future", "can": "future", "should": "future", "must": "future",
     "have to": "present", "had to": "past", "might": "future", "may": "future", "could": "past",
@@ -48,7 +48,7 @@ LONG_SPANS = {"a long time": "很 长 时间", "a while": "一会儿", "half an 
 
 
 def when(s: Speaker, tense: str, *, lasting: bool = False) -> Phrase:
-    """A time that fits the tense: yesterday 昨天, at seven o'clock 七 点, on monday 星期一. lasting: of what is so for long."""
+    """Draw a time that fits the tense: yesterday 昨天, at seven o'clock 七 点, on monday 星期一. lasting: whether it is a state."""
     time = SAME_TIMES.get(tense, tense)
     if lasting and time in OF_STATES:
         word = s.one(OF_STATES[time])
@@ -59,7 +59,7 @@ def when(s: Speaker, tense: str, *, lasting: bool = False) -> Phrase:
     if kind == "weekday" and tense != "going on":
         day = s.word(WEEKDAYS)
         which = s.often({"on": 6, "next": 2, "last": 2, "every": 1, "this": 1})
-        if which == "on":  # on mondays: what is usual
+        if which == "on":  # "on mondays" for a habit
             often = time == "present" and s.chance(0.5)
             return join([english("on"), pair(f"{day.source[0].text}s", day.target[0][0]) if often else day])
         if (which == "last") == (time == "past"):
@@ -77,7 +77,7 @@ def when(s: Speaker, tense: str, *, lasting: bool = False) -> Phrase:
 
 
 def clock(s: Speaker, word: str = "") -> Phrase:
-    """seven o'clock -> 七 点; half past seven -> 七 点 半."""
+    """Draw a time of day: seven o'clock -> 七 点; half past seven -> 七 点 半."""
     hour = s.word(small_words.CLOCK)
     at = english(word)
     if s.chance(0.25):
@@ -91,7 +91,10 @@ def clock(s: Speaker, word: str = "") -> Phrase:
 
 
 def duration(s: Speaker, *, roughly: bool = True) -> Phrase:
-    """three years -> 三 年; an hour -> 一 个 小时; a long time -> 很 长 时间; roughly: more than three years -> 超过 三 年."""
+    """Draw a duration.
+
+    three years -> 三 年; an hour -> 一 个 小时; a long time -> 很 长 时间; roughly: more than three years -> 超过 三 年.
+    """
     if s.chance(0.15):
         return s.word(LONG_SPANS)
     unit, zh = s.one(list(SPANS.items()))
@@ -108,6 +111,6 @@ def duration(s: Speaker, *, roughly: bool = True) -> Phrase:
 
 
 def rough(s: Speaker, *, counted: bool = False) -> Phrase:
-    """more than -> 超过; counted: fewer than, not less than."""
+    """Draw an approximation: more than -> 超过; `counted` gives "fewer than" and not "less than"."""
     words, zh = s.often(small_words.ROUGHLY)
     return pair(small_words.FEWER.get(words, words) if counted else words, zh)

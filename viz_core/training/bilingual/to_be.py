@@ -1,4 +1,4 @@
-"""What follows "to be": adjectives, comparisons, nouns and places."""
+"""Complements of "to be": adjectives, comparisons, nouns and places."""
 
 from dataclasses import replace
 from functools import cache
@@ -13,15 +13,15 @@ from viz_core.training.bilingual.predicates import BE, Predicate, at, degree_of,
 def adjective_predicate(
     s: Speaker, noun: Noun | None, adjective: Adjective | None = None, who: NounPhrase | None = None
 ) -> Predicate:
-    """is tired -> 很 累; is red -> 是 红色 的; is dead -> 死 了; is afraid of dogs -> 怕 狗."""
+    """Draw "to be" with an adjective: is tired -> 很 累; is red -> 是 红色 的; is dead -> 死 了; is afraid of dogs -> 怕 狗."""
     choices = [a for a in lex.adjectives_of(noun) if "nopred" not in a.flags] if noun else []
-    if who is not None and who.noun is None:  # nothing says what "it" is
+    if who is not None and who.noun is None:  # no noun selects a sense
         choices = [a for a in choices if lex.is_usual(a) and not (who.name == "it" and a.english in small_words.SAID_OF_WEATHER)]
     person = noun is not None and noun.is_a("person")
     if person and s.chance(0.12) and adjective is None:
         return _adjective_of(s)
     adjective = adjective or s.usual(choices or lex.adjectives(nouns.UNGRADED))
-    if "ren" in adjective.flags and s.chance(0.7) and choices:  # not everybody's nation
+    if "ren" in adjective.flags and s.chance(0.7) and choices:  # nationalities are rarer
         adjective = s.usual(choices)
     about = (noun.english if noun else "", adjective.english)
     word = pair(adjective.english, adjective.chinese)
@@ -39,7 +39,7 @@ def adjective_predicate(
         return comparison(s, adjective, noun, about, who)
     degree = degree_of(s)
     if degree:
-        strong = texts(degree) in ("very", "really", "so")  # never 不 非常: "not very" is said in `degrees`
+        strong = texts(degree) in ("very", "really", "so")  # never 不 非常: `manner_and_duration` builds "not very"
         return Predicate(BE, "", [degree, word], rest=[degree, word], about=about, positive=strong)
     return Predicate(BE, "", [word], rest=[word], very=chinese("很"), about=about)
 
@@ -47,7 +47,10 @@ def adjective_predicate(
 def comparison(
     s: Speaker, adjective: Adjective, noun: Noun | None, about: tuple[str, ...], who: NounPhrase | None = None
 ) -> Predicate:
-    """taller than me -> 比 我 高; as tall as me -> 和 我 一样 高; much better -> 好 得多; more expensive -> 更 贵."""
+    """Draw a comparison.
+
+    taller than me -> 比 我 高; as tall as me -> 和 我 一样 高; much better -> 好 得多; more expensive -> 更 贵.
+    """
     s.depth -= 1
     if (noun is None or noun.is_a("person")) and adjective.english in AGES:
         adjective = replace(adjective, chinese=AGES[adjective.english])
@@ -66,12 +69,12 @@ def comparison(
     compared = join([pair("more"), pair(adjective.english, zh)]) if form == "more" else pair(form, zh)
     than = pair("than", "比")
     much = s.word(small_words.MUCH_MORE) if s.chance(0.2) else NOTHING
-    rest = [than, other.phrase, compared, much]  # never 不 比: "not taller than" is said in `degrees`
+    rest = [than, other.phrase, compared, much]  # never 不 比: `manner_and_duration` builds "not taller than"
     return Predicate(BE, "", [much, compared, than, other.phrase], rest=rest, about=about, positive=True)
 
 
 def compared_with(s: Speaker, adjective: Adjective, noun: Noun | None, who: NounPhrase | None) -> NounPhrase:
-    """Someone else for a person, and something else of its class for a thing."""
+    """Draw what a subject is compared with: another person, or another thing of its class."""
     if noun is None and who is not None and who.name in THINGS:
         same = [n for n in lex.nouns_of(adjective) if not n.is_a("person") and n.is_common]
         return nouns.noun_phrase(s, same or lex.nouns("thing"), {nouns.the: 3, nouns.owned: 3, nouns.this: 2})
@@ -86,31 +89,34 @@ def compared_with(s: Speaker, adjective: Adjective, noun: Noun | None, who: Noun
 
 
 COLOURS = ("红", "白", "黑")
-"""What is 红 before its noun and 红色 的 behind it."""
+"""Colours that are 红 before a noun and 红色 的 as a predicate."""
 LANGUAGES = ("语", "中文")
-"""How the names of languages end."""
+"""The endings of the names of languages."""
 THINGS = ("it", "this", "that", "these", "those", "this one", "that one", "something", "everything")
-"""What is said of things, where no noun says of which."""
+"""Pronouns for things, where no noun is given."""
 AGES = {"old": "大", "young": "小"}
-"""What is said of persons in a comparison: older than me 比 我 大."""
+"""The Chinese of adjectives that compare persons: older than me 比 我 大."""
 
 
 @cache
 def _with_preposition() -> tuple[Adjective, ...]:
-    """afraid of, interested in, as people are."""
+    """Return the adjectives with a preposition that describe people: afraid of, interested in."""
     people = {"person", "being", "any"}
     return tuple(a for a in lex.ADJECTIVES if "of" in a.flags and lex.nouns(a.objects) and people & set(a.nouns.split()))
 
 
 def _adjective_of(s: Speaker) -> Predicate:
-    """afraid of dogs -> 怕 狗; interested in music -> 对 音乐 感兴趣."""
+    """Draw an adjective with an object: afraid of dogs -> 怕 狗; interested in music -> 对 音乐 感兴趣."""
     adjective = s.one(_with_preposition())
     forms: nouns.Forms = {nouns.bare: 3, nouns.the: 2, nouns.owned: 2, nouns.this: 1}
     return with_object(adjective, nouns.noun_phrase(s, lex.nouns(adjective.objects), forms))
 
 
 def with_object(adjective: Adjective, what: NounPhrase) -> Predicate:
-    """late for the party -> 聚会 迟到 了; kind to the cat -> 对 猫 很 友善; afraid of the cat -> 怕 猫."""
+    """Build an adjective with its object.
+
+    late for the party -> 聚会 迟到 了; kind to the cat -> 对 猫 很 友善; afraid of the cat -> 怕 猫.
+    """
     phrase = pair(adjective.english)
     left, right = (part.strip() for part in adjective.chinese.split("~"))
     tail, about = [phrase, what.phrase], (adjective.english, what.name)
@@ -125,7 +131,7 @@ def with_object(adjective: Adjective, what: NounPhrase) -> Predicate:
 
 
 def noun_predicate(s: Speaker, subject: NounPhrase) -> Predicate:
-    """is a teacher -> 是 一 位 老师; are my friends."""
+    """Draw "to be" with a noun: is a teacher -> 是 一 位 老师; are my friends."""
     if subject.noun is None or subject.noun.is_a("person"):
         wanted = s.one(("job", "job", "'student' 'friend' 'man' 'woman' 'child' 'boy' 'girl' 'hero' 'genius' 'tourist'"))
     else:
@@ -142,7 +148,10 @@ def noun_predicate(s: Speaker, subject: NounPhrase) -> Predicate:
 
 
 def what_this_is(s: Speaker) -> tuple[Predicate, NounPhrase]:
-    """this is my house -> 这 是 我 的 房子; these are apples -> 这些 是 苹果; it is a cat -> 它 是 一 只 猫."""
+    """Draw an identification.
+
+    this is my house -> 这 是 我 的 房子; these are apples -> 这些 是 苹果; it is a cat -> 它 是 一 只 猫.
+    """
     many = s.chance(0.2)
     table = small_words.SEVERAL_DEMONSTRATIVES if many else {**small_words.DEMONSTRATIVES, "it": "它"}
     word = s.word(table)
@@ -159,7 +168,7 @@ def what_this_is(s: Speaker) -> tuple[Predicate, NounPhrase]:
 
 
 def _as_profession(what: NounPhrase) -> Phrase:
-    """a doctor -> 一 名 医生, where it says what someone is."""
+    """Replace the classifier by that of professions: a doctor -> 一 名 医生."""
     assert what.noun is not None
     links = what.phrase.target
     counted = len(links) > 2 and links[0][0] == "一" and links[1][0] == what.noun.classifier
@@ -167,7 +176,7 @@ def _as_profession(what: NounPhrase) -> Phrase:
 
 
 def place_predicate(s: Speaker, who: NounPhrase | None = None) -> Predicate:
-    """is on the table -> 在 桌子 上; is at home -> 在 家: where such a one is."""
+    """Draw "to be" with a place that suits the subject: is on the table -> 在 桌子 上; is at home -> 在 家."""
     of = nouns.kind_of(who.noun if who is not None else None)
     source, target = nouns.place(s, of) if of != "person" else somewhere(s)
     return Predicate(BE, "在" if at(target) else "", [*source], rest=[*target], about=("in", first_word(target)))

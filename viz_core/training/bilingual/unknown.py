@@ -1,8 +1,8 @@
-"""Sentences with words that nobody taught: such a word is a numbered slot, `<1>`, in both languages.
+"""Sentences with unknown words: such a word is a numbered slot, `<1>`, in both languages.
 
     the zebra chased a dog  ->  the <1> chased a dog  ->  <1> 追 了 一 只 狗
 
-So a translator learns to carry over a word that it does not know, and where its place is in Chinese.
+A translator learns from them to copy a word that it does not know to its place in the Chinese sentence.
 """
 
 from collections import defaultdict
@@ -15,19 +15,19 @@ from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.sentences import Example
 
 SLOTS = tuple(f"<{n}>" for n in range(1, 6))
-"""As many different unknown words as a sentence can have."""
-OFTEN, MANY = 0.1, (1, 1, 1, 1, 2, 2, 3, 4, 5)  # the share of sentences with unknown words, and how many these have
-VERBS = 0.25  # how many of the verbs may be unknown ones: people type unknown nouns most
+"""The slots: a sentence has at most this many different unknown words."""
+OFTEN, MANY = 0.1, (1, 1, 1, 1, 2, 2, 3, 4, 5)  # share of sentences with unknown words; their number
+VERBS = 0.25  # share of the verbs that may be unknown: people mostly type unknown nouns
 AUXILIARIES = frozenset({
     *("be", "am", "is", "are", "was", "were", "been", "being", "have", "has", "had", "having"),
     *("do", "does", "did", "done", "doing", "will", "can", "may", "must"),
 })
-LOOKS_DIFFERENT = frozenset({"tight", "shi", "ren", "le", "verb"})  # adjectives that stand in Chinese in a way of their own
-PARTS = frozenset({"的", "了", "过", "在", "着", "得", "很", "个"})  # what stays beside an unknown word
+LOOKS_DIFFERENT = frozenset({"tight", "shi", "ren", "le", "verb"})  # adjectives with a syntax of their own in Chinese
+PARTS = frozenset({"的", "了", "过", "在", "着", "得", "很", "个"})  # kept beside an unknown word
 
 
 def with_unknown_words(example: Example, rng: Random) -> Example | None:
-    """The same sentence, or now and then one in which some content words are unknown; None with more slots than there are."""
+    """Return the sentence, sometimes with content words replaced by slots; None if it would need more slots than there are."""
     taken = [word for word in example.source if word.startswith("<")]
     if rng.random() < OFTEN and not _hangs_together(example):
         places = [place for place in _places(example) if example.source[place] not in verb_forms() or rng.random() < VERBS]
@@ -37,26 +37,27 @@ def with_unknown_words(example: Example, rng: Random) -> Example | None:
 
 
 def _places(example: Example) -> list[int]:
-    """The positions of content words that became one Chinese word of their own, which nothing else became.
+    """Return the positions of content words that are translated by one Chinese word of their own.
 
-    A participle of the passive is not one of them: "the door was <1>" says as well how the door was.
+    The participle of a passive is excluded: "the door was <1>" could also say how the door was.
     """
     may_go = content_words() - (verb_forms() if "被" in example.target else set())
     return [i for i, word in enumerate(example.source) if word in may_go and _is_its_own(_meanings(example, i), example.target)]
 
 
 def _is_its_own(meanings: Sequence[str], target: Sequence[str]) -> bool:
+    """Whether the word has one Chinese translation that no other word shares."""
     return len(set(meanings)) == 1 and target.count(meanings[0]) == len(meanings)
 
 
 def _hangs_together(example: Example) -> bool:
-    """Whether a word has another sense than its usual one, which one sees by the words around it alone: play chess 下."""
+    """Whether a word has an unusual sense here, which only its context shows: play chess 下."""
     said = set(example.target)
     return any(word in senses() and not said & senses()[word][0] and said & senses()[word][1] for word in example.source)
 
 
 def _meanings(example: Example, place: int) -> list[str]:
-    """The Chinese words that one English word became, without particles and classifiers; "" for one that it shares."""
+    """Return the Chinese words that translate one English word, without particles and classifiers; "" first for a shared one."""
     found = [(word, links) for word, links in zip(example.target, example.alignment, strict=True) if place in links]
     meanings = [(word, links) for word, links in found if word not in PARTS and word not in classifiers() and word != "们"]
     shared = len(meanings) == 1 and len(meanings[0][1]) > 1
@@ -64,11 +65,11 @@ def _meanings(example: Example, place: int) -> list[str]:
 
 
 def _without(example: Example, places: Sequence[int]) -> Example:
-    """The sentence with slots at these positions. Their classifier is 个, and 们 goes: nobody knows what is counted."""
+    """Replace the words at these positions by slots. Their classifier becomes 个 and 们 is dropped, as the noun is unknown."""
     source = list(example.source)
     target: list[str] = []
     alignment: list[tuple[int, ...]] = []
-    moved: dict[int, int] = {}  # where each word that stays has gone
+    moved: dict[int, int] = {}  # old -> new target position
     slots = {place: f"<new {place}>" for place in places}
     for place, slot in slots.items():
         source[place] = slot
@@ -84,13 +85,13 @@ def _without(example: Example, places: Sequence[int]) -> Example:
         target.append(word)
         alignment.append(links)
     referent = example.referent
-    if referent is not None:  # the noun itself, where 们 was the last of it
+    if referent is not None:  # if 们 was dropped, the noun before it
         referent = (moved.get(referent[0], moved.get(referent[0] - 1, 0)), referent[1])
     return replace(example, source=source, target=target, alignment=alignment, referent=referent)
 
 
 def _numbered(example: Example) -> Example:
-    """Slots are numbered in the order in which they come in English; the same word has the same one."""
+    """Number the slots in the order of the source; equal words share a slot."""
     found = dict.fromkeys(word for word in example.source if word.startswith("<"))
     names = {slot: f"<{n}>" for n, slot in enumerate(found, 1)}
     return replace(
@@ -100,12 +101,13 @@ def _numbered(example: Example) -> Example:
 
 @cache
 def classifiers() -> frozenset[str]:
+    """Return all classifiers."""
     return frozenset(noun.classifier for noun in lex.NOUNS) | {"名", "群"}
 
 
 @cache
 def senses() -> Mapping[str, tuple[frozenset[str], frozenset[str]]]:
-    """Of each form of a verb or an adjective with several senses: the words of its usual one, and those of the others."""
+    """Return the context words of each ambiguous verb or adjective form: the Chinese of its usual and of its other senses."""
     usual: dict[str, set[str]] = defaultdict(set)
     others: dict[str, set[str]] = defaultdict(set)
     first = {(verb.base, verb.frame): verb.chinese for verb in reversed(lex.VERBS)}
@@ -121,7 +123,7 @@ def senses() -> Mapping[str, tuple[frozenset[str], frozenset[str]]]:
 
 @cache
 def content_words() -> frozenset[str]:
-    """Every form of a noun, a verb or a plain adjective that is one word and no auxiliary verb."""
+    """Return every one-word form of a noun, a verb or a plain adjective, without the auxiliary verbs."""
     nouns = {form for noun in lex.NOUNS for form in (noun.english, noun.plural)}
     odd = {adjective.english for adjective in lex.ADJECTIVES if adjective.flags & LOOKS_DIFFERENT}
     return (_single(nouns | {adjective.english for adjective in lex.ADJECTIVES} - odd) | verb_forms()) - AUXILIARIES
@@ -129,12 +131,15 @@ def content_words() -> frozenset[str]:
 
 @cache
 def verb_forms() -> frozenset[str]:
+    """Return every one-word form of a verb."""
     return _single({form for verb in lex.VERBS for form in forms(verb)})
 
 
 def forms(verb: lex.Verb) -> tuple[str, ...]:
+    """Return the five forms of a verb."""
     return verb.base, verb.third, verb.past, verb.participle, verb.ing
 
 
 def _single(words: set[str]) -> frozenset[str]:
+    """Keep the strings of one word."""
     return frozenset(word for word in words if word and " " not in word)

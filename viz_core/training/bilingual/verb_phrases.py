@@ -1,4 +1,4 @@
-"""Verbs with what their frame asks for: an object, a place, a receiver, a further verb or a clause."""
+"""Verbs with the complements of their frame: an object, a place, a receiver, another verb or a clause."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -30,7 +30,7 @@ from viz_core.training.bilingual.predicates import (
 from viz_core.training.bilingual.times import duration
 
 Given = NounPhrase | None
-WITH_MORE = ("i", "t", "place", "for", "give")  # frames that a place, a manner or a companion may follow
+WITH_MORE = ("i", "t", "place", "for", "give")  # frames that allow a place, a manner or a companion
 BARE = ("let", "make", "help", "see", "hear", "watch", "feel")  # "see him come", but "want him to come"
 USUAL_MANNERS = ("slowly", "quickly", "quietly", "carefully", "happily", "together", "alone", "easily")
 MANNERS = (
@@ -44,38 +44,39 @@ UNWILLED = (
     "suffer from", "survive", "recover", "recover from", "bump into", "run into", "come across", "run out of", "break down",
     "crash", "throw up", "snore", "blush", "fall off", "get wet",
 )
-"""What one does not do on purpose: neither ordered nor wanted."""
+"""Involuntary actions: neither ordered nor wanted."""
 TO_BE = (
     "careful", "quiet", "happy", "kind", "nice", "patient", "brave", "honest", "polite", "rich", "famous", "healthy",
     "strong", "free", "alone", "friendly", "clever", "beautiful",
 )
-"""What one wants, tries or helps others to be."""
+"""Qualities that people want, try or help others to have."""
 HELPING = ("help", "teach", "remind", "encourage")
-"""What several may do to each other."""
+"""Verbs that take "each other"."""
 PERCEIVE = ("see", "hear", "watch", "feel")
 LIKING = ("like", "love", "miss", "enjoy", "hate")
 VERY_MUCH = {"very much": "非常", "so much": "非常", "a lot": "很"}
 IT = {("this one", "这个"): 0.5, ("that one", "那个"): 0.5, ("it", "它"): 6.0, ("them", "它们"): 1.0,
       ("this", "这个"): 1.0, ("that", "那个"): 1.0}
 GROOMING = ("wash", "brush", "comb")
-"""What one does to one's own body."""
+"""Verbs of caring for one's own body."""
 BECOMING = ("become", "turn into", "look like")
 FORGETTING = ("forget", "fail")
-"""Verbs whose Chinese says already that it did not happen, 忘了 and 没能, so that "not" does not stand before it."""
-POSITIVE = ("something", "everything", *small_words.ANYONE_MET)  # a negation says anything
+"""Verbs whose Chinese is already negative, 忘了 and 没能, so that "not" does not precede them."""
+POSITIVE = ("something", "everything", *small_words.ANYONE_MET)  # replaced by "anything" in a negation
+"""Objects that a negation turns into "anything", "anyone"."""
 REFLEXIVE = ("help", "teach", "look at", "wash", "believe", "hurt", "love", "like", "introduce", "ask", "look after", "know")
 DEFINITE = ("the", "this", "that", "my", "your", "his", "her", "our", "their", "it")
 SUBJECT_OF = {english: subject for subject, english in small_words.OBJECT_OF.items()}
 GOING = ("come", "go", "leave", "arrive", "return", "get", "fail", "grow", "escape", "graduate", "retire", "die", "pass", "set",
          "take", "bring")
-"""First words of verbs whose place would be where one goes to, or none."""
+"""First words of verbs that take a goal or no place at all."""
 HOME = {"go": ("home", "回家"), "come": ("home", "回家"), "walk": ("home", "走 回家"), "get": ("home", "到家")}
 HERE = {"go": ("去", "there", "那里"), "come": ("来", "here", "这里"), "walk": ("走 到", "there", "那里")}
 MEALS = {"breakfast": "早饭", "lunch": "午饭", "dinner": "晚饭"}
 
 
 def predicate(s: Speaker, verb: Verb, subject: Given = None, thing: Given = None, where: Place | None = None) -> Predicate:
-    """A verb with an object, a place or a further clause, as its frame asks. thing, where: instead of random ones."""
+    """Build a verb with the complements of its frame. thing, where: used instead of random ones."""
     built = BUILDERS[verb.frame](s, verb, subject, thing, where)
     if verb.frame in WITH_MORE and where is None:
         _add_more(s, built, together=subject is not None and subject.person == "plural")
@@ -83,12 +84,13 @@ def predicate(s: Speaker, verb: Verb, subject: Given = None, thing: Given = None
 
 
 def _plain(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
+    """Build an intransitive verb."""
     return Predicate(verb, verb.chinese, about=(verb.base,))
 
 
 # --- Objects ----------------------------------------------------------------------------------------------------------
 def objects(s: Speaker, verb: Verb) -> NounPhrase:
-    """A random object: a noun phrase, sometimes a pronoun, a name, something new or nothing."""
+    """Draw an object: a noun phrase, sometimes a pronoun, a name, an indefinite or a relative clause."""
     choices = lex.objects_of(verb) or lex.nouns("thing")
     person = s.one(choices[:3]).is_a("person") and verb.base not in BECOMING and not ("any" in verb.objects and s.chance(0.6))
     if person and lex.is_main(verb) and s.chance(0.3):
@@ -116,13 +118,13 @@ def objects(s: Speaker, verb: Verb) -> NounPhrase:
 
 
 def _around(verb: Verb) -> tuple[list[Phrase], str]:
-    """What a template says before its ~, and the verb behind it: 和 ~ 说话 -> [和], 说话; a plain verb has nothing before it."""
+    """Split a verb's template at its ~: 和 ~ 说话 -> [和], 说话. A plain verb has nothing before it."""
     left, __, right = verb.chinese.rpartition("~")
     return ([chinese(left)] if left.strip() else []), right.strip() or left.strip()
 
 
 def _with_object(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
-    """eat the apple -> 吃 苹果; turn the light on -> 打开 灯; talk to him -> 和 他 说话."""
+    """Build a transitive verb: eat the apple -> 吃 苹果; turn the light on -> 打开 灯; talk to him -> 和 他 说话."""
     if thing is None and s.deeper() and verb.base not in BECOMING and s.chance(0.04):  # I know the man who lives here
         s.depth -= 1
         thing = inside.noun_phrases["relative"](s, s.usual(lex.objects_of(verb) or lex.nouns("thing")))
@@ -146,7 +148,7 @@ def _with_object(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Pl
 
 
 def _without_owner(what: NounPhrase, own: str) -> NounPhrase:
-    """I brush my teeth -> 我 刷 牙: Chinese does not say whose."""
+    """Drop the possessive in Chinese: I brush my teeth -> 我 刷 牙."""
     words = what.phrase.source
     if not words or words[0].text != own:
         return what
@@ -154,14 +156,17 @@ def _without_owner(what: NounPhrase, own: str) -> NounPhrase:
 
 
 def _nothing(verb: Verb, person: bool) -> Predicate:
-    """(he) said nothing -> 什么 都 没有 说; know nobody -> 谁 都 不 认识."""
+    """Build a verb with a negative object: (he) said nothing -> 什么 都 没有 说; know nobody -> 谁 都 不 认识."""
     word = pair("nobody", "谁 都") if person else pair("nothing", "什么 都")
     denies, early = Phrase(word.source), Phrase((), word.target)
     return Predicate(verb, verb.chinese, [denies], about=(verb.base, "nothing"), positive=True, denies=denies, early=early)
 
 
 def _give(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
-    """give the girl a book -> 给 了 女孩 一 本 书; give her the book -> 把 书 给 了 她; bring him tea -> 给 他 带 茶."""
+    """Build a verb with an object and a receiver.
+
+    give the girl a book -> 给 了 女孩 一 本 书; give her the book -> 把 书 给 了 她; bring him tea -> 给 他 带 茶.
+    """
     to = s.chance(0.45)
     if thing is None and to and s.chance(0.3):
         it = pair("it", "它")
@@ -181,7 +186,7 @@ def _give(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | N
 
 
 def _for(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
-    """buy her a hat, buy a hat for her -> 给 她 买 了 一 顶 帽子."""
+    """Build a verb with an object and a beneficiary: buy her a hat, buy a hat for her -> 给 她 买 了 一 顶 帽子."""
     what, whom = thing or nouns.noun_phrase(s, lex.objects_of(verb)), someone(s)
     for_ = pair("for", "给")
     tail, gei = ([what.phrase, for_, whom.phrase], for_) if s.chance(0.4) else ([whom.phrase, what.phrase], chinese("给"))
@@ -189,7 +194,10 @@ def _for(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | No
 
 
 def _tell(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
-    """tell him the truth -> 告诉 他 真相; teach him -> 教 他; ask him a question -> 向 他 问 一 个 问题."""
+    """Build a verb with a listener and an object.
+
+    tell him the truth -> 告诉 他 真相; teach him -> 教 他; ask him a question -> 向 他 问 一 个 问题.
+    """
     what, whom = thing or nouns.noun_phrase(s, lex.objects_of(verb)), someone(s)
     left, said = _around(verb)
     receiver = [*left, whom.phrase]
@@ -199,7 +207,10 @@ def _tell(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | N
 
 # --- Places -----------------------------------------------------------------------------------------------------------
 def _to_place(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
-    """go to school by bus -> 坐 公交车 去 学校; drive to the city -> 开车 去 城市; walk to the shop -> 走 到 商店."""
+    """Build a verb with a goal.
+
+    go to school by bus -> 坐 公交车 去 学校; drive to the city -> 开车 去 城市; walk to the shop -> 走 到 商店.
+    """
     first = verb.base.split()[0]
     if thing is None and verb.base.endswith(" to") and first in HOME and s.chance(0.25):
         return _homeward(s, verb)
@@ -221,12 +232,13 @@ def _to_place(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place
 
 
 def _goal(s: Speaker, verb: Verb) -> NounPhrase:
+    """Draw the goal of a verb of motion."""
     noun = s.usual(lex.objects_of(verb))
     return nouns.bare_singular(noun) if noun.english in small_words.WITHOUT_ARTICLE else nouns.noun_phrase(s, (noun,))
 
 
 def _homeward(s: Speaker, verb: Verb) -> Predicate:
-    """go home -> 回家, come here -> 来 这里, go there -> 去 那里."""
+    """Build a verb of motion with an adverb: go home -> 回家, come here -> 来 这里, go there -> 去 那里."""
     used, __ = without_particle(verb)
     if used.base in HERE and s.chance(0.4):
         said, word, zh = HERE[used.base]
@@ -239,7 +251,7 @@ def _homeward(s: Speaker, verb: Verb) -> Predicate:
 
 
 def _at_place(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
-    """sit on the chair -> 坐 在 椅子 上; play in the park -> 在 公园 里 玩."""
+    """Build a verb with a location: sit on the chair -> 坐 在 椅子 上; play in the park -> 在 公园 里 玩."""
     source, target = where or somewhere(s, verb.base if verb.base in lex.PLACES else "person" if by_person(verb) else "thing")
     there, about = [at(target), *target], (verb.base, first_word(target))
     if "post" in verb.flags:
@@ -248,7 +260,7 @@ def _at_place(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place
 
 
 def _put(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
-    """put the ball in the box -> 把 球 放 在 盒子 里."""
+    """Build a verb with an object and a location: put the ball in the box -> 把 球 放 在 盒子 里."""
     what = thing or objects(s, verb)
     source, target = where or nouns.place(s, verb.base if verb.base in lex.PLACES else "put")
     about = (verb.base, what.name)
@@ -258,7 +270,7 @@ def _put(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | No
 
 @cache
 def _willed(noun: Noun | None, frame: Frame) -> tuple[Verb, ...]:
-    """What a noun, or any person, does on purpose."""
+    """Return the voluntary actions of this noun, or of any person."""
     choices = verbs_of_subject(noun, frame) if noun else lex.verbs_where(by_person, frame)
     return tuple(
         verb for verb in choices
@@ -266,9 +278,12 @@ def _willed(noun: Noun | None, frame: Frame) -> tuple[Verb, ...]:
     )
 
 
-# --- Verbs with a further verb or clause ------------------------------------------------------------------------------
+# --- Verbs with a verb or a clause ------------------------------------------------------------------------------------
 def inner_predicate(s: Speaker, subject: Given = None, *, acts: bool = False) -> Predicate:
-    """What someone wants to do, likes doing, lets others do. acts: not what one only is, has or knows."""
+    """Draw a predicate to stand inside another: what someone wants to do, likes doing, lets others do.
+
+    actions_only: whether to exclude what one only is, has or knows.
+    """
     s.depth -= 1
     if not acts and s.chance(0.06):
         adjective = s.one([a for a in lex.ADJECTIVES if a.english in TO_BE and lex.of_people(a)])
@@ -281,7 +296,7 @@ def inner_predicate(s: Speaker, subject: Given = None, *, acts: bool = False) ->
 
 
 def _another(s: Speaker, verb: Verb, subject: Given, *, acts: bool) -> Predicate:
-    """What someone wants to do or likes doing: nobody loves loving."""
+    """Draw an inner predicate whose verb differs from the outer one: nobody loves loving."""
     for __ in range(4):
         found = inner_predicate(s, subject, acts=acts)
         if found.said not in verb.chinese.split():
@@ -290,21 +305,24 @@ def _another(s: Speaker, verb: Verb, subject: Given, *, acts: bool) -> Predicate
 
 
 def _to(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
-    """want to eat the apple -> 想 吃 苹果."""
+    """Build a verb with an infinitive: want to eat the apple -> 想 吃 苹果."""
     source, target = infinitive(_another(s, verb, subject, acts=verb.base in ("love", "like", "begin", "start", "need")))
     positive = verb.base in FORGETTING
     return Predicate(verb, verb.chinese, [english("to"), *source], rest=[*target], le=False, about=(verb.base,), positive=positive)
 
 
 def _ing(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
-    """like swimming -> 喜欢 游泳."""
+    """Build a verb with an -ing form: like swimming -> 喜欢 游泳."""
     source, target = infinitive(_another(s, verb, subject, acts=True), "ing")
-    positive = verb.base == "keep"  # 一直 is no verb that one denies
+    positive = verb.base == "keep"  # 一直 cannot be negated
     return Predicate(verb, verb.chinese, [*source], rest=[*target], le=False, about=(verb.base,), positive=positive)
 
 
 def _make(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
-    """let him go -> 让 他 去; ask the boy to open the window -> 让 男孩 打开 窗户."""
+    """Build a verb with an object and an infinitive.
+
+    let him go -> 让 他 去; ask the boy to open the window -> 让 男孩 打开 窗户.
+    """
     whom = objects(s, verb)
     while whom.name == "each other" and verb.base not in HELPING:
         whom = objects(s, verb)
@@ -322,41 +340,41 @@ def _make(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | N
 
 
 def _that(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
-    """think that he is right -> 觉得 他 是 对 的."""
+    """Build a verb with a that-clause: think that he is right -> 觉得 他 是 对 的."""
     clause = inside.clauses["that"](s)
     tail, positive = [optional_that(s, clause), clause], verb.base in FORGETTING
     return Predicate(verb, verb.chinese, tail, rest=[clause], le=False, about=(verb.base,), positive=positive)
 
 
 def _tellthat(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
-    """tell me that he is right -> 告诉 我 他 是 对 的."""
+    """Build a verb with a listener and a that-clause: tell me that he is right -> 告诉 我 他 是 对 的."""
     whom, clause = someone(s), inside.clauses["that"](s)
     tail = [whom.phrase, optional_that(s, clause, 0.7), clause]
     return _told(verb, whom, tail, clause)
 
 
 def _wh(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
-    """know where he lives -> 知道 他 住 在 哪里."""
+    """Build a verb with an indirect question: know where he lives -> 知道 他 住 在 哪里."""
     question = inside.clauses["question"](s)
     positive = verb.base in FORGETTING
     return Predicate(verb, verb.chinese, [question], rest=[question], le=False, about=(verb.base,), positive=positive)
 
 
 def _tellwh(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
-    """tell me where he lives -> 告诉 我 他 住 在 哪里."""
+    """Build a verb with a listener and an indirect question: tell me where he lives -> 告诉 我 他 住 在 哪里."""
     whom, question = someone(s), inside.clauses["question"](s)
     return _told(verb, whom, [whom.phrase, question], question)
 
 
 def _told(verb: Verb, whom: NounPhrase, tail: list[Phrase], clause: Phrase) -> Predicate:
-    """告诉 他 ...; 给 他 看 ..."""
+    """Build a verb with a listener and a clause: 告诉 他 ...; 给 他 看 ..."""
     left, said = _around(verb)
     lead, rest = ([*left, whom.phrase], [clause]) if left else ([], [whom.phrase, clause])
     return Predicate(verb, said, tail, lead, rest, le=False, about=(verb.base, whom.name))
 
 
 def _link(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
-    """look tired -> 看起来 很 累; become famous -> 变 得 很 有名."""
+    """Build a linking verb: look tired -> 看起来 很 累; become famous -> 变 得 很 有名."""
     noun: Noun = subject.noun if subject is not None and subject.noun is not None else s.usual(lex.nouns("person"))
     choices = [a for a in lex.adjectives_of(noun) if a.flags.isdisjoint({"shi", "ren", "nopred", "le", "verb"})]
     adjective = s.usual(choices or lex.adjectives(nouns.UNGRADED))
@@ -366,9 +384,9 @@ def _link(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | N
     return Predicate(verb, verb.chinese, [degree, word], rest=[of, very(degree), word], le=False, about=about)
 
 
-# --- What comes with any verb -----------------------------------------------------------------------------------------
+# --- Adjuncts ---------------------------------------------------------------------------------------------------------
 def _add_more(s: Speaker, p: Predicate, *, together: bool) -> None:
-    """Sometimes a place, a manner, a companion, an instrument, a time span, a meal. together: whether several do it."""
+    """Sometimes add a place, a manner, a companion, an instrument, a duration or a meal. together: whether several do it."""
     if p.verb.base in LIKING and p.verb.frame == "t" and s.chance(0.12):
         p.positive = True
         _add(p, [s.word(VERY_MUCH)])
@@ -399,7 +417,7 @@ def _add_more(s: Speaker, p: Predicate, *, together: bool) -> None:
         _add(p, [word, tool.phrase])
     elif kind == "duration" and frame == "i" and p.verb.goes_on and "vo" not in p.verb.flags:
         span = duration(s)
-        p.positive = True  # not for two hours: of how long, not of what
+        p.positive = True  # "not for two hours" would negate the duration only
         p.tail += [english("for"), span]
         p.rest.append(span)
     elif kind == "for" and frame == "t":
@@ -410,12 +428,12 @@ def _add_more(s: Speaker, p: Predicate, *, together: bool) -> None:
 
 @cache
 def _said_with_places(verb: Verb) -> bool:
-    """Whether another line says it with the place where it is done, in other words."""
+    """Whether the verb has another translation when its location is given."""
     return any(v.base == verb.base and v.chinese != verb.chinese for v in lex.verbs("loc"))
 
 
 def _add(p: Predicate, source: list[Phrase], target: list[Phrase] | None = None) -> None:
-    """More words, at the end in English and before the verb in Chinese."""
+    """Add words at the end in English and before the verb in Chinese."""
     p.tail += source
     p.lead = [*(source if target is None else target), *p.lead]
 
