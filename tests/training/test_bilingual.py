@@ -24,15 +24,15 @@ from viz_core.training.bilingual import (
     verb_phrases,
 )
 from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual.clauses import Clause, make, statement
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, english, join, pair, texts
+from viz_core.training.bilingual.clauses import Clause, make_clause, statement
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Sampler, english, join, pair, english_text
 from viz_core.training.bilingual.predicates import Predicate, infinitive
-from viz_core.training.bilingual.sentences import spell
+from viz_core.training.bilingual.sentences import to_example
 
 T = TypeVar("T")
 
 
-class Usual(Speaker):
+class Usual(Sampler):
     """Says what is likeliest: the first of all choices, and nothing that is said in less than half of the cases.
 
     but: probabilities of which the unlikely case is wanted.
@@ -45,10 +45,10 @@ class Usual(Speaker):
     def chance(self, probability: float) -> bool:
         return (probability > 0.5) != (probability in self.but)
 
-    def one(self, choices: Sequence[T]) -> T:
+    def choice(self, choices: Sequence[T]) -> T:
         return choices[0]
 
-    def often(self, choices: Mapping[T, float]) -> T:
+    def weighted(self, choices: Mapping[T, float]) -> T:
         return max(choices, key=lambda choice: choices[choice])
 
 
@@ -72,8 +72,8 @@ def word(text: str, zh: str, person: str = "third") -> NounPhrase:
 
 
 ME, YOU, HE, THEY = word("I", "我", "I"), word("you", "你", "plural"), word("he", "他"), word("they", "他们", "plural")
-EVERYBODY = NounPhrase(pair("everybody", "大家"), NOTHING, all=True)
-NEITHER = NounPhrase(pair("neither of us", "我们 两个"), NOTHING, all=True, denies=pair("neither"))
+EVERYBODY = NounPhrase(pair("everybody", "大家"), NOTHING, takes_dou=True)
+NEITHER = NounPhrase(pair("neither of us", "我们 两个"), NOTHING, takes_dou=True, negator=pair("neither"))
 GAP = NounPhrase(NOTHING, NOTHING)
 YESTERDAY, TOMORROW = pair("yesterday", "昨天"), pair("tomorrow", "明天")
 
@@ -86,19 +86,19 @@ def a(text: str) -> NounPhrase:
     return nouns.a(S, noun(text))
 
 
-def on(text: str) -> nouns.Place:
+def on(text: str) -> nouns.Sides:
     where, preposition = the(text).phrase, pair("on", "上")
     return [preposition, where], [where, preposition]
 
 
-def does(base: str, frame: str, thing: NounPhrase | None = None, *, zh: str = "", where: nouns.Place | None = None,
+def does(base: str, frame: str, thing: NounPhrase | None = None, *, zh: str = "", where: nouns.Sides | None = None,
          but: tuple[float, ...] = ()) -> Predicate:
     return verb_phrases.predicate(Usual(*but), verb(base, frame, zh), HE, thing, where)
 
 
 def wants_to(p: Predicate) -> Predicate:
     source, target = infinitive(p)
-    return Predicate(verb("want", "to"), "想", [english("to"), *source], rest=[*target], le=False)
+    return Predicate(verb("want", "to"), "想", [english("to"), *source], rest=[*target], takes_le=False)
 
 
 def is_(text: str, of: str) -> Predicate:
@@ -117,32 +117,32 @@ def said(who: NounPhrase, p: Predicate, tense: str = "present", *, no: bool = Fa
 
 def that(head: str, who: NounPhrase, p: Predicate, tense: str) -> Phrase:
     """the book that I bought."""
-    p.le = False
-    return relative.behind_head(the(head), english("that"), said(who, p, tense)).phrase
+    p.takes_le = False
+    return relative.attach_clause(the(head), english("that"), said(who, p, tense)).phrase
 
 
 def what(tense: str, *, embedded: bool = False) -> Phrase:
     """what did he buy."""
     wh = pair("what", "什么")
     bought = does("buy", "t", NounPhrase(Phrase((), wh.target), NOTHING))
-    return questions.fronted(said(HE, bought, tense), Phrase(wh.source), embedded)
+    return questions.front_question_word(said(HE, bought, tense), Phrase(wh.source), embedded)
 
 
 def where_he_goes() -> Phrase:
     where = pair("where", "哪里")
     p = Predicate(verb("go", "i"), "去", rest=[Phrase((), where.target)])
-    return questions.fronted(said(HE, p, middle=pair("always", "总是")), Phrase(where.source), True)
+    return questions.front_question_word(said(HE, p, middle=pair("always", "总是")), Phrase(where.source), True)
 
 
 def passive(tense: str, by: NounPhrase | None, *, negated: bool = False) -> Phrase:
-    return constructions.say_passive(the("window"), verb("break", "t", "打破"), by, tense, negated=negated, time=NOTHING)
+    return constructions.build_passive(the("window"), verb("break", "t", "打破"), by, tense, negated=negated, time=NOTHING)
 
 
 def because_it(culprit: NounPhrase, reason: str, zh: str) -> Phrase:
     """... because it was too tired: "it" is the culprit, who also acts or is acted on."""
     animal, street = (culprit if culprit.name == name else the(name) for name in ("animal", "street"))
     c = said(animal, does("cross", "t", street), "past", no=True)
-    it = culprit.with_phrase(compound.stands_for(Usual(), culprit.head, "it"))
+    it = culprit.with_phrase(compound.pronoun_as_noun(Usual(), culprit.head, "it"))
     return reasons.because(statement(c), it, pair("was"), pair("too", "太"), pair(reason, zh))
 
 
@@ -293,15 +293,15 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
      lambda: because_it(the("street"), "wide", "宽")),
     # There is
     ("there is a cat on the table | 桌子 6, 上 4, 有 0+1, 一 2, 只 3, 猫 3",
-     lambda: impersonal.say_there_is(a("cat"), on("table"), past=False)),
+     lambda: impersonal.build_there_is(a("cat"), on("table"), past=False)),
     ("there were not any cats on the table | 桌子 7, 上 5, 没有 0+1+2+3, 猫 4",
-     lambda: impersonal.say_there_is(nouns.bare(S, noun("cat")), on("table"), past=True, no="not any")),
+     lambda: impersonal.build_there_is(nouns.bare(S, noun("cat")), on("table"), past=True, no="not any")),
 ]
 
 
 @pytest.mark.parametrize(("expected", "build"), CLAUSES, ids=[expected.partition(" | ")[0] for expected, __ in CLAUSES])
 def test_a_clause_of_fixed_words_is_the_hand_written_one(expected: str, build: Callable[[], Phrase]) -> None:
-    example = spell(build())
+    example = to_example(build())
     linked = zip(example.target, ("+".join(map(str, places)) for places in example.alignment), strict=True)
     assert f"{' '.join(example.source)} | {', '.join(f'{zh} {places}'.strip() for zh, places in linked)}" == expected
 
@@ -315,7 +315,7 @@ def test_a_clause_of_fixed_words_is_the_hand_written_one(expected: str, build: C
 ])
 def test_a_negative_question_begins_with_the_short_form(build: Callable[[], Phrase], expected: str) -> None:
     """Even of a speaker who writes no other short forms; and its 不 comes from it."""
-    example = spell(contractions.contract(Usual(0.55), build()))
+    example = to_example(contractions.contract(Usual(0.55), build()))
     assert f"{' '.join(example.source)} | {' '.join(example.target)}" == expected
     assert all(example.alignment[i] for i, zh in enumerate(example.target) if zh in ("不", "没有"))
 
@@ -323,7 +323,7 @@ def test_a_negative_question_begins_with_the_short_form(build: Callable[[], Phra
 def test_who_acts_is_not_acted_on() -> None:
     """I do not meet me, and you are not told to give something to you."""
     for actor, never in (("I", {"me", "us"}), ("you", {"you"})):
-        met = {predicates.object_pronoun(Speaker(Random(i), actor=actor)).name for i in range(60)}
+        met = {predicates.object_pronoun(Sampler(Random(i), actor=actor)).name for i in range(60)}
         assert met == {"me", "you", "him", "her", "us", "them"} - never
 
 
@@ -331,24 +331,24 @@ def test_who_acts_is_not_acted_on() -> None:
     ("the boys", "plural", "'"), ("the children", "plural", "'s"), ("the boss", "third", "'s"), ("<1>", "third", "'s"),
 ])
 def test_the_possessive_is_written_as_it_is_typed(text: str, person: str, expected: str) -> None:
-    assert spell(attributes.genitive(word(text, "男孩", person))).source == [expected]
+    assert to_example(attributes.genitive(word(text, "男孩", person))).source == [expected]
 
 
 def test_a_number_stands_before_a_relative_clause() -> None:
     """two boys who sleep -> 两 个 睡觉 的 男孩."""
     c = said(GAP, does("sleep", "i"))
-    example = spell(relative.behind_head(nouns.counted(Usual(), noun("boy")), english("who"), c).phrase)
+    example = to_example(relative.attach_clause(nouns.counted(Usual(), noun("boy")), english("who"), c).phrase)
     assert example.target == ["两", "个", "睡觉", "的", "男孩"]
 
 
 def test_to_say_nothing_is_denied() -> None:
     """(decide) to say nothing -> 什么 都 不 说."""
     source, target = infinitive(verb_phrases._nothing(verb("say", "t"), False))
-    assert spell(join(source, target)).target == ["什么", "都", "不", "说"]
+    assert to_example(join(source, target)).target == ["什么", "都", "不", "说"]
 
 
 def test_none_of_them_denies_the_verb() -> None:
-    example = spell(statement(said(NEITHER, does("sleep", "i"), "past")))
+    example = to_example(statement(said(NEITHER, does("sleep", "i"), "past")))
     assert example.target == ["我们", "两", "个", "都", "没有", "睡觉"]
 
 
@@ -357,13 +357,13 @@ def test_set_questions_end_as_questions() -> None:
     asks = ("什么", "谁", "多", "吗", "几", "怎么", "哪", "还是")
     for kind in set_questions._SET:
         for seed in range(30):
-            example = spell(kind(Speaker(Random(seed))))
+            example = to_example(kind(Sampler(Random(seed))))
             assert any(mark in "".join(example.target) for mark in asks), (kind, example)
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_short_answer_agrees(seed: int) -> None:
-    example = spell(contractions.contract(Speaker(Random(seed)), answers.short_answer(Speaker(Random(seed)))))
+    example = to_example(contractions.contract(Sampler(Random(seed)), answers.short_answer(Sampler(Random(seed)))))
     yes = example.source[0] == "yes"
     assert example.target[: 2 if yes else 1] == (["是", "的"] if yes else ["不"])
     assert yes != any(word.endswith("n't") or word == "not" for word in example.source)
@@ -380,29 +380,29 @@ def test_a_short_answer_agrees(seed: int) -> None:
 def test_short_forms(text: str, short: str) -> None:
     """Both words of a short form become one, and what came from them comes from it; none stands at the end."""
     words = [pair(word, word) for word in text.split()]
-    example = spell(contractions.contract(S, join(words)))
+    example = to_example(contractions.contract(S, join(words)))
     assert " ".join(example.source) == short
     assert example.target == text.split() and max(example.alignment) == (len(example.source) - 1,)
 
 
 def test_can_not_is_always_one_word() -> None:
-    assert spell(contractions.contract(Usual(0.55), join([pair("I can not do not")]))).source == ["I", "cannot", "do", "not"]
+    assert to_example(contractions.contract(Usual(0.55), join([pair("I can not do not")]))).source == ["I", "cannot", "do", "not"]
 
 
 def test_a_pronoun_before_its_noun_is_the_one_that_became_a_noun() -> None:
     speaker, street = Usual(), the("street")
-    example = spell(join([compound.stands_for(speaker, street.head, "it"), street.phrase]), speaker.referent)
+    example = to_example(join([compound.pronoun_as_noun(speaker, street.head, "it"), street.phrase]), speaker.referent)
     assert (example.source, example.target, example.referent) == (["it", "the", "street"], ["街道", "街道"], (0, 2))
 
 
 def test_the_referent_is_the_noun_that_the_pronoun_became() -> None:
     speaker, street = Usual(), the("street")
-    example = spell(join([street.phrase, compound.stands_for(speaker, street.head, "it")]), speaker.referent)
+    example = to_example(join([street.phrase, compound.pronoun_as_noun(speaker, street.head, "it")]), speaker.referent)
     assert (example.source, example.target, example.referent) == (["the", "street", "it"], ["街道", "街道"], (1, 1))
 
 
 def test_an_answer_says_the_verb_of_the_question_again() -> None:
-    said = [spell(answers.asked_and_answered(Speaker(Random(i)))) for i in range(1500)]
+    said = [to_example(answers.question_and_answer(Sampler(Random(i)))) for i in range(1500)]
     drink = next(e for e in said if e.source[:3] == ["do", "you", "drink"] and "yes" in e.source)
     assert drink.source[-5:] == ["?", "yes", ",", "I", "do"] and drink.target[-6:] == ["？", "是", "的", "，", "我", "喝"]
     assert drink.alignment[-1] == (len(drink.source) - 1,)
@@ -413,8 +413,8 @@ def test_an_answer_says_the_verb_of_the_question_again() -> None:
 
 
 def test_what_one_talks_to_or_sits_on_in_a_relative_clause() -> None:
-    def whole(build: Callable[[Speaker, lex.Noun, NounPhrase], NounPhrase], text: str) -> str:
-        example = spell(build(Usual(), noun(text), the(text)).phrase)
+    def whole(build: Callable[[Sampler, lex.Noun, NounPhrase], NounPhrase], text: str) -> str:
+        example = to_example(build(Usual(), noun(text), the(text)).phrase)
         return f"{' '.join(example.source)} | {' '.join(example.target)}"
 
     assert whole(relative._with_whom, "girl") == "the girl I talked to | 和 我 说话 的 女孩"
@@ -425,19 +425,19 @@ def test_one_never_lived_there() -> None:
     """The place goes before a verb with 过: 从来 没有 在 农场 上 住 过, though one says 住 在 农场 上."""
     c = said(ME, does("live", "loc", where=on("farm")), "perfect")
     c.middle = pair("never", "从来 没有")
-    assert spell(statement(c)).target == ["我", "从来", "没有", "在", "农场", "上", "住", "过"]
+    assert to_example(statement(c)).target == ["我", "从来", "没有", "在", "农场", "上", "住", "过"]
 
 
 def test_what_one_cannot_find_is_not_to_be_found() -> None:
     for base, expected in (("find", ["我", "找", "不", "到", "猫"]), ("see", ["我", "看", "不", "见", "猫"])):
-        example = spell(statement(said(ME, does(base, "t", the("cat")), "can", no=True)))
+        example = to_example(statement(said(ME, does(base, "t", the("cat")), "can", no=True)))
         assert example.target == expected
         assert example.alignment[1:4] == [(1, 2, 3)] * 3  # can not find
-    assert spell(statement(said(ME, does("find", "t", the("cat")), "can"))).target == ["我", "能", "找到", "猫"]
+    assert to_example(statement(said(ME, does("find", "t", the("cat")), "can"))).target == ["我", "能", "找到", "猫"]
 
 
 def test_states_have_no_clock_and_no_season() -> None:
-    said_when = {texts(times.when(Speaker(Random(i)), tense, lasting=True)) for i in range(100) for tense in ("past", "present")}
+    said_when = {english_text(times.draw_time(Sampler(Random(i)), tense, lasting=True)) for i in range(100) for tense in ("past", "present")}
     assert "yesterday" in said_when and not [time for time in said_when if "at " in time or "summer" in time or "clock" in time]
 
 
@@ -445,5 +445,5 @@ def test_a_degree_is_not_denied() -> None:
     """she is not extremely tired: nobody says it."""
     so, plain = is_("tired", "man"), is_("tired", "man")
     so.tail.insert(0, pair("extremely", "极其"))
-    denied = [[make(Speaker(Random(i)), ME, p=p, tense="present").negated for i in range(50)] for p in (so, plain)]
+    denied = [[make_clause(Sampler(Random(i)), ME, p=p, tense="present").negated for i in range(50)] for p in (so, plain)]
     assert not any(denied[0]) and any(denied[1])

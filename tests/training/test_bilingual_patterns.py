@@ -9,18 +9,18 @@ import pytest
 
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import pattern_table, patterns, reasons
-from viz_core.training.bilingual.phrases import Speaker
-from viz_core.training.bilingual.sentences import Example, spell
+from viz_core.training.bilingual.phrases import Sampler
+from viz_core.training.bilingual.sentences import Example, to_example
 
 T = TypeVar("T")
-LISTS, SECTIONS = pattern_table.read()
+LISTS, SECTIONS = pattern_table.read_table()
 PARTS = pattern_table.parts()
 WHOLE = [pattern for section in SECTIONS.values() for pattern in section.patterns]
 ALL = [*WHOLE, *(pattern for several in PARTS.values() for pattern in several)]
 ORIGIN = re.compile(r"[^/{}]+/(.+)")
 
 
-class First(Speaker):
+class First(Sampler):
     """Takes the first of all choices and the likeliest of weighted ones, and says nothing that may be left out."""
 
     def __init__(self) -> None:
@@ -29,15 +29,15 @@ class First(Speaker):
     def chance(self, probability: float) -> bool:
         return probability > 0.9
 
-    def one(self, choices: Sequence[T]) -> T:
+    def choice(self, choices: Sequence[T]) -> T:
         return choices[0]
 
-    def often(self, choices: Mapping[T, float]) -> T:
+    def weighted(self, choices: Mapping[T, float]) -> T:
         return max(choices, key=lambda choice: choices[choice])
 
 
-def said(line: str, speaker: Speaker | None = None) -> Example:
-    return spell(patterns.say(speaker or First(), pattern_table.pattern(line, False)))
+def said(line: str, speaker: Sampler | None = None) -> Example:
+    return to_example(patterns.fill_pattern(speaker or First(), pattern_table.parse_pattern(line, False)))
 
 
 def linked(example: Example) -> str:
@@ -73,7 +73,7 @@ def test_a_line_of_fixed_words_is_the_hand_written_one(line: str, expected: str)
 
 
 def test_a_phrase_of_the_table_speaks_of_the_one_that_the_line_is_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    phrase = pattern_table.pattern("because {again} ~be at {own} school ; 因为/1 {again} 在/2 {own} 学校/3", False)
+    phrase = pattern_table.parse_pattern("because {again} ~be at {own} school ; 因为/1 {again} 在/2 {own} 学校/3", False)
     monkeypatch.setattr(pattern_table, "parts", lambda: {"excuse": (phrase,)})
     assert linked(said("{he} sleeps {excuse} ; {he} 睡/1 {excuse}")) == (
         "he sleeps because he is at his school | 他 0, 睡 1, 因为 2, 他 3, 在 4+5, 他 6, 的 6, 学校 7"
@@ -81,7 +81,7 @@ def test_a_phrase_of_the_table_speaks_of_the_one_that_the_line_is_about(monkeypa
 
 
 def test_an_action_of_a_list_may_have_places_of_its_own() -> None:
-    lists = pattern_table.read()[0]
+    lists = pattern_table.read_table()[0]
     with pytest.MonkeyPatch.context() as patch:
         rows = (("buy {a:'book'} for {own} {kin}", "给/2 {own} {kin} 买/1 * {a}"),)
         patch.setattr(pattern_table, "read", lambda: ({**lists, "bought": rows}, SECTIONS))
@@ -98,10 +98,10 @@ def test_of_two_persons_the_pronoun_becomes_the_noun_that_it_stands_for() -> Non
 
 def test_a_clause_in_front_is_sometimes_said_without_its_comma() -> None:
     line = "if it rains , {who} will stay at home ; 如果/1 下雨/1 ， {who} 会/2 待/2 在 家/2"
-    both = {linked(said(line, Speaker(Random(seed)))).partition(" will")[0].count(",") for seed in range(40)}
+    both = {linked(said(line, Sampler(Random(seed)))).partition(" will")[0].count(",") for seed in range(40)}
     assert both == {0, 1}
     for seed in range(40):
-        example = said(line, Speaker(Random(seed)))
+        example = said(line, Sampler(Random(seed)))
         assert ("," in example.source) == ("，" in example.target)
         assert example.alignment[example.target.index("会")] == tuple(
             i for i, word in enumerate(example.source) if word in ("will", "stay", "at", "home")
@@ -109,21 +109,21 @@ def test_a_clause_in_front_is_sometimes_said_without_its_comma() -> None:
 
 
 def test_a_choice_of_words_is_said_in_all_its_wordings() -> None:
-    pattern = pattern_table.pattern("wait a (minute/moment)(, please/) ; 等 一下", False)
+    pattern = pattern_table.parse_pattern("wait a (minute/moment)(, please/) ; 等 一下", False)
     assert {"".join(pieces) for pieces in pattern.english} == {
         "wait a minute, please", "wait a minute", "wait a moment, please", "wait a moment",
     }
 
 
 def test_the_mark_is_that_of_the_english_line() -> None:
-    assert [pattern_table.pattern(f"hello {mark} ; 你好", False).mark for mark in "?!"] == ["?", "!"]
-    assert pattern_table.pattern("hello ; 你好", False).mark == "."
+    assert [pattern_table.parse_pattern(f"hello {mark} ; 你好", False).mark for mark in "?!"] == ["?", "!"]
+    assert pattern_table.parse_pattern("hello ; 你好", False).mark == "."
 
 
 def test_every_line_can_be_said() -> None:
     """Its Chinese is Chinese, and each Chinese word has its origin in the sentence."""
     for seed, pattern in enumerate(ALL):
-        example = spell(patterns.say(Speaker(Random(seed)), pattern))
+        example = to_example(patterns.fill_pattern(Sampler(Random(seed)), pattern))
         assert example.source and example.target, pattern
         assert all(re.fullmatch(r"<\d+>|[\u4e00-\u9fffA-Z，、：“”？！。]+", word) for word in example.target), example
         assert not [word for word in example.source if "~" in word or "{" in word or "|" in word], example
@@ -153,7 +153,7 @@ def test_no_english_line_has_two_translations() -> None:
 def test_every_list_is_used_and_has_no_word_twice() -> None:
     listed = " ".join(f"{english} {zh}" for rows in LISTS.values() for english, zh in rows)
     places = {place for pattern in ALL for pieces in pattern.english for place in pieces[1::2]}
-    places |= {*pattern_table.PLACE.findall(listed)}
+    places |= {*pattern_table.PLACEHOLDER.findall(listed)}
     used = {part.rstrip("0123456789") for place in places for part in place.split(":")} | {"action"}
     assert not {*LISTS, *PARTS} - used
     assert not LISTS.keys() & PARTS.keys()

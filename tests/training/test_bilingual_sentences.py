@@ -12,15 +12,15 @@ import pytest
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns
 from viz_core.training.bilingual.contractions import WITH_NOT
-from viz_core.training.bilingual.phrases import Phrase, Speaker, Word, pair
-from viz_core.training.bilingual.sentences import FRAMES, Example, say, spell
+from viz_core.training.bilingual.phrases import Phrase, Sampler, Word, pair
+from viz_core.training.bilingual.sentences import SENTENCE_KINDS, Example, draw_sentence, to_example
 
 
 def examples(seed: int) -> Iterator[Example]:
     """What the grammar says, before some of its words are unknown."""
     rng = Random(seed)
     while True:
-        yield say(rng)
+        yield draw_sentence(rng)
 
 
 LONGEST = 40
@@ -114,15 +114,15 @@ def test_a_noun_is_translated_as_one_of_its_nouns() -> None:
     """Counted over all phrases of one noun in any form: its Chinese is there, and comes from its English."""
     rng = Random(1)
     for noun in lex.NOUNS:
-        phrase = nouns.noun_phrase(Speaker(rng, depth=0), (noun,)).phrase
-        example = spell(phrase)
-        place = example.target.index(spell(pair(noun.english, noun.chinese)).target[0])
+        phrase = nouns.noun_phrase(Sampler(rng, depth=0), (noun,)).phrase
+        example = to_example(phrase)
+        place = example.target.index(to_example(pair(noun.english, noun.chinese)).target[0])
         assert {example.source[i] for i in example.alignment[place]} <= {*noun.english.split(), *noun.plural.split()}, example
 
 
 def test_a_or_an_as_the_next_word_sounds() -> None:
     words = {"apple": "an", "dog": "a", "hour": "an", "university": "a", "useful": "a", "one": "a", "old": "an", "european": "a"}
-    assert {word: nouns.an([pair(word)]) for word in words} == words
+    assert {word: nouns.a_or_an([pair(word)]) for word in words} == words
 
 
 def test_a_sentence_has_what_it_is_about() -> None:
@@ -141,19 +141,19 @@ def test_the_same_seed_says_the_same() -> None:
     assert list(islice(examples(1), 50)) != said()[:50]
 
 
-@pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: frame.__name__)
+@pytest.mark.parametrize("frame", SENTENCE_KINDS, ids=lambda frame: frame.__name__)
 def test_every_kind_of_sentence_can_be_said(frame: object) -> None:
-    build = next(kind for kind in FRAMES if kind is frame)
+    build = next(kind for kind in SENTENCE_KINDS if kind is frame)
     for seed in range(20):
-        example = spell(build(Speaker(Random(seed))))
+        example = to_example(build(Sampler(Random(seed))))
         assert example.source and example.target
 
 
 def test_what_is_said_once_is_not_kept_for_the_next() -> None:
     """The speaker of a sentence forgets: the same state of chance says the same sentence."""
     first, second = Random(3), Random(3)
-    said = [say(first) for __ in range(20)]
-    assert [say(second) for __ in range(20)] == said
+    said = [draw_sentence(first) for __ in range(20)]
+    assert [draw_sentence(second) for __ in range(20)] == said
 
 
 @pytest.mark.parametrize(("said", "spelt"), [
@@ -166,7 +166,7 @@ def test_what_is_said_once_is_not_kept_for_the_next() -> None:
 ])
 def test_what_is_too_much_ends_in_le(said: str, spelt: str) -> None:
     words = [Word(word) for word in said.split()]
-    example = spell(Phrase(tuple(words), tuple((word.text, (word,)) for word in words)))
+    example = to_example(Phrase(tuple(words), tuple((word.text, (word,)) for word in words)))
     assert " ".join(example.target) == spelt
     assert all(example.alignment[j] == example.alignment[j - 2] for j, word in enumerate(example.target) if word == "了")
 
@@ -176,6 +176,6 @@ def test_every_word_is_said_often_enough_to_be_learned() -> None:
     said: Counter[object] = Counter()
     rng = Random(8)
     for __ in range(40_000):
-        say(rng, said)
+        draw_sentence(rng, said)
     for words in (lex.nouns("any"), lex.VERBS):
         assert sum(word not in said for word in words) < 0.005 * len(words)

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from viz_core.training.bilingual import split
-from viz_core.training.bilingual.sentences import Example, typed
-from viz_core.training.bilingual.split import MOST_WORDS, examples, is_held_out
+from viz_core.training.bilingual.sentences import Example, typed_text
+from viz_core.training.bilingual.split import MAX_WORDS, examples, is_held_out
 from viz_core.training.bilingual.unknown import SLOTS, with_unknown_words
 from viz_core.training.shipped import eval_set
 
@@ -17,7 +17,7 @@ def test_no_combination_is_on_both_sides() -> None:
     learnt, held_out = (list(islice(examples(0, held_out=side), 400)) for side in (False, True))
     combinations = [{c for e in found for c in e.combinations if is_held_out(e)} for found in (learnt, held_out)]
     assert not combinations[0] and combinations[1]
-    assert all(len(e.source) <= MOST_WORDS["source"] and len(e.target) <= MOST_WORDS["target"] for e in learnt + held_out)
+    assert all(len(e.source) <= MAX_WORDS["source"] and len(e.target) <= MAX_WORDS["target"] for e in learnt + held_out)
 
 
 def test_the_same_seed_says_the_same() -> None:
@@ -32,7 +32,7 @@ def test_listed_sentences_and_those_left_out_are_not_said(monkeypatch: pytest.Mo
     told = iter([Example(text.split(), ["好"], [()]) for text in texts])
     monkeypatch.setattr(split, "say", lambda rng, said: next(told))
     monkeypatch.setattr(split, "with_unknown_words", lambda example, rng: example)
-    assert typed(next(examples(0, without=["I love you."]))) == "the cat sleeps"
+    assert typed_text(next(examples(0, exclude=["I love you."]))) == "the cat sleeps"
 
 
 def test_slots_are_numbered_as_they_come_and_stand_on_both_sides() -> None:

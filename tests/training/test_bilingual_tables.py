@@ -8,7 +8,7 @@ import pytest
 
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import small_words, times, verb_phrases
-from viz_core.training.bilingual.predicates import is_whole
+from viz_core.training.bilingual.predicates import is_contiguous
 
 WIDTHS = {"nouns": (4, 5), "verbs": (4, 7), "adjectives": (3, 6), "adverbs": (3, 3)}
 VERB_FLAGS = {"state", "vo", "res", "pre", "post", "sep"}
@@ -78,7 +78,7 @@ def test_verbs() -> None:
 def test_only_the_goal_of_a_place_ends_a_template() -> None:
     """走 到 ~: elsewhere the verb stands behind the person or thing, 和 ~ 说话."""
     assert {verb.frame for verb in lex.VERBS if verb.chinese.endswith("~")} <= {"place"}
-    assert all(verb.frame == "place" for verb in lex.VERBS if " " in verb.chinese and is_whole(verb))
+    assert all(verb.frame == "place" for verb in lex.VERBS if " " in verb.chinese and is_contiguous(verb))
 
 
 def test_adjectives() -> None:

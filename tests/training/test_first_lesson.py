@@ -5,26 +5,26 @@ from functools import cache
 from itertools import islice
 
 from viz_core.training.bilingual import first_lesson
-from viz_core.training.bilingual.first_lesson import WORDS, sentences
-from viz_core.training.bilingual.sentences import Example, typed
+from viz_core.training.bilingual.first_lesson import VOCABULARY, simple_sentences
+from viz_core.training.bilingual.sentences import Example, typed_text
 from viz_core.training.bilingual.unknown import SLOTS
 from viz_core.training.shipped import eval_set
 
 
 @cache
 def some() -> list[Example]:
-    return list(islice(sentences(0), 3000))
+    return list(islice(simple_sentences(0), 3000))
 
 
 def test_the_same_seed_says_the_same() -> None:
-    assert list(islice(sentences(3), 30)) == list(islice(sentences(3), 30)) != list(islice(sentences(4), 30))
+    assert list(islice(simple_sentences(3), 30)) == list(islice(simple_sentences(3), 30)) != list(islice(simple_sentences(4), 30))
 
 
 def test_every_word_of_the_lesson_is_said_often_enough_to_be_learned() -> None:
     said = Counter(word for example in some() for word in example.source)
-    for word in WORDS["nouns"] | WORDS["adjectives"]:
+    for word in VOCABULARY["nouns"] | VOCABULARY["adjectives"]:
         assert said[word] >= 15, word
-    for verb in (verb for verb in first_lesson._taught() if isinstance(verb, first_lesson.Verb)):
+    for verb in (verb for verb in first_lesson._vocabulary_entries() if isinstance(verb, first_lesson.Verb)):
         assert sum(said[form] for form in {verb.base, verb.third, verb.past, verb.ing}) >= 15, verb.base
     assert len(said) < 400 and len({word for example in some() for word in example.target}) < 250
 
@@ -35,7 +35,7 @@ def test_sentences_are_short_and_aligned_and_none_of_the_everyday_list() -> None
     for example in some():
         assert all(0 <= i < len(example.source) for links in example.alignment for i in links)
         assert len(example.alignment) == len(example.target)
-        assert eval_set.normalized_words(typed(example)) not in eval_set.eval_sentences_as_words()
+        assert eval_set.normalized_words(typed_text(example)) not in eval_set.eval_sentences_as_words()
         slots = {word for word in example.source if word.startswith("<")}
         assert slots <= set(SLOTS) and slots == {word for word in example.target if word.startswith("<")}
 
@@ -49,6 +49,6 @@ RIGHT = {
 
 
 def test_what_it_says_is_right() -> None:
-    told = {" ".join(example.source): " ".join(example.target) for example in islice(sentences(0), 12000)}
+    told = {" ".join(example.source): " ".join(example.target) for example in islice(simple_sentences(0), 12000)}
     found = {english: told[english] for english in RIGHT if english in told}
     assert len(found) > 3 and found == {english: RIGHT[english] for english in found}

@@ -1,7 +1,7 @@
 """English contractions: do not -> don't, he is -> he's."""
 
 from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual.phrases import Phrase, Speaker, Word
+from viz_core.training.bilingual.phrases import Phrase, Sampler, Word
 
 WITH_BE = {
     ("i", "am"): "I'm", ("you", "are"): "you're", ("he", "is"): "he's", ("she", "is"): "she's", ("it", "is"): "it's",
@@ -35,7 +35,7 @@ BEHIND_HAVE = frozenset({verb.participle.partition(" ")[0] for verb in lex.VERBS
 CONTRACTED = WITH_BE | WITH_WILL | WITH_HAVE | WITH_WOULD | WITH_NOT
 
 
-def contract(s: Speaker, phrase: Phrase) -> Phrase:
+def contract(s: Sampler, phrase: Phrase) -> Phrase:
     """Contract do not -> don't and he is -> he's in about half of the sentences; "can not" is otherwise written as one word."""
     often, apart = s.chance(0.55), s.chance(0.5)
     source: list[Word] = []

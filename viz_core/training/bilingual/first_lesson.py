@@ -10,16 +10,16 @@ from typing import TypeVar
 
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, subjects, to_be, verb_phrases
-from viz_core.training.bilingual.clauses import make, statement
+from viz_core.training.bilingual.clauses import make_clause, statement
 from viz_core.training.bilingual.lexicon import Adjective, Frame, Noun, Verb
-from viz_core.training.bilingual.phrases import NounPhrase, Phrase, Speaker, join, pair
+from viz_core.training.bilingual.phrases import NounPhrase, Phrase, Sampler, join, pair
 from viz_core.training.bilingual.predicates import object_pronoun
-from viz_core.training.bilingual.sentences import Example, spell, typed
+from viz_core.training.bilingual.sentences import Example, to_example, typed_text
 from viz_core.training.shipped import eval_set
 
 C = TypeVar("C", Noun, Verb, Adjective)
-WORDS = lex.word_lists("first_lesson")
-VERBS: Mapping[Frame, frozenset[str]] = {"i": WORDS["acts"], "t": WORDS["takes"], "give": WORDS["gives"]}
+VOCABULARY = lex.word_lists("first_lesson")
+VERBS: Mapping[Frame, frozenset[str]] = {"i": VOCABULARY["acts"], "t": VOCABULARY["takes"], "give": VOCABULARY["gives"]}
 FORMS: nouns.Forms = {nouns.the: 6, nouns.owned: 3, nouns.a: 2}
 OF_SUBJECTS: nouns.Forms = {nouns.the: 8, nouns.owned: 4, nouns.this: 1}
 KINDS: Mapping[Frame | str, float] = {"t": 9, "adjective": 6, "i": 4, "give": 2, "noun": 1}
@@ -27,83 +27,83 @@ OF_ACTIONS: Mapping[str, float] = {"present": 6, "past": 4, "future": 3, "can": 
 OF_STATES: Mapping[str, float] = {"present": 8, "past": 2, "future": 1}
 
 
-class _Beginner(Speaker):
+class _SimpleSampler(Sampler):
     """A sampler whose lexicon is restricted to the small vocabulary."""
 
     __slots__ = ()
 
-    def usual(self, choices: Sequence[C]) -> C:
+    def entry(self, choices: Sequence[C]) -> C:
         """Draw an entry of the small vocabulary; raises `_OutOfVocabularyError` if there is none."""
-        known = [choice for choice in choices if choice in _taught()]
+        known = [choice for choice in choices if choice in _vocabulary_entries()]
         if not known:
-            raise _NotTaughtError
-        return self.one(known)
+            raise _OutOfVocabularyError
+        return self.choice(known)
 
 
-class _NotTaughtError(Exception):
+class _OutOfVocabularyError(Exception):
     """A phrase needs a word outside the small vocabulary."""
 
 
 @cache
-def _taught() -> frozenset[Noun | Verb | Adjective]:
+def _vocabulary_entries() -> frozenset[Noun | Verb | Adjective]:
     """Return the lexicon entries of the small vocabulary."""
-    things = (noun for noun in lex.NOUNS if noun.english in WORDS["nouns"] and noun.is_first)
+    things = (noun for noun in lex.NOUNS if noun.english in VOCABULARY["nouns"] and noun.is_usual_sense)
     actions = (verb for frame, taught in VERBS.items() for verb in lex.verbs(frame) if verb.base in taught)
-    qualities = {a.english: a for a in reversed(lex.ADJECTIVES) if a.english in WORDS["adjectives"]}  # the sense of the first line
+    qualities = {a.english: a for a in reversed(lex.ADJECTIVES) if a.english in VOCABULARY["adjectives"]}  # the sense of the first line
     return frozenset((*things, *actions, *qualities.values()))
 
 
 @cache
 def _known(choices: tuple[Noun, ...]) -> tuple[Noun, ...]:
     """Keep the nouns of the small vocabulary."""
-    return tuple(noun for noun in choices if noun in _taught())
+    return tuple(noun for noun in choices if noun in _vocabulary_entries())
 
 
-def sentences(seed: int) -> Iterator[Example]:
+def simple_sentences(seed: int) -> Iterator[Example]:
     """Generate random sentences endlessly, the same for the same seed, without those of the evaluation set, which only measure."""
     rng = Random(seed)
     while True:
-        s = _Beginner(rng, depth=0)
+        s = _SimpleSampler(rng, depth=0)
         try:
-            phrase = _said(s)
-        except _NotTaughtError:
+            phrase = _draw_phrase(s)
+        except _OutOfVocabularyError:
             continue
         if s.chance(0.25):
             phrase = join([phrase, pair(".", "。")])
-        example = spell(phrase, None, tuple(s.combinations))
-        if eval_set.normalized_words(typed(example)) not in eval_set.eval_sentences_as_words():
+        example = to_example(phrase, None, tuple(s.combinations))
+        if eval_set.normalized_words(typed_text(example)) not in eval_set.eval_sentences_as_words():
             yield example
 
 
-def _said(s: Speaker) -> Phrase:
+def _draw_phrase(s: Sampler) -> Phrase:
     """Draw the phrase of one sentence."""
-    kind = s.often(KINDS)
+    kind = s.weighted(KINDS)
     if kind in ("adjective", "noun"):
-        noun = s.one(_known(lex.nouns("any")))
-        who = _who(s, noun)
-        p = to_be.noun_predicate(s, who) if kind == "noun" else to_be.adjective_predicate(s, noun, s.usual(lex.adjectives_of(noun)))
-        return statement(make(s, who, p=p, tense=s.often(OF_STATES), plain=True))
-    verb = s.usual(lex.verbs(kind))
+        noun = s.choice(_known(lex.nouns("any")))
+        who = _draw_subject(s, noun)
+        p = to_be.noun_predicate(s, who) if kind == "noun" else to_be.adjective_predicate(s, noun, s.entry(lex.adjectives_of(noun)))
+        return statement(make_clause(s, who, p=p, tense=s.weighted(OF_STATES), plain=True))
+    verb = s.entry(lex.verbs(kind))
     doers, things = _known(lex.subjects_of(verb)), _known(lex.objects_of(verb))
     if not doers or (kind != "i" and not things):
-        raise _NotTaughtError
-    who = _who(s, s.one(doers))
+        raise _OutOfVocabularyError
+    who = _draw_subject(s, s.choice(doers))
     s.actor = who.name
-    thing = _what(s, s.one(things)) if things else None
+    thing = _draw_object(s, s.choice(things)) if things else None
     p = verb_phrases.predicate(s, verb, who, thing, ([], []))
-    tenses = OF_STATES if p.is_state else OF_ACTIONS if verb.goes_on else {**OF_ACTIONS, "going on": 0}
-    return statement(make(s, who, p=p, tense=s.often(tenses), plain=True))
+    tenses = OF_STATES if p.is_state else OF_ACTIONS if verb.has_progressive else {**OF_ACTIONS, "going on": 0}
+    return statement(make_clause(s, who, p=p, tense=s.weighted(tenses), plain=True))
 
 
-def _who(s: Speaker, noun: Noun) -> NounPhrase:
+def _draw_subject(s: Sampler, noun: Noun) -> NounPhrase:
     """Draw the subject; of a person often a pronoun or a name."""
     if noun.is_a("person") and s.chance(0.6):
-        return nouns.name(s) if s.chance(0.2) else subjects.pronoun(s)
+        return nouns.proper_name(s) if s.chance(0.2) else subjects.pronoun(s)
     return nouns.noun_phrase(s, (noun,), OF_SUBJECTS)
 
 
-def _what(s: Speaker, noun: Noun) -> NounPhrase:
+def _draw_object(s: Sampler, noun: Noun) -> NounPhrase:
     """Draw the object; of a person often a pronoun or a name."""
     if noun.is_a("person") and s.chance(0.6):
-        return nouns.name(s) if s.chance(0.3) else object_pronoun(s)
+        return nouns.proper_name(s) if s.chance(0.3) else object_pronoun(s)
     return nouns.noun_phrase(s, (noun,), FORMS)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.small_words import NUMBERS
 
-LONGEST = 18  # two meanings have to fit below a label
+MAX_GLOSS_CHARS = 18  # two meanings have to fit below a label
 CLASSIFIER = "classifier"
 
 
@@ -18,7 +18,7 @@ def glosses() -> Mapping[str, str]:
     A gloss is one or two dictionary words in the order of the tables, and for a function word a description. The "~" that marks an
     object ("给 ~ 充电") is no word. The parts of such a verb get the gloss of the whole verb where they have none of their own.
     """
-    found = {row[0]: row[1] for row in lex.rows("function_words", 2)}
+    found = {row[0]: row[1] for row in lex.read_rows("function_words", 2)}
     meanings: dict[str, list[str]] = {}
     for english, chinese in _entries():
         if chinese not in found and english not in meanings.setdefault(chinese, []):
@@ -46,4 +46,4 @@ def _entries() -> Iterator[tuple[str, str]]:
 def _short(words: list[str]) -> str:
     """Join the first two meanings if they are short enough, else return the first."""
     both = ", ".join(words[:2])
-    return both if len(both) <= LONGEST else words[0]
+    return both if len(both) <= MAX_GLOSS_CHARS else words[0]

@@ -7,15 +7,15 @@ build clauses register them here, and the modules that build phrases look them u
 from collections.abc import Callable
 
 from viz_core.training.bilingual.lexicon import Noun
-from viz_core.training.bilingual.phrases import NounPhrase, Phrase, Speaker
+from viz_core.training.bilingual.phrases import NounPhrase, Phrase, Sampler
 
-clauses: dict[str, Callable[[Speaker], Phrase]] = {}
+clauses: dict[str, Callable[[Sampler], Phrase]] = {}
 """Builders of clauses by kind.
 
 that: a clause after "think" or "say". question: an indirect question. everyday: a pattern of the table. past, present, future: a
 plain clause in that tense.
 """
-sentences: dict[str, Callable[[Speaker], Phrase]] = {}
+sentences: dict[str, Callable[[Sampler], Phrase]] = {}
 """Builders of sentences. set question: a stock question."""
-noun_phrases: dict[str, Callable[[Speaker, Noun], NounPhrase]] = {}
+noun_phrases: dict[str, Callable[[Sampler, Noun], NounPhrase]] = {}
 """Builders of noun phrases. relative: a noun with a relative clause."""

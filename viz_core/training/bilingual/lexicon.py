@@ -51,12 +51,12 @@ class Noun:
     @property
     def is_common(self) -> bool:
         """Whether it is frequent in everyday language."""
-        return self.chinese in COMMON["nouns"] or (self.english in COMMON["nouns"] and self.is_first)
+        return self.chinese in COMMON["nouns"] or (self.english in COMMON["nouns"] and self.is_usual_sense)
 
     @property
-    def is_first(self) -> bool:
+    def is_usual_sense(self) -> bool:
         """Whether this is the usual sense of its English word: letter 信, not 字母."""
-        return _FIRST[self.english] is self
+        return _USUAL_SENSES[self.english] is self
 
     @property
     def is_mass(self) -> bool:
@@ -98,7 +98,7 @@ class Verb:
         return "state" in self.flags
 
     @property
-    def goes_on(self) -> bool:
+    def has_progressive(self) -> bool:
         """Whether it has a progressive."""
         return self.flags.isdisjoint({"state", "res"}) and self.chinese not in MOMENTARY
 
@@ -142,7 +142,7 @@ MOMENTARY = frozenset({
 
 
 # --- Reading the tables -----------------------------------------------------------------------------------------------
-def rows(table: str, width: int) -> list[list[str]]:
+def read_rows(table: str, width: int) -> list[list[str]]:
     """Read the lines of a table as lists of cells, padded to `width`."""
     lines = (TABLES / f"{table}.txt").read_text("utf-8").splitlines()
     rows = [[cell.strip() for cell in line.split(";")] for line in lines if line.strip() and not line.startswith("#")]
@@ -180,52 +180,52 @@ def _adjective(english: str, chinese: str, nouns: str, degree: str, flags: str, 
 def _places() -> Mapping[str, tuple[tuple[str, str], ...]]:
     """Read the table of places."""
     found: dict[str, tuple[tuple[str, str], ...]] = {}
-    for verb, preposition, wanted in rows("places", 3):
+    for verb, preposition, wanted in read_rows("places", 3):
         found[verb] = (*found.get(verb, ()), (preposition, wanted))
     return found
 
 
-NOUNS: tuple[Noun, ...] = tuple(_noun(*row) for row in rows("nouns", 5))
-_FIRST = {noun.english: noun for noun in reversed(NOUNS)}
-VERBS: tuple[Verb, ...] = tuple(_verb(*row) for row in rows("verbs", 7))  # type: ignore[arg-type]
-ADJECTIVES: tuple[Adjective, ...] = tuple(_adjective(*row) for row in rows("adjectives", 6))
-ADVERBS: tuple[Adverb, ...] = tuple(Adverb(*row) for row in rows("adverbs", 3))
+NOUNS: tuple[Noun, ...] = tuple(_noun(*row) for row in read_rows("nouns", 5))
+_USUAL_SENSES = {noun.english: noun for noun in reversed(NOUNS)}
+VERBS: tuple[Verb, ...] = tuple(_verb(*row) for row in read_rows("verbs", 7))  # type: ignore[arg-type]
+ADJECTIVES: tuple[Adjective, ...] = tuple(_adjective(*row) for row in read_rows("adjectives", 6))
+ADVERBS: tuple[Adverb, ...] = tuple(Adverb(*row) for row in read_rows("adverbs", 3))
 PLACES: Mapping[str, tuple[tuple[str, str], ...]] = _places()
 """Verb (or person, thing, place) -> the prepositions and nouns of its usual locations."""
 
 
 # --- Selectional restrictions -----------------------------------------------------------------------------------------
 _QUOTED = re.compile(r"[\"']([^\"']+)[\"']")
-UNCOMMON = (
+EXCLUDED_FROM_ANY = (
     "month", "weekday", "country", "language", "number", "price", "part", "time", "season", "quality", "subject", "disaster",
 )
 """Classes that `any` excludes: few verbs with an unrestricted object take these."""
 
 
 @cache
-def nouns(wanted: str) -> tuple[Noun, ...]:
+def nouns(selector: str) -> tuple[Noun, ...]:
     """Return the nouns that a selector matches: classes, quoted nouns, or `any`."""
-    return tuple(noun for noun in NOUNS if fits(noun, wanted))
+    return tuple(noun for noun in NOUNS if match_score(noun, selector))
 
 
 @cache
-def usual_nouns(wanted: str) -> tuple[Noun, ...]:
+def usual_sense_nouns(selector: str) -> tuple[Noun, ...]:
     """Return the nouns that a selector matches, in their usual senses only: a letter 信, not 字母."""
-    return tuple(noun for noun in nouns(wanted) if noun.is_first)
+    return tuple(noun for noun in nouns(selector) if noun.is_usual_sense)
 
 
 @cache
-def _wanted(wanted: str) -> tuple[frozenset[str], frozenset[str]]:
+def _parse_selector(selector: str) -> tuple[frozenset[str], frozenset[str]]:
     """Split a selector into its quoted nouns and its classes."""
-    return frozenset(_QUOTED.findall(wanted)), frozenset(_QUOTED.sub("", wanted).split())
+    return frozenset(_QUOTED.findall(selector)), frozenset(_QUOTED.sub("", selector).split())
 
 
-def fits(noun: Noun, wanted: str) -> int:
+def match_score(noun: Noun, selector: str) -> int:
     """Return how specifically a selector matches a noun: 3 by name, 2 by class, 1 by `any`, 0 not at all."""
-    quoted, names = _wanted(wanted)
-    if noun.chinese in quoted or (noun.english in quoted and noun.is_first):
+    quoted, names = _parse_selector(selector)
+    if noun.chinese in quoted or (noun.english in quoted and noun.is_usual_sense):
         return 3
-    return 2 if noun.is_a(*names) else int("any" in names and not noun.is_a(*UNCOMMON))
+    return 2 if noun.is_a(*names) else int("any" in names and not noun.is_a(*EXCLUDED_FROM_ANY))
 
 
 @cache
@@ -250,7 +250,7 @@ def adjectives(without: str = "") -> tuple[Adjective, ...]:
 def subjects_of(verb: Verb) -> tuple[Noun, ...]:
     """Return the possible subjects of a verb in this sense."""
     same = [v for v in VERBS if v.base == verb.base and v.frame == verb.frame and v.objects == verb.objects]
-    return _own(verb, same, "subjects")
+    return _best_matches(verb, same, "subjects")
 
 
 @cache
@@ -258,23 +258,23 @@ def objects_of(verb: Verb) -> tuple[Noun, ...]:
     """Return the possible objects of a verb in this sense, compared with senses that share a subject (birds and people fly to)."""
     own = set(nouns(verb.subjects))
     same = [v for v in VERBS if v.base == verb.base and v.frame == verb.frame and not own.isdisjoint(nouns(v.subjects))]
-    return _own(verb, same, "objects")
+    return _best_matches(verb, same, "objects")
 
 
-def _of_people(verb: Verb) -> bool:
+def _acts_on_people(verb: Verb) -> bool:
     """Whether its objects are mostly people."""
     return "any" not in verb.objects and objects_of(verb)[0].is_a("person")
 
 
-MAIN = {"have": "有", "play": "玩", "catch": "抓住", "think about": "想", "change": "改变"}
+USUAL_TRANSLATIONS = {"have": "有", "play": "玩", "catch": "抓住", "think about": "想", "change": "改变"}
 """The usual translation of verbs whose first line is a special sense."""
 
 
 @cache
-def is_main(verb: Verb) -> bool:
+def is_usual_translation(verb: Verb) -> bool:
     """Whether this is the usual translation for an unspecified object: have it 有, not 吃; know it 知道, know him 认识."""
-    same = [v for v in verbs(verb.frame) if v.base == verb.base and _of_people(v) == _of_people(verb)]
-    usual = [v for v in same if v.chinese == MAIN.get(verb.base)]
+    same = [v for v in verbs(verb.frame) if v.base == verb.base and _acts_on_people(v) == _acts_on_people(verb)]
+    usual = [v for v in same if v.chinese == USUAL_TRANSLATIONS.get(verb.base)]
     return (usual or same)[0] is verb
 
 
@@ -283,13 +283,13 @@ def nouns_of(adjective: Adjective) -> tuple[Noun, ...]:
     """Return the nouns that an adjective describes in this sense."""
     side = {"noattr", "nopred"} & adjective.flags
     same = [a for a in ADJECTIVES if a.english == adjective.english and not side ^ ({"noattr", "nopred"} & a.flags)]
-    return _own(adjective, same, "nouns")
+    return _best_matches(adjective, same, "nouns")
 
 
-def _own(entry: T, same: Sequence[T], cell: str) -> tuple[Noun, ...]:
+def _best_matches(entry: T, same: Sequence[T], cell: str) -> tuple[Noun, ...]:
     """Return the nouns of a cell that no other sense of the word matches more specifically (the first of equal ones wins)."""
     def claim(noun: Noun, other: T) -> int:
-        return fits(noun, getattr(other, cell))
+        return match_score(noun, getattr(other, cell))
 
     return tuple(n for n in nouns(getattr(entry, cell)) if max(same, key=lambda other: claim(n, other)) is entry)
 
@@ -310,14 +310,14 @@ def adjectives_of(noun: Noun) -> tuple[Adjective, ...]:
 
 
 @cache
-def is_usual(adjective: Adjective) -> bool:
+def is_usual_sense(adjective: Adjective) -> bool:
     """Whether this is the usual sense of the adjective without a noun: it is light 轻, not 清淡; he is young 年轻, not 小."""
-    people = of_people(adjective)
-    same = [a for a in ADJECTIVES if a.english == adjective.english and of_people(a) == people and "of" not in a.flags]
+    people = describes_people(adjective)
+    same = [a for a in ADJECTIVES if a.english == adjective.english and describes_people(a) == people and "of" not in a.flags]
     return bool(same) and same[0] is adjective
 
 
-def of_people(adjective: Adjective) -> bool:
+def describes_people(adjective: Adjective) -> bool:
     """Whether it describes people and takes no object, unlike "afraid of"."""
     return "of" not in adjective.flags and ("person" in adjective.nouns or "being" in adjective.nouns)
 

@@ -6,27 +6,27 @@ from functools import cache
 
 from viz_core.training.bilingual import inflection, small_words
 from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual.attributes import FAVOURITE, described, genitive, owner_of
-from viz_core.training.bilingual.belonging import HAD, RELATED, SEVERAL_KIN, WHOLES, is_somebodys
+from viz_core.training.bilingual.attributes import FAVOURITE, draw_adjectives, genitive, possessive_determiner
+from viz_core.training.bilingual.belonging import POSSESSIONS, RELATIONAL_NOUNS, PLURAL_KIN, WHOLES, takes_possessive
 from viz_core.training.bilingual.lexicon import Adjective, Noun
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Person, Phrase, Speaker, chinese, english, join, more, pair
-from viz_core.training.bilingual.times import rough
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Person, Phrase, Sampler, chinese, english, join, aligned, pair
+from viz_core.training.bilingual.times import approximately
 
-Form = Callable[[Speaker, Noun], NounPhrase]
+Form = Callable[[Sampler, Noun], NounPhrase]
 Forms = Mapping[Form, float]  # form -> weight
-Place = tuple[Sequence[Phrase], Sequence[Phrase]]
+Sides = tuple[Sequence[Phrase], Sequence[Phrase]]
 """English pieces and, in their own order, Chinese pieces. A place is given without its 在."""
 AMOUNTS = ("很多", "一些", "大多数", "更多", "这么", "这些", "那些")
-UNGRADED = "of nopred shi ren le verb"
+UNGRADED_FLAGS = "of nopred shi ren le verb"
 """Flags of the adjectives that cannot follow 很 or 太, or that need an object."""
 
 # --- Single nouns -----------------------------------------------------------------------------------------------------
 def classifier(noun: Noun, from_: Phrase) -> Phrase:
     """Return the classifier of a noun, which Chinese needs after a number or 这."""
-    return more(from_, noun.classifier)
+    return aligned(from_, noun.classifier)
 
 
-def pronoun_of(s: Speaker, noun: Noun, person: Person) -> str:
+def pronoun_for(s: Sampler, noun: Noun, person: Person) -> str:
     """Return it, they, he or she; drawn where the noun does not decide."""
     if person == "plural":
         return "they"
@@ -34,32 +34,32 @@ def pronoun_of(s: Speaker, noun: Noun, person: Person) -> str:
         return "it"
     if noun.english in small_words.SHE:
         return "she"
-    return "he" if noun.english in small_words.HE else s.one(("he", "she"))
+    return "he" if noun.english in small_words.HE else s.choice(("he", "she"))
 
 
-def an(words: Sequence[Phrase]) -> str:
+def a_or_an(words: Sequence[Phrase]) -> str:
     """Return "a" or "an", whichever fits before these words."""
     first = next((phrase.source[0].text for phrase in words if phrase.source), "x")
     sounds_open = first[0] in "aeiouAEIOU" and not first.startswith(("uni", "use", "usu", "one", "eu"))
     return "an" if sounds_open or first.startswith(("hour", "honest", "honor", "honour")) else "a"
 
 
-def _phrase(s: Speaker, noun: Noun, source: Sequence[Phrase], target: Sequence[Phrase], head: Phrase, person: Person) -> NounPhrase:
+def _phrase(s: Sampler, noun: Noun, source: Sequence[Phrase], target: Sequence[Phrase], head: Phrase, person: Person) -> NounPhrase:
     """Build the noun phrase of these pieces."""
-    return NounPhrase(join(source, target), head, noun, person, pronoun_of(s, noun, person), name=noun.english)
+    return NounPhrase(join(source, target), head, noun, person, pronoun_for(s, noun, person), name=noun.english)
 
 
-def _singular(s: Speaker, noun: Noun) -> tuple[list[Phrase], Phrase, Person]:
+def _singular(s: Sampler, noun: Noun) -> tuple[list[Phrase], Phrase, Person]:
     """Return the drawn adjectives, the noun and its grammatical person."""
-    return described(s, noun), pair(noun.english, noun.chinese), "plural" if noun.only_plural else "third"
+    return draw_adjectives(s, noun), pair(noun.english, noun.chinese), "plural" if noun.only_plural else "third"
 
 
-def _plural(s: Speaker, noun: Noun) -> tuple[list[Phrase], Phrase, Person]:
+def _plural(s: Sampler, noun: Noun) -> tuple[list[Phrase], Phrase, Person]:
     """Return the drawn adjectives, the plural and its grammatical person."""
-    return described(s, noun), pair(noun.plural, noun.chinese), "plural"
+    return draw_adjectives(s, noun), pair(noun.plural, noun.chinese), "plural"
 
 
-def the(s: Speaker, noun: Noun) -> NounPhrase:
+def the(s: Sampler, noun: Noun) -> NounPhrase:
     """Return the noun with "the": the red ball -> 红 球."""
     adjectives, head, person = _singular(s, noun)
     pieces = [english("the"), *adjectives, head]
@@ -81,22 +81,22 @@ def _nations() -> frozenset[str]:
     return frozenset(f"{adjective.chinese}人" for adjective in lex.ADJECTIVES if "ren" in adjective.flags)
 
 
-def the_plural(s: Speaker, noun: Noun) -> NounPhrase:
+def the_plural(s: Sampler, noun: Noun) -> NounPhrase:
     """Return the plural with "the": the children -> 孩子 们; the books -> 书."""
     adjectives, head, person = _plural(s, noun)
-    many = more(head, "们") if takes_men(noun) else NOTHING
+    many = aligned(head, "们") if takes_men(noun) else NOTHING
     pieces = [english("the"), *adjectives, head, many]
     return _phrase(s, noun, pieces, pieces, join([head], [head, many]), person)
 
 
-def a(s: Speaker, noun: Noun) -> NounPhrase:
+def a(s: Sampler, noun: Noun) -> NounPhrase:
     """Return the noun with "a": a small dog -> 一 只 小 狗."""
     adjectives, head, person = _singular(s, noun)
-    one = pair(an([*adjectives, head]), "一") if s.chance(0.94) else pair("one", "一")
+    one = pair(a_or_an([*adjectives, head]), "一") if s.chance(0.94) else pair("one", "一")
     return _phrase(s, noun, [one, *adjectives, head], [one, classifier(noun, head), *adjectives, head], head, person)
 
 
-def bare(s: Speaker, noun: Noun) -> NounPhrase:
+def bare(s: Sampler, noun: Noun) -> NounPhrase:
     """Return the noun without a determiner: water -> 水; dogs -> 狗."""
     meal = noun.english in ("breakfast", "lunch", "dinner")  # have lunch
     adjectives, head, person = _singular(s, noun) if noun.is_mass or meal else _plural(s, noun)
@@ -104,130 +104,130 @@ def bare(s: Speaker, noun: Noun) -> NounPhrase:
     return _phrase(s, noun, pieces, pieces, head, person)
 
 
-def this(s: Speaker, noun: Noun) -> NounPhrase:
+def this(s: Sampler, noun: Noun) -> NounPhrase:
     """Return the noun with a demonstrative: this house -> 这 座 房子; those apples -> 那些 苹果."""
     many = bool(noun.plural) and (noun.only_plural or s.chance(0.3))
     adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
-    pointer = s.word(small_words.SEVERAL_DEMONSTRATIVES if many else small_words.DEMONSTRATIVES)
+    pointer = s.pair(small_words.SEVERAL_DEMONSTRATIVES if many else small_words.DEMONSTRATIVES)
     between = NOTHING if many else classifier(noun, head)
     return _phrase(s, noun, [pointer, *adjectives, head], [pointer, between, *adjectives, head], head, person)
 
 
-def owned(s: Speaker, noun: Noun) -> NounPhrase:
+def owned(s: Sampler, noun: Noun) -> NounPhrase:
     """Return the noun with a possessive.
 
     my book -> 我 的 书; her children -> 她 的 孩子 们; my favourite book -> 我 最喜欢 的 书.
     """
-    once = noun.is_a("family", "building") and noun.english not in SEVERAL_KIN  # hardly ever in the plural: no "my mothers"
+    once = noun.is_a("family", "building") and noun.english not in PLURAL_KIN  # hardly ever in the plural: no "my mothers"
     many = bool(noun.plural) and s.chance(0.02 if once else 0.2)
     adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
-    owner = owner_of(s, noun)
+    owner = possessive_determiner(s, noun)
     favourite = not noun.is_a("being", "body", "part", "time", "quality") and s.chance(0.06)
     if favourite:
-        word = pair(s.one(FAVOURITE), "最喜欢")
-        adjectives = [join([word, more(word, "的")])]
+        word = pair(s.choice(FAVOURITE), "最喜欢")
+        adjectives = [join([word, aligned(word, "的")])]
     said = "".join(word for phrase in adjectives for word, __ in phrase.target)
     twice = len(adjectives) == 1 and said.endswith("的") and len(said) > 2  # no second 的: my beautiful wife 我 漂亮 的 妻子
-    of = NOTHING if twice else more(owner, "的")
-    several = more(head, "们") if many and takes_men(noun) else NOTHING
+    of = NOTHING if twice else aligned(owner, "的")
+    several = aligned(head, "们") if many and takes_men(noun) else NOTHING
     pieces = [owner, of, *adjectives, head, several]
     return _phrase(s, noun, pieces, pieces, join([head], [head, several]), person)
 
 
-def counted(s: Speaker, noun: Noun) -> NounPhrase:
+def counted(s: Sampler, noun: Noun) -> NounPhrase:
     """Return the noun with a number.
 
     three books -> 三 本 书; two hundred years -> 两百 年; more than three books -> 超过 三 本 书.
     """
     adjectives, head, person = _plural(s, noun)
-    number = s.word(small_words.FEW_NUMBERS if s.chance(0.88) else small_words.NUMBERS)
+    number = s.pair(small_words.FEW_NUMBERS if s.chance(0.88) else small_words.NUMBERS)
     if s.chance(0.06):
-        number = join([rough(s, counted=True), number])
+        number = join([approximately(s, counted=True), number])
     return _phrase(s, noun, [number, *adjectives, head], [number, classifier(noun, head), *adjectives, head], head, person)
 
 
-def some(s: Speaker, noun: Noun) -> NounPhrase:
+def some(s: Sampler, noun: Noun) -> NounPhrase:
     """Return the noun with an indefinite amount: many people -> 很多 人; a few books -> 几 本 书; too much water -> 太多 的 水."""
     number = _singular(s, noun) if noun.is_mass else _plural(s, noun)
     return _amount(s, noun, small_words.MUCH if noun.is_mass else small_words.MANY, *number)
 
 
-def _amount(s: Speaker, noun: Noun, table: Mapping[str, str], adjectives: list[Phrase], head: Phrase, person: Person) -> NounPhrase:
+def _amount(s: Sampler, noun: Noun, table: Mapping[str, str], adjectives: list[Phrase], head: Phrase, person: Person) -> NounPhrase:
     """Put an amount of `table` before a noun; the "*" of its translation is the classifier of the noun."""
-    words, meaning = s.one(list(table.items()))
+    words, meaning = s.choice(list(table.items()))
     amount = pair(words, meaning.replace(" *", ""))
     counting = classifier(noun, head) if "*" in meaning else NOTHING
     return _phrase(s, noun, [amount, *adjectives, head], [amount, counting, *adjectives, head], head, person)
 
 
-def every(s: Speaker, noun: Noun) -> NounPhrase:
+def every(s: Sampler, noun: Noun) -> NounPhrase:
     """Return the noun with a universal quantifier: every student -> 每 个 学生 ... 都; all the students -> 所有 的 学生 ... 都."""
     if noun.plural and s.chance(0.6):
         whole = _amount(s, noun, small_words.ALL_OF, *_plural(s, noun))
         return replace(whole, all=whole.phrase.source[0].text != "most")
     adjectives, head, __ = _singular(s, noun)
-    each = s.word({"every": "每", "each": "每"})
+    each = s.pair({"every": "每", "each": "每"})
     pieces = [each, classifier(noun, head), *adjectives, head]
     return replace(_phrase(s, noun, [each, *adjectives, head], pieces, head, "third"), all=True)
 
 
-def some_of(s: Speaker, noun: Noun) -> NounPhrase:
+def some_of(s: Sampler, noun: Noun) -> NounPhrase:
     """Return a part of a group.
 
     one of my friends -> 我 的 一 个 朋友; some of the books -> 一些 书; all of my friends -> 我 的 所有 的 朋友 都.
     """
-    words = s.often(small_words.PARTS)
+    words = s.weighted(small_words.PARTS)
     if words == "one of" and s.chance(0.2):  # a friend of mine
-        (own, zh), head = s.one(list(small_words.OWN.items())), pair(noun.english, noun.chinese)
-        one, of = pair(an([head]), "一"), pair(f"of {own}", zh)
-        return _phrase(s, noun, [one, head, of], [of, more(of, "的"), one, classifier(noun, head), head], head, "third")
+        (own, zh), head = s.choice(list(small_words.OWN.items())), pair(noun.english, noun.chinese)
+        one, of = pair(a_or_an([head]), "一"), pair(f"of {own}", zh)
+        return _phrase(s, noun, [one, head, of], [of, aligned(of, "的"), one, classifier(noun, head), head], head, "third")
     return replace(_part_of(s, noun, words, small_words.PART_OF[words]), all=words in ("all of", "both of"))
 
 
-def none_of(s: Speaker, noun: Noun) -> NounPhrase:
+def none_of(s: Sampler, noun: Noun) -> NounPhrase:
     """Return none of a group: none of my friends (knows it) -> 我 的 朋友 都 不 ...
 
     It is a subject only, since it negates the verb.
     """
-    words = s.one(("none of", "none of", "neither of"))
+    words = s.choice(("none of", "none of", "neither of"))
     whole = _part_of(s, noun, words, "两 *" if words == "neither of" else "")
     return replace(whole, all=True, denies=Phrase(whole.phrase.source[:2]))
 
 
-def _part_of(s: Speaker, noun: Noun, words: str, zh: str) -> NounPhrase:
+def _part_of(s: Sampler, noun: Noun, words: str, zh: str) -> NounPhrase:
     """Build "`words` the nouns" or "`words` my nouns"."""
     adjectives, head, __ = _plural(s, noun)
-    mine = owner_of(s, noun) if s.chance(0.6) else NOTHING
+    mine = possessive_determiner(s, noun) if s.chance(0.6) else NOTHING
     if mine and words in ("all of", "both of") and s.chance(0.5):
         words = words.removesuffix(" of")  # all my friends
     part = pair(words, zh.replace(" *", ""))
     between = classifier(noun, head) if "*" in zh else NOTHING
     source = [part, mine or english("the"), *adjectives, head]
-    target = [mine, more(mine, "的") if mine and not zh.startswith(("所有", "一半")) else NOTHING, part, between, *adjectives, head]
+    target = [mine, aligned(mine, "的") if mine and not zh.startswith(("所有", "一半")) else NOTHING, part, between, *adjectives, head]
     return _phrase(s, noun, source, target, head, "third" if words in ("one of", "neither of") else "plural")
 
 
-def measured(s: Speaker, noun: Noun) -> NounPhrase:
+def measured(s: Sampler, noun: Noun) -> NounPhrase:
     """Return the noun with a measure: a cup of tea -> 一 杯 茶; two pairs of shoes -> 两 双 鞋."""
     choices = [(word, zh) for word, (zh, what) in small_words.MEASURES.items() if noun in lex.nouns(what)]
-    word, zh = s.one(choices)
+    word, zh = s.choice(choices)
     many = s.chance(0.35)
     adjectives, head, __ = _singular(s, noun) if noun.is_mass else _plural(s, noun)
-    number = s.word(small_words.FEW_NUMBERS) if many else pair("a", "一")
+    number = s.pair(small_words.FEW_NUMBERS) if many else pair("a", "一")
     unit = pair(inflection.plural(word) if many else word, zh)
     of = english("of")
     person: Person = "plural" if many else "third"
     return _phrase(s, noun, [number, unit, of, *adjectives, head], [number, unit, *adjectives, head], head, person)
 
 
-def superlative(s: Speaker, noun: Noun) -> NounPhrase:
+def superlative(s: Sampler, noun: Noun) -> NounPhrase:
     """Return the noun with a superlative: the biggest city -> 最 大 的 城市; my best friend -> 我 最 好 的 朋友."""
-    most = most_of(s.usual(_superlatives(noun)))
+    most = superlative_phrase(s.entry(_superlatives(noun)))
     head = pair(noun.english, noun.chinese)
     if s.chance(0.3):
-        mine = owner_of(s, noun)
-        return _phrase(s, noun, [mine, most, head], [mine, most, more(most, "的"), head], head, "third")
-    return _phrase(s, noun, [english("the"), most, head], [most, more(most, "的"), head], head, "third")
+        mine = possessive_determiner(s, noun)
+        return _phrase(s, noun, [mine, most, head], [mine, most, aligned(most, "的"), head], head, "third")
+    return _phrase(s, noun, [english("the"), most, head], [most, aligned(most, "的"), head], head, "third")
 
 
 def _superlatives(noun: Noun) -> list[Adjective]:
@@ -235,24 +235,24 @@ def _superlatives(noun: Noun) -> list[Adjective]:
     return [a for a in lex.adjectives_of(noun) if a.superlative and a.flags.isdisjoint({"shi", "nopred", "noattr", "le"})]
 
 
-def ordinal(s: Speaker, noun: Noun) -> NounPhrase:
+def ordinal(s: Sampler, noun: Noun) -> NounPhrase:
     """Return the noun with an ordinal or a position.
 
     the second book -> 第二 本 书; the last day -> 最后 一 天; another cup -> 另一 个 杯子; the other hand -> 另一 只 手.
     """
     adjectives, head, person = _singular(s, noun)
-    words, meaning = s.one(list(small_words.ORDINALS.items())) if s.chance(0.25) else s.often(small_words.POSITIONS)
+    words, meaning = s.choice(list(small_words.ORDINALS.items())) if s.chance(0.25) else s.weighted(small_words.POSITIONS)
     number = pair(words, meaning)
     between = NOTHING if meaning.endswith("的") else classifier(noun, head)
     return _phrase(s, noun, [number, *adjectives, head], [number, between, *adjectives, head], head, person)
 
 
-def compared(adjective: Adjective) -> Phrase:
+def comparative_phrase(adjective: Adjective) -> Phrase:
     """Return the comparative of an adjective: bigger -> 更 大; more careful -> 更 小心."""
     return _degree(adjective, adjective.comparative, "more", "更")
 
 
-def most_of(adjective: Adjective) -> Phrase:
+def superlative_phrase(adjective: Adjective) -> Phrase:
     """Return the superlative of an adjective: biggest -> 最 大; most careful -> 最 小心."""
     return _degree(adjective, adjective.superlative, "most", "最")
 
@@ -261,24 +261,24 @@ def _degree(adjective: Adjective, form: str, word: str, zh: str) -> Phrase:
     """Build a comparative or a superlative."""
     if form == word:
         return join([pair(word, zh), pair(adjective.english, adjective.chinese)])
-    return pair(form, f"{zh} {compared_as(adjective)}")
+    return pair(form, f"{zh} {compared_chinese(adjective)}")
 
 
-def compared_as(adjective: Adjective) -> str:
+def compared_chinese(adjective: Adjective) -> str:
     """Return the Chinese of an adjective in a comparison: nice 不错, but nicer 更 好."""
     return "好" if adjective.chinese == "不错" else adjective.chinese
 
 
 # --- Nested phrases ---------------------------------------------------------------------------------------------------
-def possessive(s: Speaker, noun: Noun) -> NounPhrase:
+def possessive(s: Sampler, noun: Noun) -> NounPhrase:
     """Return the noun with a genitive.
 
     my sister's friend -> 我 姐姐 的 朋友; the boy's red ball -> 男孩 的 红 球; John's mother -> John 的 妈妈.
     """
     if s.chance(0.3):
-        owner = name(s)
+        owner = proper_name(s)
     else:
-        owner = inner(s, "person" if s.chance(0.9) else "pet", (the, the, owned, owned, owned, the_plural))
+        owner = short_phrase(s, "person" if s.chance(0.9) else "pet", (the, the, owned, owned, owned, the_plural))
     many = bool(noun.plural) and s.chance(0.2)
     adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
     of = genitive(owner)
@@ -286,27 +286,27 @@ def possessive(s: Speaker, noun: Noun) -> NounPhrase:
     return _phrase(s, noun, pieces, pieces, head, person)
 
 
-def of_phrase(s: Speaker, noun: Noun) -> NounPhrase:
+def of_phrase(s: Sampler, noun: Noun) -> NounPhrase:
     """Return the noun with "of" and the whole that it belongs to.
 
     the door of the house -> 房子 的 门; the capital of France -> 法国 的 首都.
     """
-    whole = inner(s, next(wanted for kind, wanted in WHOLES.items() if noun.is_a(kind)), (the, owned, this))
+    whole = short_phrase(s, next(wanted for kind, wanted in WHOLES.items() if noun.is_a(kind)), (the, owned, this))
     adjectives, head, person = _singular(s, noun)
     part = [*adjectives, head]
     source = [english("the"), *part, english("of"), whole.phrase]
     return _phrase(s, noun, source, [whole.phrase, chinese("的"), *part], head, person)
 
 
-def with_thing(s: Speaker, noun: Noun) -> NounPhrase:
+def with_part(s: Sampler, noun: Noun) -> NounPhrase:
     """Return the noun with "with" and what it has.
 
     a house with a red door -> 一 座 有 红 门 的 房子; the girl with long hair -> 有 长 头发 的 女孩.
     """
-    first = inner_form(s, noun, (the, a))
-    had = inner(s, next((wanted for kind, wanted in HAD.items() if noun.is_a(kind)), "part"), (a, bare))
+    first = in_form(s, noun, (the, a))
+    had = short_phrase(s, next((wanted for kind, wanted in POSSESSIONS.items() if noun.is_a(kind)), "part"), (a, bare))
     with_ = pair("with", _has(noun, had.noun))
-    return before(first, [with_, had.phrase], [with_, _without_one(had), more(with_, "的")])
+    return modify_after_number(first, [with_, had.phrase], [with_, _without_one(had), aligned(with_, "的")])
 
 
 def _has(noun: Noun, had: Noun | None) -> str:
@@ -323,35 +323,35 @@ def _without_one(had: NounPhrase) -> Phrase:
     return Phrase(had.phrase.source, links[2:]) if counted else had.phrase
 
 
-def located(s: Speaker, noun: Noun) -> NounPhrase:
+def located(s: Sampler, noun: Noun) -> NounPhrase:
     """Return the noun with a place: the ball in the box -> 盒子 里 的 球; the shop near the station -> 车站 附近 的 商店."""
-    first = inner_form(s, noun, (the, the, a, the_plural))
-    source, target = place(s, kind_of(noun))
-    return in_front(first, source, [*target, chinese("的")])  # a ball in the box: 盒子 里 的 一 个 球
+    first = in_form(s, noun, (the, the, a, the_plural))
+    source, target = place(s, located_kind(noun))
+    return modify_before_number(first, source, [*target, chinese("的")])  # a ball in the box: 盒子 里 的 一 个 球
 
 
-def about(s: Speaker, noun: Noun) -> NounPhrase:
+def with_complement(s: Sampler, noun: Noun) -> NounPhrase:
     """Return the noun with "about", "from" or "for".
 
     a book about animals -> 一 本 关于 动物 的 书; a letter from London; a present for my mother.
     """
-    first = inner_form(s, noun, (the, a))
+    first = in_form(s, noun, (the, a))
     if noun.is_a("reading", "speech", "show", "idea") and s.chance(0.8):
-        other, word = inner(s, "animal person country subject idea nature food", (bare, the, owned)), pair("about", "关于")
+        other, word = short_phrase(s, "animal person country subject idea nature food", (bare, the, owned)), pair("about", "关于")
     elif noun.is_a("being") or s.chance(0.5):
-        other, word = inner(s, "country city", (bare,)), pair("from", "来自")
+        other, word = short_phrase(s, "country city", (bare,)), pair("from", "来自")
     else:
-        other, word = inner(s, "person", (the, owned)), pair("for", "给")
-    return before(first, [word, other.phrase], [word, other.phrase, more(word, "的")])
+        other, word = short_phrase(s, "person", (the, owned)), pair("for", "给")
+    return modify_after_number(first, [word, other.phrase], [word, other.phrase, aligned(word, "的")])
 
 
-def in_front(first: NounPhrase, source: Sequence[Phrase], target: Sequence[Phrase]) -> NounPhrase:
+def modify_before_number(first: NounPhrase, source: Sequence[Phrase], target: Sequence[Phrase]) -> NounPhrase:
     """Put an English postmodifier before the whole Chinese noun phrase, its number included: 桌子 上 的 一 本 书."""
     own, rest = Phrase(first.phrase.source), Phrase((), first.phrase.target)
     return first.with_phrase(join([own, *source], [*target, rest]))
 
 
-def before(first: NounPhrase, source: Sequence[Phrase], target: Sequence[Phrase]) -> NounPhrase:
+def modify_after_number(first: NounPhrase, source: Sequence[Phrase], target: Sequence[Phrase]) -> NounPhrase:
     """Put an English postmodifier before the Chinese noun, after its number and classifier."""
     links = first.phrase.target
     lead = int(bool(links) and links[0][0] in AMOUNTS)  # 很多, 一 只 and 这 个 precede the modifier
@@ -366,39 +366,39 @@ def before(first: NounPhrase, source: Sequence[Phrase], target: Sequence[Phrase]
 
 
 # --- Places -----------------------------------------------------------------------------------------------------------
-def kind_of(noun: Noun | None) -> str:
+def located_kind(noun: Noun | None) -> str:
     """Return the key of `PLACES` for things of this kind: person, place or thing."""
     if noun is None or noun.is_a("being"):
         return "person"
     return "place" if noun.is_a("building", "place") else "thing"
 
 
-def place(s: Speaker, of: str = "") -> Place:
+def place(s: Sampler, of: str = "") -> Sides:
     """Draw a place without its 在: on the table -> 桌子 上; at school -> 学校; in China -> 中国; between A and B.
 
     of: the verb that is done there, or person, thing or place for who or what is there.
     """
-    kind = s.often({"row": 85, "name": 7 if of not in ("put", "thing") else 0, "between": 1, "other": 3})
+    kind = s.weighted({"row": 85, "name": 7 if of not in ("put", "thing") else 0, "between": 1, "other": 3})
     if kind == "name":
-        return _in(name(s))
+        return _in(proper_name(s))
     if kind == "between":
-        one, two = (inner(s, "furniture building way", (the,)) for __ in range(2))
+        one, two = (short_phrase(s, "furniture building way", (the,)) for __ in range(2))
         word, and_ = pair("between", "之间"), pair("and", "和")
         return [word, one.phrase, and_, two.phrase], [one.phrase, and_, two.phrase, word]
     if kind == "other":
-        word = s.word(small_words.PREPOSITIONS)
-        where = inner(s, "furniture building", (the, the, owned, this))
+        word = s.pair(small_words.PREPOSITIONS)
+        where = short_phrase(s, "furniture building", (the, the, owned, this))
         return [word, where.phrase], [where.phrase, word]
-    preposition, wanted = s.one(lex.PLACES.get(of) or lex.PLACES[s.one(("person", "person", "thing", "place"))])
-    return _placed(s, preposition, s.usual(lex.nouns(wanted)))
+    preposition, wanted = s.choice(lex.PLACES.get(of) or lex.PLACES[s.choice(("person", "person", "thing", "place"))])
+    return _placed(s, preposition, s.entry(lex.nouns(wanted)))
 
 
-def _placed(s: Speaker, preposition: str, noun: Noun) -> Place:
+def _placed(s: Sampler, preposition: str, noun: Noun) -> Sides:
     """Return a preposition with a noun: on the table -> 桌子 上; at the station -> 车站; in the street -> 街道 上."""
     if preposition == "at":
         where = bare_singular(noun) if noun.english in small_words.WITHOUT_ARTICLE else the(s, noun)
         return [english("at"), where.phrase], [where.phrase]
-    where = inner_form(s, noun, (the, the, the, the, owned, a, this))
+    where = in_form(s, noun, (the, the, the, the, owned, a, this))
     if preposition == "in" and noun.is_a("country", "city"):
         return _in(where)
     on = preposition == "on" or noun.english in small_words.ALWAYS_ON
@@ -407,7 +407,7 @@ def _placed(s: Speaker, preposition: str, noun: Noun) -> Place:
     return [word, where.phrase], [where.phrase, word]
 
 
-def _in(where: NounPhrase) -> Place:
+def _in(where: NounPhrase) -> Sides:
     """Return "in" with a country or a name: in China -> 中国, without 里."""
     return [english("in"), where.phrase], [where.phrase]
 
@@ -419,97 +419,97 @@ def bare_singular(noun: Noun) -> NounPhrase:
 
 
 # --- Drawing ----------------------------------------------------------------------------------------------------------
-def name(s: Speaker) -> NounPhrase:
+def proper_name(s: Sampler) -> NounPhrase:
     """Return a new slot for a name or an unknown word, which is copied to the target."""
-    slot = s.slot()
+    slot = s.new_slot()
     word = pair(slot, slot)
-    return NounPhrase(word, word, None, pronoun=s.one(("he", "she")), name=slot)
+    return NounPhrase(word, word, None, pronoun=s.choice(("he", "she")), name=slot)
 
 
-def _fits(form: Form, noun: Noun) -> bool:
+def _is_compatible(form: Form, noun: Noun) -> bool:
     """Whether a noun can take a form: no "two waters", no "a China"."""
     if noun.is_a("country", "city", "language", "month", "weekday", "subject") and noun.is_mass:
         return form is bare
     if noun.only_plural:
         return form in (the, bare, owned, possessive, located)
     if noun.is_mass:
-        return form in (the, bare, owned, some, measured, possessive, located, of_phrase, about, with_thing)
+        return form in (the, bare, owned, some, measured, possessive, located, of_phrase, with_complement, with_part)
     return True
 
 
-USUAL: Forms = {
+DEFAULT_FORMS: Forms = {
     the: 30, a: 24, owned: 24, bare: 9, the_plural: 7, this: 7, counted: 5, some: 7, every: 2, measured: 3, superlative: 1.5,
-    ordinal: 2, possessive: 4, some_of: 1.2, of_phrase: 2, located: 1.5, with_thing: 0.7, about: 1,
+    ordinal: 2, possessive: 4, some_of: 1.2, of_phrase: 2, located: 1.5, with_part: 0.7, with_complement: 1,
 }
-DEEP = (possessive, of_phrase, located, with_thing, about)
-_OF_ONES_KIN = (owned, possessive, a, counted, some_of)
-ODD = 0.08
+NESTED_FORMS = (possessive, of_phrase, located, with_part, with_complement)
+_KIN_FORMS = (owned, possessive, a, counted, some_of)
+UNUSUAL_SHARE = 0.08
 """The share of unusual forms that are used all the same: my thief, a mother."""
 
 
-def _is_usual(s: Speaker, form: Form, noun: Noun) -> bool:
+def _is_idiomatic(s: Sampler, form: Form, noun: Noun) -> bool:
     """Whether a noun commonly takes a form: my mother but not "this mother", the thief but not "my thief".
 
     A small share of the draws allows any form.
     """
-    if s.chance(ODD):
+    if s.chance(UNUSUAL_SHARE):
         return True
     if noun.is_a("family") and noun.english not in ("parents", "grandparents", "child", "kid", "baby"):
-        return form in _OF_ONES_KIN if noun.english in SEVERAL_KIN else form in (owned, possessive)
+        return form in _KIN_FORMS if noun.english in PLURAL_KIN else form in (owned, possessive)
     if form is not owned:
-        return form is not superlative or not noun.is_a("person") or noun.english in RELATED
-    return is_somebodys(noun)
+        return form is not superlative or not noun.is_a("person") or noun.english in RELATIONAL_NOUNS
+    return takes_possessive(noun)
 
 
-def inner_form(s: Speaker, noun: Noun, forms: Sequence[Form]) -> NounPhrase:
+def in_form(s: Sampler, noun: Noun, forms: Sequence[Form]) -> NounPhrase:
     """Return a noun in one of these forms, or in a fallback form that it can take."""
-    possible = [form for form in forms if _fits(form, noun)] or [bare if noun.is_mass or noun.only_plural else the]
-    return s.one([form for form in possible if _is_usual(s, form, noun)] or possible)(s, noun)
+    possible = [form for form in forms if _is_compatible(form, noun)] or [bare if noun.is_mass or noun.only_plural else the]
+    return s.choice([form for form in possible if _is_idiomatic(s, form, noun)] or possible)(s, noun)
 
 
-def inner(s: Speaker, wanted: str, forms: Sequence[Form] = (the, a, owned)) -> NounPhrase:
+def short_phrase(s: Sampler, selector: str, forms: Sequence[Form] = (the, a, owned)) -> NounPhrase:
     """Draw a short noun phrase to stand inside another phrase. selector: as in the tables."""
-    return inner_form(s, s.usual(lex.nouns(wanted)), forms)
+    return in_form(s, s.entry(lex.nouns(selector)), forms)
 
 
-def _possible(s: Speaker, form: Form, noun: Noun) -> bool:
+def _possible(s: Sampler, form: Form, noun: Noun) -> bool:
     """Whether a form is compatible with the noun, has the words that it needs, and is not nested too deep."""
-    if not _fits(form, noun) or (form in DEEP and not s.deeper()):
+    if not _is_compatible(form, noun) or (form in NESTED_FORMS and not s.can_nest()):
         return False
     if form is measured:
         return any(noun in lex.nouns(what) for __, what in small_words.MEASURES.values())
-    if form is with_thing:
-        return noun.is_a(*HAD)
+    if form is with_part:
+        return noun.is_a(*POSSESSIONS)
     if form is of_phrase:
         return noun.is_a(*WHOLES)
     return form is not superlative or bool(_superlatives(noun))
 
 
-def two_things(s: Speaker, noun: Noun, choices: Sequence[Noun]) -> NounPhrase:
+def two_things(s: Sampler, noun: Noun, choices: Sequence[Noun]) -> NounPhrase:
     """Return two coordinated nouns.
 
     apples and bananas -> 苹果 和 香蕉; a dog and two cats -> 一 只 狗 和 两 只 猫; tea or coffee -> 茶 或者 咖啡.
     """
     s.depth -= 1
-    others = [n for n in (s.usual(choices) for __ in range(6)) if n is not noun and not n.classes.isdisjoint(noun.classes)]
-    forms: Sequence[Form] = s.one(((bare,), (the,), (a,), (owned,), (counted, a)))
-    one = inner_form(s, noun, forms)
+    others = [n for n in (s.entry(choices) for __ in range(6)) if n is not noun and not n.classes.isdisjoint(noun.classes)]
+    forms: Sequence[Form] = s.choice(((bare,), (the,), (a,), (owned,), (counted, a)))
+    one = in_form(s, noun, forms)
     if not others:
         return one
-    two = inner_form(s, others[0], forms)
+    two = in_form(s, others[0], forms)
     and_ = pair("and", "和") if s.chance(0.85) else pair("or", "或者")
     both = join([one.phrase, and_, two.phrase])
     return NounPhrase(both, one.head, noun, "plural", "they", name=noun.english)
 
 
-def noun_phrase(s: Speaker, choices: Sequence[Noun], forms: Forms = USUAL) -> NounPhrase:
+def noun_phrase(s: Sampler, choices: Sequence[Noun], forms: Forms = DEFAULT_FORMS) -> NounPhrase:
     """Draw a noun phrase of one of these nouns, in any form that is compatible with it."""
-    noun = s.usual(choices)
-    if forms is USUAL and s.deeper() and s.chance(0.06):
+    noun = s.entry(choices)
+    if forms is DEFAULT_FORMS and s.can_nest() and s.chance(0.06):
         return two_things(s, noun, choices)
     for __ in range(8):
-        form = s.often(forms)
-        if _possible(s, form, noun) and _is_usual(s, form, noun):
-            s.depth -= form in DEEP
+        form = s.weighted(forms)
+        if _possible(s, form, noun) and _is_idiomatic(s, form, noun):
+            s.depth -= form in NESTED_FORMS
             return form(s, noun)
-    return inner_form(s, noun, [form for form in forms if form not in DEEP and _possible(s, form, noun)] or (the,))
+    return in_form(s, noun, [form for form in forms if form not in NESTED_FORMS and _possible(s, form, noun)] or (the,))

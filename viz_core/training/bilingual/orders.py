@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import verb_phrases
-from viz_core.training.bilingual.nouns import Place
-from viz_core.training.bilingual.phrases import NOTHING, Phrase, Speaker, english, from_all, join, more, pair, texts
-from viz_core.training.bilingual.predicates import BE, SHORT, Predicate, by_person, first_word, frame_of, infinitive, is_skill
-from viz_core.training.bilingual.times import when
+from viz_core.training.bilingual.nouns import Sides
+from viz_core.training.bilingual.phrases import NOTHING, Phrase, Sampler, english, aligned_to_all, join, aligned, pair, english_text
+from viz_core.training.bilingual.predicates import BE, SHORT_FRAMES, Predicate, by_person, first_chinese_word, draw_frame, infinitive, is_skill
+from viz_core.training.bilingual.times import draw_time
 
 NOT_TO_BE = ("afraid", "angry", "sad", "stupid", "shy", "lazy", "rude", "noisy", "nervous", "selfish", "silly")
 """Qualities in negative imperatives."""
@@ -15,7 +15,7 @@ ORDERED = {
     "patient": "耐心 一点", "happy": "开心 一点", "nice": "友好 一点", "kind": "友善 一点", "strong": "坚强", "polite": "有礼貌",
 }
 """Adjectives with another Chinese in an imperative: be patient."""
-UNSAID = ("manage", "pretend", "refuse", "guess", "hear about", "see", "hear", "turn into", "find out", "dream", "return to",
+NEVER_ORDERED = ("manage", "pretend", "refuse", "guess", "hear about", "see", "hear", "turn into", "find out", "dream", "return to",
           "agree", "beat", "destroy", "steal", "lie", "get married", "graduate", "force", "persuade", "give up", "start", "begin",
           "expect", "arrive at", "arrive in", "get wet", "cheat", "injure", "kill", "punch", "shoot", "rob", "crash", "suffer from",
           "get home", "show up", "exist", "come across", "run into", "survive", "deserve", "reach", "discover", "invent",
@@ -27,118 +27,118 @@ UNSAID = ("manage", "pretend", "refuse", "guess", "hear about", "see", "hear", "
 WHOM = {"me": "我", "him": "他", "her": "她", "them": "他们"}
 
 
-def order(s: Speaker) -> Phrase:
+def order(s: Sampler) -> Phrase:
     """Draw an imperative of any kind, sometimes a polite question."""
-    return _polite(s, *_what_to_do(s, _polite)) if s.chance(0.08) else command(s)
+    return _polite(s, *_what_to_do(s, _polite)) if s.chance(0.08) else plain_order(s)
 
 
-def command(s: Speaker) -> Phrase:
+def plain_order(s: Sampler) -> Phrase:
     """Draw an imperative that is not a question."""
-    say = s.often(_KINDS)
+    say = s.weighted(_KINDS)
     first = say(s, *_what_to_do(s, say))
-    if say in (_do, _please) and s.deeper() and s.chance(0.06):  # sit down and listen
+    if say in (_do, _please) and s.can_nest() and s.chance(0.06):  # sit down and listen
         return join([first, pair("and", "然后"), _do(s, *_what_to_do(s, _do))])
     return first
 
 
-def _what_to_do(s: Speaker, say: Callable[[Speaker, Place, Phrase], Phrase]) -> tuple[Place, Phrase]:
+def _what_to_do(s: Sampler, build: Callable[[Sampler, Sides, Phrase], Phrase]) -> tuple[Sides, Phrase]:
     """Draw the action of an imperative of this kind, and its time."""
-    s.actor = "we" if say is _lets else "" if say is _let_me else "you"
-    p = _not_to_be(s) if say is _do_not and s.chance(0.1) else doable(s)
-    if p.is_be and say in (_do_not, _never):
+    s.actor = "we" if build is _lets else "" if build is _let_me else "you"
+    p = _not_to_be(s) if build is _do_not and s.chance(0.1) else draw_action(s)
+    if p.is_be and build in (_do_not, _never):
         p = _not_to_be(s)
     s.combinations.append(("order", *p.about))
     source, target = infinitive(p)
-    time = when(s, "future") if s.chance(0.1) else NOTHING
+    time = draw_time(s, "future") if s.chance(0.1) else NOTHING
     s.actor = ""
     return (source, target), time
 
 
-def _not_to_be(s: Speaker) -> Predicate:
+def _not_to_be(s: Sampler) -> Predicate:
     """Draw a quality of a negative imperative: (don't be) afraid 害怕, late 迟到."""
     if s.chance(0.3):
         return Predicate(BE, "", [late := pair("late", "迟到")], rest=[late], about=("be", "late"))
-    adjective = s.one([a for a in lex.ADJECTIVES if a.english in NOT_TO_BE and lex.of_people(a)])
+    adjective = s.choice([a for a in lex.ADJECTIVES if a.english in NOT_TO_BE and lex.describes_people(a)])
     word = pair(adjective.english, adjective.chinese)
     return Predicate(BE, "", [word], rest=[word], about=("be", adjective.english))
 
 
-def _do(s: Speaker, action: Place, time: Phrase) -> Phrase:
+def _do(s: Sampler, action: Sides, time: Phrase) -> Phrase:
     """Build a plain imperative: open the window tomorrow -> 明天 打开 窗户."""
     source, target = action
     return join([*source, time], [time, *target])
 
 
-def _please(s: Speaker, action: Place, time: Phrase) -> Phrase:
+def _please(s: Sampler, action: Sides, time: Phrase) -> Phrase:
     """Build an imperative with "please": please wait for me, wait for me please -> 请 等 我."""
     source, target = action
     please = pair("please", "请")
     return join([*source, time, please] if s.chance(0.3) else [please, *source, time], [please, time, *target])
 
 
-def _do_not(s: Speaker, action: Place, time: Phrase) -> Phrase:
+def _do_not(s: Sampler, action: Sides, time: Phrase) -> Phrase:
     """Build a negative imperative: don't be late -> 不要 迟到."""
     source, target = action
-    no = pair(s.one(("do not", "don't", "don't")), "不要")
+    no = pair(s.choice(("do not", "don't", "don't")), "不要")
     please = pair("please", "请") if s.chance(0.15) else NOTHING
     return join([please, no, *source, time], [please, time, no, *target])
 
 
-def _never(s: Speaker, action: Place, time: Phrase) -> Phrase:
+def _never(s: Sampler, action: Sides, time: Phrase) -> Phrase:
     """Build an imperative with "never": never touch it -> 永远 不要 碰 它."""
     source, target = action
     no = pair("never", "永远 不要")
     return join([no, *source], [no, *target])
 
 
-def _lets(s: Speaker, action: Place, time: Phrase) -> Phrase:
+def _lets(s: Sampler, action: Sides, time: Phrase) -> Phrase:
     """Build a suggestion: let's go home -> 我们 回家 吧."""
     source, target = action
     if s.chance(0.1):  # let's not go: 我们 不要 走
         lets, no = pair("let's", "我们"), pair("not", "不要")
         return join([lets, no, *source, time], [lets, time, no, *target])
-    lets = pair(s.one(("let's", "let's", "let us")), "我们")
-    return join([lets, *source, time], [lets, time, *target, more(lets, "吧")])
+    lets = pair(s.choice(("let's", "let's", "let us")), "我们")
+    return join([lets, *source, time], [lets, time, *target, aligned(lets, "吧")])
 
 
-def _let_me(s: Speaker, action: Place, time: Phrase) -> Phrase:
+def _let_me(s: Sampler, action: Sides, time: Phrase) -> Phrase:
     """Build an imperative with "let": let me help you -> 让 我 帮助 你."""
     source, target = action
-    let, whom = pair("let", "让"), s.word(WHOM)
+    let, whom = pair("let", "让"), s.pair(WHOM)
     no = pair("don't", "不要") if s.chance(0.1) else NOTHING
     return join([no, let, whom, *source], [no, let, whom, *target])
 
 
-def _polite(s: Speaker, action: Place, time: Phrase) -> Phrase:
+def _polite(s: Sampler, action: Sides, time: Phrase) -> Phrase:
     """Build a polite question: can you (please) open the window -> 你 能 打开 窗户 吗; "will you" always has "please"."""
     source, target = action
-    word = s.one(("can", "could", "would", "will"))
-    if word == "can" and action[1] and is_skill(texts(action[0][0]).split()[0], first_word(action[1])):
+    word = s.choice(("can", "could", "would", "will"))
+    if word == "can" and action[1] and is_skill(english_text(action[0][0]).split()[0], first_chinese_word(action[1])):
         word = "could"  # "can you swim" asks for a skill
     please = english("please") if word in ("would", "will") or s.chance(0.4) else NOTHING
     can, you = pair(word), pair("you", "你")
-    able = from_all([can, please], "能")
+    able = aligned_to_all([can, please], "能")
     asks = [can, you, *source, time, please] if s.chance(0.25) else [can, you, please, *source, time]
-    return join(asks, [you, time, able, *target, more(can, "吗")])
+    return join(asks, [you, time, able, *target, aligned(can, "吗")])
 
 
-_KINDS: Mapping[Callable[[Speaker, Place, Phrase], Phrase], float] = {
+_KINDS: Mapping[Callable[[Sampler, Sides, Phrase], Phrase], float] = {
     _do: 30, _please: 18, _do_not: 18, _lets: 12, _let_me: 8, _never: 3,
 }
 
 
-def doable(s: Speaker) -> Predicate:
+def draw_action(s: Sampler) -> Predicate:
     """Draw a predicate that a person can be told to do."""
     if s.chance(0.06):
-        adjective = s.one([a for a in lex.ADJECTIVES if a.english in verb_phrases.TO_BE[:8] and lex.of_people(a)])
+        adjective = s.choice([a for a in lex.ADJECTIVES if a.english in verb_phrases.DESIRED_QUALITIES[:8] and lex.describes_people(a)])
         word = pair(adjective.english, ORDERED.get(adjective.english, adjective.chinese))
         return Predicate(BE, "", [word], rest=[word], about=("be", adjective.english))
-    frame = frame_of(s, {**SHORT, "to": 4, "make": 4, "tell": 3, "tellthat": 2, "wh": 1})
-    verb = s.usual(lex.verbs_where(_on_purpose, frame) or lex.verbs_where(_on_purpose, "i"))
+    frame = draw_frame(s, {**SHORT_FRAMES, "to": 4, "make": 4, "tell": 3, "tellthat": 2, "wh": 1})
+    verb = s.entry(lex.verbs_where(_on_purpose, frame) or lex.verbs_where(_on_purpose, "i"))
     return verb_phrases.predicate(s, verb)
 
 
 def _on_purpose(verb: lex.Verb) -> bool:
     """Whether a person does it on purpose."""
-    return by_person(verb) and "state" not in verb.flags and verb.base not in verb_phrases.UNWILLED and verb.base not in UNSAID
+    return by_person(verb) and "state" not in verb.flags and verb.base not in verb_phrases.INVOLUNTARY_VERBS and verb.base not in NEVER_ORDERED
 

@@ -42,7 +42,7 @@ from itertools import chain, product
 from viz_core.training.bilingual import lexicon as lex
 
 _CHOICE = re.compile(r"\(([^()]*)\)")
-PLACE = re.compile(r"\{([^{}]*)\}")
+PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +80,12 @@ def parts() -> Mapping[str, tuple[Pattern, ...]]:
     for line in _lines():
         if line.startswith("%"):
             name, __, rest = line[1:].partition(" ")
-            found.setdefault(name, []).append(pattern(rest, clause=False))
+            found.setdefault(name, []).append(parse_pattern(rest, clause=False))
     return {name: tuple(patterns) for name, patterns in found.items()}
 
 
 @cache
-def read() -> tuple[Mapping[str, tuple[tuple[str, str], ...]], Mapping[str, Section]]:
+def read_table() -> tuple[Mapping[str, tuple[tuple[str, str], ...]], Mapping[str, Section]]:
     """Return the word lists and the sections of the table."""
     lists: dict[str, tuple[tuple[str, str], ...]] = {}
     sections: dict[str, list[Pattern]] = {}
@@ -101,17 +101,17 @@ def read() -> tuple[Mapping[str, tuple[tuple[str, str], ...]], Mapping[str, Sect
             rows = [word.partition("=") for word in words.split(",")]
             lists[name] = (*lists.get(name, ()), *((english.strip(), zh.strip()) for english, __, zh in rows))
         elif line.strip() and not line.startswith(("#", "%")):
-            sections[section].append(pattern(line, clause))
+            sections[section].append(parse_pattern(line, clause))
     return lists, {name: Section(weights[name], tuple(patterns)) for name, patterns in sections.items()}
 
 
-def pattern(line: str, clause: bool) -> Pattern:
+def parse_pattern(line: str, clause: bool) -> Pattern:
     """Parse a line "English ; Chinese"."""
     english, __, zh = line.partition(";")
     english = english.strip()
     mark = english[-1] if english[-1] in "?!" else "."
     wordings = _wordings(english.rstrip("?! "))
-    pieces = tuple(tuple(PLACE.split(wording)) for wording in wordings)
+    pieces = tuple(tuple(PLACEHOLDER.split(wording)) for wording in wordings)
     return Pattern(pieces, tuple(zh.split()), mark, clause)
 
 
@@ -125,27 +125,27 @@ def _wordings(text: str) -> list[str]:
 @cache
 def with_mark(mark: str) -> Mapping[str, Section]:
     """Return the sections with only the patterns that have this final mark."""
-    chosen = {name: [p for p in section.patterns if p.mark == mark] for name, section in read()[1].items()}
-    return {name: Section(read()[1][name].weight, tuple(ps)) for name, ps in chosen.items() if ps}
+    chosen = {name: [p for p in section.patterns if p.mark == mark] for name, section in read_table()[1].items()}
+    return {name: Section(read_table()[1][name].weight, tuple(ps)) for name, ps in chosen.items() if ps}
 
 
 @cache
 def fixed() -> frozenset[str]:
     """Return the English of all patterns without placeholders in lowercase; the grammar does not generate these."""
-    whole = (pieces[0] for section in read()[1].values() for p in section.patterns for pieces in p.english if len(pieces) == 1)
+    whole = (pieces[0] for section in read_table()[1].values() for p in section.patterns for pieces in p.english if len(pieces) == 1)
     return frozenset(" ".join(text.replace("|", " ").lower().split()) for text in whole)
 
 
 @cache
 def clauses() -> tuple[Pattern, ...]:
     """Return the patterns that can be a clause of a longer sentence."""
-    return tuple(p for section in read()[1].values() for p in section.patterns if p.clause and p.mark == ".")
+    return tuple(p for section in read_table()[1].values() for p in section.patterns if p.clause and p.mark == ".")
 
 
 @cache
 def weights(mark: str) -> Mapping[str, float]:
     """Return how often each section is drawn: its weight times its share of patterns with this mark."""
     return {
-        name: section.weight * len(section.patterns) / len(read()[1][name].patterns)
+        name: section.weight * len(section.patterns) / len(read_table()[1][name].patterns)
         for name, section in with_mark(mark).items()
     }

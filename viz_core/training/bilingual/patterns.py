@@ -10,9 +10,9 @@ from viz_core.training.bilingual import inside, nouns, small_words, subjects
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import pattern_places as places
 from viz_core.training.bilingual import pattern_table as table
-from viz_core.training.bilingual.clauses import make, statement
-from viz_core.training.bilingual.compound import repeated, stands_for
-from viz_core.training.bilingual.phrases import NounPhrase, Person, Phrase, Speaker, from_all, join, more, pair, texts
+from viz_core.training.bilingual.clauses import make_clause, statement
+from viz_core.training.bilingual.compound import mentioned_again, pronoun_as_noun
+from viz_core.training.bilingual.phrases import NounPhrase, Person, Phrase, Sampler, aligned_to_all, join, aligned, pair, english_text
 from viz_core.training.bilingual.predicates import is_skill
 
 _ONE = re.compile(r"~(?:be|was)(?: not| also| still| always| really| such)* an? ")
@@ -41,7 +41,7 @@ LEADING = (
 
 
 @dataclass(slots=True)
-class Filled:
+class FilledPattern:
     """What fills the placeholders of one sentence.
 
     subject: whom the sentence is about. outer_subject: whom the surrounding line is about, for a phrase inside another line.
@@ -50,64 +50,64 @@ class Filled:
 
     by_name: dict[str, Phrase] = field(default_factory=dict)
     subjects: dict[str, NounPhrase] = field(default_factory=dict)
-    who: NounPhrase | None = None
-    around: NounPhrase | None = None
+    subject: NounPhrase | None = None
+    outer_subject: NounPhrase | None = None
     speaker: NounPhrase | None = None
 
 
 # --- Sentences from patterns ------------------------------------------------------------------------------------------
-def told(s: Speaker) -> Phrase:
+def statement_pattern(s: Sampler) -> Phrase:
     """Draw a pattern that is a statement: I have a headache -> 我 头疼."""
-    return _any(s, ".")
+    return _draw_pattern(s, ".")
 
 
-def asked(s: Speaker) -> Phrase:
+def question_pattern(s: Sampler) -> Phrase:
     """Draw a pattern that is a question: would you like some tea -> 你 想要 一些 茶 吗."""
-    return _any(s, "?")
+    return _draw_pattern(s, "?")
 
 
-def called_out(s: Speaker) -> Phrase:
+def exclamation_pattern(s: Sampler) -> Phrase:
     """Draw a wish, a greeting, thanks or an order: happy birthday to you -> 祝 你 生日 快乐."""
-    return _any(s, "!")
+    return _draw_pattern(s, "!")
 
 
-def two_sentences(s: Speaker) -> Phrase:
+def two_sentences(s: Sampler) -> Phrase:
     """Draw two short sentences, the first with its mark: Where is my bag? I can't find it."""
-    mark = s.often({".": 5, "?": 3, "!": 1})
-    return join([_any(s, mark), pair(mark, INNER[mark]), told(s)])
+    mark = s.weighted({".": 5, "?": 3, "!": 1})
+    return join([_draw_pattern(s, mark), pair(mark, INNER[mark]), statement_pattern(s)])
 
 
-def clause(s: Speaker) -> Phrase:
+def clause_pattern(s: Sampler) -> Phrase:
     """Draw a pattern that can be part of a longer sentence."""
-    return say(s, s.one(table.clauses()))
+    return fill_pattern(s, s.choice(table.clauses()))
 
 
-inside.clauses["everyday"] = clause
+inside.clauses["everyday"] = clause_pattern
 
 
-def _any(s: Speaker, mark: str) -> Phrase:
+def _draw_pattern(s: Sampler, mark: str) -> Phrase:
     """Draw a pattern with this final mark, from a section drawn by its weight."""
     for __ in range(5):
-        pattern = s.one(table.with_mark(mark)[s.often(table.weights(mark))].patterns)
-        phrase = say(s, pattern)
-        if len(pattern.english[0]) == 1 or texts(phrase).lower() not in table.fixed():
+        pattern = s.choice(table.with_mark(mark)[s.weighted(table.weights(mark))].patterns)
+        phrase = fill_pattern(s, pattern)
+        if len(pattern.english[0]) == 1 or english_text(phrase).lower() not in table.fixed():
             break  # a line without placeholders takes precedence
     return phrase
 
 
-def say(s: Speaker, pattern: table.Pattern, around: NounPhrase | None = None) -> Phrase:
+def fill_pattern(s: Sampler, pattern: table.Pattern, outer_subject: NounPhrase | None = None) -> Phrase:
     """Fill the placeholders of a pattern at random.
 
     outer_subject: whom the surrounding line is about, if the pattern is a phrase of another line.
     """
-    pieces = s.one(pattern.english)
+    pieces = s.choice(pattern.english)
     if pieces[0].startswith(LEADING) and "".join(pieces).count(",") == pattern.chinese.count("，") == 1 and s.chance(0.25):
         pieces = tuple(piece.replace(",", "|") for piece in pieces)  # when I came home he was asleep
         pattern = replace(pattern, chinese=tuple(word for word in pattern.chinese if word != "，"))
-    filled = Filled(around=around)
+    filled = FilledPattern(outer_subject=outer_subject)
     if not any(_kind(place) in places.SUBJECT_KINDS for place in pieces[1::2]):
-        filled.who = around
-        filled.speaker = next((subjects.pronoun_of(word) for word in pieces[0].split()[:3] if word in ("I", "you", "we")), None)
+        filled.subject = outer_subject
+        filled.speaker = next((subjects.pronoun_phrase(word) for word in pieces[0].split()[:3] if word in ("I", "you", "we")), None)
     one = bool(_ONE.search("{}".join(pieces[::2]))) or any(_kind(place) == "job" for place in pieces[1::2])
     for place in sorted(pieces[1::2], key=lambda place: _kind(place) not in places.SUBJECT_KINDS):
         _fill(s, filled, place, one=one)
@@ -124,11 +124,11 @@ def say(s: Speaker, pattern: table.Pattern, around: NounPhrase | None = None) ->
             if text not in INNER:
                 (commas if text == "," else fixed).append(words)
     for words, following in pairwise(source):  # a {kind} house -> an old house
-        if words.source and words.source[-1].text in ("a", "an") and texts(following)[:1].isalpha():
-            words.source[-1].text = nouns.an([following])
-    said = tuple(texts(phrase) for phrase in filled.by_name.values() if not texts(phrase).startswith("<"))
+        if words.source and words.source[-1].text in ("a", "an") and english_text(following)[:1].isalpha():
+            words.source[-1].text = nouns.a_or_an([following])
+    said = tuple(english_text(phrase) for phrase in filled.by_name.values() if not english_text(phrase).startswith("<"))
     if said:
-        s.combinations.append((*(texts(words) for words in fixed[:1]), *said))
+        s.combinations.append((*(english_text(words) for words in fixed[:1]), *said))
     return _marked(join(source, _in_chinese(pattern, filled, fixed, commas, alone=len(pieces) == 1)))
 
 
@@ -141,13 +141,13 @@ def _marked(phrase: Phrase) -> Phrase:
     return Phrase(phrase.source, target)
 
 
-def _agreeing(word: str, filled: Filled) -> str:
+def _agreeing(word: str, filled: FilledPattern) -> str:
     """Return the form that agrees with the subject: ~be -> am, ~need -> needs."""
     if not word.startswith("~"):
         return word
     base = word[1:].rstrip("0123456789")
     number = word[1 + len(base) :]
-    who = next((who for name, who in filled.subjects.items() if name.endswith(number)), None) if number else filled.who
+    who = next((who for name, who in filled.subjects.items() if name.endswith(number)), None) if number else filled.subject
     person: Person = who.person if who else "third"
     forms = _AGREEING.get(base)
     if forms:
@@ -155,7 +155,7 @@ def _agreeing(word: str, filled: Filled) -> str:
     return _verb_forms()[base]["third" if person == "third" else "base"]
 
 
-def _in_chinese(pattern: table.Pattern, filled: Filled, fixed: list[Phrase], commas: list[Phrase], *, alone: bool) -> list[Phrase]:
+def _in_chinese(pattern: table.Pattern, filled: FilledPattern, fixed: list[Phrase], commas: list[Phrase], *, alone: bool) -> list[Phrase]:
     """Return the Chinese words of a pattern with their alignment. alone: whether the pattern has no placeholders."""
     target: list[Phrase] = []
     marks = iter(commas)
@@ -169,16 +169,16 @@ def _in_chinese(pattern: table.Pattern, filled: Filled, fixed: list[Phrase], com
             continue
         zh, __, origin = word.partition("/")
         if zh in "，、":
-            target.append(from_all([mark] if (mark := next(marks, None)) else (), zh))
+            target.append(aligned_to_all([mark] if (mark := next(marks, None)) else (), zh))
             continue
         if zh in INNER.values():
-            target.append(from_all((), zh))
+            target.append(aligned_to_all((), zh))
             continue
         if not origin:
-            target.append(from_all(fixed if alone or len(fixed) == 1 else (), zh))
+            target.append(aligned_to_all(fixed if alone or len(fixed) == 1 else (), zh))
             continue
         causes = [_part(fixed, name) if name.lstrip("-").isdigit() else filled.by_name[name] for name in origin.split("+")]
-        target.append(from_all(causes, zh))
+        target.append(aligned_to_all(causes, zh))
     return _with_one_at(target)
 
 
@@ -218,7 +218,7 @@ def _part(fixed: list[Phrase], number: str) -> Phrase:
 
 
 # --- Filling the placeholders -----------------------------------------------------------------------------------------
-def _fill(s: Speaker, filled: Filled, place: str, *, one: bool = False) -> None:
+def _fill(s: Sampler, filled: FilledPattern, place: str, *, one: bool = False) -> None:
     """Draw what fills a placeholder such as "a:food" and store it under its name, which may end in digits: person1, person2."""
     name, __, wanted = place.partition(":")
     kind = _kind(place)
@@ -230,15 +230,15 @@ def _fill(s: Speaker, filled: Filled, place: str, *, one: bool = False) -> None:
                 break
             who = places.SUBJECT_KINDS[kind](s, wanted)
         filled.subjects[name] = who
-        filled.who = filled.who or who
+        filled.subject = filled.subject or who
         filled.by_name[name] = who.phrase
         if kind in ("group", "named"):
             filled.subjects[f"the{name[len(kind):]}"] = who
     elif kind in _FORMS:
         filled.by_name[name] = _action(s, kind, wanted or "action", filled)
-    elif kind in AGAIN:
+    elif kind in OBJECT_PRONOUNS:
         named = filled.subjects[f"the{name[len(kind):]}"]
-        filled.by_name[name] = _again(s, filled, named, AGAIN[kind])
+        filled.by_name[name] = _pronoun_as_noun(s, filled, named, OBJECT_PRONOUNS[kind])
     elif kind == "same":
         pronoun = filled.subjects[f"the{name[len(kind):]}"].pronoun
         filled.by_name[name] = pair(pronoun, small_words.SUBJECTS[pronoun])
@@ -247,17 +247,17 @@ def _fill(s: Speaker, filled: Filled, place: str, *, one: bool = False) -> None:
     elif kind == "own":
         filled.by_name[name] = _own(filled)
     elif kind == "self":
-        filled.by_name[name] = pair(_SELVES.get(filled.who.pronoun if filled.who else "it", "themselves"), "自己")
+        filled.by_name[name] = pair(_SELVES.get(filled.subject.pronoun if filled.subject else "it", "themselves"), "自己")
     elif kind in ("again", "me"):
-        filled.by_name[name] = _once_more(s, filled.around or filled.who, as_object=kind == "me")
+        filled.by_name[name] = _once_more(s, filled.outer_subject or filled.subject, as_object=kind == "me")
     elif kind == "whom":
-        filled.by_name[name] = places.whom(s, wanted, filled.who or filled.around or filled.speaker)
+        filled.by_name[name] = places.whom(s, wanted, filled.subject or filled.outer_subject or filled.speaker)
     elif kind in KINDS:
         filled.by_name[name] = KINDS[kind](s, wanted)
-        if texts(filled.by_name[name]) in {texts(phrase) for other, phrase in filled.by_name.items() if other != name}:
+        if english_text(filled.by_name[name]) in {english_text(phrase) for other, phrase in filled.by_name.items() if other != name}:
             filled.by_name[name] = KINDS[kind](s, wanted)  # draw once more to make a repetition rare
     elif kind in table.parts():
-        filled.by_name[name] = say(s, s.one(table.parts()[kind]), _about(s, filled, wanted))
+        filled.by_name[name] = fill_pattern(s, s.choice(table.parts()[kind]), _about(s, filled, wanted))
     else:
         filled.by_name[name] = _listed(s, kind, filled)
 
@@ -267,40 +267,40 @@ def _kind(place: str) -> str:
     return place.partition(":")[0].rstrip("0123456789")
 
 
-def _about(s: Speaker, filled: Filled, wanted: str) -> NounPhrase:
+def _about(s: Sampler, filled: FilledPattern, wanted: str) -> NounPhrase:
     """Return whom a phrase is about: the subject of that name, another one for "he" and "they", or else that of the line."""
     if wanted in ("he", "they"):
-        return subjects.pronoun_of(s.one(("he", "she")) if wanted == "he" else "they")
-    return filled.subjects[wanted] if wanted else filled.who or filled.around or subjects.pronoun_of("I")
+        return subjects.pronoun_phrase(s.choice(("he", "she")) if wanted == "he" else "they")
+    return filled.subjects[wanted] if wanted else filled.subject or filled.outer_subject or subjects.pronoun_phrase("I")
 
 
-def _once_more(s: Speaker, who: NounPhrase | None, *, as_object: bool) -> Phrase:
+def _once_more(s: Sampler, who: NounPhrase | None, *, as_object: bool) -> Phrase:
     """Refer again to the subject of the sentence: my brother ... he, him; I ... I, me."""
-    who = who or subjects.pronoun_of("I")
+    who = who or subjects.pronoun_phrase("I")
     if not as_object:
-        return repeated(s, who).phrase
+        return mentioned_again(s, who).phrase
     pronoun = who.name if who.name in small_words.SUBJECTS else who.pronoun
     return pair(small_words.OBJECT_OF[pronoun], small_words.SUBJECTS[pronoun])
 
 
-def _again(s: Speaker, filled: Filled, named: NounPhrase, as_object: Mapping[str, str]) -> Phrase:
+def _pronoun_as_noun(s: Sampler, filled: FilledPattern, named: NounPhrase, as_object: Mapping[str, str]) -> Phrase:
     """Return it, they or him. Chinese repeats the noun, but uses 他, 她 or 他们 for the only person of a sentence."""
     pronoun = as_object.get(named.pronoun, named.pronoun)
     persons = {who.name for who in filled.subjects.values() if (who.noun.is_a("person") if who.noun else who.name.startswith("<"))}
     if persons == {named.name}:
         return pair(pronoun, (small_words.SUBJECTS | small_words.OBJECTS)[pronoun])
-    return stands_for(s, named.head, pronoun)
+    return pronoun_as_noun(s, named.head, pronoun)
 
 
-def _listed(s: Speaker, name: str, filled: Filled) -> Phrase:
+def _listed(s: Sampler, name: str, filled: FilledPattern) -> Phrase:
     """Draw a word of a list that the sentence does not contain yet."""
-    used = {texts(phrase) for phrase in filled.by_name.values()}
-    return pair(*s.one([row for row in table.read()[0][name] if row[0] not in used]))
+    used = {english_text(phrase) for phrase in filled.by_name.values()}
+    return pair(*s.choice([row for row in table.read_table()[0][name] if row[0] not in used]))
 
 
-def _own(filled: Filled) -> Phrase:
+def _own(filled: FilledPattern) -> Phrase:
     """Return the possessive that agrees with the subject of the sentence: my -> 我 的."""
-    who = filled.who
+    who = filled.subject
     pronoun = (who.name if who.name in small_words.SUBJECTS else who.pronoun) if who else "I"
     if who and who.noun is not None and who.person == "plural":
         pronoun = "they"
@@ -310,7 +310,7 @@ def _own(filled: Filled) -> Phrase:
 def _of_it(pronoun: str) -> Phrase:
     """Return the possessive of a pronoun: I -> my, 我 的."""
     word = pair(next(owner for owner, of in _SUBJECTS.items() if of == pronoun) if pronoun != "it" else "its")
-    return join([word, more(word, f"{small_words.SUBJECTS[pronoun]} 的")])
+    return join([word, aligned(word, f"{small_words.SUBJECTS[pronoun]} 的")])
 
 
 @cache
@@ -321,43 +321,43 @@ def _verb_forms() -> Mapping[str, Mapping[str, str]]:
     return {"be": be, **{v.base.split()[0]: {name: getattr(v, name).split()[0] for name in names} for v in reversed(lex.VERBS)}}
 
 
-def _action(s: Speaker, kind: str, listed: str, filled: Filled) -> Phrase:
+def _action(s: Sampler, kind: str, listed: str, filled: FilledPattern) -> Phrase:
     """Draw an action of a list in a form of its verb.
 
     In its Chinese, "*" marks the position of 了 or 过. "own" is my, your or his, as the subject requires, in both languages. An
     action may have placeholders of its own: buy {a:clothes} -> 买 * {a}.
     """
-    actions = table.read()[0][listed]
-    if filled.who is None or filled.who.negative:
+    actions = table.read_table()[0][listed]
+    if filled.subject is None or filled.subject.negative:
         actions = tuple(action for action in actions if not {"own", "{own}"} & set(action[0].split()))
     if kind == "once":
         actions = tuple(action for action in actions if "*" in action[1])
-    text, zh = s.one(actions)
+    text, zh = s.choice(actions)
     first, __, rest = text.partition(" ")
-    form = "third" if kind == "does" and (filled.who is None or filled.who.person == "third") else _FORMS[kind]
+    form = "third" if kind == "does" and (filled.subject is None or filled.subject.person == "third") else _FORMS[kind]
     done = {"done": "了", "gone": "了", "been": "过", "once": "一 次"}.get(kind, "")
     if "{" in text:
         words = f"{_verb_forms()[first][form]} {rest} ; {zh.replace('*', ' '.join(f'{word}/1' for word in done.split()))}"
-        return say(s, table.pattern(words, clause=False), filled.who or filled.around)
+        return fill_pattern(s, table.parse_pattern(words, clause=False), filled.subject or filled.outer_subject)
     zh = zh.replace("*", done)
     if "own" not in zh.split():
         return pair(f"{_verb_forms()[first][form]} {rest}", zh)
     before, after = (part.strip() for part in re.split(r"\bown\b", rest))
     main, owner, thing = pair(f"{_verb_forms()[first][form]} {before}"), _own(filled), pair(after)
     left, right = (part.strip() for part in zh.split("own"))
-    return join([main, owner, thing], [more(main, left), owner, from_all([main, thing] if not left else [thing], right)])
+    return join([main, owner, thing], [aligned(main, left), owner, aligned_to_all([main, thing] if not left else [thing], right)])
 
 
-def _clause_of(s: Speaker, tense: str) -> Phrase:
+def _clause_of(s: Sampler, tense: str) -> Phrase:
     """Draw a clause in a tense, or in any: mostly a pattern of the section with that name, otherwise a clause of the grammar."""
-    simple = table.read()[1].get(tense or s.one(("past", "present", "present", "future")))
+    simple = table.read_table()[1].get(tense or s.choice(("past", "present", "present", "future")))
     if simple is not None and s.chance(0.75):
-        return say(s, s.one(simple.patterns))
-    return statement(make(s, tense=tense, plain=True))
+        return fill_pattern(s, s.choice(simple.patterns))
+    return statement(make_clause(s, tense=tense, plain=True))
 
 
-AGAIN: Mapping[str, Mapping[str, str]] = {"it": {}, "him": {"he": "him", "she": "her", "they": "them"}}
+OBJECT_PRONOUNS: Mapping[str, Mapping[str, str]] = {"it": {}, "him": {"he": "him", "she": "her", "they": "them"}}
 inside.clauses["past"] = lambda s: _clause_of(s, "past")
 inside.clauses["present"] = lambda s: _clause_of(s, "present")
 inside.clauses["future"] = lambda s: _clause_of(s, "future")
-KINDS = {**places.KINDS, "clause": _clause_of, "sentence": lambda s, wanted: clause(s)}
+KINDS = {**places.KINDS, "clause": _clause_of, "sentence": lambda s, wanted: clause_pattern(s)}

@@ -10,7 +10,7 @@ from viz_core.training.bilingual.lexicon import Adjective, Noun, Verb
 
 T = TypeVar("T")
 C = TypeVar("C", Noun, Verb, Adjective)
-CANDIDATES = 160  # random candidates for a rare word
+N_CANDIDATES = 160  # random candidates for a rare word
 Person = Literal["I", "third", "plural"]  # decides am, is, are and the -s of a verb
 
 
@@ -47,14 +47,14 @@ def pair(english: str, chinese: str = "") -> Phrase:
     return Phrase(source, tuple((word, source) for word in chinese.split()))
 
 
-def more(phrase: Phrase, chinese: str) -> Phrase:
+def aligned(phrase: Phrase, chinese: str) -> Phrase:
     """Return further Chinese words, aligned to all the English words of `phrase` (to none if it has none)."""
     return Phrase((), tuple((word, phrase.source) for word in chinese.split()))
 
 
 def chinese(text: str) -> Phrase:
     """Return Chinese words that are aligned to no English word: 的, 把."""
-    return more(NOTHING, text)
+    return aligned(NOTHING, text)
 
 
 def english(text: str) -> Phrase:
@@ -62,12 +62,12 @@ def english(text: str) -> Phrase:
     return pair(text)
 
 
-def from_all(phrases: Iterable[Phrase], chinese: str) -> Phrase:
+def aligned_to_all(phrases: Iterable[Phrase], chinese: str) -> Phrase:
     """Return Chinese words that are aligned to all the English words of several phrases: did not -> 没有."""
-    return more(Phrase(tuple(word for phrase in phrases for word in phrase.source)), chinese)
+    return aligned(Phrase(tuple(word for phrase in phrases for word in phrase.source)), chinese)
 
 
-def texts(phrase: Phrase) -> str:
+def english_text(phrase: Phrase) -> str:
     """Return the English words as one string."""
     return " ".join(word.text for word in phrase.source)
 
@@ -103,8 +103,8 @@ class NounPhrase:
     noun: Noun | None = None
     person: Person = "third"
     pronoun: str = "it"
-    all: bool = False
-    denies: Phrase = NOTHING
+    takes_dou: bool = False
+    negator: Phrase = NOTHING
     negative: bool = False
     name: str = ""
 
@@ -114,7 +114,7 @@ class NounPhrase:
 
 
 @dataclass(slots=True)
-class Speaker:
+class Sampler:
     """Draws random choices and keeps the state of the sentence being generated.
 
     depth: how many levels of nested phrases are still allowed. combinations: content words that occur together, which decide the
@@ -129,53 +129,53 @@ class Speaker:
     depth: int = 2
     combinations: list[tuple[str, ...]] = field(default_factory=list)
     referent: Word | None = None
-    names: int = 0
+    n_slots: int = 0
     actor: str = ""
-    asks: bool = False
-    said: Counter[object] = field(default_factory=Counter)
-    seldom: int = 0
+    is_question: bool = False
+    counts: Counter[object] = field(default_factory=Counter)
+    n_rare: int = 0
 
     def chance(self, probability: float) -> bool:
         """Return True with this probability."""
         return self.rng.random() < probability
 
-    def one(self, choices: Sequence[T]) -> T:
+    def choice(self, choices: Sequence[T]) -> T:
         """Return a uniformly drawn choice."""
         return choices[int(self.rng.random() * len(choices))]
 
-    def usual(self, choices: Sequence[C]) -> C:
+    def entry(self, choices: Sequence[C]) -> C:
         """Draw a lexicon entry: common ones are preferred, or the least used one while rare words are wanted."""
-        seldom = self.seldom > 0 and self.chance(0.85)
-        self.seldom -= seldom
-        choice = self._least_said(choices) if seldom else self._common(choices)
-        self.said[choice] += 1
+        seldom = self.n_rare > 0 and self.chance(0.85)
+        self.n_rare -= seldom
+        choice = self._least_used(choices) if seldom else self._common_entry(choices)
+        self.counts[choice] += 1
         return choice
 
-    def _least_said(self, choices: Sequence[C]) -> C:
+    def _least_used(self, choices: Sequence[C]) -> C:
         """Return the least used of `N_CANDIDATES` random choices."""
-        return min((self.one(choices) for __ in range(CANDIDATES)), key=self.said.__getitem__)
+        return min((self.choice(choices) for __ in range(N_CANDIDATES)), key=self.counts.__getitem__)
 
-    def _common(self, choices: Sequence[C]) -> C:
+    def _common_entry(self, choices: Sequence[C]) -> C:
         """Return a common entry if one is found within a few draws."""
         for __ in range(12 if self.chance(0.9) else 0):
-            choice = self.one(choices)
+            choice = self.choice(choices)
             if choice.is_common:
                 return choice
-        return self.one(choices)
+        return self.choice(choices)
 
-    def often(self, choices: Mapping[T, float]) -> T:
+    def weighted(self, choices: Mapping[T, float]) -> T:
         """Return a random key; the values are weights."""
         return self.rng.choices(list(choices), list(choices.values()))[0]
 
-    def word(self, table: Mapping[str, str]) -> Phrase:
+    def pair(self, table: Mapping[str, str]) -> Phrase:
         """Return a random row of an English -> Chinese table as a phrase."""
-        return pair(*self.one(list(table.items())))
+        return pair(*self.choice(list(table.items())))
 
-    def deeper(self) -> bool:
+    def can_nest(self) -> bool:
         """Whether another nested phrase is allowed."""
         return self.depth > 0
 
-    def slot(self) -> str:
+    def new_slot(self) -> str:
         """Return the next numbered slot, which stands for a name or an unknown word."""
-        self.names += 1
-        return f"<{self.names}>"
+        self.n_slots += 1
+        return f"<{self.n_slots}>"

@@ -14,16 +14,16 @@ from typing import get_args
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, small_words
 from viz_core.training.bilingual.lexicon import Frame, Noun, Verb
-from viz_core.training.bilingual.nouns import Place
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, from_all, more, pair
+from viz_core.training.bilingual.nouns import Sides
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Sampler, chinese, english, aligned_to_all, aligned, pair
 
 BE = Verb("be", "is", "was", "been", "being", "", "link", "any", "", frozenset({"state"}))
-SKILLS = frozenset({
+CHINESE_SKILL_VERBS = frozenset({
     "游泳", "跳舞", "唱歌", "开车", "做饭", "滑冰", "滑雪", "弹", "踢", "打", "拉", "骑", "画", "说", "写", "写字", "飞", "走路",
     "下", "吹", "画画", "做", "煮", "烤",
 })
 """Chinese verbs of skills: "can" is 会, not 能."""
-LEARNED = frozenset({
+SKILL_VERBS = frozenset({
     "swim", "dance", "sing", "drive", "cook", "skate", "ski", "play", "ride", "draw", "paint", "speak", "write", "fly", "walk",
     "bake",
 })
@@ -32,12 +32,12 @@ LEARNED = frozenset({
 
 def is_skill(english: str, chinese: str) -> bool:
     """Whether a verb denotes a skill, by its first words in both languages."""
-    return english in LEARNED and chinese in SKILLS
-FRAMES: Mapping[Frame, float] = {
+    return english in SKILL_VERBS and chinese in CHINESE_SKILL_VERBS
+FRAME_WEIGHTS: Mapping[Frame, float] = {
     "i": 14, "t": 34, "place": 9, "loc": 9, "put": 4, "give": 5, "for": 3, "tell": 2, "to": 10,
     "ing": 3, "that": 5, "tellthat": 1.5, "wh": 3, "tellwh": 1, "make": 4, "link": 4,
 }
-SHORT: Mapping[Frame, float] = {"i": 20, "t": 40, "place": 8, "loc": 9, "put": 3, "give": 3, "for": 2}
+SHORT_FRAMES: Mapping[Frame, float] = {"i": 20, "t": 40, "place": 8, "loc": 9, "put": 3, "give": 3, "for": 2}
 """The frames without another verb."""
 _NOT_SAID_ALONE = ("home", "away", "at work", "online", "abroad", "everywhere", "somewhere", "far away")
 """Place adverbs that only some verbs take."""
@@ -56,19 +56,19 @@ class Predicate:
     """
 
     verb: Verb
-    said: str
+    chinese: str
     tail: list[Phrase] = field(default_factory=list)
     lead: list[Phrase] = field(default_factory=list)
     rest: list[Phrase] = field(default_factory=list)
     very: Phrase = NOTHING
     last: str = ""
-    le: bool = True
+    takes_le: bool = True
     about: tuple[str, ...] = ()
     particle: Phrase = NOTHING
-    positive: bool = False
-    denies: Phrase = NOTHING
-    early: Phrase = NOTHING
-    near: bool = False
+    never_negated: bool = False
+    negator: Phrase = NOTHING
+    before_negator: Phrase = NOTHING
+    negator_after_lead: bool = False
 
     @property
     def is_be(self) -> bool:
@@ -83,7 +83,7 @@ class Predicate:
 
 # --- Verbs by noun ----------------------------------------------------------------------------------------------------
 @cache
-def _said_of() -> Mapping[tuple[Noun, Frame], list[Verb]]:
+def _verbs_by_subject() -> Mapping[tuple[Noun, Frame], list[Verb]]:
     """Return the verbs by (subject, frame)."""
     found: dict[tuple[Noun, Frame], list[Verb]] = {}
     for frame in get_args(Frame):
@@ -95,22 +95,22 @@ def _said_of() -> Mapping[tuple[Noun, Frame], list[Verb]]:
 
 def verbs_of_subject(noun: Noun, frame: Frame) -> Sequence[Verb]:
     """Return the verbs that can take this subject."""
-    return _said_of().get((noun, frame), ())
+    return _verbs_by_subject().get((noun, frame), ())
 
 
 @cache
-def _done_to() -> Mapping[Noun, list[Verb]]:
+def _verbs_by_object() -> Mapping[Noun, list[Verb]]:
     """Return the transitive verbs by object."""
     found: dict[Noun, list[Verb]] = {}
     for verb in lex.verbs("t"):
-        for noun in lex.objects_of(verb) if is_whole(verb) else ():
+        for noun in lex.objects_of(verb) if is_contiguous(verb) else ():
             found.setdefault(noun, []).append(verb)
     return found
 
 
 def verbs_of_object(noun: Noun) -> Sequence[Verb]:
     """Return the verbs that can take this object."""
-    return _done_to().get(noun, ())
+    return _verbs_by_object().get(noun, ())
 
 
 def by_person(verb: Verb) -> bool:
@@ -118,24 +118,24 @@ def by_person(verb: Verb) -> bool:
     return "person" in verb.subjects or "being" in verb.subjects
 
 
-def is_whole(verb: Verb) -> bool:
+def is_contiguous(verb: Verb) -> bool:
     """Whether its Chinese is contiguous, unlike 和 ~ 说话."""
     return "~" not in verb.chinese
 
 
 def takes_plain_object(verb: Verb) -> bool:
     """Whether its object directly follows it in both languages."""
-    return is_whole(verb) and "sep" not in verb.flags
+    return is_contiguous(verb) and "sep" not in verb.flags
 
 
-def done_by_person(verb: Verb) -> bool:
+def person_acts_on(verb: Verb) -> bool:
     """Whether its subject can be a person and its object directly follows it."""
     return takes_plain_object(verb) and by_person(verb)
 
 
-def frame_of(s: Speaker, frames: Mapping[Frame, float] = FRAMES) -> Frame:
+def draw_frame(s: Sampler, frames: Mapping[Frame, float] = FRAME_WEIGHTS) -> Frame:
     """Draw a frame; one without another verb where no further nesting is allowed."""
-    return s.often(frames if s.deeper() else SHORT)
+    return s.weighted(frames if s.can_nest() else SHORT_FRAMES)
 
 
 @cache
@@ -149,68 +149,68 @@ def without_particle(verb: Verb) -> tuple[Verb, str]:
 
 
 # --- Helpers of the builders ------------------------------------------------------------------------------------------
-def spoken(p: Predicate, form: str) -> Phrase:
+def main_verb(p: Predicate, form: str) -> Phrase:
     """Return the main verb in both languages; its Chinese is also aligned to a separated particle."""
-    main = pair(form, p.said)
-    return Phrase(main.source, from_all([main, p.particle], p.said).target) if p.particle else main
+    main = pair(form, p.chinese)
+    return Phrase(main.source, aligned_to_all([main, p.particle], p.chinese).target) if p.particle else main
 
 
-def infinitive(inside: Predicate, form: str = "base") -> Place:
+def infinitive(predicate: Predicate, form: str = "base") -> Sides:
     """Return the pieces of a predicate without a tense: [eat, the apple], [吃, 苹果]; [be, happy], [快乐] without 很."""
-    main = spoken(inside, getattr(inside.verb, form))
-    no = more(inside.denies, "不") if inside.denies else NOTHING  # (decide) to say nothing: 什么 都 不 说
-    return [main, *inside.tail], [inside.early, no, *inside.lead, main, *inside.rest]
+    main = main_verb(predicate, getattr(predicate.verb, form))
+    no = aligned(predicate.negator, "不") if predicate.negator else NOTHING  # (decide) to say nothing: 什么 都 不 说
+    return [main, *predicate.tail], [predicate.before_negator, no, *predicate.lead, main, *predicate.rest]
 
 
-def object_pronoun(s: Speaker) -> NounPhrase:
+def object_pronoun(s: Sampler) -> NounPhrase:
     """Draw me, him, them, ..., but not the actor."""
-    text = s.one([word for word in small_words.PERSONS if word not in small_words.NOT_MET.get(s.actor, ())])
+    text = s.choice([word for word in small_words.PERSONS if word not in small_words.NOT_MET.get(s.actor, ())])
     word = pair(text, small_words.PERSONS[text])
     return NounPhrase(word, word, name=text)
 
 
-def someone(s: Speaker) -> NounPhrase:
+def someone(s: Sampler) -> NounPhrase:
     """Draw a person, often a pronoun."""
-    kind = s.often({"pronoun": 50, "name": 12, "noun": 38})
+    kind = s.weighted({"pronoun": 50, "name": 12, "noun": 38})
     if kind == "pronoun":
         return object_pronoun(s)
     if kind == "name":
-        return nouns.name(s)
+        return nouns.proper_name(s)
     return nouns.noun_phrase(s, lex.nouns("person"), {nouns.the: 4, nouns.owned: 4, nouns.a: 1, nouns.possessive: 1})
 
 
-def somewhere(s: Speaker, of: str = "person") -> Place:
+def somewhere(s: Sampler, of: str = "person") -> Sides:
     """Draw a place of a verb, of persons or of things, or an adverb such as here, upstairs, at home."""
     if s.chance(0.15):
-        adverb = s.one([a for a in lex.adverbs("place") if a.english not in _NOT_SAID_ALONE])
+        adverb = s.choice([a for a in lex.adverbs("place") if a.english not in _NOT_SAID_ALONE])
         word = pair(adverb.english, adverb.chinese)
         return [word], [word]
     return nouns.place(s, of)
 
 
-def at(target: Sequence[Phrase]) -> Phrase:
+def zai_unless_present(target: Sequence[Phrase]) -> Phrase:
     """Return the 在 before a Chinese place, unless the place begins with it."""
-    return NOTHING if first_word(target).startswith("在") else chinese("在")
+    return NOTHING if first_chinese_word(target).startswith("在") else chinese("在")
 
 
-def first_word(pieces: Sequence[Phrase]) -> str:
+def first_chinese_word(pieces: Sequence[Phrase]) -> str:
     """Return the first Chinese word, "" if there is none."""
     return next((word for piece in pieces for word, __ in piece.target), "")
 
 
-def degree_of(s: Speaker) -> Phrase:
+def draw_degree(s: Sampler) -> Phrase:
     """Draw a degree (very 非常, too 太, a little 有点) in a third of the cases; "so" is 这么 in a question."""
     if not s.chance(0.35):
         return NOTHING
-    return s.word({**small_words.DEGREES, "so": "这么"} if s.asks else small_words.DEGREES)
+    return s.pair({**small_words.DEGREES, "so": "这么"} if s.is_question else small_words.DEGREES)
 
 
-def very(degree: Phrase) -> Phrase:
+def degree_or_hen(degree: Phrase) -> Phrase:
     """Return the degree before a Chinese adjective, or else 很."""
     return degree or chinese("很")
 
 
-def optional_that(s: Speaker, clause: Phrase = NOTHING, share: float = 0.6) -> Phrase:
+def optional_that(s: Sampler, clause: Phrase = NOTHING, share: float = 0.6) -> Phrase:
     """Draw "that" or nothing: (I know) that he is right. Nothing before another "that"."""
     again = bool(clause.source) and clause.source[0].text == "that"
     return english("that") if s.chance(share) and not again else NOTHING

@@ -11,27 +11,27 @@ from functools import cache
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, small_words, verb_phrases
 from viz_core.training.bilingual.clauses import Clause, statement
-from viz_core.training.bilingual.compound import stands_for
+from viz_core.training.bilingual.compound import pronoun_as_noun
 from viz_core.training.bilingual.phrases import (
     COMMA,
     NOTHING,
     NounPhrase,
     Phrase,
-    Speaker,
+    Sampler,
     chinese,
     english,
     join,
-    more,
+    aligned,
     pair,
 )
-from viz_core.training.bilingual.predicates import is_whole
+from viz_core.training.bilingual.predicates import is_contiguous
 from viz_core.training.bilingual.small_words import BE, HAVE, TOO, WAS
 
-OFTEN_COULD = ("cross", "fit in", "climb", "carry", "lift", "catch", "buy", "push", "open", "see", "finish", "answer", "understand")
+COULD_NOT_VERBS = ("cross", "fit in", "climb", "carry", "lift", "catch", "buy", "push", "open", "see", "finish", "answer", "understand")
 """Verbs whose negation often is "could not"."""
-IN_FRONT = ("although", "if", "when", "after")
+CLAUSE_FIRST_IN_CHINESE = ("although", "if", "when", "after")
 """Conjunctions whose clause comes first in Chinese."""
-LEADING = {"because": ("因为", ""), "although": ("虽然", ""), "if": ("如果", ""), "when": ("", "的 时候")}
+CLAUSE_FIRST_IN_BOTH = {"because": ("因为", ""), "although": ("虽然", ""), "if": ("如果", ""), "when": ("", "的 时候")}
 """Conjunctions whose clause may come first in both languages, and their Chinese before and after it."""
 NEVER_TOO = frozenset({
     "kind", "friendly", "polite", "helpful", "generous", "grateful", "pleased", "satisfied", "brave", "honest", "clever",
@@ -44,66 +44,66 @@ _ADVERBS = ("never", "often", "always")
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class WinogradSchema:
     """A line of the table: an action between two nouns, and what can only be true of the first or the second.
 
     actions: "+ eat", "- eat", "hid ~=把 ~ 藏起来". of_first, of_second: an adjective, or "~need help=需要 帮助".
     """
 
-    firsts: str
-    deeds: tuple[str, ...]
-    seconds: str
-    word: str
+    first_nouns: str
+    actions: tuple[str, ...]
+    second_nouns: str
+    conjunction: str
     of_first: tuple[str, ...]
     of_second: tuple[str, ...]
 
     @property
-    def of_people(self) -> bool:
+    def is_about_people(self) -> bool:
         """Whether both are persons."""
-        return all(noun.is_a("person") for names in (self.firsts, self.seconds) for noun in lex.nouns(names))
+        return all(noun.is_a("person") for names in (self.first_nouns, self.second_nouns) for noun in lex.nouns(names))
 
 
 @cache
-def scenes(of_people: bool) -> tuple[Scene, ...]:
+def schemas(of_people: bool) -> tuple[WinogradSchema, ...]:
     """Return the lines of the table about two persons, or the other lines."""
-    found: list[Scene] = []
-    for firsts, deeds, seconds, word, *of_each in lex.rows("reasons", 6):
+    found: list[WinogradSchema] = []
+    for firsts, deeds, seconds, word, *of_each in lex.read_rows("reasons", 6):
         deeds_, first, second = (tuple(part.strip() for part in cell.split(",")) for cell in (deeds, *of_each))
-        found.append(Scene(firsts, deeds_, seconds, word, first, second))
-    return tuple(scene for scene in found if scene.of_people == of_people)
+        found.append(WinogradSchema(firsts, deeds_, seconds, word, first, second))
+    return tuple(scene for scene in found if scene.is_about_people == of_people)
 
 
 # --- Sentences --------------------------------------------------------------------------------------------------------
-def about_things(s: Speaker) -> Phrase:
+def winograd_things(s: Sampler) -> Phrase:
     """Draw a Winograd sentence about things, in which Chinese repeats the noun for "it".
 
     the animal did not cross the street because it was too tired
     """
-    return _decided(s, False)
+    return _draw_winograd(s, False)
 
 
-def about_people(s: Speaker) -> Phrase:
+def winograd_people(s: Sampler) -> Phrase:
     """Draw a Winograd sentence about two persons: the women visited the men because they were lonely."""
-    return _decided(s, True)
+    return _draw_winograd(s, True)
 
 
-def _decided(s: Speaker, of_people: bool) -> Phrase:
+def _draw_winograd(s: Sampler, of_people: bool) -> Phrase:
     """Draw a Winograd sentence."""
-    scene = s.one([found for word in (_joined_by(s),) for found in scenes(of_people) if (found.word == "because") == word])
-    one, two = _named(s, scene.firsts, scene), _named(s, scene.seconds, scene)
+    scene = s.choice([found for word in (_is_reason(s),) for found in schemas(of_people) if (found.conjunction == "because") == word])
+    one, two = _draw_noun(s, scene.first_nouns, scene), _draw_noun(s, scene.second_nouns, scene)
     for __ in range(8):
         if one.noun is None or two.noun is None or one.noun.chinese != two.noun.chinese:
             break
-        two = _named(s, scene.seconds, scene)
-    antecedent, other, reasons = s.one(((one, two, scene.of_first), (two, one, scene.of_second)))
-    reason, action = _fitting(s, reasons, antecedent), s.one(scene.deeds)
+        two = _draw_noun(s, scene.second_nouns, scene)
+    antecedent, other, reasons = s.choice(((one, two, scene.of_first), (two, one, scene.of_second)))
+    reason, action = _fitting_reason(s, reasons, antecedent), s.choice(scene.actions)
     verbal = reason.startswith("~")
-    leads = not of_people and scene.word in LEADING and "@" not in reason and s.chance(0.15)
+    leads = not of_people and scene.conjunction in CLAUSE_FIRST_IN_BOTH and "@" not in reason and s.chance(0.15)
     it = _again(s, antecedent, other, as_object=leads and antecedent is two)
     if leads:  # because the street was too wide, the animal did not cross it
         it, again = antecedent.phrase, antecedent.with_phrase(it)
         one, two = (again, two) if antecedent is one else (one, again)
-    elif scene.word in IN_FRONT and antecedent is one and _is_person(one) and not _is_person(two):
+    elif scene.conjunction in CLAUSE_FIRST_IN_CHINESE and antecedent is one and _is_person(one) and not _is_person(two):
         # although he was weak, the boy climbed the tree: Chinese puts the noun in the first clause
         he = pair(one.pronoun, small_words.SUBJECTS[one.pronoun])
         it = Phrase(he.source, one.phrase.target)
@@ -111,15 +111,15 @@ def _decided(s: Speaker, of_people: bool) -> Phrase:
     said, now = _by_verb(s, action, one, two, verbal) if action[0] in "+-" else _in_words(action, one, two)
     s.combinations.append((one.name, action.partition("=")[0].strip("+- "), two.name, reason.partition("=")[0].strip("~")))
     clause = _of_verb(s, reason, it, antecedent, other, now) if verbal else _of_adjective(s, reason, it, antecedent, now)
-    return _led(s, scene.word, said, clause) if leads else _joined(s, scene.word, said, clause)
+    return _clause_first(s, scene.conjunction, said, clause) if leads else _joined(s, scene.conjunction, said, clause)
 
 
-def _joined_by(s: Speaker) -> bool:
+def _is_reason(s: Sampler) -> bool:
     """Whether the clause is a reason."""
     return s.chance(0.72)
 
 
-def _joined(s: Speaker, word: str, said: Phrase, clause: Phrase) -> Phrase:
+def _joined(s: Sampler, word: str, said: Phrase, clause: Phrase) -> Phrase:
     """Join both clauses in the order of each language."""
     conjunction = pair(word, {"because": "因为", "so": "所以", "but": "但是", "until": "直到"}.get(word, ""))
     comma = COMMA if s.chance({"but": 0.4, "so": 0.4, "and": 0.4, "because": 0.06}.get(word, 0)) else NOTHING
@@ -127,17 +127,17 @@ def _joined(s: Speaker, word: str, said: Phrase, clause: Phrase) -> Phrase:
     if word == "and":
         return join(source, [said, comma or chinese("，"), clause])
     if word == "although":
-        return join(source, [more(conjunction, "虽然"), clause, chinese("，"), more(conjunction, "但是"), said])
+        return join(source, [aligned(conjunction, "虽然"), clause, chinese("，"), aligned(conjunction, "但是"), said])
     if word == "if":
-        return join(source, [more(conjunction, "如果"), clause, said])
+        return join(source, [aligned(conjunction, "如果"), clause, said])
     behind = {"when": "的 时候", "after": "以后"}.get(word)
-    return join(source, [clause, more(conjunction, behind), said]) if behind else join(source)
+    return join(source, [clause, aligned(conjunction, behind), said]) if behind else join(source)
 
 
-def _led(s: Speaker, word: str, said: Phrase, clause: Phrase) -> Phrase:
+def _clause_first(s: Sampler, word: str, said: Phrase, clause: Phrase) -> Phrase:
     """Join both clauses, the subordinate one first: because the street was too wide, the animal did not cross it."""
     conjunction = pair(word)
-    lead, tail = (more(conjunction, text) for text in LEADING[word])
+    lead, tail = (aligned(conjunction, text) for text in CLAUSE_FIRST_IN_BOTH[word])
     comma = COMMA if s.chance(0.75) or word in ("because", "although") else NOTHING
     but = chinese("但是") if word == "although" else NOTHING
     return join([conjunction, clause, comma, said], [lead, clause, tail, comma, but, said])
@@ -151,25 +151,25 @@ def because(said: Phrase, it: NounPhrase, be: Phrase, degree: Phrase, adjective:
 
 
 # --- Nouns and pronouns -----------------------------------------------------------------------------------------------
-def _named(s: Speaker, names: str, scene: Scene) -> NounPhrase:
+def _draw_noun(s: Sampler, names: str, scene: WinogradSchema) -> NounPhrase:
     """Draw one of the nouns: the dog, the dogs, my dog, a dog. It has no further modifiers, which could contradict the reason."""
     depth, s.depth = s.depth, 0
-    choices = [n for n in lex.nouns(names) if n.plural and not n.only_plural] if scene.of_people else lex.nouns(names)
-    noun = s.usual(choices)
-    many = bool(noun.plural) and not noun.only_plural and s.chance(0.3 if scene.of_people else 0.12)
-    one = (nouns.the,) * 8 + (nouns.owned, nouns.the if scene.word in IN_FRONT else nouns.a)
+    choices = [n for n in lex.nouns(names) if n.plural and not n.only_plural] if scene.is_about_people else lex.nouns(names)
+    noun = s.entry(choices)
+    many = bool(noun.plural) and not noun.only_plural and s.chance(0.3 if scene.is_about_people else 0.12)
+    one = (nouns.the,) * 8 + (nouns.owned, nouns.the if scene.conjunction in CLAUSE_FIRST_IN_CHINESE else nouns.a)
     forms = (nouns.the_plural,) if many else one
-    found = nouns.inner_form(s, noun, forms)
+    found = nouns.in_form(s, noun, forms)
     s.depth = depth
     return found
 
 
-def _again(s: Speaker, culprit: NounPhrase, other: NounPhrase, *, as_object: bool = False) -> Phrase:
+def _again(s: Sampler, antecedent: NounPhrase, other: NounPhrase, *, as_object: bool = False) -> Phrase:
     """Return it, he, she or they with the noun in Chinese, but with 他 for the only person of the sentence."""
-    pronoun = small_words.OBJECT_OF[culprit.pronoun] if as_object else culprit.pronoun
-    if _is_person(culprit) and not _is_person(other):
-        return pair(pronoun, small_words.SUBJECTS[culprit.pronoun])
-    return stands_for(s, culprit.head, pronoun)
+    pronoun = small_words.OBJECT_OF[antecedent.pronoun] if as_object else antecedent.pronoun
+    if _is_person(antecedent) and not _is_person(other):
+        return pair(pronoun, small_words.SUBJECTS[antecedent.pronoun])
+    return pronoun_as_noun(s, antecedent.head, pronoun)
 
 
 def _is_person(who: NounPhrase) -> bool:
@@ -178,15 +178,15 @@ def _is_person(who: NounPhrase) -> bool:
 
 
 # --- Actions ----------------------------------------------------------------------------------------------------------
-def _by_verb(s: Speaker, deed: str, one: NounPhrase, two: NounPhrase, verbal: bool) -> tuple[Phrase, bool]:
+def _by_verb(s: Sampler, action: str, one: NounPhrase, two: NounPhrase, verbal: bool) -> tuple[Phrase, bool]:
     """Build the action with a verb of the lexicon, and return whether it is in the present.
 
     verbal: whether the reason has a verb.
     """
-    sign, base = deed.split(" ", 1)
+    sign, base = action.split(" ", 1)
     verb = _verb(base, two)
     tense = "present" if s.chance(0.2) and not verbal else "past"
-    if sign == "-" and base in OFTEN_COULD and tense == "past" and "能" not in verb.chinese and s.chance(0.5):
+    if sign == "-" and base in COULD_NOT_VERBS and tense == "past" and "能" not in verb.chinese and s.chance(0.5):
         tense = "could"
     for __ in range(12):  # no adjuncts: the pronoun could refer to a third noun
         p = verb_phrases.predicate(s, verb, one, two)
@@ -198,71 +198,71 @@ def _by_verb(s: Speaker, deed: str, one: NounPhrase, two: NounPhrase, verbal: bo
 
 def _verb(base: str, thing: NounPhrase) -> lex.Verb:
     """Return the sense of a verb that takes this object: visit a person 看望, a museum 参观."""
-    same = [v for v in lex.verbs("t") if v.base == base and is_whole(v)]
+    same = [v for v in lex.verbs("t") if v.base == base and is_contiguous(v)]
     return next((v for v in same if thing.noun in lex.objects_of(v)), same[0])
 
 
-def _in_words(deed: str, one: NounPhrase, two: NounPhrase) -> tuple[Phrase, bool]:
+def _in_words(action: str, one: NounPhrase, two: NounPhrase) -> tuple[Phrase, bool]:
     """Build the action from words with a place for the second noun, and return whether it is in the present or future."""
-    text, __, zh = deed.partition("=")
+    text, __, zh = action.partition("=")
     text, zh = (words if "~" in words else f"{words} ~" for words in (text, zh))
     if text.startswith("was ") and one.person == "plural":
         text = f"were{text[3:]}"
     front, back = (pair(part) for part in text.split("~"))
     verb = Phrase((*front.source, *back.source))
-    left, right = (more(verb, part) for part in zh.split("~"))
+    left, right = (aligned(verb, part) for part in zh.split("~"))
     said = join([one.phrase, front, two.phrase, back], [one.phrase, left, two.phrase, right])
     return said, text.startswith(("will ", "cannot "))
 
 
 # --- Reasons ----------------------------------------------------------------------------------------------------------
-def _fitting(s: Speaker, reasons: tuple[str, ...], culprit: NounPhrase) -> str:
+def _fitting_reason(s: Sampler, reasons: tuple[str, ...], antecedent: NounPhrase) -> str:
     """Draw a reason that can be true of the noun."""
-    described = {a.english for a in lex.adjectives_of(culprit.noun)} if culprit.noun else set()
+    described = {a.english for a in lex.adjectives_of(antecedent.noun)} if antecedent.noun else set()
     fitting = [reason for reason in reasons if reason.startswith("~") or reason in described]
-    return s.one(fitting or reasons)
+    return s.choice(fitting or reasons)
 
 
-def _adjective(reason: str, culprit: NounPhrase) -> lex.Adjective:
+def _adjective(reason: str, antecedent: NounPhrase) -> lex.Adjective:
     """Return the sense of the adjective that describes the noun: an old man 老, an old car 旧."""
-    described = lex.adjectives_of(culprit.noun) if culprit.noun else ()
-    people = culprit.noun is not None and culprit.noun.is_a("person")
+    described = lex.adjectives_of(antecedent.noun) if antecedent.noun else ()
+    people = antecedent.noun is not None and antecedent.noun.is_a("person")
     known = [a for a in lex.ADJECTIVES if a.english == reason and a.flags.isdisjoint({"of", "nopred"})]
-    best = [a for a in known if a in described] or [a for a in known if lex.of_people(a) == people] or known
+    best = [a for a in known if a in described] or [a for a in known if lex.describes_people(a) == people] or known
     return best[0]
 
 
-def _of_adjective(s: Speaker, reason: str, it: Phrase, culprit: NounPhrase, now: bool) -> Phrase:
+def _of_adjective(s: Sampler, reason: str, it: Phrase, antecedent: NounPhrase, now: bool) -> Phrase:
     """Build a reason with an adjective: it was too tired -> 动物 太 累."""
-    adjective = _adjective(reason, culprit)
-    be, word = pair((BE if now else WAS)[culprit.person]), pair(adjective.english, adjective.chinese)
+    adjective = _adjective(reason, antecedent)
+    be, word = pair((BE if now else WAS)[antecedent.person]), pair(adjective.english, adjective.chinese)
     if "shi" in adjective.flags:
-        return join([it, be, word], [it, more(be, "是"), word, chinese("的")])
+        return join([it, be, word], [it, aligned(be, "是"), word, chinese("的")])
     if "le" in adjective.flags:
         return join([it, be, word], [it, word, chinese("了")])
     degrees = {word: zh for word, zh in TOO.items() if word != "too" or reason not in NEVER_TOO}
-    degree = s.word(degrees) if s.chance(0.7) and "verb" not in adjective.flags else NOTHING
+    degree = s.pair(degrees) if s.chance(0.7) and "verb" not in adjective.flags else NOTHING
     very = degree or (chinese("很") if "verb" not in adjective.flags else NOTHING)
     return join([it, be, degree, word], [it, very, word])
 
 
-def _of_verb(s: Speaker, reason: str, it: Phrase, culprit: NounPhrase, other: NounPhrase, now: bool) -> Phrase:
+def _of_verb(s: Sampler, reason: str, it: Phrase, antecedent: NounPhrase, other: NounPhrase, now: bool) -> Phrase:
     """Build a reason with a verb: it needed help -> 女孩 需要 帮助; she had helped him -> 女孩 帮助 了 男孩."""
     text, __, zh = reason[1:].partition("=")
     first, __, rest = text.partition(" ")
     adverb = NOTHING
     if first in _ADVERBS:
         adverb, (first, __, rest) = english(first), rest.partition(" ")
-    words = f"{_form(first, culprit, now)} {rest}"
+    words = f"{_form(first, antecedent, now)} {rest}"
     if "@" not in text:
         verb = pair(words)
-        return join([it, adverb, verb], [it, more(Phrase((*adverb.source, *verb.source)), zh)])
+        return join([it, adverb, verb], [it, aligned(Phrase((*adverb.source, *verb.source)), zh)])
     referent = s.referent
-    him = _again(s, other, culprit, as_object=True)
+    him = _again(s, other, antecedent, as_object=True)
     s.referent = referent or s.referent
     front, back = (pair(part) for part in words.split("@"))
     verb = Phrase((*adverb.source, *front.source, *back.source))
-    left, right = (more(verb, part) for part in zh.split("@"))
+    left, right = (aligned(verb, part) for part in zh.split("@"))
     return join([it, adverb, front, him, back], [it, left, him, right])
 
 

@@ -5,10 +5,10 @@ from functools import cache
 
 from viz_core.training.bilingual import inside, nouns, subjects, verb_phrases
 from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual.clauses import Clause, group, in_chinese, make, plain_clause, stays, subordinate
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, more, pair, texts, with_de
-from viz_core.training.bilingual.predicates import Predicate, by_person, first_word, verbs_of_object, verbs_of_subject
-from viz_core.training.bilingual.times import when
+from viz_core.training.bilingual.clauses import Clause, verb_group, chinese_pieces, make_clause, plain_clause, is_static, subordinate_english
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Sampler, chinese, english, aligned, pair, english_text, with_de
+from viz_core.training.bilingual.predicates import Predicate, by_person, first_chinese_word, verbs_of_object, verbs_of_subject
+from viz_core.training.bilingual.times import draw_time
 
 IN_WHICH: Mapping[str, Sequence[tuple[str, str]]] = {
     **dict.fromkeys(("house", "flat", "apartment", "town", "village", "city", "country"), (("live", "in"),)),
@@ -22,14 +22,14 @@ HEADS: nouns.Forms = {
 }
 
 
-def relative(s: Speaker, noun: lex.Noun) -> NounPhrase:
+def relative(s: Sampler, noun: lex.Noun) -> NounPhrase:
     """Draw a noun with a relative clause.
 
     the man who lives here -> 住 在 这里 的 男人; the book (that) I bought -> 我 买 的 书; the house where he lives.
     """
     forms: nouns.Forms = {nouns.the: 1} if noun.is_mass or noun.only_plural else HEADS
-    head = s.often(forms)(s, noun)
-    kind = s.often({
+    head = s.weighted(forms)(s, noun)
+    kind = s.weighted({
         "subject": 45, "object": 40 if verbs_of_object(noun) else 0,
         "where": 10 if noun.is_a("place", "building", "room", "city", "country") else 0, "whose": 4 if noun.is_a("person") else 0,
         "with": 14 if _done_together(noun) else 0, "in": 12 if noun.english in IN_WHICH else 0,
@@ -50,57 +50,57 @@ def relative(s: Speaker, noun: lex.Noun) -> NounPhrase:
     return _of_subject(s, noun, head, whose=kind == "whose")
 
 
-def behind_head(head: NounPhrase, word: Phrase, c: Clause, *, own_subject: bool = False) -> NounPhrase:
+def attach_clause(head: NounPhrase, word: Phrase, c: Clause, *, own_subject: bool = False) -> NounPhrase:
     """Attach a clause whose gap the noun fills. word: that, who, which, where, whose or nothing.
 
     own_subject: whether the clause has another subject, and so precedes the number: these books that I bought 我 买 的 这些 书.
     """
-    g = group(c)
-    put = nouns.in_front if own_subject else nouns.before
-    return put(head, subordinate(c, g, word), with_de(in_chinese(c, g)))
+    g = verb_group(c)
+    put = nouns.modify_before_number if own_subject else nouns.modify_after_number
+    return put(head, subordinate_english(c, g, word), with_de(chinese_pieces(c, g)))
 
 
-def _doing(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
+def _doing(s: Sampler, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
     """Attach a present participle: the boy playing in the park -> 在 公园 里 玩 的 男孩."""
-    frame: lex.Frame = s.one(("i", "t", "loc", "loc"))
-    verb = s.usual([v for v in verbs_of_subject(noun, frame) if v.goes_on] or lex.verbs_where(by_person, "loc"))
+    frame: lex.Frame = s.choice(("i", "t", "loc", "loc"))
+    verb = s.entry([v for v in verbs_of_subject(noun, frame) if v.has_progressive] or lex.verbs_where(by_person, "loc"))
     p = verb_phrases.predicate(s, verb)
-    here = "" if "post" in verb.flags or stays(verb) or first_word(p.lead).startswith("在") else "在"
-    main = pair(verb.ing, verb.chinese if p.said == verb.chinese else p.said)
-    said = [main, more(main, "着")] if verb.base == "wear" else [main]
-    return nouns.before(head, [main, *p.tail], with_de([more(main, here), *p.lead, *said, *p.rest]))
+    here = "" if "post" in verb.flags or is_static(verb) or first_chinese_word(p.lead).startswith("在") else "在"
+    main = pair(verb.ing, verb.chinese if p.chinese == verb.chinese else p.chinese)
+    said = [main, aligned(main, "着")] if verb.base == "wear" else [main]
+    return nouns.modify_after_number(head, [main, *p.tail], with_de([aligned(main, here), *p.lead, *said, *p.rest]))
 
 
-def _done_by(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
+def _done_by(s: Sampler, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
     """Attach a past participle: the book written by my friend -> 我 的 朋友 写 的 书."""
-    verb = s.usual([v for v in verbs_of_object(noun) if by_person(v)] or verbs_of_object(noun))
+    verb = s.entry([v for v in verbs_of_object(noun) if by_person(v)] or verbs_of_object(noun))
     who, main = subjects.subject_noun(s, lex.subjects_of(verb), being=by_person(verb)), pair(verb.participle, verb.chinese)
-    return nouns.in_front(head, [main, pair("by"), who.phrase], with_de([who.phrase, main]))
+    return nouns.modify_before_number(head, [main, pair("by"), who.phrase], with_de([who.phrase, main]))
 
 
-def _of_object(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
+def _of_object(s: Sampler, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
     """Attach a clause whose object is the noun: the book (that) I bought, the man whom she loves."""
-    verb = s.usual(verbs_of_object(noun))
+    verb = s.entry(verbs_of_object(noun))
     if s.chance(0.4):
         choices = lex.subjects_of(verb)
         who = subjects.subject_noun(s, choices, bool(subjects.people(choices[:5])))
     else:
         who = subjects.pronoun(s, by_person(verb))
-    p = Predicate(verb, verb.chinese, le=False, about=(verb.base, noun.english))
-    c = plain_clause(s, who, p=p, tense=s.one(("past", "past", "past", "present", "perfect")))
+    p = Predicate(verb, verb.chinese, takes_le=False, about=(verb.base, noun.english))
+    c = plain_clause(s, who, p=p, tense=s.choice(("past", "past", "past", "present", "perfect")))
     if s.chance(0.15):
-        c.time = when(s, c.tense)
-    again = who.name == "that" or texts(who.phrase).startswith("that ")
-    word = s.one(("", "") if again else ("that", "", "", "who" if noun.is_a("person") else "which"))
-    return behind_head(head, english(word), c, own_subject=True)
+        c.time = draw_time(s, c.tense)
+    again = who.name == "that" or english_text(who.phrase).startswith("that ")
+    word = s.choice(("", "") if again else ("that", "", "", "who" if noun.is_a("person") else "which"))
+    return attach_clause(head, english(word), c, own_subject=True)
 
 
-def _where(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
+def _where(s: Sampler, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
     """Attach a clause with "where": the house where he lives -> 他 住 的 房子."""
-    verb = s.usual(lex.verbs_where(by_person, "loc"))
+    verb = s.entry(lex.verbs_where(by_person, "loc"))
     who = subjects.pronoun(s)
-    p = Predicate(verb, verb.chinese, le=False, about=(verb.base, noun.english))
-    return behind_head(head, english("where"), plain_clause(s, who, p=p, tense=s.one(("past", "present"))), own_subject=True)
+    p = Predicate(verb, verb.chinese, takes_le=False, about=(verb.base, noun.english))
+    return attach_clause(head, english("where"), plain_clause(s, who, p=p, tense=s.choice(("past", "present"))), own_subject=True)
 
 
 @cache
@@ -109,29 +109,29 @@ def _done_together(noun: lex.Noun) -> tuple[lex.Verb, ...]:
     return tuple(v for v in lex.verbs("t") if v.chinese.startswith("和 ~ ") and by_person(v) and noun in lex.objects_of(v))
 
 
-def _with_whom(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
+def _with_whom(s: Sampler, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
     """Attach a clause with a companion as its gap: the girl I talked to -> 和 我 说话 的 女孩."""
-    verb, who = s.usual(_done_together(noun)), subjects.pronoun(s)
-    p = Predicate(verb, verb.chinese.partition("~")[2].strip(), le=False, about=(verb.base, noun.english))
-    c = plain_clause(s, who, p=p, tense=s.one(("past", "past", "present")))
-    g = group(c)
-    word = english(s.one(("", "", "that", "who" if noun.is_a("person") else "that")))
-    return nouns.before(head, subordinate(c, g, word), [chinese("和"), who.phrase, g.main, chinese("的")])
+    verb, who = s.entry(_done_together(noun)), subjects.pronoun(s)
+    p = Predicate(verb, verb.chinese.partition("~")[2].strip(), takes_le=False, about=(verb.base, noun.english))
+    c = plain_clause(s, who, p=p, tense=s.choice(("past", "past", "present")))
+    g = verb_group(c)
+    word = english(s.choice(("", "", "that", "who" if noun.is_a("person") else "that")))
+    return nouns.modify_after_number(head, subordinate_english(c, g, word), [chinese("和"), who.phrase, g.main, chinese("的")])
 
 
-def _in_which(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
+def _in_which(s: Sampler, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
     """Attach a clause with a stranded preposition.
 
     the chair I sat on -> 我 坐 的 椅子; the house that she lives in -> 她 住 的 房子.
     """
-    base, preposition = s.one(IN_WHICH[noun.english])
+    base, preposition = s.choice(IN_WHICH[noun.english])
     verb = next(v for v in lex.verbs("loc") if v.base == base and by_person(v))
-    p = Predicate(verb, verb.chinese, [english(preposition)], le=False, about=(verb.base, noun.english))
-    c = plain_clause(s, subjects.pronoun(s), p=p, tense=s.one(("past", "present")))
-    return behind_head(head, english(s.one(("", "", "that", "which"))), c, own_subject=True)
+    p = Predicate(verb, verb.chinese, [english(preposition)], takes_le=False, about=(verb.base, noun.english))
+    c = plain_clause(s, subjects.pronoun(s), p=p, tense=s.choice(("past", "present")))
+    return attach_clause(head, english(s.choice(("", "", "that", "which"))), c, own_subject=True)
 
 
-def _of_subject(s: Speaker, noun: lex.Noun, head: NounPhrase, *, whose: bool) -> NounPhrase:
+def _of_subject(s: Sampler, noun: lex.Noun, head: NounPhrase, *, whose: bool) -> NounPhrase:
     """Attach a clause whose subject is the noun or what it owns.
 
     the man who lives here -> 住 在 这里 的 男人; the man whose dog is big -> 狗 很 大 的 男人.
@@ -139,14 +139,14 @@ def _of_subject(s: Speaker, noun: lex.Noun, head: NounPhrase, *, whose: bool) ->
     word = "that" if s.chance(0.4) else "who" if noun.is_a("person") else "which"
     who = NounPhrase(NOTHING, NOTHING, noun, head.person, head.pronoun, name=noun.english)
     if whose:
-        word, thing = "whose", s.usual(lex.nouns("family thing pet"))
+        word, thing = "whose", s.entry(lex.nouns("family thing pet"))
         owned = pair(thing.english, thing.chinese)
         who = NounPhrase(owned, owned, thing, name=thing.english)
-    c = make(s, who, plain=True)
-    c.predicate.le = False
+    c = make_clause(s, who, plain=True)
+    c.predicate.takes_le = False
     if s.chance(0.15):
-        c.time = when(s, c.tense)
-    return behind_head(head, english(word), c)
+        c.time = draw_time(s, c.tense)
+    return attach_clause(head, english(word), c)
 
 
 inside.noun_phrases["relative"] = relative

@@ -15,16 +15,16 @@ from viz_core.config.limits import MAX_REPLACED_CHARS
 from viz_core.text import NO_TOKEN, AnyTokenizer, Vocabulary, split_words
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.lexicon import Adjective, Noun, Verb
-from viz_core.training.bilingual.nouns import an
+from viz_core.training.bilingual.nouns import a_or_an
 from viz_core.training.bilingual.phrases import english
-from viz_core.training.bilingual.senses import BE, SUBJECTS, Sense, peers, senses
+from viz_core.training.bilingual.senses import BE, SUBJECTS, Sense, alternatives, senses
 
-MOST = 4
-ORDER = ("adjective", "noun", "verb", "number", "pronoun", "adverb")  # the order of the suggestions
-TRIED = 8  # replacements of one word that are tokenized in their sentence
-MOST_READ = 64  # texts that are tokenized for one sentence; fewer for a long one
+MAX_SUGGESTIONS = 4
+KIND_ORDER = ("adjective", "noun", "verb", "number", "pronoun", "adverb")  # the order of the suggestions
+TRIES_PER_WORD = 8  # replacements of one word that are tokenized in their sentence
+MAX_READS = 64  # texts that are tokenized for one sentence; fewer for a long one
 DEGREE = ("adverb", "degree")  # too tired, but not "me too"
-ALIKE = 0.5  # the least overlap (intersection over union) of the classes of two nouns
+MIN_SHARED_CLASSES = 0.5  # the least overlap (intersection over union) of the classes of two nouns
 JOINED = "-‐‑/@&+_"  # characters that join pieces of a longer word
 DETERMINERS = frozenset({
     "a", "an", "the", "this", "that", "these", "those", "some", "any", "no", "every", "each", "another", "many", "few", "several",
@@ -41,7 +41,7 @@ OBJECTS = frozenset({"me", "you", "him", "her", "it", "us", "them"})
 class Replacement(NamedTuple):
     """A replaced word. position: that of the token that changes. sentence: the typed one with `new` instead of `old`."""
 
-    place: int
+    position: int
     old: str
     new: str
     sentence: str
@@ -56,8 +56,8 @@ class _Word(NamedTuple):
     plain: str
 
 
-def suggestions(
-    sentence: str, tokenizer: AnyTokenizer, examples: Sequence[str] = (), most: int = MOST
+def suggest_replacements(
+    sentence: str, tokenizer: AnyTokenizer, examples: Sequence[str] = (), max_suggestions: int = MAX_SUGGESTIONS
 ) -> tuple[Replacement, ...]:
     """Return at most `max_suggestions` sentences that differ in one word, always the same ones; () if there are none.
 
@@ -73,14 +73,14 @@ def suggestions(
     found: dict[str, Replacement] = {}
     for choices in (_from_examples(words, examples), _from_lexicon(sentence, words, tokenizer)):
         for word, new in choices:
-            if len(found) >= most:
+            if len(found) >= max_suggestions:
                 break
             if (one := _replaced(sentence, word, new, tokenizer, ids)) is not None:
                 found.setdefault(one.sentence, one)
     return tuple(found.values())
 
 
-def other_word(
+def replace_any_word(
     sentence: str, read: Callable[[str], tuple[Sequence[str], Sequence[int]]], known: Iterable[str] = (), unk_id: int = NO_TOKEN,
     split: Callable[[str], Sequence[str]] = split_words,
 ) -> Replacement | None:
@@ -103,7 +103,7 @@ def other_word(
             spans.append((text, start, at))
     spans.sort(key=lambda span: (not _is_a_word(span[0]), -span[1]))
     own = dict.fromkeys(sorted((text for text, *__ in reversed(spans)), key=lambda text: not _is_a_word(text)))
-    most = MOST_READ * MAX_REPLACED_CHARS // max(MAX_REPLACED_CHARS, len(sentence)) + 1
+    most = MAX_READS * MAX_REPLACED_CHARS // max(MAX_REPLACED_CHARS, len(sentence)) + 1
     tries = chain(((span, new) for span in spans for new in own), ((span, new) for new in known for span in spans))
     for (old, start, end), new in islice((one for one in tries if one[0][0] != one[1]), most):
         changed = f"{sentence[:start]}{new}{sentence[end:]}"
@@ -209,9 +209,9 @@ def _from_lexicon(sentence: str, words: Sequence[_Word], tokenizer: AnyTokenizer
     context = _Context(words)
     first = {word.plain: i for i, word in reversed(list(enumerate(words)))}
     places = [(i, sense) for i in sorted(first.values()) if (sense := context.sense(i)) is not None]
-    places.sort(key=lambda place: ORDER.index(place[1].kind))  # a stable sort keeps the reading order
+    places.sort(key=lambda place: KIND_ORDER.index(place[1].kind))  # a stable sort keeps the reading order
     choices = [(words[i], _choices(sentence, context, i, sense, tokenizer)) for i, sense in places]
-    for __ in range(TRIED):
+    for __ in range(TRIES_PER_WORD):
         yield from ((word, new) for word, each in choices if (new := next(each, None)) is not None)
 
 
@@ -220,11 +220,11 @@ def _choices(sentence: str, context: "_Context", i: int, sense: Sense, tokenizer
     old, article = context.words[i].plain, context.before(i)
     mixed = crc32(f"{old} {sentence}".encode("utf-8", "replace"))
     ranked = [
-        (-likely, peer.seldom, crc32(peer.word.encode(), mixed), peer.word) for peer in peers(sense.group)
+        (-likely, peer.rarity, crc32(peer.word.encode(), mixed), peer.word) for peer in alternatives(sense.group)
         if peer.word != old and (likely := context.plausible(i, sense.entry, peer.entry))
     ]
     for new in dict.fromkeys(new for *__, new in sorted(ranked)):
-        if (article not in ("a", "an") or an([english(new)]) == article) and _knows(tokenizer, new):
+        if (article not in ("a", "an") or a_or_an([english(new)]) == article) and _knows(tokenizer, new):
             yield new
 
 
@@ -294,7 +294,7 @@ class _Context:
         """Return 0 for a word that does not suit the context, and more the better it does."""
         if isinstance(old, Noun) and isinstance(new, Noun):
             alike = len(old.classes & new.classes) / max(1, len(old.classes | new.classes))
-            return alike if new.is_first and alike >= ALIKE else 0
+            return alike if new.is_usual_sense and alike >= MIN_SHARED_CLASSES else 0
         if isinstance(old, Adjective) and isinstance(new, Adjective):
             return self._describes(i, old, new)
         return self._goes_with(i, new) if isinstance(new, Verb) else 1
@@ -303,26 +303,26 @@ class _Context:
         """Return how well it describes a noun, more if the old adjective does not describe it: then "it" changes its referent."""
         if self._is_noun(i + 1):  # attributive
             noun = self.nouns[i + 1]
-            return min(2, lex.fits(noun, new.nouns)) if noun is not None and "noattr" not in new.flags else 0
+            return min(2, lex.match_score(noun, new.nouns)) if noun is not None and "noattr" not in new.flags else 0
         if "nopred" in new.flags:
             return 0
         earlier = [noun for noun in self.nouns[:i] if noun is not None] or [_somebody()]
-        best = max(earlier, key=lambda noun: lex.fits(noun, new.nouns))
-        fit = min(2, lex.fits(best, new.nouns))
+        best = max(earlier, key=lambda noun: lex.match_score(noun, new.nouns))
+        fit = min(2, lex.match_score(best, new.nouns))
         refers = any(word.plain in ("it", "they") for word in self.words[:i])
-        return fit + 2 * (fit > 1 and refers and not lex.fits(best, old.nouns))
+        return fit + 2 * (fit > 1 and refers and not lex.match_score(best, old.nouns))
 
     def _goes_with(self, i: int, verb: Verb) -> int:
         """Return how well a verb suits its subject and its object (or its location), the worse of both."""
         nearest = next((noun for noun in reversed(self.nouns[:i]) if noun is not None), None)
         subject = nearest if nearest is not None and self.before(i) not in SUBJECTS else _somebody()
-        fit = lex.fits(subject, verb.subjects)
+        fit = lex.match_score(subject, verb.subjects)
         if verb.frame == "loc":
             return fit * any(preposition == self.after(i) for preposition, __ in lex.PLACES.get(verb.base, ()))
         if verb.frame == "i":
             return fit
         thing = next((noun for noun in self.nouns[i + 1 :] if noun is not None), None) or _somebody()
-        return min(fit, lex.fits(thing, verb.objects))
+        return min(fit, lex.match_score(thing, verb.objects))
 
     def _fits(self, i: int, sense: Sense) -> bool:
         """Whether what follows suits a verb of this frame: an object, a place, or neither."""
@@ -344,7 +344,7 @@ def _somebody() -> Noun:
 # --- Swapped words ----------------------------------------------------------------------------------------------------
 
 
-def exchangeable(words: Sequence[str]) -> tuple[int, int] | None:
+def swappable_words(words: Sequence[str]) -> tuple[int, int] | None:
     """Return the positions of two words whose swap leaves a grammatical sentence: the dog bites the man.
 
     They are the first noun and the next one of the same number, else two adjectives of the same degree. "a" and "an" have to agree
@@ -371,4 +371,4 @@ def _group(words: Sequence[str], i: int, kind: str) -> Hashable | None:
 def _articles_fit(words: Sequence[str], place: int, other: int) -> bool:
     """Whether the word at `other` agrees with the article before `place`."""
     before = words[place - 1] if place else ""
-    return before not in ("a", "an") or an([english(words[other])]) == before
+    return before not in ("a", "an") or a_or_an([english(words[other])]) == before

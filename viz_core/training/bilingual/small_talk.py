@@ -4,17 +4,17 @@ from collections.abc import Mapping
 
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, small_words, subjects, to_be, verb_phrases
-from viz_core.training.bilingual.clauses import make, plain_clause, statement
+from viz_core.training.bilingual.clauses import make_clause, plain_clause, statement
 from viz_core.training.bilingual.orders import order
-from viz_core.training.bilingual.patterns import told
-from viz_core.training.bilingual.phrases import COMMA, NOTHING, Phrase, Speaker, chinese, join, more, pair
+from viz_core.training.bilingual.patterns import statement_pattern
+from viz_core.training.bilingual.phrases import COMMA, NOTHING, Phrase, Sampler, chinese, join, aligned, pair
 from viz_core.training.bilingual.predicates import infinitive
-from viz_core.training.bilingual.questions import asking, question, yes_no
+from viz_core.training.bilingual.questions import question_clause, question, yes_no
 from viz_core.training.bilingual.relative import relative
 from viz_core.training.bilingual.small_words import BE
-from viz_core.training.bilingual.times import when
+from viz_core.training.bilingual.times import draw_time
 
-OFTEN = {
+COMMON_OPENINGS = {
     "maybe": "也许", "perhaps": "也许", "actually": "其实", "of course": "当然", "finally": "终于", "then": "然后", "now": "现在",
     "unfortunately": "可惜", "sometimes": "有时", "luckily": "幸好", "suddenly": "突然", "so": "所以", "but": "但是",
     "in fact": "事实上",
@@ -28,7 +28,7 @@ OPENING: Mapping[tuple[str, str], float] = {  # (interjection, Chinese) -> weigh
     ("excuse me", "打扰 一下"): 1, ("by the way", "顺便 说 一下"): 1, ("anyway", "不管怎样"): 1, ("come on", "来 吧"): 0.5,
     ("great", "太好了"): 0.5, ("so", "所以"): 1, ("and", "而且"): 1,
 }
-CALLED = {
+FORMS_OF_ADDRESS = {
     "sir": "先生", "mom": "妈妈", "dad": "爸爸", "my friend": "我 的 朋友", "my dear": "亲爱 的", "doctor": "医生",
     "everyone": "大家", "guys": "伙计们", "honey": "亲爱 的", "ladies and gentlemen": "女士 们 先生 们",
     "professor": "教授", "kids": "孩子 们",
@@ -36,98 +36,98 @@ CALLED = {
 SAID = {"said": "说", "answered": "回答", "shouted": "大喊"}
 
 
-def plain(s: Speaker) -> Phrase:
+def plain_statement(s: Sampler) -> Phrase:
     """Draw a plain statement."""
-    return statement(make(s))
+    return statement(make_clause(s))
 
 
-def fragment(s: Speaker) -> Phrase:
+def fragment(s: Sampler) -> Phrase:
     """Draw a phrase that stands alone: the big red ball in the box; my luck; not today; very good; with my friends."""
-    s.seldom = 2  # a noun alone needs no informative context
-    kind = s.often({"noun": 10, "quality": 3, "place": 2, "time": 1, "adjective": 2, "relative": 3})
+    s.n_rare = 2  # a noun alone needs no informative context
+    kind = s.weighted({"noun": 10, "quality": 3, "place": 2, "time": 1, "adjective": 2, "relative": 3})
     if kind == "noun":
-        return nouns.noun_phrase(s, lex.usual_nouns("any")).phrase
+        return nouns.noun_phrase(s, lex.usual_sense_nouns("any")).phrase
     if kind == "quality":
-        return nouns.noun_phrase(s, lex.usual_nouns("quality part"), {nouns.the: 2, nouns.owned: 2}).phrase
+        return nouns.noun_phrase(s, lex.usual_sense_nouns("quality part"), {nouns.the: 2, nouns.owned: 2}).phrase
     if kind == "relative":
-        return relative(s, s.usual(lex.usual_nouns("any"))).phrase
+        return relative(s, s.entry(lex.usual_sense_nouns("any"))).phrase
     if kind == "place":
         source, target = nouns.place(s)
         return join(source, [chinese("在"), *target])
     if kind == "time":
         no = pair("not", "不 是") if s.chance(0.3) else NOTHING
-        return join([no, when(s, s.one(("past", "future")))])
-    adjective = s.usual([a for a in lex.adjectives("of nopred shi ren le") if lex.is_usual(a)])
-    return join([s.word(small_words.DEGREES), pair(adjective.english, adjective.chinese)])
+        return join([no, draw_time(s, s.choice(("past", "future")))])
+    adjective = s.entry([a for a in lex.adjectives("of nopred shi ren le") if lex.is_usual_sense(a)])
+    return join([s.pair(small_words.DEGREES), pair(adjective.english, adjective.chinese)])
 
 
-def greeting(s: Speaker) -> Phrase:
+def greeting(s: Sampler) -> Phrase:
     """Draw a greeting or an answer: hello, my friend; thank you for the book; yes, I do not know him."""
-    answer = s.one(lex.adverbs("answer"))
+    answer = s.choice(lex.adverbs("answer"))
     word = pair(answer.english, answer.chinese)
-    kind = s.often({"alone": 5, "name": 4, "clause": 4, "for": 2})
+    kind = s.weighted({"alone": 5, "name": 4, "clause": 4, "for": 2})
     if kind == "name":
-        who = nouns.name(s) if s.chance(0.6) else nouns.noun_phrase(s, lex.nouns("person"), {nouns.owned: 1})
+        who = nouns.proper_name(s) if s.chance(0.6) else nouns.noun_phrase(s, lex.nouns("person"), {nouns.owned: 1})
         return join([word, COMMA if s.chance(0.6) else NOTHING, who.phrase])
     if kind == "clause" and len(word.source) < 3:
-        return join([word, COMMA, s.one((plain, order, question))(s)])
+        return join([word, COMMA, s.choice((plain_statement, order, question))(s)])
     return thanks(s) if kind == "for" else word
 
 
-def thanks(s: Speaker) -> Phrase:
+def thanks(s: Sampler) -> Phrase:
     """Draw thanks: thank you for helping me -> 谢谢 你 帮助 我; thanks for the book -> 谢谢 你 的 书."""
-    word = pair(s.one(("thank you for", "thanks for")), "谢谢 你")
+    word = pair(s.choice(("thank you for", "thanks for")), "谢谢 你")
     if s.chance(0.5):
-        source, target = infinitive(verb_phrases.inner_predicate(s), "ing")
+        source, target = infinitive(verb_phrases.action_predicate(s), "ing")
         return join([word, *source], [word, *target])
-    what = nouns.inner(s, "food drink reading thing speech idea", (nouns.owned, nouns.the))
+    what = nouns.short_phrase(s, "food drink reading thing speech idea", (nouns.owned, nouns.the))
     return join([word, what.phrase], [word, chinese("的") if what.phrase.source[0].text == "the" else NOTHING, what.phrase])
 
 
-def exclamation(s: Speaker) -> Phrase:
+def exclamation(s: Sampler) -> Phrase:
     """Draw an exclamation: what a beautiful day -> 多么 漂亮 的 一 天; how beautiful she is -> 她 多么 漂亮."""
-    adjective = s.usual([a for a in lex.adjectives("of nopred shi ren le noattr verb") if lex.is_usual(a)])
-    noun = s.usual(lex.nouns_of(adjective))
+    adjective = s.entry([a for a in lex.adjectives("of nopred shi ren le noattr verb") if lex.is_usual_sense(a)])
+    noun = s.entry(lex.nouns_of(adjective))
     word = pair(adjective.english, adjective.chinese)
     if s.chance(0.5) and noun.plural and not noun.only_plural:
         what, head = pair("what", "多么"), pair(noun.english, noun.chinese)
-        one = pair(nouns.an([word]), "一")
-        return join([what, one, word, head], [what, word, more(word, "的"), one, nouns.classifier(noun, head), head])
+        one = pair(nouns.a_or_an([word]), "一")
+        return join([what, one, word, head], [what, word, aligned(word, "的"), one, nouns.classifier(noun, head), head])
     how, who = pair("how", "多么"), nouns.noun_phrase(s, (noun,), {nouns.the: 3, nouns.this: 2, nouns.owned: 2})
     if s.chance(0.4):
         who = subjects.pronoun(s, noun.is_a("person"))
     return join([how, word, who.phrase, pair(BE[who.person])], [who.phrase, how, word])
 
 
-def sentence_adverb(s: Speaker) -> Phrase:
+def sentence_adverb(s: Sampler) -> Phrase:
     """Draw a sentence with an initial adverb: perhaps he is at home -> 也许 他 在 家; finally, we won -> 终于 ， 我们 赢 了."""
-    adverb = s.one(lex.adverbs("sentence"))
-    word = s.word(OFTEN) if s.chance(0.6) else pair(adverb.english, adverb.chinese)
+    adverb = s.choice(lex.adverbs("sentence"))
+    word = s.pair(COMMON_OPENINGS) if s.chance(0.6) else pair(adverb.english, adverb.chinese)
     comma = COMMA if s.chance(0.35) else NOTHING
-    return join([word, comma, s.one((plain, plain, told))(s)])
+    return join([word, comma, s.choice((plain_statement, plain_statement, statement_pattern))(s)])
 
 
-def spoken(s: Speaker) -> Phrase:
+def with_interjection(s: Sampler) -> Phrase:
     """Draw a sentence with an interjection or a form of address.
 
     oh , I know him -> 哦 ， 我 认识 他; what is your name , sir -> 你 叫 什么 名字 ， 先生.
     """
-    said = s.often({told: 4, plain: 3, order: 2})(s)
+    said = s.weighted({statement_pattern: 4, plain_statement: 3, order: 2})(s)
     if s.chance(0.3):
-        who = nouns.name(s).phrase if s.chance(0.3) else s.word(CALLED)
+        who = nouns.proper_name(s).phrase if s.chance(0.3) else s.pair(FORMS_OF_ADDRESS)
         return join([who, COMMA, said]) if s.chance(0.3) else join([said, COMMA, who])
-    word = s.often(OPENING)
+    word = s.weighted(OPENING)
     return join([pair(*word), COMMA if s.chance(0.85) else NOTHING, said])
 
 
-def says(s: Speaker) -> Phrase:
+def quotation(s: Sampler) -> Phrase:
     """Draw direct speech.
 
     "I am hungry," said the boy -> “ 我 饿 ， ” 男孩 说; "are you hungry?" he asked -> “ 你 饿 吗 ？ ” 他 问.
     """
     who, asks = subjects.subject(s, lex.nouns("person")), s.chance(0.3)
-    clause = yes_no(asking(s, tense=s.one(("present", "past", "future", "can")))) if asks else statement(make(s, plain=True))
-    verb = pair("asked", "问") if asks else s.word(SAID)
+    clause = yes_no(question_clause(s, tense=s.choice(("present", "past", "future", "can")))) if asks else statement(make_clause(s, plain=True))
+    verb = pair("asked", "问") if asks else s.pair(SAID)
     opened, closed = pair('"', "“"), pair('"', "”")
     if asks or s.chance(0.5):
         quoted = [opened, clause, pair("?", "？") if asks else pair(",", "，"), closed]
@@ -136,9 +136,9 @@ def says(s: Speaker) -> Phrase:
     return join([who.phrase, verb, pair(",", "："), opened, clause, closed])
 
 
-def tagged(s: Speaker) -> Phrase:
+def be_tag_question(s: Sampler) -> Phrase:
     """Draw "to be" with a question tag: he is tired, isn't he -> 他 很 累 ， 不 是 吗."""
     who = subjects.pronoun(s)
-    p = to_be.adjective_predicate(s, s.usual(lex.nouns("person"))) if s.chance(0.7) else to_be.place_predicate(s)
+    p = to_be.adjective_predicate(s, s.entry(lex.nouns("person"))) if s.chance(0.7) else to_be.place_predicate(s)
     tag = pair(f"{'isn' if who.person == 'third' else 'aren'}'t {who.name}", "不 是 吗")
     return join([statement(plain_clause(s, who, p=p, tense="present")), COMMA, tag])

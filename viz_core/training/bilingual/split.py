@@ -5,15 +5,15 @@ from collections.abc import Collection, Iterator
 from hashlib import blake2b
 from random import Random
 
-from viz_core.training.bilingual.sentences import Example, say, typed
+from viz_core.training.bilingual.sentences import Example, draw_sentence, typed_text
 from viz_core.training.bilingual.unknown import with_unknown_words
 from viz_core.training.shipped import eval_set
 
-MOST_WORDS = {"source": 26, "target": 30}
+MAX_WORDS = {"source": 26, "target": 30}
 """Longer sentences are left out of both sets."""
 
 
-def examples(seed: int, *, held_out: bool = False, without: Collection[str] = ()) -> Iterator[Example]:
+def examples(seed: int, *, held_out: bool = False, exclude: Collection[str] = ()) -> Iterator[Example]:
     """Generate random sentences endlessly, held out or not; the same seed gives the same sentences.
 
     exclude: English sentences to leave out, compared without regard to capitals. The sentences of the evaluation set are always
@@ -21,12 +21,12 @@ def examples(seed: int, *, held_out: bool = False, without: Collection[str] = ()
     """
     rng = Random(seed)
     said: Counter[object] = Counter()
-    left_out = eval_set.eval_sentences_as_words() | {eval_set.normalized_words(sentence) for sentence in without}
+    left_out = eval_set.eval_sentences_as_words() | {eval_set.normalized_words(sentence) for sentence in exclude}
     while True:
-        example = with_unknown_words(say(rng, said), rng)
-        if example is None or len(example.source) > MOST_WORDS["source"] or len(example.target) > MOST_WORDS["target"]:
+        example = with_unknown_words(draw_sentence(rng, said), rng)
+        if example is None or len(example.source) > MAX_WORDS["source"] or len(example.target) > MAX_WORDS["target"]:
             continue
-        if is_held_out(example) == held_out and eval_set.normalized_words(typed(example)) not in left_out:
+        if is_held_out(example) == held_out and eval_set.normalized_words(typed_text(example)) not in left_out:
             yield example
 
 

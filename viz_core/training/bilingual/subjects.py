@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from viz_core.training.bilingual import inside, nouns, small_words
 from viz_core.training.bilingual.lexicon import Noun
-from viz_core.training.bilingual.phrases import NOTHING, Link, NounPhrase, Person, Phrase, Speaker, join, more, pair
+from viz_core.training.bilingual.phrases import NOTHING, Link, NounPhrase, Person, Phrase, Sampler, join, aligned, pair
 
 PRONOUNS: Mapping[str, float] = {"I": 9, "you": 5, "he": 6, "she": 6, "we": 5, "they": 4}
-USUAL: nouns.Forms = {**nouns.USUAL, nouns.the: 36, nouns.a: 8, nouns.owned: 24}
+SUBJECT_FORMS: nouns.Forms = {**nouns.DEFAULT_FORMS, nouns.the: 36, nouns.a: 8, nouns.owned: 24}
 """The forms of a subject: more often definite than those of an object."""
-ASKED_OF: Mapping[str, float] = {"I": 1.5, "you": 14, "he": 5, "she": 5, "we": 2, "they": 4}
+QUESTION_PRONOUNS: Mapping[str, float] = {"I": 1.5, "you": 14, "he": 5, "she": 5, "we": 2, "they": 4}
 """Subject pronouns of questions."""
 PRONOUNS_OF_THINGS: Mapping[str, float] = {"it": 4, "this": 1, "that": 1}
 
@@ -20,17 +20,17 @@ def people(choices: Sequence[Noun]) -> list[Noun]:
     return [noun for noun in choices if noun.is_a("person")]
 
 
-def subject(s: Speaker, choices: Sequence[Noun]) -> NounPhrase:
+def subject(s: Sampler, choices: Sequence[Noun]) -> NounPhrase:
     """Draw a subject: a noun, a pronoun, a name, everybody; sometimes two coordinated ones."""
     being = bool(people(choices[:40]))
-    kind = s.often({
+    kind = s.weighted({
         "noun": 38, "pronoun": 54 if being else 8, "name": 8 if being else 0, "everybody": 2.5 if being else 0.5,
-        "and": 2 if s.deeper() else 0, "relative": 3 if s.deeper() else 0,
+        "and": 2 if s.can_nest() else 0, "relative": 3 if s.can_nest() else 0,
     })
     if kind == "pronoun":
-        return pronoun_of("it") if being and s.chance(0.02) and choices[0].is_a("animal") else pronoun(s, being)
+        return pronoun_phrase("it") if being and s.chance(0.02) and choices[0].is_a("animal") else pronoun(s, being)
     if kind == "name":
-        return nouns.name(s)
+        return nouns.proper_name(s)
     if kind == "everybody":
         return everybody(s) if being else everything()
     if kind == "and":
@@ -42,8 +42,8 @@ def subject(s: Speaker, choices: Sequence[Noun]) -> NounPhrase:
         return NounPhrase(both, one.head, one.noun, "plural", "they", name=one.name)
     if kind == "relative":
         s.depth -= 1
-        return inside.noun_phrases["relative"](s, s.usual(choices))
-    return _few(nouns.noun_phrase(s, choices, USUAL))
+        return inside.noun_phrases["relative"](s, s.entry(choices))
+    return _few(nouns.noun_phrase(s, choices, SUBJECT_FORMS))
 
 
 def _few(who: NounPhrase) -> NounPhrase:
@@ -55,17 +55,17 @@ def _few(who: NounPhrase) -> NounPhrase:
     return replace(who, phrase=Phrase(who.phrase.source, (*few, *rest[1:])), negative=True)
 
 
-def subject_noun(s: Speaker, choices: Sequence[Noun], being: bool) -> NounPhrase:
+def subject_noun(s: Sampler, choices: Sequence[Noun], being: bool) -> NounPhrase:
     """Draw a short noun phrase, or a name if there are persons among the nouns."""
-    return nouns.name(s) if being and s.chance(0.25) else nouns.noun_phrase(s, choices, {nouns.the: 3, nouns.owned: 3, nouns.a: 1})
+    return nouns.proper_name(s) if being and s.chance(0.25) else nouns.noun_phrase(s, choices, {nouns.the: 3, nouns.owned: 3, nouns.a: 1})
 
 
-def pronoun(s: Speaker, being: bool = True) -> NounPhrase:
+def pronoun(s: Sampler, being: bool = True) -> NounPhrase:
     """Draw I, you, he, ...; for things it, this or that."""
-    return pronoun_of(s.often((ASKED_OF if s.asks else PRONOUNS) if being else PRONOUNS_OF_THINGS))
+    return pronoun_phrase(s.weighted((QUESTION_PRONOUNS if s.is_question else PRONOUNS) if being else PRONOUNS_OF_THINGS))
 
 
-def pronoun_of(name: str) -> NounPhrase:
+def pronoun_phrase(name: str) -> NounPhrase:
     """Return a pronoun or a demonstrative as a noun phrase."""
     word = pair(name, (small_words.SUBJECTS | small_words.DEMONSTRATIVES)[name])
     if name in small_words.DEMONSTRATIVES:
@@ -83,10 +83,10 @@ def _me() -> NounPhrase:
 def everything() -> NounPhrase:
     """Return "everything" as a subject: everything (is fine) -> 一切 都 ..."""
     word = pair("everything", "一切")
-    return NounPhrase(word, word, name="everything", all=True)
+    return NounPhrase(word, word, name="everything", takes_dou=True)
 
 
-def something(s: Speaker) -> NounPhrase:
+def something(s: Sampler) -> NounPhrase:
     """Draw an indefinite pronoun.
 
     something -> 一些 东西; something new -> 一些 新 的 东西; something to eat -> 一些 吃 的 东西; everything -> 一切.
@@ -96,26 +96,26 @@ def something(s: Speaker) -> NounPhrase:
         return NounPhrase(word, word, name="everything")
     word, rest = pair("something", "一些"), NOTHING
     if s.chance(0.6):
-        rest = s.word(small_words.OF_SOMETHING)
-    target = [word, rest, more(rest, "的") if rest else NOTHING, more(word, "东西")]
+        rest = s.pair(small_words.OF_SOMETHING)
+    target = [word, rest, aligned(rest, "的") if rest else NOTHING, aligned(word, "东西")]
     return NounPhrase(join([word, rest], target), word, name="something")
 
 
-def denying(s: Speaker, choices: Sequence[Noun]) -> NounPhrase:
+def negated_subject(s: Sampler, choices: Sequence[Noun]) -> NounPhrase:
     """Return a subject that negates its verb: nothing 什么 都 不, neither of us 我们 两个 都 不. `Clause` adds the 不."""
-    noun = s.usual(choices)
+    noun = s.entry(choices)
     if noun.plural and not noun.only_plural and s.chance(0.5):
         return nouns.none_of(s, noun)
-    word = s.word(small_words.NONE_OF_US) if people(choices[:40]) else pair("nothing", "什么")
-    return NounPhrase(word, word, name="none", all=True, denies=Phrase(word.source))
+    word = s.pair(small_words.NONE_OF_US) if people(choices[:40]) else pair("nothing", "什么")
+    return NounPhrase(word, word, name="none", takes_dou=True, negator=Phrase(word.source))
 
 
-def everybody(s: Speaker) -> NounPhrase:
+def everybody(s: Sampler) -> NounPhrase:
     """Draw an indefinite person: everybody 大家, some people 有些 人, nobody 没有 人."""
     negative = s.chance(0.3)
-    text, zh = s.one(list((small_words.NOBODY if negative else small_words.SOMEBODY).items()))
+    text, zh = s.choice(list((small_words.NOBODY if negative else small_words.SOMEBODY).items()))
     word = pair(text, zh)
     many = text.split()[-1] in ("people", "us", "them") and not text.startswith("one")
     return NounPhrase(
-        word, word, person="plural" if many else "third", name=text, negative=negative, all=text in small_words.ALL
+        word, word, person="plural" if many else "third", name=text, negative=negative, takes_dou=text in small_words.ALL
     )

@@ -6,46 +6,46 @@ from functools import cache
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, small_words
 from viz_core.training.bilingual.lexicon import Adjective, Noun
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, join, more, pair, texts
-from viz_core.training.bilingual.predicates import BE, Predicate, at, degree_of, first_word, someone, somewhere
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Sampler, chinese, join, aligned, pair, english_text
+from viz_core.training.bilingual.predicates import BE, Predicate, zai_unless_present, draw_degree, first_chinese_word, someone, somewhere
 
 
 def adjective_predicate(
-    s: Speaker, noun: Noun | None, adjective: Adjective | None = None, who: NounPhrase | None = None
+    s: Sampler, noun: Noun | None, adjective: Adjective | None = None, who: NounPhrase | None = None
 ) -> Predicate:
     """Draw "to be" with an adjective: is tired -> 很 累; is red -> 是 红色 的; is dead -> 死 了; is afraid of dogs -> 怕 狗."""
     choices = [a for a in lex.adjectives_of(noun) if "nopred" not in a.flags] if noun else []
     if who is not None and who.noun is None:  # no noun selects a sense
-        choices = [a for a in choices if lex.is_usual(a) and not (who.name == "it" and a.english in small_words.SAID_OF_WEATHER)]
+        choices = [a for a in choices if lex.is_usual_sense(a) and not (who.name == "it" and a.english in small_words.SAID_OF_WEATHER)]
     person = noun is not None and noun.is_a("person")
     if person and s.chance(0.12) and adjective is None:
         return _adjective_of(s)
-    adjective = adjective or s.usual(choices or lex.adjectives(nouns.UNGRADED))
+    adjective = adjective or s.entry(choices or lex.adjectives(nouns.UNGRADED_FLAGS))
     if "ren" in adjective.flags and s.chance(0.7) and choices:  # nationalities are rarer
-        adjective = s.usual(choices)
+        adjective = s.entry(choices)
     about = (noun.english if noun else "", adjective.english)
     word = pair(adjective.english, adjective.chinese)
     if adjective.flags & {"shi", "ren"}:
-        end = more(word, "人" if person and "ren" in adjective.flags else "的")
+        end = aligned(word, "人" if person and "ren" in adjective.flags else "的")
         if adjective.chinese in COLOURS:
             word = pair(adjective.english, f"{adjective.chinese}色")
-            end = more(word, "的")
+            end = aligned(word, "的")
         if adjective.chinese.endswith(LANGUAGES):  # the letter is french: 信 是 法语
             end = NOTHING
         return Predicate(BE, "是", [word], rest=[word, end], about=about)
     if adjective.flags & {"le", "verb"}:
         return Predicate(BE, "", [word], rest=[word], last="了" if "le" in adjective.flags else "", about=about)
-    if adjective.comparative and s.chance(0.12) and s.deeper():
+    if adjective.comparative and s.chance(0.12) and s.can_nest():
         return comparison(s, adjective, noun, about, who)
-    degree = degree_of(s)
+    degree = draw_degree(s)
     if degree:
-        strong = texts(degree) in ("very", "really", "so")  # never 不 非常: `manner_and_duration` builds "not very"
-        return Predicate(BE, "", [degree, word], rest=[degree, word], about=about, positive=strong)
+        strong = english_text(degree) in ("very", "really", "so")  # never 不 非常: `manner_and_duration` builds "not very"
+        return Predicate(BE, "", [degree, word], rest=[degree, word], about=about, never_negated=strong)
     return Predicate(BE, "", [word], rest=[word], very=chinese("很"), about=about)
 
 
 def comparison(
-    s: Speaker, adjective: Adjective, noun: Noun | None, about: tuple[str, ...], who: NounPhrase | None = None
+    s: Sampler, adjective: Adjective, noun: Noun | None, about: tuple[str, ...], who: NounPhrase | None = None
 ) -> Predicate:
     """Draw a comparison.
 
@@ -54,26 +54,26 @@ def comparison(
     s.depth -= 1
     if (noun is None or noun.is_a("person")) and adjective.english in AGES:
         adjective = replace(adjective, chinese=AGES[adjective.english])
-    word = pair(adjective.english, nouns.compared_as(adjective))
+    word = pair(adjective.english, nouns.compared_chinese(adjective))
     if s.chance(0.25):
-        alone = nouns.compared(adjective)
-        return Predicate(BE, "", [alone], rest=[alone], about=about, positive=True)
+        alone = nouns.comparative_phrase(adjective)
+        return Predicate(BE, "", [alone], rest=[alone], about=about, never_negated=True)
     other = compared_with(s, adjective, noun, who)
     if s.chance(0.25):
         first, as_ = pair("as", "一样"), pair("as", "和")
         rest = [as_, other.phrase, first, word]
-        return Predicate(BE, "", [first, word, as_, other.phrase], rest=rest, about=about, positive=True)
-    form, zh = adjective.comparative, nouns.compared_as(adjective)
+        return Predicate(BE, "", [first, word, as_, other.phrase], rest=rest, about=about, never_negated=True)
+    form, zh = adjective.comparative, nouns.compared_chinese(adjective)
     if zh.startswith("不"):  # 比 我 更 不 健康
         zh = f"更 {zh}"
     compared = join([pair("more"), pair(adjective.english, zh)]) if form == "more" else pair(form, zh)
     than = pair("than", "比")
-    much = s.word(small_words.MUCH_MORE) if s.chance(0.2) else NOTHING
+    much = s.pair(small_words.MUCH_MORE) if s.chance(0.2) else NOTHING
     rest = [than, other.phrase, compared, much]  # never 不 比: `manner_and_duration` builds "not taller than"
-    return Predicate(BE, "", [much, compared, than, other.phrase], rest=rest, about=about, positive=True)
+    return Predicate(BE, "", [much, compared, than, other.phrase], rest=rest, about=about, never_negated=True)
 
 
-def compared_with(s: Speaker, adjective: Adjective, noun: Noun | None, who: NounPhrase | None) -> NounPhrase:
+def compared_with(s: Sampler, adjective: Adjective, noun: Noun | None, who: NounPhrase | None) -> NounPhrase:
     """Draw what a subject is compared with: another person, or another thing of its class."""
     if noun is None and who is not None and who.name in THINGS:
         same = [n for n in lex.nouns_of(adjective) if not n.is_a("person") and n.is_common]
@@ -105,9 +105,9 @@ def _with_preposition() -> tuple[Adjective, ...]:
     return tuple(a for a in lex.ADJECTIVES if "of" in a.flags and lex.nouns(a.objects) and people & set(a.nouns.split()))
 
 
-def _adjective_of(s: Speaker) -> Predicate:
+def _adjective_of(s: Sampler) -> Predicate:
     """Draw an adjective with an object: afraid of dogs -> 怕 狗; interested in music -> 对 音乐 感兴趣."""
-    adjective = s.one(_with_preposition())
+    adjective = s.choice(_with_preposition())
     forms: nouns.Forms = {nouns.bare: 3, nouns.the: 2, nouns.owned: 2, nouns.this: 1}
     return with_object(adjective, nouns.noun_phrase(s, lex.nouns(adjective.objects), forms))
 
@@ -121,21 +121,21 @@ def with_object(adjective: Adjective, what: NounPhrase) -> Predicate:
     left, right = (part.strip() for part in adjective.chinese.split("~"))
     tail, about = [phrase, what.phrase], (adjective.english, what.name)
     if right.startswith("很 "):  # 对 我 很 友好, 对 我 不 友好
-        lead, rest = [more(phrase, left), what.phrase], [more(phrase, right.removeprefix("很 "))]
-        return Predicate(BE, "", tail, lead, rest, very=more(phrase, "很"), about=about, near=True)
+        lead, rest = [aligned(phrase, left), what.phrase], [aligned(phrase, right.removeprefix("很 "))]
+        return Predicate(BE, "", tail, lead, rest, very=aligned(phrase, "很"), about=about, negator_after_lead=True)
     if right.endswith(" 了"):  # 聚会 迟到 了, 聚会 没有 迟到
-        lead, rest = [more(phrase, left), what.phrase], [more(phrase, right.removesuffix(" 了"))]
-        return Predicate(BE, "", tail, lead, rest, last="了", about=about, near=True)
-    words = [more(phrase, left), what.phrase, more(phrase, right)]
+        lead, rest = [aligned(phrase, left), what.phrase], [aligned(phrase, right.removesuffix(" 了"))]
+        return Predicate(BE, "", tail, lead, rest, last="了", about=about, negator_after_lead=True)
+    words = [aligned(phrase, left), what.phrase, aligned(phrase, right)]
     return Predicate(BE, "", tail, rest=words, about=about)
 
 
-def noun_predicate(s: Speaker, subject: NounPhrase) -> Predicate:
+def noun_predicate(s: Sampler, subject: NounPhrase) -> Predicate:
     """Draw "to be" with a noun: is a teacher -> 是 一 位 老师; are my friends."""
     if subject.noun is None or subject.noun.is_a("person"):
-        wanted = s.one(("job", "job", "'student' 'friend' 'man' 'woman' 'child' 'boy' 'girl' 'hero' 'genius' 'tourist'"))
+        wanted = s.choice(("job", "job", "'student' 'friend' 'man' 'woman' 'child' 'boy' 'girl' 'hero' 'genius' 'tourist'"))
     else:
-        wanted = s.one(sorted(subject.noun.classes - {"part", "surface", "container"}) or ["thing"])
+        wanted = s.choice(sorted(subject.noun.classes - {"part", "surface", "container"}) or ["thing"])
     forms: nouns.Forms = {nouns.a: 12, nouns.owned: 4, nouns.the: 2, nouns.superlative: 2, nouns.ordinal: 1, nouns.possessive: 2}
     if subject.person == "plural":
         forms = {nouns.bare: 3, nouns.owned: 2}
@@ -147,22 +147,22 @@ def noun_predicate(s: Speaker, subject: NounPhrase) -> Predicate:
     return Predicate(BE, "是", [said], rest=[said], about=(subject.name, what.name))
 
 
-def what_this_is(s: Speaker) -> tuple[Predicate, NounPhrase]:
+def what_this_is(s: Sampler) -> tuple[Predicate, NounPhrase]:
     """Draw an identification.
 
     this is my house -> 这 是 我 的 房子; these are apples -> 这些 是 苹果; it is a cat -> 它 是 一 只 猫.
     """
     many = s.chance(0.2)
     table = small_words.SEVERAL_DEMONSTRATIVES if many else {**small_words.DEMONSTRATIVES, "it": "它"}
-    word = s.word(table)
-    mine = s.word(small_words.OWN)
+    word = s.pair(table)
+    mine = s.pair(small_words.OWN)
     who = NounPhrase(word, word, person="plural" if many else "third", name=word.source[0].text)
     if s.chance(0.08):  # it is mine
-        return Predicate(BE, "是", [mine], rest=[mine, more(mine, "的")], about=(who.name, "own")), who
+        return Predicate(BE, "是", [mine], rest=[mine, aligned(mine, "的")], about=(who.name, "own")), who
     forms: nouns.Forms = {nouns.bare: 3, nouns.owned: 3} if many else {
         nouns.a: 8, nouns.owned: 6, nouns.possessive: 2, nouns.superlative: 1, nouns.the: 1, nouns.of_phrase: 1,
     }
-    choices = lex.usual_nouns("thing animal building food family fruit furniture vehicle country" if s.chance(0.8) else "any")
+    choices = lex.usual_sense_nouns("thing animal building food family fruit furniture vehicle country" if s.chance(0.8) else "any")
     what = nouns.noun_phrase(s, [n for n in choices if n.plural] if many else choices, forms)
     return Predicate(BE, "是", [what.phrase], rest=[what.phrase], about=(who.name, what.name)), who
 
@@ -175,8 +175,8 @@ def _as_profession(what: NounPhrase) -> Phrase:
     return Phrase(what.phrase.source, (links[0], ("名", links[1][1]), *links[2:])) if counted else what.phrase
 
 
-def place_predicate(s: Speaker, who: NounPhrase | None = None) -> Predicate:
+def place_predicate(s: Sampler, who: NounPhrase | None = None) -> Predicate:
     """Draw "to be" with a place that suits the subject: is on the table -> 在 桌子 上; is at home -> 在 家."""
-    of = nouns.kind_of(who.noun if who is not None else None)
+    of = nouns.located_kind(who.noun if who is not None else None)
     source, target = nouns.place(s, of) if of != "person" else somewhere(s)
-    return Predicate(BE, "在" if at(target) else "", [*source], rest=[*target], about=("in", first_word(target)))
+    return Predicate(BE, "在" if zai_unless_present(target) else "", [*source], rest=[*target], about=("in", first_chinese_word(target)))

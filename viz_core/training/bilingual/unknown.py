@@ -16,55 +16,55 @@ from viz_core.training.bilingual.sentences import Example
 
 SLOTS = tuple(f"<{n}>" for n in range(1, 6))
 """The slots: a sentence has at most this many different unknown words."""
-OFTEN, MANY = 0.1, (1, 1, 1, 1, 2, 2, 3, 4, 5)  # share of sentences with unknown words; their number
-VERBS = 0.25  # share of the verbs that may be unknown: people mostly type unknown nouns
+UNKNOWN_SHARE, UNKNOWN_COUNTS = 0.1, (1, 1, 1, 1, 2, 2, 3, 4, 5)  # share of sentences with unknown words; their number
+UNKNOWN_VERB_SHARE = 0.25  # share of the verbs that may be unknown: people mostly type unknown nouns
 AUXILIARIES = frozenset({
     *("be", "am", "is", "are", "was", "were", "been", "being", "have", "has", "had", "having"),
     *("do", "does", "did", "done", "doing", "will", "can", "may", "must"),
 })
-LOOKS_DIFFERENT = frozenset({"tight", "shi", "ren", "le", "verb"})  # adjectives with a syntax of their own in Chinese
-PARTS = frozenset({"的", "了", "过", "在", "着", "得", "很", "个"})  # kept beside an unknown word
+EXCLUDED_FLAGS = frozenset({"tight", "shi", "ren", "le", "verb"})  # adjectives with a syntax of their own in Chinese
+PARTICLES = frozenset({"的", "了", "过", "在", "着", "得", "很", "个"})  # kept beside an unknown word
 
 
 def with_unknown_words(example: Example, rng: Random) -> Example | None:
     """Return the sentence, sometimes with content words replaced by slots; None if it would need more slots than there are."""
     taken = [word for word in example.source if word.startswith("<")]
-    if rng.random() < OFTEN and not _hangs_together(example):
-        places = [place for place in _places(example) if example.source[place] not in verb_forms() or rng.random() < VERBS]
-        example = _without(example, rng.sample(places, min(rng.choice(MANY), len(places))))
-    example = _numbered(example)
+    if rng.random() < UNKNOWN_SHARE and not _depends_on_context(example):
+        places = [place for place in _replaceable_positions(example) if example.source[place] not in verb_forms() or rng.random() < UNKNOWN_VERB_SHARE]
+        example = _replace_with_slots(example, rng.sample(places, min(rng.choice(UNKNOWN_COUNTS), len(places))))
+    example = _renumber_slots(example)
     return None if len(set(taken)) > len(SLOTS) or any(w[0] == "<" and w not in SLOTS for w in example.source) else example
 
 
-def _places(example: Example) -> list[int]:
+def _replaceable_positions(example: Example) -> list[int]:
     """Return the positions of content words that are translated by one Chinese word of their own.
 
     The participle of a passive is excluded: "the door was <1>" could also say how the door was.
     """
     may_go = content_words() - (verb_forms() if "被" in example.target else set())
-    return [i for i, word in enumerate(example.source) if word in may_go and _is_its_own(_meanings(example, i), example.target)]
+    return [i for i, word in enumerate(example.source) if word in may_go and _has_own_word(_meanings(example, i), example.target)]
 
 
-def _is_its_own(meanings: Sequence[str], target: Sequence[str]) -> bool:
+def _has_own_word(meanings: Sequence[str], target: Sequence[str]) -> bool:
     """Whether the word has one Chinese translation that no other word shares."""
     return len(set(meanings)) == 1 and target.count(meanings[0]) == len(meanings)
 
 
-def _hangs_together(example: Example) -> bool:
+def _depends_on_context(example: Example) -> bool:
     """Whether a word has an unusual sense here, which only its context shows: play chess 下."""
     said = set(example.target)
-    return any(word in senses() and not said & senses()[word][0] and said & senses()[word][1] for word in example.source)
+    return any(word in context_words() and not said & context_words()[word][0] and said & context_words()[word][1] for word in example.source)
 
 
 def _meanings(example: Example, place: int) -> list[str]:
     """Return the Chinese words that translate one English word, without particles and classifiers; "" first for a shared one."""
     found = [(word, links) for word, links in zip(example.target, example.alignment, strict=True) if place in links]
-    meanings = [(word, links) for word, links in found if word not in PARTS and word not in classifiers() and word != "们"]
+    meanings = [(word, links) for word, links in found if word not in PARTICLES and word not in classifiers() and word != "们"]
     shared = len(meanings) == 1 and len(meanings[0][1]) > 1
     return ["", *(word for word, __ in meanings)] if shared else [word for word, __ in meanings]
 
 
-def _without(example: Example, places: Sequence[int]) -> Example:
+def _replace_with_slots(example: Example, places: Sequence[int]) -> Example:
     """Replace the words at these positions by slots. Their classifier becomes 个 and 们 is dropped, as the noun is unknown."""
     source = list(example.source)
     target: list[str] = []
@@ -90,7 +90,7 @@ def _without(example: Example, places: Sequence[int]) -> Example:
     return replace(example, source=source, target=target, alignment=alignment, referent=referent)
 
 
-def _numbered(example: Example) -> Example:
+def _renumber_slots(example: Example) -> Example:
     """Number the slots in the order of the source; equal words share a slot."""
     found = dict.fromkeys(word for word in example.source if word.startswith("<"))
     names = {slot: f"<{n}>" for n, slot in enumerate(found, 1)}
@@ -106,13 +106,13 @@ def classifiers() -> frozenset[str]:
 
 
 @cache
-def senses() -> Mapping[str, tuple[frozenset[str], frozenset[str]]]:
+def context_words() -> Mapping[str, tuple[frozenset[str], frozenset[str]]]:
     """Return the context words of each ambiguous verb or adjective form: the Chinese of its usual and of its other senses."""
     usual: dict[str, set[str]] = defaultdict(set)
     others: dict[str, set[str]] = defaultdict(set)
     first = {(verb.base, verb.frame): verb.chinese for verb in reversed(lex.VERBS)}
     for verb in lex.VERBS:
-        is_usual = verb.chinese == lex.MAIN.get(verb.base, first[verb.base, verb.frame])
+        is_usual = verb.chinese == lex.USUAL_TRANSLATIONS.get(verb.base, first[verb.base, verb.frame])
         for form in forms(verb):
             (usual if is_usual else others)[form].update(verb.chinese.replace("~", " ").split())
     for adjective in lex.ADJECTIVES:
@@ -125,7 +125,7 @@ def senses() -> Mapping[str, tuple[frozenset[str], frozenset[str]]]:
 def content_words() -> frozenset[str]:
     """Return every one-word form of a noun, a verb or a plain adjective, without the auxiliary verbs."""
     nouns = {form for noun in lex.NOUNS for form in (noun.english, noun.plural)}
-    odd = {adjective.english for adjective in lex.ADJECTIVES if adjective.flags & LOOKS_DIFFERENT}
+    odd = {adjective.english for adjective in lex.ADJECTIVES if adjective.flags & EXCLUDED_FLAGS}
     return (_single(nouns | {adjective.english for adjective in lex.ADJECTIVES} - odd) | verb_forms()) - AUXILIARIES
 
 

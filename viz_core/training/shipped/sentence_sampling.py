@@ -43,7 +43,7 @@ def sample_part(seed: int, n: int, exclude: Collection[str] = ()) -> SampledSent
     found: list[SentencePair] = []
 
     def links() -> Iterator[WordLinks]:
-        for e in islice(examples(seed, without=exclude), n):
+        for e in islice(examples(seed, exclude=exclude), n):
             found.append((tuple(map(intern, e.source)), tuple(map(intern, e.target))))
             yield e.alignment, e.referent
 
