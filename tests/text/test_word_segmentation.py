@@ -12,9 +12,9 @@ import regex
 from viz_core.text import Vocabulary, split_words
 from viz_core.text.splitting import split_runs
 from viz_core.text.word_segmentation import _EDGES, _UNLISTED_WORD, multi_piece_pattern
-from viz_core.training.bilingual.sentences import Example, typed_text
-from viz_core.training.bilingual.split import examples
-from viz_core.training.bilingual.unknown import SLOTS
+from viz_core.training.corpus.dataset import examples
+from viz_core.training.corpus.sentences import Example, typed_text
+from viz_core.training.corpus.unknown_words import SLOTS
 
 NAMES = (  # no word of the grammar; in many shapes, none of which may be cut in two
     "Zorblax", "O'Brien", "Jean-Luc", "Иван", "小明", "x2", "7:30", "$5", "1,000", "😀", "محمد", "2024", "Ulises", "R&B", "25%",

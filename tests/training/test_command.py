@@ -14,8 +14,8 @@ import torch
 from viz_core.config import STACKS, TransformerConfig
 from viz_core.text import Vocabulary
 from viz_core.training.__main__ import SHIPPED_FOLDER, TRIAL_FOLDER, main
-from viz_core.training.bilingual.sentences import typed_text
-from viz_core.training.bilingual.split import examples
+from viz_core.training.corpus.dataset import examples
+from viz_core.training.corpus.sentences import typed_text
 from viz_core.training.shipped import eval_set
 from viz_core.training.shipped.plans import EXAMPLES, N_SENTENCES, PLANS
 from viz_core.weights.checkpoint import load

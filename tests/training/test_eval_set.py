@@ -4,8 +4,8 @@ from itertools import islice
 
 import pytest
 
-from viz_core.training.bilingual.sentences import typed_text
-from viz_core.training.bilingual.split import examples
+from viz_core.training.corpus.dataset import examples
+from viz_core.training.corpus.sentences import typed_text
 from viz_core.training.shipped import eval_set
 
 

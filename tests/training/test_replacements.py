@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from viz_core.config.limits import MAX_REPLACED_CHARS
 from viz_core.text import UntrainedTokenizer, Vocabulary
-from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual.replacements import Replacement, swappable_words, replace_any_word, suggest_replacements
-from viz_core.training.bilingual.senses import alternatives, senses
+from viz_core.training.corpus import lexicon as lex
+from viz_core.training.corpus.replacements import Replacement, replace_any_word, suggest_replacements, swappable_words
+from viz_core.training.corpus.word_senses import alternatives, senses
 from viz_core.training.interactive.tasks.language import load_sentences
 from viz_core.weights.catalogue import catalogue
 
@@ -59,7 +59,9 @@ def test_a_word_is_replaced_by_one_of_its_kind_and_form(sentence: str) -> None:
 
 
 def test_what_the_words_around_say_decides() -> None:
-    assert "loving" not in {peer.word for sense in senses("chasing") for peer in alternatives(sense.group)}  # nobody is loving a cat
+    assert "loving" not in {
+        peer.word for sense in senses("chasing") for peer in alternatives(sense.group)
+    }  # nobody is loving a cat
     said = dict(changes("I want to book a flight"))
     assert {sense.kind for sense in senses(said["book"])} == {"verb"}  # not the noun
     assert "on" not in dict(changes("the cat sat on it"))
@@ -76,7 +78,9 @@ def test_where_a_pronoun_may_be_two_things_the_new_adjective_speaks_of_the_other
     (old, new), *__ = changes(TIRED)
     lines = [a.nouns for a in lex.ADJECTIVES if a.english == new]
     assert old == "tired"
-    assert any(lex.match_score(nouns["street"], line) for line in lines) and not any(lex.match_score(nouns["animal"], line) for line in lines)
+    assert any(lex.match_score(nouns["street"], line) for line in lines) and not any(
+        lex.match_score(nouns["animal"], line) for line in lines
+    )
 
 
 def test_a_form_that_is_two_forms_is_replaced_only_by_another_such_word() -> None:

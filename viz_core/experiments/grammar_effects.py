@@ -16,9 +16,9 @@ from viz_core.experiments.question import Question, is_same_answer
 from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary
-from viz_core.training.bilingual.replacements import Replacement, suggest_replacements
-from viz_core.training.bilingual.sentences import Example, typed_text
-from viz_core.training.bilingual.split import examples
+from viz_core.training.corpus.dataset import examples
+from viz_core.training.corpus.replacements import Replacement, suggest_replacements
+from viz_core.training.corpus.sentences import Example, typed_text
 from viz_core.training.shipped.plans import HELD_OUT_SEED
 
 TRIES_PER_SENTENCE = 40  # sentences tried at most for each one that is measured

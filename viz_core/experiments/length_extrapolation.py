@@ -18,8 +18,8 @@ from viz_core.generate import generate
 from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary
-from viz_core.training.bilingual.sentences import Example
-from viz_core.training.bilingual.split import MAX_WORDS, examples
+from viz_core.training.corpus.dataset import MAX_WORDS, examples
+from viz_core.training.corpus.sentences import Example
 from viz_core.training.shipped.loop import encode_pairs, pad_ids
 from viz_core.training.shipped.plans import HELD_OUT_SEED
 from viz_core.weights.card import Card

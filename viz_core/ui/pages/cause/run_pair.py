@@ -16,7 +16,7 @@ from viz_core.messages import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import split_characters, split_words
 from viz_core.text.token_alignment import align_tokens
-from viz_core.training.bilingual.replacements import Replacement, replace_any_word, suggest_replacements
+from viz_core.training.corpus.replacements import Replacement, replace_any_word, suggest_replacements
 from viz_core.ui.shell import (
     PageContext,
     TwoRuns,
