@@ -176,7 +176,8 @@ def same_mean(context: PageContext, stage: str, at: CellIndex, halved: bool) -> 
         from viz_core.analysis.layernorm import NORMALIZATIONS, group_members
         from viz_core.figures.batchnorm import NormGroup, norm_cells_html, norm_summary_html
         tokens, every = capture.tokens({side}), np.ones(x.shape[:2], bool)
-        found = [NormGroup(norm, group_members(norm, x.shape, at, every), norm_summary_html(x, norm, at, config.norm_eps)) for norm in NORMS]
+        found = [NormGroup(norm, group_members(norm, x.shape, at, every), norm_summary_html(x, norm, at, config.norm_eps))
+                 for norm in NORMALIZATIONS]
         frame, shown = plot_data.norm_members(found, words, tokens), norm_cells_html(found, words, tokens, at)
         """, cells=_cells_code(context, stage, at, halved), side=_side_of(stage))
 
