@@ -17,7 +17,7 @@ class Nowhere:
     def __init__(self, what: Any) -> None:
         self.what = what
 
-    async def ready(self, place: str) -> str:
+    async def ensure_worker(self, slot: str) -> str:
         self.what()
         return "tcp://nowhere"
 
