@@ -204,9 +204,8 @@ def test_an_overview_pools_around_what_is_not_there() -> None:
     values = np.full((panels.MAX_ROWS * 2, 1), np.nan)
     values[0] = 1
     absent = np.isnan(values).astype(np.uint8)
-    (arrays,) = unpack(pack_panels([replace(panel("x", values, **AXES), absent=absent, absence_reasons=(AbsenceReason("-", "-"),))]))[
-        1
-    ]
+    made = replace(panel("x", values, **AXES), absent=absent, absence_reasons=(AbsenceReason("-", "-"),))
+    (arrays,) = unpack(pack_panels([made]))[1]
     assert arrays["masked"][0, 0] == 0 and arrays["values"][0, 0] == 1 and (arrays["masked"][1:] == 2).all()
 
 

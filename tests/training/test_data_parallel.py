@@ -34,7 +34,9 @@ def weights(model: nn.Module) -> Tensor:
     return nn.utils.parameters_to_vector(model.parameters()).detach()
 
 
-@pytest.mark.parametrize(("changes", "rounding"), [({}, 1e-5), ({"alignment_weight": 0.5}, 1e-5), ({"muon_rate": 0.02}, 1e-3)], ids=str)
+@pytest.mark.parametrize(
+    ("changes", "rounding"), [({}, 1e-5), ({"alignment_weight": 0.5}, 1e-5), ({"muon_rate": 0.02}, 1e-3)], ids=str
+)
 def test_two_processes_take_the_steps_of_one(changes: dict[str, float], rounding: float) -> None:
     """Muon computes its steps in bfloat16, so what is rounded elsewhere differs by more."""
     recipe = replace(RECIPE, **changes)  # type: ignore[arg-type]

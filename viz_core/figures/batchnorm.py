@@ -100,8 +100,8 @@ def _sentence_html(
     rows = []
     for t in spans[1]:
         cells = "".join(
-            f'<div style="{_cell_style(bool(group.cells[b, t, d]), bool(token_mask[b, t]), CellIndex(b, t, d) == picked, dark)}"></div>'
-            for d in spans[2]
+            f'<div style="{style}"></div>' for d in spans[2]
+            for style in [_cell_style(bool(group.cells[b, t, d]), bool(token_mask[b, t]), CellIndex(b, t, d) == picked, dark)]
         )
         rows.append(f'<span class="name">{token_html(tokens[t])}</span>{cells}')
     label = _("sentence {b}: {sum:,} of its {size:,} cells share the mean",

@@ -78,7 +78,8 @@ def test_a_task_is_complete(name: str) -> None:
 @pytest.mark.parametrize(("change", "said"), [
     ({"title": ""}, "has an empty title"), ({"question": "Can it sort"}, "asks no single question"),
     ({"architectures": ()}, "has an empty architectures"), ({"name": "other"}, "calls itself 'other'"),
-    ({"parameter_ranges": {**TASKS["sort"].parameter_ranges, "length": ParameterRange("Length", 3, 4, 9)}}, "its default is outside"),
+    ({"parameter_ranges": {**TASKS["sort"].parameter_ranges, "length": ParameterRange("Length", 3, 4, 9)}},
+     "its default is outside"),
 ])
 def test_an_incomplete_task_is_told(change: dict[str, Any], said: str) -> None:
     told: list[str] = []
