@@ -143,7 +143,7 @@ def test_a_problem_travels_with_its_code_and_values() -> None:
 
 @pytest.fixture
 def worker(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A worker with a desk and nothing else."""
+    """A worker with the plugin and nothing else."""
     made = SimpleNamespace(plugins={TrainingPlugin.name: TrainingPlugin()}, log_event=lambda topic, message: None)
     made.plugins[TrainingPlugin.name].setup(made)
     monkeypatch.setattr(desks, "get_worker", lambda: made)
