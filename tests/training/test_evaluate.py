@@ -11,7 +11,7 @@ from viz_core.analysis.coverage import coverage
 from viz_core.config import TransformerConfig
 from viz_core.run import build, run
 from viz_core.text import Vocabulary
-from viz_core.training.bilingual.sentences import Example
+from viz_core.training.corpus.sentences import Example
 from viz_core.training.shipped.evaluate import (
     alignment_error_rate,
     attention_measures,
