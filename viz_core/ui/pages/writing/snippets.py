@@ -30,7 +30,7 @@ def attended(context: PageContext, prompt: Prompt, strategy: Strategy, layer: in
         words = {{side: {names} for side, reader in readers.items()}}
         from viz_core.figures.kv_cache import step_attention_panels
         from viz_core.generate import decoder_batch
-        text = decoder_batch([*start, *trail.ids{seen}], source, words=words)
+        text = decoder_batch([*start, *trail.ids{seen}], source, token_names=words)
         panels = step_attention_panels(trace(model, text), {layer}, {length}{glosses})
         """,
         begin=_prompt_code(context, prompt, with_words=True),
