@@ -72,13 +72,20 @@ def effect(context: PageContext, focus: MaskFocus, switch: str, layer: int, head
 
 
 def leak(context: PageContext, item: int, position: int, token_id: int, replaced: str) -> CodeLines:
-    return fill_template("""
+    return fill_template(
+        """
         {run}
         from viz_core.experiments.masks import measure_leak, causal_side
         from viz_core.figures.masks import token_labels, token_leak_panel
         found = measure_leak(model, batch, {item}, {place}, {id})
         panels = [token_leak_panel(found.moved, found.change_without_mask, token_labels(capture, causal_side(config), {item}), {replaced})]
-        """, run=_model_and_run_code(context), item=item, place=position, id=token_id, replaced=replaced)
+        """,
+        run=_model_and_run_code(context),
+        item=item,
+        place=position,
+        id=token_id,
+        replaced=replaced,
+    )
 
 
 def reach(context: PageContext, item: int, vocab_size: int) -> CodeLines:
