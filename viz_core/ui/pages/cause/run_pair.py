@@ -242,7 +242,8 @@ def _with_target_ids(clean: PageContext, corrupted: PageContext) -> PageContext:
 def set_a_and_b(clean: Setup, corrupted: Setup, patch: Sequence[object] = ()) -> None:
     """Make the donor A and the other run B, which the sidebar shows, and patch B. For callbacks."""
     after = with_a_and_b(current_setup(), clean, corrupted, patch)
-    update_setup(source=after.source, target=after.target, writer=after.writer, tokenizer=after.tokenizer, views=after.url_params)
+    update_setup(source=after.source, target=after.target, writer=after.writer, tokenizer=after.tokenizer,
+                 url_params=after.url_params)
 
 
 def with_a_and_b(setup: Setup, clean: Setup, corrupted: Setup, patch: Sequence[object] = ()) -> Setup:
@@ -258,7 +259,7 @@ def swap_direction(clean: Setup, corrupted: Setup, patch: Sequence[object]) -> N
     """Change the direction; if a run is kept as A, A and B are exchanged. patch: the patch with token indices of the new A."""
     direction = widget_value("cause_direction")
     kept = bool(url_param("kept"))
-    update_setup(views=with_url_params(current_setup(), cause_direction=direction).url_params)
+    update_setup(url_params=with_url_params(current_setup(), cause_direction=direction).url_params)
     if kept:
         set_a_and_b(clean, corrupted, patch)
 
