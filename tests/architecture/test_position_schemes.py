@@ -86,7 +86,8 @@ def test_positions_enter_where_it_says(name: Position) -> None:
     added = {stage.rpartition(".")[2] for stage in capture} & set.union(*STAGES.values())
     assert added == STAGES[POSITION_SCHEMES[name].applied_to], (
         f"POSITION_SCHEMES[{name!r}] enters {POSITION_SCHEMES[name].applied_to!r}, so Stack or Attention in viz_core/model has to tap "
-        f"{STAGES[POSITION_SCHEMES[name].applied_to]} for it, and viz_core/stages/specs.py needs their rows")
+        f"{STAGES[POSITION_SCHEMES[name].applied_to]} for it, and viz_core/stages/specs.py needs their rows"
+    )
 
 
 @pytest.mark.parametrize("name", POSITION_SCHEMES)

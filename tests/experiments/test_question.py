@@ -14,7 +14,7 @@ from viz_core.experiments.patching import run_clean_and_corrupted
 from viz_core.experiments.question import Question, first_difference, is_same_answer, likeliest_words, propose_question
 from viz_core.messages.errors import UserError
 from viz_core.run import build, run
-from viz_core.training.bilingual.replacements import suggestions
+from viz_core.training.corpus.replacements import suggest_replacements
 from viz_core.weights.catalogue import catalogue
 
 DECODER = small(architecture="decoder-only", target_vocab_size=5)
@@ -111,7 +111,9 @@ def test_a_typed_sentence_a_suggested_word_and_the_proposed_question_go_together
     side = card.config.input_side
     reader = card.tokenizers()[side]
     typed = "The animal didn't cross the street because it was too tired."
-    for change in suggestions(typed, reader, [dict(zip(("source", "target"), pair, strict=True))[side] for pair in card.examples]):
+    for change in suggest_replacements(
+        typed, reader, [dict(zip(("source", "target"), pair, strict=True))[side] for pair in card.examples]
+    ):
         target = {"target": [card.examples[0][1]]} if card.config.has_cross_attention else {}
         captures = [run(card.config, **{side: [text], **target}, weights=card) for text in (typed, change.sentence)]
         found = propose_question(*captures)

@@ -14,8 +14,8 @@ import torch
 from viz_core.config import STACKS, TransformerConfig
 from viz_core.text import Vocabulary
 from viz_core.training.__main__ import SHIPPED_FOLDER, TRIAL_FOLDER, main
-from viz_core.training.bilingual.sentences import typed
-from viz_core.training.bilingual.split import examples
+from viz_core.training.corpus.dataset import examples
+from viz_core.training.corpus.sentences import typed_text
 from viz_core.training.shipped import eval_set
 from viz_core.training.shipped.plans import EXAMPLES, N_SENTENCES, PLANS
 from viz_core.weights.checkpoint import load
@@ -178,5 +178,5 @@ def test_an_unheard_of_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_the_examples_are_held_out() -> None:
     shown = [source for source, __ in EXAMPLES]
-    learnt = {eval_set.normalized_words(typed(e)) for e in islice(examples(0, without=shown), 5_000)}
+    learnt = {eval_set.normalized_words(typed_text(e)) for e in islice(examples(0, exclude=shown), 5_000)}
     assert not learnt & set(map(eval_set.normalized_words, shown))

@@ -23,9 +23,9 @@ from viz_core.generate import generate
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary
 from viz_core.training.alignment_supervision import supervised_heads
-from viz_core.training.bilingual.glosses import glosses
-from viz_core.training.bilingual.sentences import Example
-from viz_core.training.bilingual.split import examples
+from viz_core.training.corpus.dataset import examples
+from viz_core.training.corpus.glosses import glosses
+from viz_core.training.corpus.sentences import Example
 from viz_core.training.shipped.evaluate import (
     DECODER_ROWS,
     attention_measures,

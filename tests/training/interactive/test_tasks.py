@@ -13,7 +13,7 @@ import torch
 
 from viz_core.config import TransformerConfig
 from viz_core.messages.errors import UserError
-from viz_core.training.bilingual import first_lesson
+from viz_core.training.corpus import simple_sentences
 from viz_core.training.interactive.tasks import TASKS, ParameterRange, Task, language
 from viz_core.training.interactive.tasks.markov import WORDS, MarkovChain, entropy, make_chain
 from viz_core.training.interactive.tasks.symbols import is_held_out, previous_seen_mask, symbol_names
@@ -317,9 +317,9 @@ def test_a_typed_mask_is_filled_in_and_a_restored_sentence_is_its_own_answer() -
 
 
 def test_the_sentences_are_those_of_the_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(language, "lessons", first_lesson.sentences)
+    monkeypatch.setattr(language, "lessons", simple_sentences.simple_sentences)
     language.load_sentences.cache_clear()
-    drawn = list(islice((e for e in first_lesson.sentences(0) if max(len(e.source), len(e.target)) <= 8), 500))
+    drawn = list(islice((e for e in simple_sentences.simple_sentences(0) if max(len(e.source), len(e.target)) <= 8), 500))
     found = language.load_sentences(500, 8)
     pairs = {(tuple(map(found.english.decode, x)), tuple(map(found.chinese.decode, y))) for x, y in (*found.train, *found.held_out)}
     assert pairs <= {(tuple(e.source), tuple(e.target)) for e in drawn} and len(pairs) > 60

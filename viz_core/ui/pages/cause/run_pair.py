@@ -16,7 +16,7 @@ from viz_core.messages import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import split_characters, split_words
 from viz_core.text.token_alignment import align_tokens
-from viz_core.training.bilingual.replacements import Replacement, other_word, suggestions
+from viz_core.training.corpus.replacements import Replacement, replace_any_word, suggest_replacements
 from viz_core.ui.shell import (
     PageContext,
     TwoRuns,
@@ -156,7 +156,7 @@ def _find_replacements(clean: PageContext, item: int) -> tuple[Replacement, ...]
         examples = [example[side == "target"] for example in setup.checkpoint_card.examples] if setup.checkpoint_card else []
         key = setup.checkpoint, clean.config.vocab_size(side), sentence
         if found := cached_result(
-            "offers", key, lambda: suggestions(sentence, clean.sentence_tokenizers(item)[side], examples), FIND_SECONDS
+            "offers", key, lambda: suggest_replacements(sentence, clean.sentence_tokenizers(item)[side], examples), FIND_SECONDS
         ):
             return found
     reader, split = clean.sentence_tokenizers(item)[side], split_characters if setup.tokenizer == "character" else split_words
@@ -164,7 +164,7 @@ def _find_replacements(clean: PageContext, item: int) -> tuple[Replacement, ...]
     def read(text: str) -> tuple[Sequence[str], Sequence[int]]:
         return (split_words(text), parse_ids(side, [text])[0]) if setup.tokenizer == "ids" else reader.tokens_and_ids(text)
 
-    one = other_word(sentence, read, _vocabulary_words(clean, item), reader.unk_id, split)
+    one = replace_any_word(sentence, read, _vocabulary_words(clean, item), reader.unk_id, split)
     return () if one is None else (one,)
 
 
