@@ -144,7 +144,9 @@ def test_a_shift_is_one_rotation_for_all_positions(d: int, base: float, k: int) 
 
 def test_the_residual_sees_a_wrong_table(monkeypatch: pytest.MonkeyPatch) -> None:
     right = P.sinusoidal_table
-    monkeypatch.setattr(P, "sinusoidal_table", lambda length, d, base: right(length, d, base) + 1e-3 * (np.arange(length)[:, None] >= 33))
+    monkeypatch.setattr(
+        P, "sinusoidal_table", lambda length, d, base: right(length, d, base) + 1e-3 * (np.arange(length)[:, None] >= 33)
+    )
     assert P.shift_residual(4, 30, 8) == pytest.approx(1e-3)  # row 33 is the last, and the first one is never shifted there
 
 

@@ -38,7 +38,7 @@ def test_all_data_files_ship() -> None:
     packed = {path for pattern in patterns for path in (ROOT / "viz_core").glob(pattern)}
     files = {path for path in (ROOT / "viz_core").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     assert {path for path in files - packed if path.suffix != ".py"} == set()
-    assert ROOT / "viz_core/training/bilingual/tables/nouns.txt" in packed
+    assert ROOT / "viz_core/training/corpus/tables/nouns.txt" in packed
 
 
 @pytest.mark.parametrize("name", viz_core.__all__)

@@ -18,7 +18,7 @@ from viz_core.config.activations import ACTIVATIONS, Activation
 from viz_core.model.layers import activation_function
 from viz_core.stages import stages
 from viz_core.text import Vocabulary
-from viz_core.training.bilingual.unknown import SLOTS
+from viz_core.training.corpus.unknown_words import SLOTS
 from viz_core.training.shipped.plans import PLANS, CheckpointPlan
 from viz_core.weights.catalogue import SHIPPED_FOLDER, shipped_cards
 from viz_core.weights.stored_card import StoredCard

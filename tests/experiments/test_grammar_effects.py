@@ -14,7 +14,7 @@ from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
 from viz_core.run import build, run
 from viz_core.text import Vocabulary
-from viz_core.training.bilingual.sentences import Example
+from viz_core.training.corpus.sentences import Example
 from viz_core.weights.catalogue import catalogue
 
 CARD = catalogue()["translator-small"]

@@ -15,7 +15,7 @@ from viz_core.experiments.length_extrapolation import LengthResult, LengthScore,
 from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
-from viz_core.training.bilingual.split import examples, is_held_out
+from viz_core.training.corpus.dataset import examples, is_held_out
 from viz_core.training.shipped.loop import encode_pairs
 from viz_core.weights.catalogue import SHIPPED_FOLDER, catalogue
 

@@ -14,7 +14,7 @@ from viz_core.experiments.patching import run_clean_and_corrupted
 from viz_core.experiments.question import Question, first_difference, is_same_answer, likeliest_words, propose_question
 from viz_core.messages.errors import UserError
 from viz_core.run import build, run
-from viz_core.training.bilingual.replacements import suggestions
+from viz_core.training.corpus.replacements import suggest_replacements
 from viz_core.weights.catalogue import catalogue
 
 DECODER = small(architecture="decoder-only", target_vocab_size=5)
@@ -99,7 +99,7 @@ def test_what_is_proposed_can_be_asked(switches: dict[str, Any], changed: list[i
     contrast = run_clean_and_corrupted(
         model, *read, found, captures[0]["ids.target"][0].tolist() if config.has_cross_attention else None
     )
-    before, after = contrast.answers
+    before, after = contrast.logit_differences
     assert before > 0 and not is_same_answer(before, after)
     if config.has_decoder and not config.has_encoder:
         assert found.position >= 3  # <bos> and the two words before the change: what they say cannot differ
@@ -111,14 +111,16 @@ def test_a_typed_sentence_a_suggested_word_and_the_proposed_question_go_together
     side = card.config.input_side
     reader = card.tokenizers()[side]
     typed = "The animal didn't cross the street because it was too tired."
-    for change in suggestions(typed, reader, [dict(zip(("source", "target"), pair, strict=True))[side] for pair in card.examples]):
+    for change in suggest_replacements(
+        typed, reader, [dict(zip(("source", "target"), pair, strict=True))[side] for pair in card.examples]
+    ):
         target = {"target": [card.examples[0][1]]} if card.config.has_cross_attention else {}
         captures = [run(card.config, **{side: [text], **target}, weights=card) for text in (typed, change.sentence)]
         found = propose_question(*captures)
         assert found is not None
         read = [capture[f"ids.{side}"][0].tolist() for capture in captures]
         decoder = captures[0]["ids.target"][0].tolist() if target else None
-        before, after = run_clean_and_corrupted(card.load(), *read, found, decoder).answers
+        before, after = run_clean_and_corrupted(card.load(), *read, found, decoder).logit_differences
         assert before >= 0 and not is_same_answer(before, after)  # the clean run's likeliest word leads
         logits = [capture["logits"][0].argmax(axis=-1).tolist() for capture in captures]
         assert (after <= 0) == (logits[0] != logits[1])  # and no longer, if the other run says another word anywhere

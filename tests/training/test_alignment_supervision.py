@@ -19,7 +19,7 @@ from viz_core.training.alignment_supervision import (
     supervised_layer,
     to_bitmasks,
 )
-from viz_core.training.bilingual.split import examples
+from viz_core.training.corpus.dataset import examples
 from viz_core.training.shipped.loop import encode_pairs, iter_batches, pad_ids, train
 from viz_core.training.shipped.plans import TrainingSettings
 

@@ -14,8 +14,8 @@ import torch
 from viz_core.config import STACKS, TransformerConfig
 from viz_core.text import Vocabulary
 from viz_core.training.__main__ import SHIPPED_FOLDER, TRIAL_FOLDER, main
-from viz_core.training.bilingual.sentences import typed
-from viz_core.training.bilingual.split import examples
+from viz_core.training.corpus.dataset import examples
+from viz_core.training.corpus.sentences import typed_text
 from viz_core.training.shipped import eval_set
 from viz_core.training.shipped.plans import EXAMPLES, N_SENTENCES, PLANS
 from viz_core.weights.checkpoint import load
@@ -110,7 +110,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the shipped folder that the command takes for the shipped one, beside the folder that the command is given in."""
     folder = tmp_path / "shipped"
     shutil.copytree(SHIPPED_FOLDER, folder)
-    monkeypatch.setattr("viz_core.training.__main__.SHIPPED", folder)
+    monkeypatch.setattr("viz_core.training.__main__.SHIPPED_FOLDER", folder)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     return folder
@@ -148,7 +148,7 @@ def test_only_training_as_shipped_goes_to_the_shipped_folder(
 ) -> None:
     went: list[Path] = []
     monkeypatch.setattr("viz_core.training.__main__.train_checkpoint", lambda *given: went.append(given[-1]))
-    monkeypatch.setattr("viz_core.training.__main__.sentences", lambda *given: ([], None))
+    monkeypatch.setattr("viz_core.training.__main__.sample_sentences", lambda *given: ([], None))
     main(["english", *options])
     assert went == [TRIAL_FOLDER if trial else shipped]
     for folder in (shipped, shipped / ".." / "shipped"):  # named outright, a trial is refused; what is no trial is not
@@ -178,5 +178,5 @@ def test_an_unheard_of_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_the_examples_are_held_out() -> None:
     shown = [source for source, __ in EXAMPLES]
-    learnt = {eval_set.normalized_words(typed(e)) for e in islice(examples(0, without=shown), 5_000)}
+    learnt = {eval_set.normalized_words(typed_text(e)) for e in islice(examples(0, exclude=shown), 5_000)}
     assert not learnt & set(map(eval_set.normalized_words, shown))

@@ -4,8 +4,8 @@ from itertools import islice
 
 import pytest
 
-from viz_core.training.bilingual.sentences import typed
-from viz_core.training.bilingual.split import examples
+from viz_core.training.corpus.dataset import examples
+from viz_core.training.corpus.sentences import typed_text
 from viz_core.training.shipped import eval_set
 
 
@@ -42,5 +42,5 @@ def test_the_final_mark_and_capitals_make_no_other_sentence() -> None:
 
 @pytest.mark.slow
 def test_the_grammar_says_none_of_them() -> None:
-    said = (eval_set.normalized_words(typed(example)) for example in islice(examples(0), 20_000))
+    said = (eval_set.normalized_words(typed_text(example)) for example in islice(examples(0), 20_000))
     assert not eval_set.eval_sentences_as_words() & set(said)

@@ -11,7 +11,7 @@ from viz_core.analysis.coverage import coverage
 from viz_core.config import TransformerConfig
 from viz_core.run import build, run
 from viz_core.text import Vocabulary
-from viz_core.training.bilingual.sentences import Example
+from viz_core.training.corpus.sentences import Example
 from viz_core.training.shipped.evaluate import (
     alignment_error_rate,
     attention_measures,
@@ -153,7 +153,9 @@ def test_alarms_are_counted_on_other_sentences_than_the_limit_was_chosen_on(monk
             yield e, np.array([of_words[e.target[0]][n], 2.0]) if whole else np.array([0.005 if word not in e.target else 1
                                                                                        for word in ("w", "x")])
 
-    monkeypatch.setattr("viz_core.training.shipped.evaluate._translated_correctly", lambda model, examples, vocabulary: list(examples))
+    monkeypatch.setattr(
+        "viz_core.training.shipped.evaluate._translated_correctly", lambda model, examples, vocabulary: list(examples)
+    )
     monkeypatch.setattr("viz_core.training.shipped.evaluate._with_coverage", covered)
     found = measure_lost_words(build(CONFIG, seed=2), WORDS, (0, 0), (0, 1), chosen, measured, seed=1)
     assert found.least == 0.02, "below it are 1 of 99, at most 2 %"

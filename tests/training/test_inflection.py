@@ -2,7 +2,7 @@
 
 import pytest
 
-from viz_core.training.bilingual import inflection
+from viz_core.training.corpus import inflection
 
 NOUNS = """
 cat cats | dog dogs | box boxes | bus buses | dish dishes | watch watches | lady ladies | city cities | boy boys

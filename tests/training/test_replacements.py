@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from viz_core.config.limits import MAX_REPLACED_CHARS
 from viz_core.text import UntrainedTokenizer, Vocabulary
-from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual.replacements import Replacement, exchangeable, other_word, suggestions
-from viz_core.training.bilingual.senses import peers, senses
+from viz_core.training.corpus import lexicon as lex
+from viz_core.training.corpus.replacements import Replacement, replace_any_word, suggest_replacements, swappable_words
+from viz_core.training.corpus.word_senses import alternatives, senses
 from viz_core.training.interactive.tasks.language import load_sentences
 from viz_core.weights.catalogue import catalogue
 
@@ -23,7 +23,7 @@ SAID = [TIRED, "the cat sat on the mat", "yesterday the man gave a book to her",
 
 
 def changes(sentence: str, examples: Sequence[str] = ()) -> list[tuple[str, str]]:
-    return [(one.old, one.new) for one in suggestions(sentence, READER, examples)]
+    return [(one.old, one.new) for one in suggest_replacements(sentence, READER, examples)]
 
 
 @pytest.mark.parametrize(("sentence", "first"), [
@@ -32,51 +32,55 @@ def changes(sentence: str, examples: Sequence[str] = ()) -> list[tuple[str, str]
     ("The trophy did not fit in the suitcase because it was too big!", ("big", "small")),
 ])
 def test_an_example_that_differs_in_one_word_comes_first_and_the_rest_stays_as_typed(sentence: str, first: tuple[str, str]) -> None:
-    one, *others = suggestions(sentence, READER, EXAMPLES)
+    one, *others = suggest_replacements(sentence, READER, EXAMPLES)
     assert (one.old, one.new) == first and others
     assert one.sentence == sentence.replace(*first)
 
 
 @pytest.mark.parametrize("sentence", SAID)
 def test_each_differs_in_the_one_token_that_it_names(sentence: str) -> None:
-    found = suggestions(sentence, READER)
+    found = suggest_replacements(sentence, READER)
     assert 2 <= len(found) <= 4 and len({one.sentence for one in found}) == len(found)
     tokens, ids = READER.tokens_and_ids(sentence)
     for one in found:
         others, other_ids = READER.tokens_and_ids(one.sentence)
-        assert [i for i, (a, b) in enumerate(zip(ids, other_ids, strict=True)) if a != b] == [one.place]
-        assert (tokens[one.place], others[one.place]) == (one.old, one.new)
+        assert [i for i, (a, b) in enumerate(zip(ids, other_ids, strict=True)) if a != b] == [one.position]
+        assert (tokens[one.position], others[one.position]) == (one.old, one.new)
         assert not any(word == one.new for word, __ in READER.unknown_with_suggestions(one.sentence))
-    assert found == suggestions(sentence, READER)
-    assert len(suggestions(sentence, READER, most=1)) == 1
+    assert found == suggest_replacements(sentence, READER)
+    assert len(suggest_replacements(sentence, READER, max_suggestions=1)) == 1
 
 
 @pytest.mark.parametrize("sentence", SAID)
 def test_a_word_is_replaced_by_one_of_its_kind_and_form(sentence: str) -> None:
-    for one in suggestions(sentence, READER):
+    for one in suggest_replacements(sentence, READER):
         old, new = ({sense.group for sense in senses(word.lower())} for word in (one.old, one.new))
         assert old & new, one
 
 
 def test_what_the_words_around_say_decides() -> None:
-    assert "loving" not in {peer.word for sense in senses("chasing") for peer in peers(sense.group)}  # nobody is loving a cat
+    assert "loving" not in {
+        peer.word for sense in senses("chasing") for peer in alternatives(sense.group)
+    }  # nobody is loving a cat
     said = dict(changes("I want to book a flight"))
     assert {sense.kind for sense in senses(said["book"])} == {"verb"}  # not the noun
     assert "on" not in dict(changes("the cat sat on it"))
     looked = [new for old, new in changes("they looked for the keys") if old == "looked"]
     assert looked and all(any(v.past == f"{new} for" for v in lex.VERBS) for new in looked)
     assert all(new[0] in "aeiou" for __, new in changes("an apple")) and all(new[0] not in "aeio" for __, new in changes("a pear"))
-    nouns = {noun.english: noun for noun in lex.NOUNS if noun.is_first}
+    nouns = {noun.english: noun for noun in lex.NOUNS if noun.is_usual_sense}
     for adjective in (new for old, new in changes("the cat is tired") if old == "tired"):
-        assert any(a.english == adjective and lex.fits(nouns["cat"], a.nouns) for a in lex.ADJECTIVES)
+        assert any(a.english == adjective and lex.match_score(nouns["cat"], a.nouns) for a in lex.ADJECTIVES)
 
 
 def test_where_a_pronoun_may_be_two_things_the_new_adjective_speaks_of_the_other_one() -> None:
-    nouns = {noun.english: noun for noun in lex.NOUNS if noun.is_first}
+    nouns = {noun.english: noun for noun in lex.NOUNS if noun.is_usual_sense}
     (old, new), *__ = changes(TIRED)
     lines = [a.nouns for a in lex.ADJECTIVES if a.english == new]
     assert old == "tired"
-    assert any(lex.fits(nouns["street"], line) for line in lines) and not any(lex.fits(nouns["animal"], line) for line in lines)
+    assert any(lex.match_score(nouns["street"], line) for line in lines) and not any(
+        lex.match_score(nouns["animal"], line) for line in lines
+    )
 
 
 def test_a_form_that_is_two_forms_is_replaced_only_by_another_such_word() -> None:
@@ -85,22 +89,22 @@ def test_a_form_that_is_two_forms_is_replaced_only_by_another_such_word() -> Non
         sense.group for sense in senses("run")
         if isinstance(sense.entry, lex.Verb) and (sense.entry.base, sense.entry.frame) == ("run", "i")
     }
-    words = {peer.word for peer in peers(run)}
+    words = {peer.word for peer in alternatives(run)}
     assert "come" in words and not words & {"go", "sleep", "went"}
 
 
 def test_a_small_vocabulary_has_only_its_own_words() -> None:
     small = load_sentences(2000, 10).english
-    found = suggestions("the dog is tired", small)
+    found = suggest_replacements("the dog is tired", small)
     assert found and {one.new for one in found} <= set(small.words)
-    assert len({one.new for one in suggestions("the dog is tired", READER)} - set(small.words)) > 0
-    assert not suggestions("the dog is tired", Vocabulary(("the", "dog", "is", "tired")))
+    assert len({one.new for one in suggest_replacements("the dog is tired", READER)} - set(small.words)) > 0
+    assert not suggest_replacements("the dog is tired", Vocabulary(("the", "dog", "is", "tired")))
 
 
 def test_a_name_in_a_slot_stays_and_a_word_cut_in_pieces_is_not_offered() -> None:
-    assert not suggestions("John loves Mary", Vocabulary(("loves", "<1>", "<2>")))
-    assert not suggestions("the cat is tired", UntrainedTokenizer("character", 500))
-    assert suggestions("the cat is tired", UntrainedTokenizer("word", 500))
+    assert not suggest_replacements("John loves Mary", Vocabulary(("loves", "<1>", "<2>")))
+    assert not suggest_replacements("the cat is tired", UntrainedTokenizer("character", 500))
+    assert suggest_replacements("the cat is tired", UntrainedTokenizer("word", 500))
 
 
 PIECES = ["The", "animal's", "didn’t", "an", "old-cat", "t-shirt", "猫", "坐在", "\ud800", "<1>", "[SEP]", "🇩🇪", "tired", " "]
@@ -108,14 +112,14 @@ PIECES = ["The", "animal's", "didn’t", "an", "old-cat", "t-shirt", "猫", "坐
 
 @given(st.text(max_size=60) | st.lists(st.sampled_from(PIECES)).map(" ".join))
 def test_any_text_will_do(sentence: str) -> None:
-    for one in suggestions(sentence, READER, EXAMPLES):
+    for one in suggest_replacements(sentence, READER, EXAMPLES):
         assert isinstance(one, Replacement) and one.sentence != sentence
-        assert READER.tokens_and_ids(one.sentence)[0][one.place] == one.new
+        assert READER.tokens_and_ids(one.sentence)[0][one.position] == one.new
 
 
 def test_a_page_of_text_has_none() -> None:
-    assert suggestions("the dog runs " * 30, READER)
-    assert not suggestions("the dog runs " * (MAX_REPLACED_CHARS // 13 + 1), READER)
+    assert suggest_replacements("the dog runs " * 30, READER)
+    assert not suggest_replacements("the dog runs " * (MAX_REPLACED_CHARS // 13 + 1), READER)
 
 
 @pytest.mark.parametrize(("sentence", "swapped"), [
@@ -129,14 +133,14 @@ def test_a_page_of_text_has_none() -> None:
 ])
 def test_two_words_change_places_and_leave_a_sentence(sentence: str, swapped: str) -> None:
     words = sentence.split()
-    i, j = exchangeable(words) or (0, 0)
+    i, j = swappable_words(words) or (0, 0)
     words[i], words[j] = words[j], words[i]
     assert " ".join(words) == swapped
 
 
 @pytest.mark.parametrize("sentence", ["", "the cat sat on", "I love you", "狗 咬 人", "the dog saw the dog", "a dog and an apple"])
 def test_without_such_a_pair_none_is_found(sentence: str) -> None:
-    assert exchangeable(sentence.split()) is None
+    assert swappable_words(sentence.split()) is None
 
 
 # ---------------------------------------------------------------- any other word
@@ -150,24 +154,24 @@ UNTRAINED = UntrainedTokenizer("word", 1000)
     ("你好 世界。", "世界", "你好"),
 ])
 def test_a_word_is_replaced_before_a_mark_and_every_other_token_stays(sentence: str, old: str, new: str) -> None:
-    one = other_word(sentence, UNTRAINED.tokens_and_ids)
+    one = replace_any_word(sentence, UNTRAINED.tokens_and_ids)
     assert one is not None and (one.old, one.new) == (old, new)
     before, after = (UNTRAINED.tokens_and_ids(text)[0] for text in (sentence, one.sentence))
-    assert after == [*before[: one.place], new, *before[one.place + 1 :]] and before[one.place] == old
+    assert after == [*before[: one.position], new, *before[one.position + 1 :]] and before[one.position] == old
 
 
 @given(st.text(max_size=40))
 def test_what_is_named_is_what_changes_in_any_text(sentence: str) -> None:
-    one = other_word(sentence, UNTRAINED.tokens_and_ids, ["the", "cat"])
+    one = replace_any_word(sentence, UNTRAINED.tokens_and_ids, ["the", "cat"])
     if one is not None:
         before, after = (UNTRAINED.tokens_and_ids(text)[0] for text in (sentence, one.sentence))
-        assert after == [*before[: one.place], one.new, *before[one.place + 1 :]] and before[one.place] == one.old
+        assert after == [*before[: one.position], one.new, *before[one.position + 1 :]] and before[one.position] == one.old
 
 
 def test_without_another_token_nothing_is_proposed() -> None:
-    assert other_word("", UNTRAINED.tokens_and_ids) is None and other_word("...", UNTRAINED.tokens_and_ids) is None
-    longer = other_word("cats and dogs " * MAX_REPLACED_CHARS, UNTRAINED.tokens_and_ids)
+    assert replace_any_word("", UNTRAINED.tokens_and_ids) is None and replace_any_word("...", UNTRAINED.tokens_and_ids) is None
+    longer = replace_any_word("cats and dogs " * MAX_REPLACED_CHARS, UNTRAINED.tokens_and_ids)
     assert longer is not None and longer.sentence.endswith("and cats ")
-    assert other_word("cat", UNTRAINED.tokens_and_ids, ["cat"]) is None
-    one = other_word("ab", UntrainedTokenizer("character", 1000).tokens_and_ids, split=list)
+    assert replace_any_word("cat", UNTRAINED.tokens_and_ids, ["cat"]) is None
+    one = replace_any_word("ab", UntrainedTokenizer("character", 1000).tokens_and_ids, split=list)
     assert one is not None and (one.old, one.new, one.sentence) == ("b", "a", "aa")

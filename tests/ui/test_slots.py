@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.helpers import open_page, said, typed, words
 from viz_core.figures.lookup import vocabulary_lookup
 from viz_core.figures.stage_panels import stage_panels
-from viz_core.training.bilingual.unknown import SLOTS
+from viz_core.training.corpus.unknown_words import SLOTS
 from viz_core.ui.shell.runs.page_context import context_of
 from viz_core.ui.shell.setup import Setup, with_weights
 

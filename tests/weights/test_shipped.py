@@ -14,8 +14,8 @@ from viz_core.generate import generate, write
 from viz_core.model.transformer import Transformer
 from viz_core.run import prepare, trace
 from viz_core.text import Vocabulary
-from viz_core.training.bilingual.sentences import Example
-from viz_core.training.bilingual.split import examples
+from viz_core.training.corpus.dataset import examples
+from viz_core.training.corpus.sentences import Example
 from viz_core.training.shipped.evaluate import (
     attention_measures,
     best_head,

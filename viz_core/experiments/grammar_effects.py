@@ -16,9 +16,9 @@ from viz_core.experiments.question import Question, is_same_answer
 from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary
-from viz_core.training.bilingual.replacements import Replacement, suggestions
-from viz_core.training.bilingual.sentences import Example, typed
-from viz_core.training.bilingual.split import examples
+from viz_core.training.corpus.dataset import examples
+from viz_core.training.corpus.replacements import Replacement, suggest_replacements
+from viz_core.training.corpus.sentences import Example, typed_text
 from viz_core.training.shipped.plans import HELD_OUT_SEED
 
 TRIES_PER_SENTENCE = 40  # sentences tried at most for each one that is measured
@@ -38,7 +38,7 @@ class MeasuredSentence:
     @property
     def key_position(self) -> int:
         """The source position aligned with the question's word: that of the replaced word."""
-        return self.change.place
+        return self.change.position
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,21 +84,21 @@ def measure_sentences(
 
 def _measurements_of(model: Transformer, vocabulary: Mapping[str, Vocabulary], example: Example) -> Iterator[MeasuredSentence]:
     """Yield a measurement for each replacement in a sentence that changes the translation of the replaced word."""
-    words, sentence = vocabulary["target"], typed(example)
+    words, sentence = vocabulary["target"], typed_text(example)
     clean, target = vocabulary["source"].encode(example.source), words.encode(example.target)
     names = any(vocabulary["source"].slot(id) for id in clean)
     if names or words.unk_id in target or vocabulary["source"].tokens_and_ids(sentence)[1] != clean:
         return
     read = [words.bos_id, *target]
-    for change in suggestions(sentence, vocabulary["source"], most=MAX_REPLACEMENTS):
-        at = next((j for j, sources in enumerate(example.alignment) if sources == (change.place,)), None)
+    for change in suggest_replacements(sentence, vocabulary["source"], max_suggestions=MAX_REPLACEMENTS):
+        at = next((j for j, sources in enumerate(example.alignment) if sources == (change.position,)), None)
         if at is None:
             continue
         changed = vocabulary["source"].tokens_and_ids(change.sentence)[1]
         question = _question_at(model, clean, changed, read, at)
         if question is not None and question.word == target[at]:
             contrast = run_clean_and_corrupted(model, clean, changed, question, read)
-            found = head_effects(contrast, None, "decoder", "cross_attn", change.place)
+            found = head_effects(contrast, None, "decoder", "cross_attn", change.position)
             yield MeasuredSentence(sentence, " ".join(example.target), change, question, found)
 
 

@@ -18,8 +18,8 @@ from viz_core.generate import generate
 from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary
-from viz_core.training.bilingual.sentences import Example
-from viz_core.training.bilingual.split import MOST_WORDS, examples
+from viz_core.training.corpus.dataset import MAX_WORDS, examples
+from viz_core.training.corpus.sentences import Example
 from viz_core.training.shipped.loop import encode_pairs, pad_ids
 from viz_core.training.shipped.plans import HELD_OUT_SEED
 from viz_core.weights.card import Card
@@ -31,7 +31,7 @@ EXTRAPOLATION_STEPS: dict[ExtrapolationMode, tuple[int, ...]] = {
     "row": (1, 2, 3, 4, 6, 8),
 }
 N_SENTENCES = 48  # a multiple of every number of joined sentences, so that each step reads the same sentences
-TRAINED_LENGTH = max(MOST_WORDS["source"], MOST_WORDS["target"] + 1)  # tokens of the longest training sentences, with <bos>
+TRAINED_LENGTH = max(MAX_WORDS["source"], MAX_WORDS["target"] + 1)  # tokens of the longest training sentences, with <bos>
 MIN_DROP = 0.02  # a smaller drop in accuracy may be chance
 MAX_NEW_TOKENS = 30  # tokens of a translation at most
 

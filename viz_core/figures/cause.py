@@ -138,8 +138,8 @@ def lens_panel(lens: LogitLens, tokens: Sequence[str], word_of: Callable[[int], 
     """
     rows = [_("embedding"), *(str(layer) for layer in range(len(lens.stages) - 1))]
     words = [display_token(word_of(int(id))) for id in lens.top_ids[:, :, 0].ravel()]
-    common: dict[str, Any] = {"row_axis": _("layer"), "col_axis": _("T · token that is read"), "col_letter": "T", "words": words,
-                              "written": True}
+    common: dict[str, Any] = {"row_axis": _("layer"), "col_axis": _("T · token that is read"), "col_letter": "T",
+                              "cell_words": words, "shows_words": True}
     cols = [display_token(token) for token in tokens]
     if show_rank:
         return panel(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from viz_core.training.bilingual.sentences import Example
+from viz_core.training.corpus.sentences import Example
 from viz_core.training.interactive.tasks import language
 
 SUBJECTS, VERBS = ["cat", "dog", "bird", "man", "cow"], ["sees", "likes", "has", "eats"]

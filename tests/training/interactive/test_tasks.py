@@ -13,7 +13,7 @@ import torch
 
 from viz_core.config import TransformerConfig
 from viz_core.messages.errors import UserError
-from viz_core.training.bilingual import first_lesson
+from viz_core.training.corpus import simple_sentences
 from viz_core.training.interactive.tasks import TASKS, ParameterRange, Task, language
 from viz_core.training.interactive.tasks.markov import WORDS, MarkovChain, entropy, make_chain
 from viz_core.training.interactive.tasks.symbols import is_held_out, previous_seen_mask, symbol_names
@@ -35,8 +35,8 @@ def missing_in(name: str, task: Task) -> Iterator[str]:
     where = f"viz_core/training/interactive/tasks, {name!r}"
     if task.name != name:
         yield f"{where} calls itself {task.name!r}"
-    yield from (f"{where} has an empty {part}" for part in ("title", "question", "architectures", "bounds") if not getattr(task,
-        part))
+    parts = ("title", "question", "architectures", "parameter_ranges")
+    yield from (f"{where} has an empty {part}" for part in parts if not getattr(task, part))
     if not task.question.endswith("?") or task.question.count("?") != 1:
         yield f"{where} asks no single question"
     for parameter, bound in task.parameter_ranges.items():
@@ -78,11 +78,12 @@ def test_a_task_is_complete(name: str) -> None:
 @pytest.mark.parametrize(("change", "said"), [
     ({"title": ""}, "has an empty title"), ({"question": "Can it sort"}, "asks no single question"),
     ({"architectures": ()}, "has an empty architectures"), ({"name": "other"}, "calls itself 'other'"),
-    ({"bounds": {**TASKS["sort"].parameter_ranges, "length": ParameterRange("Length", 3, 4, 9)}}, "its default is outside"),
+    ({"parameter_ranges": {**TASKS["sort"].parameter_ranges, "length": ParameterRange("Length", 3, 4, 9)}},
+     "its default is outside"),
 ])
 def test_an_incomplete_task_is_told(change: dict[str, Any], said: str) -> None:
     told: list[str] = []
-    with pytest.raises(UserError) if "bounds" in change else pytest.MonkeyPatch.context():
+    with pytest.raises(UserError) if "parameter_ranges" in change else pytest.MonkeyPatch.context():
         for problem in missing_in("sort", replace(TASKS["sort"], **change)):
             told.append(problem)
     assert any(said in problem for problem in told)
@@ -110,11 +111,11 @@ def test_rows_depend_on_seed_and_step_alone(name: str, architecture: Any) -> Non
 
 
 @pytest.mark.parametrize("name", SYMBOLS)
-@pytest.mark.parametrize("which", ["least", "most"])
+@pytest.mark.parametrize("which", ["minimum", "maximum"])
 def test_the_bounds_can_be_reached(name: str, which: str) -> None:
     task = replace(TASKS[name], n_held_out=4)
     extreme = {n: getattr(b, which) for n, b in task.parameter_ranges.items()}
-    if which == "most" and "repeat" in extreme:
+    if which == "maximum" and "repeat" in extreme:
         extreme["repeat"] = min(extreme["length"] // 2, extreme["symbols"])
     for architecture in task.architectures:
         p = task.complete_parameters(extreme)
@@ -317,9 +318,9 @@ def test_a_typed_mask_is_filled_in_and_a_restored_sentence_is_its_own_answer() -
 
 
 def test_the_sentences_are_those_of_the_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(language, "lessons", first_lesson.sentences)
+    monkeypatch.setattr(language, "lessons", simple_sentences.simple_sentences)
     language.load_sentences.cache_clear()
-    drawn = list(islice((e for e in first_lesson.sentences(0) if max(len(e.source), len(e.target)) <= 8), 500))
+    drawn = list(islice((e for e in simple_sentences.simple_sentences(0) if max(len(e.source), len(e.target)) <= 8), 500))
     found = language.load_sentences(500, 8)
     pairs = {(tuple(map(found.english.decode, x)), tuple(map(found.chinese.decode, y))) for x, y in (*found.train, *found.held_out)}
     assert pairs <= {(tuple(e.source), tuple(e.target)) for e in drawn} and len(pairs) > 60

@@ -11,7 +11,7 @@ from sys import intern
 import numpy as np
 
 from viz_core.training.alignment_supervision import WordLinks, to_bitmasks
-from viz_core.training.bilingual.split import examples
+from viz_core.training.corpus.dataset import examples
 
 PART_SIZE = 125_000
 """Sentences of one part; each part has its own seed, so the result does not depend on the number of cores."""
@@ -43,7 +43,7 @@ def sample_part(seed: int, n: int, exclude: Collection[str] = ()) -> SampledSent
     found: list[SentencePair] = []
 
     def links() -> Iterator[WordLinks]:
-        for e in islice(examples(seed, without=exclude), n):
+        for e in islice(examples(seed, exclude=exclude), n):
             found.append((tuple(map(intern, e.source)), tuple(map(intern, e.target))))
             yield e.alignment, e.referent
 

@@ -69,14 +69,14 @@ def matrices(
         if on_pick is not None:
             on_pick(_parse_pick(st.session_state.get(key), sizes)[1])
 
-    memory = st.session_state.get(memory_key, _PickState(None, 0, None))
+    memory: _PickState = st.session_state.get(memory_key, _PickState(None, 0, None))
     number, by_reader = _parse_pick(st.session_state.get(key), sizes)
-    if pick != memory.argument:
+    if pick != memory.page_pick:
         shown = pick
     elif number > memory.echo:
         shown = by_reader
     else:
-        shown = memory.shown
+        shown = memory.picked
     number = max(number, memory.echo)
     st.session_state[memory_key] = _PickState(pick, number, shown)
 

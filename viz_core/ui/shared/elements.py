@@ -142,7 +142,7 @@ def chart(figure: Any, key: str, fill: bool = False, code: Callable[[], str] | N
     """
     register_export(key, "figure", (figure,), code)
     if fill and url_param("present"):
-        figure = figure.presented()
+        figure = figure.with_presentation_font()
     sent = figure.to_dict()
     sent["layout"]["uirevision"] = _zoom_identity(sent)
     page = next((name for name, spec in PAGES.items() if spec.title == st.session_state.get(PAGE_TITLE)), "")

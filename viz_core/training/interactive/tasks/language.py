@@ -15,7 +15,7 @@ import numpy as np
 
 from viz_core.config import Architecture, Side
 from viz_core.text import Vocabulary, pad, with_copied_words
-from viz_core.training.bilingual.first_lesson import sentences as lessons
+from viz_core.training.corpus.simple_sentences import simple_sentences as lessons
 from viz_core.training.interactive.tasks.symbols import BOS, EOS, FIRST_ID, HELD_OUT_EVERY, PAD
 from viz_core.training.interactive.tasks.task import Parameters, TaskInput
 from viz_core.training.shipped.plans import DATA_SEED

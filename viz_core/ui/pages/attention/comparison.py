@@ -53,7 +53,7 @@ def _apply_swap(swap: WordSwap, focus: AttentionFocus) -> None:
     is_back = kept is not None and (kept.source, kept.target, kept.writer) == (source, target, setup.writer)
     same = {"att_kind": focus.kind, "att_layer": focus.layer, "att_query": focus.query}
     views = with_url_params(setup, **same, patch=(), kept="" if is_back else to_query(setup)).url_params
-    update_setup(source=source, target=target, views=views, attn_head=focus.head)
+    update_setup(source=source, target=target, url_params=views, attn_head=focus.head)
 
 
 def incomparable_reason(two: TwoRuns, focus: AttentionFocus) -> str:

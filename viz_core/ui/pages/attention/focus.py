@@ -139,7 +139,7 @@ def _informative_query(context: PageContext, capture: Capture, focus: Focus, ite
 def choose_head(chosen: Focus) -> None:
     """Bring a head into focus. The picked query and key stay if they belong to the same side in both kinds of attention."""
     setup = with_head(current_setup(), chosen)
-    update_setup(views=setup.url_params, attn_head=setup.attn_head)
+    update_setup(url_params=setup.url_params, attn_head=setup.attn_head)
 
 
 def with_head(setup: Setup, chosen: Focus) -> Setup:

@@ -16,7 +16,7 @@ from viz_core.messages import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import split_characters, split_words
 from viz_core.text.token_alignment import align_tokens
-from viz_core.training.bilingual.replacements import Replacement, other_word, suggestions
+from viz_core.training.corpus.replacements import Replacement, replace_any_word, suggest_replacements
 from viz_core.ui.shell import (
     PageContext,
     TwoRuns,
@@ -156,7 +156,7 @@ def _find_replacements(clean: PageContext, item: int) -> tuple[Replacement, ...]
         examples = [example[side == "target"] for example in setup.checkpoint_card.examples] if setup.checkpoint_card else []
         key = setup.checkpoint, clean.config.vocab_size(side), sentence
         if found := cached_result(
-            "offers", key, lambda: suggestions(sentence, clean.sentence_tokenizers(item)[side], examples), FIND_SECONDS
+            "offers", key, lambda: suggest_replacements(sentence, clean.sentence_tokenizers(item)[side], examples), FIND_SECONDS
         ):
             return found
     reader, split = clean.sentence_tokenizers(item)[side], split_characters if setup.tokenizer == "character" else split_words
@@ -164,7 +164,7 @@ def _find_replacements(clean: PageContext, item: int) -> tuple[Replacement, ...]
     def read(text: str) -> tuple[Sequence[str], Sequence[int]]:
         return (split_words(text), parse_ids(side, [text])[0]) if setup.tokenizer == "ids" else reader.tokens_and_ids(text)
 
-    one = other_word(sentence, read, _vocabulary_words(clean, item), reader.unk_id, split)
+    one = replace_any_word(sentence, read, _vocabulary_words(clean, item), reader.unk_id, split)
     return () if one is None else (one,)
 
 
@@ -242,7 +242,8 @@ def _with_target_ids(clean: PageContext, corrupted: PageContext) -> PageContext:
 def set_a_and_b(clean: Setup, corrupted: Setup, patch: Sequence[object] = ()) -> None:
     """Make the donor A and the other run B, which the sidebar shows, and patch B. For callbacks."""
     after = with_a_and_b(current_setup(), clean, corrupted, patch)
-    update_setup(source=after.source, target=after.target, writer=after.writer, tokenizer=after.tokenizer, views=after.url_params)
+    update_setup(source=after.source, target=after.target, writer=after.writer, tokenizer=after.tokenizer,
+                 url_params=after.url_params)
 
 
 def with_a_and_b(setup: Setup, clean: Setup, corrupted: Setup, patch: Sequence[object] = ()) -> Setup:
@@ -258,7 +259,7 @@ def swap_direction(clean: Setup, corrupted: Setup, patch: Sequence[object]) -> N
     """Change the direction; if a run is kept as A, A and B are exchanged. patch: the patch with token indices of the new A."""
     direction = widget_value("cause_direction")
     kept = bool(url_param("kept"))
-    update_setup(views=with_url_params(current_setup(), cause_direction=direction).url_params)
+    update_setup(url_params=with_url_params(current_setup(), cause_direction=direction).url_params)
     if kept:
         set_a_and_b(clean, corrupted, patch)
 

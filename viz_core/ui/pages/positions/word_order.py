@@ -149,7 +149,7 @@ def _note_unavailable_sentences(context: PageContext) -> None:
 def _swap(context: PageContext, words: "SentenceTokens", main: DeltaGenerator, rail: DeltaGenerator) -> None:
     """Swap two words. Raises ValueError if there are no two different words."""
     from viz_core.experiments.position_experiments import swapped_order
-    from viz_core.training.bilingual.replacements import exchangeable
+    from viz_core.training.corpus.replacements import swappable_words
 
     n = len(words.ids)
     if n < 2:
@@ -160,7 +160,7 @@ def _swap(context: PageContext, words: "SentenceTokens", main: DeltaGenerator, r
     candidates = word_positions if len(word_positions) > 1 else list(range(n))
     first = candidates[0 if len(candidates) < 4 else 1]
     other = next((i for i in candidates[::-1] if words.ids[i] != words.ids[first]), candidates[-1])
-    first, other = exchangeable(words.tokens) or (first, other)  # prefer two nouns: the dog bites the man
+    first, other = swappable_words(words.tokens) or (first, other)  # prefer two nouns: the dog bites the man
     with rail:
         a = choose_word("pos_a", _("Swap"), words, first)
         b = choose_word("pos_b", _("with"), words, other)
@@ -379,9 +379,9 @@ def _vocabulary(card: Card) -> dict[str, Vocabulary]:
 def _show_accuracies(found: "LengthResult", cards: dict[Position, Card], step: int) -> None:
     """Show the accuracy of each scheme at the chosen step; schemes without trained weights have an empty row."""
     first = found.steps[0]
-    before, now = (_("At position 0"), _("{step} positions later", step=step)) if found.mode == "moved" else (_("One sentence"),
-                                                                                                             _("{step} joined",
-                                                                                                                                  step=step))
+    before, now = _("One sentence"), _("{step} joined", step=step)
+    if found.mode == "moved":
+        before, now = _("At position 0"), _("{step} positions later", step=step)
     rows = []
     for position, title in TITLES.items():
         if position not in cards:

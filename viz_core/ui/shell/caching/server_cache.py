@@ -125,7 +125,7 @@ def cached_generations(
 ) -> tuple[Generation, ...]:
     """Return what trained weights generate for each source.
 
-    batch: the sources as `viz_core.generate.unwritten` reads them.
+    batch: the sources as `viz_core.generate.initial_batch` reads them.
     """
 
     def make() -> tuple[Generation, ...]:

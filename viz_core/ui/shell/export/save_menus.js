@@ -1,6 +1,6 @@
 /* The Save menu of each picture and each data table. This script finds them on the page and adds a button to each. PNG and SVG are made
- * here from what is drawn. For the other formats it sends `ask` = {number, key, what, link} to Python (save.py), and the next run
- * replies. */
+ * here from what is drawn. For the other formats it sends `ask` = {number, key, what, link} to Python (save_menus.py), and the next
+ * run replies. */
 
 const SOFTWARE = "Attention Lab";
 const SETTLE_MS = 150, MAX_DELAY_MS = 1000, RETRY_MS = 500, MAX_TRIES = 20; // ms without a change of the page before the search for pictures; the longest delay; ms until a component without a picture is searched again, and how often

@@ -22,7 +22,7 @@ FOLDER = Path(__file__).parent
 SCRIPTS = ("svg_pen", "svg", "png", "button_placement", "menu", "save_menus")
 _COMPONENT = Component(
     "save", html='<div class="save">\n</div>', js=script(*SCRIPTS, folder=FOLDER),
-)  # its buttons are outside the component, so save.css is a style of the whole page (frame.py)
+)  # its buttons are outside the component, so save_menus.css is a style of the whole page (frame.py)
 
 
 def save_menus(page: str) -> None:

@@ -129,4 +129,4 @@ def set_url_params(**values: Any) -> None:
     """
     if any(page.section_param in values for page in PAGES.values()):
         values.setdefault("note", "")
-    update_setup(views=with_url_params(current_setup(), **values).url_params)
+    update_setup(url_params=with_url_params(current_setup(), **values).url_params)

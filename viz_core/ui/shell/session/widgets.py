@@ -87,7 +87,7 @@ def yield_cpu() -> None:
         "viz_core.training.jobs.engine"
     )  # not imported here, as it imports torch: without it nothing trains
     if trainings is not None and trainings.engine.cache_info().currsize:
-        trainings.engine().visitor_acts()
+        trainings.engine().note_visitor_activity()
 
 
 def restore_widgets(generations: MutableMapping[str, int]) -> None:
