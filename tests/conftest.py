@@ -16,7 +16,7 @@ def empty_caches() -> Iterator[None]:
     """No test sees what another one cached. That everything is imported stays true: to find it again takes a quarter of a page."""
     yield
     if app := sys.modules.get("viz_core.ui.shell.caching.server_cache"):
-        app.store.clear()
+        app.server_cache.clear()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -147,7 +147,7 @@ class Weightless:
 
 def test_what_its_visitor_drops_after_it_has_left_is_returned_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     held, looked = store(limit=3 * TRIM_BYTES), SimpleQueue[bool]()
-    monkeypatch.setattr("viz_core.ui.shell.caching.byte_limited_cache.give_back", lambda look: looked.put(look))
+    monkeypatch.setattr("viz_core.ui.shell.caching.byte_limited_cache.trim_heap", lambda look: looked.put(look))
     threading.Thread(target=trim_dropped, args=(held.freed_sizes,), daemon=True).start()
     used = held.get("a", Weightless)
     held.get("b", Weightless)  # a leaves the store

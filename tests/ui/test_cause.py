@@ -371,7 +371,7 @@ def test_what_takes_long_is_measured_when_it_is_asked_for(open_at: Open, monkeyp
 
 def test_a_click_holds_no_run() -> None:
     """A session keeps the callback of a canvas for as long as it lives."""
-    assert {name for name in _PatchOnClick.__slots__} == {"clean", "changed", "places"}
+    assert {name for name in _PatchOnClick.__slots__} == {"clean", "corrupted", "places"}
 
 
 def test_the_translator_opens_with_its_own_example() -> None:

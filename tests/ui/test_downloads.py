@@ -34,7 +34,7 @@ def test_the_pages_with_files_are_known() -> None:
     """A page that gets a file belongs into PAGES, and its file into a test."""
     modules = {path: ast.parse(path.read_text(encoding="utf-8"))
                for path in (*(ROOT / "viz_core/ui/pages").rglob("*.py"), *(ROOT / "pages").glob("*.py"))}
-    assert {page_of(path) for path, tree in modules.items() if calls(tree, "file_button")} == PAGES
+    assert {page_of(path) for path, tree in modules.items() if calls(tree, "export_button")} == PAGES
     assert not [path for path, tree in modules.items() if calls(tree, "download_button")]  # a server would keep its bytes
 
 

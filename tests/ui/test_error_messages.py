@@ -20,13 +20,13 @@ RAISED = [  # file, code, the values given; config's own helper adds field and v
     (path.name, node)
     for path in sorted(PACKAGE.rglob("*.py")) if "ui" not in path.relative_to(PACKAGE).parts
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Problem", "_bad")
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("UserError", "_setting_error")
 ]
 
 
 def code_of(call: ast.Call) -> str:
     """The code that a problem is raised with: its second argument, or the fifth of config's helper."""
-    at = 1 if isinstance(call.func, ast.Name) and call.func.id == "Problem" else 4
+    at = 1 if isinstance(call.func, ast.Name) and call.func.id == "UserError" else 4
     if len(call.args) <= at:
         return "value"
     code = call.args[at]
@@ -42,7 +42,7 @@ def test_every_code_has_a_sentence_and_every_sentence_a_code() -> None:
 def test_a_sentence_names_only_what_its_problem_holds(file: str, call: ast.Call) -> None:
     named = {name for _, name, _, _ in Formatter().parse(MESSAGES[code_of(call)]) if name}
     assert named - MADE_HERE <= {k.arg for k in call.keywords}
-    assert not named & MADE_HERE or (isinstance(call.func, ast.Name) and call.func.id == "_bad")
+    assert not named & MADE_HERE or (isinstance(call.func, ast.Name) and call.func.id == "_setting_error")
 
 
 @pytest.mark.parametrize(("change", "words"), [

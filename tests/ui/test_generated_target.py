@@ -138,7 +138,7 @@ def test_a_link_says_who_writes(params: dict[str, str], writer: str, target: str
     assert not faults and setup.writer == writer and (target is None or setup.target == target)
     again, faults = from_link(to_link(setup)[0])
     assert not faults and again == setup
-    assert from_query(to_query(setup)) == (replace(setup, views=()), [])
+    assert from_query(to_query(setup)) == (replace(setup, url_params=()), [])
 
 
 @pytest.mark.parametrize(("params", "fault"), [
@@ -210,7 +210,7 @@ def test_a_changed_switch_is_decoded_as_it_is() -> None:
 def test_a_text_without_an_end_is_cut_off_and_that_is_said() -> None:
     setup = translator(f"{DOG}\n\nI love you")
     lines = generate_targets(setup)
-    endless = replace(lines[1], ended=False, text=" ".join(["猫"] * MAX_NEW_TOKENS))
+    endless = replace(lines[1], has_ended=False, text=" ".join(["猫"] * MAX_NEW_TOKENS))
     (note,) = generation_notes(setup, (lines[0], endless))
     assert note == "The model did not finish in line 3: its text stops after 64 words."
     assert generation_notes(setup, lines) == []
@@ -410,7 +410,7 @@ def test_an_unknown_word_is_carried_over_and_what_cannot_be_typed_is_said() -> N
     assert typed(at, "target") == "狗 追 了 gloop" and "target 5 tokens" in words(at)
     setup = translator(DOG)
     (line,) = generate_targets(setup)
-    (note,) = generation_notes(setup, (replace(line, text="狗 追 了 <unk>", sentence=(5, 6, 7, 3, 2)),))
+    (note,) = generation_notes(setup, (replace(line, text="狗 追 了 <unk>", as_target=(5, 6, 7, 3, 2)),))
     assert note == "The model wrote `<unk>`, the token for all words that the model does not know."
 
 

@@ -256,9 +256,9 @@ HOLDING = {
     "pills", "radio", "multiselect", "expander", "tabs", "feedback", "date_input", "time_input", "datetime_input", "color_picker",
     "data_editor", "file_uploader", "chat_input", "audio_input", "camera_input", "menu_button",
 }
-BARE = {("ui.shell.view_widgets", "expander"): "fold, which the link opens",
-        ("ui.shell.sidebar", "text_input"): "a name for the hub, until it is opened",
-        ("ui.pages.training.kept", "file_uploader"): "a file of the visitor's machine"}
+BARE = {("ui.shell.session.linked_widgets", "expander"): "linked_expander, which the link opens",
+        ("ui.shell.layout.sidebar", "text_input"): "a name for the hub, until it is opened",
+        ("ui.pages.training.trained_model", "file_uploader"): "a file of the visitor's machine"}
 OTHER_NAMES = {  # of widgets that are no view's
     "model": "weights or preset", "home_": "the text box of Home", "att_drawn": "the head in focus",
     "att_rolled": "the stack in focus",
@@ -268,7 +268,7 @@ OTHER_NAMES = {  # of widgets that are no view's
 FOCUS = {"att_matrix": ("att_query", "att_key"), "mask_map": ("mask_query", "mask_key"),
          "cause_maps": ("patch",), "norm_both": ("norm_token", "norm_feature"),
          "walk_parting": ("walk_look", "shown", "cells")}  # a click there leads to the stage
-STATE = ("ui.shell.link", "ui.shell.tab", "ui.shell.widgets")  # where the session is called `state`
+STATE = tuple(f"ui.shell.session.{name}" for name in ("url", "session_restore", "widgets"))  # where the session is called `state`
 COMPONENTS = {
     f"ui.components.{name}"
     for name in ("canvas", "choice", "clock", "curves", "diagram", "heads", "lines", "profiles", "scrubber", "table", "tree")
@@ -310,28 +310,28 @@ def pattern(node: ast.expr, module: str) -> str | None:
 
 def test_a_widget_that_holds_something_is_bound_to_the_link() -> None:
     unbound = {(module, name) for module, call, name in calls(*HOLDING) if ast.unparse(call.func).startswith("st.")}
-    assert unbound == set(BARE), "make it with widget, view_widget or fold: what it holds belongs into the link"
+    assert unbound == set(BARE), "make it with widget, linked_widget or linked_expander: what it holds belongs into the link"
 
 
 def test_the_name_of_a_widget_is_a_views_or_the_setups() -> None:
     own = {f.name for f in fields(Setup)} | CONTROL_BY_FIELD.keys() | URL_PARAM_BY_NAME.keys()
-    for module, call, _ in calls("widget", "view_widget"):
+    for module, call, _ in calls("widget", "linked_widget"):
         name = pattern(call.args[1], module)
         assert name is None or name in own or any(name.startswith(other) for other in OTHER_NAMES), (module, name)
 
 
 def test_what_opens_is_known_to_the_link() -> None:
-    assert {pattern(call.args[0], module) for module, call, _ in calls("fold")} == set(EXPANDERS)
+    assert {pattern(call.args[0], module) for module, call, _ in calls("linked_expander")} == set(EXPANDERS)
 
 
 def test_every_matrix_keeps_its_pick_in_the_link() -> None:
     drawn = {pattern(next(k.value for k in call.keywords if k.arg == "key"), module) for module, call, _ in calls("matrices")}
-    assert drawn == {*FOCUS, None}  # None: `picking` itself
+    assert drawn == {*FOCUS, None}  # None: `linked_heatmaps` itself
     assert all(name in URL_PARAM_BY_NAME for names in FOCUS.values() for name in names)
-    picked = [pattern(call.args[1], module) for module, call, _ in calls("picking")]
+    picked = [pattern(call.args[1], module) for module, call, _ in calls("linked_heatmaps")]
     assert None not in picked
     for key in picked:
-        assert any(re.fullmatch(key, canvas) for canvas in HEATMAPS), f"{key} belongs into CANVASES"
+        assert any(re.fullmatch(key, canvas) for canvas in HEATMAPS), f"{key} belongs into HEATMAPS"
     for canvas in HEATMAPS:
         assert any(re.fullmatch(key, canvas) for key in picked), f"{canvas} is nowhere drawn"
 
@@ -339,7 +339,7 @@ def test_every_matrix_keeps_its_pick_in_the_link() -> None:
 def test_every_component_is_known() -> None:
     """A new one that a visitor can change needs a view, or a reason."""
     found = {module for module, call, _ in calls("component") if "components" in ast.unparse(call.func)}
-    assert found == COMPONENTS | {"ui.shell.tab", "ui.shell.frame", "ui.shell.save"}
+    assert found == COMPONENTS | {"ui.shell.session.session_restore", "ui.shell.layout.frame", "ui.shell.export.save_menus"}
 
 
 def test_no_other_key_is_kept_in_the_session() -> None:

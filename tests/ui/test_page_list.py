@@ -39,8 +39,8 @@ def test_its_first_lines_are_its_entry(page: PageSpec) -> None:
 
 @each_page
 def test_what_it_shows_is_a_module_or_a_package_of_its_own(page: PageSpec) -> None:
-    folder, name = ROOT / "viz_core" / "ui" / "pages", {"step_by_step": "steps"}.get(page.name, page.name)
-    assert (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file()
+    folder = ROOT / "viz_core" / "ui" / "pages"
+    assert (folder / f"{page.name}.py").is_file() or (folder / page.name / "__init__.py").is_file()
 
 
 @each_page

@@ -342,7 +342,7 @@ def test_a_change_of_view_computes_nothing(open_at: Open, monkeypatch: pytest.Mo
     def fail(*_: Any, **__: Any) -> None:
         raise AssertionError("computed again")
 
-    for name in ("placement", "layer_gradients", "paper_runs"):
+    for name in ("run_placement", "layer_gradients", "paper_runs"):
         monkeypatch.setattr(experiments, name, fail)
     monkeypatch.setattr("viz_core.run.build", fail)
     sound(widget(at, "norm_metric").set_value("cosine").run())

@@ -84,7 +84,7 @@ def test_an_untouched_preset_is_only_its_name(preset: str) -> None:
 @each_control_and_preset
 def test_every_offered_value_survives_the_link(control: Any, preset: str) -> None:
     begin = start(preset)
-    for value in control.offered(begin.config):
+    for value in control.values_with_current(begin.config):
         setup, _ = with_field(begin, control.field, value)
         params, _ = to_link(setup)
         before, after = meaning(begin), meaning(setup)
@@ -105,7 +105,7 @@ def walk(model: str, moves: list[tuple[Any, int]]) -> tuple[Setup, list[str]]:
     setup, notes = start(model), []
     for control, n in moves:
         options = allowed_values(setup, control)
-        if control.when(setup.config):
+        if control.has_effect(setup.config):
             setup, notes = with_field(setup, control.field, options[n % len(options)])
     return setup, notes
 
@@ -328,10 +328,10 @@ def test_a_setup_kept_beside_leaves_a_link_that_it_does_not_fit() -> None:
 @each_control_and_preset
 def test_what_is_offered_is_valid(control: Any, preset: str) -> None:
     begin = start(preset)
-    options = control.offered(begin.config)
+    options = control.values_with_current(begin.config)
     assert control.value(begin.config) in options
     assert len(set(options)) == len(options)
-    for value in options if control.when(begin.config) else []:
+    for value in options if control.has_effect(begin.config) else []:
         setup, notes = with_field(begin, control.field, value)
         assert control.value(setup.config) == value
         for name in ("d_model", "qk_dim", "mask_padded_queries"):  # what follows says so
@@ -349,8 +349,8 @@ def test_what_is_offered_is_valid(control: Any, preset: str) -> None:
 @given(st.sampled_from(sorted(PRESETS)), changes, st.sampled_from(CONTROLS), st.integers(0, 99))
 def test_from_wherever_one_has_gone_each_offer_is_valid(preset: str, moves: list[tuple[Any, int]], control: Any, n: int) -> None:
     setup, _ = walk(preset, moves)
-    options = control.offered(setup.config)
-    if control.when(setup.config):
+    options = control.values_with_current(setup.config)
+    if control.has_effect(setup.config):
         value = options[n % len(options)]
         assert control.value(with_field(setup, control.field, value)[0].config) == value
 

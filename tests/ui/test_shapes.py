@@ -179,10 +179,10 @@ def test_trained_weights_give_way_to_another_size(open_shapes: Open, monkeypatch
     words = {side: UntrainedTokenizer("word", 50) for side in ("source", "target")}
     config = replace(SMALL, source_vocab_size=50, target_vocab_size=50)
     card = Card(name="some", title="Some", config=config, tokenizers=lambda: words, load=lambda: build(config))
-    for module in ("setup.value", "setup.link_format", "sidebar", "state", "cache"):
+    for module in ("setup.value", "setup.link_format", "layout.sidebar", "session.state", "caching.server_cache"):
         monkeypatch.setattr(f"viz_core.ui.shell.{module}.catalogue", lambda: {"some": card})
-    for module in ("sidebar", "state"):
-        monkeypatch.setattr(f"viz_core.ui.shell.{module}.lasting", lambda: {"some": card})
+    for module in ("layout.sidebar", "session.state"):
+        monkeypatch.setattr(f"viz_core.ui.shell.{module}.server_models", lambda: {"some": card})
     at = open_shapes(weights="some")
     assert at.session_state["lab_setup"].card is card and size(at)[0] == config
     assert "the weights will be untrained" in widget(at, "shapes_try").help

@@ -97,7 +97,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Offered]]:
         shown.extend(of if end == "html" else ())
         export.register_export(key, end, of, *more)
 
-    monkeypatch.setattr("viz_core.ui.shared.elements.offer", offer)
+    monkeypatch.setattr("viz_core.ui.shared.elements.register_export", offer)
     for name in ("panels", "figure", "curves"):
         monkeypatch.setattr(plot_data, name, noted(getattr(plot_data, name)))
     for name, at in (("heads.pack_grids", 0), ("lines.pack_lines", 3)):
@@ -281,7 +281,7 @@ def test_every_table_of_data_and_every_picture_of_html_is_among_the_states() -> 
     """A page that gets one belongs into FURTHER, for its CSV and its Python to be tried."""
     pages = (Path(__file__).parents[2] / "viz_core/ui/pages").rglob("*.py")
     calls = [node for path in pages for node in ast.walk(ast.parse(path.read_text("utf-8")))
-             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("data_table", "drawn_html")]
+             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("data_table", "exportable_html")]
     keys = {ast.literal_eval(call.args[1]) for call in calls}
     assert len(keys) == len(calls) and keys <= AFTERWARDS.union(*(keys for __, __, keys in FURTHER))
     assert all("code" in {keyword.arg for keyword in call.keywords} for call in calls if call.func.id == "data_table")
@@ -347,7 +347,7 @@ def test_an_experiment_is_taken_again(
     of_lengths = PredefinedExperiment(title="", question="", experiment=LENGTHS, test_lengths=(4, 8), blocks=(3, 4),
                                    eval_changes={"config.scale_scores": False})
     for module in ("viz_core.training.interactive.predefined_experiments", "viz_core.ui.pages.training.experiments"):
-        monkeypatch.setattr(f"{module}.SETUPS", {**EXPERIMENTS, "lengths": of_lengths})
+        monkeypatch.setattr(f"{module}.EXPERIMENTS", {**EXPERIMENTS, "lengths": of_lengths})
     factor = vary_factor(SMALL, "learning_rate", [0.001, 0.01], (0, 1))
     for experiment, name, stop, further in (
         (LENGTHS, "lengths", False, AFTERWARDS), (factor, "own", False, {"train_arms"}),
@@ -367,7 +367,7 @@ def test_a_stored_measurement_is_read(offered: Callable[..., list[Offered]], nam
     found = offered("training", train_section="experiments", train_setup=name, train_seeds="2")
     assert {one.key for one in found} == {"train_bands", "train_arms", further}
     for one in found:
-        assert one.text is not None and f"measurement('{name}')" in one.text
+        assert one.text is not None and f"load_measurement('{name}')" in one.text
         check(one)
 
 

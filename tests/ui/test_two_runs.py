@@ -39,13 +39,13 @@ def test_a_run_is_kept_and_cleared_in_the_frame(open_at: Open) -> None:
     assert not widgets(at, "lab_drop")
     sound(widget(at, "lab_keep").click().run())
     assert not widgets(at, "lab_keep") and "**A | B**: they are the same run." in words(at)
-    assert from_query(at.session_state["lab_setup"].view("kept"))[0] == replace(at.session_state["lab_setup"], views=())
+    assert from_query(at.session_state["lab_setup"].url_param("kept"))[0] == replace(at.session_state["lab_setup"], url_params=())
     sound(widget(at, "source").set_value("the cat was wide").run())
     assert "**A | B**: ` tired ` | ` wide `." in words(at) and "More than one" not in words(at)
     sound(widget(at, "seed").set_value(5).run())
     assert "More than one thing differs" in words(at)
     sound(widget(at, "lab_drop").click().run())
-    assert not at.session_state["lab_setup"].view("kept") and "**A | B**" not in words(at)
+    assert not at.session_state["lab_setup"].url_param("kept") and "**A | B**" not in words(at)
 
 
 def test_a_link_of_before_still_has_its_a() -> None:
@@ -64,7 +64,7 @@ def test_a_value_of_a_goes_into_b(open_at: Open) -> None:
     intact = panels(open_at(**CHANGED, kept=A, att_kind="encoder", att_layer="1"))["B · wide: weights"]
     assert np.abs(drawn - intact).max() > 1e-2  # or the patch would not have been seen
     sound(widget(at, "lab_unpatch").click().run())
-    assert "B has A’s value" not in words(at) and not at.session_state["lab_setup"].view("patch")
+    assert "B has A’s value" not in words(at) and not at.session_state["lab_setup"].url_param("patch")
 
 
 @pytest.mark.parametrize(("changes", "patch", "said"), [
@@ -90,8 +90,8 @@ def test_a_is_the_present_run_again(open_at: Open) -> None:
     at = open_at(**CHANGED, kept=A, patch="encoder.residual.0.3", att_kind="encoder")
     sound(widget(at, "lab_back").click().run())
     now = at.session_state["lab_setup"]
-    assert now.source == "the cat was tired" and not now.view("kept") and not now.view("patch")
-    assert now.view("att_kind") == "encoder"
+    assert now.source == "the cat was tired" and not now.url_param("kept") and not now.url_param("patch")
+    assert now.url_param("att_kind") == "encoder"
     assert widgets(at, "lab_keep") and "**A | B**" not in words(at)
 
 

@@ -142,7 +142,7 @@ def test_the_last_step_of_beam_search_goes_on_with_no_text(open_writing: Open) -
     beam = {"weights": "translator", "source": "How many books are there on the table?", "write_strategy": "beam"}
     for step, ends in (("2", False), ("63", True)):
         fates = [row["cells"][3] for row in chosen(open_writing(**beam, write_step=step))["rows"]]
-        kept = [fate["said"] for fate in fates if fate["text"] == "kept"]
+        kept = [fate["tooltip"] for fate in fates if fate["text"] == "kept"]
         assert kept and all(("the search ends here" in said) == ends for said in kept)
 
 
@@ -210,8 +210,8 @@ def test_a_click_on_a_candidate_is_a_new_branch() -> None:
         for row in (2, 99, 0, *[1] * 9):
             _add_branch("g", (((1, (4,)), ""), ((1, (5,)), ""), ((0, (6, 7)), "")), row)
         _add_branch("g", (((1, (4,)), "2"),), 0)
-        st.text(str(st.session_state["lab_setup"].view("write_branches")))
-        st.text(st.session_state["lab_setup"].view("write_path"))
+        st.text(str(st.session_state["lab_setup"].url_param("write_branches")))
+        st.text(st.session_state["lab_setup"].url_param("write_path"))
 
     at = AppTest.from_function(page).run()
     assert not at.exception

@@ -49,57 +49,57 @@ class ExportResult:
 # The last lines of a snippet: they set `picture`, the figure in a notebook, and `frame`, its numbers.
 SNIPPET_ENDINGS = {
     "panels": """
-from viz_core import drawn
+from viz_core.figures import plot_data
 from viz_core.notebook import matrices
-frame = drawn.panels(panels)
+frame = plot_data.panels(panels)
 picture = matrices(panels)
 """,
     "figure": """
-from viz_core import drawn
-frame = drawn.figure(picture)
+from viz_core.figures import plot_data
+frame = plot_data.figure(picture)
 """,
     "curves": """
-from viz_core import drawn
+from viz_core.figures import plot_data
 from viz_core.notebook import curves
-frame = drawn.curves(chart)
+frame = plot_data.curves(chart)
 picture = curves(chart)
 """,
     "lines": """
-from viz_core import drawn
+from viz_core.figures import plot_data
 from viz_core.notebook import lines
-frame = drawn.lines(weights, queries, keys)
+frame = plot_data.lines(weights, queries, keys)
 picture = lines(weights, queries, keys, heads)
 """,
     "faded_lines": """
-from viz_core import drawn
+from viz_core.figures import plot_data
 from viz_core.notebook import lines
-frame = drawn.faded_lines(weights, queries, keys, kept)
-picture = lines(weights, queries, keys, heads, kept=kept)
+frame = plot_data.faded_lines(weights, queries, keys, kept)
+picture = lines(weights, queries, keys, heads, kept_share=kept)
 """,
     "grids": """
-from viz_core.notebook import tiles
-picture = tiles(grids)
+from viz_core.notebook import head_grids
+picture = head_grids(grids)
 """,
     "clocks": """
-from viz_core import drawn
+from viz_core.figures import plot_data
 from viz_core.notebook import clock
-frame = drawn.clocks(clocks, position)
+frame = plot_data.clocks(clocks, position)
 picture = clock(clocks, position)
 """,
     "diagram": """
-from viz_core import drawn
+from viz_core.figures import plot_data
 from viz_core.notebook import diagram
-frame = drawn.diagram(drawing)
+frame = plot_data.diagram(drawing)
 picture = diagram(drawing)
 """,
     "choice": """
-from viz_core import drawn
-frame = drawn.choice(candidates)
+from viz_core.figures import plot_data
+frame = plot_data.choice(candidates)
 picture = frame
 """,
     "html": """
-from viz_core.notebook import as_page
-picture = as_page(shown)
+from viz_core.notebook import html_picture
+picture = html_picture(shown)
 """,
     "frame": """
 picture = frame
@@ -113,7 +113,7 @@ def register_export(
 ) -> None:
     """Create the requested file if the request in the session state is for this figure.
 
-    ending: a key of `SNIPPET_ENDINGS`. plot_args: the arguments of the function of that name in `viz_core.tables.plot_data`,
+    ending: a key of `SNIPPET_ENDINGS`. plot_args: the arguments of the function of that name in `viz_core.figures.plot_data`,
     which returns the tidy table; or make_frame returns it. n_rows: its approximate number of rows. code: returns the snippet
     without its last lines; it must define the names that they use.
     """
@@ -122,11 +122,9 @@ def register_export(
         return
 
     def table() -> "pd.DataFrame":
-        from viz_core.figures import (
-            plot_data as tables,  # imported here, because pandas takes half a second and most visitors export nothing
-        )
+        from viz_core.figures import plot_data  # imported here: pandas takes half a second, and most visitors export nothing
 
-        found: pd.DataFrame = make_frame() if make_frame is not None else getattr(tables, ending)(*plot_args)
+        found: pd.DataFrame = make_frame() if make_frame is not None else getattr(plot_data, ending)(*plot_args)
         return found
 
     try:

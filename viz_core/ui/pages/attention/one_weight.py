@@ -47,7 +47,7 @@ def one_weight_section(context: PageContext, capture: Capture, focus: AttentionF
     weight_chain = exportable_html(
         weight_arithmetic_html(steps),
         "att_chain",
-        "chain",
+        "attention_steps",
         (steps,),
         partial(snippets.weight_chain, context, focus),
         _("From q·k to the weight"),

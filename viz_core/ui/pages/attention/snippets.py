@@ -57,7 +57,7 @@ def all_heads(context: PageContext, shown: Sequence[AttentionKind], focus: Atten
         own_kinds=_join_lines(fill_template("kinds, item = {kinds}, {item}", kinds=list(shown), item=focus.item), words, kept),
         colour=focus.colour,
         own=CodeLines(", words[kind]" if focus.by_word else ""),
-        uniform=CodeLines(", uniform=True" if focus.colour == "uniform" else ""),
+        uniform=CodeLines(", is_relative=True" if focus.colour == "uniform" else ""),
     )
 
 
@@ -137,7 +137,7 @@ def rollout(context: PageContext, kind: AttentionKind, item: int, after: int, tw
         from viz_core.figures.attention import rollout_panels
         from viz_core.figures.two_runs import view_panel
         {runs}
-        places = both.places[{side}]
+        places = both.pairs[{side}]
         of_a, of_b = (rollout_panels(run, {kind}, {item}, {after}) for run in (a, b))
         panels = [view_panel(one, other, places, places, {shown}) for one, other in zip(of_a, of_b)]
         """, runs=aligned_code(two), kind=kind, item=item, after=after, side=query_key_sides(kind)[0], shown=two.shown)
@@ -275,8 +275,8 @@ def ablated(context: PageContext, ablation: "Ablation", focus: AttentionFocus) -
         {runs}
         panels = ablation_panels(capture, {ablated}, {kind}, {layer}, {head}, {item}, {colour})
         """, runs=run_code(context) if ablation.is_empty else _ablated_code(context, ablation),
-                ablated=None if ablation.is_empty else CodeLines("ablated"), kind=focus.kind, layer=focus.layer, head=focus.head,
-                item=focus.item, colour=focus.colour)
+                ablated=None if ablation.is_empty else CodeLines("ablated"), kind=focus.kind, layer=focus.layer,
+                head=focus.head, item=focus.item, colour=focus.colour)
 
 
 def ablated_hidden(context: PageContext, ablation: "Ablation", item: int) -> CodeLines:
@@ -300,7 +300,7 @@ def ablation_changes(context: PageContext, ablation: "Ablation", item: int) -> C
 
 def _ablated_code(context: PageContext, ablation: "Ablation") -> CodeLines:
     """The lines that assign `capture` and `ablated`."""
-    given = [f"off=frozenset({python_literal(sorted(ablation.heads))})"] if ablation.heads else []
+    given = [f"heads=frozenset({python_literal(sorted(ablation.heads))})"] if ablation.heads else []
     given += ["unscaled=True"] if ablation.unscaled else []
     given += [f"temperature={python_literal(ablation.temperature)}"] if ablation.temperature != 1 else []
     return fill_template("""

@@ -14,7 +14,7 @@ def effect_maps(pair: RunPair, question: Question, direction: str, values: str) 
         from viz_core.experiments.effect_maps import effect_maps
         from viz_core.figures.cause import effect_panels, effect_map_data
         found = effect_maps(contrast, {direction})
-        panels = effect_panels(effect_map_data(found.of({values}), found.pairs, (clean, changed), word, {item}))
+        panels = effect_panels(effect_map_data(found.of_kind({values}), found.pairs, (clean, changed), word, {item}))
         """,
         contrast=_runs_code(pair, question),
         word=token_name_code(pair.clean, pair.clean.config.output_side, pair.item, "clean"),
@@ -28,7 +28,7 @@ def lens(run: PageContext, item: int, length: int, by_rank: bool) -> CodeLines:
     return fill_template("""
         {lens}
         from viz_core.figures.cause import lens_panel
-        panels = [lens_panel(found, capture.tokens({side})[{item}][:{length}], word, rank={by_rank})]
+        panels = [lens_panel(found, capture.tokens({side})[{item}][:{length}], word, show_rank={by_rank})]
         """, lens=_lens_code(run, item, length), item=item, length=length, side=run.config.output_side, by_rank=by_rank)
 
 
@@ -48,7 +48,7 @@ def _lens_code(run: PageContext, item: int, length: int) -> CodeLines:
         {word}
         from viz_core.analysis.logit_lens import logit_lens
         from viz_core.run import parameter_reader
-        found = logit_lens(capture, parameter_reader(model), {item}).until({length})
+        found = logit_lens(capture, parameter_reader(model), {item}).truncated({length})
         """, run=trace_code(run), word=token_name_code(run, run.config.output_side, item), item=item, length=length)
 
 

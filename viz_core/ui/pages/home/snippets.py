@@ -41,7 +41,7 @@ def next_word(context: PageContext, item: int, at: int) -> CodeLines:
         frame = plot_data.next_token_predictions(found, words)
         shown = next_words_html(found, words, config.output_vocab_size, after[found.position]{glosses}{in_place})
         """, run=run_code(context), word=token_name_code(context, side, item), item=item, at=at, side=side, glosses=glosses_code(),
-        in_place=CodeLines(", in_place=True" if context.answers_in_place else ""))
+        in_place=CodeLines(", at_same_position=True" if context.answers_in_place else ""))
 
 
 def architecture(context: PageContext) -> CodeLines:

@@ -25,7 +25,7 @@ def both_reasons(two: TwoRuns, kind: AttentionKind) -> CodeLines:
         from viz_core.analysis.attention import MASK_STAGES
         from viz_core.analysis.masks import compare_masks
         from viz_core.figures.masks import two_run_reason_panel
-        mask_a, mask_b = (mask[0] for mask in both.values(MASK[{kind}]))
+        mask_a, mask_b = (mask[0] for mask in both.values(MASK_STAGES[{kind}]))
         panels = [two_run_reason_panel(both, {kind}, compare_masks(mask_a, mask_b), {shown})]
         """, both=aligned_code(two), kind=kind, shown=two.shown)
 
@@ -72,20 +72,14 @@ def effect(context: PageContext, focus: MaskFocus, switch: str, layer: int, head
 
 
 def leak(context: PageContext, item: int, position: int, token_id: int, replaced: str) -> CodeLines:
-    return fill_template(
-        """
+    return fill_template("""
         {run}
         from viz_core.experiments.masks import measure_leak, causal_side
         from viz_core.figures.masks import token_labels, token_leak_panel
         found = measure_leak(model, batch, {item}, {place}, {id})
-        panels = [token_leak_panel(found.moved, found.change_without_mask, token_labels(capture, causal_side(config), {item}), {replaced})]
-        """,
-        run=_model_and_run_code(context),
-        item=item,
-        place=position,
-        id=token_id,
-        replaced=replaced,
-    )
+        labels = token_labels(capture, causal_side(config), {item})
+        panels = [token_leak_panel(found.change, found.change_without_mask, labels, {replaced})]
+        """, run=_model_and_run_code(context), item=item, place=position, id=token_id, replaced=replaced)
 
 
 def reach(context: PageContext, item: int, vocab_size: int) -> CodeLines:
@@ -106,7 +100,8 @@ def spread(context: PageContext, focus: MaskFocus, is_halved: bool, side: Side) 
         from viz_core.experiments.masks import spread_nan
         from viz_core.figures.masks import token_labels, empty_row_norm_panels
         found = spread_nan(model, batch, {side}, {item}, {seed})
-        panels = empty_row_norm_panels(found.stops, found.filled, found.lengths_zero, token_labels(capture, {side}, {item}))
+        labels = token_labels(capture, {side}, {item})
+        panels = empty_row_norm_panels(found.layers, found.lengths_softmax, found.lengths_zero, labels)
         """, run=_model_and_run_code(context, is_halved), side=side, item=focus.item, seed=context.setup.seed)
 
 
@@ -142,7 +137,7 @@ def unsqueeze(context: PageContext, kind: AttentionKind, item: int, head: int, t
         from viz_core.figures.masks import implementation_panels, future_weight_panel
         found = unsqueeze_mask(model, batch, {item}, config.n_heads, {seed})
         weights = [({printed}, found.weights[{head}]), ({meant}, found.intended_weights[{head}])]
-        panels = [*implementation_panels(capture, {kind}, {item}, weights), future_weight_panel(found.future, {share})]
+        panels = [*implementation_panels(capture, {kind}, {item}, weights), future_weight_panel(found.future_share, {share})]
         """,
         run=_model_and_run_code(context),
         item=item,

@@ -89,7 +89,7 @@ def batch_norm_section(context: PageContext) -> None:
             exportable_html(
                 norm_cells_html(found, words, tokens, at, is_dark()),
                 "norm_members",
-                "members",
+                "norm_members",
                 (found, words, tokens),
                 lambda: snippets.same_mean(context, stage, at, halved=bool(note)),
                 _("Which cells share a mean"),

@@ -51,7 +51,7 @@ def ridges(stack: UntrainedStack, names: Sequence[str], side: Side, leaf: str, s
         {spreads}
         from viz_core.figures.distributions import ridges_figure
         from viz_core.figures.norm_placement import PLACEMENT_COLOURS
-        picture = ridges_figure(found, {{TITLES[name]: COLOURS[name] for name in captures}})
+        picture = ridges_figure(found, {{PLACEMENT_TITLES[name]: PLACEMENT_COLOURS[name] for name in captures}})
         """, spreads=_spreads_code(stack, names, side, leaf, scale))
 
 
@@ -72,7 +72,8 @@ def _spreads_code(stack: UntrainedStack, names: Sequence[str], side: Side, leaf:
         from viz_core.experiments.norm_placement import run_placements
         from viz_core.figures.norm_placement import PLACEMENT_TITLES
         captures = run_placements(model, batch, {names}, {seed})
-        found = activation_histograms({{TITLES[name]: capture for name, capture in captures.items()}}, {side}, {leaf}, {scale})
+        titled = {{PLACEMENT_TITLES[name]: capture for name, capture in captures.items()}}
+        found = activation_histograms(titled, {side}, {leaf}, {scale})
         """, compared=_stack_code(stack), names=list(names), seed=stack.context.setup.seed, side=side, leaf=leaf, scale=scale)
 
 
@@ -106,7 +107,7 @@ def post(depth: int, width: int, broken: Sequence[str], seeds: range, typed: Unt
         {measured}
         from viz_core.analysis.norm_placement import post_ln_power
         from viz_core.figures.norm_placement import post_ln_theory_figure
-        field = mean_field("post", {depth}, found.tokens, gain)
+        field = mean_field("post", {depth}, found.n_tokens, gain)
         picture = post_ln_theory_figure(found.post, post_ln_power(), post_ln_power(gain), field)
         """, measured=_theory_code(depth, width, broken, seeds, typed), depth=depth)
 
@@ -118,13 +119,13 @@ def pre(depth: int, width: int, broken: Sequence[str], seeds: range, typed: Untr
         from viz_core.analysis.norm_placement import pre_ln_power_bounds
         from viz_core.figures.norm_placement import pre_ln_theory_figure
         low, high = pre_ln_power_bounds(np.arange({layers}))
-        picture = pre_ln_theory_figure(found.pre, low, high, mean_field("pre", {depth}, found.tokens, gain))
+        picture = pre_ln_theory_figure(found.pre, low, high, mean_field("pre", {depth}, found.n_tokens, gain))
         """, measured=_theory_code(depth, width, broken, seeds, typed), depth=depth, layers=depth + 1)
 
 
 def _theory_code(depth: int, width: int, broken: Sequence[str], seeds: range, typed: UntrainedStack | None) -> CodeLines:
     """Return the code that makes `found`, the measurement, and `gain`, the power f that a feed-forward network adds."""
-    dropped = CodeLines(f", broken=frozenset({sorted(broken)!r})" if broken else "")
+    dropped = CodeLines(f", broken_assumptions=frozenset({sorted(broken)!r})" if broken else "")
     words = CodeLines("") if typed is None else fill_template("""
         {compared}
         from viz_core.experiments.norm_placement import run_placement
@@ -170,19 +171,18 @@ def results(context: PageContext, stage: str, item: int, halved: bool) -> CodeLi
 
 def same_mean(context: PageContext, stage: str, at: CellIndex, halved: bool) -> CodeLines:
     """Return the code for the drawing of the cells that share a mean in each norm."""
-    return fill_template(
-        """
+    return fill_template("""
         {cells}
         from viz_core.figures import plot_data
         from viz_core.analysis.layernorm import NORMALIZATIONS, group_members
         from viz_core.figures.batchnorm import NormGroup, norm_cells_html, norm_summary_html
         tokens, every = capture.tokens({side}), np.ones(x.shape[:2], bool)
-        found = [NormGroup(norm, group_members(norm, x.shape, at, every), norm_summary_html(x, norm, at, config.norm_eps)) for norm in NORMS]
+        found = [
+            NormGroup(norm, group_members(norm, x.shape, at, every), norm_summary_html(x, norm, at, config.norm_eps))
+            for norm in NORMALIZATIONS
+        ]
         frame, shown = plot_data.norm_members(found, words, tokens), norm_cells_html(found, words, tokens, at)
-        """,
-        cells=_cells_code(context, stage, at, halved),
-        side=_side_of(stage),
-    )
+        """, cells=_cells_code(context, stage, at, halved), side=_side_of(stage))
 
 
 def contexts(context: PageContext, stage: str, at: CellIndex, halved: bool) -> CodeLines:

@@ -59,7 +59,7 @@ def wavelengths(d_model: int, base: float, span: int, span_title: str) -> CodeLi
 def clocks(length: int, d_model: int, base: float, k: int, at: int) -> CodeLines:
     return fill_template("""
         from viz_core.figures.clock import sinusoidal_clocks
-        clocks, position = sinusoidal_clocks({length}, {d_model}, {base}, k={k}), {at}
+        clocks, position = sinusoidal_clocks({length}, {d_model}, {base}, shift={k}), {at}
         """, length=length, d_model=d_model, base=base, k=k, at=at)
 
 
@@ -107,7 +107,7 @@ def both_parts(runs: TwoRuns, side: Side, scale: EmbeddingScale) -> CodeLines:
         from viz_core.analysis.stack_input import stack_input
         from viz_core.figures.position_schemes import two_run_input_panels
         of_a, of_b = stack_input(a, {side}, {item_a}, {scale}), stack_input(b, {side}, {item_b}, {scale})
-        panels, __ = two_run_input_panels(of_a, of_b, both.places[{side}], {shown})
+        panels, __ = two_run_input_panels(of_a, of_b, both.pairs[{side}], {shown})
         """,
         both=aligned_code(runs),
         side=side,
@@ -162,7 +162,7 @@ def attention(context: PageContext, head: int) -> CodeLines:
         from viz_core.experiments.position_experiments import causal_blocked
         from viz_core.figures.position_schemes import scheme_attention_panels
         from viz_core.config.position_schemes import POSITION_SCHEMES
-        weights = [(SCHEMES[s.position].title, s.weights[{head}]) for s in found.values() if s.weights is not None]
+        weights = [(POSITION_SCHEMES[s.position].title, s.weights[{head}]) for s in found.values() if s.weights is not None]
         panels = scheme_attention_panels(weights, words.tokens, causal_blocked(config, len(words.ids)))
         """, found=_schemes_code(context), head=head)
 
@@ -175,7 +175,7 @@ def added(context: PageContext, position: Position, head: int, title: str) -> Co
             from viz_core.analysis.positions import color_range
             from viz_core.figures.position_schemes import added_rows_panel
             rows = found[{position}].pos_embed
-            panels = [added_rows_panel({title}, rows, words.tokens, color_range(rows).most)]
+            panels = [added_rows_panel({title}, rows, words.tokens, color_range(rows).limit)]
             """, position=position, title=title)
     elif entered == "queries and keys":
         panel = fill_template("""
@@ -207,7 +207,7 @@ def added_rows(context: PageContext, title: str) -> CodeLines:
         from viz_core.analysis.positions import color_range
         from viz_core.figures.position_schemes import sentence_panels
         rows = found["sinusoidal"].pos_embed
-        panels = sentence_panels([({title}, rows)], words.tokens, color_range(rows).most)
+        panels = sentence_panels([({title}, rows)], words.tokens, color_range(rows).limit)
         """, found=_schemes_code(context), title=title)
 
 
@@ -232,7 +232,7 @@ def _learned_table_code(rows: CodeLines, which: TableName) -> CodeLines:
         {rows}
         from viz_core.analysis.positions import cosine_similarities, color_range
         from viz_core.figures.position_schemes import MAX_COMPARED_ROWS, learned_table_panels
-        panels = learned_table_panels(rows, cosine_similarities(rows[:MOST_COMPARED]), color_range(rows).most, {which})
+        panels = learned_table_panels(rows, cosine_similarities(rows[:MAX_COMPARED_ROWS]), color_range(rows).limit, {which})
         """, rows=rows, which=which)
 
 
@@ -302,7 +302,7 @@ def _sentence_code(context: PageContext, text: str) -> CodeLines:
         {built}
         {tokenizer}
         from viz_core.experiments.position_experiments import first_tokens
-        words = first_tokens(*tokenizer.read({text}))
+        words = first_tokens(*tokenizer.tokens_and_ids({text}))
         """, built=build_code(context), tokenizer=tokenizer_code(context, context.config.input_side), text=text)
 
 
@@ -311,7 +311,7 @@ def moved(context: PageContext, text: str, order: Sequence[int]) -> CodeLines:
         {words}
         from viz_core.experiments.position_experiments import reorder
         from viz_core.figures.word_order import output_change_panels
-        panels = output_change_panels(reorder(model, words.ids, {order}, {seed}).moved, words.tokens)
+        panels = output_change_panels(reorder(model, words.ids, {order}, {seed}).token_changes, words.tokens)
         """, words=_sentence_code(context, text), order=tuple(order), seed=context.setup.seed)
 
 
@@ -368,7 +368,7 @@ def _prepended_code(context: PageContext, text: str, front: str, copied_words: S
         front = prefix_tokens({reader}, {front})
         found = prepend(model, words.ids, front.ids, {seed})
         """, words=_sentence_code(context, text), tokenizer=tokenizer, reader=reader, front=front,
-                bound=CodeLines("from viz_core.text import bound" if copied_words else ""), seed=context.setup.seed)
+                bound=CodeLines("from viz_core.text import with_copied_words" if copied_words else ""), seed=context.setup.seed)
 
 
 def longer(way: str, step: int, axis: str) -> CodeLines:
@@ -378,5 +378,5 @@ def longer(way: str, step: int, axis: str) -> CodeLines:
         cards = checkpoints_by_scheme()
         models = {{position: card.load() for position, card in cards.items()}}
         found = extrapolate_lengths({way}, models, cards["sinusoidal"].tokenizers())
-        picture = length_accuracy_figure(found.curves, found.trained, {axis}, found.place({step}))
+        picture = length_accuracy_figure(found.curves, found.trained_length, {axis}, found.axis_value({step}))
         """, way=way, step=step, axis=axis)

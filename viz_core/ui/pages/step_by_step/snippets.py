@@ -48,7 +48,7 @@ def compared(compared_stage: ComparedStage, drawn: Sequence[Panel]) -> CodeLines
     if compared_stage.is_vocabulary:
         return stage(compared_stage.context, compared_stage.name, compared_stage.item, compared_stage.head, drawn)
     words = _has_vocabulary_axis(drawn)
-    which = {"a": "which=0, ", "b": "which=1, "}.get(two.shown, "")
+    which = {"a": "run_index=0, ", "b": "run_index=1, "}.get(two.shown, "")
     return fill_template(
         """
         {runs}
@@ -63,7 +63,7 @@ def compared(compared_stage: ComparedStage, drawn: Sequence[Panel]) -> CodeLines
         item_a=both.item_a,
         item_b=both.item_b,
         which=CodeLines(which),
-        draw=CodeLines("run_panels" if which else "difference_panels"),
+        draw=CodeLines("run_stage_panels" if which else "stage_difference_panels"),
         given=CodeLines(", tokenizers=(readers_a, readers_b)" * words),
     )
 
@@ -81,9 +81,9 @@ def parity(context: PageContext) -> CodeLines:
 
 
 def divergence(runs: TwoRuns, all_stages: bool, with_norm_steps: bool) -> CodeLines:
-    rows = fill_template("amounts(both, parting(both), norms={norms})", norms=with_norm_steps)
+    rows = fill_template("token_activations(both, divergences(both), norms={norms})", norms=with_norm_steps)
     if not all_stages:
-        rows = CodeLines(f"stream({rows.strip()})")
+        rows = CodeLines(f"stream_divergences({rows.strip()})")
     return fill_template("""
         {runs}
         from viz_core.analysis.run_alignment import {names}
@@ -92,7 +92,8 @@ def divergence(runs: TwoRuns, all_stages: bool, with_norm_steps: bool) -> CodeLi
         rows = {rows}
         panels, stages = divergence_panels(both, rows)
         """, runs=two_runs_code(runs.a, runs.b), item_a=runs.aligned.item_a, item_b=runs.aligned.item_b, rows=rows,
-                names=CodeLines("amounts, parting, together" if all_stages else "amounts, parting, stream, together"))
+                names=CodeLines("align_runs, divergences, token_activations" if all_stages else
+                                "align_runs, divergences, stream_divergences, token_activations"))
 
 
 def _has_vocabulary_axis(drawn: Sequence[Panel]) -> bool:

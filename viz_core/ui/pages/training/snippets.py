@@ -51,11 +51,11 @@ def recipe_code(recipe: Recipe) -> CodeLines:
 
 def curves(run: RunProgress, number: HeldOutMetric, step: int) -> CodeLines:
     draw = f"{number}_curves"
-    levels = CodeLines(", recipe.chance, recipe.floor" if number == "loss" else "")
+    levels = CodeLines(", recipe.chance_loss, recipe.irreducible_loss" if number == "loss" else "")
     return fill_template("""
         {moments}
         from viz_core.figures.training import StepSeries, {draw}
-        training, held_out = (StepSeries(s.steps, s.values({number})) for s in (moments.training, moments.held_out))
+        training, held_out = (StepSeries(s.steps, s.values({number})) for s in (moments.training_metrics, moments.held_out_metrics))
         chart = {draw}(training, held_out, recipe.steps, {at}{levels})
         """, moments=_snapshots_code(run), draw=CodeLines(draw), number=number, at=step, levels=levels)
 
@@ -64,7 +64,7 @@ def gradients(run: RunProgress) -> CodeLines:
     return fill_template("""
         {moments}
         from viz_core.figures.training import gradient_panel
-        panels = [gradient_panel(moments.training.steps, moments.norms, moments.parts)]
+        panels = [gradient_panel(moments.training_metrics.steps, moments.grad_norms, moments.parts)]
         """, moments=_snapshots_code(run))
 
 
@@ -72,7 +72,7 @@ def attention(run: RunProgress, step: int, words: Sequence[str], stage: str) -> 
     return fill_template("""
         {shown}
         from viz_core.figures.training import snapshot_attention_panels
-        panels = snapshot_attention_panels(shown.seen, {stage}, {at}, shown.rows)
+        panels = snapshot_attention_panels(shown.capture, {stage}, {at}, shown.token_rows)
         """, shown=_run_on_words_code(run, step, words), stage=stage, at=step)
 
 
@@ -80,8 +80,8 @@ def answers(run: RunProgress, step: int, words: Sequence[str]) -> CodeLines:
     return fill_template("""
         {shown}
         from viz_core.figures.training import answers_panel
-        said = shown.said
-        panels = [answers_panel(said.on, said.right, said.words, said.probabilities, {at})]
+        said = shown.answers
+        panels = [answers_panel(said.input_tokens, said.correct, said.answer_words, said.probabilities, {at})]
         """, shown=_run_on_words_code(run, step, words), at=step)
 
 
@@ -90,7 +90,7 @@ def induction(run: RunProgress, step: int, words: Sequence[str], source_title: s
         {shown}
         from viz_core.figures.training import induction_panel
         from viz_core.training.interactive.induction_scores import score_capture
-        panels = [induction_panel(score_capture(shown.seen, recipe.config, shown.read.ids), {of})]
+        panels = [induction_panel(score_capture(shown.capture, recipe.config, shown.sentence.ids), {of})]
         """, shown=_run_on_words_code(run, step, words), of=source_title)
 
 
@@ -111,14 +111,14 @@ def _snapshots_code(run: RunProgress) -> CodeLines:
 
 def _run_on_words_code(run: RunProgress, step: int, words: Sequence[str]) -> CodeLines:
     """Return the code that makes `recipe` and `shown`, the run of a snapshot on the visitor's words."""
-    moment, name = CodeLines("initial(recipe)"), CodeLines("initial")
+    moment, name = CodeLines("initial_snapshot(recipe)"), CodeLines("initial_snapshot")
     if step:
-        moment, name = CodeLines(f"train({_arguments(step, run.device)}).at({step})"), CodeLines("train")
+        moment, name = CodeLines(f"train({_arguments(step, run.device)}).nearest({step})"), CodeLines("train")
     return fill_template("""
         {recipe}
         from viz_core.training.interactive.answers import run_on_words
         from viz_core.training.interactive.run_history import {name}
-        model = {moment}.model(recipe.config)
+        model = {moment}.build_model(recipe.config)
         shown = run_on_words(model, recipe, {words})
         """, recipe=recipe_code(run.recipe), name=name, moment=moment, words=list(words))
 
@@ -151,7 +151,7 @@ def bands(
         names = {names}
         found = [compute_band(results, condition, {number}) for condition in range(len(names))]
         bands = [ConditionBand(name, x.steps, x.mean, x.low, x.high) for name, x in zip(names, found)]
-        picture = bands_figure(bands, {number}, {n_steps}, experiment.base.chance, experiment.base.irreducible_loss)
+        picture = bands_figure(bands, {number}, {n_steps}, experiment.base.chance_loss, experiment.base.irreducible_loss)
         """, results=_results_code(experiment, results, device, is_stored), names=list(titles), number=number,
                 n_steps=n_steps)
 
@@ -206,7 +206,7 @@ def lengths(experiment: Experiment, titles: Sequence[str], test: Sequence[int], 
         from viz_core.figures.training import length_accuracy_panel
         from viz_core.training.interactive.length_grid import measure_length_grid
         grid = measure_length_grid(models, {test})
-        panels = [length_accuracy_panel({names}, grid.test, grid.accuracy, max(grid.train))]
+        panels = [length_accuracy_panel({names}, grid.test_lengths, grid.accuracy, max(grid.train_lengths))]
         """, models=_models_code(experiment, device), test=tuple(test), names=list(titles))
 
 
@@ -239,8 +239,8 @@ def stored_lengths(setup: str, titles: Sequence[str]) -> CodeLines:
     return fill_template("""
         {stored}
         from viz_core.figures.training import length_accuracy_panel
-        grid = stored.lengths
-        panels = [length_accuracy_panel({names}, grid.test, grid.accuracy, max(grid.train))]
+        grid = stored.length_grid
+        panels = [length_accuracy_panel({names}, grid.test_lengths, grid.accuracy, max(grid.train_lengths))]
         """, stored=_stored_code(setup), names=list(titles))
 
 
@@ -248,7 +248,7 @@ def stored_changed_settings(setup: str, titles: Sequence[str]) -> CodeLines:
     return fill_template("""
         {stored}
         from viz_core import tables
-        frame = tables.held_out_scores({names}, stored.again)
+        frame = tables.held_out_scores({names}, stored.changed_metrics)
         """, stored=_stored_code(setup), names=list(titles))
 
 
@@ -256,7 +256,7 @@ def stored_induction_heads(setup: str, titles: Sequence[str], blocks: Sequence[i
     return fill_template("""
         {stored}
         from viz_core import tables
-        frame = tables.induction({names}, {blocks}, stored.induction)
+        frame = tables.induction({names}, {blocks}, stored.induction_scores)
         """, stored=_stored_code(setup), names=list(titles), blocks=tuple(blocks))
 
 
@@ -264,7 +264,8 @@ def _stored_code(setup: str) -> CodeLines:
     """Return the code that makes `stored`, the stored measurement of a predefined experiment."""
     return fill_template("""
         from viz_core.training.interactive.measurement import load_measurement
-        stored = load_measurement({setup})  # viz_core.training.interactive.measurement.measure(SETUPS[{setup}]) measures it again
+        # viz_core.training.interactive.measurement.measure(EXPERIMENTS[{setup}]) measures it again
+        stored = load_measurement({setup})
         """, setup=setup)
 
 
@@ -284,7 +285,7 @@ def _experiment_code(experiment: Experiment) -> CodeLines:
         return fill_template("""
             from dataclasses import replace
             from viz_core.training.interactive.predefined_experiments import EXPERIMENTS
-            experiment = replace(SETUPS[{name}].experiment, seeds={seeds})
+            experiment = replace(EXPERIMENTS[{name}].experiment, seeds={seeds})
             """, name=name, seeds=experiment.seeds)
     (factor,) = experiment.conditions[0].changes
     return fill_template("""

@@ -30,7 +30,7 @@ def attended(context: PageContext, prompt: Prompt, strategy: Strategy, layer: in
         words = {{side: {names} for side, reader in readers.items()}}
         from viz_core.figures.kv_cache import step_attention_panels
         from viz_core.generate import decoder_batch
-        text = decoder_batch([*start, *trail.ids{seen}], source, words=words)
+        text = decoder_batch([*start, *trail.ids{seen}], source, token_names=words)
         panels = step_attention_panels(trace(model, text), {layer}, {length}{glosses})
         """,
         begin=_prompt_code(context, prompt, with_words=True),
@@ -42,7 +42,7 @@ def attended(context: PageContext, prompt: Prompt, strategy: Strategy, layer: in
         glosses=glosses_code(),
         readers=CodeLines(
             tokenizers_code(context, prompt.item)
-            + ("" if context.setup.checkpoint_card is not None else "from viz_core.analysis.summary import word_of\n")
+            + ("" if context.setup.checkpoint_card is not None else "from viz_core.analysis.summary import word_lookup\n")
         ),
     )
 
@@ -82,12 +82,12 @@ def _candidates_code(context: PageContext, strategy: Strategy, step: int, search
             """, search=CodeLines(search), at=step, how=strategy, eos=_eos_id(context))
     if isinstance(strategy, Sampling):
         return fill_template("""
-            from viz_core.figures.decoding import drawn as drawn_words
+            from viz_core.figures.decoding import sampling_table
             from viz_core.generate import Sampling
             from viz_core.generate.sampling import sample
             sampling = {how}
-            found = sample(trail.logits[{at}], sampling, float(trail.numbers[{at}]))
-            candidates = drawn_words(found, sampling, word{glosses})
+            found = sample(trail.logits[{at}], sampling, float(trail.random_numbers[{at}]))
+            candidates = sampling_table(found, sampling, word{glosses})
             """, how=strategy, at=step, glosses=glosses_code())
     return fill_template("""
         from viz_core.figures.decoding import greedy_table
@@ -165,7 +165,8 @@ def losses(context: PageContext, prompt: Prompt, labels: Sequence[int], slip: in
         from viz_core.figures.losses import losses_figure
         from viz_core.text import display_token
         words, uniform = [display_token(word(id)) for id in labels], log(config.output_vocab_size)
-        picture = losses_figure(found.comparison.teacher_forced_losses, found.free, words, found.diverges_at, uniform{glosses})
+        forced, free = found.comparison.teacher_forced_losses, found.free_running_losses
+        picture = losses_figure(forced, free, words, found.diverges_at, uniform{glosses})
         """, forced=_teacher_forcing_code(context, prompt, labels, slip), glosses=glosses_code())
 
 
@@ -175,7 +176,7 @@ def both_texts(context: PageContext, prompt: Prompt, labels: Sequence[int], slip
         {forced}
         from dataclasses import replace
         from viz_core import tables
-        both = replace(found.comparison, written=found.written, free=found.free)
+        both = replace(found.comparison, generated_ids=found.generated_ids, free_running_losses=found.free_running_losses)
         frame = tables.teacher_forcing(both, labels, start[-1], word)
         """, forced=_teacher_forcing_code(context, prompt, labels, slip))
 
@@ -188,7 +189,7 @@ def _teacher_forcing_code(context: PageContext, prompt: Prompt, labels: Sequence
         {word}
         from viz_core.generate.teacher_forcing import compare_with_forced_error
         labels = {labels}
-        found = compare_with_forced_error(model, start, labels, source, eos_id={eos}, slip={slip})
+        found = compare_with_forced_error(model, start, labels, source, eos_id={eos}, error_at={slip})
         """,
         begin=_prompt_code(context, prompt, with_words=True),
         word=token_name_code(context, "target", prompt.item),
@@ -231,10 +232,10 @@ def _path_code(context: PageContext, key: str, path: GeneratedPath) -> CodeLines
     name = path_title(key)
     if key.isdigit():  # the ids up to the end of the branch are given
         __, step, ids = url_param("write_branches")[int(key) - 1]
-        return fill_template("trails[{name}] = write(given={given})", name=name, given=list(path.trace.ids[: step + len(ids)]))
+        return fill_template("trails[{name}] = write(forced_ids={given})", name=name, given=list(path.trace.ids[: step + len(ids)]))
     if key.startswith(BEAM) and key != BEAM:  # another finished text of the search, whose ids are all given
         number, ended = int(key[len(BEAM) :]) - 1, path.hypothesis is not None and path.hypothesis.has_ended
-        return fill_template("trails[{name}] = write(given=[*trails[{best}].search.finished[{number}].ids{end}])", name=name,
+        return fill_template("trails[{name}] = write(forced_ids=[*trails[{best}].search.finished[{number}].ids{end}])", name=name,
                     best=path_title(BEAM), number=number, end=CodeLines(f", {_eos_id(context)}" if ended else ""))
     if path.strategy == Greedy():
         return fill_template("trails[{name}] = write()", name=name)

@@ -1,12 +1,12 @@
 """Notebook code: the Python that reproduces a picture of a page, filled with the values that the page drew.
 
-    chart(figure, "pos_waves", code=lambda: code('''
-        from viz_core.analysis.positions import waves
-        table = waves({length}, {d_model}, {base})
+    chart(figure, "pos_waves", code=lambda: fill_template('''
+        from viz_core.analysis.positions import sinusoidal_table
+        table = sinusoidal_table({length}, {d_model}, {base})
         ...
         ''', length=50, d_model=64, base=10000.0))
 
-A snippet defines the names that its last lines read (`ENDS` of `viz_core.ui.components.export`): `panels` for matrices,
+A snippet defines the names that its last lines read (`SNIPPET_ENDINGS` of `viz_core.ui.components.export`): `panels` for matrices,
 `picture` for a Plotly figure, `chart` for curves. `run_code` returns the lines that make the run.
 """
 
@@ -116,7 +116,7 @@ def build_code(context: PageContext) -> CodeLines:
     """Return the lines that make `config` and `model`, for code that reads no typed text."""
     setup = context.setup
     if setup.card is not None:
-        model = CodeLines("from viz_core.run import switched\nmodel = with_config(weights.load(), config)")
+        model = CodeLines("from viz_core.run import with_config\nmodel = with_config(weights.load(), config)")
     else:
         model = CodeLines(f"from viz_core.run import build\nmodel = build(config, {setup.seed})")
     return fill_template("""
