@@ -69,7 +69,7 @@ pytest_here() { OMP_NUM_THREADS=1 python -m pytest --dist worksteal "$@"; } # on
 quick=(
     tests/{architecture,tracing,presets}
     tests/model/test_{masks,parity,positions}.py
-    tests/ui/test_{cold,links,pages,setup,store,views}.py
+    tests/ui/test_{byte_limited_cache,cold,links,pages,setup,url_params}.py
 )
 
 # Where tests marked `browser` are: tests/architecture holds that there are none elsewhere. Each process collects no more.

@@ -7,7 +7,7 @@
     show(capture).save("attention.html")
     matrices([panel("mask", mask, row_axis="query", col_axis="key", kind="mask")])    # any matrices
 
-Charts made by Plotly need no function here: `depth_figure({"Post-LN": curves(capture)}, "power")` in
+Charts made by Plotly need no function here: `depth_figure({"Post-LN": depth_curves(capture)["power"]}, "power")` in
 `viz_core.figures.norm_placement`.
 """
 

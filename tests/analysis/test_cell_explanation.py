@@ -349,7 +349,7 @@ def test_each_number_counts(config: TransformerConfig) -> None:
 
 
 def disturbed(capture: Capture, model: Transformer, source: str, place: tuple[int, ...], name: str, index: Any) -> Any:
-    """The arguments of `terms` with one number changed, which belongs to a stage or to a parameter."""
+    """The arguments of `explain_cell` with one number changed, which belongs to a stage or to a parameter."""
     arrays = {n: x.copy() for n, x in capture.items()}
     if source in arrays:
         x = arrays[source]

@@ -27,15 +27,8 @@ INTERACTIVE = {"viz_core.training.interactive"}
 PANDAS = {"pandas", "viz_core.capture.tidy", "viz_core.figures.plot_data"}  # imported where a file is made, as test_cold holds
 COMPONENTS = CAPTURES | VIEWS | PANDAS | {"streamlit", "viz_core.ui.components"}
 TABLES = {"viz_core.tables", "viz_core.run_file"}
-SHELL = (
-    COMPONENTS
-    | MODEL
-    | RUNS
-    | TABLES
-    | INTERACTIVE
-    | {"viz_core.training.jobs", "viz_core.ui.escape"}
-    | {"viz_core.ui.shell", "PIL"}
-)
+SHELL = COMPONENTS | MODEL | RUNS | TABLES | INTERACTIVE | {"PIL", "viz_core.training.jobs"}
+SHELL |= {"viz_core.ui.escape", "viz_core.ui.shell"}
 SHARED = SHELL | {"plotly", "viz_core.ui.shared"}
 LAYERS: list[dict[str, set[str]]] = [
     {member: set() for member in ["viz_core.__init__", *LAYER_0]},

@@ -84,9 +84,10 @@ def test_its_parameter_is_in_every_stack(name: Position) -> None:
 def test_positions_enter_where_it_says(name: Position) -> None:
     capture = run(replace(SMALL, position=name), [IDS], [IDS])
     added = {stage.rpartition(".")[2] for stage in capture} & set.union(*STAGES.values())
-    assert added == STAGES[POSITION_SCHEMES[name].applied_to], (
-        f"POSITION_SCHEMES[{name!r}] enters {POSITION_SCHEMES[name].applied_to!r}, so Stack or Attention in viz_core/model has to tap "
-        f"{STAGES[POSITION_SCHEMES[name].applied_to]} for it, and viz_core/stages/specs.py needs their rows"
+    place = POSITION_SCHEMES[name].applied_to
+    assert added == STAGES[place], (
+        f"POSITION_SCHEMES[{name!r}] enters {place!r}, so Stack or Attention in viz_core/model has to tap {STAGES[place]} for it, "
+        "and viz_core/stages/specs.py needs their rows"
     )
 
 

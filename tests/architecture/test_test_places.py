@@ -14,17 +14,8 @@ import pytest
 from tests.architecture.test_imports import MODULES, ROOT, imports, module_name
 
 TESTS = ROOT / "tests"
-SHELVES = {
-    "pages",
-    "components",
-    "shell",
-    "shared",
-    "caching",
-    "export",
-    "layout",
-    "session",
-    "runs",
-}  # packages that hold packages: no test is named after them
+# Packages that hold packages: no test is named after them.
+SHELVES = {"pages", "components", "shell", "shared", "caching", "export", "layout", "session", "runs"}
 FOLDERS = {"ui": ("ui", "browser")}  # of the layers whose tests are in several folders
 
 # Module or package → its tests, by path below tests/. Each of them names it, or imports what is built on it.

@@ -299,14 +299,14 @@ def test_what_a_causal_decoder_reads_later_makes_no_difference() -> None:
 
 
 @pytest.mark.parametrize(("change", "code"), [
-    ({"changed": CLEAN}, "patch_equal"), ({"question": Question(5, 5, 3)}, "patch_same_word"),
+    ({"corrupted": CLEAN}, "patch_equal"), ({"question": Question(5, 5, 3)}, "patch_same_word"),
     ({"question": Question(5, 19, 3)}, "id_outside"), ({"question": Question(-1, 5, 3)}, "id_outside"),
     ({"question": Question(5, 9, 4)}, "patch_place"), ({"question": Question(5, 9, -1)}, "patch_place"),
-    ({"target": None}, "no_sentences"), ({"changed": [5, 99]}, "id_outside"), ({"changed": []}, "no_tokens"),
-    ({"changed": [3, 4]}, "patch_no_pairs"), ({"changed": [4] * 9}, "patch_no_pairs"),
+    ({"target": None}, "no_sentences"), ({"corrupted": [5, 99]}, "id_outside"), ({"corrupted": []}, "no_tokens"),
+    ({"corrupted": [3, 4]}, "patch_no_pairs"), ({"corrupted": [4] * 9}, "patch_no_pairs"),
 ])
 def test_bad_input_is_refused_in_a_sentence(change: dict[str, Any], code: str) -> None:
-    given = {"clean": CLEAN, "changed": CHANGED, "question": Question(5, 9, 3), "target": TARGET} | change
+    given = {"clean": CLEAN, "corrupted": CHANGED, "question": Question(5, 9, 3), "target": TARGET} | change
     with pytest.raises(UserError) as raised:
         run_clean_and_corrupted(double(small()), **given)
     assert raised.value.code == code

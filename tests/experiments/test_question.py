@@ -99,7 +99,7 @@ def test_what_is_proposed_can_be_asked(switches: dict[str, Any], changed: list[i
     contrast = run_clean_and_corrupted(
         model, *read, found, captures[0]["ids.target"][0].tolist() if config.has_cross_attention else None
     )
-    before, after = contrast.answers
+    before, after = contrast.logit_differences
     assert before > 0 and not is_same_answer(before, after)
     if config.has_decoder and not config.has_encoder:
         assert found.position >= 3  # <bos> and the two words before the change: what they say cannot differ
@@ -120,7 +120,7 @@ def test_a_typed_sentence_a_suggested_word_and_the_proposed_question_go_together
         assert found is not None
         read = [capture[f"ids.{side}"][0].tolist() for capture in captures]
         decoder = captures[0]["ids.target"][0].tolist() if target else None
-        before, after = run_clean_and_corrupted(card.load(), *read, found, decoder).answers
+        before, after = run_clean_and_corrupted(card.load(), *read, found, decoder).logit_differences
         assert before >= 0 and not is_same_answer(before, after)  # the clean run's likeliest word leads
         logits = [capture["logits"][0].argmax(axis=-1).tolist() for capture in captures]
         assert (after <= 0) == (logits[0] != logits[1])  # and no longer, if the other run says another word anywhere

@@ -16,11 +16,11 @@ WITHOUT_STREAMLIT = """
 import sys
 sys.modules["streamlit"] = None
 import numpy as np
-from viz_core.figures.assets import document
-from viz_core.figures.panels import pack, panel
+from viz_core.figures.assets import component_page
+from viz_core.figures.panels import pack_panels, panel
 words = ["</script><i>a", "b", "猫"]
 matrix = panel("Who </script> attends", np.eye(3), rows=words, cols=words, row_axis="T", col_axis="S", kind="probability")
-print(document("canvas", pack([matrix]), "An <b>identity</b>"))
+print(component_page("canvas", pack_panels([matrix]), "An <b>identity</b>"))
 """
 
 

@@ -6,6 +6,7 @@ import pytest
 from tests.model.small import small
 from viz_core.analysis.attribution import Attribution, LogitContribution
 from viz_core.analysis.logit_lens import LogitLens
+from viz_core.experiments.effect_maps import EffectMap
 from viz_core.figures.cause import (
     EffectMapData,
     HeadScatterData,
@@ -42,8 +43,8 @@ def test_all_maps_have_one_scale_with_zero_in_its_middle() -> None:
 
 def test_places_are_named_by_both_sentences() -> None:
     runs = tuple(run(CONFIG, [words], ["x"]) for words in ("a b", "a c d"))
-    some = EffectMapData("encoder", "residual", False, -1, np.zeros((1, 3)), np.array([[3, -1, 4]]), ())  # type: ignore[arg-type]
-    heads = EffectMapData("encoder", "self_attn", True, 0, np.zeros((1, 2)), np.array([[3, 4]]), ())  # type: ignore[arg-type]
+    some = EffectMap("encoder", "residual", -1, (0, 1, None), np.zeros((1, 3)), np.array([[3, -1, 4]]))
+    heads = EffectMap("encoder", "self_attn", 0, (), np.zeros((1, 2)), np.array([[3, 4]]))
     drawn = effect_map_data([some, heads], {"source": ((0, 0), (1, 1), (None, 2))}, runs, "w{}".format)  # type: ignore[arg-type]
     assert drawn[0].cols == ["a", "b | c", "– | d"] and drawn[0].words == ["w3", "", "w4"]
     assert drawn[1].cols == ["0", "1"] and drawn[1].effects is heads.effects

@@ -194,7 +194,7 @@ def test_a_large_matrix_is_sent_pooled_and_says_so() -> None:
 def test_a_cell_that_is_not_there_is_sent_with_its_reason() -> None:
     made = panel("x", [[1.0, np.nan, 3.0]], **AXES, masked=[[True, False, False]])
     names = AbsenceReason("not in A", "A lacks it"), AbsenceReason("masked in B", "masked in B", "masked")
-    made = replace(made, absent=np.array([[0, 2, 0]], np.uint8), absent_names=names)
+    made = replace(made, absent=np.array([[0, 2, 0]], np.uint8), absence_reasons=names)
     header, (arrays,) = unpack(pack_panels([made]))
     assert arrays["masked"].tolist() == [[1, 3, 0]] and header["panels"][0]["absentNames"] == [name._asdict() for name in names]
     assert not header["opens"] and unpack(pack_panels([made], pick_navigates=True))[0]["opens"]
@@ -204,9 +204,8 @@ def test_an_overview_pools_around_what_is_not_there() -> None:
     values = np.full((panels.MAX_ROWS * 2, 1), np.nan)
     values[0] = 1
     absent = np.isnan(values).astype(np.uint8)
-    (arrays,) = unpack(pack_panels([replace(panel("x", values, **AXES), absent=absent, absent_names=(AbsenceReason("-", "-"),))]))[
-        1
-    ]
+    made = replace(panel("x", values, **AXES), absent=absent, absence_reasons=(AbsenceReason("-", "-"),))
+    (arrays,) = unpack(pack_panels([made]))[1]
     assert arrays["masked"][0, 0] == 0 and arrays["values"][0, 0] == 1 and (arrays["masked"][1:] == 2).all()
 
 

@@ -87,7 +87,7 @@ def test_all_heads_are_a_row_a_weight() -> None:
     weights = np.random.default_rng(2).random((2, 3, 2, 4), dtype=np.float32)
     blocked, gaps = np.array([[False] * 4, [True, False, False, True]]), np.array([[True] + [False] * 3, [True] + [False] * 3])
     one = AllHeads("encoder", weights, blocked, ODD[:2], ODD[2:6])
-    apart = replace(one, kind="cross", weights=np.where(gaps, np.nan, weights), run="A − B", gaps=gaps, relative=True)
+    apart = replace(one, kind="cross", weights=np.where(gaps, np.nan, weights), run_label="A − B", gaps=gaps, is_relative=True)
     read = reread(plot_data.head_weights([one, one]))
     assert len(read) == 96 and list(read.columns)[:3] == ["attention", "layer", "head"]
     np.testing.assert_array_equal(read["weight"][:48].to_numpy(np.float32).reshape(2, 3, 2, 4), weights)

@@ -1,4 +1,4 @@
-"""A trail: the words that `generate` writes, and the numbers that they were chosen by."""
+"""A trace: the words that `generate` writes, and the numbers that they were chosen by."""
 
 import numpy as np
 import pytest

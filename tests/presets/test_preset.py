@@ -6,9 +6,9 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from viz_core import presets
 from viz_core.config import FIELDS, TransformerConfig
 from viz_core.presets import PRESETS, TOPICS, Preset, Status
+from viz_core.presets.preset import _preset
 from viz_core.run import run
 from viz_core.stages import stages
 
@@ -171,7 +171,7 @@ DECIDES = {
 def made(keywords: list[str]) -> Preset:
     """A preset whose rows have these keywords, in this order; the value of each is its keyword."""
     rows: dict[str, tuple[str, Status, str]] = {keyword: (keyword, "stated", "because") for keyword in keywords}
-    return presets._preset("000", "summary", PRESETS["000"].config, **rows)
+    return _preset("000", "summary", PRESETS["000"].config, **rows)
 
 
 def test_each_row_is_under_the_topic_that_decides_its_fields() -> None:

@@ -305,8 +305,8 @@ def test_spreads_have_a_row_a_placement(capture: Capture) -> None:
     stds = [capture[f"decoder.layers.{i}.resid_post"][real].astype(float).std() for i in range(CONFIG.n_decoder_layers)]
     assert (row["placement"], row["first_std"], row["last_std"]) == ("post", pytest.approx(stds[0]), pytest.approx(stds[-1]))
     assert pd.isna(row["first_not_finite"])
-    odd = replace(found.by_placement["post"], odd=np.array([0.0, *[0.5] * (len(stds) - 1)]))
-    assert tables.activation_spread(replace(found, by={"post": odd}))["first_not_finite"].tolist() == (
+    odd = replace(found.by_placement["post"], non_finite=np.array([0.0, *[0.5] * (len(stds) - 1)]))
+    assert tables.activation_spread(replace(found, by_placement={"post": odd}))["first_not_finite"].tolist() == (
         [1] if len(stds) > 1 else [pd.NA]
     )
 

@@ -125,7 +125,7 @@ def test_the_shorter_a_word_the_fewer_slips_count(word: str, known: str, slip: b
 ])
 def test_an_inflection_finds_its_base(word: str, base: str) -> None:
     words = ("cat", "fox", "city", "stop", "dance", "run", "quick", "try")
-    assert suggest_words(word, words) == (base,) and suggest_words(word, words, name=True) == ()
+    assert suggest_words(word, words) == (base,) and suggest_words(word, words, may_be_name=True) == ()
 
 
 def test_in_chinese_the_last_character_counts() -> None:

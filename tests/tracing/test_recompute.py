@@ -206,7 +206,7 @@ FORMULAS: dict[tuple[str, str], Formula] = {
     ("attn", "raw_scores"): lambda c, m, q, k: np.einsum("bhtk,bhsk->bhts", q, k),
     ("attn", "scores"): lambda c, m, x: x / np.sqrt(c.d_k) if c.scale_scores else x,
     ("attn", "bias"): lambda c, m, q: bias(c, q),
-    ("attn", "masked_scores"): lambda c, m, *x: np.where(x[-1], sum(x[:-1]), c.fill),
+    ("attn", "masked_scores"): lambda c, m, *x: np.where(x[-1], sum(x[:-1]), c.fill_value),
     ("attn", "weights"): lambda c, m, x, mask: weights(c, x, mask),
     ("attn", "z"): lambda c, m, w, v: np.einsum("bhts,bhsv->bhtv", w, v),
     ("attn", "concat"): lambda c, m, z: np.concatenate([z[:, h] for h in range(c.n_heads)], axis=-1),

@@ -110,7 +110,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the shipped folder that the command takes for the shipped one, beside the folder that the command is given in."""
     folder = tmp_path / "shipped"
     shutil.copytree(SHIPPED_FOLDER, folder)
-    monkeypatch.setattr("viz_core.training.__main__.SHIPPED", folder)
+    monkeypatch.setattr("viz_core.training.__main__.SHIPPED_FOLDER", folder)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     return folder
@@ -148,7 +148,7 @@ def test_only_training_as_shipped_goes_to_the_shipped_folder(
 ) -> None:
     went: list[Path] = []
     monkeypatch.setattr("viz_core.training.__main__.train_checkpoint", lambda *given: went.append(given[-1]))
-    monkeypatch.setattr("viz_core.training.__main__.sentences", lambda *given: ([], None))
+    monkeypatch.setattr("viz_core.training.__main__.sample_sentences", lambda *given: ([], None))
     main(["english", *options])
     assert went == [TRIAL_FOLDER if trial else shipped]
     for folder in (shipped, shipped / ".." / "shipped"):  # named outright, a trial is refused; what is no trial is not

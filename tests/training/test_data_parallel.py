@@ -34,14 +34,16 @@ def weights(model: nn.Module) -> Tensor:
     return nn.utils.parameters_to_vector(model.parameters()).detach()
 
 
-@pytest.mark.parametrize(("changes", "rounding"), [({}, 1e-5), ({"guide": 0.5}, 1e-5), ({"matrices": 0.02}, 1e-3)], ids=str)
+@pytest.mark.parametrize(
+    ("changes", "rounding"), [({}, 1e-5), ({"alignment_weight": 0.5}, 1e-5), ({"muon_rate": 0.02}, 1e-3)], ids=str
+)
 def test_two_processes_take_the_steps_of_one(changes: dict[str, float], rounding: float) -> None:
     """Muon computes its steps in bfloat16, so what is rounded elsewhere differs by more."""
     recipe = replace(RECIPE, **changes)  # type: ignore[arg-type]
     one, two = Transformer(CONFIG, 0), Transformer(CONFIG, 0)
     told: list[int] = []
     alone = train(one, DATA, recipe)
-    both = train(two, DATA, replace(recipe, processes=2), lambda step, loss: told.append(step))
+    both = train(two, DATA, replace(recipe, n_processes=2), lambda step, loss: told.append(step))
     assert told == [1, 2, 3, 4, 5, 6] and both == pytest.approx(alone, rel=rounding)
     torch.testing.assert_close(weights(two), weights(one), atol=2 * rounding, rtol=0)
     assert not torch.equal(weights(two), weights(Transformer(CONFIG, 0)))

@@ -52,7 +52,7 @@ def test_a_language_model_is_learnt_too() -> None:
     data = encode_pairs(config, [([], list("abcde"))] * 4, {"target": WORDS})
     assert set(data) == {"target", "labels"}
     model = Transformer(config, 0)
-    train(model, data, replace(RECIPE, steps=60, batch=4))
+    train(model, data, replace(RECIPE, steps=60, batch_size=4))
     start = torch.tensor([[WORDS.bos_id]])
     assert generate(model, start, eos_id=WORDS.eos_id, max_new_tokens=30) == [(WORDS.encode("abcde"), True)]
     start = torch.tensor([[WORDS.bos_id, *WORDS.encode("ab")]])
@@ -74,7 +74,7 @@ def test_half_precision_is_near_the_single_one_and_leaves_single_parameters() ->
     recipe = replace(RECIPE, steps=20)
     data = encode_pairs(CONFIG, PAIRS, BOTH)
     models = [Transformer(CONFIG, 0), Transformer(CONFIG, 0)]
-    single, half = (train(model, data, replace(recipe, half=half)) for model, half in zip(models, (False, True), strict=True))
+    single, half = (train(model, data, replace(recipe, bfloat16=half)) for model, half in zip(models, (False, True), strict=True))
     assert all(p.dtype == torch.float32 for p in models[1].parameters())
     assert single != half and half == pytest.approx(single, rel=0.05)
 
@@ -193,7 +193,7 @@ def test_an_encoder_alone_learns_the_next_word() -> None:
     data = encode_pairs(config, [(list("abcde"), []), (list("bcd"), [])], {"source": WORDS})
     assert data["labels"].tolist() == [[*WORDS.encode("bcde"), WORDS.eos_id], [*WORDS.encode("cd"), WORDS.eos_id, 0, 0]]
     model = Transformer(config, 0)
-    train(model, data, replace(RECIPE, steps=60, batch=2))
+    train(model, data, replace(RECIPE, steps=60, batch_size=2))
     assert model(data["source"]).logits[0].argmax(-1).tolist() == data["labels"][0].tolist()
 
 

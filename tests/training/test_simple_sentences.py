@@ -4,7 +4,7 @@ from collections import Counter
 from functools import cache
 from itertools import islice
 
-from viz_core.training.corpus import simple_sentences
+from viz_core.training.corpus import simple_sentences as generator
 from viz_core.training.corpus.sentences import Example, typed_text
 from viz_core.training.corpus.simple_sentences import VOCABULARY, simple_sentences
 from viz_core.training.corpus.unknown_words import SLOTS
@@ -24,7 +24,7 @@ def test_every_word_of_the_lesson_is_said_often_enough_to_be_learned() -> None:
     said = Counter(word for example in some() for word in example.source)
     for word in VOCABULARY["nouns"] | VOCABULARY["adjectives"]:
         assert said[word] >= 15, word
-    for verb in (verb for verb in simple_sentences._vocabulary_entries() if isinstance(verb, simple_sentences.Verb)):
+    for verb in (verb for verb in generator._vocabulary_entries() if isinstance(verb, generator.Verb)):
         assert sum(said[form] for form in {verb.base, verb.third, verb.past, verb.ing}) >= 15, verb.base
     assert len(said) < 400 and len({word for example in some() for word in example.target}) < 250
 

@@ -268,7 +268,7 @@ OTHER_NAMES = {  # of widgets that are no view's
 FOCUS = {"att_matrix": ("att_query", "att_key"), "mask_map": ("mask_query", "mask_key"),
          "cause_maps": ("patch",), "norm_both": ("norm_token", "norm_feature"),
          "walk_parting": ("walk_look", "shown", "cells")}  # a click there leads to the stage
-STATE = ("ui.shell.session.url", "ui.shell.session.session_restore", "ui.shell.session.widgets")  # where the session is called `state`
+STATE = tuple(f"ui.shell.session.{name}" for name in ("url", "session_restore", "widgets"))  # where the session is called `state`
 COMPONENTS = {
     f"ui.components.{name}"
     for name in ("canvas", "choice", "clock", "curves", "diagram", "heads", "lines", "profiles", "scrubber", "table", "tree")

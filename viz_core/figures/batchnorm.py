@@ -99,10 +99,10 @@ def _sentence_html(
     """Return HTML of one sentence: one row per token, one column per feature."""
     rows = []
     for t in spans[1]:
-        cells = "".join(
-            f'<div style="{_cell_style(bool(group.cells[b, t, d]), bool(token_mask[b, t]), CellIndex(b, t, d) == picked, dark)}"></div>'
-            for d in spans[2]
-        )
+        styles = [
+            _cell_style(bool(group.cells[b, t, d]), bool(token_mask[b, t]), CellIndex(b, t, d) == picked, dark) for d in spans[2]
+        ]
+        cells = "".join(f'<div style="{style}"></div>' for style in styles)
         rows.append(f'<span class="name">{token_html(tokens[t])}</span>{cells}')
     label = _("sentence {b}: {sum:,} of its {size:,} cells share the mean",
               b=b + 1, sum=int(group.cells[b].sum()), size=group.cells[b].size)

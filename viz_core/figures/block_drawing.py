@@ -103,8 +103,9 @@ def _piece_svg(p: BlockPiece, highlighted: bool, dark: bool) -> str:
     x, y = p.points[0]
     if p.kind == "line":
         path = "M" + "L".join(f"{a:.0f},{b:.0f}" for a, b in p.points)
+        width = 5 if p.on_residual_stream else 3 if highlighted else 1.6
         return (
-            f'<path d="{path}" fill="none" stroke="{stroke}" stroke-width="{5 if p.on_residual_stream else 3 if highlighted else 1.6}"/>'
+            f'<path d="{path}" fill="none" stroke="{stroke}" stroke-width="{width}"/>'
             + _arrowhead(p.points[-2], p.points[-1], 9 if p.on_residual_stream else 6, stroke)
         )
     if p.kind == "text":

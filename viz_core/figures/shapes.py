@@ -14,7 +14,7 @@ from viz_core.stages import block_title
 PART_TITLES: dict[str, str] = {  # the parts of the cost, and `TOKEN_PAIRS`
     "embedding": _("embedding"), "attention": _("attention"), TOKEN_PAIRS: _("pairs of tokens"), "feed_forward": _("feed-forward"),
     "layer_norm": "LayerNorm", "residual_stream": _("residual stream"), "output": _("output"), "input": _("input"),
-                               "mask": _("mask"),
+    "mask": _("mask"),
 }
 BAR_HEIGHT, FRAME_HEIGHT = 36, 190  # pixels: a bar; the space around the bars
 LEGEND_BELOW = {"orientation": "h", "x": 0, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}  # below the axis

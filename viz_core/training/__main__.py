@@ -216,8 +216,8 @@ def card_facts(plan: CheckpointPlan, settings: TrainingSettings, measures: Mappi
         "numbered slots.",
         "training": f"{settings.steps:,} steps of {settings.batch_size} sentences with {_optimizer_text(settings)}, "
         f"dropout {plan.config.dropout:g}, seed {settings.seed}{', matrix products in bfloat16' if settings.bfloat16 else ''}"
-        f"{f', {settings.n_processes} processes' if settings.n_processes > 1 else ''}. Then the bias of the keys was set so that the mean "
-        "key of every head is 0, which moves its scores but changes no attention weight.",
+        f"{f', {settings.n_processes} processes' if settings.n_processes > 1 else ''}. Then the bias of the keys was set so that "
+        "the mean key of every head is 0, which moves its scores but changes no attention weight.",
         "next word": f"loss {measures['loss']:.4f}, right in {measures['next_word']:.1%}, on {sample}",
     }
     if not plan.is_translation:
@@ -228,13 +228,13 @@ def card_facts(plan: CheckpointPlan, settings: TrainingSettings, measures: Mappi
     return (
         about
         | {
-            "everyday sentences": f"{everyday['translated']:.1%} of {everyday['sentences']} sentences that people type, none of them "
-            f"from the grammar, are translated as a person did, {everyday['translated_later']:.1%} if right translations that were "
-            f"accepted later count; {everyday['known']:.1%} of their words are in the vocabulary",
+            "everyday sentences": f"{everyday['translated']:.1%} of {everyday['sentences']} sentences that people type, none of "
+            f"them from the grammar, are translated as a person did, {everyday['translated_later']:.1%} if right translations "
+            f"that were accepted later count; {everyday['known']:.1%} of their words are in the vocabulary",
             "exact match": f"{measures['exact_match']:.1%} of {sample} are translated without an error",
             "alignment error": f"{aer[i][j]:.3f} in the best cross-attention head (layer {i}, head {j})",
-            "pronouns": f"for {referent[k][m]:.1%} of {measures['pronouns']} held-out pronouns, the translated word attends most to "
-            f"the noun that the pronoun stands for (layer {k}, head {m})",
+            "pronouns": f"for {referent[k][m]:.1%} of {measures['pronouns']} held-out pronouns, the translated word attends "
+            f"most to the noun that the pronoun stands for (layer {k}, head {m})",
         }
         | (_supervised_heads_fact(plan, aer, referent) if settings.alignment_weight else {})
         | {"lost words": _lost_words_fact(measures["lost_words"])}

@@ -14,5 +14,5 @@ RECIPE = Recipe(
 
 
 def recipe(**changes: Any) -> Recipe:
-    """The same with other values, such as norm="pre" of the config, by `Recipe.changed`."""
+    """The same with other values, such as norm="pre" of the config, by `Recipe.with_changes`."""
     return RECIPE.with_changes(changes)

@@ -96,7 +96,7 @@ def test_what_is_measured_is_what_the_runs_say() -> None:
         ROWS, (Condition("learned", {"config.position": "learned"}), Condition("rope", {"config.position": "rope"})), (0, 1)
     )
     told: list[tuple[int, int]] = []
-    made = measure(offered(lengths, test_lengths=(4, 5, 30), blocks=(2, 3), again={"config.scale_scores": False}),
+    made = measure(offered(lengths, test_lengths=(4, 5, 30), blocks=(2, 3), eval_changes={"config.scale_scores": False}),
                    lambda done, of: told.append((done, of)))
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)] and made.machine == describe_machine() and made.seconds > 0
     assert list(made.results) == [train(own).result(arm, seed) for arm, seed, own in lengths.runs()]

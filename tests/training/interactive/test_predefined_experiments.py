@@ -27,7 +27,7 @@ from viz_core.training.interactive.training_run import TrainingRun
 def test_an_offered_experiment_is_known_with_any_seeds(name: str) -> None:
     experiment = EXPERIMENTS[name].experiment
     assert experiment_name(replace(experiment, seeds=(5,))) == name
-    assert experiment_name(replace(experiment, arms=experiment.conditions[::-1])) is None
+    assert experiment_name(replace(experiment, conditions=experiment.conditions[::-1])) is None
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -35,8 +35,8 @@ def missing_in(name: str, task: Task) -> Iterator[str]:
     where = f"viz_core/training/interactive/tasks, {name!r}"
     if task.name != name:
         yield f"{where} calls itself {task.name!r}"
-    yield from (f"{where} has an empty {part}" for part in ("title", "question", "architectures", "bounds") if not getattr(task,
-        part))
+    parts = ("title", "question", "architectures", "parameter_ranges")
+    yield from (f"{where} has an empty {part}" for part in parts if not getattr(task, part))
     if not task.question.endswith("?") or task.question.count("?") != 1:
         yield f"{where} asks no single question"
     for parameter, bound in task.parameter_ranges.items():
@@ -78,11 +78,12 @@ def test_a_task_is_complete(name: str) -> None:
 @pytest.mark.parametrize(("change", "said"), [
     ({"title": ""}, "has an empty title"), ({"question": "Can it sort"}, "asks no single question"),
     ({"architectures": ()}, "has an empty architectures"), ({"name": "other"}, "calls itself 'other'"),
-    ({"bounds": {**TASKS["sort"].parameter_ranges, "length": ParameterRange("Length", 3, 4, 9)}}, "its default is outside"),
+    ({"parameter_ranges": {**TASKS["sort"].parameter_ranges, "length": ParameterRange("Length", 3, 4, 9)}},
+     "its default is outside"),
 ])
 def test_an_incomplete_task_is_told(change: dict[str, Any], said: str) -> None:
     told: list[str] = []
-    with pytest.raises(UserError) if "bounds" in change else pytest.MonkeyPatch.context():
+    with pytest.raises(UserError) if "parameter_ranges" in change else pytest.MonkeyPatch.context():
         for problem in missing_in("sort", replace(TASKS["sort"], **change)):
             told.append(problem)
     assert any(said in problem for problem in told)
@@ -110,11 +111,11 @@ def test_rows_depend_on_seed_and_step_alone(name: str, architecture: Any) -> Non
 
 
 @pytest.mark.parametrize("name", SYMBOLS)
-@pytest.mark.parametrize("which", ["least", "most"])
+@pytest.mark.parametrize("which", ["minimum", "maximum"])
 def test_the_bounds_can_be_reached(name: str, which: str) -> None:
     task = replace(TASKS[name], n_held_out=4)
     extreme = {n: getattr(b, which) for n, b in task.parameter_ranges.items()}
-    if which == "most" and "repeat" in extreme:
+    if which == "maximum" and "repeat" in extreme:
         extreme["repeat"] = min(extreme["length"] // 2, extreme["symbols"])
     for architecture in task.architectures:
         p = task.complete_parameters(extreme)

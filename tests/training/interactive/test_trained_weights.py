@@ -35,7 +35,7 @@ def test_the_same_weights_have_the_same_name_and_others_another() -> None:
 
 
 def test_a_person_s_words_go_along() -> None:
-    mine = replace(MADE, own={4: "the", 6: "cat"})
+    mine = replace(MADE, user_words={4: "the", 6: "cat"})
     again = read_weights_file(mine.to_bytes())
     assert again.user_words == mine.user_words and again.name == mine.name != MADE.name
     words = again.card("Reverse", {}).tokenizers()["source"]
@@ -69,7 +69,7 @@ def test_an_example_is_told_in_ones_own_words_or_in_symbols_and_its_answer_is_ri
         mine = [word in own.values() for word in source.split()]
         assert len(mine) == 8 and (all(mine) or not any(mine))
         rows = np.array([words.encode(source.split())]) - FIRST_ID
-        assert words.encode(target.split()) == (recipe.task_definition.kind.answer(rows)[0] + FIRST_ID).tolist()
+        assert words.encode(target.split()) == (recipe.task_definition.kind.transform(rows)[0] + FIRST_ID).tolist()
     told_mine = [source for source, __ in found if set(source.split()) <= set(own.values())]
     assert len(told_mine) <= 1 and (not told_mine or found[0][0] == told_mine[0])
 

@@ -53,7 +53,7 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Make]:
-    """Makes an engine for one test, which may do with it as it likes: own(Times(…)), own(kind="cluster")."""
+    """Makes an engine for one test, which may do with it as it likes: own(Timeouts(…)), own(kind="cluster")."""
     with ExitStack() as stack:
         def make(times: Timeouts = TIMES, kind: str = "beside", workers: int = 1) -> Engine:
             address = stack.enter_context(cluster(tmp_path, workers)) if kind == "cluster" else None

@@ -1,4 +1,4 @@
-"""One run at one worker; what needs a real worker is tested with the hub."""
+"""One run at one worker; what needs a real worker is tested with the worker pool."""
 
 import asyncio
 from typing import Any
@@ -12,12 +12,12 @@ from viz_core.training.jobs.timeouts import Timeouts
 
 
 class Nowhere:
-    """A hub whose worker is not ready before something has happened; it has no client, so whoever asks the worker fails."""
+    """A pool whose worker is not ready before something has happened; it has no client, so whoever asks the worker fails."""
 
     def __init__(self, what: Any) -> None:
         self.what = what
 
-    async def ready(self, place: str) -> str:
+    async def ensure_worker(self, slot: str) -> str:
         self.what()
         return "tcp://nowhere"
 

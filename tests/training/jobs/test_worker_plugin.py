@@ -93,8 +93,8 @@ def test_a_state_that_was_stored_on_the_way_leads_to_the_same_end(monkeypatch: p
     at_step(monkeypatch, 6, lambda: parcels.append(box.drain()))
     carried(box)
     (killed,) = parcels
-    assert killed.state is not None and killed.state.step == 5 == killed.events[-1].step
-    after = carried(Mailbox(order(state=killed.state)))
+    assert killed.saved_state is not None and killed.saved_state.step == 5 == killed.events[-1].step
+    after = carried(Mailbox(order(state=killed.saved_state)))
     assert after.saved_state is not None and after.saved_state.tensors == trained(RECIPE)[0].serialize()[0]
 
 
@@ -143,7 +143,7 @@ def test_a_problem_travels_with_its_code_and_values() -> None:
 
 @pytest.fixture
 def worker(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A worker with a desk and nothing else."""
+    """A worker with the plugin and nothing else."""
     made = SimpleNamespace(plugins={TrainingPlugin.name: TrainingPlugin()}, log_event=lambda topic, message: None)
     made.plugins[TrainingPlugin.name].setup(made)
     monkeypatch.setattr(desks, "get_worker", lambda: made)
@@ -162,10 +162,10 @@ def test_an_order_is_carried_out_once_however_often_it_is_started(worker: Any, m
 def test_a_second_order_waits_for_the_first_and_can_be_told_to_end_meanwhile(worker: Any) -> None:
     assign(order(), worker)
     desk = worker.plugins[TrainingPlugin.name]
-    with desk.turn:
+    with desk.run_lock:
         thread = threading.Thread(target=run_assignment, args=("1",))
         thread.start()
-        while not desk.boxes["1"].taken:
+        while not desk.mailboxes["1"].is_started:
             thread.join(0.01)
         assert send_command("1", "stop", worker)
         thread.join(60)
@@ -177,7 +177,7 @@ def test_a_second_order_waits_for_the_first_and_can_be_told_to_end_meanwhile(wor
 def test_an_order_that_has_not_begun_is_taken_away(worker: Any) -> None:
     assign(order(), worker)
     assert not send_command("1", "pause", worker)
-    assert worker.plugins[TrainingPlugin.name].boxes == {} and not run_assignment("1")
+    assert worker.plugins[TrainingPlugin.name].mailboxes == {} and not run_assignment("1")
 
 
 def test_a_worker_that_closes_ends_its_runs(worker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,4 +192,4 @@ def test_orders_that_nobody_came_for_are_thrown_away(worker: Any, monkeypatch: p
     assign(order(number="old"), worker)
     monkeypatch.setattr(desks, "ORPHAN_TIMEOUT", -1.0)
     assign(order(number="new"), worker)
-    assert list(worker.plugins[TrainingPlugin.name].boxes) == ["new"]
+    assert list(worker.plugins[TrainingPlugin.name].mailboxes) == ["new"]

@@ -121,8 +121,8 @@ with open(sys.argv[1], "a") as file:
     file.write("started\\n")
 from tests.training.jobs.helpers import LONG, beyond, worker
 from viz_core.training.jobs.engine import Engine
-from viz_core.training.jobs.timeouts import Times
-engine = Engine(None, Times(start=120.0, grace=60.0))
+from viz_core.training.jobs.timeouts import Timeouts
+engine = Engine(None, Timeouts(worker_start=120.0, grace=60.0))
 number = engine.submit(LONG.to_json(), "one")
 beyond(engine, number, 1)
 print(worker(engine), flush=True)

@@ -80,8 +80,9 @@ PAGES: dict[str, PageSpec] = {
             title="Attention",
             icon=":material/hub:",
             question="Where does each head look?",
-            introduction="In every layer, each head spreads an attention weight of 1 from every query over the keys that it may attend to. "
-            "Each tile below is one head: its rows are query tokens, its columns key tokens. Look for cells that stand out.",
+            introduction="In every layer, each head spreads an attention weight of 1 from every query over the keys that it "
+            "may attend to. Each tile below is one head: its rows are query tokens, its columns key tokens. Look for cells "
+            "that stand out.",
             home_text="which tokens each head attends to",
             section_param="att_more",
             compares_runs=True,
@@ -97,8 +98,9 @@ PAGES: dict[str, PageSpec] = {
             title="Writing",
             icon=":material/edit_note:",
             question="How does a model write, word by word?",
-            introduction="A decoder writes one token at a time: it gives every word of its vocabulary a logit, one word is chosen, and the "
-            "decoder reads this word in the next step. Everything on this page is a real run of the chosen weights.",
+            introduction="A decoder writes one token at a time: it gives every word of its vocabulary a logit, one word is "
+            "chosen, and the decoder reads this word in the next step. Everything on this page is a real run of the chosen "
+            "weights.",
             home_text="how each next word is chosen",
             section_param="write_section",
             sections=(
@@ -113,9 +115,9 @@ PAGES: dict[str, PageSpec] = {
             title="Cause and effect",
             icon=":material/science:",
             question="Which part of the model makes the difference?",
-            introduction="Two sentences that differ in a word make the model answer differently. Here values of one run are put into the "
-            "other, one at a time, and the answer is read again: a value that changes the answer is one of its causes. "
-            "Attention weights say where a head reads; only such a change shows what it does.",
+            introduction="Two sentences that differ in a word make the model answer differently. Here values of one run are "
+            "put into the other, one at a time, and the answer is read again: a value that changes the answer is one of its "
+            "causes. Attention weights say where a head reads; only such a change shows what it does.",
             home_text="what carries a difference from a word to the answer",
             section_param="cause_section",
             compares_runs=True,
@@ -131,9 +133,9 @@ PAGES: dict[str, PageSpec] = {
             title="Training",
             icon=":material/model_training:",
             question="How does a model learn?",
-            introduction="A model begins with random weights. Each step of training reads some rows of a task, measures how wrong the "
-            "answers are, and changes every weight a little in the direction that makes them less wrong. Everything on this page "
-            "is a real run on this server, from the first step to the last.",
+            introduction="A model begins with random weights. Each step of training reads some rows of a task, measures how "
+            "wrong the answers are, and changes every weight a little in the direction that makes them less wrong. "
+            "Everything on this page is a real run on this server, from the first step to the last.",
             home_text="a model learns while you watch",
             section_param="train_section",
             sections=(PageSection("run", "One run", "lab_picture"), PageSection("experiments", "Experiments", "train_bands")),
@@ -143,8 +145,8 @@ PAGES: dict[str, PageSpec] = {
             title="Masks",
             icon=":material/grid_on:",
             question="Which tokens may attend to which, and what happens when a mask is wrong?",
-            introduction="Without a mask, every query attends to every key. A mask blocks keys that a query should not use: padding, which "
-            "carries no information, and future tokens, which the model has yet to predict.",
+            introduction="Without a mask, every query attends to every key. A mask blocks keys that a query should not use: "
+            "padding, which carries no information, and future tokens, which the model has yet to predict.",
             home_text="which tokens may attend to which",
             group="The parts",
             section_param="mask_section",
@@ -164,9 +166,9 @@ PAGES: dict[str, PageSpec] = {
             title="Positions",
             icon=":material/waves:",
             question="How does a Transformer know the order of the words?",
-            introduction="Without positions and without a causal mask, attention treats a sentence as a set of words: it cannot tell "
-            "我爱你 from 你爱我. So each position gets its own encoding. The first Transformer used waves, from fast ones to very "
-            "slow ones.",
+            introduction="Without positions and without a causal mask, attention treats a sentence as a set of words: it "
+            "cannot tell 我爱你 from 你爱我. So each position gets its own encoding. The first Transformer used waves, from fast "
+            "ones to very slow ones.",
             home_text="how the model learns about word order",
             group="The parts",
             section_param="pos_section",
@@ -186,9 +188,9 @@ PAGES: dict[str, PageSpec] = {
             title="Pre- and Post-LN",
             icon=":material/balance:",
             question="Why did Pre-LN replace Post-LN?",
-            introduction="The first Transformers normalise each residual sum (Post-LN) and need a careful warm-up to train. Later ones "
-            "normalise the input of each sub-layer and leave the sum alone (Pre-LN). The comparisons below use the same weights "
-            "and the same sentence; only the place of the LayerNorm differs.",
+            introduction="The first Transformers normalise each residual sum (Post-LN) and need a careful warm-up to train. "
+            "Later ones normalise the input of each sub-layer and leave the sum alone (Pre-LN). The comparisons below use "
+            "the same weights and the same sentence; only the place of the LayerNorm differs.",
             home_text="where the LayerNorm stands, and why that matters",
             group="The parts",
             section_param="norm_section",
@@ -206,9 +208,9 @@ PAGES: dict[str, PageSpec] = {
             title="Shapes",
             icon=":material/straighten:",
             question="What shape is every tensor, and what does it cost?",
-            introduction="This table lists every tensor of the run in the order of computation. Look for the head axis (H), which exists "
-            "only inside attention, and for the T × S matrices of queries by keys. Click a name to open the tensor in Step by "
-            "step.",
+            introduction="This table lists every tensor of the run in the order of computation. Look for the head axis (H), "
+            "which exists only inside attention, and for the T × S matrices of queries by keys. Click a name to open the "
+            "tensor in Step by step.",
             home_text="the size and cost of every tensor",
             group="Reference",
             figure_key="shapes_table",

@@ -60,7 +60,17 @@ def draw_lines(context: PageContext, capture: Capture, focus: AttentionFocus, ti
 
     named = _("{title} · {kind_titles}, layer {layer}", title=title, kind_titles=KIND_TITLES[focus.kind].lower(), layer=focus.layer)
     named += "" if kept is None else " " + _("without special tokens")
-    attention_lines(*found, focus.line_heads, locked, named, key="att_lines", kept_share=share, indices=kept,
-          selection_id=f"{focus.kind}.{focus.layer}.{focus.head}", on_lock=lock,
-          on_heads=lambda heads: set_url_params(att_heads=() if heads == (focus.head,) else heads or ("none",)), fill=fill,
-          code=lambda: snippets.head_lines(context, focus))
+    attention_lines(
+        *found,
+        focus.line_heads,
+        locked,
+        named,
+        key="att_lines",
+        kept_share=share,
+        indices=kept,
+        selection_id=f"{focus.kind}.{focus.layer}.{focus.head}",
+        on_lock=lock,
+        on_heads=lambda heads: set_url_params(att_heads=() if heads == (focus.head,) else heads or ("none",)),
+        fill=fill,
+        code=lambda: snippets.head_lines(context, focus),
+    )

@@ -275,8 +275,8 @@ def ablated(context: PageContext, ablation: "Ablation", focus: AttentionFocus) -
         {runs}
         panels = ablation_panels(capture, {ablated}, {kind}, {layer}, {head}, {item}, {colour})
         """, runs=run_code(context) if ablation.is_empty else _ablated_code(context, ablation),
-                ablated=None if ablation.is_empty else CodeLines("ablated"), kind=focus.kind, layer=focus.layer, head=focus.head,
-                item=focus.item, colour=focus.colour)
+                ablated=None if ablation.is_empty else CodeLines("ablated"), kind=focus.kind, layer=focus.layer,
+                head=focus.head, item=focus.item, colour=focus.colour)
 
 
 def ablated_hidden(context: PageContext, ablation: "Ablation", item: int) -> CodeLines:

@@ -226,8 +226,8 @@ def _error_row(error: DocumentError) -> str:
     where = "<br>" + _("See {page}: {look}", page=_link_html(error.document, error.link),
                        look=html.escape(error.link.takeaway)) if error.link else ""
     return (
-        f'<div class="row fault" role="row"><div role="cell">{html.escape(error.printed_text)}</div><div role="cell">{verdict}</div>'
-        f'<div role="cell">{html.escape(error.correction)}{where}</div></div>'
+        f'<div class="row fault" role="row"><div role="cell">{html.escape(error.printed_text)}</div>'
+        f'<div role="cell">{verdict}</div><div role="cell">{html.escape(error.correction)}{where}</div></div>'
     )
 
 

@@ -72,8 +72,7 @@ def effect(context: PageContext, focus: MaskFocus, switch: str, layer: int, head
 
 
 def leak(context: PageContext, item: int, position: int, token_id: int, replaced: str) -> CodeLines:
-    return fill_template(
-        """
+    return fill_template("""
         {run}
         from viz_core.experiments.masks import measure_leak, causal_side
         from viz_core.figures.masks import token_labels, token_leak_panel

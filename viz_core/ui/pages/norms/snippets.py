@@ -171,8 +171,7 @@ def results(context: PageContext, stage: str, item: int, halved: bool) -> CodeLi
 
 def same_mean(context: PageContext, stage: str, at: CellIndex, halved: bool) -> CodeLines:
     """Return the code for the drawing of the cells that share a mean in each norm."""
-    return fill_template(
-        """
+    return fill_template("""
         {cells}
         from viz_core.figures import plot_data
         from viz_core.analysis.layernorm import NORMALIZATIONS, group_members
@@ -183,10 +182,7 @@ def same_mean(context: PageContext, stage: str, at: CellIndex, halved: bool) -> 
             for norm in NORMALIZATIONS
         ]
         frame, shown = plot_data.norm_members(found, words, tokens), norm_cells_html(found, words, tokens, at)
-        """,
-        cells=_cells_code(context, stage, at, halved),
-        side=_side_of(stage),
-    )
+        """, cells=_cells_code(context, stage, at, halved), side=_side_of(stage))
 
 
 def contexts(context: PageContext, stage: str, at: CellIndex, halved: bool) -> CodeLines:

@@ -379,9 +379,9 @@ def _vocabulary(card: Card) -> dict[str, Vocabulary]:
 def _show_accuracies(found: "LengthResult", cards: dict[Position, Card], step: int) -> None:
     """Show the accuracy of each scheme at the chosen step; schemes without trained weights have an empty row."""
     first = found.steps[0]
-    before, now = (_("At position 0"), _("{step} positions later", step=step)) if found.mode == "moved" else (_("One sentence"),
-                                                                                                             _("{step} joined",
-                                                                                                                                  step=step))
+    before, now = _("One sentence"), _("{step} joined", step=step)
+    if found.mode == "moved":
+        before, now = _("At position 0"), _("{step} positions later", step=step)
     rows = []
     for position, title in TITLES.items():
         if position not in cards:

@@ -44,9 +44,9 @@ def show_provenance(name: str, found: Measurement) -> None:
     assert whole is not None
     st.caption(
         _(
-            "**The stored measurement** was made on {day} by the command {command}, in {took} on one of {cores} cores of {processor} "
-            "({vectors}) with torch {torch}. The SHA-256 of its content begins with {hash}. **Measure again here** trains all of its "
-            "runs again.",
+            "**The stored measurement** was made on {day} by the command {command}, in {took} on one of {cores} cores of "
+            "{processor} ({vectors}) with torch {torch}. The SHA-256 of its content begins with {hash}. **Measure again here** "
+            "trains all of its runs again.",
             command=code_span(f"python -m viz_core.training.interactive {name}"),
             day=found.day.isoformat(),
             took=format_duration(found.seconds),
