@@ -12,7 +12,7 @@ from viz_core.ui.pages.home.page_cards import page_cards
 hero(lab)
 page_cards(lab)
 if lab.capture is not None:
-    item = token_ids(lab, lab.capture)
+    token_ids(lab, lab.capture)
     architecture_section(lab, lab.capture)
-    next_word_section(lab, lab.capture, item)
+    next_word_section()
 model_origin(lab)

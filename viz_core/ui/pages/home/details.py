@@ -22,7 +22,7 @@ from viz_core.ui.escape import code_span, escaped
 from viz_core.ui.pages.home import snippets
 from viz_core.ui.shared.cell_inspector import inspect_cell
 from viz_core.ui.shared.elements import clamped_url_param, exportable_html, linked_heatmaps, set_param_from_widget, table
-from viz_core.ui.shell import PageContext, linked_expander, open_stage, update_setup, url_param, widget
+from viz_core.ui.shell import PageContext, current_context, linked_expander, open_stage, update_setup, url_param, widget, write_link
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, Setup, changed_fields
 from viz_core.weights.card import Card
 
@@ -57,8 +57,8 @@ def architecture_section(context: PageContext, capture: Capture) -> None:
             code=lambda: snippets.architecture(context))
 
 
-def token_ids(context: PageContext, capture: Capture) -> int:
-    """Draw the tokens with their ids, including padding, and return the index of the selected sentence."""
+def token_ids(context: PageContext, capture: Capture) -> None:
+    """Draw the tokens of the selected sentence with their ids, including padding."""
     st.header(_("Your words become numbers"), anchor=False)
     sides = [s for s in ("source", "target") if f"ids.{s}" in capture]
     item = context.selected_item(capture)
@@ -71,7 +71,6 @@ def token_ids(context: PageContext, capture: Capture) -> int:
         inspect_cell(context, stage.name, array_index(stage, pick.row, pick.col, item, 0))
     st.caption(_("Each token is looked up by its id.{added}{pieces}",
                  added=_added_tokens_text(context, capture, sides, item), pieces=_split_words_text(context, capture, sides, item)))
-    return item
 
 
 def _added_tokens_text(context: PageContext, capture: Capture, sides: list[str], item: int) -> str:
@@ -102,8 +101,18 @@ def _split_words_text(context: PageContext, capture: Capture, sides: list[str], 
     return " " + _("A word can be split into several tokens: {named}.", named=named) if split else ""
 
 
-def next_word_section(context: PageContext, capture: Capture, item: int) -> None:
+@st.fragment
+def next_word_section() -> None:
     """Draw the top predictions after (or at) the selected token, with a note on what they mean for these weights."""
+    context = current_context()
+    if context.capture is None:
+        return
+    _draw_predictions(context, context.capture, context.selected_item(context.capture))
+    write_link()
+
+
+def _draw_predictions(context: PageContext, capture: Capture, item: int) -> None:
+    """Draw the heading, the slider of tokens, and the bars of one token."""
     st.header(
         _("What the model predicts at each place") if context.answers_in_place else _("What the model predicts next"), anchor=False
     )

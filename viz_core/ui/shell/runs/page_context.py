@@ -131,11 +131,11 @@ def glosses_in_use(setup: Setup) -> Mapping[str, str]:
 
 def context_of(setup: Setup) -> PageContext:
     """Return the context of any setup, for a comparison."""
-    preload_all()
     if (batch := _last_batch(setup)) is not None:
         from viz_core.ui.shell.caching.server_cache import cached_run
 
         return PageContext(setup, cached_run(setup.weights, setup.config, batch, setup.seed, setup.device), batch)
+    preload_all()
     attempt = _try_run(setup)
     return PageContext(setup, attempt.capture, attempt.batch)
 
