@@ -9,7 +9,7 @@ from viz_core.analysis.positions import T5_NUM_BUCKETS
 from viz_core.config import STACKS, TransformerConfig, side_of
 from viz_core.config.limits import CACHE_MB_ENV, MAX_CAPTURE_BYTES, MAX_PARAMETERS, cache_bytes
 from viz_core.messages.errors import UserError
-from viz_core.stages import Stage, stages, stages_with_shapes
+from viz_core.stages import Stage, recorded_bytes, stages, stages_with_shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _n_parameters(config: TransformerConfig) -> int:
 
 @lru_cache(maxsize=256)
 def _capture_bytes(config: TransformerConfig, batch: int, source_len: int, target_len: int) -> int:
-    return sum(s.nbytes for s in stages_with_shapes(config, batch, source_len, target_len))
+    return recorded_bytes(config, batch, source_len, target_len)
 
 
 def extrapolate_depth(config: TransformerConfig, size: Callable[[TransformerConfig], int]) -> int:

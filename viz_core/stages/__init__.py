@@ -7,6 +7,7 @@ t query token, s key token, d feature, h head, k query/key feature, v value feat
 The pages Step by step and Shapes, tooltips, exports, size estimates and tests all use this table.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -41,6 +42,7 @@ __all__ = [
     "Stage",
     "StageKind",
     "block_title",
+    "recorded_bytes",
     "stage_of",
     "stages",
     "stages_with_shapes",
@@ -68,11 +70,26 @@ def stage_of(config: TransformerConfig, name: str) -> Stage:
 
 def stages_with_shapes(config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0) -> tuple[Stage, ...]:
     """Return the stages with shapes, for a batch of sentences with source_len and target_len tokens."""
-    length: dict[str, int] = {
+    length = _axis_lengths(config, batch, source_len, target_len)
+    return tuple(replace(s, shape=_shape(s, length)) for s in stages(config))
+
+
+def recorded_bytes(config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0) -> int:
+    """Return the bytes of all stages of such a batch, without building the stages with their shapes."""
+    length = _axis_lengths(config, batch, source_len, target_len)
+    return sum(math.prod(_shape(s, length)) * DTYPE_BYTES[s.dtype] for s in stages(config))
+
+
+def _axis_lengths(config: TransformerConfig, batch: int, source_len: int, target_len: int) -> dict[str, int]:
+    """Return the length of each axis letter; "source" and "target" stand for the token axes of the two sides."""
+    return {
         "B": batch, "D": config.d_model, "H": config.n_heads, "K": config.d_k, "V": config.d_v, "F": config.ff_width,
         "W": config.output_vocab_size, "1": 1, "source": source_len, "target": target_len,
     }
-    return tuple(replace(s, shape=tuple(length[s.sides.get(a, a)] for a in s.axes)) for s in stages(config))
+
+
+def _shape(stage: Stage, length: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(length[stage.sides.get(axis, axis)] for axis in stage.axes)
 
 
 def tour_stages(config: TransformerConfig, layer: int = 0) -> tuple[str, ...]:
