@@ -389,7 +389,8 @@ def test_only_a_row_that_is_there_opens_its_head(
     if opened is None:
         assert now == setup
     else:
-        assert (now.url_param("att_kind"), now.url_param("att_layer"), now.attn_head) == opened and now.url_param("att_more") == "none"
+        assert (now.url_param("att_kind"), now.url_param("att_layer"), now.attn_head) == opened
+        assert now.url_param("att_more") == "none"
 
 
 def test_rollout_turns_to_the_other_stack(open_at: Open) -> None:
