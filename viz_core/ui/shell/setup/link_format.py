@@ -251,7 +251,7 @@ def _base_setup(remaining: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]
 
 
 def without_weights(setup: Setup, recipe: str) -> tuple[Setup, str]:
-    """Return a setup for a link to a visitor's weights that are not here, with their recipe, and a sentence about them."""
+    """Return the setup of a link whose weights, trained by a visitor, are not on this server, and why; it keeps their recipe."""
     missing = _("were trained on another server, or are no longer on this one")
     with suppress(ValueError):
         if recipe:
