@@ -58,9 +58,9 @@ def matrices(
     picks. code: returns the notebook code that creates `panels`. name: a common name of the panels.
 
     The most recent change is used: a pick by the user, or another value of `pick` than in the previous run. A page can omit
-    `pick` and use the returned one, or keep the pick itself (in a link or a select box) and pass it in each run. `on_pick` is called
-    before the rerun after a click or key, with the new pick, or None if it was cleared. A pick outside the panels is not drawn, and
-    None is returned.
+    `pick` and use the returned one, or keep the pick itself (in a link or a select box) and pass it in each run. `on_pick` is
+    called before the rerun after a click or key, with the new pick, or None if it was cleared. A pick outside the panels is not
+    drawn, and None is returned.
     """
     memory_key, sizes = f"{key}/memory", [p.values.shape for p in panels]
 

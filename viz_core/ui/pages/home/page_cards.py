@@ -99,7 +99,7 @@ def _token_losses(context: PageContext, capture: Capture) -> str:
     """Return a thumbnail of the cross-entropy of each label, at most 20 nats."""
     if (
         "probs" not in capture or "ids.labels" not in capture or context.answers_in_place
-    ):  # in place, the model was trained with another loss
+    ):  # such a model was trained with another loss
         return ""
     item = context.selected_item(capture)
     labels = capture["ids.labels"][item]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
     from viz_core.model.transformer import Transformer
     from viz_core.run import Batch
 
-DEPTH_STEP = 12  # layers: runs have a multiple of this depth, and a shallower stack is read off their first layers
+DEPTH_STEP = 12  # layers: a run has a multiple of this depth, and shallower stacks are its first layers
 
 
 @dataclass(frozen=True, slots=True)
