@@ -145,7 +145,7 @@ def _parameters(setup: Setup) -> dict[str, str]:
     typed = ((side, getattr(setup, side), own) for side, own in zip(TEXT_SIDES, setup.default_texts, strict=True))
     params |= {side: text for side, text, own in typed if text != own}
     if setup.translates and setup.writer == "typed" and "target" not in params:
-        params["writer"] = "typed"  # a link with a target needs no more
+        params["writer"] = "typed"  # a link with a target means this already
     if setup.writer == "taken":
         params["writer"] = "taken"
     if setup.checkpoint_card is None and (start.checkpoint_card or setup.preset != start.preset):
