@@ -177,8 +177,8 @@ class View {
     else node.append(shown(value));
   }
 
-  /* Whether a row contains a word. A lower-case letter is a whole name (q), a capital letter an axis (H). If there is no such name or
-   * axis, a letter of either case stands for the other one. */
+  /* Whether a row contains a word. A lower-case letter is a whole name (q), a capital letter an axis (H). If there is no such name
+   * or axis, a letter of either case stands for the other one. */
   matches({ name, axes, text }, word) {
     if (word.length > 1 || !/[a-z]/i.test(word)) return text.includes(word.toLowerCase());
     const [low, high] = [word.toLowerCase(), word.toUpperCase()], isAxis = high in LETTERS, isName = this.names.has(low);
