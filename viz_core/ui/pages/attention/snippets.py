@@ -364,7 +364,8 @@ def _all_heads_of_two_runs(two: TwoRuns, shown: Sequence[AttentionKind], focus: 
 def _words_of_both_runs_code(two: TwoRuns, shown: Sequence[AttentionKind]) -> CodeLines:
     """Return the lines that assign `words`, a pair for A and B by kind of attention, for the `item` of the lines above.
 
-    A may lack some kinds."""
+    A may lack some kinds.
+    """
     return fill_template("""
         {readers_of_a}
         words_of_a = {{kind: query_key_words(a, kind, item, readers) for kind in {in_a}}}
