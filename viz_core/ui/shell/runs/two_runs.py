@@ -129,7 +129,9 @@ def displayed_run(setup: Setup) -> PageContext:
     if context.capture is None or not kept or not setup.url_param("patch"):
         return context
     a = context_of(from_query(kept)[0])
-    return context if a.capture is None or context.selected_item(context.capture) >= a.capture.n_sentences else _with_patch(context, a)[0]
+    if a.capture is None or context.selected_item(context.capture) >= a.capture.n_sentences:
+        return context
+    return _with_patch(context, a)[0]
 
 
 def _with_patch(context: PageContext, a: PageContext) -> tuple[PageContext, str]:
