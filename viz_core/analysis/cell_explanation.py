@@ -48,7 +48,7 @@ def explain_cell(capture: Capture, name: str, index: tuple[int, ...], parameter:
     """Return the operations that compute `capture[name][index]`.
 
     index: a full index, one number per axis, counted from 0. parameter: returns a parameter by its torch name, of the model
-    that the capture was made with. `KeyError` if the stage or one of its inputs was not recorded, `IndexError` for a cell
+    that the capture was made with. Raises `KeyError` if the stage or one of its inputs was not recorded, `IndexError` for a cell
     outside the stage.
     """
     stage, shape = capture.stage(name), capture[name].shape
