@@ -454,7 +454,7 @@ PROFILE_COLUMNS = {
 
 
 def profile_columns(lines: Sequence[AttentionProfile]) -> dict[str, list[Any]]:
-    """Return the head statistics as title → column, without columns that are NaN for every head."""
+    """Return the columns of head statistics by title, without columns that are NaN for every head."""
     columns: dict[str, list[Any]] = {
         _("attention"): [KIND_NAMES[p.kind] for p in lines],
         _("layer"): [p.layer for p in lines],

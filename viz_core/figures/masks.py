@@ -148,8 +148,8 @@ def empty_row_norm_panels(
 ) -> list[Panel]:
     """Return panels of the norm of each token's vector after each layer, [layer, T], on one scale; NaN has its own colour.
 
-    layers: None is the embedding. softmax_norms: with empty rows as a softmax over −∞ yields them; zero_row_norms: with empty
-    rows of zeros.
+    layers: None is the embedding. softmax_norms: with empty rows computed by a softmax over −∞; zero_row_norms: with empty rows
+    set to zeros.
     """
     high = max(float(x[np.isfinite(x)].max(initial=0.0)) for x in (softmax_norms, zero_row_norms)) or 1.0
     return [
