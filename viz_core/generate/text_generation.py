@@ -69,7 +69,8 @@ def generate(
 
     start [B, T]: the first ids of the decoder, at least <bos>. source [B, S]: the ids of the encoder, padded on the right.
     strategy: how each token is chosen (`viz_core.generate.strategy`). use_cache: whether to use a key-value cache; None uses it
-    if the config allows it. A position table limits the length too: its last row predicts the last token. Dropout has to be off.
+    if the config allows it. A position table limits the length too: the last token is predicted at its last row. Dropout has to
+    be off.
 
     Raises `ValueError` for a model without a decoder, for an encoder without a source, for an id outside the vocabulary, for a
     start or source longer than the position table, and for use_cache=True if the config does not allow a cache.
