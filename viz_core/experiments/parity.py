@@ -117,7 +117,7 @@ class Parity:
 
 @torch.inference_mode()
 def check_parity(model: Transformer, batch: Batch, capture: Capture) -> Parity:
-    """Compare a recorded run with torch.
+    """Return the comparison of a recorded run with torch.
 
     model, batch: those of the capture, which has all stages; they are not changed, and parameters are shared, not copied. Padded
     positions are left out.

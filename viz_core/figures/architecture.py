@@ -189,6 +189,7 @@ def _space_below(parts: DiagramParts, column: str) -> float:
 
 
 def box_height(kind: BoxKind, row: Sequence[str]) -> float:
+    """Return the height of the boxes of one row."""
     if kind == "layer":
         return COLLAPSED_HEIGHT
     return TWO_LINES if kind in ("ids", "mask", "attention", "ffn") or row[0].endswith(".embed") or len(row) > 1 else ONE_LINE

@@ -166,6 +166,7 @@ def pack_grids(
 
 
 def head_title(kind: AttentionKind, layer: int, head: int) -> str:
+    """Return a title such as "Cross-attention, layer 1, head 0"."""
     return _("{kind_titles}, layer {layer}, head {head}", kind_titles=KIND_TITLES[kind], layer=layer, head=head)
 
 

@@ -15,6 +15,7 @@ from viz_core.stages.stage import StageKind
 
 
 def always(config: TransformerConfig) -> bool:
+    """Return True, for a stage that every config has."""
     return True
 
 

@@ -128,6 +128,7 @@ def as_json(value: Any) -> str:
 
 
 def is_int(value: Any) -> TypeGuard[int]:
+    """Return whether a value is a whole number; True and False are none."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -170,6 +171,7 @@ def read_number(raw: RawConfig, field: str, default: float, upper: float) -> flo
 
 
 def read_bool(raw: RawConfig, field: str, default: bool) -> bool:
+    """Return a setting that is true or false."""
     value = raw.get(field, default)
     if not isinstance(value, bool):
         raise ValueError(_("{field}={value} is not a switch; it is true or false", field=field, value=as_json(value)))
@@ -259,6 +261,7 @@ def roberta_config(raw: RawConfig) -> TransformerConfig:
 
 
 def roberta_facts(raw: RawConfig) -> Mapping[str, str]:
+    """Return the fact for the card about the first rows of the position table."""
     return {"positions": _("the first token has row {first} of the model's table of positions, since RoBERTa counts from "
                            "pad_token_id + 1; the rows before it are not used", first=read_pad_id(raw, 1) + 1)}
 
