@@ -60,7 +60,7 @@ def agreement_panel(a: Panel, b: Panel, cells: np.ndarray) -> Panel:
 
 
 def two_run_reason_panel(both: AlignedRuns, kind: AttentionKind, cells: np.ndarray, view: RunView) -> Panel:
-    """Return the panel that `view` selects: the reasons of A or B, or which masks allow each cell. cells: as in `agreement_panel`."""
+    """Return the panel for `view`: the reasons of A or of B, or `agreement_panel`. cells: from `compare_masks`, aligned."""
     rows, cols = (both.pairs[side] for side in query_key_sides(kind))
     named = KIND_TITLES[kind].lower()
     titles = [_("{run}: {kind_titles}, the mask of every layer and head", run=run, kind_titles=named) for run in ("A", "B")]
