@@ -87,7 +87,7 @@ def open_run(path: str | Path) -> Capture:
     if wrong or metadata["format"] != FORMAT_VERSION:
         what = ", ".join(wrong[:3]) or "another format"
         raise UserError(f"{path.name}: this version cannot read {what}; save the run again.", "run_file",
-                      name=path.name)
+                        name=path.name)
     return found
 
 

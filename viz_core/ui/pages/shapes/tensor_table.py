@@ -77,9 +77,9 @@ def tensor_table() -> None:
     with controls_row():
         with st.popover(_("More columns"), icon=":material/view_column:", key="shapes_more"):
             linked_widget(st.pills, "shapes_columns", _("More columns"), selection_mode="multi", label_visibility="collapsed",
-                        format_func=COLUMN_GROUP_TITLES.get)
+                          format_func=COLUMN_GROUP_TITLES.get)
         export_button(_("Download the full table (CSV)"), "shapes_csv", csv_file_name(context.setup), "text/csv",
-                    partial(table_as_csv, context, lines), icon=":material/download:", help=_("All tensors with all columns."))
+                      partial(table_as_csv, context, lines), icon=":material/download:", help=_("All tensors with all columns."))
         linked_widget(st.toggle, "shapes_marked", _("Show only changes"), disabled=before is None)
     write_link()
 
@@ -194,7 +194,7 @@ def table_as_csv(context: PageContext, lines: tuple[StageCost, ...], progress: C
 
 
 def lines_as_csv(lines: Sequence[StageCost], progress: Callable[[float], object] = lambda share: None) -> bytes:
-    """Return the columns of `viz_core.tables.lines` as CSV, with identifiers instead of titles."""
+    """Return the columns of `viz_core.tables.ledger_rows` as CSV, with identifiers instead of titles."""
     from viz_core import tables  # imports pandas, which takes half a second and is not needed to draw the page
 
     return tables.csv_bytes(tables.ledger_rows(lines), progress)
