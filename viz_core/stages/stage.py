@@ -126,7 +126,7 @@ class Stage:
     def nbytes(self) -> int:
         """The bytes of the array. Raises `ValueError` if the stage has no shape."""
         if self.shape is None:
-            raise ValueError(f"stage {self.name!r} has no shape yet; take it from plan(...) or from a Capture.")
+            raise ValueError(f"stage {self.name!r} has no shape yet; take it from stages_with_shapes(...) or from a Capture.")
         return math.prod(self.shape) * DTYPE_BYTES[self.dtype]
 
 
