@@ -3,16 +3,16 @@
 from viz_core.ui.shell import PAGES, open_page
 from viz_core.ui.shell.caching.preload import preload_home
 
-lab = open_page(PAGES["home"], preload=preload_home)
+context = open_page(PAGES["home"], preload=preload_home)
 
 from viz_core.ui.pages.home.details import architecture_section, model_origin, next_word_section, token_ids
 from viz_core.ui.pages.home.hero import hero
 from viz_core.ui.pages.home.page_cards import page_cards
 
-hero(lab)
-page_cards(lab)
-if lab.capture is not None:
-    token_ids(lab, lab.capture)
-    architecture_section(lab, lab.capture)
+hero(context)
+page_cards(context)
+if context.capture is not None:
+    token_ids(context, context.capture)
+    architecture_section(context, context.capture)
     next_word_section()
-model_origin(lab)
+model_origin(context)

@@ -5,7 +5,7 @@ import streamlit as st
 from viz_core.messages import translate as _
 from viz_core.ui.shell import PAGES, open_page, two_runs
 
-lab = open_page(PAGES["shapes"])
+context = open_page(PAGES["shapes"])
 
 from viz_core.ui.pages.shapes.change import size_change_controls
 from viz_core.ui.pages.shapes.cost import draw_block_charts, draw_growth_charts, show_totals
@@ -14,15 +14,15 @@ from viz_core.ui.pages.shapes.tensor_table import tensor_table
 from viz_core.ui.shell.session.linked_widgets import linked_expander
 
 dark = st.context.theme.type == "dark"
-size = run_size(lab)
+size = run_size(context)
 if size is not None:
     remember_size()
-    two_runs(lab, ())
+    two_runs(context, ())
     tensor_table()
     size_change_controls(size)
-    show_totals(lab, size)
+    show_totals(context, size)
 cost = None if size is None else linked_expander("shapes_cost", _("What costs most, and how the cost grows with longer texts"))
 if cost is None or cost.open:  # four charts, slower to draw than the table
     with cost or st.container():
-        draw_block_charts(lab, size, dark)
-        draw_growth_charts(lab, size, dark)
+        draw_block_charts(context, size, dark)
+        draw_growth_charts(context, size, dark)

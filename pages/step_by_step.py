@@ -2,14 +2,14 @@
 
 from viz_core.ui.shell import PAGES, open_page
 
-lab = open_page(PAGES["step_by_step"])
+context = open_page(PAGES["step_by_step"])
 
 from viz_core.ui.pages.step_by_step.navigation import mode_controls
 from viz_core.ui.pages.step_by_step.page import page_style, step_by_step_page
 from viz_core.ui.pages.step_by_step.parity import parity_line
 
-if lab.capture is not None:
+if context.capture is not None:
     page_style()
-    mode_controls(lab)
+    mode_controls(context)
     step_by_step_page()
-    parity_line(lab)
+    parity_line(context)

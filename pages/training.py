@@ -2,8 +2,8 @@
 
 from viz_core.ui.shell import PAGES, open_page
 
-lab = open_page(PAGES["training"])
+context = open_page(PAGES["training"])
 
 from viz_core.ui.pages.training.page import training_page
 
-training_page(lab)
+training_page(context)

@@ -2,8 +2,8 @@
 
 from viz_core.ui.shell import PAGES, open_page
 
-lab = open_page(PAGES["writing"])
+context = open_page(PAGES["writing"])
 
 from viz_core.ui.pages.writing.page import writing_page
 
-writing_page(lab)
+writing_page(context)

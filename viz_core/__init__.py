@@ -1,4 +1,4 @@
-"""The Transformer of five documents, traced: one model, one table of stages, one capture of a run.
+"""One Transformer that reproduces the models of five documents, and the recorded activations of its runs.
 
 Public, for notebooks and other programs:
 
@@ -21,7 +21,7 @@ Public, for notebooks and other programs:
     figures       figures as data, and HTML pages with one figure
     notebook      show(capture, ...): the app's figures in a notebook
 
-The layers, from the lowest to the highest (each imports only from those below it):
+The layers, from the lowest to the highest (each imports only from lower ones):
 
     0  config, presets, stages, messages                  the standard library only
     1  capture, text                                      numpy, pandas where a data frame is asked for

@@ -7,8 +7,8 @@
     show(capture).save("attention.html")
     matrices([panel("mask", mask, row_axis="query", col_axis="key", kind="mask")])    # any matrices
 
-Charts made by Plotly need no function here: `depth_figure({"Post-LN": depth_curves(capture)["power"]}, "power")` in
-`viz_core.figures.norm_placement`.
+A notebook displays Plotly figures without these functions, for example that of
+`depth_figure({"post": depth_curves(capture)["power"]}, "power")` in `viz_core.figures.norm_placement`.
 """
 
 import html
@@ -92,8 +92,8 @@ def lines(
 ) -> Picture:
     """Draw the weights [H, T, S] of one layer as lines from queries to keys.
 
-    queries, keys: the labels of the tokens. heads: the heads shown at first. kept_share: [H, T], where keys are left out, the
-    share of each row's weight on the others, by which its lines fade.
+    queries, keys: the labels of the tokens. heads: the heads shown initially. kept_share: [H, T], the share of each row's weight
+    on the keys that are drawn, if some are left out; the smaller it is, the fainter are the lines.
     """
     data = pack_lines(weights, queries, keys, heads, None, title, "", (0, 0), reports_state=False, kept_share=kept_share)
     return Picture(component_page("lines", data, title), height)

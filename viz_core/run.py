@@ -31,9 +31,9 @@ WEIGHTS_MISMATCH = _("these weights are of another model and do not fit this con
 class Batch:
     """Padded ids [B, T] and tokens of each side. Sides that the architecture lacks are absent.
 
-    Sides: "source", "target" (the decoder's input) and "labels". copied_words: for each sentence, the unknown words in the
-    slots of its vocabularies, that of <1> first; empty for vocabularies without slots. given_token_masks: bool [B, T], True
-    where an id is not padding; for a missing side, `TransformerConfig.token_mask` derives it from the ids.
+    Sides: "source", "target" (the decoder's input) and "labels". copied_words: for each sentence, the unknown words that fill the
+    slots <1>, <2>, … of its vocabularies, in this order; empty for vocabularies without slots. given_token_masks: bool [B, T],
+    True where an id is not padding; for a missing side, `TransformerConfig.token_mask` derives it from the ids.
     """
 
     ids: dict[str, np.ndarray]
@@ -84,9 +84,9 @@ def run(
 
     source, target: B sentences each, as the architecture needs; see `prepare`. seed: of the untrained weights. device: "auto",
     "cpu" or "cuda". tokenizer: the kind of untrained tokenizer, "word" or "character". weights: a model to use instead of
-    `build(config, seed)`; if its config differs, its parameters are copied. Or a card of the catalogue, which has its own
-    tokenizers; config may then differ from the card's in settings that no parameter depends on. keep: shell patterns of the
-    stages to record, all by default. tap: `tap(name, x)` returns the tensor that replaces x. grads: whether to keep the
+    `build(config, seed)`; if its config differs, its parameters are copied. It can also be a card of the catalogue, whose own
+    tokenizers are then used; config may differ from the card's in settings that no parameter depends on. keep: shell patterns of
+    the stages to record, all by default. tap: `tap(name, x)` returns the tensor that replaces x. grads: whether to keep the
     gradient of the loss at every recorded stage. Raises `ValueError` that names the field, the value and the remedy.
     """
     if isinstance(weights, Card):

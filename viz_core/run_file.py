@@ -1,8 +1,8 @@
-"""Save a run as one file and open it again: every stage by its name, with axes, tokens and config. numpy alone reads it too.
+"""Save a run as one file and open it again: every stage by its name, with axes, tokens and config.
 
     save_run(capture, "run.npz")              # or "run.safetensors"
     capture = open_run("run.npz")
-    np.load("run.npz")["encoder.embed"]       # [B, T, D]; "about" holds the metadata as JSON
+    np.load("run.npz")["encoder.embed"]       # by numpy alone: [B, T, D]; "about" holds the metadata as JSON
 """
 
 import io
@@ -82,10 +82,11 @@ def open_run(path: str | Path) -> Capture:
         wrong += [f"is_token of {side}" for side, x in is_token.items() if x.shape != np.shape(metadata["tokens"][side])]
     except (OSError, KeyError, TypeError, ValueError, AttributeError, BadZipFile, SafetensorError) as error:
         why = type(error).__name__
-        raise UserError(f"{path.name} is no run that was saved here ({why}); save it again.", "run_file", name=path.name) from None
+        raise UserError(f"{path.name} is not a run written by save_run ({why}); save it again.", "run_file",
+                        name=path.name) from None
     if wrong or metadata["format"] != FORMAT_VERSION:
         what = ", ".join(wrong[:3]) or "another format"
-        raise UserError(f"{path.name} holds {what} in a way that this version cannot read; save the run again.", "run_file",
+        raise UserError(f"{path.name}: this version cannot read {what}; save the run again.", "run_file",
                         name=path.name)
     return found
 
@@ -93,7 +94,8 @@ def open_run(path: str | Path) -> Capture:
 def _format_of(path: Path) -> RunFormat:
     kind = path.suffix.removeprefix(".")
     if kind not in RUN_FORMATS:
-        raise UserError(f"{path.name} ends in none of {', '.join(RUN_FORMATS)}; choose one of them.", "run_file", name=path.name)
+        raise UserError(f"{path.name} does not end in .{' or .'.join(RUN_FORMATS)}; use one of these formats.", "run_file",
+                        name=path.name)
     return kind
 
 

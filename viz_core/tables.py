@@ -148,7 +148,7 @@ def predictions(capture: Capture, item: int = 0, k: int = 8, word: Callable[[int
 
 
 def depth(capture: Capture) -> pd.DataFrame:
-    """Return power, mean and the other metrics of the residual stream at each stage. depth: the number of layers before it."""
+    """Return power, mean and the other metrics of the residual stream at each stage. Column depth: the layers before it."""
     return pd.DataFrame([
         {"metric": metric, "curve": curve.kind, "stage": stage, "depth": at, "value": value}
         for metric, found in depth_curves(capture, METRICS).items() for curve in found
@@ -157,22 +157,22 @@ def depth(capture: Capture) -> pd.DataFrame:
 
 
 def parity(found: "Parity") -> pd.DataFrame:
-    """Return the comparisons with torch: the largest absolute difference, the stage's largest value, and whether they agree."""
+    """Return one row per stage compared with torch: the largest absolute difference, the largest value, and whether they agree."""
     return pd.DataFrame([asdict(check) | {"agrees": check.agrees} for check in found.checks])
 
 
 def patching(grid: "PatchGrid") -> pd.DataFrame:
-    """Return the runs of a patching grid: place and direction of the patch, its effect, and the most likely word."""
+    """Return one row per run of a patching grid: place and direction of the patch, its effect, and the most likely word."""
     return pd.DataFrame(grid.records()).astype({"head": "Int64", "token": "Int64"})
 
 
 def head_effects(found: "HeadEffects") -> pd.DataFrame:
-    """Return each head's weight on a word, the effects of patching and ablating it, and the ranks of all three."""
+    """Return one row per head: its weight on a word, the effects of patching and ablating it, and the ranks of all three."""
     return pd.DataFrame(found.records())
 
 
 def attribution(found: Attribution) -> pd.DataFrame:
-    """Return the contributions to a logit in execution order; up to rounding, their sum is the logit."""
+    """Return one row per contribution to a logit, in execution order; up to rounding, their sum is the logit."""
     return pd.DataFrame([asdict(part) for part in found.contributions]).astype({"layer": "Int64", "head": "Int64"})
 
 
@@ -196,7 +196,7 @@ def lens(
 
 
 def divergence(found: Sequence[Divergence]) -> pd.DataFrame:
-    """Return ‖A − B‖ / ‖A‖ of two runs for every stage and position."""
+    """Return one row per stage and position, with ‖A − B‖ / ‖A‖ of two runs."""
     return pd.DataFrame([
         {"stage": part.name, "side": part.side, "place": place, "share": share}
         for part in found for place, share in enumerate(part.relative_difference)
@@ -340,8 +340,9 @@ def batch_norm_contexts(found: Sequence[BatchContext]) -> pd.DataFrame:
 
 
 def reordering(found: "Reordering") -> pd.DataFrame:
-    """Return one row per position scheme: the largest difference between the outputs of a sentence and the reordered outputs of the
-    shuffled sentence, without and with a causal mask, and whether it is within rounding. problem: why a scheme cannot run."""
+    """Return one row per position scheme: the largest difference between the outputs of a sentence and the reordered outputs of
+    the shuffled sentence, without and with a causal mask, and whether it is within rounding. Column problem: why a scheme cannot
+    run."""
     return pd.DataFrame(
         [
             {
@@ -360,7 +361,7 @@ def reordering(found: "Reordering") -> pd.DataFrame:
 
 def prepending(found: "Prepending") -> pd.DataFrame:
     """Return one row per position scheme: in a column per layer, the largest change of a score between the same words as a share of
-    the layer's largest score; and whether layer 0 is unchanged up to rounding. problem: why a scheme cannot run."""
+    the layer's largest score; and whether layer 0 is unchanged up to rounding. Column problem: why a scheme cannot run."""
     return pd.DataFrame([
         {"scheme": row.position, "unchanged": row.is_unchanged, **{f"layer_{i}": share for i, share in enumerate(row.changes)},
          "problem": None if row.problem is None else str(row.problem)}

@@ -18,6 +18,8 @@ Edit = Callable[[str, Tensor], Tensor]
 
 
 class Tap(Protocol):
+    """A function that is called with the name and the tensor of every stage and returns the tensor to continue with."""
+
     def __call__(self, name: str, x: Tensor) -> Tensor: ...
     def scope(self, name: str) -> "Tap": ...
 

@@ -419,7 +419,7 @@ def test_an_experiment_opens_with_its_stored_measurement(open_training: Open, na
     found, setup, names = load_measurement(name), EXPERIMENTS[name], condition_titles(EXPERIMENTS[name].experiment)
     assert found is not None
     text = words(at)
-    assert "more than 2 times the spread of the seeds apart and no seed of one lies among those of the other" in text
+    assert "more than 2 times the spread of the seeds apart and the ranges of their seeds do not overlap" in text
     assert "bands do not overlap" not in text
     assert (
         f"**A stored measurement** of {found.day}" in text and code_span(f"python -m viz_core.training.interactive {name}") in text

@@ -227,7 +227,7 @@ def rollout(weights: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def stack_rollout(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
-    """Return the rollout of one sentence through a stack's self-attention, [L, T, T]. `ValueError` for cross-attention."""
+    """Return the rollout of one sentence through a stack's self-attention, [L, T, T]. Raises `ValueError` for cross-attention."""
     if kind == "cross":
         raise ValueError("kind='cross' has no rollout, which is defined for self-attention; use encoder or decoder.")
     return rollout([capture[f"{attention_path(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))])
@@ -239,7 +239,7 @@ def stack_rollout(capture: Capture, kind: AttentionKind, item: int) -> np.ndarra
 class PooledHeads(NamedTuple):
     """All heads of a kind, max-pooled in blocks of `block_shape` cells: values [L, H, r, c] and blocked [r, c].
 
-    kept_share [L, H, r]: where keys are left out, the share of its weight that a row keeps, the largest of each block.
+    kept_share [L, H, r]: the share of its weight that each row keeps if keys are left out (the largest of each block).
     """
 
     values: np.ndarray

@@ -53,7 +53,7 @@ class Attribution:
 
     @property
     def remainder(self) -> float:
-        """The logit minus the sum: the rounding of the run, and values that a tap has put in."""
+        """The logit minus the sum: rounding errors, and values that an editing tap has inserted."""
         return self.logit - self.total
 
     @property
@@ -71,8 +71,8 @@ def attribute_logit(
 ) -> Attribution:
     """Attribute the logit of `word` at a position of the output side, or that logit minus the logit of `other`.
 
-    capture: a run with every stage recorded. `UserError` for a model without logits, an id outside the vocabulary, or if `word`
-    equals `other`.
+    capture: a run with every stage recorded. Raises `UserError` for a model without logits, an id outside the vocabulary, or if
+    `word` equals `other`.
     """
     config = capture.config
     if not config.has_head:
@@ -100,7 +100,7 @@ def attribute_logit(
 
 
 class _BackwardPass:
-    """The propagation from the head to the embedding of the direction [D] by which the residual stream is multiplied."""
+    """The direction [D] whose dot product with the residual stream gives the logit, propagated from the head to the embedding."""
 
     def __init__(self, capture: Capture, parameter: ParameterReader, item: int, position: int) -> None:
         self.capture, self.parameter, self.item, self.position = capture, parameter, item, position

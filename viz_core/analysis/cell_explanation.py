@@ -48,7 +48,7 @@ def explain_cell(capture: Capture, name: str, index: tuple[int, ...], parameter:
     """Return the operations that compute `capture[name][index]`.
 
     index: a full index, one number per axis, counted from 0. parameter: returns a parameter by its torch name, of the model
-    that the capture was made with. `KeyError` if the stage or one of its inputs was not recorded, `IndexError` for a cell
+    that the capture was made with. Raises `KeyError` if the stage or one of its inputs was not recorded, `IndexError` for a cell
     outside the stage.
     """
     stage, shape = capture.stage(name), capture[name].shape
@@ -128,7 +128,7 @@ def _input_value(c: _CellContext) -> tuple[Operation, ...]:
 
 
 def _labels(c: _CellContext) -> tuple[Operation, ...]:
-    """A label: of a decoder a typed id, of an encoder the id of its own next word."""
+    """Return the operation of a label: a typed id of a decoder, or the id of an encoder's own next word."""
     b, t = c.index
     if c.config.has_decoder or t == c.capture["ids.labels"].shape[1] - 1:
         return _input_value(c)
@@ -136,7 +136,7 @@ def _labels(c: _CellContext) -> tuple[Operation, ...]:
 
 
 def _shifted_target(c: _CellContext) -> tuple[Operation, ...]:
-    """A target id: after <bos>, the label one position earlier; padding after the end of the sentence."""
+    """Return the operation of a target id: after <bos>, the label one position earlier; padding after the sentence."""
     b, t = c.index
     if t == 0 or t >= c.capture.length("target", b):
         return _input_value(c)
@@ -359,7 +359,7 @@ def _ffn_out(c: _CellContext) -> tuple[Operation, ...]:
 
 
 def _residual(c: _CellContext) -> tuple[Operation, ...]:
-    """The residual stream plus a sub-layer's output; a copy without residual connection, or at the input of a layer."""
+    """Return the sum of the stream and a sub-layer's output; a copy at a layer's input or without residual connection."""
     added = _("the attention’s output") if "attn" in c.stage.inputs[-1] else _("the feed-forward output")
     if len(c.stage.inputs) == 2:
         stream, sublayer = c.stage.inputs
@@ -420,7 +420,7 @@ def _probs(c: _CellContext) -> tuple[Operation, ...]:
 
 
 def _loss(c: _CellContext) -> tuple[Operation, ...]:
-    """The mean of −ln p over every label that is not padding, with p from the softmax of its logits."""
+    """Return the mean of −ln p over every label that is not padding, with p from the softmax of its logits."""
     logits, labels = (c.capture[i] for i in c.stage.inputs)
     places = np.argwhere(c.capture.token_mask("labels"))  # [n, 2]
     b, t = places.T

@@ -25,10 +25,10 @@ def coverage(capture: Capture, writes: LayerHead, reads: LayerHead, *, eos_id: i
     """Return the coverage of each source token by the target of one sentence, [S].
 
     writes, reads: the head for the rows that predict a word, and the head for the rows that read it. The capture needs the weights
-    of both, and `probs`. `ValueError` without a causal mask, where a row can attend to the word that it predicts.
+    of both, and `probs`. Raises `ValueError` without a causal mask, where a row can attend to the word that it predicts.
     """
     if not capture.config.is_causal:
-        raise ValueError("is_causal is False, so no row has the probability of its word after those before it; write the text")
+        raise ValueError("is_causal=False: no row has the probability of its word given the words before it; use a causal model.")
     probs, labels = capture["probs"][item], capture["ids.labels"][item]  # [T, W], [T]
     words = np.nonzero((labels != capture.config.pad_id("target")) & (labels != eos_id))[0]  # the rows that predict one
     q = probs[words, labels[words]].astype(np.float64) / probs[words].max(axis=-1)  # [words]

@@ -131,7 +131,7 @@ def collect_heads(
 def renormalized_kept_weights(found: LabelledWeights, kept: KeptPositions) -> tuple[LabelledWeights, np.ndarray]:
     """Return the weights of the kept queries and keys, each row divided by the share of its weight that it keeps, and that share.
 
-    share: [H, n].
+    The shares are [H, n].
     """
     weights, share = renormalize_over_kept(found.weights, kept)
     return LabelledWeights(weights, *(tuple(names[i] for i in at) for names, at in zip(found[1:], kept, strict=True))), share

@@ -326,7 +326,7 @@ def activation_histograms(
 
 
 def _values_by_layer(capture: Capture, side: Side, layers: str, leaf: str) -> dict[int, np.ndarray]:
-    """Return layer → the values of all tokens but padding, flat, in float64."""
+    """Return a mapping from layers to the values of all tokens but padding, flat, in float64."""
     words = np.stack([token_mask(capture, side, i) for i in range(capture.n_sentences)])  # [B, T]
     config, found = capture.config, {}
     for i in range(config.n_layers(side)):

@@ -48,7 +48,7 @@ def lens_stages(config: TransformerConfig) -> tuple[str, ...]:
 
 
 def logit_lens(capture: Capture, parameter: ParameterReader, item: int = 0, k: int = 5) -> LogitLens:
-    """Return the logit lens of one sentence. `UserError` for a model without logits."""
+    """Return the logit lens of one sentence. Raises `UserError` for a model without logits."""
     config = capture.config
     if not config.has_head:
         raise UserError("head=False leaves the model without logits, so no layer predicts a word; use head=True.", "patch_no_head")

@@ -206,7 +206,7 @@ def to_convention(may: np.ndarray, convention: MaskConvention) -> np.ndarray:
 def from_convention(mask: np.ndarray, convention: MaskConvention) -> np.ndarray:
     """Convert a mask in a convention to bool, True = may attend.
 
-    `ValueError` if an additive mask holds anything but 0 and −∞, as a position bias does.
+    Raises `ValueError` if an additive mask holds anything but 0 and −∞, as a position bias does.
     """
     if convention == "additive":
         other = mask[(mask != 0) & ~np.isneginf(mask)]

@@ -26,7 +26,7 @@ METRICS: tuple[Metric, ...] = (*STREAM_METRICS, "inactive", "entropy")
 
 @dataclass(frozen=True, slots=True)
 class DepthCurve:
-    """A metric of each stage along the depth. depth: in layers; the attention of a layer is at its half.
+    """A metric of each stage along the depth. depth: in layers; the attention of layer l is at l + ½.
 
     kind: "stream" (the residual stream), "sum" and "after" (Post-LN: the sum before its norm, the value after it), "final"
     (after the final norm), "hidden" (of the feed-forward network), "attention" (its weights).
@@ -213,7 +213,7 @@ def ffn_gain(d_model: int, d_ff: int) -> float:
 
 
 def post_ln_power(gain: float = 0.5) -> float:
-    """Return ‖x⁵‖²/d of Post-LN before its second norm, at every layer: 3/2 (Lemma 2), in general 1 + f."""
+    """Return ‖x⁵‖²/d of Post-LN, x⁵ being the sum before the second norm, at every layer: 3/2 (Lemma 2), in general 1 + f."""
     return 1 + gain
 
 
@@ -235,7 +235,7 @@ def jacobian(x: np.ndarray, eps: float = 0.0) -> np.ndarray:
 def jacobian_norm(x: np.ndarray, eps: float = 0.0) -> float:
     """Return the largest singular value of `jacobian`, √d / ‖x − μ‖ where ε = 0 (Lemma 3, exact). x: [d], d > 2.
 
-    A norm divides the gradient by the length of its input: the longer the residual stream, the smaller the gradient.
+    LayerNorm divides the gradient by the norm of its input: the larger the residual stream, the smaller the gradient.
     """
     x = np.asarray(x, np.float64)
     return 1 / math.sqrt(float(x.var()) + eps)
@@ -328,7 +328,7 @@ GRADIENT_EXPONENTS = {"post": 0.0, "pre": -0.5}
 
 
 def gradient_power_laws(depths: Sequence[int], measured: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return placement → the scaling law of Theorem 1, fitted to its measured points [len(depths)]."""
+    """Return the scaling law of Theorem 1 for each placement, fitted to its measured points [len(depths)]."""
     return {name: fit_power_law(np.array(depths), measured[name], exponent) for name, exponent in GRADIENT_EXPONENTS.items()}
 
 
@@ -336,7 +336,7 @@ def gradient_power_laws(depths: Sequence[int], measured: Mapping[str, np.ndarray
 class TheoryMeasurements:
     """Measured powers of both placements, averaged over several initialisations, and measurements for lemmas 1 and 3.
 
-    first_non_finite: placement → the first stage that is not finite, if any.
+    first_non_finite: for each placement, the first stage that is not finite, if any.
     """
 
     post: DepthCurve

@@ -169,17 +169,17 @@ def similarity_profile(position: int, length: int, d_model: int, base: float = 1
     return similarity_profiles([position], length, d_model, base)[0]
 
 
-# ---------------------------------------------------------------- vector lengths
+# ---------------------------------------------------------------- vector norms
 
 
 def row_norms(rows: np.ndarray) -> np.ndarray:
-    """Return the Euclidean length of each row, in float64."""
+    """Return the Euclidean norm of each row, in float64."""
     return np.linalg.norm(np.asarray(rows, dtype=float), axis=-1)
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingLength:
-    """Root mean square length of embedding rows, unscaled and times √d_model."""
+    """Root mean square norm of embedding rows, unscaled and times √d_model."""
 
     name: str
     unscaled: float
@@ -187,12 +187,12 @@ class EmbeddingLength:
 
 
 def rms(lengths: np.ndarray) -> float:
-    """Return the root mean square of some lengths: √E‖x‖²."""
+    """Return the root mean square of some norms: √E‖x‖²."""
     return float(np.sqrt(np.mean(np.square(lengths))))
 
 
 def embedding_length(name: str, rows: np.ndarray) -> EmbeddingLength:
-    """Return the root mean square length of embedding rows [T, D]. rows: without the factor √d_model."""
+    """Return the root mean square norm of embedding rows [T, D]. rows: without the factor √d_model."""
     plain = rms(row_norms(rows))
     return EmbeddingLength(name, plain, plain * math.sqrt(rows.shape[-1]))
 

@@ -4,7 +4,7 @@
     aligned.values("encoder.embed")                # of A and of B, at the same positions, NaN where one has no such token
     aligned.labels("source")                       # "tired | wide" where the tokens differ
     divergences(aligned)                           # ‖A − B‖ / ‖A‖ of every stage and token
-    divergence_spread(divergences(aligned))        # the first stage that differs, and from which on every token differs
+    divergence_spread(divergences(aligned))        # the first stage that differs, and the one from which every token differs
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ PositionPairs = tuple[tuple[int | None, int | None], ...]  # positions of A and 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AlignedRuns:
-    """One sentence of run A and one of run B with aligned tokens. pairs: of each side of both runs, the pairs of positions."""
+    """One sentence of run A and one of run B with aligned tokens. pairs: the pairs of positions of each common side."""
 
     a: Capture
     b: Capture
@@ -46,7 +46,7 @@ class AlignedRuns:
         return [x if x == y else f"{x}{LABEL_SEPARATOR}{y}" for x, y in named]
 
     def axis_pairs(self, name: str, letter: str) -> PositionPairs | None:
-        """Return the pairs of positions along an axis of a stage; None for an axis that is not one of tokens of both runs."""
+        """Return the pairs of positions along an axis of a stage; None for an axis without tokens of both runs."""
         stage = (self.a if name in self.a else self.b).stage(name)
         return self.pairs.get(_tokens_of(name, stage.sides[letter])) if letter in stage.sides else None
 
@@ -88,7 +88,7 @@ class AlignedRuns:
 
 
 def align_runs(a: Capture, b: Capture, item_a: int = 0, item_b: int = 0) -> AlignedRuns:
-    """Align one sentence of each run by its tokens: equal tokens are partners, and equally long replaced passages, one by one."""
+    """Align one sentence of each run by its tokens: equal tokens match; replaced passages of equal length match one by one."""
     shared = [side for side in a.sides if side in b.sides]
     return AlignedRuns(a, b, item_a, item_b, {s: align_tokens(a.tokens(s)[item_a], b.tokens(s)[item_b]) for s in shared})
 

@@ -35,7 +35,7 @@ def stage_parameters(config: TransformerConfig, stage: Stage) -> tuple[Parameter
     c, own = config, f"{stage.prefix}." if stage.prefix else ""
 
     def linear(module: str, symbol: str, width: int, inner: int, bias: bool) -> tuple[ParameterSpec, ...]:
-        """The parameters of torch.nn.Linear: weight [width, inner] and an optional bias [width]."""
+        """Return the parameters of torch.nn.Linear: weight [width, inner] and an optional bias [width]."""
         weight = ParameterSpec(f"{own}{module}.weight", f"W^{symbol}", (width, inner))
         return (weight, ParameterSpec(f"{own}{module}.bias", f"b^{symbol}", (width,))) if bias else (weight,)
 

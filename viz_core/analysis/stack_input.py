@@ -1,4 +1,4 @@
-"""The input of a stack: token embedding, position encoding and their sum, and the lengths of these vectors.
+"""The input of a stack: token embedding, position encoding and their sum, and the norms of these vectors.
 
     x = stack_input(capture, "source")
     x.tok_embed, x.pos_embed, x.total               # [T, D] each
@@ -58,9 +58,9 @@ def stack_input(capture: Capture, side: Side, item: int = 0, scale: EmbeddingSca
 def embedding_lengths(
     capture: Capture, side: Side, item: int, other_rows: Mapping[str, np.ndarray],
 ) -> tuple[list[EmbeddingLength], float]:
-    """Return the root mean square length of a sentence's embedding rows and of other rows [T, D], and that of its position rows.
+    """Return the root mean square norm of a sentence's embedding rows and of other rows [T, D], and that of its position rows.
 
-    other_rows: alternative embeddings by name. Padding is left out. For a model that adds no position encoding, the length is that
+    other_rows: alternative embeddings by name. Padding is left out. For a model that adds no position encoding, the norm is that
     of the sinusoidal one.
     """
     c, is_token = capture.config, token_mask(capture, side, item)

@@ -118,7 +118,7 @@ def total_amount(costs: Sequence[StageCost], amount: Amount) -> int:
 def changed_costs(before: Sequence[StageCost], after: Sequence[StageCost]) -> dict[str, StageCost | None]:
     """Return the stages of `after` whose shape, parameters, FLOPs or bytes differ from `before`.
 
-    Name → the previous cost, None for a new stage. Removed stages are not included.
+    The keys are names, the values the costs in `before`, None for a new stage. Removed stages are not included.
     """
     old = {line.name: line for line in before}
     return {line.name: old.get(line.name) for line in after if _measures(line) != _measures(old.get(line.name))}
@@ -138,7 +138,7 @@ def _measures(line: StageCost | None) -> tuple[object, ...]:
 
 
 def amounts_by_block(costs: Sequence[StageCost], amount: Amount) -> dict[str, dict[str, int]]:
-    """Return block → part → amount, in execution order; all layers of a stack are one block (encoder_layers_0_5).
+    """Return the amount by block and part, in execution order; all layers of a stack are one block (encoder_layers_0_5).
 
     Of the FLOPs, the two matrix products over all pairs of tokens (`TOKEN_PAIRS`) are separate from attention's projections.
     """
@@ -159,7 +159,7 @@ def _token_degree(line: StageCost, amount: Amount) -> int:
 
 
 def _merged_blocks(lines: Sequence[StageCost]) -> dict[str, str]:
-    """Return block → merged block: encoder_layer_3 → encoder_layers_0_5."""
+    """Return the merged block of each block: encoder_layers_0_5 for encoder_layer_3."""
     blocks = dict.fromkeys(line.stage.block for line in lines)
     stacks = {side: [b for b in blocks if b.startswith(f"{side}_layer_")] for side in ("encoder", "decoder")}
     names = {b: b for b in blocks}

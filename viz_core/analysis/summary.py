@@ -81,10 +81,10 @@ def confidence(capture: Capture, item: int = 0, *, has_eos: bool = True) -> Conf
     """Return the probability of one sentence's labels, each given those before it: the product over all of them, with <eos>.
 
     Equal to exp(−loss × number of labels). has_eos: whether to include <eos>, the last label; False for a text that was cut off.
-    None without labels. Needs `probs`. `ValueError` without a causal mask, where each row can attend to later words.
+    None without labels. Needs `probs`. Raises `ValueError` without a causal mask, where each row can attend to later words.
     """
     if not capture.config.is_causal:
-        raise ValueError("is_causal is False, so no row has the probability of its word after those before it; write the text")
+        raise ValueError("is_causal=False: no row has the probability of its word given the words before it; use a causal model.")
     probs, labels = capture["probs"][item], capture["ids.labels"][item]  # [T, W], [T]
     positions = np.nonzero(capture.token_mask("labels")[item])[0]
     positions = positions if has_eos else positions[:-1]

@@ -87,7 +87,7 @@ class Capture(Mapping[str, np.ndarray]):
         return [list(row) for row in self._tokens[side]]
 
     def copied_words(self, item: int) -> tuple[str, ...]:
-        """Return the unknown words of one sentence that stand in the slots of its vocabularies, that of <1> first."""
+        """Return the unknown words of one sentence that fill the slots <1>, <2>, … of its vocabularies, in this order."""
         return self._copied_words[item] if self._copied_words else ()
 
     def axis_tokens(self, name: str, axis: str, item: int = 0) -> list[str] | None:
@@ -100,7 +100,7 @@ class Capture(Mapping[str, np.ndarray]):
         if self._grads is None:
             raise KeyError(f"no gradients were kept; use run(..., grads=True) to have the gradient of {name!r}.")
         if name not in self._grads:
-            raise KeyError(f"the loss has no gradient at {name!r}: it holds whole numbers or comes after the loss's path.")
+            raise KeyError(f"the loss has no gradient at {name!r}: the stage holds integers, or the loss does not depend on it.")
         return self._grads[name]
 
     def frame(self, name: str) -> "pd.DataFrame":

@@ -1,4 +1,4 @@
-"""Settings of the model and of the app: `TransformerConfig`, and the tables and limits behind it.
+"""Settings of the model and of the app: `TransformerConfig`, tables of its choices, and limits.
 
     transformer_config   TransformerConfig: every size and switch of the model, validated
     activations          the activations of the feed-forward network

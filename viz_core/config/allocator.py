@@ -8,7 +8,7 @@ from functools import lru_cache
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # mallopt(3)
 LARGE_BLOCK_BYTES = (
     2**23
-)  # bytes from which a freed block returns to the operating system: allocating it again costs little beside filling it
+)  # bytes from which a freed block returns to the operating system: allocating it again is cheap compared with filling it
 
 
 @lru_cache(maxsize=1)

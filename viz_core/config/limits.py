@@ -61,7 +61,7 @@ matrix."""
 
 MAX_REPLACED_CHARS = 600
 """Maximum characters of a text for which replacements of its words are suggested: about a hundred words. Each suggestion
-processes the whole text again, and the context that identifies a word is one sentence, not a page."""
+processes the whole text again, and one sentence is enough context for a word."""
 
 MAX_SELECTION_CHARS = 200
 """Maximum characters of a text that is a selection of a page, such as a filter."""
@@ -139,10 +139,11 @@ SCHEDULER_ENV = "ATTENTION_LAB_SCHEDULER"
 separate process on the server."""
 
 MAX_USER_WEIGHTS = 32
-"""Maximum weights uploaded by visitors that a server keeps: one for each member of a class. The oldest are dropped first."""
+"""Maximum models from visitors, trained here or uploaded, that a server keeps: one for each member of a class. The oldest are
+dropped first."""
 
 MAX_USER_WEIGHTS_BYTES = 96 * 2**20
-"""Maximum bytes of all weights uploaded by visitors (96 MiB): small models for a whole class."""
+"""Maximum bytes of the weights of all these models (96 MiB): small models for a whole class."""
 
 MAX_USER_WEIGHTS_FILE_BYTES = 24 * 2**20
 """Maximum bytes of an uploaded file of weights (24 MiB): the largest model that can be trained here, in single precision."""

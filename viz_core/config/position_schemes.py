@@ -1,6 +1,6 @@
 """The position schemes (positional encodings), one entry each: where they act in the model, their names and their line styles.
 
-To add a scheme, start here: `tests/architecture/test_position_schemes.py` then names every other place that lacks it.
+To add a scheme, add its entry here; `tests/architecture/test_position_schemes.py` then names every other place that lacks it.
 """
 
 from collections.abc import Mapping

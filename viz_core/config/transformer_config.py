@@ -85,7 +85,7 @@ class TransformerConfig:
     target_vocab_size: int = 1000
     source_pad_id: int = 0
     target_pad_id: int = 0
-    padding_from: PaddingFrom = "ids"  # padding is where the id is the pad id, or what follows the length of each sentence
+    padding_from: PaddingFrom = "ids"  # padding is where the id is the pad id, or after the end of each sentence
     zero_pad_embedding: bool = False
     n_segments: int = 0  # rows of BERT's segment (token type) table
     head: bool = True  # whether an encoder-only model has vocabulary logits

@@ -88,8 +88,8 @@ class HeadAblations:
     """The effect on one sentence of ablating each of `heads` alone, [N] each; arrays are read-only.
 
     n_changed: the number of tokens after which another next word is the likeliest; 0 for a model without output head.
-    prediction_shift: the mean over tokens of KL(intact ‖ ablated) in nats; without output head, the mean change of the last hidden
-    states relative to their length.
+    prediction_shift: the mean over tokens of KL(intact ‖ ablated) in nats; without output head, the mean change of the last
+    hidden states relative to their norm.
     """
 
     heads: tuple[AttentionHead, ...]
@@ -106,7 +106,7 @@ class HeadAblations:
 def ablate_each_head(model: Transformer, capture: Capture, heads: Sequence[AttentionHead], item: int = 0) -> HeadAblations:
     """Run one sentence of a capture once for each head, with that head set to zero, many runs in one batch.
 
-    model: the model of the capture. `ValueError` if `heads` is empty.
+    model: the model of the capture. Raises `ValueError` if `heads` is empty.
     """
     if not heads:
         raise ValueError("heads is empty; name at least one head.")

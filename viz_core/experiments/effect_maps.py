@@ -24,8 +24,8 @@ PatchTarget = tuple[StackName, SitePart, int, int | None, int | None]  # stack, 
 class EffectMap:
     """The patched runs of one part of a stack: effects and likeliest words (ids, −1 for none), [layers, pairs] or [layers, H].
 
-    first_layer: the layer of the first row, EMBEDDING_LAYER in the residual stream. tokens: of the donor run, one per column; None
-    for a token without a partner, where the effect is NaN. () in a map of heads.
+    first_layer: the layer of the first row, EMBEDDING_LAYER in the residual stream. tokens: the position in the donor run of each
+    column; None without a partner, where the effect is NaN; () in a map of heads.
     """
 
     stack: StackName
@@ -75,8 +75,9 @@ class StrongestEffect(NamedTuple):
 class EffectMaps:
     """All maps of one direction.
 
-    logit_differences, words: the logit difference, and the likeliest word at the question's position (ids), of the clean and of the
-    corrupted run. pairs: of each side. n_unpaired: tokens without a partner. n_runs: the number of patched runs.
+    logit_differences, words: the logit difference, and the likeliest word at the question's position (ids), of the clean and of
+    the corrupted run. pairs: the aligned positions of each side. n_unpaired: the number of tokens without a partner. n_runs: the
+    number of patched runs.
     """
 
     direction: Direction

@@ -21,7 +21,7 @@ from viz_core.training.corpus.replacements import Replacement, suggest_replaceme
 from viz_core.training.corpus.sentences import Example, typed_text
 from viz_core.training.shipped.plans import HELD_OUT_SEED
 
-TRIES_PER_SENTENCE = 40  # sentences tried at most for each one that is measured
+TRIES_PER_SENTENCE = 40  # maximum number of sentences tried for each measured one
 MAX_REPLACEMENTS = 2  # replacements tried in each sentence
 
 
@@ -56,10 +56,10 @@ def measure_sentences(
 ) -> SentenceEffects:
     """Measure the heads of cross-attention over n held-out sentences, fewer if not enough are suitable.
 
-    The sentences are determined by model and seed. sentences: to use instead of the held-out ones. A sentence is suitable if the
-    model, given the true words before it, predicts the true translation of a source word, and another word once the source word is
-    replaced. `UserError` for a model that is not an encoder-decoder with vocabularies of words, and if none of
-    TRIES_PER_SENTENCE · n sentences is suitable.
+    The sentences are determined by model and seed. sentences: examples to use instead of the held-out ones. A sentence is
+    suitable if the model, given the true words before it, predicts the true translation of a source word, and another word once
+    the source word is replaced. Raises `UserError` for a model that is not an encoder-decoder with vocabularies of words, and if
+    none of TRIES_PER_SENTENCE · n sentences is suitable.
     """
     if n < 1:
         raise ValueError(f"n={n} is not a number of sentences; use at least 1.")

@@ -33,8 +33,9 @@ EFFECT_MEASURES: tuple[EffectMeasure, ...] = get_args(EffectMeasure)
 class HeadEffects:
     """Weights and effects of the heads of one kind of attention, [layers, H] each.
 
-    weight: from the question's position on the key. denoise, noise: the effect of patching the head's z at all tokens. ablated: the
-    effect of setting z to 0 at all tokens of the clean run. Effects are on the logit difference, as in `patching`.
+    weight: the attention weight from the question's position to the key. denoise, noise: the effect of patching the head's z at
+    all tokens. ablated: the effect of setting z to 0 at all tokens of the clean run. Effects are on the logit difference, as in
+    `patching`.
     """
 
     stack: StackName
@@ -72,8 +73,8 @@ def head_effects(
 
     grid: patches that are already computed; directions that it lacks are computed here. key: a position of the key side in the
     clean run, such as `first_changed_key`. query: a position of the query side; None for the question's position, or, in the
-    encoder of an encoder-decoder, for the mean over all queries. `UserError` for an attention that the model lacks, and for a
-    position out of range.
+    encoder of an encoder-decoder, for the mean over all queries. Raises `UserError` for an attention that the model lacks, and
+    for a position out of range.
     """
     _check(runs, stack, attention, key, query)
     measured = (
@@ -86,7 +87,7 @@ def head_effects(
 
 
 def mean_effects(found: Sequence[HeadEffects]) -> HeadEffects:
-    """Return the mean over several sentences, each with its own question and key. `ValueError` for none."""
+    """Return the mean over several sentences, each with its own question and key. Raises `ValueError` if there is none."""
     if not found:
         raise ValueError("there are no sentences to take the mean of; give at least one.")
     denoise, noise, ablated = (np.mean([each.effect(measure) for each in found], axis=0) for measure in EFFECT_MEASURES)

@@ -25,7 +25,7 @@ from viz_core.training.shipped.plans import HELD_OUT_SEED
 from viz_core.weights.card import Card
 from viz_core.weights.catalogue import shipped_cards
 
-ExtrapolationMode = Literal["moved", "row"]
+ExtrapolationMode = Literal["moved", "row"]  # the sentences start later, or several are joined
 EXTRAPOLATION_STEPS: dict[ExtrapolationMode, tuple[int, ...]] = {
     "moved": (0, 1, 2, 4, 8, 12, 16, 24, 40, 64),
     "row": (1, 2, 3, 4, 6, 8),
@@ -40,7 +40,7 @@ MAX_NEW_TOKENS = 30  # tokens of a translation at most
 class LengthScore:
     """One checkpoint on one set of texts: its next-word accuracy, or the error if it cannot read them.
 
-    n_tokens: of the longest text of either side, with the padding in front.
+    n_tokens: the length of the longest text of either side, with the padding in front.
     """
 
     n_tokens: int
@@ -67,7 +67,7 @@ class LengthResult:
 
     @property
     def curves(self) -> list[tuple[Position, list[int], list[float | None]]]:
-        """(scheme, x values, accuracy at each of them, None where the checkpoint cannot read the texts)."""
+        """One tuple (scheme, x values, accuracies) per checkpoint; an accuracy is None where it cannot read the texts."""
         return [
             (
                 p,
@@ -156,10 +156,10 @@ def _score(model: Transformer, ids: Mapping[str, Tensor]) -> LengthScore:
 def translate_padded(model: Transformer, vocabulary: Mapping[str, Vocabulary], ids: Sequence[int], n: int) -> list[str]:
     """Return the greedy translation of one sentence with n padding tokens in front; it ends in "…" if it was cut off.
 
-    `ValueError` if the sentence does not fit the model's position table.
+    Raises `ValueError` if the sentence does not fit the model's position table.
     """
     words, c = vocabulary["target"], model.config
-    source = pad_in_front(torch.tensor([list(ids)]), n, c.source_pad_id)  # [1, places + S]
-    start = pad_in_front(torch.tensor([[words.bos_id]]), n, c.target_pad_id)  # [1, places + 1]
+    source = pad_in_front(torch.tensor([list(ids)]), n, c.source_pad_id)  # [1, n + S]
+    start = pad_in_front(torch.tensor([[words.bos_id]]), n, c.target_pad_id)  # [1, n + 1]
     (written,) = generate(model, start, source, eos_id=words.eos_id, max_new_tokens=MAX_NEW_TOKENS)
     return [*map(words.decode, written.ids), *([] if written.has_ended else ["…"])]

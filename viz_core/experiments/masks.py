@@ -77,7 +77,7 @@ def causal_side(config: TransformerConfig) -> Side:
 def measure_leak(model: Transformer, batch: Batch, item: int, position: int, id: int) -> LeakResult:
     """Replace the token at one position and return the changes of the output.
 
-    `ValueError` if the new id is the old one or not in the vocabulary.
+    Raises `ValueError` if the new id is the old one or not in the vocabulary.
     """
     side = causal_side(model.config)
     was = int(batch.ids[side][item, position])
@@ -99,7 +99,7 @@ def replacement_ids(config: TransformerConfig, batch: Batch, item: int, vocab_si
 
 
 def replacement_changes(model: Transformer, batch: Batch, item: int, ids: list[int], causal: bool) -> np.ndarray:
-    """Replace each token of a sentence by ids[position], one at a time, and return the largest change of each output, [T, T]."""
+    """Return the largest change of each output, [replaced token, T], when token t of a sentence is replaced by ids[t]."""
     return np.stack([_output_changes(model, batch, item, place, id, causal)[0] for place, id in enumerate(ids)])
 
 
@@ -141,8 +141,8 @@ class AttentionInputs:
     q: Tensor  # [B, H, T, K] rotated if the model rotates them
     k: Tensor  # [B, H, S, K]
     v: Tensor  # [B, H, S, V]
-    scores: Tensor  # [B, H, T, S] ÷ √d_k, with ALiBi's bias, before the mask
-    position_bias: Tensor  # [1 or B, H or 1, T, S] ALiBi's bias, else 0
+    scores: Tensor  # [B, H, T, S] ÷ √d_k, with the position bias, before the mask
+    position_bias: Tensor  # [1, H or 1, T, S] the position bias (ALiBi, T5), else 0
     mask: Tensor  # [B, 1, T, S]
     weights: Tensor  # [B, H, T, S] the model's own
     out: Tensor  # [B, T, D] the model's own
@@ -281,7 +281,7 @@ class EmptyRows:
 def with_padded_queries_masked(config: TransformerConfig) -> TransformerConfig:
     """Return the config with padded queries masked and the fill −∞, as in Transformer_code (002).
 
-    `ValueError` without a padding mask.
+    Raises `ValueError` without a padding mask.
     """
     return replace(config, mask_padded_queries=True, mask_fill="-inf", empty_row="zero")
 
@@ -322,7 +322,7 @@ def _result(name: MaskImplementation, item: int, weights: Tensor | None, out: Te
 
 @dataclass(frozen=True, slots=True)
 class NaNSpread:
-    """The length of every token's vector after the embedding and after each layer, [layers + 1, T].
+    """The norm of every token's vector after the embedding and after each layer, [layers + 1, T].
 
     layers: None for the embedding. lengths_softmax: if the softmax of fully masked rows is kept (NaN for the fill −∞).
     lengths_zero: if their weights are set to zero.

@@ -132,7 +132,7 @@ def run_placement(model: Transformer, batch: Batch, name: str, seed: int = 0, ta
 def run_placements(
     model: Transformer, batch: Batch, names: Iterable[str], seed: int = 0, tap: Edit | None = None
 ) -> dict[str, Capture]:
-    """Return placement → its run of the same batch with the same parameters."""
+    """Return the run of each placement by name, all with the same batch and parameters."""
     return {name: run_placement(model, batch, name, seed, tap) for name in names}
 
 
@@ -174,7 +174,7 @@ class LayerGradients:
 def layer_gradients(model: Transformer, batches: Sequence[Batch]) -> LayerGradients:
     """Return the Frobenius norm of the gradient averaged over the batches, as in Xiong et al. 2020, by layer.
 
-    batches: all of one shape and padding. `.grad` of the parameters is not changed. `ValueError` if there is no label.
+    batches: all of one shape and padding. `.grad` of the parameters is not changed. Raises `ValueError` if there is no label.
     """
     layers = only_stack(model).layers
     parts = [[_matrices(getattr(layer, part)) for layer in layers] for part in ("self_attn", "ffn")]
@@ -333,7 +333,7 @@ def input_tap(setting: PaperSetting, embeddings: np.ndarray | None = None, batch
 def paper_runs(setting: PaperSetting, typed: Capture | None = None) -> dict[str, Capture]:
     """Run Post-LN and Pre-LN in a setting. typed: a run of the typed words, whose embedding is the input if "gaussian" is broken.
 
-    `ValueError` if "gaussian" is broken and `typed` is None.
+    Raises `ValueError` if "gaussian" is broken and `typed` is None.
     """
     model = paper_model(setting)
     if "gaussian" not in setting.broken_assumptions:

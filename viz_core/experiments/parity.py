@@ -117,7 +117,7 @@ class Parity:
 
 @torch.inference_mode()
 def check_parity(model: Transformer, batch: Batch, capture: Capture) -> Parity:
-    """Compare a recorded run with torch.
+    """Return the comparison of a recorded run with torch.
 
     model, batch: those of the capture, which has all stages; they are not changed, and parameters are shared, not copied. Padded
     positions are left out.
@@ -262,8 +262,8 @@ def _bias(module: Any) -> Tensor:
 def _mask(run: _Comparison, queries: Side, keys: Side, dtype: torch.dtype) -> Tensor:
     """Return the mask that torch adds to the scores, [B · H, T, S]: -∞ at padded and later keys, the position bias, else 0.
 
-    Made from the token masks of the batch, not from the recorded attention masks. Padding is in this mask too, since torch's check
-    of a `key_padding_mask` would import its compiler.
+    It is made from the token masks of the batch, not from the recorded attention masks. Padding is in this mask too, since
+    torch's check of a `key_padding_mask` would import its compiler.
     """
     c, own = run.config, queries == keys
     padded = torch.from_numpy(~run.token_masks[keys] & c.masks_padding(keys)).to(run.device)  # [B, S]

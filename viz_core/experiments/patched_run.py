@@ -18,8 +18,8 @@ def patched_run(
 ) -> Capture:
     """Run a batch with one activation of one sentence replaced by that of a donor run of the same model, and record all stages.
 
-    token: a position of the donor; None for all that have a partner. `UserError` if the model does not have the site, or the token
-    has no partner.
+    token: a position of the donor; None for all that have a partner. Raises `UserError` if the model does not have the site, or
+    the token has no partner.
     """
     side, config = side_of(site.stack), model.config
     if donor.config != config or site not in sites(config):

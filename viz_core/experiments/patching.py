@@ -67,7 +67,7 @@ class Site(NamedTuple):
 
 
 class Patch(NamedTuple):
-    """One site at some tokens. tokens: positions of the clean run, each with a partner in the corrupted one."""
+    """One site, patched at some tokens. tokens: positions of the clean run, each with a partner in the corrupted one."""
 
     site: Site
     tokens: tuple[int, ...]
@@ -114,12 +114,12 @@ class CleanCorruptedRuns:
 
     @cached_property
     def partners(self) -> Mapping[Side, Mapping[int, int]]:
-        """Of each side: position in the clean run → position of its partner in the corrupted run."""
+        """For each side, a mapping from positions of the clean run to those of their partners in the corrupted run."""
         return {side: {i: j for i, j in found if i is not None and j is not None} for side, found in self.pairs.items()}
 
     @cached_property
     def rounding_bound(self) -> float:
-        """The absolute effect below which it may be due to rounding."""
+        """The largest absolute effect that may be due to rounding."""
         largest = max(float(run.logits.abs().max()) for run in (self.clean, self.corrupted))
         return (
             ROUNDING_ULPS
@@ -142,7 +142,7 @@ class CleanCorruptedRuns:
 def run_clean_and_corrupted(
     model: Transformer, clean: Sequence[int], corrupted: Sequence[int], question: Question, target: Sequence[int] | None = None
 ) -> CleanCorruptedRuns:
-    """Run both sentences on the model's device. `UserError`, a `ValueError`, if they cannot be compared.
+    """Run both sentences on the model's device. Raises `UserError`, a `ValueError`, if they cannot be compared.
 
     clean, corrupted: ids for the first stack. target: ids for the decoder of an encoder-decoder in both runs, <bos> first.
     Dropout has to be off. A causal decoder reads only the tokens up to the question's position, since later ones have no effect.

@@ -1,4 +1,4 @@
-"""Experiments with position schemes: reordered words, words put in front, and sentences longer than the position table.
+"""Experiments with position schemes: reordered words, prepended words, and sentences longer than the position table.
 
 Each experiment runs one sentence through the model's first stack (the encoder, or the decoder of a decoder-only model) with every
 position scheme. All other weights are the model's own; position parameters that it lacks are initialised from the seed.
@@ -67,7 +67,7 @@ def prefix_tokens(tokenizer: AnyTokenizer, text: str) -> SentenceTokens:
 def with_scheme(model: Transformer, position: Position, seed: int = 0) -> Transformer:
     """Return a model with another position scheme that shares the parameters.
 
-    Position parameters that the model lacks are initialised from the seed, as by `build`. `ValueError` if the scheme is not
+    Position parameters that the model lacks are initialised from the seed, as by `build`. Raises `ValueError` if the scheme is not
     possible (RoPE rotates pairs, so heads must have an even width).
     """
     config = replace(model.config, position=position)
@@ -199,8 +199,8 @@ class SchemeReordering:
     """f(Πx) compared with Πf(x): the outputs of the permuted sentence, put back into the original order.
 
     difference, causal_difference: the largest difference without a mask and with a causal mask only. output_scale: the largest
-    absolute output, to which rounding is relative. token_changes, causal_token_changes [T]: the change of each word's output vector
-    relative to its length, in the original order.
+    absolute output, to which rounding is relative. token_changes, causal_token_changes [T]: the change of each word's output
+    vector relative to its norm, in the original order.
     """
 
     position: Position
@@ -218,7 +218,7 @@ class SchemeReordering:
 
     @property
     def is_causal_equivariant(self) -> bool:
-        """Whether this holds with a causal mask."""
+        """Whether with a causal mask the outputs are the same vectors in the new order, up to rounding."""
         return self.causal_difference <= RELATIVE_TOLERANCE * self.output_scale
 
 
@@ -231,7 +231,7 @@ class Reordering:
 
     @property
     def token_changes(self) -> list[tuple[str, np.ndarray, np.ndarray]]:
-        """(scheme, change of each word without a mask, change with a causal mask); changes within rounding are 0."""
+        """One tuple (scheme, changes [T] without a mask, changes [T] with a causal mask) per scheme, 0 within rounding."""
         return [(POSITION_SCHEMES[r.position].title, _above_rounding(r.token_changes), _above_rounding(r.causal_token_changes))
                 for r in self.rows if r.token_changes is not None and r.causal_token_changes is not None]
 
@@ -255,7 +255,7 @@ def shuffled_order(length: int, seed: int) -> tuple[int, ...]:
 
 
 def reorder(model: Transformer, ids: Sequence[int], order: Sequence[int], seed: int = 0) -> Reordering:
-    """Run the sentence in both orders with each scheme. `ValueError` if both give the same ids."""
+    """Run the sentence in both orders with each scheme. Raises `ValueError` if both give the same ids."""
     if sorted(order) != list(range(len(ids))):
         raise ValueError(f"order={tuple(order)} is not an order of {len(ids)} words; name each position from 0 once.")
     if len(ids) < 2:
@@ -322,7 +322,7 @@ class Prepending:
 
     @property
     def changes(self) -> list[tuple[Position, tuple[float, ...]]]:
-        """(scheme, change in each layer) of the schemes that are possible."""
+        """One tuple (scheme, change in each layer) per scheme that is possible."""
         return [(r.position, r.changes) for r in self.rows if r.changes]
 
 

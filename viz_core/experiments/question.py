@@ -35,9 +35,10 @@ def propose_question(
     """Return a question in which two runs differ, or None if their logit differences are nearly equal everywhere.
 
     It compares the likeliest next words of the clean and of the corrupted run at the first position where they differ. If they
-    differ nowhere, it compares the likeliest word with the corrupted run's second, where their logit difference changes most. Both
-    runs have to read the same target, if the model has one besides its source; positions without a partner in the other run are
-    left out. position: the only position to consider. `UserError` for a model without logits.
+    are the same everywhere, it compares the likeliest word with the second likeliest of the corrupted run, at the position where
+    the difference of these two logits changes most. Both runs have to read the same target, if the model has one besides its
+    source; positions without a partner in the other run are left out. position: the only position to consider. Raises `UserError`
+    for a model without logits.
     """
     config = clean.config
     if not config.has_head:

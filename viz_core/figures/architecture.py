@@ -1,6 +1,6 @@
 """The architecture diagram: boxes and arrows derived from the stage table, with the shapes of the run.
 
-    drawing = architecture_diagram(stage_shapes(config, batch=2, source_len=7, target_len=5), "encoder.layers.1.self_attn.weights")
+    drawing = architecture_diagram(stages_with_shapes(config, 2, 7, 5), "encoder.layers.1.self_attn.weights")
 
 Each stack is a column from top to bottom. One of its layers is expanded; the others are collapsed to thin boxes above and below
 it. Side inputs (position, mask, labels) are to the right of the box that reads them. Boxes, order and arrows follow from the
@@ -106,9 +106,9 @@ class Diagram:
 def architecture_diagram(stages: Sequence[Stage], current: str | None = None) -> Diagram:
     """Return the diagram of a stage table, with the box of the stage `current` highlighted.
 
-    Stages from `stage_shapes` or a `Capture` have shapes; without them only the axis letters are written. The expanded layer of
-    a stack is the last one that execution has entered at `current`, or its first. Raises ValueError if `current` is not in the
-    table.
+    Stages from `stages_with_shapes` or a `Capture` have shapes; without them only the axis letters are written. The expanded
+    layer of a stack is the last one that execution has entered at `current`, or its first. Raises ValueError if `current` is not
+    in the table.
     """
     if current is not None and current not in {s.name for s in stages}:
         raise ValueError(f"stage {current!r} is not in the table; pass the name of one of its {len(stages)} stages.")
@@ -189,6 +189,7 @@ def _space_below(parts: DiagramParts, column: str) -> float:
 
 
 def box_height(kind: BoxKind, row: Sequence[str]) -> float:
+    """Return the height of the boxes of one row."""
     if kind == "layer":
         return COLLAPSED_HEIGHT
     return TWO_LINES if kind in ("ids", "mask", "attention", "ffn") or row[0].endswith(".embed") or len(row) > 1 else ONE_LINE

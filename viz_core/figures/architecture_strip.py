@@ -1,6 +1,6 @@
 """A narrow version of the architecture diagram: the stack of one stage in a single column.
 
-    drawing = architecture_strip(stage_shapes(config, batch=2, source_len=7, target_len=5), "encoder.layers.1.self_attn.weights")
+    drawing = architecture_strip(stages_with_shapes(config, 2, 7, 5), "encoder.layers.1.self_attn.weights")
 
 Side boxes (position, mask, labels) are above the box that reads them, indented. The other stack is one box, and only the nearest
 collapsed layers are drawn.

@@ -166,6 +166,7 @@ def pack_grids(
 
 
 def head_title(kind: AttentionKind, layer: int, head: int) -> str:
+    """Return a title such as "Cross-attention, layer 1, head 0"."""
     return _("{kind_titles}, layer {layer}, head {head}", kind_titles=KIND_TITLES[kind], layer=layer, head=head)
 
 
@@ -454,7 +455,7 @@ PROFILE_COLUMNS = {
 
 
 def profile_columns(lines: Sequence[AttentionProfile]) -> dict[str, list[Any]]:
-    """Return the head statistics as title → column, without columns that are NaN for every head."""
+    """Return the columns of head statistics by title, without columns that are NaN for every head."""
     columns: dict[str, list[Any]] = {
         _("attention"): [KIND_NAMES[p.kind] for p in lines],
         _("layer"): [p.layer for p in lines],

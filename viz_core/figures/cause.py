@@ -98,7 +98,7 @@ def _position_labels(runs: tuple[Capture, Capture], side: Side, places: Position
 
 
 def effect_panels(maps: Sequence[EffectMapData]) -> list[Panel]:
-    """Return panels of the maps with one zero-centred colour range of at least ±1. Positions without a counterpart are hatched."""
+    """Return panels of the maps with one zero-centred colour range of at least ±1. Positions without a partner are hatched."""
     sizes = [float(np.nanmax(np.abs(each.effects), initial=0.0)) for each in maps]
     most = max(1.0, *sizes) if sizes else 1.0
     return [_effect_panel(each, most) for each in maps]

@@ -76,8 +76,8 @@ def pack_curves(chart: CurveChart, fill: bool = False, subject: str = "") -> byt
     """Return the chart as bytes for the browser, in the format of `with_header`: x and y of each series as little-endian float64.
 
     fill: whether the chart takes the height of its container. subject: what the chart shows apart from its titles, such as the
-    sentence; a zoom is reset when the subject, the titles or the series change (see `about`). `drawn` in the header is a
-    checksum of the content.
+    sentence; a zoom is reset when the subject, the titles or the series change, of which `about` in the header is a hash. `drawn`
+    is a checksum of the content.
     """
     body = b"".join(np.asarray(a, "<f8").tobytes() for s in chart.series for a in (s.x, s.y))
     header = {

@@ -152,7 +152,8 @@ class CutLine:
 
 @dataclass(frozen=True, slots=True)
 class CandidateTable:
-    """The candidates of one step. columns: (heading, subheading) of each; at: the position of a line in the last column."""
+    """The candidates of one step. columns: (heading, subheading) of each; at: the position of a vertical line in the last column,
+    the random number of a sampling step."""
 
     columns: tuple[tuple[str, str], ...]
     rows: tuple[CandidateRow, ...]
@@ -290,7 +291,7 @@ def _interval_cell(start: float, end: float, sample: SampleLike, i: int) -> BarC
 def beam_table(
     steps: Sequence[BeamStepLike], step_index: int, beam: BeamLike, chosen: Sequence[int], name: TokenName, eos_id: int
 ) -> CandidateTable:
-    """Return the table of all candidates of one step of a beam search; step: counted from 0.
+    """Return the table of all candidates of one step of a beam search. step_index: counted from 0.
 
     chosen: the ids of the final text; its candidate is marked. Only the score has bars, because it orders the candidates: the
     best one has the longest bar.

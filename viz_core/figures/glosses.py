@@ -26,7 +26,7 @@ def gloss(label: str, glosses: Mapping[str, str]) -> str:
 
 
 def glosses_of(labels: Iterable[str], glosses: Mapping[str, str]) -> dict[str, str]:
-    """Return label → gloss for the labels that have one."""
+    """Return the gloss of each label that has one, by label."""
     return {label: meaning for label in labels if (meaning := gloss(label, glosses))} if glosses else {}
 
 

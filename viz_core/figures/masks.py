@@ -60,7 +60,7 @@ def agreement_panel(a: Panel, b: Panel, cells: np.ndarray) -> Panel:
 
 
 def two_run_reason_panel(both: AlignedRuns, kind: AttentionKind, cells: np.ndarray, view: RunView) -> Panel:
-    """Return the reasons of A, of B, or which masks allow each cell, as `view` says. cells: from `compare_masks`, aligned."""
+    """Return the panel for `view`: the reasons of A or of B, or `agreement_panel`. cells: from `compare_masks`, aligned."""
     rows, cols = (both.pairs[side] for side in query_key_sides(kind))
     named = KIND_TITLES[kind].lower()
     titles = [_("{run}: {kind_titles}, the mask of every layer and head", run=run, kind_titles=named) for run in ("A", "B")]
@@ -148,8 +148,8 @@ def empty_row_norm_panels(
 ) -> list[Panel]:
     """Return panels of the norm of each token's vector after each layer, [layer, T], on one scale; NaN has its own colour.
 
-    layers: None is the embedding. softmax_norms: with empty rows as a softmax over −∞ yields them; zero_row_norms: with empty
-    rows of zeros.
+    layers: None is the embedding. softmax_norms: with empty rows computed by a softmax over −∞; zero_row_norms: with empty rows
+    set to zeros.
     """
     high = max(float(x[np.isfinite(x)].max(initial=0.0)) for x in (softmax_norms, zero_row_norms)) or 1.0
     return [

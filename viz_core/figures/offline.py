@@ -25,7 +25,7 @@ from viz_core.messages import language
 from viz_core.messages import translate as _
 
 QUANTIZATION_STEPS = (
-    2000  # levels of √weight: a stored weight differs from the recorded one by at most 1 / STEPS, a small one by less
+    2000  # levels of √weight: a stored weight differs from the recorded one by at most 1 / this number, a small one by less
 )
 CHUNK_BYTES = 2**20  # bytes compressed at a time
 NAN_CODE = 2**16 - 1  # the code of NaN

@@ -3,9 +3,10 @@
     plot_data.panels([head_panel(capture, "cross", 1, 0, 0)])    one row per cell of matrices
     plot_data.figure(waves_figure(...))                          one row per point of a Plotly figure
     plot_data.curves(chart), plot_data.lines(weights, queries, keys), plot_data.clocks(hands, position)
-    plot_data.head_weights([every_head(capture, "cross")])       one row per weight of all heads
+    plot_data.head_weights([collect_heads(capture, "cross")])    one row per weight of all heads
 
 Of figures made of HTML: features, attention_steps, contributions, next_token_predictions, norm_members, arithmetic, blocks.
+Of other components: choice (the candidates of one decoding step), diagram (the architecture).
 
 `viz_core.tables` has the tables of whole runs and experiments. Column names are in code style.
 """

@@ -68,7 +68,7 @@ def two_run_input_panels(a: StackInput, b: StackInput, rows: PositionPairs, view
 
 
 def magnitudes_figure(magnitudes: Sequence[EmbeddingLength], position: float, d_model: int, dark: bool = False) -> go.Figure:
-    """Return a figure of the norms of embedding rows, plain and times √d_model, on a log axis; position: norm of a position row."""
+    """Return a log-axis figure of the norms of embedding rows, unscaled and times √d_model. position: that of a position row."""
     series = (
         (_("embedding"), [m.unscaled for m in magnitudes], "circle-open", "bottom"),
         (_("embedding × √{d_model}", d_model=d_model), [m.scaled for m in magnitudes], "circle", "top"),

@@ -1,7 +1,7 @@
 """Colours, fonts and the Plotly template of all figures and components.
 
 Zero has the colour of the page: palettes start (or are centred) near white on a light page and near black on a dark one,
-so that large values stand out. A palette with a `_DARK` twin is chosen by the page's theme; the others have medium
+so that large values stand out. A palette with a `_DARK` counterpart is chosen by the page's theme; the others have medium
 brightness and are used in both themes.
 """
 

@@ -186,7 +186,7 @@ def _band(condition: ConditionBand, colour: str, measure: str) -> list[dict[str,
     mean, low, high = (np.maximum(y, least) for y in (condition.mean, condition.low, condition.high))
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "legendgroup": condition.name}
-    tooltip = _("{arm}<br>step %{{x:,}}: %{{y:.4g}}", arm=_escaped(condition.name)) + "<extra></extra>"
+    tooltip = _("{condition}<br>step %{{x:,}}: %{{y:.4g}}", condition=_escaped(condition.name)) + "<extra></extra>"
     return [
         {"x": condition.steps.tolist(), "y": low.tolist()} | edge,
         {

@@ -87,7 +87,7 @@ def aligned_cell(both: AlignedRuns, name: str, shown: Panel, row: int, col: int,
 
 
 def _panels_by_stage(both: AlignedRuns, name: str, run_index: int, head: int, tokenizers: Tokenizers) -> dict[str, Panel]:
-    """Return stage name → panel for a stage of one run and the stages that it is computed from."""
+    """Return the panels of a stage of one run and of the stages that it is computed from, by stage name."""
     capture, item = (both.a, both.item_a) if run_index == 0 else (both.b, both.item_b)
     names = [*(i for i in capture.stage(name).inputs if i in capture), name]
     drawn = stage_panels(capture, name, item, min(head, capture.config.n_heads - 1), tokenizers)

@@ -1,13 +1,13 @@
-"""Text generation: `generate` for ids and `write` for sentences, and what they are made of.
+"""Text generation: `generate` for ids, `write` for sentences, and their parts.
 
     text_generation   generate, write: the loop over tokens, by which every checkpoint generates
     strategy          Greedy, Sampling, Beam: how the next token is chosen, with the usual argument names
-    incremental       reading one token after another, with a key-value cache or without
+    incremental       decoding one token after another, with a key-value cache or without
     kv_cache          the key-value cache: what it keeps, and one step with it
     sampling          one sampled token: logits, temperature, top-k, top-p, the random number, the token
     beam              beam search, with every candidate of every step
-    teacher_forcing   the loss of given tokens under teacher forcing, and where the model reads its own tokens
-    trace             one text with everything that was known at each step
+    teacher_forcing   the losses of given tokens under teacher forcing and under free running
+    trace             one generated text with the logits and choices of every step
     cache_trace       one text with the cache and without: rows, times, differences
 """
 

@@ -48,7 +48,8 @@ class BeamStep:
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A finished text: its ids without <eos>, whether it has <eos> or was cut off at the maximum length, its sum and score."""
+    """A finished text: its ids without <eos>, whether it has <eos> or was cut off at the maximum length, the sum of its
+    log-probabilities, and its score."""
 
     ids: tuple[int, ...]
     has_ended: bool

@@ -67,7 +67,7 @@ class KVCache:
         return type(self)(self.ids[indices], own, source, read)
 
 
-# --- Where it is possible ---------------------------------------------------------------------------------------------
+# --- When it is possible ----------------------------------------------------------------------------------------------
 def uncacheable_reason(config: TransformerConfig) -> UserError | None:
     """Return why a cache is impossible with this config whatever the text, as an error; None if it is possible."""
     if not config.is_causal:
@@ -136,7 +136,7 @@ def _source_keys_values(layer: Layer, memory: Tensor, tap: Tap) -> KeysValues:
 def decode_step(model: Transformer, cache: KVCache, ids: Tensor, tap: Tap = NO_TAP) -> tuple[Tensor, KVCache]:
     """Append ids [B, n]; return the logits [B, W] of the next token and the extended cache.
 
-    tap: gets every computed stage under its name in a run, with the rows of the new tokens only.
+    tap: is called on every computed stage, with its name in a full run and the rows of the new tokens only.
     """
     decoder, new, inside = model.stack("target"), model.checked_ids("target", ids), tap.scope("decoder")
     seen, first = torch.cat((cache.ids, new), dim=1), cache.length  # [B, t]

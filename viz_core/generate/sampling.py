@@ -84,14 +84,14 @@ def check_finite(logits: np.ndarray) -> np.ndarray:
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
-    """exp(x) / Σ exp(x) over the last axis, in float64."""
+    """Return exp(x) / Σ exp(x) over the last axis, in float64."""
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
     found: np.ndarray = powers / powers.sum(axis=-1, keepdims=True)
     return found
 
 
 def entropy(probs: np.ndarray) -> float:
-    """−Σ p ln p of one distribution [W], in nats: from 0 for a one-hot to ln W for a uniform distribution."""
+    """Return −Σ p ln p of one distribution [W], in nats: from 0 for a one-hot to ln W for a uniform distribution."""
     positive = probs[probs > 0]
     return float(-(positive * np.log(positive)).sum()) + 0.0  # no negative zero
 

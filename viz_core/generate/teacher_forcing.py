@@ -79,8 +79,8 @@ def compare_with_forced_error(
 ) -> ForcedErrorComparison:
     """Return `compare_forcing` and a free run with the second most probable token forced at `error_at`, counted from 0.
 
-    None: at the label with the largest loss, the last one excluded, unless the free run diverges without it or there are at most
-    two labels. −1: nowhere.
+    error_at: None forces it at the label with the largest loss, the last one excluded; but nowhere if the free run diverges
+    without it or if there are at most two labels. −1 forces it nowhere.
     """
     forcing = compare_forcing(model, start, labels, source, eos_id=eos_id)
     at = error_at

@@ -4,15 +4,6 @@
     next_logits(model, ids, encoded)                       the logits of the next token
     write(model, source, tokenizers, max_new_tokens=…)     translations of sentences
     decoder_batch(ids, source, token_names=…)              generated ids as the batch of a run
-
-    strategy         Greedy, Sampling, Beam, with the argument names of `transformers`
-    incremental      incremental decoding with a key-value cache or without
-    kv_cache         the key-value cache, and one decoding step with it
-    sampling         one sampled token: logits, temperature, top-k, top-p, random number, token
-    beam             beam search, with every candidate of every step
-    teacher_forcing  the losses of given tokens under teacher forcing and free running
-    trace            one generated text with the logits and choices of every step
-    cache_trace      one text with the cache and without: keys, values, times, differences
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -69,7 +60,8 @@ def generate(
 
     start [B, T]: the first ids of the decoder, at least <bos>. source [B, S]: the ids of the encoder, padded on the right.
     strategy: how each token is chosen (`viz_core.generate.strategy`). use_cache: whether to use a key-value cache; None uses it
-    if the config allows it. A position table limits the length too: its last row predicts the last token. Dropout has to be off.
+    if the config allows it. A position table limits the length too: the last token is predicted at its last row. Dropout has to
+    be off.
 
     Raises `ValueError` for a model without a decoder, for an encoder without a source, for an id outside the vocabulary, for a
     start or source longer than the position table, and for use_cache=True if the config does not allow a cache.

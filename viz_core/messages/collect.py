@@ -20,7 +20,10 @@ SCRIPT_CALL = re.compile(r"(?<![\w.$])(_|plural)\(\s*(?:(\"(?:[^\"\\]|\\.)*\")(?
 
 @dataclass(frozen=True, slots=True)
 class MessageParameters:
-    """The parameters of a function or dataclass: their names in order, and the indices of messages in tuples (-1: no tuple)."""
+    """The parameters of a function or dataclass: all names in order, and for each name with messages their indices in its tuple.
+
+    The index -1 stands for a parameter that is itself a message.
+    """
 
     names: tuple[str, ...]
     positions: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -122,7 +122,7 @@ def _entry(block: Sequence[tuple[int, str]]) -> Iterator[Entry]:
             continue
         found = KEYWORD.match(line)
         if found is None or not (found[1] or keyword):
-            raise ValueError(f"line {number} of the catalogue is not one of gettext's: {line[:80]}")
+            raise ValueError(f"line {number} of the catalogue is not valid in a .po file: {line[:80]}")
         keyword = found[1] or keyword
         try:
             parts[keyword] = parts.get(keyword, "") + ast.literal_eval(found[2])
@@ -137,7 +137,7 @@ def _entry(block: Sequence[tuple[int, str]]) -> Iterator[Entry]:
 def write_po(
     entries: Iterable[Entry], header: str = HEADER % ENGLISH_PLURAL_RULE, obsolete_entries: Iterable[Entry] = (), old_text: str = ""
 ) -> str:
-    """Return a file with these entries. `obsolete` entries, and those in `old_text`, are kept as comments, as in gettext."""
+    """Return a file with these entries. `obsolete_entries`, and those in `old_text`, are kept as comments, as in gettext."""
     obsolete = ["\n".join(f"#~ {line}" for line in _format_entry(replace(e, locations=())).splitlines()) for e in obsolete_entries]
     obsolete = [block for block in old_text.split("\n\n") if block.startswith("#~")] + obsolete
     return (

@@ -1,1 +1,1 @@
-"""The Transformer: masks, positional encodings, attention, layers, the model. Every intermediate tensor is tapped."""
+"""The Transformer: masks, positional encodings, attention, layers, the model. Every intermediate tensor is passed to a tap."""

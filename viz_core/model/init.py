@@ -1,5 +1,5 @@
-"""Parameter initialization. Each parameter has a generator seeded by (seed, name), so changing one setting leaves the others as
-they are."""
+"""Parameter initialization. Each parameter has a generator seeded by (seed, name), so changing one setting does not
+change the other parameters."""
 
 import hashlib
 import math

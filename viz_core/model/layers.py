@@ -29,7 +29,7 @@ class LayerNorm(nn.Module):
         self.weight, self.bias, self.eps = empty_parameter(d_model), empty_parameter(d_model), eps
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """x [B, T, D] -> [B, T, D]."""
+        """Normalize x [B, T, D] -> [B, T, D]."""
         mean = tap("mean", x.mean(dim=-1, keepdim=True))  # [B, T, 1]
         centred = x - mean  # [B, T, D]
         var = tap("var", centred.square().mean(dim=-1, keepdim=True))  # [B, T, 1]
@@ -48,7 +48,7 @@ class FeedForward(nn.Module):
         self.dropout = nn.Dropout(config.dropout if "ffn" in config.dropout_sites else 0.0)
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """x [B, T, D] -> [B, T, D]."""
+        """Apply the network to x [B, T, D] -> [B, T, D]."""
         pre = tap("pre_act", self.w_in(x))  # [B, T, F]
         post = tap("post_act", self.activation(pre))  # [B, T, F]
         return tap("out", self.w_out(self.dropout(post)))  # [B, T, D]

@@ -36,7 +36,7 @@ def causal_mask(length: int, device: torch.device | None = None, start_pos: int 
 
 
 def combine_masks(query_ids: Tensor, key_ids: Tensor, *parts: Tensor | None) -> Tensor:
-    """Return the AND of the parts that are not None, in full size [B, 1, T, S]."""
+    """Return the AND of the parts that are not None, [B, 1, T, S]. query_ids [B, T], key_ids [B, S]: give its size."""
     mask = torch.ones(len(query_ids), 1, query_ids.shape[1], key_ids.shape[1], dtype=torch.bool, device=query_ids.device)
     for part in parts:
         mask = mask if part is None else mask & part  # [B, 1, T, S]
@@ -47,7 +47,7 @@ def make_masks(
     config: TransformerConfig, source: Tensor | None, target: Tensor | None, tap: Tap = NO_TAP, start_pos: int = 0,
     token_masks: Mapping[str, Tensor] = MappingProxyType({}),
 ) -> Masks:
-    """Return the masks of one batch of source ids [B, S] and target ids [B, T]; None for a side that the architecture lacks.
+    """Return the masks of a batch. source [B, S], target [B, T]: ids; None for a side that the architecture lacks.
 
     start_pos: the position of the first query of the decoder; rows before it are left out (when decoding with a cache).
     token_masks: bool [B, S] of each side, True where an id is not padding; for a missing side, `TransformerConfig.token_mask`

@@ -115,7 +115,7 @@ class Stack(nn.Module):
             )
         name = f"{c.position_scheme.parameter_name}.weight"
         table: Tensor = self.get_parameter(name) if c.position_scheme.parameter_name else self.pos_table  # type: ignore[assignment]
-        return table[torch.arange(start_pos, length, device=table.device)][None]  # [1, T, D], a copy: captures outlive training
+        return table[torch.arange(start_pos, length, device=table.device)][None]  # [1, T, D], a copy, unchanged by training
 
 
 class Transformer(nn.Module):

@@ -72,7 +72,7 @@ class PresetRow:
 @dataclass(frozen=True, slots=True)
 @translate_fields
 class Document:
-    """One of the five documents: its number, its name in the app, its own heading ("" for none), that in English, its source."""
+    """One of the five documents: number, name in the app, heading ("" for none), heading in English, and source."""
 
     number: str
     name: str

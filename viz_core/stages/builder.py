@@ -207,8 +207,8 @@ def _build_specs(
 ) -> Iterator[Stage]:
     """Yield the stages of one module instance from its specifications, with full names and without placeholders.
 
-    path: the path of the module. input_names: the full names of the module's inputs. sides: the side of each token axis. owner: the
-    source that computes the stages. placeholders: values by placeholder.
+    path: the path of the module. input_names: the full names of the module's inputs. sides: the side of each token axis.
+    defined_in: the source that computes the stages. placeholders: values by placeholder.
     """
     rows, numbers = [spec for spec in specs if spec.applies_to(c)], equation_fields(c)
     local = {spec.name: f"{path}.{spec.name}" if path else spec.name for spec in rows}
@@ -265,6 +265,6 @@ def _base_latex(c: TransformerConfig) -> str:
 
 
 def _symbol(name: str) -> str:
-    """Return the symbol of the input of a sub-layer: X for the embedding, N for the output of a norm, x^pre, x^mid, … else."""
+    """Return the symbol of the input of a sub-layer: X for the embedding, N for the output of a norm, otherwise x^pre, x^mid, …."""
     leaf = name.rpartition(".")[2]
     return {"embed": "X", "out": "N"}.get(leaf) or r"x^\text{%s}" % leaf.removeprefix("resid_")

@@ -15,6 +15,7 @@ from viz_core.stages.stage import StageKind
 
 
 def always(config: TransformerConfig) -> bool:
+    """Return True, for a stage that every config has."""
     return True
 
 
@@ -38,6 +39,7 @@ class StageSpec:
     | @plus | in `operators`: "+|" if the scores have a position bias |
     | @base, @eps, @d_k, @fill | values of the config |
     | @empty | a note that fully masked rows are 0, with `empty_row` "zero" |
+    | @answered | the condition that a label is not padding |
 
     operators, operation: the stage as an equation. An operator stands between all inputs; several, separated by "|", are assigned
     from the last input backwards; some are words on screen (`viz_core.stages.builder.OPERATOR_WORDS`). The operation stands before

@@ -12,9 +12,9 @@ MAX_SHOWN_CHARS = 40  # characters of a typed answer quoted in an error message
 def answer_id(tokenizer: AnyTokenizer, typed: str) -> int:
     """Return the id of a typed word. Raises `UserError` if it is empty, several tokens, or not in the vocabulary.
 
-    tokenizer: that of the output side, from `with_copied_words` for the words in the slots of the sentence, which then have
-    the id of their slot. A token may also be typed as it is displayed, such as <eos> or ⟨#123⟩. If tokens can begin with a
-    space, as in GPT-2, the one with a space is preferred.
+    tokenizer: that of the output side. If it is from `with_copied_words`, a copied word has the id of its slot. A token may also
+    be typed as it is displayed, such as <eos> or ⟨#123⟩. If tokens can begin with a space, as in GPT-2, the one with a space is
+    preferred.
     """
     word = typed.strip() or typed  # a single space may be a character token
     if not word:

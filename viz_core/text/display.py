@@ -51,7 +51,7 @@ def display_token(token: str) -> str:
 
 
 def bidi_isolated(label: str) -> str:
-    """Return a label for use beside other text: right-to-left text stands in Unicode isolates, or it would reorder the rest."""
+    """Return a label for use beside other text: right-to-left text is put in Unicode isolates, or it would reorder the rest."""
     return f"{_FIRST_STRONG_ISOLATE}{label}{_POP_ISOLATE}" if _RIGHT_TO_LEFT.search(label) else label
 
 

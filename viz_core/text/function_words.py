@@ -1,7 +1,7 @@
 """English function words; all other words are content words.
 
-These are the closed word classes: determiners, pronouns, prepositions, conjunctions, auxiliary verbs and particles, and please
-and well. A correct translation may omit them or express them differently, so a missing one is no sign of an error.
+These are the closed word classes: determiners, pronouns, prepositions, conjunctions, auxiliary verbs, particles, and the words
+"please" and "well". A correct translation may omit them or express them differently, so a missing one is no sign of an error.
 """
 
 from viz_core.text.tokenizer import SPECIALS

@@ -2,7 +2,7 @@
 
 Four of five misspelt words have one letter too many, too few or wrong, or two letters swapped (Damerau 1964, "A technique for
 computer detection and correction of spelling errors"). A single edit turns a short word into a different word, so fewer edits are
-allowed in shorter words. The first letter has to be the same. Each row allows what the rows above it do:
+allowed in shorter words. The first letter has to be the same. Each row also allows the edits of the rows above it:
 
     letters     allowed edits
     3           two adjacent letters swapped                                      teh → the

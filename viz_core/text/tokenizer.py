@@ -210,7 +210,7 @@ class UntrainedTokenizer:
         return group_by_id(distinct, self.encode(distinct))
 
     def unknown_with_suggestions(self, sentence: str) -> list[tuple[str, list[str]]]:
-        """Return nothing, since every word has a bucket."""
+        """Return an empty list, since every word has an id."""
         return []
 
     def word_ids(self, tokens: Sequence[str]) -> list[int]:

@@ -55,9 +55,9 @@ def _index(words: tuple[str, ...]) -> _LookupTables:
 class Vocabulary:
     """The vocabulary of a trained model: ids 0 to 3 are <pad> <bos> <eos> <unk>, followed by `words` in their order.
 
-    A typed word is looked up as it is, then in lower case with straight apostrophes (The, didn’t). copied_words: the words that
-    are in the slots before a sentence is tokenized, that of <1> first; see `with_copied_words`.
-    Raises `ValueError` for an empty list, an empty or repeated word, the name of a special token, or slots other than <1> to <n>.
+    A typed word is looked up as it is, then in lower case with straight apostrophes (The, didn’t). copied_words: the words in the
+    slots <1>, <2>, … before a sentence is tokenized; see `with_copied_words`. Raises `ValueError` for an empty list, an empty or
+    repeated word, the name of a special token, or slots other than <1> to <n>.
     """
 
     words: tuple[str, ...]
@@ -94,7 +94,7 @@ class Vocabulary:
 
     @property
     def n_slots(self) -> int:
-        """The number of slots: of unknown words that one sentence can have."""
+        """The number of slots, the most unknown words that one sentence can copy."""
         return len(self._index.slots)
 
     def slot(self, id: int) -> int:
@@ -125,11 +125,11 @@ class Vocabulary:
         return [piece.token for piece in pieces], self._assign_ids(pieces)[0]
 
     def fill_slots(self, sentence: str) -> tuple[str, ...]:
-        """Return the words in the slots after a sentence: `self.copied_words`, then the unknown words of the sentence."""
+        """Return the words in the slots after tokenizing a sentence: `self.copied_words`, then its unknown words."""
         return self._assign_ids(self._pieces(sentence))[1]
 
     def _assign_ids(self, pieces: Sequence[Piece]) -> tuple[list[int], tuple[str, ...]]:
-        """Return the ids of a sentence, and the words in the slots after it."""
+        """Return the ids of a sentence, and the words in the slots afterwards."""
         carried, slots, ids = list(self.copied_words), self._index.slots, []
         numbers = {_normalized(word): number for number, word in enumerate(carried[: len(slots)])}
         titled = False
@@ -259,7 +259,7 @@ def _normalized(token: str) -> str:
 
 # --- Both sides of a sentence ---------------------------------------------------------------------------------------------
 def find_copied_words(tokenizer: AnyTokenizer, sentence: str, source_words: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the words in the slots after a sentence. source_words: those after its source, returned as they are without slots."""
+    """Return the words in the slots after tokenizing a sentence. source_words: those after its source; unchanged without slots."""
     reader = with_copied_words(tokenizer, source_words)
     return reader.fill_slots(sentence) if isinstance(reader, Vocabulary) and reader.n_slots else tuple(source_words)
 

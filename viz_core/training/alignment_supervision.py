@@ -79,7 +79,7 @@ def alignment_loss(weights: Tensor, alignment_bits: Tensor, referent_bits: Tenso
 
 
 def _head_losses(weights: Tensor, bits: Tensor) -> Tensor:
-    """weights [B, T, S], bits [B, T] -> [B, T]: -log of the total weight at the set bits, 0 where none is set."""
+    """Return -log of the total weight at the set bits, [B, T]; 0 where none is set. weights: [B, T, S]; bits: [B, T]."""
     width = weights.shape[-1]
     weights = weights.to(torch.promote_types(weights.dtype, torch.float32))  # half precision is too coarse for the sum
     right = (bits[..., None] >> torch.arange(width, device=bits.device)) & 1  # [B, T, S]

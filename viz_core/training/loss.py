@@ -43,7 +43,7 @@ class _CrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, labels: Tensor) -> Tensor:
-        """x [N, D], weight [W, D], bias [W], labels [N] -> [].
+        """Return the mean cross-entropy, []. x: [N, D]; weight: [W, D]; bias: [W]; labels: [N].
 
         Matrix products have the dtype of x; the softmax and sums over rows have the dtype of the weights.
         """
@@ -64,5 +64,5 @@ class _CrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor | None, ...]:
-        """grad [] -> the gradients of x, weight and bias, and None for the labels."""
+        """Return the gradients of x, weight and bias, and None for the labels. grad: the gradient of the loss, []."""
         return *(None if d is None else d * grad[0].to(d.dtype) for d in ctx.saved_tensors), None

@@ -22,9 +22,9 @@ MAX_FALSE_ALARMS, MIN_ALARMS = 0.03, 0.6
 class LostWordDetector(NamedTuple):
     """The detector of source words that a translation lost (`viz_core.analysis.coverage`): two heads, a threshold and its rates.
 
-    writes, reads: (layer, head) of cross-attention whose rows predict a word and read it. threshold: a content word with a
-    lower coverage counts as lost. false_alarms: the share of right translations with such a word. alarms: the share of removed
-    words that were detected.
+    writes, reads: the (layer, head) of cross-attention for the rows that predict a word, and for the rows that read it as input.
+    threshold: a content word with a lower coverage counts as lost. false_alarms: the share of correct translations with such a
+    word. alarms: the share of removed words that were detected.
     """
 
     writes: tuple[int, int]

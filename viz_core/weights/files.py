@@ -56,6 +56,7 @@ class FileVersion:
 
 
 def local_name(folder: Path) -> str:
+    """Return the card's name of a model in a folder, such as "local/my-bert"."""
     return f"local/{folder.resolve().name if folder.name in ('', '.', '..') else folder.name}"
 
 

@@ -1,9 +1,9 @@
 """Hugging Face model types as configs of `Transformer`, and the tensor in their files for each of its parameters.
 
-BERT (Devlin et al. 2019), DistilBERT (Sanh et al. 2019), RoBERTa (Liu et al. 2019) and GPT-2 (Radford et al. 2019) compute
-what `Transformer` computes: the first three are Post-LN encoders that normalise the embedding, the last a Pre-LN decoder with a
-tied head. Names differ; RoBERTa's position table starts with rows that no token uses, and GPT-2 stores its matrices transposed,
-with q, k and v in one. No tensor is loaded here.
+BERT (Devlin et al. 2019), DistilBERT (Sanh et al. 2019), RoBERTa (Liu et al. 2019) and GPT-2 (Radford et al. 2019) compute what
+`Transformer` computes: the first three are Post-LN encoders that normalise the embedding, the last a Pre-LN decoder with a tied
+head. Names differ; RoBERTa's position table starts with rows that no token uses, and GPT-2 stores its matrices transposed, with
+q, k and v in one matrix. No tensor is loaded here.
 
 config.json is read by `read_size`, `read_number`, `read_bool` and so on, whose errors name the setting and its value as they
 are in the file.
@@ -35,7 +35,7 @@ class ModuleMapping(NamedTuple):
 
     name: str
     hf_name: str
-    axes: str  # of our weight: W vocabulary, P positions, G segments, D = d_model, F = d_ff; a bias has the first
+    axes: str  # of our weight: W vocabulary, P positions, G segments, D = d_model, F = d_ff; a bias has the first of them
     has_bias: bool = True
     is_conv1d: bool = False  # stored as [in, out], GPT-2's Conv1D, instead of [out, in]
     qkv_index: int | None = None  # which third of a stored matrix with q, k and v in one
@@ -43,7 +43,7 @@ class ModuleMapping(NamedTuple):
 
 
 class TensorSlice(NamedTuple):
-    """Where one of our parameters is stored: the tensor's name and shape, and the part of it that the parameter is."""
+    """Where one of our parameters is stored: the tensor's name and shape, and the part of the tensor that holds it."""
 
     name: str
     shape: tuple[int, ...]
@@ -128,6 +128,7 @@ def as_json(value: Any) -> str:
 
 
 def is_int(value: Any) -> TypeGuard[int]:
+    """Return whether a value is a whole number; True and False are none."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -170,6 +171,7 @@ def read_number(raw: RawConfig, field: str, default: float, upper: float) -> flo
 
 
 def read_bool(raw: RawConfig, field: str, default: bool) -> bool:
+    """Return a setting that is true or false."""
     value = raw.get(field, default)
     if not isinstance(value, bool):
         raise ValueError(_("{field}={value} is not a switch; it is true or false", field=field, value=as_json(value)))
@@ -259,6 +261,7 @@ def roberta_config(raw: RawConfig) -> TransformerConfig:
 
 
 def roberta_facts(raw: RawConfig) -> Mapping[str, str]:
+    """Return the fact for the card about the first rows of the position table."""
     return {"positions": _("the first token has row {first} of the model's table of positions, since RoBERTa counts from "
                            "pad_token_id + 1; the rows before it are not used", first=read_pad_id(raw, 1) + 1)}
 

@@ -131,7 +131,7 @@ def _is_safe(kind: str, part: Mapping[str, Any]) -> bool:
 
 
 def _is_short_map(charsmap: Any) -> bool:
-    """Whether all replacements in SentencePiece's table are short. The table is a trie, then texts that end in NUL."""
+    """Whether all replacements in SentencePiece's table are short. The table is a trie, followed by texts that end in NUL."""
     try:
         table = base64.b64decode(charsmap, validate=True)
     except (TypeError, ValueError):
@@ -140,13 +140,14 @@ def _is_short_map(charsmap: Any) -> bool:
     return start <= len(table) and all(len(text) <= MAX_REPLACEMENT for text in table[start:].split(b"\0"))
 
 
-# --- What the file says -----------------------------------------------------------------------------------------------
+# --- Reading the files ------------------------------------------------------------------------------------------------
 
 
 def find_special_tokens(tokenizer_json: Mapping[str, Any], *name_files: Mapping[str, Any]) -> SpecialTokens:
     """Return the special tokens of a parsed tokenizer.json. name_files: tokenizer_config.json and special_tokens_map.json, if any.
 
-    The padding token is their pad_token, else that of tokenizer.json's padding, else a special token with a name such as [PAD].
+    The padding token is the pad_token of these files, else that of tokenizer.json's padding, else a special token with a name
+    such as [PAD].
     """
     added = {x["content"]: x["id"] for x in _objects(tokenizer_json.get("added_tokens"))
              if _is_id(x.get("id")) and isinstance(x.get("content"), str)}

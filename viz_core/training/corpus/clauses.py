@@ -126,7 +126,7 @@ def make_clause(s: Sampler, who: NounPhrase | None = None, *, p: Predicate | Non
 
 
 def ends_in_clause(p: Predicate) -> bool:
-    """Whether it ends in another clause, to which a final time would belong: I know that he came yesterday."""
+    """Whether a predicate ends in another clause, to which a final time would belong: I know that he came yesterday."""
     return p.verb.frame in ("that", "tellthat", "wh", "tellwh")
 
 

@@ -17,7 +17,7 @@ def examples(seed: int, *, held_out: bool = False, exclude: Collection[str] = ()
     """Generate random sentences endlessly, held out or not; the same seed gives the same sentences.
 
     exclude: English sentences to leave out, compared without regard to capitals. The sentences of the evaluation set are always
-    left out, since they only measure.
+    left out, since they are used for evaluation only.
     """
     rng = Random(seed)
     said: Counter[object] = Counter()

@@ -1,4 +1,4 @@
-"""What fills the placeholders of a pattern: subjects, and words of a kind, such as {a:food} and {clock}."""
+"""The phrases that fill the placeholders of a pattern: subjects, and words of a kind, such as {a:food} and {clock}."""
 
 from collections.abc import Callable, Mapping
 

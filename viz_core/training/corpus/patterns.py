@@ -42,7 +42,7 @@ LEADING = (
 
 @dataclass(slots=True)
 class FilledPattern:
-    """What fills the placeholders of one sentence.
+    """The phrases that fill the placeholders of one sentence.
 
     subject: whom the sentence is about. outer_subject: whom the surrounding line is about, for a phrase inside another line.
     speaker: I, you or we, if it is among the first three words of a line without a subject placeholder.

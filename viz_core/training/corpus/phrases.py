@@ -120,8 +120,7 @@ class Sampler:
     depth: how many levels of nested phrases are still allowed. combinations: content words that occur together, which decide the
     held-out split. referent: the noun that a pronoun refers to and the target repeats. n_slots: number of `<n>` slots used so far.
     actor: the subject of the current clause if it is a pronoun, so that "I" does not meet "me". is_question: whether the sentence
-    is
-    a question. counts: how often each lexicon entry was chosen in all sentences so far. n_rare: how many further words of the
+    is a question. counts: how often each lexicon entry was chosen in all sentences so far. n_rare: how many further words of the
     sentence are preferably rare ones, so that every word is learned; the others are common, so that the context is informative.
     """
 

@@ -86,10 +86,9 @@ def replace_any_word(
 ) -> Replacement | None:
     """Replace one word by another word of the sentence, or of `known`, for any tokenizer and any language.
 
-    The last word is tried first, and a punctuation mark only where no word can be replaced. read: text -> its tokens and ids.
-    split:
-    text -> the replaceable strings in reading order. Returns None if none of the first few replacements changes exactly one token,
-    to one whose id is not unk_id.
+    The last word is tried first, and a punctuation mark only where no word can be replaced. read: returns the tokens and
+    ids of a text. split: returns its replaceable strings in reading order. Returns None if none of the first few replacements
+    changes exactly one token to a token whose id is not `unk_id`.
     """
     try:
         before = read(sentence)

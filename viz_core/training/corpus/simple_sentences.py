@@ -62,7 +62,7 @@ def _known(choices: tuple[Noun, ...]) -> tuple[Noun, ...]:
 
 
 def simple_sentences(seed: int) -> Iterator[Example]:
-    """Generate random sentences endlessly, the same for the same seed, without those of the evaluation set, which only measure."""
+    """Generate random sentences endlessly, the same for the same seed, without those of the evaluation set."""
     rng = Random(seed)
     while True:
         s = _SimpleSampler(rng, depth=0)

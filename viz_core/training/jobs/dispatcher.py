@@ -16,7 +16,10 @@ from viz_core.training.jobs.worker_pool import ClusterWorkers, LocalWorkers, Wor
 
 
 class Dispatcher:
-    """Runs until closed; `wake` starts the next round at once. last_activity: returns the time of the last visitor activity."""
+    """Assigns queued runs to free workers, in rounds, until closed; `wake` starts the next round at once.
+
+    last_activity: returns the time of the last visitor activity.
+    """
 
     def __init__(self, queue: JobQueue, scheduler: str | None, timeouts: Timeouts, last_activity: Callable[[], float]) -> None:
         self.queue, self.scheduler, self.timeouts, self.last_activity = queue, scheduler, timeouts, last_activity
@@ -63,7 +66,7 @@ class Dispatcher:
             await self._close_pool()
 
     async def _tick(self) -> None:
-        """Do one round of decisions."""
+        """Do one round: pause unwatched jobs, forward commands, open or close the pool, and start runs in free slots."""
         self._pause_unwatched()
         self._forward_commands()
         if self.attempts:

@@ -108,8 +108,8 @@ class Engine:
     def view(self, job_id: str, visitor: str | None = None, counts_as_watching: bool = True) -> JobView | None:
         """Return the job as it is now; None if the id is unknown or the job was evicted.
 
-        visitor: who views the job and therefore watches it; None: all its watchers. counts_as_watching: whether the view counts as
-        interest.
+        visitor: who views the job and therefore watches it; None: all its watchers. counts_as_watching: whether the view
+        is recorded, so that the job is not paused as unwatched.
         """
         job = self.queue.find(job_id)
         if job is None:

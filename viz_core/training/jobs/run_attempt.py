@@ -21,11 +21,11 @@ from viz_core.training.jobs.worker_pool import WorkerPool, call_worker
 
 
 class WorkerTimeout(Exception):
-    """A worker does not answer, or does not end a run after a command."""
+    """Raised if a worker does not answer, or does not end a run after a command."""
 
 
 class WorkerLost(Exception):
-    """A worker is gone."""
+    """Raised if the scheduler no longer has a worker."""
 
 
 @dataclass(slots=True, eq=False)

@@ -83,7 +83,7 @@ def _train(run: TrainingRun, mailbox: Mailbox, announce: Announce) -> EndReason:
 
 
 class PeriodicSaver:
-    """Saves the state at intervals that keep the cost low; it is what remains if the process is killed."""
+    """Saves the state of a run from time to time, so that a run whose process was killed can resume."""
 
     def __init__(self) -> None:
         self.next_save = time.monotonic() + SAVE_INTERVAL

@@ -19,7 +19,7 @@ from viz_core.training.jobs.timeouts import ORPHAN_TIMEOUT
 class TrainingPlugin(WorkerPlugin):
     """The assigned tasks of a worker. One run at a time per process, because torch's random state is global."""
 
-    name = "attention-lab-desk"
+    name = "attention-lab-training"
     idempotent = True  # a second server of the same cluster uses the same plugin
     mailboxes: dict[str, Mailbox]
     run_lock: threading.Lock

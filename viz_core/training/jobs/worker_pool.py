@@ -71,7 +71,7 @@ class WorkerPool(Protocol):
 class LocalWorkers:
     """A scheduler in this process with local worker processes, on loopback only.
 
-    There is one worker process less than cores, and a spare one for the last core while no visitor is active.
+    There is one worker process fewer than cores, and a spare one for the last core while no visitor is active.
     """
 
     def __init__(self, timeouts: Timeouts) -> None:

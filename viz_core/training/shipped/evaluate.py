@@ -33,7 +33,7 @@ TARGET_FALSE_ALARMS = 0.02  # on the sentences on which the coverage threshold i
 
 # --- Attention compared with the alignment: numbers only --------------------------------------------------------------
 def most_attended(weights: np.ndarray, row: DecoderRow = "predicts") -> np.ndarray:
-    """weights [B, H, T, S] -> the key with the largest weight in each target word's row, [B, H, T] (T - 1 for "reads")."""
+    """Return the key with the largest weight in each target word's row, [B, H, T] (T - 1 for "reads"). weights: [B, H, T, S]."""
     largest: np.ndarray = weights.argmax(axis=-1)  # [B, H, T]
     return largest if row == "predicts" else largest[:, :, 1:]
 

@@ -85,7 +85,7 @@ class CheckpointPlan:
         return (english, nothing) if self.config.has_encoder else (nothing, english)
 
 
-# Dropout on the attention weights only makes attention sharper; the translator, with supervised heads, has no dropout.
+# Dropout is applied to the attention weights alone, which makes attention sharper. The translator has none.
 _TRANSLATOR = TransformerConfig(
     d_model=128, n_heads=8, d_ff=512, n_encoder_layers=3, n_decoder_layers=3, dropout=0.0, dropout_sites=("weights",)
 )

@@ -58,10 +58,10 @@ def matrices(
     picking a word picks its cell. pick_navigates: a pick opens something else, so arrow keys move without picking and Enter
     picks. code: returns the notebook code that creates `panels`. name: a common name of the panels.
 
-    The later of two picks is used: the user's last one, or `pick` from the run in which it last changed. A page can omit `pick`
-    and use the returned one, or keep the pick itself (in a link or a select box) and pass it in each run. `on_pick` is called
-    before the rerun after a click or key, with the new pick, or None if it was cleared. A pick outside the panels is not drawn,
-    and None is returned.
+    The most recent change is used: a pick by the user, or another value of `pick` than in the previous run. A page can omit
+    `pick` and use the returned one, or keep the pick itself (in a link or a select box) and pass it in each run. `on_pick` is
+    called before the rerun after a click or key, with the new pick, or None if it was cleared. A pick outside the panels is not
+    drawn, and None is returned.
     """
     memory_key, sizes = f"{key}/memory", [p.values.shape for p in panels]
 

@@ -2,7 +2,7 @@
  *
  * There are three kinds of index: a cell of the original values (`full`, as in a pick); a sent cell (`shape`), which is a block of
  * those if Python pooled; and a drawn cell, which is `group` sent columns if the page is too narrow for two pixels each. A block
- * shows its value of largest absolute value, with the position of that value. */
+ * shows the value of largest magnitude in it, with the position of that value. */
 
 class Figure {
   constructor(view, index) {

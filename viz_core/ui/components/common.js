@@ -67,8 +67,8 @@ const ending = (view, end) => {
   return () => { if (view.call === call) end(); };
 };
 
-/* Call `tell` after a pause, unless `later` is called again for this view, or the user navigates to another link, which the report
- * would change; then `dropped` is called. view: has at most one pending call. */
+/* Call `tell` after a pause. A further call of `later` for this view replaces it. If the user navigates to another link meanwhile,
+ * `dropped` is called instead, since the report would change that link. */
 function later(view, pause, tell, dropped) {
   view.forget?.();
   const drop = () => {
@@ -82,7 +82,7 @@ function later(view, pause, tell, dropped) {
   addEventListener("popstate", left);
 }
 
-/* The same for numbered reports; the number of a dropped report is used again. */
+/* Send a numbered report after a pause. The number of a dropped report is used again. */
 const reportLater = (view, pause, message) =>
   later(view, pause, () => view.report((view.reported = message)), () => (view.number = view.reported?.number ?? 0));
 

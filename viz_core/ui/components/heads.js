@@ -30,8 +30,8 @@ function decode(bytes) {
   return header;
 }
 
-/* Write the pixels of all tiles, one below the other: each pixel has the colour of the largest shade of its cells (`to`: cell →
- * pixel). strong: the opacity of each pixel row, if rows fade. */
+/* Write the pixels of all tiles, one below the other. A pixel has the colour of the largest shade of its cells. to: the pixel of
+ * each cell. strong: the opacity of each pixel row, where rows that keep little of their weight are paler. */
 function colour(shades, to, hidden, words, out, width, paper, strong) {
   const cells = to.length, shown = new Uint8Array(hidden.length);
   for (let from = 0, start = 0; from < shades.length; from += cells, start += shown.length) {

@@ -83,7 +83,8 @@ class Attention {
     return { cells: [...heads, Uint8Array.from(open.best, (x) => 1 - x)], shape: [this.n_layers, this.n_heads, ...open.shape] };
   }
 
-  /* Return one head as data for the canvas. echo: larger than the number of any pick, which resets the pick of another matrix. */
+  /* Return one head as data for the canvas. echo: a number above that of any pick, so that the
+   * canvas discards the pick of the previous matrix. */
   matrix(layer, head, echo) {
     const values = this.of(layer, head), parts = [], { block } = this.panel;
     const small = pooled(values, this.shape, block), whole = block[0] * block[1] === 1;

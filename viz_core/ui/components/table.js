@@ -1,4 +1,4 @@
-/* The ledger (table.py): rows are built once and filtered while the user types. */
+/* The table of stages (table.py): rows are built once and filtered while the user types. */
 
 const PAUSE = 400; // ms without a key press before the filter is reported
 const FIRST = 4; // columns that fit on any screen wider than a phone
@@ -177,8 +177,8 @@ class View {
     else node.append(shown(value));
   }
 
-  /* Whether a row contains a word. One lower-case letter is a whole name (q), a capital letter an axis (H), or the other if
-   * there is no such. */
+  /* Whether a row contains a word. A lower-case letter is a whole name (q), a capital letter an axis (H). If there is no such name
+   * or axis, a letter of either case stands for the other one. */
   matches({ name, axes, text }, word) {
     if (word.length > 1 || !/[a-z]/i.test(word)) return text.includes(word.toLowerCase());
     const [low, high] = [word.toLowerCase(), word.toUpperCase()], isAxis = high in LETTERS, isName = this.names.has(low);

@@ -1,4 +1,4 @@
-"""The ledger: a table of stages with coloured axis letters and marks, filtered in the browser while the user types.
+"""A table of stages with coloured axis letters and marks, filtered in the browser while the user types.
 
     ledger_table(ledger_json(columns, rows), LedgerFilter("scores"), key="shapes", on_filter=keep, on_open=choose)
 

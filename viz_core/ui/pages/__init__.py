@@ -1,1 +1,1 @@
-"""What each page shows, a module or a package a page. `pages/` has their first lines."""
+"""The content of the pages, one package for each. The scripts in `pages/` call them."""

@@ -1,6 +1,6 @@
 """The cell inspector: the numbers that one value of a capture was computed from, as one HTML element.
 
-    inspect_cell(lab, "encoder.layers.0.self_attn.weights", (0, 2, 3, 1))
+    inspect_cell(context, "encoder.layers.0.self_attn.weights", (0, 2, 3, 1))
 
 It has a sentence with the tokens' names, the arithmetic (`viz_core.analysis.cell_explanation`) as a table with bars or a row of
 boxes, and the source of each number in numpy notation.
@@ -60,7 +60,7 @@ def inspect_cell(context: PageContext, name: str, index: tuple[int, ...]) -> Non
     """Show the arithmetic behind `context.capture[name][index]`, a full index. Raises ValueError if there is no capture."""
     capture = context.capture
     if capture is None:
-        raise ValueError(_("there is no run to take a cell of {name!r} from; call this only if lab.capture is not None.",
+        raise ValueError(_("there is no run to take a cell of {name!r} from; call this only if context.capture is not None.",
                            name=name))
     item = index[0] if capture.stage(name).axes[:1] == ("B",) else 0
     names = PositionNames(capture, context.sentence_tokenizers(item), has_vocabulary=context.setup.checkpoint_card is not None)
@@ -73,10 +73,10 @@ def _code(context: PageContext, name: str, index: Sequence[int]) -> CodeLines:
     """Return the notebook code for the table of the numbers behind one cell."""
     return fill_template("""
         {run}
-        from viz_core import drawn
-        from viz_core.analysis.cell_explanation import terms
-        from viz_core.run import parameters
-        frame = drawn.arithmetic(terms(capture, {name}, {index}, parameters(model)))
+        from viz_core.analysis.cell_explanation import explain_cell
+        from viz_core.figures import plot_data
+        from viz_core.run import parameter_reader
+        frame = plot_data.arithmetic(explain_cell(capture, {name}, {index}, parameter_reader(model)))
         """, run=trace_code(context), name=name, index=tuple(map(int, index)))
 
 
@@ -86,7 +86,7 @@ def inspection(cell: CellArithmetic, names: PositionNames) -> str:
     exact = html.escape(f"{cell.stage.name}[{place}] = {cell.value:.6g}")
     changed = (
         "<p><b>"
-         + _("The recorded cell is {value} and its terms give {rebuilt}: it was changed after it was computed.",
+        + _("The recorded cell is {value} and its terms give {rebuilt}: it was changed after it was computed.",
              value=brief(cell.value), rebuilt=brief(cell.recomputed))
          + "</b></p>"
     )

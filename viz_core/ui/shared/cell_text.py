@@ -205,10 +205,10 @@ def describe_condition(f: MaskCondition) -> str:
 
 
 def _describe_input(p: InputValue, cell: CellArithmetic, names: PositionNames) -> str:
-    """Return how a typed word got its id: from the vocabulary, shared with other words, through a slot, or as unknown."""
+    """Return where the id of a typed word comes from: the vocabulary, where several words may share it, a slot token, or <unk>."""
     tokenizer = names.tokenizers["source" if cell.stage.local_name == "source" else names.output_side]
     if isinstance(tokenizer, Vocabulary) and (slot := tokenizer.slot(p.id)):
-        return _("{token} is not in the vocabulary. It is read through slot {slot}, which can carry it over: its id is {id}.",
+        return _("{token} is not in the vocabulary. It is read as slot token {slot}, which the model can copy: its id is {id}.",
                  token=token_html(p.token), slot=slot, id=p.id)
     name = tokenizer.decode(p.id)
     if name == p.token:

@@ -155,7 +155,7 @@ def _zoom_identity(figure: Mapping[str, Any]) -> str:
     """Return the `uirevision` of a chart: chart_zoom.js keeps the zoom while it is the same and the axis ranges are similar.
 
     A change of the marks or the curves keeps the zoom, since it helps to follow such a change. Another sentence, title, axis or
-    series resets it, because the zoom could hide the new content. (Numbers in a title are ignored: see `about`.)
+    series resets it, because the zoom could hide the new content. (Numbers in a title are ignored: see `description_hash`.)
     """
     setup, layout = current_setup(), figure["layout"]
     axes = sorted((name, title_text(axis), axis.get("type")) for name, axis in layout.items() if re.match("[xy]axis", name))
@@ -174,14 +174,14 @@ def exportable_html(
     rows: int = 0,
     end: str = "html",
 ) -> str:
-    """Return HTML with the attributes by which the Save menu finds it as a picture.
+    """Wrap HTML in an element that the Save menu treats as a picture, and register its export.
 
     table_function, figure_arguments: the name of a function of `plot_data` and its arguments, for the table of the picture; rows:
     its approximate number of rows. code: returns the lines that make `shown` (this HTML) and `frame` in a notebook, or only `frame`
-    if `end`, a key of `ENDS`, is "frame". name: its title, if it has no caption.
+    if `end`, a key of `SNIPPET_ENDINGS`, is "frame". name: its title, if it has no caption.
     """
     def numbers() -> "pd.DataFrame":
-        from viz_core.figures import plot_data  # with pandas: see `offer`
+        from viz_core.figures import plot_data  # imports pandas, which takes half a second
 
         found: pd.DataFrame = getattr(plot_data, table_function)(*figure_arguments)
         return found

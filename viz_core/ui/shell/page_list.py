@@ -191,7 +191,7 @@ PAGES: dict[str, PageSpec] = {
             introduction="The first Transformers normalise each residual sum (Post-LN) and need a careful warm-up to train. "
             "Later ones normalise the input of each sub-layer and leave the sum alone (Pre-LN). The comparisons below use "
             "the same weights and the same sentence; only the place of the LayerNorm differs.",
-            home_text="where the LayerNorm stands, and why that matters",
+            home_text="where the LayerNorm is placed, and why that matters",
             group="The parts",
             section_param="norm_section",
             sections=(

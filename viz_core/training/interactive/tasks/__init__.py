@@ -3,7 +3,7 @@
     task        a task, its parameters, its batches
     symbols     copy, reverse, sort, majority, induction
     markov      a word source whose entropy is known exactly
-    language    sentences of a first lesson: translate, continue, fill in, restore
+    language    simple sentences in two languages: translate, continue, fill in, restore
 """
 
 from collections.abc import Mapping

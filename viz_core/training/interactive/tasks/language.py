@@ -1,4 +1,4 @@
-"""Language tasks on the sentences of a first lesson: translate, continue, fill in, restore.
+"""Language tasks on the sentences of `viz_core.training.corpus.simple_sentences`: translate, continue, fill in, restore.
 
 The sentences come from one seed, so that the vocabulary, and with it the weights, does not depend on the seed of a run.
 """

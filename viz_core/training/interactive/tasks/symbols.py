@@ -181,8 +181,10 @@ def make_next_symbol_batch(
 
 
 def previous_seen_mask(rows: np.ndarray) -> np.ndarray:
-    """Return whether the symbol before each position of rows [B, L] occurred earlier in its row, so that the next one can be looked
-    up, [B, L]."""
+    """Return whether the symbol before each position occurred earlier in its row, so that the next one can be looked up, [B, L].
+
+    rows: [B, L].
+    """
     previous = rows[:, :-1]  # [B, L - 1]
     same = previous[:, :, None] == previous[:, None, :]  # [B, L - 1, L - 1]
     seen = np.tril(same, k=-1).any(axis=2)  # [B, L - 1]

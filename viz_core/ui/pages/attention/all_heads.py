@@ -86,7 +86,7 @@ def draw_all_heads(
 def _weights_table(
     context: PageContext, capture: Capture, shown: Sequence[AttentionKind], focus: AttentionFocus, two: TwoRuns | None
 ) -> "pd.DataFrame":
-    """Return every attention weight behind the tiles, one a row."""
+    """Return a table with one row for each attention weight that the tiles show."""
     from viz_core.figures import plot_data
 
     if two is None:

@@ -125,7 +125,7 @@ def default_layer(context: PageContext, kind: AttentionKind) -> int:
 
 
 def _informative_query(context: PageContext, capture: Capture, focus: Focus, item: int, swap: WordSwap | None) -> int:
-    """Return the query that predicts the first target word that the swap changes; without a swap, this head's most telling row."""
+    """Return the query that predicts the first target word that the swap changes; without a swap, `most_informative_query`."""
     kind, layer, head = focus
     if query_key_sides(kind)[0] == "target" and swap is not None and "labels" in capture.sides:
         labels = capture.tokens("labels")[item]

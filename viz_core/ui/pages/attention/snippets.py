@@ -28,7 +28,7 @@ EMPTY = CodeLines()
 
 
 def all_heads(context: PageContext, shown: Sequence[AttentionKind], focus: AttentionFocus, two: TwoRuns | None) -> CodeLines:
-    """All heads as tiles; in a comparison, of A, B or A − B."""
+    """Return the code for all heads as tiles; in a comparison, of A, B or A − B."""
     if two is not None:
         return _all_heads_of_two_runs(two, shown, focus)
     words = fill_template("""
@@ -62,7 +62,7 @@ def all_heads(context: PageContext, shown: Sequence[AttentionKind], focus: Atten
 
 
 def head_matrix(context: PageContext, focus: AttentionFocus) -> CodeLines:
-    """One head at one step from q·k to the weights."""
+    """Return the code for one head at one step from q·k to the weights."""
     by_word, leaves_out = focus.by_word and focus.step == "weights", focus.without_special and focus.step == "weights"
     return fill_template(
         """
@@ -86,7 +86,7 @@ def head_matrix(context: PageContext, focus: AttentionFocus) -> CodeLines:
 
 
 def head_lines(context: PageContext, focus: AttentionFocus) -> CodeLines:
-    """The heads of a layer as lines."""
+    """Return the code for the heads of a layer as lines."""
     leaves_out = shown_positions(context, context.capture, focus.kind, focus) is not None if context.capture is not None else False
     layer = fill_template("kind, layer, heads, item = {kind}, {layer}, {heads}, {item}", kind=focus.kind, layer=focus.layer,
                           heads=list(focus.line_heads), item=focus.item)
@@ -117,7 +117,7 @@ def head_lines(context: PageContext, focus: AttentionFocus) -> CodeLines:
 
 
 def head_statistics(context: PageContext, shown: Sequence[AttentionKind], item: int) -> CodeLines:
-    """The statistics of every head."""
+    """Return the code for the statistics of every head."""
     return fill_template("""
         from viz_core import tables
         {run}
@@ -126,7 +126,7 @@ def head_statistics(context: PageContext, shown: Sequence[AttentionKind], item: 
 
 
 def rollout(context: PageContext, kind: AttentionKind, item: int, after: int, two: TwoRuns | None) -> CodeLines:
-    """Rollout after a layer, and the mean of its heads; in a comparison, of A, B or A − B."""
+    """Return the code for rollout after a layer and the mean of its heads; in a comparison, of A, B or A − B."""
     if two is None:
         return fill_template("""
             from viz_core.figures.attention import rollout_panels
@@ -144,7 +144,7 @@ def rollout(context: PageContext, kind: AttentionKind, item: int, after: int, tw
 
 
 def _head_code(focus: AttentionFocus) -> CodeLines:
-    """The line that assigns `kind, layer, head, item`."""
+    """Return the line that assigns `kind, layer, head, item`."""
     return fill_template(
         "kind, layer, head, item = {kind}, {layer}, {head}, {item}",
         kind=focus.kind,
@@ -155,12 +155,12 @@ def _head_code(focus: AttentionFocus) -> CodeLines:
 
 
 def _join_lines(*parts: CodeLines) -> CodeLines:
-    """The parts joined by newlines, without empty ones."""
+    """Return the parts joined by newlines, without empty ones."""
     return CodeLines("\n".join(filter(None, (part.strip("\n") for part in parts))))
 
 
 def _words_code(context: PageContext) -> CodeLines:
-    """The lines that assign `words`, for the `kind` and `item` of the lines above."""
+    """Return the lines that assign `words`, for the `kind` and `item` of the lines above."""
     return fill_template("""
         {readers}
         words = query_key_words(capture, kind, item, readers)
@@ -168,7 +168,7 @@ def _words_code(context: PageContext) -> CodeLines:
 
 
 def _kept_positions_code(context: PageContext, by_word: bool) -> CodeLines:
-    """The lines that assign `kept`, for the `kind` and `item` of the lines above, and for `words` if they are shown."""
+    """Return the lines that assign `kept`, for the `kind` and `item` of the lines above, and for `words` if they are shown."""
     return fill_template("""
         from viz_core.analysis.labelled_weights import without_special_tokens
         {readers}
@@ -177,7 +177,7 @@ def _kept_positions_code(context: PageContext, by_word: bool) -> CodeLines:
 
 
 def _tokenizers_code(context: PageContext, run: str) -> CodeLines:
-    """The lines that assign `readers`, the tokenizer of each side. run: the name of the run's variable."""
+    """Return the lines that assign `readers`, the tokenizer of each side. run: the name of the run's variable."""
     setup = context.setup
     if setup.checkpoint_card is not None:
         return fill_template("""
@@ -196,7 +196,7 @@ def _tokenizers_code(context: PageContext, run: str) -> CodeLines:
 
 
 def products(context: PageContext, focus: AttentionFocus) -> CodeLines:
-    """The products of q and k, feature by feature."""
+    """Return the code for the products of q and k, feature by feature."""
     return fill_template("""
         {steps}
         from viz_core.figures import plot_data
@@ -206,7 +206,7 @@ def products(context: PageContext, focus: AttentionFocus) -> CodeLines:
 
 
 def weight_chain(context: PageContext, focus: AttentionFocus) -> CodeLines:
-    """The steps from the sum of the products to the weight."""
+    """Return the code for the steps from the sum of the products to the weight."""
     return fill_template("""
         {steps}
         from viz_core.figures import plot_data
@@ -216,7 +216,7 @@ def weight_chain(context: PageContext, focus: AttentionFocus) -> CodeLines:
 
 
 def values(context: PageContext, focus: AttentionFocus) -> CodeLines:
-    """Weight times value, feature by feature."""
+    """Return the code for weight times value, feature by feature."""
     return fill_template("""
         {steps}
         from viz_core.figures import plot_data
@@ -227,7 +227,7 @@ def values(context: PageContext, focus: AttentionFocus) -> CodeLines:
 
 
 def contributions(context: PageContext, focus: AttentionFocus) -> CodeLines:
-    """Each key's weight, and the norm of its contribution to the output."""
+    """Return the code for each key's weight, and the norm of its contribution to the output."""
     return fill_template(
         """
         {run}
@@ -255,7 +255,7 @@ def contributions(context: PageContext, focus: AttentionFocus) -> CodeLines:
 
 
 def _steps_code(run: CodeLines, focus: AttentionFocus) -> CodeLines:
-    """The lines that assign `steps`, the computation of the weight in focus."""
+    """Return the lines that assign `steps`, the computation of the weight in focus."""
     return fill_template("""
         {run}
         from viz_core.analysis.attention import weight_arithmetic
@@ -269,7 +269,7 @@ def _steps_code(run: CodeLines, focus: AttentionFocus) -> CodeLines:
 
 
 def ablated(context: PageContext, ablation: "Ablation", focus: AttentionFocus) -> CodeLines:
-    """A head in the intact run and, if anything is changed, in the ablated run."""
+    """Return the code for a head in the intact run and, if anything is changed, in the ablated run."""
     return fill_template("""
         from viz_core.figures.two_run_attention import ablation_panels
         {runs}
@@ -280,7 +280,7 @@ def ablated(context: PageContext, ablation: "Ablation", focus: AttentionFocus) -
 
 
 def ablated_hidden(context: PageContext, ablation: "Ablation", item: int) -> CodeLines:
-    """The change of the last hidden states."""
+    """Return the code for the change of the last hidden states."""
     return fill_template("""
         from viz_core.figures.two_run_attention import ablated_hidden_panel
         {runs}
@@ -289,7 +289,7 @@ def ablated_hidden(context: PageContext, ablation: "Ablation", item: int) -> Cod
 
 
 def ablation_changes(context: PageContext, ablation: "Ablation", item: int) -> CodeLines:
-    """The table of what changed at each token."""
+    """Return the code for the table of what changed at each token."""
     return fill_template("""
         {runs}
         {word}
@@ -299,7 +299,7 @@ def ablation_changes(context: PageContext, ablation: "Ablation", item: int) -> C
 
 
 def _ablated_code(context: PageContext, ablation: "Ablation") -> CodeLines:
-    """The lines that assign `capture` and `ablated`."""
+    """Return the lines that assign `capture` and `ablated`."""
     given = [f"heads=frozenset({python_literal(sorted(ablation.heads))})"] if ablation.heads else []
     given += ["unscaled=True"] if ablation.unscaled else []
     given += [f"temperature={python_literal(ablation.temperature)}"] if ablation.temperature != 1 else []
@@ -316,7 +316,7 @@ def _ablated_code(context: PageContext, ablation: "Ablation") -> CodeLines:
 
 
 def head_matrix_of_two_runs(two: TwoRuns, focus: AttentionFocus, about: tuple[str, str], is_single: bool) -> CodeLines:
-    """One head in A, in B and in A − B. alone: whether only one of these is shown."""
+    """Return the code for one head in A, in B and in A − B. is_single: whether only one of these is shown."""
     by_word = focus.by_word and focus.step == "weights"
     drawn = fill_template("""
         from viz_core.figures.two_runs import select_view
@@ -362,8 +362,10 @@ def _all_heads_of_two_runs(two: TwoRuns, shown: Sequence[AttentionKind], focus: 
 
 
 def _words_of_both_runs_code(two: TwoRuns, shown: Sequence[AttentionKind]) -> CodeLines:
-    """The lines that assign `words`, a pair for A and B by kind of attention, for the `item` of the lines above; A may lack some
-    kinds."""
+    """Return the lines that assign `words`, a pair for A and B by kind of attention, for the `item` of the lines above.
+
+    A may lack some kinds.
+    """
     return fill_template("""
         {readers_of_a}
         words_of_a = {{kind: query_key_words(a, kind, item, readers) for kind in {in_a}}}

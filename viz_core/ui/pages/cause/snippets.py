@@ -33,7 +33,7 @@ def lens(run: PageContext, item: int, length: int, by_rank: bool) -> CodeLines:
 
 
 def lens_words(run: PageContext, item: int, length: int, cell: tuple[int, int]) -> CodeLines:
-    """The table of the most likely words of a cell."""
+    """Return the code for the table of the most likely words of a cell."""
     return fill_template("""
         {lens}
         from viz_core import tables
@@ -42,7 +42,7 @@ def lens_words(run: PageContext, item: int, length: int, cell: tuple[int, int]) 
 
 
 def _lens_code(run: PageContext, item: int, length: int) -> CodeLines:
-    """The lines that assign `found`, the logit lens of a sentence, and `word`, which returns the name of an id."""
+    """Return the lines that assign `found`, the logit lens of a sentence, and `word`, which returns the name of an id."""
     return fill_template("""
         {run}
         {word}
@@ -61,7 +61,7 @@ def attribution_bars(run: PageContext, item: int, at: int, word: int, other: int
 
 
 def attribution_table(run: PageContext, item: int, at: int, word: int, other: int | None, n_rows: int) -> CodeLines:
-    """The table of the largest contributions."""
+    """Return the code for the table of the largest contributions."""
     return fill_template("""
         {found}
         from viz_core import tables
@@ -71,7 +71,7 @@ def attribution_table(run: PageContext, item: int, at: int, word: int, other: in
 
 
 def _attribution_code(run: PageContext, item: int, at: int, word: int, other: int | None) -> CodeLines:
-    """The lines that assign `found`, the contributions to the logit."""
+    """Return the lines that assign `found`, the contributions to the logit."""
     return fill_template("""
         {run}
         from viz_core.analysis.attribution import attribute_logit
@@ -92,7 +92,7 @@ def head_effects_plot(
 
 
 def head_effects_table(pair: RunPair, question: Question, stack: str, attention: str, key: int) -> CodeLines:
-    """The table of all heads."""
+    """Return the code for the table of all heads."""
     return fill_template("""
         {found}
         from viz_core import tables
@@ -101,7 +101,7 @@ def head_effects_table(pair: RunPair, question: Question, stack: str, attention:
 
 
 def _head_effects_code(pair: RunPair, question: Question, stack: str, attention: str, key: int) -> CodeLines:
-    """The lines that assign `found`, each head's weight and effects."""
+    """Return the lines that assign `found`, each head's weight and effects."""
     return fill_template("""
         {contrast}
         from viz_core.experiments.head_effects import head_effects
@@ -110,7 +110,7 @@ def _head_effects_code(pair: RunPair, question: Question, stack: str, attention:
 
 
 def _runs_code(pair: RunPair, question: Question) -> CodeLines:
-    """The lines that assign `contrast`: the clean run, the corrupted run and the question."""
+    """Return the lines that assign `contrast`: the clean run, the corrupted run and the question."""
     return fill_template(
         """
         {runs}

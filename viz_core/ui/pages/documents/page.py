@@ -81,7 +81,7 @@ def _config_values(preset: Preset, row: PresetRow) -> Hashable:
 
 
 def topic_difference(topic: str) -> str:
-    """Whether the five models differ in this topic, only their texts, or neither: "differ", "words", "agree"."""
+    """Return "differ" if the five models differ in this topic, "words" if only their texts do, else "agree"."""
     at = list(TOPICS).index(topic)
     models = {_config_values(p, p.rows[at]) for p in PRESETS.values()}
     return "differ" if len(models) > 1 else "words" if len({p.rows[at].value for p in PRESETS.values()}) > 1 else "agree"

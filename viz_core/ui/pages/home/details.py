@@ -34,7 +34,7 @@ CHANGED_CAPTION = _(
 FACT_TITLES = {  # the labels of known keys of `Card.about`; other keys are shown as they are
     "task": _("task"), "note": _("note"), "data": _("data"), "training": _("training"), "next word": _("next word"),
     "everyday sentences": _("everyday sentences"), "exact match": _("exact match"),
-    "alignment error": _("alignment error"), "pronouns": _("pronouns"), "taught heads": _("taught heads"),
+    "alignment error": _("alignment error"), "pronouns": _("pronouns"), "taught heads": _("supervised heads"),
     "lost words": _("lost words"),
     "continuations": _("continuations"),
     "parameters": _("parameters"), "file": _("file"), "architecture": _("architecture"),

@@ -49,7 +49,7 @@ def page_cards(context: PageContext) -> None:
 
 
 def _residual_stream(context: PageContext, capture: Capture) -> str:
-    """The residual stream after the last layer, [T, D]."""
+    """Return a thumbnail of the residual stream after the last layer, [T, D]; "" without one."""
     side = context.config.input_side
     name = f"{STACKS[side]}.layers.{context.config.n_layers(side) - 1}.resid_post"
     if name not in capture:
@@ -63,7 +63,7 @@ def _residual_stream(context: PageContext, capture: Capture) -> str:
 
 
 def _head_mosaic(context: PageContext, capture: Capture) -> str:
-    """The weights of all heads of the last kind of attention, max-pooled."""
+    """Return a thumbnail of the weights of all heads of the last kind of attention, max-pooled."""
     if not (available := attention_kinds(context.config)):
         return ""
     kind = available[-1]
@@ -77,7 +77,7 @@ def _head_mosaic(context: PageContext, capture: Capture) -> str:
 
 
 def _next_word_bars(context: PageContext, capture: Capture) -> str:
-    """The probabilities of the most likely words after the first token."""
+    """Return a thumbnail of the probabilities of the most likely words after the first token."""
     if "probs" not in capture:
         return ""
     likeliest = np.sort(capture["probs"][context.selected_item(capture), 0])[::-1][:8].tolist()
@@ -85,7 +85,7 @@ def _next_word_bars(context: PageContext, capture: Capture) -> str:
 
 
 def _sublayer_norms(context: PageContext, capture: Capture) -> str:
-    """The norm of each sub-layer's output in the output stack, at each token."""
+    """Return a thumbnail of the norm of each sub-layer's output in the output stack, at each token."""
     stack, item = STACKS[context.config.output_side], context.selected_item(capture)
     names = [f"{stack}.layers.{layer}.{part}.out" for layer in range(context.config.n_layers(context.config.output_side))
              for part in ("self_attn", "cross_attn", "ffn")]
@@ -96,10 +96,10 @@ def _sublayer_norms(context: PageContext, capture: Capture) -> str:
 
 
 def _token_losses(context: PageContext, capture: Capture) -> str:
-    """The cross-entropy of each label, at most 20 nats."""
+    """Return a thumbnail of the cross-entropy of each label, at most 20 nats."""
     if (
         "probs" not in capture or "ids.labels" not in capture or context.answers_in_place
-    ):  # in place, the model was trained with another loss
+    ):  # such a model was trained with another loss
         return ""
     item = context.selected_item(capture)
     labels = capture["ids.labels"][item]
@@ -119,7 +119,7 @@ def _mask_cells(context: PageContext, capture: Capture) -> str:
 
 
 def _positional_encoding(context: PageContext, capture: Capture) -> str:
-    """The positional encoding [T, D] that the model adds; the sinusoidal one if it adds none."""
+    """Return a thumbnail of the positional encoding [T, D] that the model adds; of the sinusoidal one if it adds none."""
     name, length = f"{STACKS[context.config.input_side]}.pos_embed", capture[f"ids.{context.config.input_side}"].shape[1]
     if name in capture:
         return matrix(
@@ -131,7 +131,7 @@ def _positional_encoding(context: PageContext, capture: Capture) -> str:
 
 
 def _stream_power(context: PageContext, capture: Capture) -> str:
-    """The mean square of the residual stream after each layer."""
+    """Return a thumbnail of the mean square of the residual stream after each layer."""
     side, item = context.config.input_side, context.selected_item(capture)
     names = [
         f"{STACKS[side]}.{leaf}" for leaf in ("embed", *(f"layers.{i}.resid_post" for i in range(context.config.n_layers(side))))
@@ -141,13 +141,13 @@ def _stream_power(context: PageContext, capture: Capture) -> str:
 
 
 def _parameters_by_block(context: PageContext, capture: Capture) -> str:
-    """The number of parameters of each block."""
+    """Return a thumbnail of the number of parameters of each block."""
     blocks = amounts_by_block(stage_costs(context.config, 1, 1, 1), "parameters")
     return bars([sum(parts.values()) for parts in blocks.values()], _("The parameters of each block"))
 
 
 def _document_statuses(context: PageContext, capture: Capture) -> str:
-    """The status of each setting of each document: stated, repaired or assumed."""
+    """Return a thumbnail of the status of each setting of each document: stated, repaired or assumed."""
     table = np.array([[STATUS_ORDER.index(row.status) for row in preset.rows] for preset in PRESETS.values()])
     return class_matrix(table, _("{n_presets} documents by {n_topics} settings: stated, repaired or assumed", n_presets=len(table),
                                  n_topics=len(TOPICS)), dark=is_dark())

@@ -8,7 +8,7 @@ from viz_core.ui.shell.export.notebook_code import CodeLines, fill_template, glo
 
 
 def word_lines(context: PageContext, kind: AttentionKind, layer: int, head: int, item: int) -> CodeLines:
-    """The attention weights drawn as lines between words."""
+    """Return the code for the attention weights drawn as lines between words."""
     return fill_template("""
         from viz_core.analysis.labelled_weights import unpadded_layer_weights
         {run}
@@ -19,7 +19,7 @@ def word_lines(context: PageContext, kind: AttentionKind, layer: int, head: int,
 
 
 def token_ids(context: PageContext, names: Sequence[str], item: int) -> CodeLines:
-    """The ids of the tokens."""
+    """Return the code for the ids of the tokens."""
     return fill_template("""
         from viz_core.figures.stage_panels import stage_panel
         {run}
@@ -28,7 +28,7 @@ def token_ids(context: PageContext, names: Sequence[str], item: int) -> CodeLine
 
 
 def next_word(context: PageContext, item: int, at: int) -> CodeLines:
-    """The most likely next words after a token."""
+    """Return the code for the most likely next words after a token."""
     side = context.config.output_side
     return fill_template("""
         {run}
@@ -45,7 +45,7 @@ def next_word(context: PageContext, item: int, at: int) -> CodeLines:
 
 
 def architecture(context: PageContext) -> CodeLines:
-    """The model with the shapes of the run."""
+    """Return the code for the drawing of the model with the shapes of the run."""
     return fill_template("""
         from viz_core.figures.architecture import architecture_diagram
         {run}

@@ -106,7 +106,7 @@ def with_padded_sentence(setup: Setup, tokenizers: Mapping[str, AnyTokenizer]) -
     lengths = [{side: count(side, line) for side, line in text.items()} for text in found]
 
     def rank(i: int) -> int:
-        """0: shorter on every side; 1: of another length on every side; 2: on some; 3: on none."""
+        """Return 0 if it is shorter on every side, 1 if its length differs on every side, 2 if on some, 3 if on none."""
         here = lengths[i]
         if all(0 < here[side] < now[side] for side in sides):
             return 0

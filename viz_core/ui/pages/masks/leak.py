@@ -104,7 +104,7 @@ def _replacement_controls(context: PageContext, capture: Capture, focus: MaskFoc
     tokenizer = context.sentence_tokenizers(focus.item)[side]
     carried, lost = unknown_words(tokenizer, typed)
     if carried:
-        st.caption(_("This model does not know {unknown} and reads it through a slot, which can carry it over.",
+        st.caption(_("This model does not know {unknown} and reads it as a slot token, which it can copy.",
                      unknown=code_spans(carried)))
     if lost:
         st.caption(_(r"This model does not know {unknown} and reads \<unk> instead.", unknown=code_spans(lost)))

@@ -83,7 +83,7 @@ def leak(context: PageContext, item: int, position: int, token_id: int, replaced
 
 
 def reach(context: PageContext, item: int, vocab_size: int) -> CodeLines:
-    """Which outputs change when each token is replaced in turn."""
+    """Return the code for which outputs change when each token is replaced in turn."""
     return fill_template("""
         {run}
         from viz_core.experiments.masks import replacement_changes, causal_side, replacement_ids
@@ -108,7 +108,7 @@ def spread(context: PageContext, focus: MaskFocus, is_halved: bool, side: Side) 
 def fully_masked(
     context: PageContext, focus: MaskFocus, is_halved: bool, head: int, titles: Sequence[tuple[str, str]]
 ) -> CodeLines:
-    """The weights of several implementations. titles: their titles and names."""
+    """Return the code for the weights of several implementations. titles: their titles and names."""
     return fill_template(
         """
         {run}
@@ -129,7 +129,7 @@ def fully_masked(
 
 
 def unsqueeze(context: PageContext, kind: AttentionKind, item: int, head: int, titles: Sequence[str]) -> CodeLines:
-    """A head with the printed and the intended mask. titles: of both, and of the weight on later tokens."""
+    """Return the code for a head with the printed and the intended mask. titles: of both, and of the weight on later tokens."""
     return fill_template(
         """
         {run}
@@ -151,7 +151,7 @@ def unsqueeze(context: PageContext, kind: AttentionKind, item: int, head: int, t
 
 
 def _model_and_run_code(context: PageContext, is_halved: bool = False) -> CodeLines:
-    """The lines that assign `model`, `batch` and `capture`. is_halved: whether the batch gets the sentence's first half."""
+    """Return the lines that assign `model`, `batch` and `capture`. is_halved: whether the batch gets the sentence's first half."""
     if not is_halved:
         return trace_code(context)
     return fill_template("""

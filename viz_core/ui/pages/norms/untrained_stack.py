@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
     from viz_core.model.transformer import Transformer
     from viz_core.run import Batch
 
-DEPTH_STEP = 12  # layers: runs have a multiple of this depth, and a shallower stack is read off their first layers
+DEPTH_STEP = 12  # layers: a run has a multiple of this depth, and shallower stacks are its first layers
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +137,12 @@ def size_controls() -> None:
 
 def show_stack_caption(untrained_stack: UntrainedStack) -> None:
     """Show a caption with the measured model, its input, and why trained weights are not compared."""
-    config, lab = untrained_stack.config, untrained_stack.context
+    config, context = untrained_stack.config, untrained_stack.context
     layers = config.n_layers(config.output_side)
     (side,) = [s for s in ("source", "target") if s in untrained_stack.batch.ids]
     rows, tokens = untrained_stack.batch.ids[side].shape
-    assert lab.capture is not None
-    is_cut = untrained_stack.batch.ids[side].size < lab.capture[f"ids.{side}"].size
+    assert context.capture is not None
+    is_cut = untrained_stack.batch.ids[side].size < context.capture[f"ids.{side}"].size
     read = plural("{n:,} token", "{n:,} tokens", tokens)
     if rows > 1:
         read = _("{rows} × {tokens} tokens", rows=rows, tokens=tokens)
@@ -150,12 +150,12 @@ def show_stack_caption(untrained_stack: UntrainedStack) -> None:
     caption = (
         _("Untrained weights ({init}, seed {seed}). The {stack} has {layers}, d_model {d_model}, {heads}, d_ff {ff_width} and "
           "no biases. It reads {cut}{read} of your {side} text. All placements have the same weights.",
-          init=init, seed=lab.setup.seed, stack=stack_title, layers=plural("{n:,} layer", "{n:,} layers", layers),
+          init=init, seed=context.setup.seed, stack=stack_title, layers=plural("{n:,} layer", "{n:,} layers", layers),
           d_model=config.d_model, heads=plural("{n:,} head", "{n:,} heads", config.n_heads), ff_width=config.ff_width,
           cut=(_("the first") + " ") * is_cut, read=read, side=SIDE_NAMES[side])
     )
-    if lab.setup.card:
-        trained = {"post": "Post-LN", "pre": "Pre-LN"}.get(lab.setup.base_config.norm, _("no norm"))
+    if context.setup.card:
+        trained = {"post": "Post-LN", "pre": "Pre-LN"}.get(context.setup.base_config.norm, _("no norm"))
         caption += " " + _("The weights in the sidebar were trained as {trained} and only work that way, so they are not "
                            "compared.", trained=trained)
     st.caption(escaped(caption))

@@ -68,7 +68,7 @@ def note_unknown_words(tokenizer: AnyTokenizer, text: str) -> None:
     """Show which words are not in the vocabulary of trained weights."""
     carried, lost = unknown_words(tokenizer, text)
     if carried:
-        st.caption(_("These words are not in the model's vocabulary and are read through slots, which can carry them over: "
+        st.caption(_("These words are not in the model's vocabulary and are read as slot tokens, which the model can copy: "
                      "{unknown}.", unknown=safe_words(carried)))
     if lost:
         st.caption(_(r"These words are not in the model's vocabulary and are read as \<unk>: {unknown}.",

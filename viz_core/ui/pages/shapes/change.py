@@ -31,7 +31,7 @@ def size_change_controls(size: RunSize) -> None:
             key="shapes_try",
             disabled=less == config.qk_width,
             help=_("Makes queries and keys narrower and marks every change.")
-            + (" " + _("Trained weights fix all sizes, so the weights will be untrained.") if trained else ""),
+            + (" " + _("The trained weights only fit their own sizes, so the model will be untrained.") if trained else ""),
         )
         if not has_run_a:  # marks against A are cleared by the button beside A and B
             st.button(_("Clear the marks"), icon=":material/ink_eraser:", on_click=set_url_params,

@@ -77,7 +77,7 @@ class ComparedStage:
         )
 
     def tour_cell(self, cell: Pick | None, own: Sequence[Panel], drawn: Sequence[Panel]) -> Pick | None:
-        """Map the cell that the tour picks in B's own heatmaps to the last of those that are drawn."""
+        """Map the cell that the tour picks in B's heatmaps, `own`, to the last heatmap of `drawn`."""
         if cell is None or self.is_vocabulary:
             return None if self.runs.shown == "a" else cell
         return Pick(len(drawn) - 1, *aligned_cell(self.runs.aligned, self.name, own[-1], cell.row, cell.col, 1))

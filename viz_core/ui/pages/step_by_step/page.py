@@ -215,8 +215,8 @@ def _step_title(context: PageContext, stage: Stage, title: str) -> str:
                          n=context.config.output_vocab_size, loss=brief(uniform_loss(context.capture)))
         title = f"{title} {uniform_text}"
         if context.answers_in_place:
-            title += " " + _("These weights were trained to answer at the place itself, so this loss, of the next words, is not "
-                             "the one that their training lowered.")
+            title += " " + _("These weights were trained to predict the word at each position, but this loss is that of the next "
+                             "words; training did not minimise it.")
     if stage.block != "output" or context.setup.card is not None:
         return title
     untrained_text = _("The weights are untrained: these numbers are exact, but the model cannot predict words yet.")

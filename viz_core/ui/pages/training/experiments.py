@@ -55,8 +55,8 @@ def experiments_section(context: PageContext) -> None:
     """Draw the bands of the conditions, the verdict below them, and the choice of the experiment beside them."""
     show_hint(
         _(
-            "**Each band is one condition, trained with several seeds:** two conditions differ if, at the end, their means are "
-            "more than {n:g} times the spread of the seeds apart and no seed of one lies among those of the other. A single lower "
+            "**Each band is one condition, trained with several seeds:** two conditions differ if their means at the end are "
+            "more than {n:g} times the spread of the seeds apart and the ranges of their seeds do not overlap. A single lower "
             "line may be chance.",
             n=SPREAD_FACTOR,
         )

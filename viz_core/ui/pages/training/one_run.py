@@ -253,7 +253,7 @@ def _draw_picture(
 
 
 def describe_answers(answers: Answers, until_step: int, is_causal: bool) -> str:
-    """Return what the model answers after `step` steps, and how much of it is right if that is known, as Markdown.
+    """Return what the model answers after `until_step` steps, and how much of it is right if that is known, as Markdown.
 
     is_causal: whether each answer reads only earlier positions, which hold the right words instead of the model's own.
     """

@@ -144,7 +144,7 @@ def advanced_controls(context: PageContext) -> None:
 
 
 def _parameter_controls(context: PageContext, advanced: bool) -> None:
-    """Draw the parameters of the task. advanced: those of `ADVANCED_PARAMETERS`, or all others."""
+    """Draw the controls of the task's parameters: those of `ADVANCED_PARAMETERS` if `advanced`, else all others."""
     task = TASKS[url_param("train_task")]
     default_values = default_parameters(context, task)
     for name, bound in task.parameter_ranges.items():

@@ -93,7 +93,7 @@ def _draw_tree(
     chosen: str,
     step_index: int,
 ) -> None:
-    """Draw the tree, with the token at `step` of the chosen path marked."""
+    """Draw the tree, with the token at `step_index` of the chosen path marked."""
     nodes, keys = build_tree(list(paths.values()), current_glosses()), list(paths)
     places = [(keys[node.path], node.depth) for node in nodes]
     continuation_tree(nodes, _marked_node(nodes, list(paths.values()), paths[chosen].ids[: step_index + 1]), key="write_tree",

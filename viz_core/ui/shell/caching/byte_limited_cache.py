@@ -20,18 +20,21 @@ from viz_core.config.allocator import trim_heap
 
 T = TypeVar("T")
 MAX_COMPUTATIONS = max(2, os.cpu_count() or 1)  # computations at once
-LONG_SECONDS = 0.3  # seconds: longer computations leave one slot free for short ones
-TRACKED_BYTES = 10**6  # bytes: a larger item still counts towards the limit after eviction, as long as it is in use
+LONG_SECONDS = 0.3  # seconds from which a computation is long: long ones leave one slot free for short ones
+TRACKED_BYTES = 10**6  # bytes from which an evicted item counts towards the limit for as long as it is in use
 MEMORY_WAIT_SECONDS = 2.0  # seconds that a computation waits until evicted items are out of use
 TRIM_BYTES = 48 * 10**6  # freed bytes from which memory is returned to the operating system
-GC_DELAY = 0.05  # seconds in which the garbage collector removes an unused item
+GC_DELAY = 0.05  # seconds that the interpreter gets to free unused items before their memory is returned
 POLL = 0.1  # seconds between two checks that the waiting visitor is still connected
 NOT_STORED = object()
 
 
 @dataclass(eq=False, slots=True)
 class Computation:
-    """One item to compute. The order is by request time plus estimated seconds, so that long computations are not starved."""
+    """One item to compute.
+
+    Computations start in the order of request time plus estimated seconds: short ones go first, and long ones do not starve.
+    """
 
     key: Hashable
     requested_at: float
@@ -124,8 +127,8 @@ class ByteLimitedCache:
     def _start_nested(self, job: Computation, outer: Computation) -> Any:
         """Do the same as `_wait_for_turn` for an item that a running computation requests: in its slot and within its bytes.
 
-        It does not call `check_visitor`, since others may wait for the outer item. Bytes beyond the outer estimate are taken
-        at once: the outer computation cannot wait for them.
+        It does not call `check_visitor`, since others may wait for the outer item. Bytes beyond the outer estimate are reserved
+        without waiting, since the outer computation could not finish otherwise.
         """
         job.nbytes = max(0, job.nbytes - outer.nbytes)
         with self._condition:
@@ -144,8 +147,8 @@ class ByteLimitedCache:
     def _next_job(self) -> Computation | None:
         """Return the computation that may start: the first by priority for which there is a slot. If it lacks memory, all wait.
 
-        If nothing runs and the waiting visitors themselves hold the memory, the smallest computation starts, after which its
-        visitor frees memory.
+        If nothing runs and evicted items in use take the memory, the smallest computation starts instead, because its visitor then
+        releases such items. After `MEMORY_WAIT_SECONDS` the first one starts in any case.
         """
         if len(self._running) >= self._jobs:
             return None
@@ -203,7 +206,7 @@ class ByteLimitedCache:
             self._evict()
 
     def _evict(self) -> None:
-        """Evict the least recently used items until the stored, the used and the running ones fit the limit together."""
+        """Evict the least recently used items until stored items, evicted items in use and running computations fit the limit."""
         while self._entries and self._stored_bytes + self._unevictable_bytes() > self._limit:
             _, (thing, parts) = self._entries.popitem(last=False)
             freed = 0
@@ -244,7 +247,7 @@ class ByteLimitedCache:
 
 
 def trim_dropped(sizes: "SimpleQueue[int]") -> NoReturn:
-    """Return the memory of evicted items to the operating system. It runs in a thread of its own, which keeps no cache alive."""
+    """Return the memory of evicted items to the operating system. It runs in its own thread and holds no cache."""
     freed = 0
     while True:
         freed += sizes.get()

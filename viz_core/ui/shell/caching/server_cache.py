@@ -19,7 +19,7 @@ from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue
 
 T = TypeVar("T")
-FLOPS_PER_SECOND, BYTES_PER_SECOND = 2e10, 1e9  # per second and thread, roughly: they only order the waiting computations
+FLOPS_PER_SECOND, BYTES_PER_SECOND = 2e10, 1e9  # roughly, per second and thread; only used to order waiting computations
 DEFAULT_SECONDS = 0.05  # seconds that a result without an estimate is assumed to take
 SECONDS_PER_WORD = 0.002  # seconds that a small model takes to generate one word
 

@@ -62,7 +62,7 @@ def _string_literal(text: str) -> str:
 
 
 def _is_unambiguous(character: str) -> bool:
-    """Return whether a character is printed where it is written: not right-to-left, and no combining mark."""
+    """Return whether a character is displayed in its own place: neither right-to-left nor a combining mark."""
     from unicodedata import bidirectional, combining
 
     return character.isprintable() and not combining(character) and bidirectional(character) not in ("R", "AL", "AN")

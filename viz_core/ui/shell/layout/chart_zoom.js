@@ -59,7 +59,8 @@ class Zooms {
     const isSame = ([name, { whole }]) => now.has(name) && sameReach(whole, wholeOf(now.get(name)));
     if (chart._fullLayout.uirevision !== about || ![...axes].every(isSame)) return;
     this.listen(chart);
-    // Plotly's API is not accessible here, but its reset button is: it restores the initial ranges, which are set to the zoom meanwhile.
+    // Plotly's API is not accessible here, but its reset button is. It restores the initial ranges, so these are set to the zoom
+    // before the click and restored after it.
     const initial = [...axes].map(([name]) => [now.get(name), now.get(name)._rangeInitial0, now.get(name)._rangeInitial1]);
     for (const [axis] of initial) [axis._rangeInitial0, axis._rangeInitial1] = axes.get(axis._name).range;
     chart.querySelector(RESET).click();

@@ -1,13 +1,13 @@
 """The first screen of a page: a heading of one line, a one-sentence hint, and the main picture below them.
 
-    look(_("Look for rows with one large weight."))
-    with picture():
+    show_hint(_("Look for rows with one large weight."))
+    with main_figure():
         matrices([weights], key="att_matrix", fill=True)
 
 Or, with controls and text in a narrow column to the right of it:
 
-    place, rail = beside()
-    with place:
+    main, rail = figure_and_rail()
+    with main:
         ...
 """
 

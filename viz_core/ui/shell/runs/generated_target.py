@@ -69,8 +69,8 @@ def target_box_text(setup: Setup, lines: "tuple[Generation, ...]") -> str:
 def keep_generated_target(before: Setup, after: Setup) -> Setup:
     """Return the setup after a change, with the generated text as its target if the model stops writing it.
 
-    If the model could still write it, the text counts as typed. Otherwise its writer is "taken", so that it does not count as
-    typed text.
+    The new writer is "typed" if the model of `after` can write targets too, otherwise "taken": such a text does not count as
+    typed.
     """
     keeps_text = before.writer == "model" and after.writer == "typed" and after.reads_translation
     if not keeps_text or (before.source, after.default_texts[1]) != (after.source, after.target):  # the change has its own texts

@@ -62,7 +62,7 @@ class PageContext:
 
     @property
     def answers_in_place(self) -> bool:
-        """Whether the model was trained to predict the answer of each position there, instead of the next word."""
+        """Whether the model was trained to predict a word for each position itself, instead of the next word."""
         return self.setup.card is not None and self.setup.card.predicts_own_position
 
     def model(self) -> "Transformer":

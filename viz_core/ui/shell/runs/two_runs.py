@@ -125,11 +125,13 @@ def aligned_runs(a: PageContext, b: PageContext) -> AlignedRuns:
 
 def displayed_run(setup: Setup) -> PageContext:
     """Return the run of a setup as the pages show it, with its patch. For files."""
-    lab, kept = context_of(setup), setup.url_param("kept")
-    if lab.capture is None or not kept or not setup.url_param("patch"):
-        return lab
+    context, kept = context_of(setup), setup.url_param("kept")
+    if context.capture is None or not kept or not setup.url_param("patch"):
+        return context
     a = context_of(from_query(kept)[0])
-    return lab if a.capture is None or lab.selected_item(lab.capture) >= a.capture.n_sentences else _with_patch(lab, a)[0]
+    if a.capture is None or context.selected_item(context.capture) >= a.capture.n_sentences:
+        return context
+    return _with_patch(context, a)[0]
 
 
 def _with_patch(context: PageContext, a: PageContext) -> tuple[PageContext, str]:

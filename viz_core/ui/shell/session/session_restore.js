@@ -1,7 +1,8 @@
-/* The browser's side of restoring a session. A session lives in one server process; the tab outlives it. When it reconnects, the tab
- * reports its former session and the generations of its widgets, sends typed text, and requests a full run, since a new session knows
- * none of the page's fragments. Until that run has ended, the page is inert, because clicks would be lost. Other runs may end
- * before it; it is the one whose last element has the number of this reconnection (`mark_page_complete` in Python). */
+/* The browser's side of restoring a session. A session belongs to one server process, and the tab outlives it. When it reconnects,
+ * the tab reports its former session and the generations of its widgets, sends typed text, and requests a full run, since a new
+ * session knows none of the page's fragments. Until that run has ended, the page is inert, because clicks would be lost. Other runs
+ * may end before it: the last element of a run has the number of the reconnection that it replies to (`mark_page_complete` in
+ * Python). */
 
 const MAX_CHARS = 2 ** 20, MAX_TEXTS = 3; // characters of a text, and number of stored texts
 const SHIELD_MS = 60000, STORAGE_PREFIX = "attention-lab ";

@@ -15,26 +15,29 @@ from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue, server_models
 from viz_core.weights.user_weights import USER_WEIGHTS_PREFIX, shared_user_weights
 
-# Keys of the session state: the setup, now and when this page was opened; the link as last written; its overflow text, which the
-# browser tab stores, the name of a missing text, and whether this run read a link; the title of the page; errors in the link and
-# notices to show; values of controls that are not among their options.
-SETUP, SETUP_ON_ENTRY, WRITTEN_PARAMS = "lab_setup", "lab_entered", "lab_link"
-OVERFLOW, MISSING_TEXT, LINK_WAS_READ = "lab_held", "lab_wanted", "lab_adopted"
-PAGE_TITLE, LINK_ERRORS, NOTICES = "lab_page", "lab_faults", "lab_notes"
-HUB_NAME, EXTRA_OPTIONS = "lab_hub", "lab_unusual"
-TARGET_BOX = "lab_target_box"  # of this run: the container in the sidebar for the generated target
-BEFORE_LINK = "lab_settle"  # by page: a function called before the link is written: its changes get no history entry of their own
-IN_PAGE_FRAME, STARTED = (
-    "lab_in_frame",
-    "lab_arrived",
-)  # whether app.py is running a page, and whether the session has restarted once
-USER_WEIGHTS, MAX_USER_WEIGHTS = "lab_own", 8  # names of this visitor's own weights, and how many are offered
-MISSING_WEIGHTS = (
-    "lab_gone"  # a visitor's weights that this server lacks: the parameter as the link has it, and the sentence about it
-)
+# Keys of the session state.
+SETUP = "lab_setup"  # the current setup
+SETUP_ON_ENTRY = "lab_entered"  # the setup when this page was opened
+WRITTEN_PARAMS = "lab_link"  # the link as last written
+OVERFLOW = "lab_held"  # the overflow text of the link, which the browser tab stores
+MISSING_TEXT = "lab_wanted"  # the name of an overflow text that this session lacks
+LINK_WAS_READ = "lab_adopted"  # whether this run read a link
+PAGE_TITLE = "lab_page"  # the title of the page
+LINK_ERRORS = "lab_faults"  # errors in the link
+NOTICES = "lab_notes"  # notices to show
+HUB_NAME = "lab_hub"  # the typed name of a model of the Hugging Face hub
+EXTRA_OPTIONS = "lab_unusual"  # by control: values that are not among its options
+TARGET_BOX = "lab_target_box"  # the container in the sidebar for the generated target, in this run
+BEFORE_LINK = "lab_settle"  # by page: a function called before the link is written; its changes get no history entry
+IN_PAGE_FRAME = "lab_in_frame"  # whether app.py is running a page
+STARTED = "lab_arrived"  # whether the session has restarted once
+USER_WEIGHTS = "lab_own"  # the names of this visitor's own weights
+MISSING_WEIGHTS = "lab_gone"  # a visitor's weights that this server lacks: (parameter of the link, sentence about it)
 DRAWN_SIDEBAR = "lab_drawn"  # the values of the setup that the sidebar showed when it was last drawn
 LAST_BATCH = "lab_batch"  # of the last full run: the values that it depends on, and its batch of ids
 NEXT_PAGE = "lab_going"  # the page that a click opens, until it is open
+
+MAX_USER_WEIGHTS = 8  # own weights that are offered to a visitor
 
 
 def current_setup() -> Setup:

@@ -41,7 +41,7 @@ def read_link(page: str, tab_text: str) -> None:
     """Take the setup from the link, in a new session or after the browser's Back or Forward led to another link.
 
     Other runs keep the setup: the address that the browser reports may be older, and during a change of page Streamlit reports
-    none. An empty link in the history is the link that the app opens with, since history.js writes the link of every other page.
+    none. An empty link in the history means the default setup, since history.js writes the link of every other page.
 
     tab_text: the overflow text of the link, if the browser tab has just sent it.
     """
@@ -85,7 +85,7 @@ def write_link() -> None:
     """Write the setup to the address bar, or switch to the page that a click opens, which then writes it.
 
     It is called at the end of a fragment and before the page of a full run. The address that the browser reports may be older
-    than the last one written, which may still be on its way.
+    than the last one written, which the browser may not have received yet.
     """
     state = st.session_state
     params, overflow = to_link(current_setup())

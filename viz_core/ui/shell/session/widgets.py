@@ -2,8 +2,8 @@
 
 A value from the browser is compared with the value that the browser was last given. Each time the setup differs from the widget's
 value, or the options change, the widget gets a new key (a new generation), so that the browser rebuilds it and an old value cannot
-be mistaken for a new one. A choice made on an older generation before the newer one arrived still counts; its old value, sent
-again, does not.
+be mistaken for a new one. A new choice on an older generation, made before the newer one arrived, still counts; an old value
+that is only sent again does not.
 """
 
 import sys
@@ -83,9 +83,7 @@ def mark_activity() -> None:
 
 def yield_cpu() -> None:
     """Tell the trainings of this server that a visitor is active, so that they use at most one process."""
-    trainings = sys.modules.get(
-        "viz_core.training.jobs.engine"
-    )  # not imported here, as it imports torch: without it nothing trains
+    trainings = sys.modules.get("viz_core.training.jobs.engine")  # if it was not imported, nothing trains; it imports torch
     if trainings is not None and trainings.engine.cache_info().currsize:
         trainings.engine().note_visitor_activity()
 

@@ -145,7 +145,7 @@ def _parameters(setup: Setup) -> dict[str, str]:
     typed = ((side, getattr(setup, side), own) for side, own in zip(TEXT_SIDES, setup.default_texts, strict=True))
     params |= {side: text for side, text, own in typed if text != own}
     if setup.translates and setup.writer == "typed" and "target" not in params:
-        params["writer"] = "typed"  # a link with a target needs no more
+        params["writer"] = "typed"  # a link with a target means this already
     if setup.writer == "taken":
         params["writer"] = "taken"
     if setup.checkpoint_card is None and (start.checkpoint_card or setup.preset != start.preset):
@@ -251,7 +251,7 @@ def _base_setup(remaining: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]
 
 
 def without_weights(setup: Setup, recipe: str) -> tuple[Setup, str]:
-    """Return a setup for a link to a visitor's weights that are not here, with their recipe, and a sentence about them."""
+    """Return the setup of a link whose weights, trained by a visitor, are not on this server, and why; it keeps their recipe."""
     missing = _("were trained on another server, or are no longer on this one")
     with suppress(ValueError):
         if recipe:

@@ -236,7 +236,7 @@ def _with_base(setup: Setup, checkpoint: str, preset: str, config: TransformerCo
 
 
 def _with_texts_from(setup: Setup, target_setup: Setup) -> Setup:
-    """Return the setup `target` of another model with the texts of `setup`, on the sides on which the new model reads them.
+    """Return `target_setup`, of another model, with the texts of `setup` on the sides on which that model reads them.
 
     Text that the visitor chose is kept, and the old model's example is replaced by the new model's. Weights that translate write
     the target, unless the visitor chose it.
