@@ -51,7 +51,6 @@ SELECTORS = {
     "main": "[data-testid='stMain']",  # scrolls; pictures are searched in it; inert while a lost session is restored
     "main-block": "[data-testid='stMainBlockContainer']",  # narrow margins; a change of its size moves the picture
     "sidebar": "[data-testid='stSidebar']",  # small gaps; not in presenter's mode
-    "sidebar-open": "[data-testid='stSidebar'][aria-expanded='true']",  # a minimum width
     "sidebar-button": "[data-testid='stExpandSidebarButton']",  # opens the sidebar; not in presenter's mode
     "sidebar-content": "[data-testid='stSidebarContent']",  # narrow margins
     "sidebar-header": "[data-testid='stSidebarHeader']",  # as high as the header
