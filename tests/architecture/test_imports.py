@@ -25,7 +25,7 @@ VIEWS = {"viz_core.analysis", "viz_core.figures"}
 RUNS = {f"viz_core.{name}" for name in ("run", "generate", "experiments", "weights", "training")}
 INTERACTIVE = {"viz_core.training.interactive"}
 PANDAS = {"pandas", "viz_core.capture.tidy", "viz_core.figures.plot_data"}  # imported where a file is made, as test_cold holds
-COMPONENTS = CAPTURES | VIEWS | PANDAS | {"streamlit", "viz_core.ui.components"}
+COMPONENTS = CAPTURES | VIEWS | PANDAS | {"streamlit", "viz_core.ui.streamlit_internals", "viz_core.ui.components"}
 TABLES = {"viz_core.tables", "viz_core.run_file"}
 SHELL = COMPONENTS | MODEL | RUNS | TABLES | INTERACTIVE | {"PIL", "viz_core.training.jobs"}
 SHELL |= {"viz_core.ui.escape", "viz_core.ui.shell"}
@@ -53,7 +53,8 @@ LAYERS: list[dict[str, set[str]]] = [
         "viz_core.notebook": CAPTURES | VIEWS,
     },
     {member: SHELL for member in ["viz_core.ui.__init__", "viz_core.ui.escape", "viz_core.ui.shell"]}
-    | {"viz_core.ui.components": COMPONENTS, "viz_core.ui.shared": SHARED, "viz_core.ui.pages": SHARED},
+    | {"viz_core.ui.streamlit_internals": {"streamlit"}, "viz_core.ui.components": COMPONENTS}
+    | {"viz_core.ui.shared": SHARED, "viz_core.ui.pages": SHARED},
     {member: VIEWS | {"streamlit", "viz_core.ui"} for member in ["app", "pages"]},
 ]
 ALLOWED = {member: allowed | LAYER_0 for layer in LAYERS for member, allowed in layer.items()}

@@ -73,7 +73,6 @@ ELSEWHERE = {
     "ui.shared.cell_text": "ui/test_cell_inspector",
     "ui.shared.word_swap": "ui/test_attention",
     "ui.shell.export.notebook_code": "ui/test_snippets",
-    "ui.shell.session.callback_patch": "browser/test_order_of_runs",
     "ui.shell.runs.setup_differences": "ui/test_attention",
     "ui.shell.layout.frame": "browser/test_presenter",
     "ui.shell.session.url": "ui/test_links",

@@ -1,5 +1,5 @@
 """Requests of one session that come faster than its runs: one after the other, the last one last, and their callbacks whole
-(`callback_patch`)."""
+(`streamlit_internals.defer_interruptions`)."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def numbers(values: Any) -> np.ndarray:
 
 def components(at: AppTest) -> list[Any]:
     """Canvases and drawings on the page, without what stands around every page."""
-    around = ("attention_lab_tab", "attention_lab_frame", "attention_lab_save")
+    around = ("attention_lab.tab", "attention_lab.frame", "attention_lab.save")
     return [e for e in at.get("bidi_component") if e.proto.component_name not in around]
 
 

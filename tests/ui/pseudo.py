@@ -27,7 +27,7 @@ ACCENTED = "áḅćḍéḟǵḥíĵḱĺṁńóṕɋŕśťúṽẃẋýžÁḄ�
 KEPT = re.compile(r"%?\{\{?[^{}]*\}?\}|\$[^$]+\$|`[^`]+`|<[^<>]+>|\]\([^)]*\)|:material/\w+:|&\w+;|\\[a-zA-Z]+")
 
 # What stands around every page shows no message of Python's.
-FRAME = ("attention_lab_tab", "attention_lab_frame", "attention_lab_save")
+FRAME = ("attention_lab.tab", "attention_lab.frame", "attention_lab.save")
 
 
 def pseudo(message: str) -> str:

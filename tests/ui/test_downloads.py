@@ -113,7 +113,7 @@ def test_each_click_sends_one_file() -> None:
     at = open_page("attention", **SMALL)
     numbers = [reply(widget(at, "att_save_page").click().run())[0]["number"] for __ in range(2)]
     assert numbers[0] < numbers[1] and b'"reply": null' in next(
-        e.proto.bytes for e in at.run().get("bidi_component") if e.proto.component_name == "attention_lab_save")
+        e.proto.bytes for e in at.run().get("bidi_component") if e.proto.component_name == "attention_lab.save")
 
 
 def test_the_files_of_a_patched_run_are_of_that_run(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def asked(at: AppTest, key: str, what: ExportFormat) -> tuple[dict[str, Any], by
 
 def reply(at: AppTest) -> tuple[dict[str, Any], bytes]:
     """What the last run sent to the Save menus, and the file."""
-    (menu,) = (e for e in at.get("bidi_component") if e.proto.component_name == "attention_lab_save")
+    (menu,) = (e for e in at.get("bidi_component") if e.proto.component_name == "attention_lab.save")
     data = menu.proto.bytes
     (length,) = struct.unpack("<I", data[:4])
     header = json.loads(data[4 : 4 + length])
@@ -45,7 +45,7 @@ def test_a_csv_has_the_numbers_and_the_next_run_has_no_file(at: AppTest) -> None
     read = pd.read_csv(io.BytesIO(data))
     assert list(read.columns) == ["trace", "x", "y"] and read["trace"].value_counts().max() == 50
     at.run()
-    (menu,) = (e for e in at.get("bidi_component") if e.proto.component_name == "attention_lab_save")
+    (menu,) = (e for e in at.get("bidi_component") if e.proto.component_name == "attention_lab.save")
     assert b'"reply": null' in menu.proto.bytes and len(menu.proto.bytes) < 200
 
 

@@ -18,8 +18,8 @@ NORM_TITLES: dict[Normalization, str] = {"layer": "LayerNorm", "batch": "BatchNo
 MAX_SENTENCES, MAX_TOKENS, MAX_FEATURES = 3, 8, 10  # drawn at most; the numbers are those of the whole tensor
 MAX_CELL_HEIGHT = 64  # pixels of a cell at most
 
-# The picture takes the size of its container; on a narrow screen the norms are stacked. `--lab-type` is the font size
-# (frame.css).
+# The picture takes the size of its container; on a narrow screen the norms are stacked. `--lab-type` is the font size.
+# frame.css sets it, and gives the stacked norms the height that they need.
 STYLE = """<style>
 .lab-html:has(> .lab-norms) { position: absolute; inset: 0; }
 .lab-norms { position: absolute; inset: 0; overflow: auto; display: flex; flex-direction: column; gap: 6px; line-height: 1.25;
@@ -38,8 +38,6 @@ STYLE = """<style>
 @media (max-width: 640px) {
   .lab-html:has(> .lab-norms) { position: relative; inset: auto; }
   .lab-norms { position: static; }
-  /* The height of the three stacked norms, in place of the usual height of a picture. */
-  [data-testid="stElementContainer"]:has(.lab-norms) { flex: none !important; height: auto !important; }
   .lab-norms .pictures { flex-direction: column; }
   .lab-norms figure { flex: none; }
   .lab-norms .cells { grid-auto-rows: 20px; }

@@ -1,13 +1,26 @@
-"""Every use of Streamlit that its documentation does not cover, with the reason and the version that it was tested with.
+"""Every use of Streamlit that its documentation does not cover, with the reason. All of it was seen in Streamlit 1.67.
 
-Each function works without the internals that it uses, and then logs one warning that says what is missing.
-`tests/ui/test_streamlit_internals.py` names the function that a new version of Streamlit breaks.
+Without one of these internals the app works and lacks what the internal is for; the log then has one warning that says what is
+missing. `tests/ui/test_streamlit_internals.py` names the function, and `tests/browser/test_streamlit_selectors.py` the selector,
+that a new version of Streamlit breaks.
+
+Style sheets and scripts write the selectors of `SELECTORS` by name, as custom selectors of CSS: `:--sidebar p`. `fill_selectors`
+puts the selectors in. Only the frame, the pages and their scripts have such names: what `viz_core.figures` reads without Streamlit
+has none.
+
+Documented, and therefore used anywhere: the class `st-key-KEY` of an element and the CSS variables `--st-…` of a component;
+`st.components.v2.component`; `streamlit.delta_generator.DeltaGenerator`, the type of what `st.container` and its like return. The
+type `ColumnConfig` of a column of a table is not, but only type checkers import it. `frame.css` and `chart_zoom.js` name parts of
+Plotly's charts, which belong to Plotly.
 """
 
 import hashlib
 import json
 import logging
+import re
+import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -16,7 +29,182 @@ from typing import Any
 import streamlit as st
 
 logger = logging.getLogger(__name__)
+
+
+@cache
+def _warn(missing: str) -> None:
+    """Log, once in this process, what the app lacks without an internal, and the error that is being handled."""
+    logger.warning("This version of Streamlit differs from the one that the app was tested with: %s (%r)", missing, sys.exception())
+
+
+# ---------------------------------------------------------------- the browser's page
+
+# By name, the selectors of Streamlit's elements that style sheets and scripts use. Their quotes are single ones, since scripts have
+# them in strings.
+SELECTORS = {
+    # the page
+    "app": "[data-testid='stApp']",  # its attributes say how the server is; its background is that of a saved picture
+    "connected": "[data-test-connection-state='CONNECTED']",  # of `app`: the server can be reached
+    "idle": "[data-test-script-state='notRunning']",  # of `app`: no script runs, so the page is complete
+    "running": "[data-test-script-state='running']",  # of `app`: the script runs
+    "header": "[data-testid='stHeader']",  # has the height of one line; not in presenter's mode
+    "main": "[data-testid='stMain']",  # scrolls; pictures are searched in it; inert while a lost session is restored
+    "main-block": "[data-testid='stMainBlockContainer']",  # narrow margins; a change of its size moves the picture
+    "sidebar": "[data-testid='stSidebar']",  # small gaps; not in presenter's mode
+    "sidebar-button": "[data-testid='stExpandSidebarButton']",  # opens the sidebar; not in presenter's mode
+    "sidebar-content": "[data-testid='stSidebarContent']",  # narrow margins
+    "sidebar-header": "[data-testid='stSidebarHeader']",  # as high as the header
+    "sidebar-user-content": "[data-testid='stSidebarUserContent']",  # narrow margins
+    # links to pages: text that is being typed is sent before one of them opens its page
+    "sidebar-link": "[data-testid='stSidebarNavLink']",
+    "top-link": "[data-testid^='stTopNav']:is(a)",
+    "page-link": "[data-testid='stPageLink-NavLink']",
+    # containers: their gaps and sizes let the main picture fill the first screen
+    "element-container": "[data-testid='stElementContainer']",  # also the place of the Save button of its picture
+    "horizontal-block": "[data-testid='stHorizontalBlock']",
+    "layout-wrapper": "[data-testid='stLayoutWrapper']",
+    "vertical-block": "[data-testid='stVerticalBlock']",
+    # pictures, each of which has a Save menu
+    "component": "[data-testid='stBidiComponentIsolated']",
+    "html": "[data-testid='stHtml']",
+    "plotly-chart": "[data-testid='stPlotlyChart']",
+    "data-frame": "[data-testid='stDataFrame']",
+    "full-screen-frame": "[data-testid='stFullScreenFrame']",  # of a data frame: room for its toolbar
+    "element-toolbar": "[data-testid='stElementToolbar']",  # of a data frame: the Save button is to its right
+    "csv-button": "[data-testid='stElementToolbarButton']:has(> * > [aria-label^='Download as CSV'])",  # hidden, see frame.css
+    # text: margins, so that it has one line
+    "alert": "[data-testid='stAlertContainer']",
+    "caption": "[data-testid='stCaptionContainer']",
+    "markdown": "[data-testid='stMarkdown']",
+    "markdown-text": "[data-testid='stMarkdownContainer']",  # of a markdown element, and of the label of a button
+    "text": "[data-testid='stText']",
+    "code-comment": "[data-testid='stCode'] pre .token.comment",  # a readable contrast
+    "code-literal": "[data-testid='stCode'] pre :is(.token.string, .token.boolean)",  # a readable contrast
+    # widgets
+    "button-group": "[data-testid='stButtonGroup']",  # low buttons
+    "clear-button": "button[aria-label='Clear all']",  # of a multiselect: large enough for a finger
+    "multiselect-value": "[data-testid='stMultiSelect'] span[title]",  # a readable contrast
+    "primary-button": "[data-testid='stBaseButton-primary']",  # a readable contrast
+    "progress": "[data-testid='stProgress']",  # of a file that is being made: shown above the page
+    "selectbox": "[data-testid='stSelectbox']",  # its label is to its left, or its text has all its width
+    "sidebar-list": "[data-testid='stSelectboxVirtualDropdown'][style*='--trigger-width: 200px']",  # wider than its selectbox
+    "tertiary-button": "[data-testid='stBaseButton-tertiary']",  # aligned to the left
+    "widget-label": "[data-testid='stWidgetLabel']",  # beside its widget
+}
+
+
+def fill_selectors(text: str) -> str:
+    """Return a style sheet or script with the selectors of `SELECTORS` in place of their names, such as `:--main`.
+
+    Raises KeyError for an unknown name.
+    """
+    return re.sub(r":--([a-z][a-z-]*)", lambda found: SELECTORS[found[1]], text)
+
+
+# ---------------------------------------------------------------- runs of the script
+
+
+def is_served() -> bool:
+    """Return whether a Streamlit server runs this script, as opposed to plain Python, where the session state must not be read."""
+    try:
+        from streamlit import runtime
+
+        return bool(runtime.exists())
+    except Exception:
+        _warn("a visitor who leaves, or asks for something else, waits for the computation of the present request.")
+        return False
+
+
+def is_history_navigation() -> bool:
+    """Return whether the browser's Back or Forward button started this run. Only then is another link a wish of the visitor."""
+    try:
+        run = _current_run()
+        return run is not None and bool(run.is_history_navigation)
+    except Exception:
+        _warn("the Back button changes the address, but not what the page shows.")
+        return False
+
+
+def connection_id() -> str:
+    """Return the id of the connection between this run and the browser's tab; "" outside of a run."""
+    try:
+        run = _current_run()
+        return "" if run is None else str(run.session_id)
+    except Exception:
+        _warn("a training goes on for a while after its visitor has closed the page.")
+        return ""
+
+
+def is_connected(connection: str) -> bool:
+    """Return whether the browser's tab is still open, from its `connection_id`. If that cannot be told, return True."""
+    try:
+        from streamlit import runtime
+
+        return not connection or not runtime.exists() or bool(runtime.get_instance().is_active_session(connection))
+    except Exception:
+        _warn("a training goes on for a while after its visitor has closed the page.")
+        return True
+
+
+def _current_run() -> Any:
+    """Return Streamlit's record of the run in this thread, or None outside of a run."""
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+    return get_script_run_ctx(suppress_warning=True)
+
+
+def ignore_pages_folder() -> None:
+    """Let the navigation be what `st.navigation` says, from the next run on.
+
+    On a fresh server Streamlit builds a navigation of its own from a folder named pages/, until it has called `st.navigation` for
+    the first time: a page's file may run without app.py.
+    """
+    try:
+        from streamlit.runtime.pages_manager import PagesManager
+
+        _require(PagesManager, "uses_pages_directory")
+        PagesManager.uses_pages_directory = False
+    except Exception:
+        _warn("the first visitor of a fresh server may see its page built twice.")
+
+
+@cache
+def defer_interruptions() -> None:
+    """Let a run be interrupted only in its script, not in its callbacks. Takes effect once per process.
+
+    Streamlit interrupts a script run at the next use of `st` or of the session state while a newer request waits, even inside a
+    callback. The rest of that callback is then lost, because the next run finds the widget's value unchanged and does not call it
+    again. Also, Streamlit puts the interrupting request back after all callbacks, where it replaces any later one, so that an older
+    value wins. With this patch, requests that arrive during callbacks wait until the callbacks have returned.
+    """
+    try:
+        from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
+        from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+
+        on_yield = ScriptRequests.on_scriptrunner_yield
+        _require(ScriptRunContext, "has_script_started")
+        _current_run()
+    except Exception:
+        _warn("a click that comes while the page still handles the one before may be lost.")
+        return
+
+    def yield_in_script(self: Any) -> Any:
+        run = _current_run()
+        return on_yield(self) if run is None or run.has_script_started else None
+
+    ScriptRequests.on_scriptrunner_yield = yield_in_script  # type: ignore[method-assign]
+
+
+def _require(owner: type, name: str) -> None:
+    """Raise AttributeError if a class lacks an attribute that is about to be relied on."""
+    if not hasattr(owner, name):
+        raise AttributeError(f"{owner.__qualname__} has no {name}")
+
+
+# ---------------------------------------------------------------- components
+
 PACKAGE = "attention_lab"  # the first part of the names of our components
+_REGISTERING = threading.Lock()  # visitors who open the app at the same time register its components one after the other
 
 
 @cache
@@ -26,65 +214,81 @@ def _asset_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 class Component:
-    """A component whose script the browser loads once, as a file: call it to mount it, with the arguments of Streamlit's component.
+    """A component whose script the browser loads as a file, once for each time that it loads the app: call it to mount it.
+
+    The arguments of the call are those of Streamlit's component. `js` and `css` may name `SELECTORS`.
 
     Streamlit sends an inline script and style again with every run, up to 100 KB a component. Files are only for installed packages
-    that name a folder of assets in their pyproject.toml; here the folder is registered at run time (Streamlit 1.67). The style is
-    part of the script, so that nothing is drawn before it applies. Without that registration, both are sent inline.
+    that name a folder of assets in their pyproject.toml; here the folder is registered at run time. The style is part of the
+    script, so that nothing is drawn before it applies. Where no file can be registered, both are sent inline.
     """
 
     def __init__(self, name: str, *, html: str, js: str, css: str = "") -> None:
-        self.name, self.html, self.js, self.css = name, html, js, css
+        self.name, self.html, self.js, self.css = name, html, fill_selectors(js), fill_selectors(css)
+        self._module = _with_style(self.js, self.css)
+        # The name changes with the content, so that no browser takes an earlier version from its cache.
+        self._file = f"{name}-{hashlib.sha256(self._module.encode()).hexdigest()[:16]}.js"
         self._mount: Callable[..., Any] | None = None
+        self._is_inline = False
 
     def __call__(self, **arguments: Any) -> Any:
-        try:
-            self._register()
-        except Exception:  # whatever a new version changes
-            logger.warning("The scripts of components are sent with every run: this version of Streamlit registers no files.")
-            self._mount = st.components.v2.component(f"{PACKAGE}_{self.name}", html=self.html, css=self.css or None, js=self.js)
-            self._register = lambda: None  # type: ignore[method-assign]
-        assert self._mount is not None
-        return self._mount(**arguments)
+        with _REGISTERING:
+            mount = self._registered()
+        return mount(**arguments)
 
-    def _register(self) -> None:
-        """Register the script with this server, unless it knows it already."""
+    def _registered(self) -> Callable[..., Any]:
+        """Return the function of Streamlit that mounts the component on a page of this server."""
+        if self._mount is None or not self._is_inline:
+            try:
+                self._mount = self._registered_file()
+            except Exception:  # whatever a new version changes; or there is no folder for temporary files
+                _warn("the scripts of components are sent with every run.")
+                self._mount = st.components.v2.component(
+                    f"{PACKAGE}_{self.name}", html=self.html, css=self.css or None, js=self.js
+                )
+                self._is_inline = True
+        return self._mount
+
+    def _registered_file(self) -> Callable[..., Any]:
+        """Write the file, unless it is there, and register it, unless this server knows it: a process may have several servers."""
         from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
         from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 
+        root = Path(_asset_folder().name)
+        self._write(root)
         manager, key = get_bidi_component_manager(), f"{PACKAGE}.{self.name}"
         if self._mount is not None and manager.get_component_asset_root(key) is not None:
+            return self._mount
+        manager.register_from_manifest(ComponentManifest(PACKAGE, "0", [ComponentConfig(self.name, self.name)]), root)
+        return st.components.v2.component(key, html=self.html, js=self._file)
+
+    def _write(self, root: Path) -> None:
+        """Write the script into a folder of its own below `root`. Some systems delete old files of the temporary folder."""
+        file = root / self.name / self._file
+        if file.exists():
             return
-        root = Path(_asset_folder().name)
-        manager.register_from_manifest(ComponentManifest(PACKAGE, "0", [ComponentConfig(self.name, self.name)]), self._write(root))
-        self._mount = st.components.v2.component(key, html=self.html, js=f"{self.name}-{self._digest}.js")
+        for folder in (root, file.parent):
+            folder.mkdir(mode=0o700, exist_ok=True)
+        partial = file.with_suffix(".part")
+        partial.write_text(self._module, encoding="utf-8")
+        partial.replace(file)  # nobody reads half a file
 
-    @property
-    def _digest(self) -> str:
-        return hashlib.sha256(f"{self.js}\0{self.css}".encode()).hexdigest()[:16]
 
-    def _write(self, root: Path) -> Path:
-        """Write the script into a folder of its own below `root`, under a name that changes with its content. Return `root`."""
-        folder = root / self.name
-        folder.mkdir(exist_ok=True)
-        (folder / f"{self.name}-{self._digest}.js").write_text(self._module(), encoding="utf-8")
-        return root
-
-    def _module(self) -> str:
-        """Return the script, which first adds its style to the place where it draws."""
-        if not self.css:
-            return self.js
-        mount = self.js.replace("export default function", "const mountComponent = function", 1)
-        return f"""{mount}
-const STYLE_TEXT = {json.dumps(self.css, ensure_ascii=False)};
+def _with_style(js: str, css: str) -> str:
+    """Return the module of a component that first puts its style where it draws: in its own shadow tree, not in the page."""
+    if not css:
+        return js
+    return f"""{js.replace("export default function", "const mountComponent = function", 1)}
+const STYLE_TEXT = {json.dumps(css, ensure_ascii=False)};
 export default function (component) {{
   const root = component.parentElement;
-  if (!root.querySelector("style[data-lab]")) {{
-    const style = document.createElement("style");
+  let style = root.querySelector("style[data-lab]");
+  if (!style) {{
+    style = document.createElement("style");
     style.dataset.lab = "";
-    style.textContent = STYLE_TEXT;
     root.prepend(style);
   }}
+  if (style.textContent !== STYLE_TEXT) style.textContent = STYLE_TEXT; // after an update of the server, a new one
   return mountComponent(component);
 }}
 """

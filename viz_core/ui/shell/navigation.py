@@ -5,7 +5,6 @@ from typing import Any
 
 import streamlit as st
 from PIL import Image
-from streamlit.runtime.pages_manager import PagesManager
 
 from viz_core.messages import translate as _
 from viz_core.ui.components.export import PROGRESS_SLOT_KEY
@@ -19,11 +18,11 @@ from viz_core.ui.shell.layout.sidebar import show_generated_target, sidebar
 from viz_core.ui.shell.page_list import PageSpec
 from viz_core.ui.shell.runs.page_context import PageContext, first_paragraphs, glosses_in_use, run_with_status
 from viz_core.ui.shell.runs.two_runs import keep_button
-from viz_core.ui.shell.session.callback_patch import defer_interruptions
 from viz_core.ui.shell.session.session_restore import mark_page_complete, restore_session
 from viz_core.ui.shell.session.state import BEFORE_LINK, IN_PAGE_FRAME, LINK_ERRORS, NOTICES, STARTED, current_setup
 from viz_core.ui.shell.session.url import overflow_state, read_link, write_link
 from viz_core.ui.shell.session.widgets import needs_rerun, yield_cpu
+from viz_core.ui.streamlit_internals import defer_interruptions, ignore_pages_folder
 
 
 def main(specs: Sequence[PageSpec], page_functions: dict[str, Callable[[], None]] | None = None) -> None:
@@ -76,7 +75,7 @@ def _restart_script() -> None:
     every widget has another identity than in later runs. One run ends that; nothing is drawn in it yet.
     """
     st.session_state[STARTED] = True
-    PagesManager.uses_pages_directory = False
+    ignore_pages_folder()
     st.rerun()
 
 

@@ -46,6 +46,7 @@ from viz_core.ui.shell import (
     write_link,
 )
 from viz_core.ui.shell.session.widgets import last_shown_value
+from viz_core.ui.streamlit_internals import fill_selectors
 
 __all__ = ["ALL_STAGES", "TOUR", "stage_order", "stage_path", "step_by_step_page"]
 CELL_HINT = (
@@ -58,7 +59,7 @@ WORDS_HINT = (
 )
 PICKED_HINT = _("The arrow keys pick the next cell; Esc clears the choice. Then ← and → go to the previous and next step again.")
 STRIP_WIDTH = 150  # width in pixels of the architecture strip beside the figure
-STYLE = Path(__file__).with_name("walk.css").read_text("utf-8")
+STYLE = fill_selectors(Path(__file__).with_name("walk.css").read_text("utf-8"))
 
 
 def stage_order(capture: Capture, mode: str, norms: bool, layer: int = 0) -> list[str]:

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Sequence
 
 import streamlit as st
-from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_core.messages import plural
 from viz_core.messages import translate as _
@@ -19,6 +17,7 @@ from viz_core.ui.escape import escaped
 from viz_core.ui.shell import set_url_params, url_param
 from viz_core.ui.shell.session.session_restore import SESSION
 from viz_core.ui.shell.setup import error_message
+from viz_core.ui.streamlit_internals import connection_id, is_connected
 
 PROBLEM_KEY = "train_problem"  # session state: (link parameter, sentence) of the last click on Train that failed
 UNFINISHED_STATES = ("waiting", "starting", "running")
@@ -32,19 +31,13 @@ STOP_REASONS = {
 def job_engine() -> Engine:
     """Return the job engine of this server, set up to ask whether a visitor is still connected."""
     found = engine()
-    found.is_present = _is_visitor_connected
+    found.is_present = lambda visitor: is_connected(visitor.partition(" ")[2])
     return found
 
 
 def visitor_id() -> str:
     """Return the id of this visitor: the session's own id and that of its connection."""
-    context = get_script_run_ctx()
-    return f"{st.session_state.get(SESSION, '')} {'' if context is None else context.session_id}"
-
-
-def _is_visitor_connected(visitor: str) -> bool:
-    """Return whether the page of a visitor is still open."""
-    return not runtime.exists() or bool(runtime.get_instance().is_active_session(visitor.partition(" ")[2]))
+    return f"{st.session_state.get(SESSION, '')} {connection_id()}"
 
 
 def linked_job(param_name: str) -> JobView | None:

@@ -15,6 +15,7 @@ from viz_core.generate import Generation, write
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, build, pick_device, trace, with_config
 from viz_core.ui.shell.caching.byte_limited_cache import ByteLimitedCache, trim_dropped
+from viz_core.ui.streamlit_internals import is_served
 from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue
 
@@ -34,7 +35,7 @@ def server_cache() -> ByteLimitedCache:
 
 def _check_visitor() -> None:
     """Read the session state, which makes Streamlit end this run if its visitor has left or has started another run."""
-    if st.runtime.exists():
+    if is_served():
         st.session_state.get("lab_setup")
 
 

@@ -1,6 +1,6 @@
 /* Finding the pictures of a page, their titles and file names, and a position for the Save button that covers nothing. */
 
-const COMPONENT = "[data-testid='stBidiComponentIsolated']", PLOTLY = "[data-testid='stPlotlyChart']", TABLE = "[data-testid='stDataFrame']", HTML = ".lab-html", ELEMENT = "[data-testid='stElementContainer']";
+const COMPONENT = ":--component", PLOTLY = ":--plotly-chart", TABLE = ":--data-frame", HTML = ".lab-html", ELEMENT = ":--element-container";
 const ROOTS = ".lab, .choice, .clocks, .curves, .drawing, .heads, .view, .profiles, .tree"; // root elements of the components that draw a picture
 const SOLID_ELEMENTS = "button, input, .modebar, .nsewdrag, g.legend, .rim, .face, .legend .bar, .swatch, .mark"; // must not be covered, like texts and the drawn pixels of a canvas
 const BUTTON_SIZE = 24, BUTTON_MARGIN = 1, SEARCH_STEP = 3, SEARCH_DEPTH = 64; // pixels: size of the button, free margin around it, distance of the tried positions, and their depth from the top

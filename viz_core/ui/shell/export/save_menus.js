@@ -34,7 +34,7 @@ class Saver {
   start() {
     if (this.on) return;
     this.on = true;
-    const app = document.querySelector("[data-testid='stMain']");
+    const app = document.querySelector(":--main");
     if (app) this.observer.observe(app, { childList: true, subtree: true });
     document.addEventListener("lab-save", this.onSaveEvent);
     this.scheduleFind(0);
@@ -62,7 +62,7 @@ class Saver {
   find() {
     this.changedSince = null;
     let again = false;
-    for (const node of document.querySelectorAll(`[data-testid='stMain'] :is(${COMPONENT}, ${PLOTLY}, ${TABLE}, ${HTML})`)) {
+    for (const node of document.querySelectorAll(`:--main :is(${COMPONENT}, ${PLOTLY}, ${TABLE}, ${HTML})`)) {
       const container = containerOf(node), root = pictureIn(node);
       const host = container?.querySelector(":scope > .lab-save");
       if (container && root && keyOf(container)) {
@@ -170,8 +170,7 @@ class Saver {
 
   /* Wait for the reply without limit while the server works, and give up if it is idle for too long. */
   waitForReply(idleMs = 0) {
-    const { dataset } = document.querySelector("[data-testid='stApp']") ?? document.body;
-    const isRunning = dataset.testConnectionState === "CONNECTED" && dataset.testScriptState === "running";
+    const isRunning = document.querySelector(":--app:--connected:--running") !== null;
     if (idleMs >= REPLY_TIMEOUT_MS) return this.failed(_("The server did not respond; please try again."));
     this.timer = setTimeout(() => this.waiting && this.waitForReply(isRunning ? 0 : idleMs + POLL_MS), POLL_MS);
   }

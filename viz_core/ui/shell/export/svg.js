@@ -346,7 +346,7 @@ async function asSvg(root, { title, link }) {
   new SvgExporter(sheet).walk(root);
   const [x, y, right, bottom] = sheet.box.map((side, i) => (i < 2 ? Math.floor(side) - EDGE : Math.ceil(side) + EDGE)), [width, height] = [right - x, bottom - y];
   if (!(width > 0 && height > 0)) throw new Error(_("There is nothing to save in this picture."));
-  const paper = getComputedStyle(document.querySelector("[data-testid='stApp']") ?? document.body).backgroundColor;
+  const paper = getComputedStyle(document.querySelector(":--app") ?? document.body).backgroundColor;
   const parts = sheet.parts.map(([wide, high, all, tall]) => _("Of scrolled content, only the visible part is shown: {wide} × {high} of {all} × {tall} pixels.", { wide, high, all, tall }));
   const about = element("dc:title", {}, asXml(title)) + element("dc:source", {}, asXml(link)) + element("dc:creator", {}, SOFTWARE);
   const front = [

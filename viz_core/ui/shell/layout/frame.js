@@ -42,7 +42,7 @@ class Frame {
     window.addEventListener("resize", this.onWindowResize);
     document.addEventListener("lab-picked", this.onPicked);
     for (const type of INPUT_EVENTS) document.addEventListener(type, this.stopScrolling, { capture: true, passive: true });
-    this.block = document.querySelector("[data-testid='stMainBlockContainer']");
+    this.block = document.querySelector(":--main-block");
     if (this.block) this.resize.observe(this.block);
     this.zooms.start();
   }
@@ -68,7 +68,7 @@ class Frame {
 
   /* Store the top of the main picture in a CSS variable, only when it has changed: a root style affects the whole page. */
   measureTop() {
-    const main = document.querySelector("[data-testid='stMain']"), picture = main?.querySelector(".st-key-lab_picture");
+    const main = document.querySelector(":--main"), picture = main?.querySelector(".st-key-lab_picture");
     if (!picture || this.on) return;
     const top = Math.round(picture.getBoundingClientRect().top - main.getBoundingClientRect().top + main.scrollTop);
     if (top === this.top) return;
@@ -83,7 +83,7 @@ class Frame {
       const cell = this.cellRect?.();
       this.stopScrolling();
       if (cell && !this.on && (cell.top < HEADER_HEIGHT || cell.bottom > innerHeight))
-        document.querySelector("[data-testid='stMain']").scrollBy({ top: cell.top - innerHeight / 2 });
+        document.querySelector(":--main")?.scrollBy({ top: cell.top - innerHeight / 2 });
     }, SETTLE_MS);
   }
 

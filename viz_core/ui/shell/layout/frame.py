@@ -17,12 +17,13 @@ from viz_core.ui.shell.page_list import PAGES
 from viz_core.ui.shell.session.state import current_setup, set_url_params, update_setup, url_param
 from viz_core.ui.shell.session.widgets import mark_activity
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, allowed_values
-from viz_core.ui.streamlit_internals import Component
+from viz_core.ui.streamlit_internals import Component, fill_selectors
 
 SIDEBAR_WIDTH = 236  # pixels
 FOLDER = Path(__file__).parent
 LAST_CHANGE = "lab_frame_echo"  # the number of the browser's last change of presenter's mode that this session has received
-STYLE = "\n".join((FOLDER / name).read_text("utf-8") for name in ("frame.css", "contrast.css", "../export/save_menus.css"))
+SHEETS = ("frame.css", "contrast.css", "../export/save_menus.css")
+STYLE = fill_selectors("\n".join((FOLDER / name).read_text("utf-8") for name in SHEETS))
 KEY_SLIDERS = {"first": "n_heads", "second": "d_model"}  # the sliders that keys move: [ and ], - and +
 
 BUTTONS = (("previous", "‹", _("Previous (←)")), ("next", "›", _("Next (→)")), ("leave", "✕", _("Leave presenter's mode (Esc)")))

@@ -20,6 +20,6 @@ function mergeHistoryEntries(app) {
   for (const input of ["pointerdown", "keydown"]) addEventListener(input, reset, true);
   addEventListener("click", ({ target }) => { linked ||= Boolean(target.closest?.(LINKS)); }, true);
   new MutationObserver(() => {
-    if (app.getAttribute("data-test-script-state") === "notRunning") reset();
-  }).observe(app, { attributeFilter: ["data-test-script-state"] });
+    if (app.matches(IDLE)) reset();
+  }).observe(app, { attributeFilter: [attributeIn(IDLE)] });
 }

@@ -6,8 +6,10 @@
 
 const MAX_CHARS = 2 ** 20, MAX_TEXTS = 3; // characters of a text, and number of stored texts
 const SHIELD_MS = 60000, STORAGE_PREFIX = "attention-lab ";
-const LINKS = ":is([data-testid='stSidebarNavLink'], [data-testid^='stTopNav']:is(a), [data-testid='stPageLink-NavLink'])";
+const LINKS = ":is(:--sidebar-link, :--top-link, :--page-link)";
+const CONNECTED = ":--connected", IDLE = ":--idle"; // what the element of the app says of the server
 const FIELDS = "textarea, input[type=text]:not([role=combobox]), input[type=number]"; // fields whose text is sent when they lose focus
+const attributeIn = (selector) => selector.match(/[\w-]+/)[0];
 const tabs = new WeakMap(); // the element of this component → its Tab
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
@@ -24,7 +26,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
 class Tab {
   constructor(home) {
     this.home = home;
-    this.app = document.querySelector("[data-testid='stApp']");
+    this.app = document.querySelector(":--app") ?? document.body;
     this.stateObserver = new MutationObserver(() => this.onStateChange());
     this.pageObserver = new MutationObserver(() => this.onStateChange()); // while the page is shielded
     this.connected = true;
@@ -36,11 +38,11 @@ class Tab {
 
   start() {
     mergeHistoryEntries(this.app);
-    const wrapper = this.home.closest("[data-testid='stElementContainer']");
+    const wrapper = this.home.closest(":--element-container");
     if (wrapper) wrapper.style.display = "none"; // invisible, without a gap
     document.addEventListener("pointerdown", this.onPointerDown, true);
     document.addEventListener("click", this.onClick, true);
-    this.stateObserver.observe(this.app, { attributeFilter: ["data-test-connection-state", "data-test-script-state"] });
+    this.stateObserver.observe(this.app, { attributeFilter: [CONNECTED, IDLE].map(attributeIn) });
   }
 
   stop() {
@@ -84,8 +86,8 @@ class Tab {
   }
 
   onStateChange() {
-    const connected = this.app.getAttribute("data-test-connection-state") === "CONNECTED";
-    const isIdle = this.app.getAttribute("data-test-script-state") === "notRunning";
+    const connected = this.app.matches(CONNECTED);
+    const isIdle = this.app.matches(IDLE);
     if (this.connected && !connected) this.report(); // is sent with the first request after the reconnection
     if (!this.connected && connected) this.restore();
     else if (this.shielded && isIdle && document.querySelector(`.st-key-lab_whole .times-${this.returns}`)) this.shield(false);
@@ -117,7 +119,7 @@ class Tab {
     clearTimeout(this.timer);
     this.pageObserver.disconnect();
     this.shielded = on;
-    const main = this.app.querySelector("[data-testid='stMain']");
+    const main = this.app.querySelector(":--main");
     if (main) main.inert = on;
     if (on) this.pageObserver.observe(this.app, { childList: true, subtree: true });
     if (on) this.timer = setTimeout(() => this.shield(false), SHIELD_MS);

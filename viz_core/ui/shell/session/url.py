@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_core.messages import translate as _
 from viz_core.ui.shell.session.state import (
@@ -21,13 +20,8 @@ from viz_core.ui.shell.session.state import (
 )
 from viz_core.ui.shell.session.widgets import OUTDATED, RETURNING, TOUCHED
 from viz_core.ui.shell.setup import OVERFLOW_PARAM, OverflowText, from_link, to_link, with_overflow, with_url_params
+from viz_core.ui.streamlit_internals import is_history_navigation
 from viz_core.weights.user_weights import USER_WEIGHTS_PREFIX
-
-
-def is_history_navigation() -> bool:
-    """Return whether the browser's Back or Forward button started this run."""
-    context = get_script_run_ctx()
-    return context is not None and context.is_history_navigation
 
 
 def overflow_state() -> tuple[OverflowText, str]:

@@ -1,0 +1,87 @@
+"""Streamlit's elements are called what `streamlit_internals.SELECTORS` says, and the app works where they are called otherwise."""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.helpers import idle
+from viz_core.ui.streamlit_internals import SELECTORS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+RENAMED = Path(__file__).with_name("renamed_app.py")
+WAIT = 240_000  # milliseconds: a page may be the first of its server
+# Link → the selectors that find an element there.
+WHERE = {
+    "": """app connected idle header main main-block sidebar sidebar-content sidebar-header sidebar-user-content
+           top-link page-link element-container horizontal-block layout-wrapper vertical-block component html markdown
+           markdown-text caption selectbox widget-label primary-button tertiary-button""",
+    "masks?preset=000&mask_section=built&note=look&d_model=x": "code-comment code-literal text button-group alert",
+    "attention?preset=000&att_more=break": """data-frame full-screen-frame element-toolbar csv-button multiselect-value
+                                              clear-button""",
+    "positions?preset=000": "plotly-chart",
+}
+ELSEWHERE = {"sidebar-list", "running", "sidebar-link", "sidebar-button", "progress"}  # each has a test of its own
+
+
+def missing(page: Page, names: str) -> list[str]:
+    """The names of the selectors that find nothing on the page."""
+    return [f":--{name} {SELECTORS[name]}" for name in names.split() if page.locator(SELECTORS[name]).count() == 0]
+
+
+def test_every_selector_is_looked_for() -> None:
+    assert sorted([*" ".join(WHERE.values()).split(), *ELSEWHERE]) == sorted(SELECTORS)
+
+
+@pytest.mark.parametrize("link", WHERE)
+def test_a_page_has_the_elements_that_its_style_names(serve: Callable[..., str], new_page: Callable[..., Page], link: str) -> None:
+    page = new_page()
+    page.goto(f"{serve()}/{link}")
+    idle(page, WAIT)
+    assert not missing(page, WHERE[link]), "this version of Streamlit calls them otherwise"
+
+
+def test_the_app_says_that_it_runs_and_a_list_opens(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = new_page()
+    page.goto(f"{serve()}/masks?preset=000")
+    page.locator("".join(SELECTORS[name] for name in ("app", "connected", "running"))).wait_for(state="attached", timeout=WAIT)
+    idle(page, WAIT)
+    page.locator(SELECTORS["sidebar"]).locator(SELECTORS["selectbox"]).locator("input").first.click()
+    page.locator(SELECTORS["sidebar-list"]).wait_for()
+
+
+def test_on_a_phone_the_sidebar_opens_and_has_the_links(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = new_page(width=390)
+    page.goto(f"{serve()}/masks?preset=000")
+    idle(page, WAIT)
+    page.locator(SELECTORS["sidebar-button"]).click()
+    page.locator(SELECTORS["sidebar-link"]).first.wait_for()
+
+
+def test_where_all_are_called_otherwise_the_pictures_are_drawn(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = new_page()
+    page.goto(f"{serve(RENAMED)}/?preset=000")
+    idle(page, WAIT)
+    assert page.locator("[data-testid='stApp'] canvas[data-drawn]").count()
+    assert page.locator("style").evaluate_all("all => all.some((e) => e.textContent.includes('renamed'))")
+    assert not missing(page, "progress")
+    page.keyboard.press("f")  # presenter's mode
+    page.locator("[data-lab-present]").wait_for(state="attached")
+
+
+def test_a_script_of_a_component_is_a_file(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page, scripts = new_page(), []
+    page.on("request", lambda request: scripts.append(request.url) if "/attention_lab." in request.url else None)
+    page.goto(f"{serve()}/masks?preset=000")
+    idle(page, WAIT)
+    assert scripts and len(scripts) == len(set(scripts)), "a script is asked for again"
+    for url in scripts:
+        with urllib.request.urlopen(url) as answer:
+            assert answer.headers.get_content_type() in ("text/javascript", "application/javascript"), url
+            assert answer.headers["Cache-Control"] == "public" and b"export default function" in answer.read()
