@@ -2,8 +2,9 @@
 
 Under the causal mask a token does not attend to later ones, so its key and value in each layer do not change. A step computes
 the query, key and value of the new tokens, appends keys and values to the cache, and attends to all of them. The keys and values
-of the source are computed once in each layer. Keys are stored as attention uses them, already rotated under RoPE. A cache is
-immutable: a step returns a new one, and nothing is stored on the model.
+of the source are computed once in each layer. Keys are stored as attention uses them, already rotated under RoPE. A step calls
+the decoder's `forward` with a `LayerCache` for each layer, to which self-attention appends. A `KVCache` is immutable: a step
+returns a new one, and nothing is stored on the model.
 """
 
 from dataclasses import dataclass
