@@ -18,6 +18,7 @@ from viz_core.config.limits import MAX_SENTENCES, MAX_TOKENS
 from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.messages import translate as _
 from viz_core.messages.errors import UserError
+from viz_core.model.inputs import check_inputs
 from viz_core.model.transformer import Transformer
 from viz_core.text import NO_TOKEN, AnyTokenizer, TokenizerKind, UntrainedTokenizer, find_copied_words, pad, with_copied_words
 from viz_core.tracing import Edit, Tracer
@@ -108,6 +109,7 @@ def trace(
     keep_freed_pages()
     device = next(model.parameters()).device
     ids = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}  # a copy: the capture is frozen
+    check_inputs(model.config, ids.get("source"), ids.get("target"))
     is_token = batch.token_masks(model.config)
     tracer = Tracer(keep=keep, edit=tap, grads=grads)
     start = time.perf_counter()

@@ -10,7 +10,7 @@ from tests.model.small import double, record, small
 from tests.model.test_positions import official
 from tests.tolerances import DOUBLE, EXACT, FLOAT, ROUNDING, SAMPLING, TABLE
 from viz_core.analysis import positions as P
-from viz_core.model.positions import alibi_bias, alibi_slopes, apply_rotary, sinusoidal_encoding
+from viz_core.model.positions import alibi_bias, alibi_slopes, apply_rotary, rotary_angles, sinusoidal_encoding
 from viz_core.run import run
 
 WIDTHS = [1, 2, 3, 7, 8, 20, 21, 64, 512]
@@ -270,7 +270,7 @@ def test_rope_turns_as_the_model_does(n_heads: int) -> None:
     for h in range(n_heads):
         q, k = x[0, h, 0].numpy(), x[0, h, 1].numpy()
         turned = P.rope_rotated(q, n, 50.0)
-        model = apply_rotary(x[:, :, :1].expand(same), 50.0)[0, h]
+        model = apply_rotary(x[:, :, :1].expand(same), rotary_angles(20, 6, 50.0))[0, h]
         np.testing.assert_allclose(turned, model, atol=EXACT)
         scores = P.rope_scores(q, k, 20, 50.0)
         np.testing.assert_allclose(scores, P.rope_score_by_distance(q, k, n[:, None] - n[None, :], 50.0), atol=DOUBLE)

@@ -26,7 +26,7 @@ from viz_core.figures import clock as C
 from viz_core.figures import position_schemes, theme, word_order
 from viz_core.figures import positions as F
 from viz_core.figures.panels import MAX_ROWS, pack_panels
-from viz_core.model.positions import apply_rotary, sinusoidal_encoding
+from viz_core.model.positions import apply_rotary, rotary_angles, sinusoidal_encoding
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
 
@@ -372,7 +372,7 @@ def test_the_planes_turn_as_rope_does_and_their_products_add_up(distance: int) -
 
     q, k = np.random.default_rng(0).normal(size=(2, 8))
     made = C.rope_clocks(q, k, distance, 20, 100.0, ("q", "k"))
-    turned = [apply_rotary(torch.tensor(x).expand(1, 1, 40, 8), 100.0)[0, 0].numpy() for x in (q, k)]
+    turned = [apply_rotary(torch.tensor(x).expand(1, 1, 40, 8), rotary_angles(40, 8, 100.0))[0, 0].numpy() for x in (q, k)]
     assert made.first == max(0, distance)
     for p in range(made.first, made.last + 1):
         n = p - distance

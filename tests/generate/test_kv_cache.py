@@ -119,6 +119,23 @@ def test_a_tap_sees_the_rows_of_the_new_word_under_the_names_of_a_run() -> None:
         torch.testing.assert_close(torch.from_numpy(found), torch.from_numpy(expected), rtol=0, atol=FLOAT)
 
 
+@pytest.mark.parametrize("position", ["sinusoidal", "rope"])
+@torch.inference_mode()
+def test_a_step_runs_the_layers_of_a_run_on_the_new_word_alone(position: str) -> None:
+    """Each sub-module of each layer once, with one row a text; the source's keys and values are not computed again."""
+    model = build(small(position=position, norm="pre"), seed=2)
+    _, cache = decode_step(model, opened(model, TARGET), TARGET[:, :6])
+    calls: dict[str, list[int]] = {}
+    for name, module in model.decoder.layers.named_modules():  # type: ignore[union-attr]
+        module.register_forward_hook(lambda _, args, out, name=name: calls.setdefault(name, []).append(out.shape[1]))
+    decode_step(model, cache, TARGET[:, 6:])
+    expected = {name for name, _ in model.decoder.layers.named_modules() if name}  # type: ignore[union-attr]
+    expected -= {f"{i}.cross_attn.{w}" for i in range(2) for w in ("w_k", "w_v")}
+    assert set(calls) == expected
+    once = {name for name in expected if not name.endswith("dropout")}
+    assert {name: calls[name] for name in once} == {name: [1] for name in once}
+
+
 @torch.inference_mode()
 def test_a_cache_is_never_changed_so_branches_share_what_they_have_in_common() -> None:
     model = build(small(architecture="decoder-only", position="alibi"), seed=2)

@@ -1,16 +1,18 @@
 """Positions against closed forms (Vaswani et al. 2017; Su et al. 2021; Press et al. 2022)."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from tests.model.small import double, record, small
+from tests.model.small import double, ids, record, small
 from tests.tolerances import DOUBLE, FLOAT, ROUNDING, TABLE
 from viz_core.config.limits import MAX_TOKENS
-from viz_core.model.positions import alibi_bias, alibi_slopes, apply_rotary, sinusoidal_encoding
+from viz_core.model.positions import alibi_bias, alibi_slopes, apply_rotary, rotary_angles, sinusoidal_encoding
 from viz_core.presets import PRESETS
+from viz_core.run import build
 
 # ---------------------------------------------------------------- sinusoidal
 
@@ -95,12 +97,16 @@ def test_scaled_embeddings_are_twice_the_positions() -> None:
 # ---------------------------------------------------------------- RoPE
 
 
+def rotated(x: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
+    return apply_rotary(x, rotary_angles(x.shape[-2], x.shape[-1], base))
+
+
 def test_rope_is_complex_multiplication() -> None:
     x = torch.randn(2, 3, 40, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     for base in (10000.0, 20.0):
         turn = np.exp(1j * np.outer(np.arange(40), frequencies(8, base)))
         z = (x[..., 0::2] + 1j * x[..., 1::2]).numpy() * turn
-        y = apply_rotary(x, base)
+        y = rotated(x, base)
         np.testing.assert_allclose(y[..., 0::2], z.real, atol=FLOAT)
         np.testing.assert_allclose(y[..., 1::2], z.imag, atol=FLOAT)
 
@@ -110,9 +116,9 @@ def test_rope_far_out() -> None:
     x = torch.nn.functional.normalize(torch.randn(1, 1, MAX_TOKENS, 64, generator=torch.Generator().manual_seed(0)), dim=-1)
     turn = np.exp(1j * np.outer(np.arange(MAX_TOKENS), frequencies(64)))
     z = (x[..., 0::2] + 1j * x[..., 1::2]).numpy() * turn
-    np.testing.assert_allclose(apply_rotary(x)[..., 0::2], z.real, atol=TABLE)
-    np.testing.assert_allclose(apply_rotary(x)[..., 1::2], z.imag, atol=TABLE)
-    assert apply_rotary(x).dtype == torch.float32 and apply_rotary(x.double()).dtype == torch.float64
+    np.testing.assert_allclose(rotated(x)[..., 0::2], z.real, atol=TABLE)
+    np.testing.assert_allclose(rotated(x)[..., 1::2], z.imag, atol=TABLE)
+    assert rotated(x).dtype == torch.float32 and rotated(x.double()).dtype == torch.float64
 
 
 def test_rope_feels_only_the_distance() -> None:
@@ -120,13 +126,13 @@ def test_rope_feels_only_the_distance() -> None:
     g = torch.Generator().manual_seed(1)
     q, k = torch.randn(8, generator=g), torch.randn(8, generator=g)
     length = 30
-    q_rot, k_rot = (apply_rotary(x.expand(1, 1, length, 8)).double().numpy()[0, 0] for x in (q, k))
+    q_rot, k_rot = (rotated(x.expand(1, 1, length, 8)).double().numpy()[0, 0] for x in (q, k))
     qc, kc = ((x[0::2] + 1j * x[1::2]).numpy().astype(complex) for x in (q, k))
     distance = np.subtract.outer(np.arange(length), np.arange(length))
     expected = (qc * kc.conj() * np.exp(1j * distance[..., None] * frequencies(8))).real.sum(-1)
     np.testing.assert_allclose(q_rot @ k_rot.T, expected, atol=2 * FLOAT)
     np.testing.assert_allclose(np.linalg.norm(q_rot, axis=-1), float(q.norm()), rtol=ROUNDING)
-    turned = apply_rotary(torch.tensor(q_rot[:15], dtype=torch.float32)[None, None])[0, 0]  # token t turned twice by t
+    turned = rotated(torch.tensor(q_rot[:15], dtype=torch.float32)[None, None])[0, 0]  # token t turned twice by t
     np.testing.assert_allclose(turned, q_rot[0:30:2], atol=FLOAT)
 
 
@@ -138,12 +144,32 @@ def test_rope_halves_are_rope_pairs_in_another_order() -> None:
     order = torch.cat((torch.arange(0, 12, 2), torch.arange(1, 12, 2)))
     halves = x[..., order]
     half_split = halves * cos + torch.cat((-halves[..., 6:], halves[..., :6]), -1) * sin
-    np.testing.assert_allclose(apply_rotary(x)[..., order], half_split, atol=FLOAT)
+    np.testing.assert_allclose(rotated(x)[..., order], half_split, atol=FLOAT)
 
 
 def test_rope_first_token_stays() -> None:
     x = torch.randn(1, 1, 1, 6)
-    assert torch.equal(apply_rotary(x), x)
+    assert torch.equal(rotated(x), x)
+
+
+def test_rope_angles_of_later_positions_are_the_last_rows() -> None:
+    for every, later in zip(rotary_angles(9, 6, 50.0), rotary_angles(9, 6, 50.0, start_pos=4), strict=True):
+        assert torch.equal(every[4:], later) and later.shape == (5, 3)
+
+
+@pytest.mark.parametrize("architecture", ["encoder-decoder", "encoder-only", "decoder-only"])
+def test_rope_angles_are_computed_once_a_stack(architecture: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths = []
+
+    def counted(length: int, *given: Any) -> Any:
+        lengths.append(length)
+        return rotary_angles(length, *given)
+
+    monkeypatch.setattr("viz_core.model.transformer.rotary_angles", counted)
+    model = build(small(architecture=architecture, position="rope", n_encoder_layers=3, n_decoder_layers=3))
+    sides = {"source": ids(2, 5), "target": ids(2, 4)}
+    model(*(sides[side] if side in model.config.sides else None for side in sides))
+    assert lengths == [sides[side].shape[1] for side in model.config.sides]
 
 
 # ---------------------------------------------------------------- ALiBi

@@ -32,10 +32,9 @@ def test_every_stage_has_its_line(config: TransformerConfig) -> None:
 
 
 def taps(stage: Stage, text: str) -> bool:
-    """The text names the leaf; the sum of the residual stream is one method for all three."""
-    if stage.local_name in ("resid_mid", "resid_cross", "resid_post"):
-        return text.startswith("def add_sublayer(") and "x + y" in text
-    return f'("{stage.local_name}", ' in text
+    """The text names the leaf; the three sums of the residual stream show both terms."""
+    sums = stage.local_name in ("resid_mid", "resid_cross", "resid_post")
+    return f'("{stage.local_name}", ' in text and (not sums or "x + y" in text)
 
 
 def test_an_unknown_stage_has_no_line() -> None:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from viz_core.capture import Capture
 from viz_core.config import Side, TransformerConfig
+from viz_core.model.inputs import check_inputs
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
 from viz_core.tracing import Edit, Tracer
@@ -112,6 +113,7 @@ def ablate_each_head(model: Transformer, capture: Capture, heads: Sequence[Atten
         raise ValueError("heads is empty; name at least one head.")
     config, device = model.config, next(model.parameters()).device
     ids = {side: torch.tensor([capture.ids(side, item)], device=device) for side in config.sides}  # [1, T]
+    check_inputs(config, ids.get("source"), ids.get("target"))
     intact = model(ids.get("source"), ids.get("target"))
     changed, shift = list[int](), list[float]()
     for some in _batches(config, {side: x.shape[1] for side, x in ids.items()}, heads):

@@ -14,6 +14,7 @@ from viz_core.experiments.head_effects import HeadEffects, head_effects, mean_ef
 from viz_core.experiments.patching import run_clean_and_corrupted
 from viz_core.experiments.question import Question, is_same_answer
 from viz_core.messages.errors import UserError
+from viz_core.model.inputs import check_inputs
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary
 from viz_core.training.corpus.dataset import examples
@@ -106,8 +107,9 @@ def _measurements_of(model: Transformer, vocabulary: Mapping[str, Vocabulary], e
 def _question_at(model: Transformer, clean: list[int], changed: list[int], target: list[int], at: int) -> Question | None:
     """Return the question of the likeliest next words of both runs at a position; None if these are the same."""
     device = next(model.parameters()).device
-    source = torch.tensor([clean, changed], device=device)  # [2, S]
-    logits = model(source, torch.tensor([target, target], device=device)).logits[:, at]  # [2, W]
+    ids = torch.tensor([clean, changed], device=device), torch.tensor([target, target], device=device)  # [2, S], [2, T]
+    check_inputs(model.config, *ids)
+    logits = model(*ids).logits[:, at]  # [2, W]
     word, other = logits.argmax(dim=-1).tolist()
     before, after = (logits[:, word] - logits[:, other]).tolist()
     return None if word == other or is_same_answer(before, after) else Question(word, other, at)

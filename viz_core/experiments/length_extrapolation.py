@@ -16,6 +16,7 @@ from torch import Tensor
 from viz_core.config import Position, TransformerConfig
 from viz_core.generate import generate
 from viz_core.messages.errors import UserError
+from viz_core.model.inputs import check_inputs
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary
 from viz_core.training.corpus.dataset import MAX_WORDS, examples
@@ -144,6 +145,7 @@ def pad_in_front(ids: Tensor, n: int, pad_id: int) -> Tensor:
 def _score(model: Transformer, ids: Mapping[str, Tensor]) -> LengthScore:
     tokens = max(x.shape[1] for x in ids.values())
     try:
+        check_inputs(model.config, ids["source"], ids["target"])
         with torch.inference_mode():
             logits = model(ids["source"], ids["target"], ids["labels"]).logits  # [B, T, W]
     except UserError as error:

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.messages.errors import UserError
+from viz_core.model.inputs import check_inputs
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace, with_config
 from viz_core.stages import stage_of
@@ -123,6 +124,7 @@ def hidden_states(model: Transformer, batch: Batch) -> np.ndarray:
     device = next(model.parameters()).device
     given = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}
     known = {side: torch.tensor(x, device=device) for side, x in batch.token_masks(model.config).items()}
+    check_inputs(model.config, given.get("source"), given.get("target"))
     with torch.inference_mode():
         outputs: np.ndarray = model(given.get("source"), given.get("target"), token_masks=known).hidden.cpu().numpy()
     return outputs

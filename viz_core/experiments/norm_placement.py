@@ -21,6 +21,7 @@ from viz_core.config import STACKS, Init, TransformerConfig
 from viz_core.config.allocator import keep_freed_pages
 from viz_core.messages.errors import UserError
 from viz_core.model.init import parameter_generator
+from viz_core.model.inputs import check_inputs
 from viz_core.model.layers import LayerNorm
 from viz_core.model.transformer import Stack, Transformer
 from viz_core.run import Batch, build, trace
@@ -200,6 +201,7 @@ def loss_gradients(
     for batch, mask, n in zip(batches, masks, n_labels, strict=True):
         ids = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}
         is_token = {side: torch.tensor(x, device=device) for side, x in mask.items()}
+        check_inputs(model.config, ids.get("source"), ids.get("target"))
         with torch.enable_grad():
             loss = model(ids.get("source"), ids.get("target"), ids["labels"], tap, is_token).loss * (n / sum(n_labels))
             found = torch.autograd.grad(loss, parameters)

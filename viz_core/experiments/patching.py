@@ -28,6 +28,7 @@ from viz_core.config import STACKS, Side, StackName, TransformerConfig, side_of
 from viz_core.experiments.question import Question, is_same_answer
 from viz_core.generate.kv_cache import can_cache
 from viz_core.messages.errors import UserError
+from viz_core.model.inputs import check_inputs
 from viz_core.model.masks import Masks, make_masks
 from viz_core.model.transformer import Stack, Transformer
 from viz_core.text.token_alignment import align_tokens
@@ -232,6 +233,7 @@ def _record_run(model: Transformer, sides: Mapping[Side, Sequence[int]], positio
         return x
 
     source, target = ids.get("source"), ids.get("target")
+    check_inputs(model.config, source, target)
     logits = model(source, target, tap=_PatchTap(see)).logits  # [1, T, W]
     return RecordedRun(ids, stages, make_masks(model.config, source, target), position, logits[0, position])
 
@@ -355,15 +357,13 @@ def _layer_input_stage(stack: StackName, layer: int, config: TransformerConfig) 
 def _stack_output_from(
     stack: Stack, name: StackName, run: RecordedRun, start: int, n: int, memory: Tensor | None, tap: Edit
 ) -> Tensor:
-    """Return the output [n, T, D] of n runs of one stack: `Stack.forward` from layer `start` on, applied to the recorded input."""
+    """Return the output [n, T, D] of n runs of one stack from layer `start` on, applied to the recorded input of that layer."""
     entering = _layer_input_stage(name, start, stack.config)
     recorded = run.stages[entering]  # [1, T, D]
     own, cross = (run.masks.source, None) if name == "encoder" else (run.masks.target, run.masks.cross)
-    bias = stack.score_bias(recorded.shape[1])  # [1, H, T, T]
+    assert own is not None
     x = tap(entering, recorded.expand(n, -1, -1))  # [n, T, D]
-    for i in range(start, len(stack.layers)):
-        x = stack.layers[i](x, own, memory, cross, bias, _PatchTap(tap, f"{name}.layers.{i}."))
-    return stack.final_norm(x) if stack.config.has_final_norm else x
+    return stack.run_layers(x, own, memory, cross, _PatchTap(tap, f"{name}."), start_layer=start)  # [n, T, D]
 
 
 # ---------------------------------------------------------------- effects

@@ -16,6 +16,7 @@ from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.config.position_schemes import POSITION_SCHEMES, Position
 from viz_core.messages.errors import UserError
 from viz_core.model.init import Embedding, initialize_parameters
+from viz_core.model.inputs import check_length
 from viz_core.model.masks import causal_mask
 from viz_core.model.transformer import Stack, Transformer, position_parameter
 from viz_core.run import Batch, with_config
@@ -139,6 +140,7 @@ def run_first_stack(
     _, stack = first_stack(model)
     device = next(model.parameters()).device
     n = len(ids)
+    check_length(model.config, n)
     mask = causal_mask(n, device) if causal else torch.ones(1, 1, n, n, dtype=torch.bool, device=device)
     tracer = Tracer(keep=tuple(keep))
     with torch.inference_mode():

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from viz_core.generate.kv_cache import KVCache, can_cache, decode_step, init_cache
+from viz_core.model.inputs import check_ids, check_length
 from viz_core.model.masks import make_masks
 from viz_core.model.transformer import Transformer
 
@@ -83,7 +84,8 @@ def init_decoder(
 def encode_source(model: Transformer, source: Tensor | None, start: Tensor) -> EncodedSource:
     """Encode the source ids [B, S]. start [B, T]: the first ids of the decoder; the encoder's mask does not depend on them."""
     encoder = model.stack("source")
-    source = model.checked_ids("source", source)  # [B, S]
+    source = check_ids(model.config, "source", source)  # [B, S]
+    check_length(model.config, source.shape[1])
     mask = make_masks(model.config, source, start).source
     assert mask is not None
     return EncodedSource(source, encoder(source, mask))  # [B, S, D]
@@ -91,7 +93,8 @@ def encode_source(model: Transformer, source: Tensor | None, start: Tensor) -> E
 
 def hidden_states(model: Transformer, ids: Tensor, encoded: EncodedSource | None = None) -> Tensor:
     """Return the decoder's output for the ids [B, T] before the head, [B, T, D]; the encoder is not run."""
-    decoder, ids = model.stack("target"), model.checked_ids("target", ids)
+    decoder, ids = model.stack("target"), check_ids(model.config, "target", ids)
+    check_length(model.config, ids.shape[1])
     masks = make_masks(model.config, None if encoded is None else encoded.ids, ids)
     hidden: Tensor = decoder(ids, masks.target, None if encoded is None else encoded.hidden, masks.cross)  # [B, T, D]
     return hidden

@@ -2,38 +2,27 @@
 
 Under the causal mask a token does not attend to later ones, so its key and value in each layer do not change. A step computes
 the query, key and value of the new tokens, appends keys and values to the cache, and attends to all of them. The keys and values
-of the source are computed once in each layer. Keys are stored as attention uses them, already rotated under RoPE. A cache is
-immutable: a step returns a new one, and nothing is stored on the model.
+of the source are computed once in each layer. Keys are stored as attention uses them, already rotated under RoPE. A step calls
+the decoder's `forward` with a `LayerCache` for each layer, to which self-attention appends. A `KVCache` is immutable: a step
+returns a new one, and nothing is stored on the model.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Self
 
 import torch
 from torch import Tensor
 
 from viz_core.config import TransformerConfig
 from viz_core.messages.errors import UserError
+from viz_core.model.attention import Attention, KeysValues, LayerCache
+from viz_core.model.inputs import check_ids, check_length
 from viz_core.model.layers import Layer
 from viz_core.model.masks import Masks, make_masks
 from viz_core.model.transformer import Transformer
 from viz_core.tracing import NO_TAP, Tap
 
 MAX_MASK_FILL = -1000.0  # a masked score of at most this gets a weight of exactly 0 if another score is above −896
-
-
-class KeysValues(NamedTuple):
-    """The keys [B, H, S, K] and values [B, H, S, V] of one attention module."""
-
-    k: Tensor
-    v: Tensor
-
-    def extended(self, k: Tensor, v: Tensor) -> "KeysValues":
-        """Return a copy with further rows appended."""
-        return KeysValues(torch.cat((self.k, k), dim=2), torch.cat((self.v, v), dim=2))
-
-    def select(self, indices: Tensor) -> "KeysValues":
-        return KeysValues(self.k[indices], self.v[indices])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,18 +105,14 @@ def init_cache(
     at = decoder.tok_embedding.weight
     nothing = KeysValues(*(at.new_empty(batch, c.n_heads, 0, width) for width in (c.d_k, c.d_v)))
     ids = torch.empty(batch, 0, dtype=torch.int64, device=at.device)
+    layers: list[Layer] = list(decoder.layers)  # type: ignore[arg-type]  # ModuleList is not generic
     read = [] if memory is None else [
-        _source_keys_values(layer, memory, tap.scope(f"decoder.layers.{i}.cross_attn")) for i, layer in enumerate(_layers(model))
+        _source_keys_values(layer.cross_attn, memory, tap.scope(f"decoder.layers.{i}.cross_attn")) for i, layer in enumerate(layers)
     ]
-    return KVCache(ids, (nothing,) * len(decoder.layers), source, tuple(read))
+    return KVCache(ids, (nothing,) * len(layers), source, tuple(read))
 
 
-def _layers(model: Transformer) -> list[Layer]:
-    return list(model.stack("target").layers)  # type: ignore[arg-type]  # ModuleList is not generic
-
-
-def _source_keys_values(layer: Layer, memory: Tensor, tap: Tap) -> KeysValues:
-    attention = layer.cross_attn
+def _source_keys_values(attention: Attention, memory: Tensor, tap: Tap) -> KeysValues:
     k = tap("k", attention.split_heads(attention.w_k(memory)))  # [B, H, S, K]
     v = tap("v", attention.split_heads(attention.w_v(memory)))  # [B, H, S, V]
     return KeysValues(k, v)
@@ -138,51 +123,14 @@ def decode_step(model: Transformer, cache: KVCache, ids: Tensor, tap: Tap = NO_T
 
     tap: is called on every computed stage, with its name in a full run and the rows of the new tokens only.
     """
-    decoder, new, inside = model.stack("target"), model.checked_ids("target", ids), tap.scope("decoder")
-    seen, first = torch.cat((cache.ids, new), dim=1), cache.length  # [B, t]
-    masks = make_masks(model.config, cache.source, seen, tap.scope("masks"), first)
+    decoder, new = model.stack("target"), check_ids(model.config, "target", ids)  # [B, n]
+    seen = torch.cat((cache.ids, new), dim=1)  # [B, t]
+    check_length(model.config, seen.shape[1])
+    masks = make_masks(model.config, cache.source, seen, tap.scope("masks"), start_pos=cache.length)
     _check_padded_rows(model.config, masks)
 
-    x = decoder.embed(new, inside, first)  # [B, n, D]
-    bias = decoder.score_bias(seen.shape[1], inside, first)  # [1, H, n, t]
-    own = []
-    for i, layer in enumerate(_layers(model)):
-        read = cache.cross_attn[i] if cache.cross_attn else None
-        x, grown = _layer_decode_step(layer, x, cache.self_attn[i], read, masks, bias, inside.scope(f"layers.{i}"), first)
-        own.append(grown)
-    x = decoder.final_norm(x, inside.scope("final_norm")) if model.config.has_final_norm else x  # [B, n, D]
+    caches = [LayerCache(own, cache.cross_attn[i] if cache.cross_attn else None) for i, own in enumerate(cache.self_attn)]
+    x = decoder(new, masks.target, None, masks.cross, tap.scope("decoder"), caches)  # [B, n, D]
     assert model.head is not None  # every decoder has one
     logits = tap("logits", model.head(x[:, -1]))  # [B, W]
-    return logits, KVCache(seen, tuple(own), cache.source, cache.cross_attn)
-
-
-def _layer_decode_step(
-    layer: Layer,
-    x: Tensor,
-    self_attn: KeysValues,
-    cross_attn: KeysValues | None,
-    masks: Masks,
-    bias: Tensor | None,
-    tap: Tap,
-    start_pos: int,
-) -> tuple[Tensor, KeysValues]:
-    """Apply one layer to x [B, n, D] as `Layer.forward` does; return its output and the extended keys and values."""
-    own_mask, cross_mask, grown = masks.target, masks.cross, self_attn
-    assert own_mask is not None
-
-    def self_attention(y: Tensor) -> Tensor:
-        nonlocal grown
-        here, attention = tap.scope("self_attn"), layer.self_attn
-        q, k, v = attention.project(y, y, here, start_pos)  # rows of the new tokens only
-        grown = self_attn.extended(k, v)
-        return attention.attend(q, grown.k, grown.v, own_mask, bias, here)  # [B, n, D]
-
-    def cross_attention(y: Tensor, read: KeysValues, mask: Tensor) -> Tensor:
-        here, attention = tap.scope("cross_attn"), layer.cross_attn
-        q = here("q", attention.split_heads(attention.w_q(y)))  # [B, H, n, K]
-        return attention.attend(q, read.k, read.v, mask, None, here)  # [B, n, D]
-
-    x = layer.add_sublayer("resid_mid", tap("resid_pre", x), "self_attn", self_attention, tap)
-    if cross_attn is not None and cross_mask is not None:
-        x = layer.add_sublayer("resid_cross", x, "cross_attn", lambda y: cross_attention(y, cross_attn, cross_mask), tap)
-    return layer.add_sublayer("resid_post", x, "ffn", lambda y: layer.ffn(y, tap.scope("ffn")), tap), grown
+    return logits, KVCache(seen, tuple(each.self_attn for each in caches), cache.source, cache.cross_attn)

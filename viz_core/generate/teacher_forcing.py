@@ -14,6 +14,7 @@ from torch import Tensor
 from viz_core.generate.incremental import encode_source, hidden_states, init_decoder
 from viz_core.generate.trace import trace_generation
 from viz_core.messages.errors import UserError
+from viz_core.model.inputs import check_ids
 from viz_core.model.transformer import Transformer
 
 
@@ -102,7 +103,7 @@ def _teacher_forced_logits(model: Transformer, start: Sequence[int], labels: Seq
     ids = _row(model, [*start, *labels[:-1]])  # [1, T]
     context = encode_source(model, _source(model, source), ids) if model.config.has_encoder else None
     hidden = hidden_states(model, ids, context)[0, len(start) - 1 :]  # [N, D]
-    model.checked_ids("target", _row(model, labels))
+    check_ids(model.config, "target", _row(model, labels))
     assert model.head is not None  # every decoder has one
     logits: Tensor = model.head(hidden)  # [N, W]
     return logits

@@ -1,13 +1,47 @@
 """Multi-head scaled dot-product attention, step by step, without a fused kernel."""
 
 import math
+from dataclasses import dataclass
+from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from viz_core.config import TransformerConfig
 from viz_core.model.init import Linear
-from viz_core.model.positions import apply_rotary
+from viz_core.model.positions import RotaryAngles, apply_rotary
 from viz_core.tracing import NO_TAP, Tap
+
+
+class KeysValues(NamedTuple):
+    """The keys [B, H, S, K] and values [B, H, S, V] of one attention module."""
+
+    k: Tensor
+    v: Tensor
+
+    def extended(self, k: Tensor, v: Tensor) -> "KeysValues":
+        """Return a copy with further rows appended."""
+        return KeysValues(torch.cat((self.k, k), dim=2), torch.cat((self.v, v), dim=2))
+
+    def select(self, indices: Tensor) -> "KeysValues":
+        """Return the rows of the batch with these indices [N], which may repeat."""
+        return KeysValues(self.k[indices], self.v[indices])
+
+
+@dataclass(slots=True)
+class LayerCache:
+    """The keys and values of one decoder layer during a decoding step.
+
+    self_attn: of the past tokens, and after `append` of the new tokens too. cross_attn: of the source; None without an encoder.
+    """
+
+    self_attn: KeysValues
+    cross_attn: KeysValues | None = None
+
+    def append(self, k: Tensor, v: Tensor) -> KeysValues:
+        """Append keys [B, H, n, K] and values [B, H, n, V] of new tokens, and return those of all tokens, as new tensors."""
+        self.self_attn = self.self_attn.extended(k, v)
+        return self.self_attn
 
 
 class Attention(nn.Module):
@@ -17,35 +51,25 @@ class Attention(nn.Module):
     (document 000), V has d_model. RoPE, ALiBi and T5's bias act in self-attention only.
     """
 
-    def __init__(self, config: TransformerConfig, *, cross: bool = False) -> None:
+    def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.config, self.cross = config, cross
+        self.config = config
         d, bias = config.d_model, config.attention_bias
         self.w_q, self.w_k = Linear(d, config.qk_width, bias), Linear(d, config.qk_width, bias)
         self.w_v, self.w_o = Linear(d, d, bias), Linear(d, d, bias)
         self.dropout = nn.Dropout(config.dropout if "weights" in config.dropout_sites else 0.0)
 
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor, bias: Tensor | None = None, tap: Tap = NO_TAP) -> Tensor:
-        """Map x [B, T, D], memory [B, S, D], mask [B, 1, T, S] (True = may attend), bias [1, H, T, S] -> [B, T, D]."""
-        return self.attend(*self.project(x, memory, tap), mask, bias, tap)  # [B, T, D]
+    def forward(
+        self, x: Tensor, memory: Tensor | KeysValues, mask: Tensor, bias: Tensor | None = None, rotary: RotaryAngles | None = None,
+        cache: LayerCache | None = None, tap: Tap = NO_TAP,
+    ) -> Tensor:
+        """Map x [B, T, D], memory [B, S, D], mask [B, 1, T, S] (True = may attend), bias [1, H, T, S] -> [B, T, D].
 
-    def project(self, x: Tensor, memory: Tensor, tap: Tap = NO_TAP, start_pos: int = 0) -> tuple[Tensor, Tensor, Tensor]:
-        """Project x [B, T, D] and memory [B, S, D] to queries [B, H, T, K], keys [B, H, S, K] and values [B, H, S, V].
-
-        start_pos: the position of the first token of both; above 0 when decoding with a key-value cache.
+        rotary: the angles of the tokens of x and memory. memory, cache: as in `project`.
         """
         c = self.config
-        q = tap("q", self.split_heads(self.w_q(x)))  # [B, H, T, K]
-        k = tap("k", self.split_heads(self.w_k(memory)))  # [B, H, S, K]
-        if c.has_rotary_positions and not self.cross:
-            q = tap("q_rot", apply_rotary(q, c.position_base, start_pos))  # [B, H, T, K]
-            k = tap("k_rot", apply_rotary(k, c.position_base, start_pos))  # [B, H, S, K]
-        v = tap("v", self.split_heads(self.w_v(memory)))  # [B, H, S, V]
-        return q, k, v
+        q, k, v = self.project(x, memory, rotary, cache, tap)  # [B, H, T, K], [B, H, S, K], [B, H, S, V]
 
-    def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, bias: Tensor | None = None, tap: Tap = NO_TAP) -> Tensor:
-        """Attend: q [B, H, T, K], k [B, H, S, K], v [B, H, S, V], mask [B, 1, T, S], bias [1, H, T, S] -> [B, T, D]."""
-        c = self.config
         raw = tap("raw_scores", q @ k.mT)  # [B, H, T, S]
         scores = tap("scores", raw / math.sqrt(c.d_k) if c.scale_scores else raw)  # [B, H, T, S]
         if bias is not None:
@@ -56,6 +80,26 @@ class Attention(nn.Module):
         z = tap("z", self.dropout(weights) @ v)  # [B, H, T, V]
         concat = tap("concat", z.transpose(1, 2).flatten(2))  # [B, T, D]
         return tap("out", self.w_o(concat))  # [B, T, D]
+
+    def project(
+        self, x: Tensor, memory: Tensor | KeysValues, rotary: RotaryAngles | None, cache: LayerCache | None, tap: Tap
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Project x [B, T, D] and memory [B, S, D] to queries [B, H, T, K], keys [B, H, S, K] and values [B, H, S, V].
+
+        memory: or its keys and values, where an earlier decoding step computed them. cache: of the past tokens, whose keys and
+        values precede those of the memory.
+        """
+        q = tap("q", self.split_heads(self.w_q(x)))  # [B, H, T, K]
+        if isinstance(memory, KeysValues):
+            return q, memory.k, memory.v
+        k = tap("k", self.split_heads(self.w_k(memory)))  # [B, H, S, K]
+        if rotary is not None:
+            q = tap("q_rot", apply_rotary(q, rotary))  # [B, H, T, K]
+            k = tap("k_rot", apply_rotary(k, rotary))  # [B, H, S, K]
+        v = tap("v", self.split_heads(self.w_v(memory)))  # [B, H, S, V]
+        if cache is not None:
+            k, v = cache.append(k, v)  # [B, H, S, K], [B, H, S, V]
+        return q, k, v
 
     def split_heads(self, x: Tensor) -> Tensor:
         """Reshape [B, T, H·K] -> [B, H, T, K]."""

@@ -9,8 +9,9 @@ from torch.nn import functional as F
 
 from viz_core.config import TransformerConfig
 from viz_core.config.activations import ACTIVATIONS
-from viz_core.model.attention import Attention
+from viz_core.model.attention import Attention, KeysValues, LayerCache
 from viz_core.model.init import Linear, empty_parameter
+from viz_core.model.positions import RotaryAngles
 from viz_core.tracing import NO_TAP, Tap
 
 
@@ -62,35 +63,38 @@ class Layer(nn.Module):
         self.config = config
         self.self_attn = Attention(config)
         if cross:
-            self.cross_attn = Attention(config, cross=True)
+            self.cross_attn = Attention(config)
         self.ffn = FeedForward(config)
         if config.norm != "none":
-            for name in ("self_attn", "cross_attn", "ffn") if cross else ("self_attn", "ffn"):
-                setattr(self, f"norm_{name}", LayerNorm(config.d_model, config.norm_eps))
+            self.norm_self_attn = LayerNorm(config.d_model, config.norm_eps)
+            if cross:
+                self.norm_cross_attn = LayerNorm(config.d_model, config.norm_eps)
+            self.norm_ffn = LayerNorm(config.d_model, config.norm_eps)
         self.dropout = nn.Dropout(config.dropout if "sublayer" in config.dropout_sites else 0.0)
 
     def forward(
-        self, x: Tensor, mask: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None,
-        bias: Tensor | None = None, tap: Tap = NO_TAP,
+        self, x: Tensor, mask: Tensor, memory: Tensor | KeysValues | None = None, memory_mask: Tensor | None = None,
+        bias: Tensor | None = None, rotary: RotaryAngles | None = None, cache: LayerCache | None = None, tap: Tap = NO_TAP,
     ) -> Tensor:
-        """Map x [B, T, D], mask [B, 1, T, T], memory [B, S, D], memory_mask [B, 1, T, S], bias [1, H, T, T] -> [B, T, D]."""
+        """Map x [B, T, D], mask [B, 1, T, T], memory [B, S, D], memory_mask [B, 1, T, S], bias [1, H, T, T] -> [B, T, D].
+
+        Post-LN: norm(x + f(x)) for each sub-layer f. Pre-LN: x + f(norm(x)). memory, rotary, cache: as in `Attention`.
+        """
+        residual, pre_norm, post_norm = self.config.residual, self.config.norm == "pre", self.config.norm == "post"
         x = tap("resid_pre", x)  # [B, T, D]
-        self_tap, cross_tap = tap.scope("self_attn"), tap.scope("cross_attn")
-        x = self.add_sublayer("resid_mid", x, "self_attn", lambda y: self.self_attn(y, y, mask, bias, self_tap), tap)
-        if memory is not None and memory_mask is not None:
-            x = self.add_sublayer(
-                "resid_cross", x, "cross_attn", lambda y: self.cross_attn(y, memory, memory_mask, None, cross_tap), tap
-            )
-        return self.add_sublayer("resid_post", x, "ffn", lambda y: self.ffn(y, tap.scope("ffn")), tap)  # [B, T, D]
 
-    def add_sublayer(self, stage_name: str, x: Tensor, sublayer: str, function: Callable[[Tensor], Tensor], tap: Tap) -> Tensor:
-        """Apply a sub-layer f, [B, T, D] -> [B, T, D]. Post-LN: norm(x + f(x)). Pre-LN: x + f(norm(x)). The sum is tapped."""
-        inner = self.normalize(sublayer, x, tap) if self.config.norm == "pre" else x  # [B, T, D]
-        y = self.dropout(function(inner))  # [B, T, D]
-        total = tap(stage_name, x + y if self.config.residual else y)  # [B, T, D]
-        return self.normalize(sublayer, total, tap) if self.config.norm == "post" else total
+        y = self.norm_self_attn(x, tap.scope("norm_self_attn")) if pre_norm else x  # [B, T, D]
+        y = self.dropout(self.self_attn(y, y, mask, bias, rotary, cache, tap.scope("self_attn")))  # [B, T, D]
+        x = tap("resid_mid", x + y if residual else y)  # [B, T, D]
+        x = self.norm_self_attn(x, tap.scope("norm_self_attn")) if post_norm else x  # [B, T, D]
 
-    def normalize(self, name: str, x: Tensor, tap: Tap) -> Tensor:
-        """Apply the LayerNorm of one sub-layer, [B, T, D] -> [B, T, D]."""
-        normalized: Tensor = getattr(self, f"norm_{name}")(x, tap.scope(f"norm_{name}"))
-        return normalized
+        if memory is not None:
+            y = self.norm_cross_attn(x, tap.scope("norm_cross_attn")) if pre_norm else x  # [B, T, D]
+            y = self.dropout(self.cross_attn(y, memory, memory_mask, tap=tap.scope("cross_attn")))  # [B, T, D]
+            x = tap("resid_cross", x + y if residual else y)  # [B, T, D]
+            x = self.norm_cross_attn(x, tap.scope("norm_cross_attn")) if post_norm else x  # [B, T, D]
+
+        y = self.norm_ffn(x, tap.scope("norm_ffn")) if pre_norm else x  # [B, T, D]
+        y = self.dropout(self.ffn(y, tap.scope("ffn")))  # [B, T, D]
+        x = tap("resid_post", x + y if residual else y)  # [B, T, D]
+        return self.norm_ffn(x, tap.scope("norm_ffn")) if post_norm else x  # [B, T, D]

@@ -1,6 +1,7 @@
 """Positional encodings: sinusoids added to the input, rotations of q and k (RoPE), and biases of the scores (ALiBi, T5)."""
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -28,13 +29,24 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)[:, :d_model].float()  # [T, D]
 
 
-def apply_rotary(x: Tensor, base: float = 10000.0, start_pos: int = 0) -> Tensor:
-    """Apply RoPE (Su et al. 2021) to x [B, H, T, K], K even: rotate the pair (2i, 2i+1) of position t by t · base^(-2i/K).
+class RotaryAngles(NamedTuple):
+    """The cosine and sine of RoPE's angle t · base^(-2i/K) of each position t and pair i, [T, K/2] each, in float64."""
 
-    The positions t start at `start_pos`.
-    """
-    angle = position_angles(start_pos + x.shape[-2], x.shape[-1], base, x.device)[start_pos:]  # [T, K/2]
-    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)  # [T, K/2] each
+    cos: Tensor
+    sin: Tensor
+
+
+def rotary_angles(
+    length: int, width: int, base: float = 10000.0, device: torch.device | None = None, start_pos: int = 0
+) -> RotaryAngles:
+    """Return RoPE's angles of the positions `start_pos` to length - 1, for queries and keys of an even width K."""
+    angle = position_angles(length, width, base, device)[start_pos:]  # [T, K/2]
+    return RotaryAngles(angle.cos(), angle.sin())
+
+
+def apply_rotary(x: Tensor, angles: RotaryAngles) -> Tensor:
+    """Apply RoPE (Su et al. 2021) to x [B, H, T, K]: rotate the pair (2i, 2i+1) of each position by its angle."""
+    cos, sin = angles.cos.to(x.dtype), angles.sin.to(x.dtype)  # [T, K/2] each
     a, b = x[..., 0::2], x[..., 1::2]  # [B, H, T, K/2] each
     return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)  # [B, H, T, K]
 

@@ -1,7 +1,7 @@
 """The one Transformer of the five documents: encoder-decoder, encoder-only or decoder-only."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -10,12 +10,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from viz_core.config import STACKS, Side, TransformerConfig
-from viz_core.config.position_schemes import POSITION_SCHEMES
-from viz_core.messages.errors import UserError
+from viz_core.model.attention import LayerCache
 from viz_core.model.init import Embedding, Linear, initialize_parameters
 from viz_core.model.layers import Layer, LayerNorm
 from viz_core.model.masks import Masks, make_masks
-from viz_core.model.positions import T5_NUM_BUCKETS, alibi_bias, sinusoidal_encoding, t5_bias
+from viz_core.model.positions import T5_NUM_BUCKETS, RotaryAngles, alibi_bias, rotary_angles, sinusoidal_encoding, t5_bias
 from viz_core.tracing import NO_TAP, Tap
 
 IGNORE_INDEX = -100  # replaces labels that the loss ignores, as in torch and Hugging Face
@@ -63,14 +62,30 @@ class Stack(nn.Module):
         self.dropouts = nn.ModuleList(nn.Dropout(config.dropout) for s in config.dropout_sites if s == "embedding")
 
     def forward(
-        self, ids: Tensor, mask: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None, tap: Tap = NO_TAP
+        self, ids: Tensor, mask: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None, tap: Tap = NO_TAP,
+        caches: Sequence[LayerCache] | None = None,
     ) -> Tensor:
-        """Map ids [B, T], mask [B, 1, T, T], memory [B, S, D], memory_mask [B, 1, T, S] -> [B, T, D]."""
-        x = self.embed(ids, tap)  # [B, T, D]
-        bias = self.score_bias(ids.shape[1], tap)  # [1, H, T, T]
-        for i, layer in enumerate(self.layers):
-            x = layer(x, mask, memory, memory_mask, bias, tap.scope(f"layers.{i}"))  # [B, T, D]
-        return self.final_norm(x, tap.scope("final_norm")) if self.config.has_final_norm else x
+        """Map ids [B, T], mask [B, 1, T, T], memory [B, S, D], memory_mask [B, 1, T, S] -> [B, T, D].
+
+        caches: of each layer, in a decoding step; the ids are then the last of the tokens for which the mask has keys.
+        """
+        x = self.embed(ids, tap, start_pos=mask.shape[-1] - ids.shape[1])  # [B, T, D]
+        return self.run_layers(x, mask, memory, memory_mask, tap, caches)  # [B, T, D]
+
+    def run_layers(
+        self, x: Tensor, mask: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None, tap: Tap = NO_TAP,
+        caches: Sequence[LayerCache] | None = None, start_layer: int = 0,
+    ) -> Tensor:
+        """Apply the layers from `start_layer` on and the final norm, [B, T, D] -> [B, T, D]; arguments as in `forward`."""
+        length = mask.shape[-1]
+        start_pos = length - x.shape[1]
+        bias = self.score_bias(length, tap, start_pos)  # [1, H, T, S]
+        rotary = self.rotary_angles(length, start_pos)  # [T, K/2] each
+        for i in range(start_layer, len(self.layers)):
+            cache = None if caches is None else caches[i]
+            read = memory if cache is None else cache.cross_attn  # [B, S, D], or its keys and values
+            x = self.layers[i](x, mask, read, memory_mask, bias, rotary, cache, tap.scope(f"layers.{i}"))  # [B, T, D]
+        return self.final_norm(x, tap.scope("final_norm")) if self.config.has_final_norm else x  # [B, T, D]
 
     def embed(self, ids: Tensor, tap: Tap = NO_TAP, start_pos: int = 0) -> Tensor:
         """Embed ids [B, T] -> [B, T, D]: tokens × √d_model + positions (+ segments). start_pos: the position of the first id."""
@@ -102,19 +117,17 @@ class Stack(nn.Module):
                 return tap("score_bias", t5_bias(table, length, self.causal, start_pos))  # [1, H, T, S]
         return None
 
-    def position_rows(self, length: int, start_pos: int = 0) -> Tensor:
-        """Return rows `start_pos` to length - 1 of the position table, [1, T, D]. Raises `UserError` if it has fewer rows."""
+    def rotary_angles(self, length: int, start_pos: int = 0) -> RotaryAngles | None:
+        """Return RoPE's angles of the positions `start_pos` to length - 1 in every layer; None for another position scheme."""
         c = self.config
-        if length > c.max_len:
-            *names, last = (repr(name) for name, scheme in POSITION_SCHEMES.items() if not scheme.has_table)
-            without = f"{', '.join(names)} or {last}"
-            raise UserError(
-                f"max_len={c.max_len} is too short for {length} tokens: the {c.position} position table ends there; "
-                f"raise max_len to {length}, shorten the sentence, or use position {without}.",
-                "max_len", max_len=c.max_len, tokens=length,
-            )
-        name = f"{c.position_scheme.parameter_name}.weight"
-        table: Tensor = self.get_parameter(name) if c.position_scheme.parameter_name else self.pos_table  # type: ignore[assignment]
+        if not c.has_rotary_positions:
+            return None
+        return rotary_angles(length, c.d_k, c.position_base, self.tok_embedding.weight.device, start_pos)  # [T, K/2] each
+
+    def position_rows(self, length: int, start_pos: int = 0) -> Tensor:
+        """Return rows `start_pos` to length - 1 of the position table, [1, T, D]."""
+        name = self.config.position_scheme.parameter_name
+        table: Tensor = self.get_parameter(f"{name}.weight") if name else self.pos_table  # type: ignore[assignment]
         return table[torch.arange(start_pos, length, device=table.device)][None]  # [1, T, D], a copy, unchanged by training
 
 
@@ -152,18 +165,15 @@ class Transformer(nn.Module):
         """Run the model on source [B, S] and target [B, T] ids, as the architecture needs; labels [B, T] for a loss.
 
         token_masks: bool [B, T] of "source", "target" and "labels", True where an id is not padding; for a missing one,
-        `TransformerConfig.token_mask` derives it from the ids.
+        `TransformerConfig.token_mask` derives it from the ids. The ids are not checked; `check_inputs` of
+        `viz_core.model.inputs` does that.
         """
         ids, c = tap.scope("ids"), self.config
-        source = self.checked_ids("source", source, ids) if c.has_encoder else None
-        if labels is not None and c.has_decoder:
-            labels = ids("labels", labels)  # [B, T]
-        target = self.checked_ids("target", target, ids) if c.has_decoder else None
-        if labels is not None and not c.has_decoder:
-            labels = ids("labels", labels)  # [B, T]
-        x = self.hidden_states(
-            source, target, make_masks(c, source, target, tap.scope("masks"), token_masks=token_masks), tap
-        )  # [B, T, D]
+        source = ids("source", source) if source is not None and c.has_encoder else None  # [B, S]
+        labels = ids("labels", labels) if labels is not None else None  # [B, T]
+        target = ids("target", target) if target is not None and c.has_decoder else None  # [B, T]
+        masks = make_masks(c, source, target, tap.scope("masks"), token_masks=token_masks)  # [B, 1, T, S] each
+        x = self.hidden_states(source, target, masks, tap)  # [B, T, D]
         if self.head is None:
             return Output(x, None, None)
         logits = tap("logits", self.head(x))  # [B, T, W]
@@ -184,15 +194,3 @@ class Transformer(nn.Module):
             x = self.decoder(target, masks.target, memory, masks.cross, tap.scope("decoder"))  # [B, T, D]
         assert x is not None
         return x
-
-    def checked_ids(self, side: Side, ids: Tensor | None, tap: Tap = NO_TAP) -> Tensor:
-        """Return the ids [B, T] of a side, tapped. Raises `UserError` if they are missing or outside the vocabulary."""
-        size = self.config.vocab_size(side)
-        if ids is None:
-            raise UserError(f"{side}=None, but architecture={self.config.architecture!r} reads it; give {side} ids.",
-                            "no_sentences", side=side)
-        if ids.numel() and not 0 <= int(ids.min()) <= int(ids.max()) < size:
-            worst = int(ids.max()) if int(ids.max()) >= size else int(ids.min())
-            raise UserError(f"{side} id {worst} is outside the vocabulary; {side}_vocab_size={size} has 0 to {size - 1}.",
-                            "id_outside", side=side, id=worst, last=size - 1)
-        return tap(side, ids)  # [B, T]

@@ -21,23 +21,18 @@ class SourceLine:
 
 def source_line(stage: Stage) -> SourceLine:
     """Return the code that taps a stage. Raises `LookupError` if there is none."""
-    return _find_tap(
-        stage.defined_in, "add_sublayer" if stage.local_name in ("resid_mid", "resid_cross", "resid_post") else stage.local_name
-    )
+    return _find_tap(stage.defined_in, stage.local_name)
 
 
 @cache
 def _find_tap(defined_in: str, local_name: str) -> SourceLine:
-    """Return the statement that taps a local name in "file" or "file.Class"; for a residual sum, the method that computes it."""
+    """Return the statement that taps a local name in "file" or "file.Class"."""
     file, _, scope = defined_in.partition(".")
     path = MODEL_FOLDER / f"{file}.py"
     text = path.read_text(encoding="utf-8")
     tree: ast.AST = ast.parse(text)
     if scope:
         tree = next(n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name == scope)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == local_name == "add_sublayer":
-            return _lines(path, text, node)
     statements = [n for n in ast.walk(tree) if isinstance(n, ast.Assign | ast.Return | ast.Expr) and _taps(n, local_name)]
     if not statements:
         raise LookupError(f"no line of {file}.py taps {local_name!r} in {scope or 'the file'}.")

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from viz_core.model.inputs import check_inputs
 from viz_core.model.transformer import Transformer
 from viz_core.tracing import NO_TAP, Tracer
 from viz_core.training.alignment_supervision import alignment_loss, supervised_layer
@@ -67,6 +68,7 @@ def train_step(
         share = int((rows["labels"] != pad).sum()) / int((batch["labels"] != pad).sum())
     with torch.autocast(batch["labels"].device.type, torch.bfloat16, enabled=bfloat16):
         ids, labels = (rows.get("source"), rows.get("target")), rows["labels"]
+        check_inputs(model.config, *ids)
         tracer = Tracer(keep=[f"decoder.layers.{supervised_layer(model.config)}.cross_attn.weights"]) if alignment_weight else None
         if chunked:
             mean, logits = chunked_cross_entropy(model, *ids, labels, tracer or NO_TAP), None

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from viz_core.messages.errors import UserError
+from viz_core.model.inputs import check_inputs
 from viz_core.model.transformer import Transformer
 from viz_core.run import pick_device
 from viz_core.training.interactive.cost import check_training_size
@@ -90,6 +91,7 @@ def tensors_sha256(tensors: Mapping[str, Tensor]) -> str:
 def loss_and_accuracy(model: Transformer, rows: Mapping[str, Tensor], batch_size: int = 64) -> tuple[float, float]:
     """Return (loss, accuracy) over all labels except padding, computed batch_size rows at a time with dropout off."""
     training, pad = model.training, model.config.pad_id(model.config.output_side)
+    check_inputs(model.config, rows.get("source"), rows.get("target"))
     model.eval()
     loss, correct, total = 0.0, 0, 0
     with torch.inference_mode(), single_thread():

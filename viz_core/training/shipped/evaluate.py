@@ -17,6 +17,7 @@ from viz_core.analysis.coverage import LayerHead, coverage, uncovered_positions
 from viz_core.capture import Capture
 from viz_core.config.limits import MAX_SENTENCES
 from viz_core.generate import generate, write
+from viz_core.model.inputs import check_inputs
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
 from viz_core.text import Vocabulary, is_content_word
@@ -234,6 +235,7 @@ def _rounded_share(cases: Sequence[bool]) -> float:
 # --- Next tokens, and helpers -----------------------------------------------------------------------------------------
 def next_token_metrics(model: Transformer, data: Mapping[str, Tensor]) -> tuple[float, float]:
     """Return the mean loss per token in nats, and the share of tokens whose true next token is the most probable."""
+    check_inputs(model.config, data.get("source"), data.get("target"))
     with torch.inference_mode():
         out = model(data.get("source"), data.get("target"), data["labels"])
     assert out.logits is not None and out.loss is not None

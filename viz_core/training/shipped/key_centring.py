@@ -27,7 +27,8 @@ def centre_keys(model: Transformer, ids: Mapping[Side, Tensor]) -> None:
     Modules without a key bias are left as they are, and so are those with rotary positions, under which the bias is not a constant
     of the scores.
     """
-    found = {name: module for name, module in model.named_modules() if isinstance(module, Attention) and _has_free_key_bias(module)}
+    modules = {name: module for name, module in model.named_modules() if isinstance(module, Attention)}
+    found = {name: module for name, module in modules.items() if _has_free_key_bias(name, module)}
     sides = {name: _key_side(name) for name in found}
     total = {name: np.zeros(module.w_k.out_features) for name, module in found.items()}  # [H·K]
     count = dict.fromkeys(found, 0)
@@ -43,8 +44,9 @@ def centre_keys(model: Transformer, ids: Mapping[Side, Tensor]) -> None:
         module.w_k.bias.sub_(torch.from_numpy(total[name] / count[name]).to(module.w_k.bias))
 
 
-def _has_free_key_bias(attention: Attention) -> bool:
-    return attention.w_k.bias is not None and (attention.cross or not attention.config.has_rotary_positions)
+def _has_free_key_bias(name: str, attention: Attention) -> bool:
+    rotates = attention.config.has_rotary_positions and name.endswith("self_attn")
+    return attention.w_k.bias is not None and not rotates
 
 
 def _key_side(name: str) -> Side:
