@@ -167,8 +167,8 @@ def prepare(
         if config.has_encoder and len(rows) != len(batch.ids["source"]):
             sources = len(batch.ids["source"])
             raise UserError(_("target has {n_rows} sentences and source has {sources}; give one target for each source.",
-                            n_rows=len(rows), sources=sources),
-                          "sides_differ", targets=len(rows), sources=sources)
+                              n_rows=len(rows), sources=sources),
+                            "sides_differ", targets=len(rows), sources=sources)
         _shift_right(config, batch, tok, given, rows)
     return batch
 
@@ -209,12 +209,12 @@ def _set_token_mask(
 def _checked_sentences(side: str, given: Sequence[Sentence] | None, config: TransformerConfig) -> Sequence[Sentence]:
     if given is None or isinstance(given, str) or len(given) == 0:
         raise UserError(_("{side}={given!r}, but architecture={architecture!r} needs a list of sentences there.",
-                        side=side, given=given, architecture=config.architecture),
-                      "no_sentences", side=side)
+                          side=side, given=given, architecture=config.architecture),
+                        "no_sentences", side=side)
     if len(given) > MAX_SENTENCES:
         raise UserError(_("{side} has {n_given} sentences; give at most {max_sentences}.",
-                        side=side, n_given=len(given), max_sentences=MAX_SENTENCES),
-                      "sentences", side=side, count=len(given), limit=MAX_SENTENCES)
+                          side=side, n_given=len(given), max_sentences=MAX_SENTENCES),
+                        "sentences", side=side, count=len(given), limit=MAX_SENTENCES)
     if side == config.input_side and all(isinstance(s, str) and not s.strip() for s in given):
         raise UserError(_("There is nothing to read yet: type a sentence."), "no_text")
     return given
@@ -230,21 +230,21 @@ def _encode_sentence(side: str, i: int, sentence: Sentence, tok: AnyTokenizer, e
         except TypeError:
             problem = _("{side} sentence {i} is {sentence!r}", side=side, i=i + 1, sentence=sentence)
             raise UserError(_("{problem}, neither text nor a list of ids; give a string or whole numbers.", problem=problem),
-                          "not_a_sentence", side=side, number=i + 1) from None
+                            "not_a_sentence", side=side, number=i + 1) from None
     if not ids:
         raise UserError(_("{side} sentence {i} is {sentence!r}, which has no tokens; type at least one word.",
-                        side=side, i=i + 1, sentence=sentence),
-                      "no_tokens", side=side, number=i + 1)
+                          side=side, i=i + 1, sentence=sentence),
+                        "no_tokens", side=side, number=i + 1)
     if len(ids) > MAX_TOKENS:
         raise UserError(_("{side} sentence {i} has {n_ids:,} tokens; shorten it to at most {max_tokens:,}.",
-                        side=side, i=i + 1, n_ids=len(ids), max_tokens=MAX_TOKENS),
-                      "tokens", side=side, number=i + 1, count=len(ids), limit=MAX_TOKENS)
+                          side=side, i=i + 1, n_ids=len(ids), max_tokens=MAX_TOKENS),
+                        "tokens", side=side, number=i + 1, count=len(ids), limit=MAX_TOKENS)
     for x in ids:
         if not 0 <= x < tok.vocab_size:
             ids_are = _("{side}_vocab_size={vocab_size} has 0 to {vocab_size_2}",
                         side=side, vocab_size=tok.vocab_size, vocab_size_2=tok.vocab_size - 1)
             raise UserError(_("{side} id {x} is outside the vocabulary; {ids_are}.", side=side, x=x, ids_are=ids_are),
-                          "id_outside", side=side, id=x, last=tok.vocab_size - 1)
+                            "id_outside", side=side, id=x, last=tok.vocab_size - 1)
     if not isinstance(sentence, str):
         tok.check_ids(ids)
     return ids
@@ -315,8 +315,8 @@ def _model_on_device(config: TransformerConfig, seed: int, weights: Transformer 
         return weights if here else copy.deepcopy(weights).eval().to(device)
     if weights.config.tie_output != config.tie_output:
         raise UserError(_("tie_output={tie_output} does not fit these weights; use tie_output={tie_output_2}.",
-                        tie_output=config.tie_output, tie_output_2=weights.config.tie_output),
-                      "tied")
+                          tie_output=config.tie_output, tie_output_2=weights.config.tie_output),
+                        "tied")
     model = build(config, seed)
     try:
         model.load_state_dict(weights.state_dict())

@@ -86,7 +86,7 @@ def open_run(path: str | Path) -> Capture:
     if wrong or metadata["format"] != FORMAT_VERSION:
         what = ", ".join(wrong[:3]) or "another format"
         raise UserError(f"{path.name} holds {what} in a way that this version cannot read; save the run again.", "run_file",
-                      name=path.name)
+                        name=path.name)
     return found
 
 

@@ -78,7 +78,7 @@ class Screen:
 def measure(page: Page, key: str) -> Screen:
     """Measure the page as it is shown. key: of its main picture. An AssertionError says what is not there."""
     sent = page.evaluate(BODIES, key)
-    assert sent, "the page has no place for its main picture: draw it in `picture()` or `beside()`"
+    assert sent, "the page has no place for its main picture: draw it in `main_figure()` or `figure_and_rail()`"
     assert sent["own"], f"the main picture {key!r} is not drawn in its place"
     screen = np.asarray(Image.open(io.BytesIO(page.screenshot(scale="css"))).convert("RGB"), np.int16)
     high, wide = screen.shape[:2]

@@ -116,7 +116,7 @@ def test_heads_by_their_largest_value(show: Show) -> None:
     shades = np.zeros((2, 3, 4, 4), np.uint8)
     shades[:, :, 1, 0] = np.array([[0, 127, 254], [10, 20, 30]])
     grid = HeadGrid(kind="encoder", title="Encoder self-attention", shades=shades, blocked=np.triu(np.ones((4, 4), bool), 1),
-                block=(1, 1), low=0.0, high=1.0, diverging=False, tokens=(4, 4))
+                    block=(1, 1), low=0.0, high=1.0, diverging=False, tokens=(4, 4))
     page = show("heads", pack_grids([grid], ("encoder", 1, 2), 0))
     table = opened(page, "Encoder self-attention")
     heads, rows = read(table)

@@ -28,7 +28,7 @@ def test_every_message_of_the_app_can_be_collected() -> None:
 
 def test_collecting_twice_gives_the_same() -> None:
     first = write_po(collect())
-    collect.__globals__["_found"].cache_clear()
+    collect.__globals__["_files"].cache_clear()
     assert write_po(collect()) == first
 
 

@@ -28,7 +28,7 @@ STATED: dict[str, tuple[Any, ...]] = {
     "mask_target_padding": (False, ..., True, ..., True),
     "mask_padded_queries": (False, ..., True, False, False),
     "is_causal": (True, ..., True, False, True),
-    "fill": (-1e20, ..., -np.inf, ..., -np.inf),
+    "fill_value": (-1e20, ..., -np.inf, ..., -np.inf),
     "source_pad_id": (0, ..., 1, 0, 0),
     "target_pad_id": (0, ..., 1, ..., 0),
     "zero_pad_embedding": (False, False, True, True, False),

@@ -34,7 +34,7 @@ def test_every_stage_has_its_line(config: TransformerConfig) -> None:
 def taps(stage: Stage, text: str) -> bool:
     """The text names the leaf; the sum of the residual stream is one method for all three."""
     if stage.local_name in ("resid_mid", "resid_cross", "resid_post"):
-        return text.startswith("def add(") and "x + y" in text
+        return text.startswith("def add_sublayer(") and "x + y" in text
     return f'("{stage.local_name}", ' in text
 
 

@@ -345,7 +345,7 @@ def test_an_experiment_is_taken_again(
     offered: Callable[..., list[Offered]], trainings: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of_lengths = PredefinedExperiment(title="", question="", experiment=LENGTHS, test_lengths=(4, 8), blocks=(3, 4),
-                                   eval_changes={"config.scale_scores": False})
+                                      eval_changes={"config.scale_scores": False})
     for module in ("viz_core.training.interactive.predefined_experiments", "viz_core.ui.pages.training.experiments"):
         monkeypatch.setattr(f"{module}.EXPERIMENTS", {**EXPERIMENTS, "lengths": of_lengths})
     factor = vary_factor(SMALL, "learning_rate", [0.001, 0.01], (0, 1))

@@ -138,7 +138,7 @@ def test_the_picture_is_the_first_model_on_the_visitors_words(open_training: Ope
     ({"train_job": "nobody"}, "does not know the training of this link"),
     ({"train_steps": "1000000"}, "train_steps"), ({"train_rate": "nan"}, "train_rate"), ({"train_task": "<b>$x$"}, "train_task"),
     ({"train_task": "majority", "train_length": "4"}, "Length cannot be 4; it is 15."),
-    ({"source": ""}, "The task can read none of these words"),
+    ({"source": ""}, "None of these words are in the vocabulary of the task"),
     ({"train_section": "experiments", "train_setup": "own"}, "There are 0 values to compare"),
     ({"train_section": "experiments", "train_setup": "own", "train_values": "post,16"}, "There are 1 values to compare"),
     ({"train_section": "experiments", "train_experiment": "gone"}, "does not know the training of this link"),

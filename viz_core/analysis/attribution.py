@@ -86,7 +86,7 @@ def attribute_logit(
     for id in words:
         if not 0 <= id <= last:
             raise UserError(f"id {id} is outside the vocabulary; use 0 to {last}.", "id_outside", side=config.output_side, id=id,
-                          last=last)
+                            last=last)
     backward = _BackwardPass(capture, parameter, item, position)
     table = f"{STACKS[config.output_side]}.tok_embedding.weight" if config.tie_output else "head.weight"
     signs = dict(zip(words, (1.0, -1.0), strict=False))

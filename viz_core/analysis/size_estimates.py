@@ -146,7 +146,7 @@ def estimate_size(config: TransformerConfig, batch: int, source_len: int, target
     problem = None
     if count > MAX_PARAMETERS:
         problem = UserError(f"parameters={count} is more than {MAX_PARAMETERS}.", "too_many_parameters", count=count,
-                          limit=MAX_PARAMETERS, remedies=("d_model", "d_ff", "layers", "vocab_size"))
+                            limit=MAX_PARAMETERS, remedies=("d_model", "d_ff", "layers", "vocab_size"))
     elif size > MAX_CAPTURE_BYTES:
         problem = UserError(
             f"the capture's {size} bytes are more than {MAX_CAPTURE_BYTES}.",
@@ -157,8 +157,8 @@ def estimate_size(config: TransformerConfig, batch: int, source_len: int, target
         )
     elif (total := 4 * count + size) > cache_bytes():
         problem = UserError(f"{total} bytes are more than {CACHE_MB_ENV} lets a server keep.", "server_too_small", size_bytes=total,
-                          limit_bytes=cache_bytes(), variable=CACHE_MB_ENV,
-                          remedies=_remedies(stages_with_shapes(config, batch, source_len, target_len)))
+                            limit_bytes=cache_bytes(), variable=CACHE_MB_ENV,
+                            remedies=_remedies(stages_with_shapes(config, batch, source_len, target_len)))
     return SizeEstimate(count, size, problem)
 
 

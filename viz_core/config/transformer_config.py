@@ -288,16 +288,16 @@ def _check_sizes(c: TransformerConfig) -> None:
         below, above = c.d_model // c.n_heads * c.n_heads, (c.d_model // c.n_heads + 1) * c.n_heads
         fits = [n for n in (below, above) if n]
         raise _setting_error("d_model", c.d_model, f"does not split into n_heads={c.n_heads} equal heads",
-                   f"use {' or '.join(map(str, fits))}", "heads_split", heads=c.n_heads, fits=fits)
+                             f"use {' or '.join(map(str, fits))}", "heads_split", heads=c.n_heads, fits=fits)
     if c.qk_width % c.n_heads:
         above = (c.qk_width // c.n_heads + 1) * c.n_heads
         raise _setting_error("qk_dim", c.qk_dim, f"does not split into n_heads={c.n_heads} equal heads", f"use {above}",
-                   "heads_split", heads=c.n_heads, fits=[above])
+                             "heads_split", heads=c.n_heads, fits=[above])
     for side in get_args(Side):
         pad, size = c.pad_id(side), c.vocab_size(side)
         if not _is_int(pad) or not 0 <= pad < size:
             raise _setting_error(f"{side}_pad_id", pad, f"is outside the vocabulary of {size}", f"use 0 to {size - 1}",
-                       "pad_outside", size=size, last=size - 1)
+                                 "pad_outside", size=size, last=size - 1)
 
 
 def _check_combinations(c: TransformerConfig) -> None:
@@ -310,16 +310,16 @@ def _check_combinations(c: TransformerConfig) -> None:
         )
     if c.norm == "none" and c.final_norm:
         raise _setting_error("final_norm", True, "has no effect with norm='none'", "use norm='pre', or final_norm=False",
-                   "norm_missing")
+                             "norm_missing")
     if not c.has_encoder and c.n_segments:
         raise _setting_error("n_segments", c.n_segments, "belongs to an encoder", "use 0 with architecture='decoder-only'",
-                   "segments_without_encoder")
+                             "segments_without_encoder")
     if c.has_decoder and not c.head:
         raise _setting_error("head", False, f"leaves architecture={c.architecture!r} without logits", "use head=True",
-                   "logits_needed")
+                             "logits_needed")
     if c.tie_output and not c.has_head:
         raise _setting_error("tie_output", True, "needs an output matrix to tie", "use head=True, or tie_output=False",
-                   "logits_missing")
+                             "logits_missing")
     if c.mask_padded_queries and not any(map(c.masks_padding, c.sides)):
         raise _setting_error(
             "mask_padded_queries", True, "has no padding mask to use",

@@ -65,7 +65,7 @@ def measure_sentences(
         raise ValueError(f"n={n} is not a number of sentences; use at least 1.")
     if not model.config.has_cross_attention or not all(isinstance(words, Vocabulary) for words in vocabulary.values()):
         raise UserError("this experiment needs an encoder-decoder with word vocabularies; choose a translation model.",
-                      "grammar_model")
+                        "grammar_model")
     found: list[MeasuredSentence] = []
     tried = 0
     for example in islice(examples(seed, held_out=True) if sentences is None else sentences, TRIES_PER_SENTENCE * n):
@@ -78,7 +78,7 @@ def measure_sentences(
             break
     if not found:
         raise UserError(f"none of {tried} sentences changes its translation with one word; choose a model that translates them.",
-                      "grammar_none", count=tried)
+                        "grammar_none", count=tried)
     return SentenceEffects(tuple(found), mean_effects([measured.effects for measured in found]), tried)
 
 

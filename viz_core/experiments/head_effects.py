@@ -114,7 +114,7 @@ def _check(runs: CleanCorruptedRuns, stack: StackName, attention: AttentionName,
         length = runs.clean.ids[side].shape[1]
         if at is not None and not 0 <= at < length:
             raise UserError(f"position {at} of the {side} is not read by this attention; use 0 to {length - 1}.", "patch_key",
-                          side=side, at=at + 1)
+                            side=side, at=at + 1)
 
 
 def n_heads(config: TransformerConfig, stack: StackName, attention: AttentionName) -> int:

@@ -30,7 +30,7 @@ def patched_run(
     tokens = list(partner) if token is None else [token]
     if not tokens or not partner.keys() >= set(tokens):
         raise UserError(f"token {token} of the {side} has no partner in the other run; choose another one.", "patch_no_partner",
-                      token=0 if token is None else token + 1)
+                        token=0 if token is None else token + 1)
     value = torch.from_numpy(donor[site.stage(config)][donor_item].copy())  # [(H,) T, D]
     to, stage = [partner[i] for i in tokens], site.stage(config)
 

@@ -153,13 +153,13 @@ def run_clean_and_corrupted(
     if config.has_cross_attention:
         if target is None:
             raise UserError("target=None, but architecture='encoder-decoder' reads it; give target ids.", "no_sentences",
-                          side="target")
+                            side="target")
         read["target"] = (target, target)
     found = {side: align_tokens(list(a), list(b)) for side, (a, b) in read.items()}
     other_at = next((j for i, j in found[config.output_side] if i == question.position), None)
     if other_at is None:
         raise UserError(f"position {question.position} has no counterpart in the other run; choose another one.", "patch_place",
-                      at=question.position + 1)
+                        at=question.position + 1)
     if all(None in pair for pair in found[config.input_side]):
         raise UserError("no token of one sentence has a partner in the other; change fewer words.", "patch_no_pairs")
     places = (question.position, other_at)
@@ -173,7 +173,7 @@ def run_clean_and_corrupted(
     a, b = contrast.logit_differences
     if is_same_answer(a, b):
         raise UserError(f"both runs have nearly the same logit difference ({a:.4f} and {b:.4f}); choose another word.",
-                      "patch_alike", clean=f"{a:.3f}", changed=f"{b:.3f}")
+                        "patch_alike", clean=f"{a:.3f}", changed=f"{b:.3f}")
     return contrast
 
 

@@ -320,7 +320,7 @@ def quoted_token_html(text: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str
 def product_bars_html(arithmetic: WeightArithmetic) -> str:
     """Return HTML: the products q_i · k_i, whose sum is the score, as bars around zero."""
     return _signed_bars(arithmetic.products, _("q × k, feature by feature: the {n_products} bars add up to {raw}",
-                                      n_products=len(arithmetic.products), raw=rounded(arithmetic.raw)), "q·k")
+                                               n_products=len(arithmetic.products), raw=rounded(arithmetic.raw)), "q·k")
 
 
 def _signed_bars(x: np.ndarray, title: str, symbol: str) -> str:
@@ -407,7 +407,7 @@ def weighted_value(v: np.ndarray, weight: float) -> np.ndarray:
 
 
 def contribution_bars_html(keys: Sequence[str], weights: np.ndarray, lengths: np.ndarray, focus: int, max_keys: int = 12,
-                      glosses: Mapping[str, str] = NO_GLOSSES) -> str:
+                           glosses: Mapping[str, str] = NO_GLOSSES) -> str:
     """Return HTML: for one query, the weight of each key and the norm of its contribution to the output, ‖α v W_O‖.
 
     The rows are the `max_keys` largest of either and the key in focus. Bars are relative to the largest of their column.

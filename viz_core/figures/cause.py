@@ -86,8 +86,8 @@ def effect_map_data(
     labels = {side: _position_labels(runs, side, places, item) for side, places in pairs.items()}
     heads = [str(head) for head in range(runs[0].config.n_heads)]
     return [EffectMapData(each.stack, each.part, each.is_per_head, each.first_layer, each.effects,
-                  [word_of(int(id)) if id >= 0 else "" for id in each.words.ravel()],
-                  heads if each.is_per_head else labels[side_of(each.stack)]) for each in maps]
+                          [word_of(int(id)) if id >= 0 else "" for id in each.words.ravel()],
+                          heads if each.is_per_head else labels[side_of(each.stack)]) for each in maps]
 
 
 def _position_labels(runs: tuple[Capture, Capture], side: Side, places: PositionPairs, item: int) -> list[str]:

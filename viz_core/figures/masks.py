@@ -23,7 +23,7 @@ CONVENTION_TITLES: dict[MaskConvention, str] = {
     "may": _("True (1) = may attend"), "blocked": _("True (1) = blocked"), "additive": _("added to the scores: 0 or −∞"),
 }
 REASON_TITLES = dict(zip(REASONS, (_("may attend"), _("blocked: padding"), _("blocked: future"), _("blocked: padding and future")),
-                      strict=True))
+                         strict=True))
 AGREEMENT_TITLES = (_("may attend in both"), _("may attend only in A"), _("may attend only in B"), _("blocked in both"))
 CHANGE_REMARK = _("largest change of a feature")  # the measure of a leak
 AXIS_LETTERS: dict[str, str] = {"row_letter": "T", "col_letter": "S"}

@@ -234,7 +234,7 @@ def last_layer_figure(
             )
         )
         traces.append(_marker_trace(depths, norms, _("{titles}, measured", titles=PLACEMENT_TITLES[name]), name,
-                              "circle" if name == "post" else "square"))
+                                    "circle" if name == "post" else "square"))
     reach = [math.log10(depths[0]) - 0.08, math.log10(depths[-1]) + 0.08]
     x = {"title": _("L, layers of the model (log scale)"), "type": "log", "tickvals": list(depths), "range": reach}
     y = {"title": _("‖∂L/∂W²‖ (log scale)"), "type": "log", "nticks": 6, "tickformat": ".2~g"}

@@ -161,7 +161,7 @@ def wavelength_chart(wavelength: np.ndarray, base: float, n_steps: int, span_nam
     )
     series = tuple(
         ChartSeries(f"{name} ({int(chosen.sum())})", x[chosen], wavelength[chosen], colour, "band" if many else mark,
-               _("dim {x}: wavelength {y}"))
+                    _("dim {x}: wavelength {y}"))
         for chosen, name, colour, mark in found
     )
     least, most = 2 * math.pi, 2 * math.pi * base
@@ -175,8 +175,8 @@ def wavelength_chart(wavelength: np.ndarray, base: float, n_steps: int, span_nam
     n = int(fast.sum())  # the fast dimensions come first, since wavelengths grow with the dimension
     which = "" if n == 0 else " (0)" if n == 1 else " " + _("(0 to {n})", n=n - 1)
     return CurveChart(_("{n} of {n_wavelength} dimensions{which} turn more than once within {of}",
-                    n=n, n_wavelength=len(wavelength), which=which, of=span_name), _("dimension"),
-                  _("wavelength (positions)"), series, reach, tuple(levels), is_log=True)
+                        n=n, n_wavelength=len(wavelength), which=which, of=span_name), _("dimension"),
+                      _("wavelength (positions)"), series, reach, tuple(levels), is_log=True)
 
 
 def position_matrix_panel(title: str, matrix: np.ndarray, first_position: int = 0) -> Panel:
@@ -190,7 +190,7 @@ def shift_panel(matrix: np.ndarray, shift: int, d_model: int) -> Panel:
     """Return a panel of the shift matrix M_k, or of its first rows and columns if it is large."""
     n = min(len(matrix), WINDOW_SHAPE[1])
     title = "M" + str(shift).translate(SUBSCRIPTS) + (_(", its first {n} of {n_matrix} dimensions", n=n, n_matrix=len(matrix))
-                                                  if n < len(matrix) else "")
+                                                      if n < len(matrix) else "")
     return panel(title, matrix[:n, :n], row_axis=_("D · dimension after"), col_axis=_("D · dimension before"), row_letter="D",
                  col_letter="D", low=-1.0, high=1.0)
 
@@ -219,5 +219,5 @@ def similarity_chart(profiles: Sequence[SimilarityProfile], d_model: int) -> Cur
         )
     line = ChartSeries(_("closed form: Σ cos ω(q − p)"), distance[drawn], expected[drawn], GUIDE_COLOUR, "line")
     return CurveChart(_("Similarity over distance, d_model {d_model}", d_model=d_model), _("distance q − p"), "⟨PE(p), PE(q)⟩",
-                  (line, *series),
-                  padded_range([s.y for s in (line, *series)]))
+                      (line, *series),
+                      padded_range([s.y for s in (line, *series)]))

@@ -20,7 +20,7 @@ NOTE_STYLE = "opacity:.7;font-size:.9em"  # style of notes
 
 
 def next_words_html(prediction: TopPrediction, words: Sequence[str], vocab_size: int, after: str,
-               glosses: Mapping[str, str] = NO_GLOSSES, at_same_position: bool = False) -> str:
+                    glosses: Mapping[str, str] = NO_GLOSSES, at_same_position: bool = False) -> str:
     """Return HTML: the most likely next words with their probabilities as bars, sorted, and the line of a uniform guess.
 
     words: the words of `prediction.ids`; after: the token that they follow; glosses: word → dictionary words. Text is escaped

@@ -56,14 +56,14 @@ def loss_curves(
     reach = (min(AXIS_LOSS, 0.8 * float(finite.min())), 1.25 * float(finite.max()))
     series = _train_and_held_out(training, held_out, step, _("step {x}: loss {y} nats"), MIN_LOSS)
     return CurveChart(_("Loss"), _("steps"), _("loss in nats (log scale)"), series, reach, tuple(levels), is_log=True,
-                  x_range=(0.0, float(n_steps)), x_marker=float(step))
+                      x_range=(0.0, float(n_steps)), x_marker=float(step))
 
 
 def accuracy_curves(training: StepSeries, held_out: StepSeries, n_steps: int, step: int) -> CurveChart:
     """Return a chart of the share of positions whose most likely answer is correct, of each batch and of the held-out rows."""
     series = _train_and_held_out(training, held_out, step, _("step {x}: accuracy {y}"), 0.0)
     return CurveChart(_("Accuracy"), _("steps"), _("share of right answers"), series, (-0.03, 1.03), x_range=(0.0, float(n_steps)),
-                  x_marker=float(step))
+                      x_marker=float(step))
 
 
 def _train_and_held_out(

@@ -59,7 +59,7 @@ def sample(logits: np.ndarray, sampling: Sampling, u: float) -> Sample:
     for array in (logits, scaled, order, in_top_k, after_top_k, kept, probs, cumulative):
         array.flags.writeable = False
     return Sample(logits, scaled, order, in_top_k, after_top_k, kept, probs, cumulative, u, token,
-                model_entropy=entropy(softmax(logits)), entropy=entropy(probs))
+                  model_entropy=entropy(softmax(logits)), entropy=entropy(probs))
 
 
 def _in_top_p(probs: np.ndarray, order: np.ndarray, top_p: float) -> np.ndarray:

@@ -138,7 +138,7 @@ def _check_not_empty(start: Sequence[int], labels: Sequence[int]) -> None:
     for ids in (start, labels):
         if not len(ids):
             raise UserError("a start and labels need at least one id each; begin with <bos>, and end with <eos>.",
-                          "no_tokens", side="target", number=1)
+                            "no_tokens", side="target", number=1)
 
 
 def _row(model: Transformer, ids: Sequence[int]) -> Tensor:

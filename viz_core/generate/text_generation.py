@@ -144,7 +144,7 @@ def initial_batch(config: TransformerConfig, source: Sequence[str], tokenizers: 
 
 
 def decoder_batch(token_ids: Sequence[int], source: Sequence[int] | None = None, *, token_names: Mapping[str, Callable[[int], str]],
-            copied_words: Sequence[tuple[str, ...]] = ()) -> Batch:
+                  copied_words: Sequence[tuple[str, ...]] = ()) -> Batch:
     """Return the batch of one decoder text: all ids but the last as input, all but the first as labels.
 
     token_names: side -> function from an id to its token. copied_words: as in `Batch`.

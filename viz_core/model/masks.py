@@ -76,9 +76,8 @@ def make_masks(
     if source is not None:
         used_source = tap("source", combine_masks(source, source, source_words, source_rows, in_encoder))  # [B, 1, T, S]
     if target is not None:
-        used_target = tap(
-            "target", combine_masks(target[:, start_pos:], target, target_words, target_rows, in_decoder)
-        )  # [B, 1, T, S]
+        queries = target[:, start_pos:]
+        used_target = tap("target", combine_masks(queries, target, target_words, target_rows, in_decoder))  # [B, 1, T, S]
     if source is not None and target is not None:
         used_cross = tap("cross", combine_masks(target[:, start_pos:], source, source_words, target_rows))  # [B, 1, T, S]
     return Masks(used_source, used_target, used_cross)

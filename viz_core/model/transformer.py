@@ -190,9 +190,9 @@ class Transformer(nn.Module):
         size = self.config.vocab_size(side)
         if ids is None:
             raise UserError(f"{side}=None, but architecture={self.config.architecture!r} reads it; give {side} ids.",
-                          "no_sentences", side=side)
+                            "no_sentences", side=side)
         if ids.numel() and not 0 <= int(ids.min()) <= int(ids.max()) < size:
             worst = int(ids.max()) if int(ids.max()) >= size else int(ids.min())
             raise UserError(f"{side} id {worst} is outside the vocabulary; {side}_vocab_size={size} has 0 to {size - 1}.",
-                          "id_outside", side=side, id=worst, last=size - 1)
+                            "id_outside", side=side, id=worst, last=size - 1)
         return tap(side, ids)  # [B, T]

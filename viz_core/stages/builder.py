@@ -40,17 +40,17 @@ def _ids(c: TransformerConfig) -> Iterator[Stage]:
     """Yield the ids of each side, and the labels."""
     both = c.has_cross_attention
     labels = StageSpec("labels", "B T", "y", r"y_{bt}", "", "The labels: the word to predict at each position.",
-                  ("下一个 token 的 id (003)", "target of F.cross_entropy", "labels" if both else "shift_labels", "–"), kind="ids")
+                       ("下一个 token 的 id (003)", "target of F.cross_entropy", "labels" if both else "shift_labels", "–"), kind="ids")
     source = StageSpec("source", "B T", "x", r"x_{bt}", "",
-                  "The source words as ids: the numbers of their rows in the vocabulary. Shorter sentences are padded.",
-                  ("src (000, 001, 002), x (003), src_seq (004)", "–", "input_ids", "tokens"), kind="ids")
+                       "The source words as ids: the numbers of their rows in the vocabulary. Shorter sentences are padded.",
+                       ("src (000, 001, 002), x (003), src_seq (004)", "–", "input_ids", "tokens"), kind="ids")
     if c.has_encoder:
         yield from _build_specs(c, (source,), "ids", {}, {"T": "source"}, "transformer.Transformer")
     if c.has_decoder:
         shifted = StageSpec("target", "B T", "x", r"x_{bt} = y_{b,t-1}, \quad x_{b0} = \langle\text{bos}\rangle", "labels",
-                       "The decoder's input: the labels, shifted one place to the right, with <bos> in front.",
-                       ("tgt (000, 001), trg (002), tgt_seq (004)", "–", "decoder_input_ids" if both else "input_ids",
-                        "decoder_input" if both else "tokens"), kind="ids", operation="shift right →")
+                            "The decoder's input: the labels, shifted one place to the right, with <bos> in front.",
+                            ("tgt (000, 001), trg (002), tgt_seq (004)", "–", "decoder_input_ids" if both else "input_ids",
+                             "decoder_input" if both else "tokens"), kind="ids", operation="shift right →")
         yield from _build_specs(c, (labels, shifted), "ids", {"labels": "ids.labels"}, {"T": "target"}, "transformer.Transformer")
     elif c.has_head:
         own = replace(labels, formula=r"y_{bt} = x_{b,t+1}", inputs="ids",
@@ -78,12 +78,12 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
                        _("Which {side} tokens are words, not padding: the first n of a sentence of n tokens. The ids do not show it, "
                          "since this model has no id for padding alone.", side=SIDE_NAMES[side]))
             spec = StageSpec(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,%s\,]" % (side, condition), "ids" if by_id else "",
-                        meaning, padding_names[side], kind="mask", operation=_("is a word →") if by_id else "")
+                             meaning, padding_names[side], kind="mask", operation=_("is a word →") if by_id else "")
             yield from _build_specs(c, (spec,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
     if c.is_causal:
         spec = StageSpec("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may attend to a later one.",
-                    ("tgt_mask (000), torch.tril (002), ¬seq_mask (004)", "¬attn_mask", "causal_mask (GPT-2, Llama)",
-                     "–" if cross else "attn.mask"), kind="mask", operation=_("s ≤ t →"))
+                         ("tgt_mask (000), torch.tril (002), ¬seq_mask (004)", "¬attn_mask", "causal_mask (GPT-2, Llama)",
+                          "–" if cross else "attn.mask"), kind="mask", operation=_("s ≤ t →"))
         yield from _build_specs(c, (spec,), "masks", {"ids": f"ids.{own}"}, {"T": own, "S": own}, "masks")
 
     used: list[tuple[str, Side, Side, str, tuple[str, str, str, str]]] = []
@@ -112,7 +112,7 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
         formula = "M_{b1ts} = " + (r" \wedge ".join(terms) or r"1 \quad\text{(nothing is masked)}")
         inputs = tuple(dict.fromkeys(terms.values())) or tuple(dict.fromkeys((f"ids.{queries}", f"ids.{keys}")))
         spec = StageSpec(name, "B 1 T S", "M", formula, " ".join(inputs), meaning, names, kind="mask", operators="∧" if terms else ",",
-                    operation="=" if terms else _("all on →"))
+                         operation="=" if terms else _("all on →"))
         yield from _build_specs(c, (spec,), "masks", {i: i for i in inputs}, {"T": queries, "S": keys}, "masks")
 
 
@@ -138,7 +138,7 @@ def _stack(c: TransformerConfig, path: str, side: Side, memory: str | None) -> S
 
 def _layer(c: TransformerConfig, path: str, x: str, side: Side, memory: str | None) -> StageGenerator:
     pre = StageSpec("resid_pre", "B T D", r"x^\text{pre}", r"x^\text{pre}_{btd} = @x_{btd}", "x", "The residual stream as it enters the layer.",
-               ("x (000, 001, 002, 003, 004)", "@src", "@hidden_states[@n]", "@hook_resid_pre"))
+                    ("x (000, 001, 002, 003, 004)", "@src", "@hidden_states[@n]", "@hook_resid_pre"))
     yield from _build_specs(c, (pre,), path, {"x": x}, {"T": side}, "layers.Layer", layer_names(c, path) | {"@x": _symbol(x)})
     x = f"{path}.resid_pre"
     sublayers = [("self_attn", "resid_mid")] + [("cross_attn", "resid_cross")] * (memory is not None) + [("ffn", "resid_post")]
@@ -154,7 +154,7 @@ def _layer(c: TransformerConfig, path: str, x: str, side: Side, memory: str | No
             yield from _attention(c, f"{path}.{module}", x, side, cross)
         x = f"{path}.{resid}"
         yield from _build_specs(c, (_residual(c, module, resid, before),), path, {"before": before, "f": f"{path}.{module}.out"},
-                           {"T": side}, "layers.Layer", layer_names(c, path))
+                                {"T": side}, "layers.Layer", layer_names(c, path))
         if c.norm == "post":
             x = yield from _norm(c, f"{path}.norm_{module}", x, side)
     return x
@@ -170,9 +170,9 @@ def _residual(c: TransformerConfig, module: str, resid: str, before: str) -> Sta
                  "hidden_states + input_tensor (BERT), residual + hidden_states (BART, Llama)",
                  f"@hook_{resid}" if resid != "resid_cross" else "@hook_resid_mid_cross")
         return StageSpec(resid, "B T D", symbol, rf"{symbol}_{{btd}} = {_symbol(before)}_{{btd}} + {name}_{{btd}}", "before f",
-                    _("The residual stream plus the sub-layer's output{note}.", note=note), names, operators="+")
+                         _("The residual stream plus the sub-layer's output{note}.", note=note), names, operators="+")
     return StageSpec(resid, "B T D", symbol, rf"{symbol}_{{btd}} = {name}_{{btd}}", "f",
-                _("The sub-layer's output alone{note}: the residual connection is switched off.", note=note))
+                     _("The sub-layer's output alone{note}: the residual connection is switched off.", note=note))
 
 
 def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str | None) -> Iterator[Stage]:

@@ -36,7 +36,7 @@ def answer_id(tokenizer: AnyTokenizer, typed: str) -> int:
     similar = next((near for token, near in tokenizer.unknown_with_suggestions(word)), [])
     if similar:
         raise UserError(f"{shown!r} is not in the vocabulary of this model; choose {' or '.join(similar)}.", "answer_similar",
-                      word=shown, fits=similar)
+                        word=shown, fits=similar)
     raise UserError(f"{shown!r} is not in the vocabulary of this model; choose another word.", "answer_unknown", word=shown)
 
 

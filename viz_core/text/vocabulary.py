@@ -223,7 +223,7 @@ class Vocabulary:
         all_caps = not any(c.islower() for c in sentence) and len(tokens) > 1  # then capitals do not mark names
         names = set[str]() if all_caps else _names(tokens)
         return [(token, [] if token in names else list(suggest_words(_normalized(token), self._index.typeable_words,
-                                                               may_be_name=token[:1].isupper() and not all_caps)))
+                                                                     may_be_name=token[:1].isupper() and not all_caps)))
                 for token in unknown]
 
     def word_ids(self, tokens: Sequence[str]) -> list[int]:

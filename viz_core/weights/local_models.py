@@ -81,7 +81,7 @@ def _iter_folder_models(folder: Path) -> Iterator[tuple[str, Callable[[], Card]]
         yield local_name(child), partial(read_folder, child, within=folder)
     if len(inside) > MAX_FOLDERS:
         yield local_name(folder), partial(_raise_error, _("it has {n_inside:,} folders; only the first {max_folders} were read",
-                                                     n_inside=len(inside), max_folders=MAX_FOLDERS))
+                                                          n_inside=len(inside), max_folders=MAX_FOLDERS))
 
 
 def _raise_error(reason: str) -> Card:

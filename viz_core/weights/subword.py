@@ -233,7 +233,7 @@ class SubwordTokenizer:
             elif id not in self._reserved_ids:
                 yield self._display(token, id), id, True
             elif id == self._unk_id_or_none and (typed != self._tokenizer.id_to_token(id)
-                                          or id not in (self.pad_id, self.bos_id, self.eos_id)):
+                                                 or id not in (self.pad_id, self.bos_id, self.eos_id)):
                 yield typed or token, id, True
             elif self._unk_id_or_none not in (None, id):  # the name of a special token is also an ordinary word
                 yield typed, self.unk_id, True

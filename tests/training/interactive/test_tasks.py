@@ -295,7 +295,7 @@ def test_a_sentence_never_is_longer_than_the_position_table(name: str, architect
 
 def test_words_that_a_language_task_does_not_know_are_left_out() -> None:
     read = TASKS["fill-in"].read_sentence(parameters(TASKS["fill-in"]), TransformerConfig(architecture="encoder-only"),
-                                     ["the", "zebra", "sees", "the", "moon"])
+                                          ["the", "zebra", "sees", "the", "moon"])
     assert read.tokens["source"] == ("the", "<mask>", "the", "moon") and read.omitted_words == ("zebra",)
     with pytest.raises(UserError, match="can read none of these words"):
         TASKS["fill-in"].read_sentence(parameters(TASKS["fill-in"]), TransformerConfig(architecture="encoder-only"), ["zebra"])

@@ -43,7 +43,7 @@ LOCATED_CLASSES = "person being thing reading toy food device building place"
 AGAIN = ("past", "perfect", "past perfect", "going on", "went on")
 """Tenses in which "again" is 又."""
 POTENTIAL_NEGATIONS = {"找到": "找 不 到", "看见": "看 不 见", "听见": "听 不 见", "睡觉": "睡 不 着", "抓住": "抓 不 到",
-           "懂": "听 不 懂"}
+                       "懂": "听 不 懂"}
 """The Chinese of "cannot" with verbs that include a result."""
 NEVER_DENIED = ("quite", "pretty", "extremely", "a little", "a bit")
 CONTROLLABLE_QUALITIES = frozenset({
@@ -84,7 +84,7 @@ class Clause:
 
 # --- The parts of a clause --------------------------------------------------------------------------------------------
 def make_clause(s: Sampler, who: NounPhrase | None = None, *, p: Predicate | None = None, tense: str = "", positive: bool = False,
-         plain: bool = False) -> Clause:
+                plain: bool = False) -> Clause:
     """Draw the parts of a clause that are not given. plain: whether to leave out adverbs and times."""
     if p is None:
         p, who = draw_predicate(s, who)

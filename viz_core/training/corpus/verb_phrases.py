@@ -56,7 +56,7 @@ PERCEPTION_VERBS = ("see", "hear", "watch", "feel")
 EMOTION_VERBS = ("like", "love", "miss", "enjoy", "hate")
 VERY_MUCH = {"very much": "非常", "so much": "非常", "a lot": "很"}
 IT_OBJECTS = {("this one", "这个"): 0.5, ("that one", "那个"): 0.5, ("it", "它"): 6.0, ("them", "它们"): 1.0,
-      ("this", "这个"): 1.0, ("that", "那个"): 1.0}
+              ("this", "这个"): 1.0, ("that", "那个"): 1.0}
 GROOMING = ("wash", "brush", "comb")
 """Verbs of caring for one's own body."""
 BECOMING = ("become", "turn into", "look like")

@@ -55,15 +55,15 @@ class Experiment:
     def __post_init__(self) -> None:
         if not 2 <= len(self.conditions) <= MAX_CONDITIONS or len({arm.name for arm in self.conditions}) < len(self.conditions):
             raise UserError(f"an experiment has 2 to {MAX_CONDITIONS} different conditions; this one has {len(self.conditions)}.",
-                          "experiment_arms", count=len(self.conditions), most=MAX_CONDITIONS)
+                            "experiment_arms", count=len(self.conditions), most=MAX_CONDITIONS)
         valid = all(isinstance(s, int) and not isinstance(s, bool) and 0 <= s <= MAX_SEED for s in self.seeds)
         if not valid or not 1 <= len(self.seeds) <= MAX_SEEDS or len(set(self.seeds)) < len(self.seeds):
             raise UserError(f"an experiment has 1 to {MAX_SEEDS} different seeds, each from 0 to {MAX_SEED}.", "experiment_seeds",
-                          most=MAX_SEEDS, largest=MAX_SEED)
+                            most=MAX_SEEDS, largest=MAX_SEED)
         for arm in self.conditions:
             if fixed := sorted(arm.changes.keys() & set(FIXED_FIELDS)):
                 raise UserError(f"a condition changes {fixed[0]}, which must be the same in all conditions; choose another factor.",
-                              "experiment_fixed", name=fixed[0])
+                                "experiment_fixed", name=fixed[0])
             for name, value in arm.changes.items():
                 check_setting_value(name, value)
             self.recipe(arm, self.seeds[0])
@@ -114,5 +114,5 @@ def vary_factor(base: Recipe, factor: str, values: Sequence[Any], seeds: Sequenc
     "learning_rate"."""
     if not 2 <= len(values) <= MAX_FACTOR_VALUES:
         raise UserError(f"a factor has 2 to {MAX_FACTOR_VALUES} values; this one has {len(values)}.", "experiment_arms",
-                      count=len(values), most=MAX_FACTOR_VALUES)
+                        count=len(values), most=MAX_FACTOR_VALUES)
     return Experiment(base, tuple(Condition(str(value), MappingProxyType({factor: value})) for value in values), tuple(seeds))

@@ -24,7 +24,7 @@ from viz_core.training.interactive.tasks.task import check_number
 TASK_FIELDS = ("source_vocab_size", "target_vocab_size", "source_pad_id", "target_pad_id", "padding_from")
 """Config fields that follow from the task. They are set when a recipe is made and are not part of its JSON."""
 INTEGER_RANGES = {"batch": (1, MAX_TRAINING_BATCH), "steps": (1, MAX_TRAINING_STEPS), "warmup": (0, MAX_TRAINING_STEPS),
-         "measured_every": (1, MAX_TRAINING_STEPS), "seed": (0, MAX_SEED), "data_seed": (0, MAX_SEED)}
+                  "measured_every": (1, MAX_TRAINING_STEPS), "seed": (0, MAX_SEED), "data_seed": (0, MAX_SEED)}
 FLOAT_RANGES = {"learning_rate": (1e-8, 10.0)}
 OPTIONAL_FLOAT_RANGES = {"clip": (1e-6, 1e6), "target_loss": (0.0, 100.0)}
 OPTIONAL_INTEGER_RANGES = {"patience": (1, MAX_TRAINING_STEPS)}
@@ -55,7 +55,7 @@ class Recipe:
     def __post_init__(self) -> None:
         if not isinstance(self.task, str) or self.task not in TASKS:
             raise UserError(f"task={_shorten(self.task)} is not one of the tasks; use {', '.join(TASKS)}.", "recipe_choice",
-                          name="task", given=_shorten(self.task), fits=tuple(TASKS))
+                            name="task", given=_shorten(self.task), fits=tuple(TASKS))
         if not isinstance(self.parameters, Mapping):
             raise _type_error("parameters", self.parameters, "an object of names and whole numbers")
         if not isinstance(self.config, TransformerConfig):
@@ -202,17 +202,17 @@ def _check_model(r: Recipe) -> None:
     c, task = r.config, r.task_definition
     if c.architecture not in task.architectures:
         raise UserError(f"architecture={c.architecture!r} does not fit the task {r.task!r}; use {', '.join(task.architectures)}.",
-                      "recipe_choice", name="architecture", given=c.architecture, fits=task.architectures)
+                        "recipe_choice", name="architecture", given=c.architecture, fits=task.architectures)
     if not c.has_head:
         raise UserError("head=False gives a model without logits to train on; use head=True.", "recipe_choice", name="head",
-                      given="False", fits=("True",))
+                        given="False", fits=("True",))
     for side in c.sides:
         check_number(f"{'n_encoder_layers' if side == 'source' else 'n_decoder_layers'}", c.n_layers(side), 0,
-                       MAX_TRAINING_LAYERS, is_integer=True)
+                     MAX_TRAINING_LAYERS, is_integer=True)
     longest = max(task.kind.max_lengths(r.parameters, c.architecture).values())
     if c.has_position_table and longest > c.max_len:
         raise UserError(f"max_len={c.max_len} is too short for {longest} tokens; raise max_len to {longest}.", "max_len",
-                      max_len=c.max_len, tokens=longest)
+                        max_len=c.max_len, tokens=longest)
 
 
 def _unknown_name_error(name: object, fits: tuple[str, ...]) -> UserError:

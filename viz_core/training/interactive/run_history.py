@@ -51,7 +51,7 @@ class Snapshot:
         matches = {name: p.shape for name, p in expected.items()} == {name: x.shape for name, x in self.weights.items()}
         if not matches or any(x.dtype not in SNAPSHOT_DTYPES or not x.isfinite().all() for x in self.weights.values()):
             raise UserError("these weights belong to another model, or some of them are not finite; train it again.",
-                          "training_state")
+                            "training_state")
         with torch.no_grad():
             for name, parameter in expected.items():
                 parameter.copy_(self.weights[name])

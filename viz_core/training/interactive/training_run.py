@@ -138,7 +138,7 @@ class TrainingRun:
             loss, accuracy = self._evaluate_if_due(taken)
         except torch.OutOfMemoryError:
             raise UserError(f"{self.device} has too little memory for this step; lower the batch, the length or the model sizes.",
-                          "training_memory", device=self.device) from None
+                            "training_memory", device=self.device) from None
         labels, pad = batch["labels"], self.model.config.pad_id(self.model.config.output_side)
         assert taken.logits is not None  # the loss is computed in one piece
         share = _count_correct(taken.logits, labels, pad) / int((labels != pad).sum())

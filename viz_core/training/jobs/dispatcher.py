@@ -212,10 +212,10 @@ class Dispatcher:
         """Return the error for a worker that is gone."""
         step = attempt.job.runs[attempt.run_index].saved_step
         return UserError(f"the worker process died; step {step} is saved and training can resume there.",
-                       "worker_died", step=step)
+                         "worker_died", step=step)
 
     def _worker_timeout_error(self, attempt: RunAttempt) -> UserError:
         """Return the error for a worker that did not answer."""
         step = attempt.job.runs[attempt.run_index].saved_step
         return UserError(f"the worker process did not answer and was killed; step {step} is saved and training can resume there.",
-                       "worker_silent", step=step)
+                         "worker_silent", step=step)

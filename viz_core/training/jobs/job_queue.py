@@ -60,7 +60,7 @@ class JobQueue:
             ]
             if len(own_jobs) >= MAX_JOBS_PER_VISITOR:
                 raise UserError(f"you already have {len(own_jobs)} training jobs queued or running; stop one first.", "own_jobs",
-                              count=len(own_jobs))
+                                count=len(own_jobs))
             job = TrainingJob(uuid.uuid4().hex, device, runs, request if isinstance(request, Experiment) else None)
             job.watch(visitor, now, "run").has_requested = True
             self._jobs[job.job_id] = job

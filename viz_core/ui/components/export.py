@@ -144,7 +144,7 @@ def _export(
         )
     if (nbytes := n_rows * CSV_BYTES_PER_ROW) > MAX_EXPORT_BYTES:
         return ExportResult(error=_("The CSV would take about {size}, and the limit is {limit}; shorten the text.",
-                              size=megabytes(nbytes, 0), limit=megabytes(MAX_EXPORT_BYTES, 0)))
+                                    size=megabytes(nbytes, 0), limit=megabytes(MAX_EXPORT_BYTES, 0)))
     frame = make_frame()
     if request.file_format == "json":
         about = {"link": request.link, "rows": len(frame), "columns": {name: str(dtype) for name, dtype in frame.dtypes.items()}}

@@ -66,7 +66,7 @@ def inspect_cell(context: PageContext, name: str, index: tuple[int, ...]) -> Non
     names = PositionNames(capture, context.sentence_tokenizers(item), has_vocabulary=context.setup.checkpoint_card is not None)
     cell = explain_cell(capture, name, index, context.parameter)
     st.html(exportable_html(inspection(cell, names), "inspected", "arithmetic", (cell,), lambda: _code(context, name, index),
-                       _("How {cell} is computed", cell=f"{name}[{', '.join(map(str, index))}]"), end="frame"))
+                            _("How {cell} is computed", cell=f"{name}[{', '.join(map(str, index))}]"), end="frame"))
 
 
 def _code(context: PageContext, name: str, index: Sequence[int]) -> CodeLines:

@@ -288,7 +288,7 @@ def _output_changes(context: PageContext, capture: Capture, ablated: Capture, fo
         text += " " + _("This model predicts no words.")
     st.markdown(text)
     linked_heatmaps([ablated_hidden_panel(capture, ablated, focus.item)], "att_hidden",
-            code=lambda: snippets.ablated_hidden(context, ablation, focus.item))
+                    code=lambda: snippets.ablated_hidden(context, ablation, focus.item))
     from viz_core import tables
 
     frame = tables.ablation(capture, ablated, focus.item, lambda id: context.token_name(side, id, focus.item))

@@ -59,7 +59,7 @@ def special_tokens_toggle(
     """Draw the toggle that leaves out special tokens, if the sentence has any. It is disabled while two runs are compared."""
     if any(without_special_tokens(capture, kind, focus.item, context.tokenizers) for kind in kinds_shown(available)):
         linked_widget(st.toggle, "att_without_special", _("Without special tokens"), help=WITHOUT_SPECIAL_HELP,
-                    disabled=bool(url_param("kept")))
+                      disabled=bool(url_param("kept")))
 
 
 def draw_all_heads(

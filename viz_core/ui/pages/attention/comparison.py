@@ -77,7 +77,7 @@ def draw_comparison(two: TwoRuns, focus: AttentionFocus) -> str:
     is_single = is_too_wide(two, focus)
     panels = [select_view(drawn, two.shown)] if is_single else drawn
     pick = draw_pickable_matrices(panels, focus, words[1], (rows, cols), 0 if is_single else 1,
-                    code=lambda: snippets.head_matrix_of_two_runs(two, focus, about, is_single))
+                                  code=lambda: snippets.head_matrix_of_two_runs(two, focus, about, is_single))
     if pick is None:
         return ""
     only_in_a = [drawn[0].rows[pick.row]] if rows[pick.row][1] is None else []

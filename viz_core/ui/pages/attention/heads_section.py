@@ -25,7 +25,7 @@ from viz_core.ui.shell import PageContext, TwoRuns, controls_row, linked_widget,
 from viz_core.ui.shell.runs.two_runs import VIEW_TITLES
 
 STEP_NAMES: dict[AttentionStep, str] = {"raw": "q·k", "scaled": "÷ √d_k", "biased": _("+ bias"), "masked": _("masked"),
-                               "weights": _("weights")}
+                                        "weights": _("weights")}
 LOOK_FOR_WEIGHTS = _("Look for rows with one large weight and columns with many.")
 DIFFERENCE_COLOURS = _("**In A − B**, orange cells are larger in A and blue cells are larger in B.")
 LOOK_FOR_SCORES = _("Look for rows with one large score and columns with many.")
@@ -140,7 +140,7 @@ def _controls(context: PageContext, available: Sequence[AttentionKind], focus: A
     """Draw the controls of the figure: kind of attention, step and colour scale."""
     if len(available) > 1:
         linked_widget(st.segmented_control, "att_show", _("Attention"), options=("all", *available), required=True,
-                    format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
+                      format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
     linked_widget(
         st.segmented_control,
         "att_step",
@@ -152,4 +152,4 @@ def _controls(context: PageContext, available: Sequence[AttentionKind], focus: A
     )
     st.markdown(_("Colours:"), width="content")
     linked_widget(st.segmented_control, "att_colour", _("Colour scale"), required=True, format_func=lambda c: COLOUR_SCALES[c],
-                label_visibility="collapsed")
+                  label_visibility="collapsed")

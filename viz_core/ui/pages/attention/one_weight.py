@@ -43,7 +43,7 @@ def one_weight_section(context: PageContext, capture: Capture, focus: AttentionF
     weights = capture[f"{focus.path}.weights"][focus.item, focus.head, focus.query]
     lengths = contribution_norms(weights[None], v, head_w_o(w_o, focus.head, v.shape[-1]))[0]
     products = exportable_html(product_bars_html(steps), "att_products", "features", (steps.products,),
-                          partial(snippets.products, context, focus))
+                               partial(snippets.products, context, focus))
     weight_chain = exportable_html(
         weight_arithmetic_html(steps),
         "att_chain",
@@ -53,10 +53,10 @@ def one_weight_section(context: PageContext, capture: Capture, focus: AttentionF
         _("From q·k to the weight"),
     )
     values = exportable_html(value_bars_html(v[focus.key], steps.recorded), "att_values", "features",
-                        (weighted_value(v[focus.key], steps.recorded),), partial(snippets.values, context, focus))
+                             (weighted_value(v[focus.key], steps.recorded),), partial(snippets.values, context, focus))
     contributed = exportable_html(contribution_bars_html(keys, weights, lengths, focus.key, glosses=glosses), "att_contributions",
-                             "contributions", (keys, weights, lengths), partial(snippets.contributions, context, focus),
-                             _("Weight and contribution of each key"))
+                                  "contributions", (keys, weights, lengths), partial(snippets.contributions, context, focus),
+                                  _("Weight and contribution of each key"))
     st.html(
         '<h2 style="margin:0;font-size:1.25rem">'
          + _("One weight")

@@ -55,7 +55,7 @@ def rollout_section(
     )
     with main_figure():
         linked_heatmaps(panels, "att_rollout", fill=True,
-                code=lambda: snippets.rollout(context, kind, focus.item, after, None if note else two))
+                        code=lambda: snippets.rollout(context, kind, focus.item, after, None if note else two))
     with controls_row():
         if len(own) > 1:
             widget(st.segmented_control, "att_rolled", _("Attention"), kind, _set_kind, options=own, required=True,

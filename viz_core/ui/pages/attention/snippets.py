@@ -40,7 +40,7 @@ def all_heads(context: PageContext, shown: Sequence[AttentionKind], focus: Atten
         {readers}
         kept = {{kind: without_special_tokens(capture, kind, item, readers{own}) for kind in kinds}}
         """, readers=EMPTY if focus.by_word else _tokenizers_code(context, "capture"),
-                own=CodeLines(", words[kind]" if focus.by_word else "")) if focus.without_special else EMPTY
+                         own=CodeLines(", words[kind]" if focus.by_word else "")) if focus.without_special else EMPTY
     return fill_template(
         """
         from viz_core.figures import plot_data
@@ -89,7 +89,7 @@ def head_lines(context: PageContext, focus: AttentionFocus) -> CodeLines:
     """The heads of a layer as lines."""
     leaves_out = shown_positions(context, context.capture, focus.kind, focus) is not None if context.capture is not None else False
     layer = fill_template("kind, layer, heads, item = {kind}, {layer}, {heads}, {item}", kind=focus.kind, layer=focus.layer,
-                 heads=list(focus.line_heads), item=focus.item)
+                          heads=list(focus.line_heads), item=focus.item)
     return fill_template(
         """
         from viz_core.analysis.labelled_weights import layer_weights
@@ -275,8 +275,8 @@ def ablated(context: PageContext, ablation: "Ablation", focus: AttentionFocus) -
         {runs}
         panels = ablation_panels(capture, {ablated}, {kind}, {layer}, {head}, {item}, {colour})
         """, runs=run_code(context) if ablation.is_empty else _ablated_code(context, ablation),
-                ablated=None if ablation.is_empty else CodeLines("ablated"), kind=focus.kind, layer=focus.layer,
-                head=focus.head, item=focus.item, colour=focus.colour)
+                         ablated=None if ablation.is_empty else CodeLines("ablated"), kind=focus.kind, layer=focus.layer,
+                         head=focus.head, item=focus.item, colour=focus.colour)
 
 
 def ablated_hidden(context: PageContext, ablation: "Ablation", item: int) -> CodeLines:
@@ -371,4 +371,4 @@ def _words_of_both_runs_code(two: TwoRuns, shown: Sequence[AttentionKind]) -> Co
         words_of_b = {{kind: query_key_words(b, kind, item, readers) for kind in {in_b}}}
         words = {{kind: (words_of_a.get(kind), words_of_b[kind]) for kind in words_of_b}}
         """, readers_of_a=_tokenizers_code(two.a, "a"), readers_of_b=_tokenizers_code(two.b, "b"),
-                in_a=[kind for kind in shown if kind in attention_kinds(two.aligned.a.config)], in_b=list(shown))
+                         in_a=[kind for kind in shown if kind in attention_kinds(two.aligned.a.config)], in_b=list(shown))

@@ -49,7 +49,7 @@ def statistics_section(context: PageContext, capture: Capture, available: Sequen
     if len(available) > 1:
         with controls_row():
             linked_widget(st.segmented_control, "att_show", _("Attention"), options=("all", *available), required=True,
-                        format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
+                          format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
     st.caption(_("Means over the queries of the sentence, without padding. Entropy is in nats: near the highest possible entropy, "
                  "a head spreads its weight evenly; near 0, it puts all of it on one key. The lowest possible entropy follows "
                  "from the size of the scores (Zhai et al. 2023). The columns from “on itself” to “on padding” say how much of "

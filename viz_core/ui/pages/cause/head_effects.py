@@ -79,7 +79,7 @@ def head_effects_section(pair: RunPair, question: Question) -> None:
     key = proposed if key < 0 else key
     runs = 3 * n_heads(pair.clean.config, stack, attention)
     found = measure_on_request("head effects", (cache_key(pair, question), kind, key), runs, estimate_seconds(pair, runs),
-                     lambda report: head_effects(clean_corrupted_runs(pair, question), None, stack, attention, key))
+                               lambda report: head_effects(clean_corrupted_runs(pair, question), None, stack, attention, key))
     if found is not None:
         show_hint(_hint_text(found, kind, measure, tokens[key], _query_token(pair, question, kind)))
         with main_figure():
@@ -122,7 +122,7 @@ def _controls(tokens: list[str], proposed: int, available: Sequence[AttentionKin
         widget(st.segmented_control, "cause_kind", _("Attention"), kind, set_param_from_widget, options=available, required=True,
                label_visibility="collapsed", format_func=lambda k: KIND_LABELS[k])
     linked_widget(st.segmented_control, "cause_measure", _("Effect"), required=True, format_func=MEASURE_LABELS.get,
-                label_visibility="collapsed")
+                  label_visibility="collapsed")
     names = [shorten(display_token(token)) for token in tokens]
     keys = tuple(_("weight on {token}", token=in_quotes(glossed_label(name))) for name in names)
     first = _("weight on {token} (proposed)", token=in_quotes(names[proposed]))

@@ -46,7 +46,7 @@ def lens_section(pair: RunPair, question: Question) -> None:
         tokens, by_rank = capture.tokens(side)[item][:length], url_param("cause_lens") == "rank"
         drawn = lens_panel(found, tokens, partial(answer_word, run, item=item), by_rank)
         pick = linked_heatmaps([drawn], "cause_lens", Pick(0, len(found.stages) - 1, at), fill=True,
-                       code=lambda: snippets.lens(run, item, length, by_rank))
+                               code=lambda: snippets.lens(run, item, length, by_rank))
     with rail:
         if pick is not None:
             _cell_words(run, item, found, pick, length)
@@ -54,7 +54,7 @@ def lens_section(pair: RunPair, question: Question) -> None:
         run_control()
         st.markdown(_("Colour:"), width="content")
         linked_widget(st.segmented_control, "cause_lens", _("Colour of the lens"), required=True, format_func=LENS_COLOURS.get,
-                    label_visibility="collapsed")
+                      label_visibility="collapsed")
     st.caption(_assumption_text(run))
 
 

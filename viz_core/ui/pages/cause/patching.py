@@ -59,7 +59,7 @@ def patching_section(pair: RunPair, question: Question) -> None:
             _draw_maps(pair, question, found, shown)
     with controls_row():
         linked_widget(st.segmented_control, "cause_part", _("Values"), required=True, format_func=VALUE_LABELS.get,
-                    label_visibility="collapsed")
+                      label_visibility="collapsed")
         _direction_control(pair, found)
         question_controls(pair, question)
     if found is not None:
@@ -73,7 +73,7 @@ def _effect_maps(pair: RunPair, question: Question, direction: Direction) -> Eff
     config = pair.clean.config
     runs = count_runs(config, {side: len(pair.clean.capture.ids(side, pair.item)) for side in config.sides})
     return measure_on_request("effects", (cache_key(pair, question), direction), runs, estimate_seconds(pair, runs),
-                    lambda report: effect_maps(clean_corrupted_runs(pair, question), direction, report))
+                              lambda report: effect_maps(clean_corrupted_runs(pair, question), direction, report))
 
 
 # ---------------------------------------------------------------- the figure

@@ -60,7 +60,7 @@ def question_controls(pair: RunPair, question: Question | None) -> None:
     named = ("", "") if question is None else tuple(answer_word(clean, id, pair.item) for id in question[:2])
     for (name, (label, meaning)), word in zip(WORD_BOXES.items(), named, strict=True):
         linked_widget(st.text_input, name, label, placeholder=glossed_label(display_token(word)), width=WORD_BOX_WIDTH,
-                    label_visibility="collapsed", help=meaning)
+                      label_visibility="collapsed", help=meaning)
     length = len(clean.capture.ids(side, pair.item))
     tokens = [shorten(display_token(token)) for token in clean.capture.tokens(side)[pair.item][:length]]
     asked_at = -1 if question is None else question.position

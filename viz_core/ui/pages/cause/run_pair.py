@@ -116,7 +116,7 @@ def find_pair(context: PageContext, two: TwoRuns | None) -> RunPair | None:
 def run_control() -> None:
     """Draw the control that selects the clean or the corrupted run."""
     linked_widget(st.segmented_control, "cause_run", _("Run that is explained"), required=True, format_func=RUN_LABELS.get,
-                label_visibility="collapsed")
+                  label_visibility="collapsed")
 
 
 # ---------------------------------------------------------------- the sentences

@@ -101,7 +101,7 @@ def comparison_section() -> None:
         place = st.container(key="documents_table")
     with controls_row():
         chosen = linked_widget(st.segmented_control, "documents_rows", _("Rows"), required=True, label_visibility="collapsed",
-                             format_func=lambda which: f"{DIFFERENCE_FILTERS[which]} · {counts[which]}")
+                               format_func=lambda which: f"{DIFFERENCE_FILTERS[which]} · {counts[which]}")
     setup = current_setup()
     with place:
         st.html(page_html(comparison_html(chosen, next((n for n in PRESETS if is_loaded(setup, n)), None)), "docs fill"))

@@ -133,7 +133,7 @@ def next_word_section(context: PageContext, capture: Capture, item: int) -> None
     shown = ranked[at]
     names = [context.token_name(side, i, item) for i in shown.ids]
     bars = next_words_html(shown, names, context.config.output_vocab_size, after=row[shown.position], glosses=current_glosses(),
-                      at_same_position=context.answers_in_place)
+                           at_same_position=context.answers_in_place)
     st.html(exportable_html(bars, "home_next", "next_token_predictions", (shown, names),
                             lambda: snippets.next_word(context, item, at)))
 

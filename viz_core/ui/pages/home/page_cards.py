@@ -150,7 +150,7 @@ def _document_statuses(context: PageContext, capture: Capture) -> str:
     """The status of each setting of each document: stated, repaired or assumed."""
     table = np.array([[STATUS_ORDER.index(row.status) for row in preset.rows] for preset in PRESETS.values()])
     return class_matrix(table, _("{n_presets} documents by {n_topics} settings: stated, repaired or assumed", n_presets=len(table),
-                            n_topics=len(TOPICS)), dark=is_dark())
+                                 n_topics=len(TOPICS)), dark=is_dark())
 
 
 PREVIEWS: dict[str, Callable[[PageContext, Capture], str]] = {

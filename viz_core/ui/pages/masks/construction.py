@@ -30,7 +30,7 @@ def construction_section(context: PageContext, capture: Capture, focus: MaskFocu
         show_hint(_("**This attention has no mask:** every query may attend to every key."))
     with main_figure():
         linked_heatmaps(mask_part_panels(capture, focus.kind, focus.item), "mask_built", fill=True,
-                code=lambda: snippets.construction(context, focus))
+                        code=lambda: snippets.construction(context, focus))
     with controls_row():
         focus_controls(context, capture, focus)
     if context.config.padding_from == "ids":

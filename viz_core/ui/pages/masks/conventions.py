@@ -25,10 +25,10 @@ USED_BY = {
 def conventions_section(context: PageContext, capture: Capture, focus: MaskFocus) -> None:
     """Draw one mask in three conventions, with the code that converts between them."""
     show_hint(_("**The same mask, written in three ways.** The first two give True opposite meanings, and torch cannot detect a "
-           "mix-up."))
+                "mix-up."))
     with main_figure():
         linked_heatmaps(convention_panels(capture, focus.kind, focus.item), "mask_written", fill=True,
-                code=lambda: snippets.conventions(context, focus))
+                        code=lambda: snippets.conventions(context, focus))
     with controls_row():
         focus_controls(context, capture, focus)
     st.markdown(_("If you confuse the first two, every allowed cell is blocked and every blocked cell is allowed, without any "

@@ -52,7 +52,7 @@ def effect_section(context: PageContext, capture: Capture, focus: MaskFocus) -> 
     names = (_("With"), _("Without"))
     with place:
         linked_heatmaps(before_after_panels(a, b, names), "mask_effect", fill=True,
-                code=lambda: snippets.effect(context, focus, name, layer, head, names))
+                        code=lambda: snippets.effect(context, focus, name, layer, head, names))
     st.markdown(_("**{head_name}, with and without this mask.** Both runs use the same parameters.",
                   head_name=head_title(focus.kind, layer, head)) + " "
                 + " ".join(_effect_sentences(context, on, off, focus, layer, head, name)))

@@ -48,7 +48,7 @@ def fully_masked_section(context: PageContext, capture: Capture, focus: MaskFocu
     from viz_core.ui.shell.caching.server_cache import cached_result
 
     show_hint(_("**{value} masks padded queries too:** the softmax of such a row is NaN (not a number). See how it spreads.",
-           value=DOCUMENTS["002"]))
+                value=DOCUMENTS["002"]))
     place = main_figure()
     with controls_row():
         focus_controls(context, capture, focus)

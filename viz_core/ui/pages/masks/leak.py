@@ -56,7 +56,7 @@ def leak_section(context: PageContext, capture: Capture, focus: MaskFocus) -> No
     with drawn:
         if in_turn:
             linked_heatmaps(_replaced_in_turn(context, focus, side, tokens), "mask_reach", fill=True,
-                    code=lambda: snippets.reach(context, focus.item, context.tokenizers[side].vocab_size))
+                            code=lambda: snippets.reach(context, focus.item, context.tokenizers[side].vocab_size))
         else:
             linked_heatmaps([panel], "mask_leak", fill=True, code=code_of_leak)
     if in_turn:
@@ -98,7 +98,7 @@ def _replacement_controls(context: PageContext, capture: Capture, focus: MaskFoc
     )
     st.markdown(_("with"), width="content")
     typed = linked_widget(st.text_input, "mask_word", _("with"), width=170, placeholder=_("another word"),
-                        label_visibility="collapsed")
+                          label_visibility="collapsed")
     if not typed.strip():
         return place, _replacement_ids(context, focus, side)[place]
     tokenizer = context.sentence_tokenizers(focus.item)[side]

@@ -37,7 +37,7 @@ def reasons_section(context: PageContext, capture: Capture, focus: MaskFocus) ->
     if not (0 <= row < why.shape[0] and 0 <= col < why.shape[1]):
         row, col = initial_cell(why)
     show_hint(_("**Each row is a query token, each column a key token.** Click a cell, or press an arrow key, to read why it "
-           "is allowed or blocked.") + ("" if two is None else " " + _("A has no such attention, so this is B.")))
+                "is allowed or blocked.") + ("" if two is None else " " + _("A has no such attention, so this is B.")))
     place, rail = figure_and_rail()
     with place:
         title = _("{kind_titles}: the mask of every layer and head", kind_titles=KIND_TITLES[focus.kind])

@@ -69,7 +69,7 @@ def _leaky_weights(context: PageContext, capture: Capture, focus: MaskFocus, sid
     )
     with place:
         linked_heatmaps([*panels, future_weight_panel(result.future_share, titles[2])], "mask_unsqueeze", fill=True,
-                code=lambda: snippets.unsqueeze(context, kind, focus.item, head, titles))
+                        code=lambda: snippets.unsqueeze(context, kind, focus.item, head, titles))
     which = _("Your batch has T = H") if n_tokens == heads else _("For the first {heads} tokens, T = H", heads=heads)
     st.markdown(_("**{which} = {heads}, and it runs without an error.** Head h blocks the keys after position h for every "
                   "query: head 0 sees only the first key, and head {heads_2} sees the whole future.",

@@ -78,10 +78,10 @@ def depth_section(context: PageContext) -> None:
     st.markdown(_("**Follow the thick line, the residual stream:** in one layer of Post-LN every sum goes through a LayerNorm; "
                   "in Pre-LN the stream bypasses them all."))
     highlighted = linked_widget(st.segmented_control, "norm_lit", _("Highlight the path to"), required=True, wrap=True,
-                              format_func=lambda s: s or _("the stage of the metric"))
+                                format_func=lambda s: s or _("the stage of the metric"))
     highlighted = highlighted or HIGHLIGHTED_STAGES.get(metric, "resid_mid")
     st.html(exportable_html(blocks_html(highlighted, dark=is_dark()), "norm_blocks", "blocks", (highlighted,),
-                       lambda: snippets.blocks(highlighted), _("One layer of Post-LN and of Pre-LN")))
+                            lambda: snippets.blocks(highlighted), _("One layer of Post-LN and of Pre-LN")))
 
 
 def _stream_growth(pre_ln_curves: Sequence[DepthCurve]) -> float | None:

@@ -29,7 +29,7 @@ def distributions_section(context: PageContext) -> None:
     layers = stack.config.n_layers(stack.config.output_side)
     if (n_drawn := len(drawn_layers(range(layers)))) < layers:
         show_hint(_("**Compare the widths of the ridges:** each ridge is one layer, with the first at the top. Of {layers} layers, "
-               "{drawn} are drawn.", layers=layers, drawn=n_drawn))
+                    "{drawn} are drawn.", layers=layers, drawn=n_drawn))
     else:
         show_hint(_("**Compare the widths of the ridges:** each ridge is one layer, with the first at the top."))
     main, rail = figure_and_rail()
@@ -60,13 +60,13 @@ def _draw_histograms(
         side = sides[0]
         if len(sides) > 1:
             side = linked_widget(st.segmented_control, "norm_side", _("Stack"), options=sides, required=True,
-                               format_func={"source": "Encoder", "target": "Decoder"}.get)
+                                 format_func={"source": "Encoder", "target": "Decoder"}.get)
         available = layer_stage_names(captures, side)
         ordered = [leaf for leaf in ("resid_post",) if leaf in available]
         ordered += [leaf for leaf in available if leaf not in ordered]
         leaf = choose_option("norm_leaf", _("Stage"), ordered, {n: n for n in ordered})
         scale = linked_widget(st.segmented_control, "norm_scale", _("Scale"), required=True,
-                            format_func={"auto": _("Automatic"), "linear": _("Linear"), "log": _("Logarithmic")}.get)
+                              format_func={"auto": _("Automatic"), "linear": _("Linear"), "log": _("Logarithmic")}.get)
     found = cached_result("norm spreads", (stack.key, tuple(captures), side, leaf, scale),
                           lambda: activation_histograms(captures, side, leaf, scale))
     with main:

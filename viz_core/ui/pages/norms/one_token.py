@@ -27,7 +27,7 @@ def one_token_section(context: PageContext) -> None:
                   "BatchNorm, works without one."))
         return
     show_hint(_("**Compare the bars from row to row:** subtracting the mean shifts them all by the same amount; dividing by "
-           "√(σ² + ε) changes only their scale."))
+                "√(σ² + ε) changes only their scale."))
     main, rail = figure_and_rail()
     with rail:
         item = sentence_picker(context, capture)
@@ -118,7 +118,7 @@ def _compare_implementations(context: PageContext, steps: LayerNormSteps, record
         (_("computed by"), _("σ² divides by"), "ε", _("largest difference")),
         [
             (_("by hand, as in {called}", called=DOCUMENTS["002"].name), f"d = {len(steps.x)}", _("{eps} under √",
-                                                                                                    eps=rounded(steps.eps)), "–"),
+                                                                                                  eps=rounded(steps.eps)), "–"),
             ("torch.nn.LayerNorm", "d", _("{eps} under √", eps=rounded(steps.eps)), difference(torch_out)),
             (_("this run, as recorded"), "d", _("{own} under √", own=rounded(own)), difference(recorded)),
             (_("the other formula"), f"d − 1 = {len(steps.x) - 1}", _("{eps} outside √", eps=rounded(steps.eps)),

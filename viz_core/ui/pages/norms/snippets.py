@@ -23,7 +23,7 @@ def _stack_code(stack: UntrainedStack) -> CodeLines:
         stack = comparison_config(config, depth={depth}, width={width}, init={init})
         model, batch = build(stack, {seed}, {device}), comparison_batch(capture)
         """, run=run_code(stack.context), depth=config_depth(stack.config), width=stack.config.d_model, init=stack.config.init,
-                seed=stack.context.setup.seed, device=stack.context.setup.device)
+                         seed=stack.context.setup.seed, device=stack.context.setup.device)
 
 
 def depth(stack: UntrainedStack, names: Sequence[str], metric: Metric) -> CodeLines:
@@ -139,7 +139,7 @@ def _theory_code(depth: int, width: int, broken: Sequence[str], seeds: range, ty
         found = measure_theory(paper_runs(setting{typed}) for setting in settings)
         gain = ffn_gain({width}, settings[0].config.ff_width)
         """, words=words, depth=depth, width=width, dropped=dropped, first=seeds.start, stop=seeds.stop,
-                typed=CodeLines("" if typed is None else ", typed"))
+                         typed=CodeLines("" if typed is None else ", typed"))
 
 
 # ---------------------------------------------------------------- one LayerNorm

@@ -60,9 +60,9 @@ def theory_section(context: PageContext) -> None:
         depth = linked_widget(st.slider, "norm_depth", _("Depth (layers)"))
         width = linked_widget(st.select_slider, "norm_width", _("Width (d_model)"))
         draws = linked_widget(st.segmented_control, "norm_draws", _("Draws of the weights"), required=True, wrap=True,
-                            help=_("The theory is about the mean over all draws; the points are the mean over this many."))
+                              help=_("The theory is about the mean over all draws; the points are the mean over this many."))
         broken = linked_widget(st.pills, "norm_broken", _("Assumptions to drop"), selection_mode="multi", wrap=True,
-                             format_func=lambda b: ASSUMPTION_NAMES[b][0])
+                               format_func=lambda b: ASSUMPTION_NAMES[b][0])
         reset = {v: URL_PARAM_BY_NAME[v].default for v in ("norm_broken", "norm_draws", "norm_depth", "norm_width")}
         st.button(_("Reset to the paper's setting"), key="norm_paper", on_click=set_url_params, kwargs=reset,
                   help=_("The setting of Xiong et al. (2020), in which their theory holds. Its statements are below."))

@@ -162,7 +162,7 @@ def _matrix_section(context: PageContext) -> None:
 
     with main:
         pick = linked_heatmaps([overview], "pos_table", on_pick=picked, fill=True,
-                       code=lambda: snippets.table(t.length, t.d_model, t.base))
+                               code=lambda: snippets.table(t.length, t.d_model, t.base))
     with rail:
         if pick is None:
             st.caption(_("Click a cell to move the window below to it.") if has_window
@@ -227,7 +227,7 @@ def _longest_typed_length(context: PageContext) -> int:
 def _clock_section(context: PageContext) -> None:
     """Draw each (sin, cos) pair as a clock hand, and the rotation matrix of a shift by k."""
     show_hint(_("**Each (sin, cos) pair is a clock hand.** Drag the position: the angle between the two hands of a clock stays the "
-           "same."))
+                "same."))
     main, rail = figure_and_rail()
     with rail:
         t = _table_controls(context)
@@ -262,7 +262,7 @@ def _clock_section(context: PageContext) -> None:
                   "One matrix, the same for every $p$, shifts by {k} positions, so a head can learn it.{odd}",
                   k=k, length=t.length, residual=residual, odd=odd))
     linked_heatmaps([shift_panel(shift_matrix(k, t.d_model, t.base), k, t.d_model)], "pos_shift",
-            code=lambda: snippets.shift(k, t.d_model, t.base))
+                    code=lambda: snippets.shift(k, t.d_model, t.base))
 
 
 def _shift_formula(t: SinusoidalTable, k: int) -> str:
@@ -308,7 +308,7 @@ def _similarity_section(context: PageContext) -> None:
         square = dot_products(sinusoidal_table(n, t.d_model, t.base, start=first))
         title = f"⟨PE(p), PE(q)⟩, {range_title}"
         linked_heatmaps([position_matrix_panel(title, square, first)], "pos_similarity", fill=True,
-                code=lambda: snippets.similarity(title, n, first, t.d_model, t.base))
+                        code=lambda: snippets.similarity(title, n, first, t.d_model, t.base))
     chosen_positions = list(dict.fromkeys((0, t.length // 2, t.length - 1)))
     found = similarity_profiles(chosen_positions, t.length, t.d_model, t.base)
     curves(similarity_chart(found, t.d_model), "pos_profile",

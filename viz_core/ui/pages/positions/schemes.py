@@ -111,7 +111,7 @@ def all_schemes_section(context: PageContext) -> None:
         return
     head = context.setup.attn_head
     show_hint(_("**Compare the attention weights of layer 0, head {head}:** the sentence and the weights are the same, only the "
-           "position scheme differs.", head=head))
+                "position scheme differs.", head=head))
     main = main_figure()
     with controls_row():
         sentence_picker(context, context.capture)
@@ -123,7 +123,7 @@ def all_schemes_section(context: PageContext) -> None:
     weights_by_title = [(TITLES[s.position], s.weights[head]) for s in found if s.weights is not None]
     with main:
         linked_heatmaps(scheme_attention_panels(weights_by_title, words.tokens, masked), "pos_schemes", fill=True,
-                code=lambda: snippets.attention(context, head))
+                        code=lambda: snippets.attention(context, head))
     st.header(_("What each scheme adds"), anchor=False)
     _draw_side_by_side(context, found, words, head, masked)
     note_truncation(words)
@@ -149,7 +149,7 @@ def _draw_side_by_side(
                 )
                 if panels := _scheme_panels(context, s, words, head, masked):
                     linked_heatmaps(panels, f"pos_added_{s.position}",
-                            code=partial(snippets.added, context, s.position, head, _panel_title(s.position)))
+                                    code=partial(snippets.added, context, s.position, head, _panel_title(s.position)))
 
 
 def _describe_effect(s: "SchemeOnSentence", none: "SchemeOnSentence", head: int) -> str:
@@ -189,7 +189,7 @@ def _explain_sinusoidal(context: PageContext, s: "SchemeOnSentence", words: "Sen
                   "and every position is different. Waves, Matrix, Clock and Similarity show the details."))
     title = _("The rows added to your tokens")
     linked_heatmaps(sentence_panels([(title, s.pos_embed)], words.tokens, color_range(s.pos_embed).limit), "pos_detail",
-            code=lambda: snippets.added_rows(context, title))
+                    code=lambda: snippets.added_rows(context, title))
 
 
 def _explain_learned(context: PageContext, s: "SchemeOnSentence", words: "SentenceTokens", head: int) -> None:
@@ -311,7 +311,7 @@ def _explain_alibi(context: PageContext, s: "SchemeOnSentence", words: "Sentence
               code=lambda: snippets.decay(context.config.n_heads, head, last))
     title = _("The bias of head {head}", head=head)
     linked_heatmaps([bias_panel(s.bias[head], words.tokens, title, masked)], "pos_detail",
-            code=lambda: snippets.bias(context, s.position, head, title))
+                    code=lambda: snippets.bias(context, s.position, head, title))
     st.caption(_("Head {head}: m = {slope:.6g}. The curves show the weights of a causal head if all words matched equally "
                  "well: a geometric series. Each head has the same colour in both charts.", head=head, slope=slopes[head]))
 
@@ -336,7 +336,7 @@ def _explain_t5(context: PageContext, s: "SchemeOnSentence", words: "SentenceTok
               code=lambda: snippets.by_distance(context, head, shown))
     with right:
         linked_heatmaps([bias_panel(s.bias[head], words.tokens, title, masked)], "pos_detail",
-                code=lambda: snippets.bias(context, s.position, head, title))
+                        code=lambda: snippets.bias(context, s.position, head, title))
     directions = _("all of them for earlier keys, because a causal mask hides the later ones") if causal else (
         _("half of them for the keys up to the query and half for the later ones"))
     st.caption(_("The table has {n_table} rows, one for each range, and a column for each of the {shape} heads. This stack "

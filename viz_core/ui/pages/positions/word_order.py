@@ -114,7 +114,7 @@ def _sentence_control(context: PageContext) -> "SentenceTokens":
 
     known = _known_document_sentences(context)
     which = linked_widget(st.segmented_control, "pos_sentence", _("Sentence"), options=["yours", *known], required=True,
-                        label_visibility="collapsed", format_func=lambda name: DOCUMENT_SENTENCES.get(name, _("Your sentence")))
+                          label_visibility="collapsed", format_func=lambda name: DOCUMENT_SENTENCES.get(name, _("Your sentence")))
     if which != "yours":
         return first_tokens(*context.tokenizers[context.config.input_side].tokens_and_ids(DOCUMENT_SENTENCES[which]))
     if context.capture is None:
@@ -238,7 +238,7 @@ def _show_reordering(context: PageContext, words: "SentenceTokens", order: tuple
     if moved := result.token_changes:
         with main:
             linked_heatmaps(output_change_panels(moved, words.tokens), "pos_moved", fill=True,
-                    code=lambda: snippets.moved(context, _document_sentence(context), order))
+                            code=lambda: snippets.moved(context, _document_sentence(context), order))
 
 
 def _show_refusals(problems: Mapping[Position, UserError]) -> None:

@@ -104,12 +104,12 @@ def _row_controls(context: PageContext, capture: Capture) -> tuple[Side, int, Em
     c, side = context.config, context.config.sides[0]
     if len(c.sides) > 1:
         side = linked_widget(st.segmented_control, "pos_side", _("Side"), options=c.sides, required=True,
-                           label_visibility="collapsed", format_func=SIDE_NAMES.get)
+                             label_visibility="collapsed", format_func=SIDE_NAMES.get)
     item = sentence_picker(context, capture)
     as_is = _("× √d_model as in the model (yes)") if c.scale_embedding else _("× √d_model as in the model (no)")
     scale = linked_widget(st.segmented_control, "pos_scale", _("Embedding × √d_model"), required=True,
-                        label_visibility="collapsed",
-                        format_func={"model": as_is, "with": _("× √d_model"), "without": _("Not scaled")}.get)
+                          label_visibility="collapsed",
+                          format_func={"model": as_is, "with": _("× √d_model"), "without": _("Not scaled")}.get)
     return side, item, scale
 
 

@@ -77,9 +77,9 @@ def tensor_table() -> None:
     with controls_row():
         with st.popover(_("More columns"), icon=":material/view_column:", key="shapes_more"):
             linked_widget(st.pills, "shapes_columns", _("More columns"), selection_mode="multi", label_visibility="collapsed",
-                        format_func=COLUMN_GROUP_TITLES.get)
+                          format_func=COLUMN_GROUP_TITLES.get)
         export_button(_("Download the full table (CSV)"), "shapes_csv", csv_file_name(context.setup), "text/csv",
-                    partial(table_as_csv, context, lines), icon=":material/download:", help=_("All tensors with all columns."))
+                      partial(table_as_csv, context, lines), icon=":material/download:", help=_("All tensors with all columns."))
         linked_widget(st.toggle, "shapes_marked", _("Show only changes"), disabled=before is None)
     write_link()
 

@@ -77,7 +77,7 @@ def divergence_section(runs: TwoRuns) -> None:
                  code=lambda: snippets.divergence(runs, all_stages, with_norm_steps))
     with controls_row():
         linked_widget(st.segmented_control, "walk_rows", _("Stages"), required=True, format_func=ROW_TITLES.get,
-                    label_visibility="collapsed")
+                      label_visibility="collapsed")
         st.caption(_("Where a cell has no colour, A and B agree. Click a cell, or reach it with the arrow keys and press Enter, "
                      "to see its stage as A, B and A − B."))
 

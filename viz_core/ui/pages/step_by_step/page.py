@@ -100,7 +100,7 @@ def two_runs_line(context: PageContext) -> TwoRuns | None:
         if runs is not None:
             with switch:
                 linked_widget(st.segmented_control, "walk_look", _("Picture"), required=True, format_func=VIEW_TITLES.get,
-                            label_visibility="collapsed")
+                              label_visibility="collapsed")
     return runs
 
 

@@ -39,7 +39,7 @@ def stage(context: PageContext, name: str, item: int, head: int, drawn: Sequence
         from viz_core.figures.stage_panels import stage_panels
         panels = stage_panels(capture, {name}, item={item}, head={head}{given})
         """, run=CodeLines(run_code(context) + (tokenizers_code(context, item) if words else "")), name=name, item=item, head=head,
-                given=CodeLines(", tokenizers=readers" * words))
+                         given=CodeLines(", tokenizers=readers" * words))
 
 
 def compared(compared_stage: ComparedStage, drawn: Sequence[Panel]) -> CodeLines:

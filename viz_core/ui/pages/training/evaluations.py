@@ -111,7 +111,7 @@ def _evaluate_induction(
     found = _cached_evaluation(job, "induction", best)
     own_titles = [titles[condition] for __, condition in first_seed_runs]
     show_induction(own_titles, found, setup.blocks,
-              lambda: snippets.induction_heads(experiment, own_titles, setup.blocks, job.runs[0].device))
+                   lambda: snippets.induction_heads(experiment, own_titles, setup.blocks, job.runs[0].device))
 
 
 def _cached_evaluation(job: JobView, kind: str, make: Callable[[], T]) -> T:

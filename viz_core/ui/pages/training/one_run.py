@@ -120,8 +120,8 @@ def _train_document_model(name: str, device: str) -> None:
     """Train a document's model, and set the controls and the link to its recipe."""
     recipe = document_recipe(*DOCUMENT_MODELS[name]).recipe
     set_url_params(train_model=name, train_task=recipe.task, train_steps=recipe.steps, train_rate=recipe.learning_rate,
-             train_warmup=recipe.warmup, train_batch=recipe.batch, train_recipe="", train_clip=0.0, train_decay=False,
-             train_target=0.0, train_patience=0, **{f"train_{name}": -1 for name in recipe.parameters})
+                   train_warmup=recipe.warmup, train_batch=recipe.batch, train_recipe="", train_clip=0.0, train_decay=False,
+                   train_target=0.0, train_patience=0, **{f"train_{name}": -1 for name in recipe.parameters})
     start_job("train_job", recipe.to_json(), device)
     st.session_state[DOCUMENT_MENU_KEY] = False  # close the menu, so that it does not cover the figure
 
@@ -237,7 +237,7 @@ def _draw_picture(
                 st.info(_("No word of your sentence comes back later, so no head can look up what followed it."))
             else:
                 linked_heatmaps([induction_panel(scores, of)], "train_induction", fill=True,
-                        code=lambda: snippets.induction(run, until_step, words, of))
+                                code=lambda: snippets.induction(run, until_step, words, of))
         case "answers":
             linked_heatmaps(
                 [answers_panel(said.input_tokens, said.correct, said.answer_words, said.probabilities, until_step)],
@@ -249,7 +249,7 @@ def _draw_picture(
             recorded = [name for name in shown.capture if name.endswith("attn.weights")]
             stage = url_param("train_map") if url_param("train_map") in recorded else recorded[-1]
             linked_heatmaps(snapshot_attention_panels(shown.capture, stage, until_step, shown.token_rows), "train_maps", fill=True,
-                    code=lambda: snippets.attention(run, until_step, words, stage))
+                            code=lambda: snippets.attention(run, until_step, words, stage))
 
 
 def describe_answers(answers: Answers, until_step: int, is_causal: bool) -> str:

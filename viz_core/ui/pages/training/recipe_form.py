@@ -138,9 +138,9 @@ def advanced_controls(context: PageContext) -> None:
         linked_widget(st.toggle, "train_decay", _("The learning rate falls to 0"))
         linked_widget(st.number_input, "train_data_seed", _("Seed of the data"), width=160)
         linked_widget(st.select_slider, "train_target", _("Stop at held-out loss (0: never)"), width=220,
-                    format_func=lambda x: f"{x:g}")
+                      format_func=lambda x: f"{x:g}")
         linked_widget(st.select_slider, "train_patience", _("Stop after this many measurements without improvement (0: never)"),
-                    width=240)
+                      width=240)
 
 
 def _parameter_controls(context: PageContext, advanced: bool) -> None:

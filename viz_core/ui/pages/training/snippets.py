@@ -153,7 +153,7 @@ def bands(
         bands = [ConditionBand(name, x.steps, x.mean, x.low, x.high) for name, x in zip(names, found)]
         picture = bands_figure(bands, {number}, {n_steps}, experiment.base.chance_loss, experiment.base.irreducible_loss)
         """, results=_results_code(experiment, results, device, is_stored), names=list(titles), number=number,
-                n_steps=n_steps)
+                         n_steps=n_steps)
 
 
 def conditions(
@@ -167,7 +167,7 @@ def conditions(
         from viz_core.training.interactive.results import compare_final
         frame = tables.condition_summary({names}, compare_final(results, {number}))
         """, results=_results_code(experiment, results, device, is_stored),
-                names=[titles[condition] for condition in sorted({r.condition for r in results})], number=number)
+                         names=[titles[condition] for condition in sorted({r.condition for r in results})], number=number)
 
 
 def _results_code(experiment: Experiment, results: Sequence[RunResult], device: str | None, is_stored: bool) -> CodeLines:
@@ -293,4 +293,4 @@ def _experiment_code(experiment: Experiment) -> CodeLines:
         from viz_core.training.interactive.experiment import vary_factor
         experiment = vary_factor(recipe, {factor}, {values}, {seeds})
         """, recipe=recipe_code(experiment.base), factor=factor,
-                values=[condition.changes[factor] for condition in experiment.conditions], seeds=experiment.seeds)
+                         values=[condition.changes[factor] for condition in experiment.conditions], seeds=experiment.seeds)

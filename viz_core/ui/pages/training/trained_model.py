@@ -37,8 +37,8 @@ def trained_model_controls(context: PageContext, job: JobView | None, history: R
         st.button(_("Use these weights on every page"), icon=":material/hub:", key="train_use", on_click=_use_on_every_page,
                   args=(trained, user_text(context)), disabled=trained is None or is_used)
         export_button(_("Download them with their recipe"), "train_download", f"{name}.safetensors" if trained else "",
-                    "application/octet-stream", lambda progress: trained.to_bytes() if trained else b"",
-                    icon=":material/download:", disabled=trained is None)
+                      "application/octet-stream", lambda progress: trained.to_bytes() if trained else b"",
+                      icon=":material/download:", disabled=trained is None)
     if trained and is_used:
         st.success(_("Every page now uses these weights: the sidebar names them under Model, as “{title}”.",
                      title=escaped(weights_title(trained))))

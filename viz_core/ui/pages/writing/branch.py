@@ -97,8 +97,8 @@ def _draw_tree(
     nodes, keys = build_tree(list(paths.values()), current_glosses()), list(paths)
     places = [(keys[node.path], node.depth) for node in nodes]
     continuation_tree(nodes, _marked_node(nodes, list(paths.values()), paths[chosen].ids[: step_index + 1]), key="write_tree",
-            on_open=partial(_select_node, places), make_frame=lambda: _paths_table(context, prompt, found),
-            code=lambda: snippets.paths(context, prompt, found))
+                      on_open=partial(_select_node, places), make_frame=lambda: _paths_table(context, prompt, found),
+                      code=lambda: snippets.paths(context, prompt, found))
 
 
 def _paths_table(context: PageContext, prompt: Prompt, found: Mapping[str, GeneratedPath]) -> "pd.DataFrame":

@@ -94,7 +94,7 @@ def length_controls(prompt: Prompt) -> None:
         linked_widget(st.number_input, "write_most", _("max_new_tokens"), width=200)
         if prompt.source is None and prompt.n_typed:
             clamped_input(st.number_input, "write_from", _("Given words"), prompt.n_typed, minimum=-1, width=200,
-                    help=_("The typed words that the model reads before it writes; −1: half of them."))
+                          help=_("The typed words that the model reads before it writes; −1: half of them."))
 
 
 def step_candidates(
@@ -175,4 +175,4 @@ def _draw_attention(context: PageContext, prompt: Prompt, strategy: Strategy, tr
     run = run_of_text(context, prompt, prompt.start_ids(), trace.ids if context.config.is_causal else trace.ids[: step + 1])
     layer, length = layers - 1 if layer < 0 else layer, len(prompt.start_ids()) + step
     linked_heatmaps(step_attention_panels(run, layer, length, current_glosses()), "write_attended",
-            code=lambda: snippets.attended(context, prompt, strategy, layer, length))
+                    code=lambda: snippets.attended(context, prompt, strategy, layer, length))

@@ -28,7 +28,7 @@ MIN_SPEEDUP = 1.5  # ratio of times without and with the cache below which overh
 def kv_cache_section(context: PageContext, prompt: Prompt) -> None:
     """Draw K and V of one head with the row that this step appends, beside the cost of the steps with and without the cache."""
     show_hint(_("**Press Next: one row appears in K and one in V.** The cache keeps the rows above them; hatched ones are still "
-           "to come."))
+                "to come."))
     main = main_figure(horizontal=True)
     with main:
         trace = generation_trace(context, prompt, chosen_strategy())

@@ -70,7 +70,7 @@ def branching(context: PageContext, prompt: Prompt, found: Mapping[str, Generate
         trail = trails[{name}]
         {candidates}
         """, paths=_paths_code(context, prompt, found), name=path_title(key),
-                candidates=_candidates_code(context, strategy, step, search, marked=True))
+                         candidates=_candidates_code(context, strategy, step, search, marked=True))
 
 
 def _candidates_code(context: PageContext, strategy: Strategy, step: int, search: str, *, marked: bool) -> CodeLines:
@@ -236,7 +236,7 @@ def _path_code(context: PageContext, key: str, path: GeneratedPath) -> CodeLines
     if key.startswith(BEAM) and key != BEAM:  # another finished text of the search, whose ids are all given
         number, ended = int(key[len(BEAM) :]) - 1, path.hypothesis is not None and path.hypothesis.has_ended
         return fill_template("trails[{name}] = write(forced_ids=[*trails[{best}].search.finished[{number}].ids{end}])", name=name,
-                    best=path_title(BEAM), number=number, end=CodeLines(f", {_eos_id(context)}" if ended else ""))
+                             best=path_title(BEAM), number=number, end=CodeLines(f", {_eos_id(context)}" if ended else ""))
     if path.strategy == Greedy():
         return fill_template("trails[{name}] = write()", name=name)
     return fill_template("""

@@ -79,7 +79,7 @@ def _true_ids(context: PageContext, prompt: Prompt) -> tuple[int, ...]:
     if prompt.source is None:
         return prompt.labels[len(prompt.start_ids()) - 1 :][:MAX_NEW_TOKENS]
     text = linked_widget(st.text_input, "write_true", _("True sentence"), placeholder=_example_target(context),
-                       help=_("Empty: the target of this run, or the example's own answer.")) or _example_target(context)
+                         help=_("Empty: the target of this run, or the example's own answer.")) or _example_target(context)
     tokenizer = context.sentence_tokenizers(prompt.item)["target"]
     ids = tokenizer.tokens_and_ids(text)[1] if text.strip() and context.setup.tokenizer != "ids" else []
     labels = (*ids, *tokenizer.prefix_suffix_ids[1]) if ids else prompt.labels

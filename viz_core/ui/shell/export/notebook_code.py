@@ -97,7 +97,7 @@ def run_code(context: PageContext, name: str = "capture") -> CodeLines:
         {config}
         {name} = run({given})
         """, config=config_code(setup), name=CodeLines(name),
-                given=CodeLines(", ".join(["config", python_literal(source), python_literal(target), *given])))
+                         given=CodeLines(", ".join(["config", python_literal(source), python_literal(target), *given])))
 
 
 def model_code(context: PageContext) -> CodeLines:

@@ -46,7 +46,7 @@ def choose_section(page: PageSpec) -> str:
     """Draw the control that selects the section of a page, and return the name of the selected section."""
     titles = {section.name: section.title for section in page.sections}
     chosen: str = linked_widget(st.segmented_control, page.section_param, _("Section"), options=list(titles), required=True,
-                              label_visibility="collapsed", format_func=titles.get)
+                                label_visibility="collapsed", format_func=titles.get)
     show_link_note()
     return chosen
 

@@ -109,8 +109,8 @@ def _glosses_toggle() -> None:
     origin = current_setup().checkpoint_card
     if origin and origin.glosses:
         linked_widget(st.toggle, "glosses", _("Dictionary words"),
-                    help=_("Shows the English meaning of each word of the translation: below its label if there is room, and "
-                           "when you point at the word."))
+                      help=_("Shows the English meaning of each word of the translation: below its label if there is room, and "
+                             "when you point at the word."))
 
 
 def _reset_button() -> None:

@@ -19,7 +19,7 @@ from viz_core.ui.shell.setup import Setup, error_message, from_query, to_query, 
 
 CLEAR_KEY, BACK_KEY = "lab_drop", "lab_back"  # keys of the buttons that drop A and B
 PATCH_PART_NAMES = {"self_attn": _("the output of self-attention"), "cross_attn": _("the output of cross-attention"),
-         "ffn": _("the output of the feed-forward network")}
+                    "ffn": _("the output of the feed-forward network")}
 ATTENTION_NAMES = {"self_attn": _("self-attention"), "cross_attn": _("cross-attention")}
 
 
@@ -81,7 +81,7 @@ def two_runs(context: PageContext, options: Sequence[RunView] = ("a", "b", "diff
         found = _aligned_or_reason(context, context_of(kept), options)
         if options and found is not None:
             linked_widget(st.segmented_control, "shown", _("Run that is shown"), options=options, required=True,
-                        format_func=lambda name: VIEW_TITLES[name], label_visibility="collapsed")
+                          format_func=lambda name: VIEW_TITLES[name], label_visibility="collapsed")
         if url_param("patch"):
             st.button(_("Remove the patch"), icon=":material/healing:", type="tertiary", key="lab_unpatch", on_click=set_url_params,
                       kwargs={"patch": ()})

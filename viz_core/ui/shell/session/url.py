@@ -51,7 +51,7 @@ def read_link(page: str, tab_text: str) -> None:
     if SETUP not in state:
         _take_setup(params)
         state[LINK_ERRORS] += [(_("{k} (twice)", k=k), _("is given more than once; the last one is used"))
-                          for k in params if len(st.query_params.get_all(k)) > 1]
+                               for k in params if len(st.query_params.get_all(k)) > 1]
     elif is_history_navigation() and params != state[WRITTEN_PARAMS] and not touched:
         tab_text = tab_text or to_link(current_setup())[1].text
         _take_setup(params)
