@@ -145,7 +145,7 @@ def test_the_strongest_head_for_the_picked_pair_is_said_and_opened(open_at: Open
     assert opens.label == f"Largest weight for this pair: {rounded(float(found.max()), 4)}, in layer {layer}, head {head}"
     sound(opens.click().run())
     now = at.session_state["lab_setup"]
-    assert (now.view("att_layer"), now.attn_head, now.view("att_query"), now.view("att_key")) == (layer, head, 2, 4)
+    assert (now.url_param("att_layer"), now.attn_head, now.url_param("att_query"), now.url_param("att_key")) == (layer, head, 2, 4)
     assert "No other head gives this pair a larger weight" in words(at) and not widgets(at, "att_open_strongest")
     told = next(p["grids"] for p in canvas_headers(at) if "grids" in p)
     assert {g["kind"]: g["picked"] for g in told} == {
@@ -164,7 +164,7 @@ def test_another_head_keeps_the_picked_tokens_of_the_same_side(
 ) -> None:
     at = open_at(TINY, att_query="2", att_key="4")  # in cross-attention, which the page chose
     setup = at.session_state["lab_setup"]
-    assert not setup.view("att_kind")
+    assert not setup.url_param("att_kind")
     now = with_head(setup, (chosen, 0, 1))
     assert (now.url_param("att_kind"), now.url_param("att_layer"), now.attn_head) == (chosen, 0, 1)
     assert (now.url_param("att_query"), now.url_param("att_key")) == keeps
@@ -188,13 +188,13 @@ def test_the_opening_head_follows_the_pronoun(open_at: Open) -> None:
     a, b = comparison.split("\n")[:2]
     assert "animal" in a and "street" in b
     now = at.session_state["lab_setup"]
-    kept, faults = from_query(now.view("kept"))
+    kept, faults = from_query(now.url_param("kept"))
     assert not faults
     assert (kept.source, now.source) == (catalogue()[DEFAULT_WEIGHTS].examples[0][0], catalogue()[DEFAULT_WEIGHTS].examples[1][0])
     assert now.writer == kept.writer == "model" and typed(at, "target") == catalogue()[DEFAULT_WEIGHTS].examples[1][1]
     widget(at, "att_swap").click().run()
     now = at.session_state["lab_setup"]
-    assert not now.view("kept") and now.source == kept.source
+    assert not now.url_param("kept") and now.source == kept.source
 
 
 @needs_translator
@@ -211,7 +211,7 @@ def test_a_kept_run_is_compared_also_where_the_lengths_differ(open_at: Open) -> 
     sound(at)
     assert "**A**" in words(at)
     now = at.session_state["lab_setup"]
-    assert from_query(now.view("kept"))[0] == replace(now, views=())
+    assert from_query(now.url_param("kept"))[0] == replace(now, url_params=())
     widget(at, "source").set_value("a longer sentence than the one that was there").run()
     sound(at)
     assert "A − B" in panels(at) and "this run has no such token" not in words(at)
@@ -219,7 +219,7 @@ def test_a_kept_run_is_compared_also_where_the_lengths_differ(open_at: Open) -> 
     sound(at)
     widget(at, "lab_drop").click().run()
     sound(at)
-    assert "A − B" not in panels(at) and not at.session_state["lab_setup"].view("kept")
+    assert "A − B" not in panels(at) and not at.session_state["lab_setup"].url_param("kept")
 
 
 def test_a_link_holds_both_runs(open_at: Open) -> None:
@@ -272,7 +272,7 @@ def test_an_ablation_says_what_changed_and_leaves_the_intact_run(open_at: Open) 
     assert "Nothing is changed" in words(at) and list(panels(at)) == ["Intact: weights"]
     widget(at, "att_off_here").click().run()
     sound(at)
-    assert at.session_state["lab_setup"].view("att_off") == ("cross.1.0",)
+    assert at.session_state["lab_setup"].url_param("att_off") == ("cross.1.0",)
     assert list(panels(at)) == ["Intact and ablated: weights", "Ablated − intact: last hidden states"]
     assert "not its weights, which are equal in both runs" in words(at)  # so they are drawn once
     assert "changed by **" in words(at) and "Before: " in words(at) and "After: " in words(at)
@@ -281,7 +281,7 @@ def test_an_ablation_says_what_changed_and_leaves_the_intact_run(open_at: Open) 
 def test_the_ablation_opens_with_the_head_without_which_most_words_change(open_at: Open) -> None:
     at = open_at(weights="translator", att_more="break")
     found = re.search(r"Switched off: (.+?), layer (\d), head (\d).+ Of all 72 heads.+ this one changes most words", words(at))
-    assert found is not None and not at.session_state["lab_setup"].view("att_off")
+    assert found is not None and not at.session_state["lab_setup"].url_param("att_off")
     card, setup = catalogue()["translator"], at.session_state["lab_setup"]
     model = card.load()
     (written,) = write(model, [setup.source], card.tokenizers(), max_new_tokens=64)
@@ -338,7 +338,7 @@ def test_in_the_ablation_another_head_is_drawn_on_request(open_at: Open) -> None
     widget(at, "att_drawn").set_value("encoder.0.1").run()
     sound(at)
     now = at.session_state["lab_setup"]
-    assert (now.view("att_kind"), now.view("att_layer"), now.attn_head) == ("encoder", 0, 1)
+    assert (now.url_param("att_kind"), now.url_param("att_layer"), now.attn_head) == ("encoder", 0, 1)
     capture = run(now.config, [now.source], [now.target], seed=0, device="cpu")
     drawn = panels(at)["Intact and ablated: weights"]  # what is switched off, cross-attention, comes later
     np.testing.assert_allclose(drawn, capture["encoder.layers.0.self_attn.weights"][0, 1], atol=FLOAT)
@@ -389,7 +389,8 @@ def test_only_a_row_that_is_there_opens_its_head(
     if opened is None:
         assert now == setup
     else:
-        assert (now.view("att_kind"), now.view("att_layer"), now.attn_head) == opened and now.view("att_more") == "none"
+        assert (now.url_param("att_kind"), now.url_param("att_layer"), now.attn_head) == opened
+        assert now.url_param("att_more") == "none"
 
 
 def test_rollout_turns_to_the_other_stack(open_at: Open) -> None:
@@ -397,7 +398,7 @@ def test_rollout_turns_to_the_other_stack(open_at: Open) -> None:
     widget(at, "att_rolled").set_value("decoder").run()
     sound(at)
     (rows,) = [p["panels"][0]["rows"] for p in canvas_headers(at) if "panels" in p]
-    assert rows[0] == "<bos> → 猫" and at.session_state["lab_setup"].view("att_kind") == "decoder"
+    assert rows[0] == "<bos> → 猫" and at.session_state["lab_setup"].url_param("att_kind") == "decoder"
 
 
 # ---------------------------------------------------------------- A and B are called what they are
@@ -527,7 +528,7 @@ def test_the_switch_is_a_view_and_a_hidden_token_in_focus_is_not_marked(open_at:
     at = open_at(weights="minilm", att_query="0", att_key="0")
     assert widget(at, "att_without_special").value is False
     sound(widget(at, "att_without_special").set_value(True).run())
-    assert at.session_state["lab_setup"].view("att_without_special") is True
+    assert at.session_state["lab_setup"].url_param("att_without_special") is True
     header = next(h for h in canvas_headers(at) if "panels" in h)
     assert header["pick"] is None and not at.warning
     steps = open_at(weights="minilm", att_step="raw", **WITHOUT)  # only weights can be divided again

@@ -147,7 +147,7 @@ class Weightless:
 
 def test_what_its_visitor_drops_after_it_has_left_is_returned_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     held, looked = store(limit=3 * TRIM_BYTES), SimpleQueue[bool]()
-    monkeypatch.setattr("viz_core.ui.shell.caching.byte_limited_cache.trim_heap", lambda look: looked.put(look))
+    monkeypatch.setattr("viz_core.ui.shell.caching.byte_limited_cache.trim_heap", lambda collect_cycles: looked.put(collect_cycles))
     threading.Thread(target=trim_dropped, args=(held.freed_sizes,), daemon=True).start()
     used = held.get("a", Weightless)
     held.get("b", Weightless)  # a leaves the store
@@ -213,7 +213,7 @@ def test_many_who_ask_for_one_thing_wait_for_one_making() -> None:
 
 
 def test_no_more_are_made_at_once_than_there_are_places(work: Callable[..., Worker]) -> None:
-    at = work(jobs=2)
+    at = work(max_computations=2)
     asked = [at.asks(key) for key in "abcd"]
     assert at.order == ["a", "b"]
     at.ends("a")
@@ -225,7 +225,7 @@ def test_no_more_are_made_at_once_than_there_are_places(work: Callable[..., Work
 
 
 def test_short_jobs_come_before_long_ones_and_long_ones_leave_a_place(work: Callable[..., Worker]) -> None:
-    at = work(jobs=2)
+    at = work(max_computations=2)
     for key in ("long 1", "long 2"):
         at.asks(key, LONG)
     assert at.order == ["long 1"]  # the second place is for short ones
@@ -240,7 +240,7 @@ def test_short_jobs_come_before_long_ones_and_long_ones_leave_a_place(work: Call
 
 
 def test_a_short_job_overtakes_a_long_one_that_waits(work: Callable[..., Worker]) -> None:
-    at = work(jobs=2)
+    at = work(max_computations=2)
     for key, seconds in (("busy 1", 0), ("busy 2", 0), ("long", LONG), ("short", 0)):
         at.asks(key, seconds)
     at.ends("busy 1")
@@ -251,7 +251,7 @@ def test_a_short_job_overtakes_a_long_one_that_waits(work: Callable[..., Worker]
 
 def test_a_long_job_has_its_turn_while_short_ones_keep_coming(work: Callable[..., Worker]) -> None:
     now = [0.0]
-    at = work(jobs=1, clock=lambda: now[0])
+    at = work(max_computations=1, clock=lambda: now[0])
     at.held._jobs = 2
     at.asks("first", LONG)
     at.asks("long", LONG)
@@ -266,7 +266,7 @@ def test_a_long_job_has_its_turn_while_short_ones_keep_coming(work: Callable[...
 
 
 def test_jobs_that_do_not_fit_beside_each_other_come_one_after_another(work: Callable[..., Worker]) -> None:
-    at = work(jobs=4)
+    at = work(max_computations=4)
     at.asks("a", nbytes=60)
     at.asks("b", nbytes=60)
     at.asks("c", nbytes=10)  # and nobody passes b, or it would wait for ever
@@ -277,7 +277,7 @@ def test_jobs_that_do_not_fit_beside_each_other_come_one_after_another(work: Cal
 
 
 def test_a_job_asks_for_other_things_in_its_own_place() -> None:
-    held = store(jobs=2)
+    held = store(max_computations=2)
 
     def run() -> bytes:
         return held.get("model", lambda: b"model", LONG) + b" run"
@@ -322,7 +322,7 @@ def test_a_visitor_who_leaves_while_waiting_makes_nothing(work: Callable[..., Wo
         if gone.is_set() and getattr(me, "leaves", False):
             raise Left
 
-    held = store(jobs=2, look=look)
+    held = store(max_computations=2, check_visitor=look)
     at = Worker(held)
     try:
         at.asks("busy 1"), at.asks("busy 2")

@@ -56,7 +56,7 @@ def test_a_newcomer_sees_the_maps_of_a_proposed_change_and_question(open_at: Ope
     at = open_at(**PAIR)
     assert list(panels(at)) == ["Encoder: residual stream", "Decoder: residual stream"]
     assert "The clean run writes" in words(at) and "are asked for the next word" in words(at)
-    assert not setup(at).view("kept") and not at.warning
+    assert not setup(at).url_param("kept") and not at.warning
 
 
 @pytest.mark.parametrize("name", ["english", "translator-small", "003"])
@@ -108,7 +108,7 @@ def test_a_click_keeps_the_run_that_gives_and_patches_the_other(open_at: Open, d
     clean = setup(at)
     at.session_state["lab_setup"] = with_a_and_b(clean, clean, replace(clean, source=changed), ("encoder", "residual", 0, None, 3))
     sound(at.run())
-    gives, takes = from_query(setup(at).view("kept"))[0].source, setup(at).source
+    gives, takes = from_query(setup(at).url_param("kept"))[0].source, setup(at).source
     assert (gives, takes) == ((PAIR["source"], changed) if direction == "denoise" else (changed, PAIR["source"]))
     assert setup(at).target == PAIR["target"]
     assert "B has A’s value of the residual stream after layer 0 of the encoder" in words(at)
@@ -147,10 +147,10 @@ def test_the_headline_says_how_much_the_largest_effect_is(
 def test_the_other_direction_exchanges_a_and_b_and_keeps_the_picked_place(open_at: Open) -> None:
     at = open_at(**CHANGED, kept=KEPT, patch="encoder.residual.0.3")
     sound(widget(at, "cause_direction").set_value("noise").run())
-    assert setup(at).source == PAIR["source"] and from_query(setup(at).view("kept"))[0].source == CHANGED["source"]
-    assert setup(at).view("patch") == ("encoder", "residual", 0, None, 3)
+    assert setup(at).source == PAIR["source"] and from_query(setup(at).url_param("kept"))[0].source == CHANGED["source"]
+    assert setup(at).url_param("patch") == ("encoder", "residual", 0, None, 3)
     sound(widget(at, "cause_direction").set_value("denoise").run())
-    assert setup(at).source == CHANGED["source"] and from_query(setup(at).view("kept"))[0].source == PAIR["source"]
+    assert setup(at).source == CHANGED["source"] and from_query(setup(at).url_param("kept"))[0].source == PAIR["source"]
 
 
 def test_both_runs_read_the_clean_target_whatever_b_reads(open_at: Open) -> None:
@@ -175,7 +175,7 @@ def test_b_is_the_patched_run_on_another_page(open_at: Open) -> None:
 def test_a_typed_sentence_becomes_b_with_the_same_target(open_at: Open) -> None:
     at = open_at(**PAIR)
     sound(widget(at, "cause_typed").set_value("the dog was so very tired").run())
-    assert setup(at).source == "the dog was so very tired" and from_query(setup(at).view("kept"))[0].source == PAIR["source"]
+    assert setup(at).source == "the dog was so very tired" and from_query(setup(at).url_param("kept"))[0].source == PAIR["source"]
     assert setup(at).target == PAIR["target"]
     assert "have no partner in the other sentence and cannot be patched" in words(at)
     (header,) = [h for h in canvas_headers(at) if h.get("panels")]

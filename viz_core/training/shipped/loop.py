@@ -80,7 +80,7 @@ def train(
     Elsewhere rounding differs, and so do the weights, but not the accuracy. Raises `FloatingPointError` for a loss that is not
     finite.
     """
-    return run_data_parallel(settings.n_processes, _train_worker, model, data, settings, main_options={"report": on_step})
+    return run_data_parallel(settings.n_processes, _train_worker, model, data, settings, main_options={"on_step": on_step})
 
 
 def _train_worker(

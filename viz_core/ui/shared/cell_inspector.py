@@ -73,10 +73,10 @@ def _code(context: PageContext, name: str, index: Sequence[int]) -> CodeLines:
     """Return the notebook code for the table of the numbers behind one cell."""
     return fill_template("""
         {run}
-        from viz_core import drawn
-        from viz_core.analysis.cell_explanation import terms
-        from viz_core.run import parameters
-        frame = drawn.arithmetic(terms(capture, {name}, {index}, parameters(model)))
+        from viz_core.analysis.cell_explanation import explain_cell
+        from viz_core.figures import plot_data
+        from viz_core.run import parameter_reader
+        frame = plot_data.arithmetic(explain_cell(capture, {name}, {index}, parameter_reader(model)))
         """, run=trace_code(context), name=name, index=tuple(map(int, index)))
 
 
@@ -86,7 +86,7 @@ def inspection(cell: CellArithmetic, names: PositionNames) -> str:
     exact = html.escape(f"{cell.stage.name}[{place}] = {cell.value:.6g}")
     changed = (
         "<p><b>"
-         + _("The recorded cell is {value} and its terms give {rebuilt}: it was changed after it was computed.",
+        + _("The recorded cell is {value} and its terms give {rebuilt}: it was changed after it was computed.",
              value=brief(cell.value), rebuilt=brief(cell.recomputed))
          + "</b></p>"
     )

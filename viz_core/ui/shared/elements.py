@@ -178,10 +178,10 @@ def exportable_html(
 
     table_function, figure_arguments: the name of a function of `plot_data` and its arguments, for the table of the picture; rows:
     its approximate number of rows. code: returns the lines that make `shown` (this HTML) and `frame` in a notebook, or only `frame`
-    if `end`, a key of `ENDS`, is "frame". name: its title, if it has no caption.
+    if `end`, a key of `SNIPPET_ENDINGS`, is "frame". name: its title, if it has no caption.
     """
     def numbers() -> "pd.DataFrame":
-        from viz_core.figures import plot_data  # with pandas: see `offer`
+        from viz_core.figures import plot_data  # with pandas: see `register_export`
 
         found: pd.DataFrame = getattr(plot_data, table_function)(*figure_arguments)
         return found

@@ -194,7 +194,7 @@ def table_as_csv(context: PageContext, lines: tuple[StageCost, ...], progress: C
 
 
 def lines_as_csv(lines: Sequence[StageCost], progress: Callable[[float], object] = lambda share: None) -> bytes:
-    """Return the columns of `viz_core.tables.lines` as CSV, with identifiers instead of titles."""
+    """Return the columns of `viz_core.tables.ledger_rows` as CSV, with identifiers instead of titles."""
     from viz_core import tables  # imports pandas, which takes half a second and is not needed to draw the page
 
     return tables.csv_bytes(tables.ledger_rows(lines), progress)
