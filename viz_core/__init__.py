@@ -1,4 +1,4 @@
-"""One Transformer that reproduces the models of five documents, and the recorded activations of its runs.
+"""The Transformer of five documents, traced: one model, one table of stages, one capture of a run.
 
 Public, for notebooks and other programs:
 
@@ -21,17 +21,18 @@ Public, for notebooks and other programs:
     figures       figures as data, and HTML pages with one figure
     notebook      show(capture, ...): the app's figures in a notebook
 
-The layers, from the lowest to the highest (each imports only from lower ones):
+The layers, from the lowest to the highest (each imports only from lower ones, and a name in a layer only from the names before it):
 
-    0  config, presets, stages, messages                  the standard library only
-    1  capture, text                                      numpy, pandas where a data frame is asked for
-    2  tracing, run_file, analysis                        hooks into the model; files; numbers about configs and captures
-    3  model                                              the Transformer
-    4  run, generate, experiments, weights, training      text + config + weights -> Capture
-    5  training.interactive                               recipe -> TrainingRun -> events and snapshots
-    6  training.jobs, tables                              recipe -> job: queue, workers, results; all of these as data frames
-    7  figures, notebook                                  figures as data, and in a notebook
-    8  ui                                                 Streamlit: components, shell, pages
+    0  messages, config, presets, stages                          the standard library only
+    1  text, capture                                              numpy, pandas where a data frame is asked for
+    2  tracing, run_file, analysis                                hooks into the model; files; numbers about configs and captures
+    3  model                                                      the Transformer
+    4  weights, run, generate, training, experiments              text + config + weights -> Capture
+    5  training.interactive                                       recipe -> TrainingRun -> events and snapshots
+    6  training.jobs, tables                                      recipe -> job: queue, workers, results; all of it as data frames
+    7  figures, figures.plot_data, notebook                       figures as data, their numbers as tables, and in a notebook
+    8  ui.streamlit_internals, ui.components, ui.escape, ui.shell, ui.shared, ui.pages    Streamlit: what pages draw with, what surrounds them, the pages
+    9  app, pages                                                 the list of pages; the first lines of each
 """
 
 __all__ = [

@@ -1,11 +1,12 @@
 """The layers of the code, read from the source: which module may import which, and what no module may do."""
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from graphlib import TopologicalSorter
+from collections.abc import Callable, Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -16,50 +17,62 @@ TOP_LEVEL = {
     *("README.md", "pyproject.toml", "LICENSE", ".gitignore", ".ci"),
 }
 
-# Layer by layer, from 0: each member (a module, or a package with all that is in it) and what it may import besides the
-# standard library, itself and layer 0.
-LAYER_0 = {f"viz_core.{name}" for name in ("config", "messages", "presets", "stages")}
-CAPTURES = {"numpy", "viz_core.capture", "viz_core.text"}
-MODEL = {"torch", "viz_core.tracing", "viz_core.model"}
-VIEWS = {"viz_core.analysis", "viz_core.figures"}
-RUNS = {f"viz_core.{name}" for name in ("run", "generate", "experiments", "weights", "training")}
-INTERACTIVE = {"viz_core.training.interactive"}
-PANDAS = {"pandas", "viz_core.capture.tidy", "viz_core.figures.plot_data"}  # imported where a file is made, as test_cold holds
-COMPONENTS = CAPTURES | VIEWS | PANDAS | {"streamlit", "viz_core.ui.streamlit_internals", "viz_core.ui.components"}
-TABLES = {"viz_core.tables", "viz_core.run_file"}
-SHELL = COMPONENTS | MODEL | RUNS | TABLES | INTERACTIVE | {"PIL", "viz_core.training.jobs"}
-SHELL |= {"viz_core.ui.escape", "viz_core.ui.shell"}
-SHARED = SHELL | {"plotly", "viz_core.ui.shared"}
-LAYERS: list[dict[str, set[str]]] = [
-    {member: set() for member in ["viz_core.__init__", *LAYER_0]},
-    {"viz_core.capture": {"numpy", "pandas", "regex"}, "viz_core.text": {"numpy", "regex"}},
+# Layer by layer, from 0, and in each layer in order: a member (a module, or a package with all that is in it that is no member
+# itself) and what it imports besides the standard library. Names without a prefix are those of viz_core. A member imports only
+# from members above it in this table. The docstring of viz_core/__init__.py and the table of README.md say the same.
+LAYERS: list[dict[str, str]] = [
     {
-        "viz_core.run_file": {"numpy", "safetensors", "viz_core.capture"},
-        "viz_core.tracing": {"torch", "numpy", "viz_core.capture"},
-        "viz_core.analysis": CAPTURES,
-    },
-    {"viz_core.model": {"torch", "viz_core.tracing"}},
-    {member: CAPTURES | MODEL | RUNS for member in RUNS - {"viz_core.weights", "viz_core.training"}}
-    | {"viz_core.training": CAPTURES | MODEL | RUNS | {"viz_core.analysis"}}
-    | {"viz_core.weights": CAPTURES | MODEL | RUNS | {"safetensors", "tokenizers", "huggingface_hub", "regex"}},
-    {"viz_core.training.interactive": CAPTURES | MODEL | RUNS | {"viz_core.analysis", "safetensors"}},
-    {
-        "viz_core.training.jobs": {"torch", "safetensors", "dask", "distributed"} | INTERACTIVE,
-        "viz_core.tables": {"pandas", "viz_core.analysis"} | CAPTURES | RUNS | INTERACTIVE,
+        "__init__": "",
+        "messages": "",
+        "config": "messages",
+        "presets": "messages config",
+        "stages": "messages config presets",
     },
     {
-        "viz_core.figures": {"plotly", "numpy", "PIL", "viz_core.analysis"} | CAPTURES,
-        "viz_core.figures.plot_data": {"numpy", "pandas", "viz_core.capture"} | VIEWS,
-        "viz_core.notebook": CAPTURES | VIEWS,
+        "text": "numpy regex messages config",
+        "capture": "numpy pandas regex messages config stages",
     },
-    {member: SHELL for member in ["viz_core.ui.__init__", "viz_core.ui.escape", "viz_core.ui.shell"]}
-    | {"viz_core.ui.streamlit_internals": {"streamlit"}, "viz_core.ui.components": COMPONENTS}
-    | {"viz_core.ui.shared": SHARED, "viz_core.ui.pages": SHARED},
-    {member: VIEWS | {"streamlit", "viz_core.ui"} for member in ["app", "pages"]},
+    {
+        "tracing": "numpy torch",
+        "run_file": "numpy safetensors messages config capture",
+        "analysis": "numpy messages config presets stages text capture",
+    },
+    {"model": "torch messages config tracing"},
+    {
+        "weights": "numpy torch safetensors tokenizers huggingface_hub regex messages config text model",
+        "run": "numpy torch messages config text capture tracing model weights",
+        "generate": "numpy torch messages config text tracing model run",
+        "training": "numpy torch messages config text capture tracing analysis model weights run generate",
+        "experiments": "numpy torch messages config stages text capture tracing model weights run generate training",
+    },
+    {
+        "training.interactive": "numpy torch safetensors messages config presets stages text capture analysis model weights "
+        "run generate training",
+    },
+    {
+        "training.jobs": "torch safetensors dask distributed messages config training.interactive",
+        "tables": "numpy pandas config presets capture analysis generate experiments training.interactive",
+    },
+    {
+        "figures": "numpy plotly PIL messages config stages text capture analysis",
+        "figures.plot_data": "numpy pandas capture analysis figures",
+        "notebook": "numpy capture analysis figures",
+    },
+    {
+        "ui.__init__": "",
+        "ui.streamlit_internals": "streamlit",
+        "ui.components": "streamlit ui.streamlit_internals numpy pandas messages config text capture analysis figures figures.plot_data",
+        "ui.escape": "messages text figures ui.components",
+        "ui.shell": "streamlit numpy torch PIL messages config presets stages text capture analysis model weights run generate "
+        "experiments figures ui.streamlit_internals ui.components ui.escape",
+        "ui.shared": "streamlit numpy pandas messages stages text capture analysis run experiments figures figures.plot_data "
+        "ui.components ui.escape ui.shell",
+        "ui.pages": "streamlit numpy pandas messages config presets stages text capture run_file analysis model weights run "
+        "generate training experiments training.interactive training.jobs tables figures figures.plot_data ui.streamlit_internals "
+        "ui.components ui.escape ui.shell ui.shared",
+    },
+    {"app": "ui.shell", "pages": "streamlit messages ui.shell ui.pages"},
 ]
-ALLOWED = {member: allowed | LAYER_0 for layer in LAYERS for member, allowed in layer.items()}
-
-
 # --- reading the source -------------------------------------------------------------------------
 
 
@@ -90,20 +103,42 @@ def imports(tree: ast.AST, module: str = "") -> Iterator[str]:
             yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-def within(name: str, members: set[str]) -> bool:
+def within(name: str, members: Iterable[str]) -> bool:
     return any(name == member or name.startswith(member + ".") for member in members)
+
+
+def full_name(name: str) -> str:
+    """The name in an import of a name in LAYERS: "run" is "viz_core.run", and "torch" and "app" have no other."""
+    return f"viz_core.{name}" if any(within(module, {f"viz_core.{name}"}) for module in MODULES) else name
+
+
+# Member → what it may import, by names in full and in the order of LAYERS.
+ALLOWED = {full_name(member): set(map(full_name, names.split())) for layer in LAYERS for member, names in layer.items()}
+
+
+def member_of(name: str) -> str | None:
+    """The member of LAYERS that a module or an imported name belongs to; None for a name of the standard library and others'."""
+    return max((member for member in ALLOWED if within(name, {member})), key=len, default=None)
+
+
+def imported(tree: ast.AST, module: str) -> Iterator[str]:
+    """What the module imports besides the standard library and its own member: members, and packages of others by their name."""
+    for name in imports(tree, module):
+        top = name.partition(".")[0]
+        member = member_of(name) or (name if top == "viz_core" else top)
+        if top not in sys.stdlib_module_names and member != member_of(module):
+            yield member
 
 
 # --- the checks: each yields what is wrong with one module ---------------------------------------
 
 
 def wrong_layer(tree: ast.AST, module: str) -> Iterator[str]:
-    member = max((member for member in ALLOWED if within(module, {member})), key=len, default=None)
+    member = member_of(module)
     if member is None:
         yield f"{module} belongs to no layer"
-        return
-    allowed = ALLOWED[member] | sys.stdlib_module_names | {member}
-    yield from (f"{module} imports {name}" for name in imports(tree, module) if not within(name, allowed))
+    else:
+        yield from (f"{module} imports {name}" for name in imported(tree, module) if name not in ALLOWED[member])
 
 
 def in_place(tree: ast.AST, module: str) -> Iterator[str]:
@@ -150,20 +185,70 @@ def complaints(check: Callable[[ast.AST, str], Iterator[str]], modules: dict[str
     return [wrong for module, path in modules.items() for wrong in check(ast.parse(path.read_text("utf-8")), module)]
 
 
-def test_each_module_imports_only_from_the_layers_below() -> None:
+TREES = {module: ast.parse(path.read_text("utf-8")) for module, path in MODULES.items()}
+
+
+def test_each_module_imports_only_what_its_layer_allows() -> None:
     assert not complaints(wrong_layer, MODULES)
 
 
-def test_every_member_of_a_layer_is_there() -> None:
-    assert [member for member in ALLOWED if not any(within(module, {member}) for module in MODULES)] == []
+def test_a_member_imports_only_from_members_above_it() -> None:
+    order = list(ALLOWED)
+    wrong = [(m, name) for i, m in enumerate(order) for name in ALLOWED[m] & set(order) if order.index(name) >= i]
+    assert not wrong, f"in LAYERS, these stand above what they import: {wrong}"
 
 
-def test_no_module_imports_itself_through_others() -> None:
-    graph = {
-        module: {module_name(name) for name in imports(ast.parse(path.read_text("utf-8")), module)} & MODULES.keys()
-        for module, path in MODULES.items()
-    }
-    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+def test_every_member_is_there_and_imports_all_that_it_may() -> None:
+    assert {member_of(module) for module in MODULES} == set(ALLOWED)
+    found: dict[str, set[str]] = {member: set() for member in ALLOWED}
+    for module, tree in TREES.items():
+        found[str(member_of(module))].update(imported(tree, module))
+    for member, allowed in ALLOWED.items():
+        assert found[member] == allowed, member
+
+
+def children(package: str, edges: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    """Which child of a package, a module or a package, imports which other one."""
+    depth = package.count(".") + 2
+    graph: dict[str, set[str]] = {}
+    for pair in edges:
+        if all(within(name, {package}) for name in pair):
+            importer, other = (".".join(name.split(".")[:depth]) for name in pair)
+            if importer != other:
+                graph.setdefault(importer, set()).add(other)
+    return graph
+
+
+EDGES = {(module, module_name(name)) for module, tree in TREES.items() for name in imports(tree, module)}
+
+
+@pytest.mark.parametrize("package", sorted({module.rpartition(".")[0] for module in MODULES} - {""}))
+def test_no_module_or_package_imports_itself_through_others(package: str) -> None:
+    TopologicalSorter(children(package, EDGES)).prepare()  # raises CycleError, which names the circle
+
+
+def test_a_circle_of_packages_is_found_even_without_a_circle_of_modules() -> None:
+    edges = [("viz_core.a.one", "viz_core.b.one"), ("viz_core.b.two", "viz_core.a.two")]
+    with pytest.raises(CycleError):
+        TopologicalSorter(children("viz_core", edges)).prepare()
+    TopologicalSorter(children("viz_core.a", edges)).prepare()
+
+
+def numbered(pattern: str, text: str, name: Callable[[str], list[str]]) -> list[tuple[int, list[str]]]:
+    """Layer and names of each line that matches, lines of the same layer together."""
+    found: dict[int, list[str]] = {}
+    for number, names in re.findall(pattern, text, flags=re.MULTILINE):
+        found.setdefault(int(number), []).extend(name(names))
+    return list(found.items())
+
+
+def test_the_docstring_and_the_readme_number_the_layers_in_this_order() -> None:
+    due = [(i, [member for member in layer if not member.endswith("__init__")]) for i, layer in enumerate(LAYERS)]
+    docstring = ast.get_docstring(TREES["viz_core.__init__"]) or ""
+    assert numbered(r"^ +(\d+)  ([^\s,]+(?:, [^\s,]+)*)", docstring, lambda names: names.split(", ")) == due
+    rows = (ROOT / "README.md").read_text("utf-8")
+    paths = numbered(r"^\| (\d+) \| (`[^|]+`) \|", rows, lambda cell: re.findall(r"`(?:viz_core/)?([^`]+?)/?(?:\.py)?`", cell))
+    assert [(i, [path.replace("/", ".") for path in found]) for i, found in paths] == due
 
 
 def test_the_model_computes_nothing_in_place() -> None:
@@ -216,6 +301,11 @@ def test_the_top_level_is_the_agreed_one() -> None:
         (wrong_layer, "viz_core.ui.shell.layout.sidebar", "from viz_core.ui.pages import home"),
         (wrong_layer, "pages.attention", "import plotly.graph_objects as go"),
         (wrong_layer, "app", "import numpy as np"),
+        (wrong_layer, "viz_core.weights.catalogue", "from viz_core.training.shipped.plans import PLANS"),
+        (wrong_layer, "viz_core.run", "from viz_core.generate import generate"),
+        (wrong_layer, "viz_core.training.step", "from viz_core.experiments import patching"),
+        (wrong_layer, "viz_core.experiments.patching", "from viz_core.training.interactive.recipe import Recipe"),
+        (wrong_layer, "viz_core.figures.heads", "from viz_core.figures.plot_data import plot_data"),
         (in_place, "viz_core.model.attention", "scores /= 8"),
         (in_place, "viz_core.model.attention", "scores.masked_fill_(mask, 0)"),
         (in_place, "viz_core.model.attention", "torch.add(x, y, out=x)"),
@@ -236,7 +326,7 @@ def test_a_check_finds(check: Callable[[ast.AST, str], Iterator[str]], module: s
         (wrong_layer, "viz_core.config", "import math\nfrom viz_core.config.limits import MAX"),
         (wrong_layer, "viz_core.figures.heads", "from . import parts\nfrom viz_core.figures import theme"),
         (wrong_layer, "viz_core.model.attention", "import torch.nn.functional as F"),
-        (wrong_layer, "pages.attention", "import streamlit as st\nfrom viz_core.ui import frame"),
+        (wrong_layer, "pages.attention", "import streamlit as st\nfrom viz_core.ui.shell import open_page"),
         (in_place, "viz_core.model.attention", "super().__init__()\nscores = tap('scores', scores / 8)"),
         (unpickles, "viz_core.weights", "np.load(path, allow_pickle=False)"),
     ],

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,13 +10,13 @@ import pytest
 
 from viz_core.analysis.cell_explanation import BIAS_BUILDERS, explain_cell
 from viz_core.config import CHOICES, Position, TransformerConfig
-from viz_core.config.position_schemes import POSITION_SCHEMES, AppliedTo
+from viz_core.config.position_schemes import POSITION_SCHEMES, AppliedTo, PositionScheme
 from viz_core.experiments.position_experiments import run_schemes, with_scheme
 from viz_core.figures import theme
 from viz_core.figures.word_order import SCHEME_ORDER, scheme_style
 from viz_core.model.transformer import Transformer
 from viz_core.run import build, run
-from viz_core.ui.pages.attention.one_head import BIAS_TEXTS
+from viz_core.stages.specs import POSITION_TENSORS
 from viz_core.ui.pages.positions.schemes import DETAILS
 
 SMALL = TransformerConfig(d_model=8, n_heads=2, d_ff=12, max_len=6, source_vocab_size=17, target_vocab_size=19)
@@ -31,9 +31,8 @@ def test_the_table_names_every_scheme_of_the_config() -> None:
     assert tuple(POSITION_SCHEMES) == get_args(Position) == CHOICES["position"]
 
 
-def lacking(name: Position) -> Iterator[str]:
+def lacking(name: Position, scheme: PositionScheme) -> Iterator[str]:
     """What an entry lacks, each in one sentence."""
-    scheme = POSITION_SCHEMES[name]
     for field in ("title", "name", "summary", "source"):
         if not getattr(scheme, field).strip():
             yield f"POSITION_SCHEMES[{name!r}] has no {field}"
@@ -43,18 +42,47 @@ def lacking(name: Position) -> Iterator[str]:
             yield f"POSITION_SCHEMES[{name!r}] shares its {field} with another scheme, so they cannot be told apart"
     if SCHEME_ORDER.index(name) >= len(theme.HEAD_COLOURS):
         yield f"there is no colour left for {name!r} in theme.HEAD_COLOURS"
-    if name not in DETAILS:
-        yield f"ui/pages/positions/schemes.py explains every scheme but {name!r}: add it to DETAILS"
+    if not scheme.explanation and name not in DETAILS:
+        yield f"POSITION_SCHEMES[{name!r}] has no explanation, and ui/pages/positions/schemes.py has no function for it"
+    if lacks := STAGES[scheme.applied_to] - scheme.stages.keys():
+        yield f"POSITION_SCHEMES[{name!r}] changes the {scheme.applied_to}, so it needs the stages {sorted(lacks)}"
+    if unknown := scheme.stages.keys() - POSITION_TENSORS.keys():
+        yield f"stages/specs.py knows no axes of the stages {sorted(unknown)} of {name!r}: add them to POSITION_TENSORS"
+    for stage, own in scheme.stages.items():
+        missing = [part for part in ("formula", "inputs", "meaning") if not getattr(own, part)]
+        yield from (f"stage {stage!r} of {name!r} has no {part}" for part in missing)
     if scheme.applied_to == "scores" and name not in BIAS_BUILDERS:
         yield f"analysis/cell_explanation.py cannot explain a cell of the bias of {name!r}: add it to BIAS_BUILDERS"
-    if scheme.applied_to == "scores" and name not in BIAS_TEXTS:
-        yield f"ui/pages/attention/one_head.py has no sentence on the bias of {name!r}: add it to BIAS_TEXTS"
+    if (scheme.applied_to == "scores") is not bool(scheme.bias_explanation):
+        yield f"POSITION_SCHEMES[{name!r}] needs a bias_explanation if it is added to the scores, and only then"
 
 
 @pytest.mark.parametrize("name", POSITION_SCHEMES)
 def test_an_entry_is_complete(name: Position) -> None:
-    gaps = "\n".join(lacking(name))
+    gaps = "\n".join(lacking(name, POSITION_SCHEMES[name]))
     assert not gaps, gaps
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"summary": " "}, "has no summary"),
+        ({"title": "RoPE"}, "shares its title with another scheme"),
+        ({"explanation": "", "bias_explanation": ""}, "needs a bias_explanation if it is added to the scores"),
+        ({"stages": {}}, "changes the scores, so it needs the stages ['bias']"),
+        ({"stages": {"bias": POSITION_SCHEMES["alibi"].stages["bias"], "gate": POSITION_SCHEMES["alibi"].stages["bias"]}},
+         "knows no axes of the stages ['gate']"),
+        ({"stages": {"bias": replace(POSITION_SCHEMES["alibi"].stages["bias"], formula="")}}, "has no formula"),
+    ],
+    ids=str,
+)
+def test_what_an_entry_lacks_is_told(change: dict[str, Any], told: str) -> None:
+    gaps = list(lacking("alibi", replace(POSITION_SCHEMES["alibi"], **change)))
+    assert any(told in gap for gap in gaps), gaps
+
+
+def test_a_scheme_without_a_text_anywhere_is_told() -> None:
+    assert any("has no explanation" in gap for gap in lacking("none", replace(POSITION_SCHEMES["none"], explanation="")))
 
 
 @pytest.mark.parametrize("name", POSITION_SCHEMES)
@@ -86,8 +114,7 @@ def test_positions_enter_where_it_says(name: Position) -> None:
     added = {stage.rpartition(".")[2] for stage in capture} & set.union(*STAGES.values())
     place = POSITION_SCHEMES[name].applied_to
     assert added == STAGES[place], (
-        f"POSITION_SCHEMES[{name!r}] enters {place!r}, so Stack or Attention in viz_core/model has to tap {STAGES[place]} for it, "
-        "and viz_core/stages/specs.py needs their rows"
+        f"POSITION_SCHEMES[{name!r}] enters {place!r}, so Stack or Attention in viz_core/model has to tap {STAGES[place]} for it"
     )
 
 

@@ -16,11 +16,12 @@ from tests.model.activations import DEFINITIONS
 from viz_core.config import CHOICES, TransformerConfig
 from viz_core.config.activations import ACTIVATIONS, Activation
 from viz_core.model.layers import activation_function
+from viz_core.presets import DOCUMENTS
 from viz_core.stages import stages
 from viz_core.text import Vocabulary
 from viz_core.training.corpus.unknown_words import SLOTS
 from viz_core.training.shipped.plans import PLANS, CheckpointPlan
-from viz_core.weights.catalogue import SHIPPED_FOLDER, shipped_cards
+from viz_core.weights.catalogue import INDEX_FILE, SHIPPED_FOLDER, shipped_cards
 from viz_core.weights.stored_card import StoredCard
 
 GRID = torch.linspace(-8, 8, 161, dtype=torch.float64)
@@ -105,12 +106,14 @@ OF_TRANSLATORS = ("exact_match", "aer", "referent")
 
 def missing_in_shipped(plans: Mapping[str, CheckpointPlan], folder: Path) -> Iterator[str]:
     """What the folder of shipped checkpoints lacks, and what it holds beyond the plans."""
-    there = {path.name for path in folder.iterdir()}
+    there = {path.name for path in folder.iterdir()} - {INDEX_FILE}
     due = {name + ending: name for name in plans for ending in ENDINGS}
     for file in sorted(due.keys() - there):
         yield f"{file} is missing: python -m viz_core.training {due[file]}"
     for file in sorted(there - due.keys()):
         yield f"{file} has no plan in viz_core/training/shipped/plans.py"
+    if (folder / INDEX_FILE).read_text(encoding="utf-8").split() != list(plans):
+        yield f"{INDEX_FILE} does not list the plans in their order: python -m viz_core.training"
     for name in plans:
         if f"{name}.json" in there:
             yield from missing_in_card(plans[name], folder / f"{name}.json")
@@ -132,6 +135,8 @@ def missing_in_card(plan: CheckpointPlan, path: Path) -> Iterator[str]:
     for field, due in (("title", plan.title), ("config", plan.config_with_vocabulary(vocabulary)), ("examples", plan.examples)):
         if getattr(card, field) != due:
             yield f"{path.name}: its {field} is not that of its plan"
+    if card.about.get("note") not in (None, plan.note):
+        yield f"{path.name}: its note is not that of its plan"
     if plan.is_translation and (missing := set(card.vocabulary["target"]) - card.glosses.keys() - set(SLOTS)):
         yield f"{path.name} does not say what {' '.join(sorted(missing))} mean"
 
@@ -139,6 +144,10 @@ def missing_in_card(plan: CheckpointPlan, path: Path) -> Iterator[str]:
 def test_every_plan_is_shipped_and_nothing_else() -> None:
     assert not list(missing_in_shipped(PLANS, SHIPPED_FOLDER))
     assert list(shipped_cards()) == list(PLANS)
+
+
+def test_the_note_on_the_model_of_a_document_names_the_document() -> None:
+    assert DOCUMENTS["003"].title in PLANS["english-open"].note
 
 
 @pytest.fixture
@@ -154,7 +163,13 @@ def test_a_plan_without_files_is_told_and_so_is_a_file_without_a_plan(folder: Pa
         "inserted.safetensors is missing: python -m viz_core.training inserted",
         "english.json has no plan in viz_core/training/shipped/plans.py",
         "english.safetensors has no plan in viz_core/training/shipped/plans.py",
+        "index.txt does not list the plans in their order: python -m viz_core.training",
     ]
+
+
+def test_plans_in_another_order_than_the_index_are_told(folder: Path) -> None:
+    told = list(missing_in_shipped(dict(reversed(PLANS.items())), folder))
+    assert told == ["index.txt does not list the plans in their order: python -m viz_core.training"]
 
 
 def test_a_card_that_is_not_of_its_plan_is_told(folder: Path) -> None:

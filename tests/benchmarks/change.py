@@ -1,6 +1,6 @@
 """What one change of one visitor costs the server: processor time and bytes, for a new sentence and for a widget, page by page.
 
-The sentences are those of `viz_core/training/shipped/eval_set.txt`, as people type them. A change is over when the server has sent
+The sentences are those of `viz_core/training/corpus/eval_set.txt`, as people type them. A change is over when the server has sent
 nothing for a moment, so that everything which the change sets off counts.
 """
 
@@ -14,7 +14,7 @@ from tests.benchmarks.crowd import processor
 from tests.benchmarks.measure import Result
 from tests.benchmarks.servers import APP, running
 from tests.benchmarks.visitor import Visitor, visitor
-from viz_core.training.shipped import eval_set
+from viz_core.training.corpus import eval_set
 
 SILENCE = 0.15  # seconds without a message after which a change is over
 REPEATS = 20  # of each change: the operating system counts a process's time in hundredths of a second

@@ -23,7 +23,7 @@ from viz_core.presets.concepts import PageLink, page_links
 from viz_core.stages import stage_of
 from viz_core.ui.pages.documents.page import page_url, setup_of_link
 from viz_core.ui.shell import PAGES
-from viz_core.ui.shell.runs.generated_target import generated_text
+from viz_core.ui.shell.session.generated_target import generated_text
 from viz_core.ui.shell.setup import Setup, error_message, to_link
 
 if TYPE_CHECKING:

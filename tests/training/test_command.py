@@ -14,10 +14,11 @@ import torch
 from viz_core.config import STACKS, TransformerConfig
 from viz_core.text import Vocabulary
 from viz_core.training.__main__ import SHIPPED_FOLDER, TRIAL_FOLDER, main
+from viz_core.training.corpus import eval_set
 from viz_core.training.corpus.dataset import examples
 from viz_core.training.corpus.sentences import typed_text
-from viz_core.training.shipped import eval_set
 from viz_core.training.shipped.plans import EXAMPLES, N_SENTENCES, PLANS
+from viz_core.weights.catalogue import INDEX_FILE
 from viz_core.weights.checkpoint import load
 from viz_core.weights.stored_card import StoredCard
 
@@ -144,13 +145,21 @@ def test_a_trial_leaves_the_shipped_weights_alone_and_says_where_its_files_are(
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
 )
 def test_only_training_as_shipped_goes_to_the_shipped_folder(
-    options: list[str], trial: bool, shipped: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    options: list[str],
+    trial: bool,
+    shipped: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     went: list[Path] = []
     monkeypatch.setattr("viz_core.training.__main__.train_checkpoint", lambda *given: went.append(given[-1]))
     monkeypatch.setattr("viz_core.training.__main__.sample_sentences", lambda *given: ([], None))
+    (shipped / INDEX_FILE).unlink()
     main(["english", *options])
     assert went == [TRIAL_FOLDER if trial else shipped]
+    assert trial or (shipped / INDEX_FILE).read_text(encoding="utf-8").split() == list(PLANS)
+    assert not list(tmp_path.glob(f"here/**/{INDEX_FILE}"))
     for folder in (shipped, shipped / ".." / "shipped"):  # named outright, a trial is refused; what is no trial is not
         if trial:
             with pytest.raises(SystemExit):

@@ -6,11 +6,10 @@ from random import Random
 
 import pytest
 
-from viz_core.training.corpus import dataset
+from viz_core.training.corpus import dataset, eval_set
 from viz_core.training.corpus.dataset import MAX_WORDS, examples, is_held_out
 from viz_core.training.corpus.sentences import Example, typed_text
 from viz_core.training.corpus.unknown_words import SLOTS, with_unknown_words
-from viz_core.training.shipped import eval_set
 
 
 def test_no_combination_is_on_both_sides() -> None:

@@ -4,9 +4,9 @@ from itertools import islice
 
 import pytest
 
+from viz_core.training.corpus import eval_set
 from viz_core.training.corpus.dataset import examples
 from viz_core.training.corpus.sentences import typed_text
-from viz_core.training.shipped import eval_set
 
 
 def test_the_list_is_long_and_its_sentences_too() -> None:

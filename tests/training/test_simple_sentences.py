@@ -4,11 +4,11 @@ from collections import Counter
 from functools import cache
 from itertools import islice
 
+from viz_core.training.corpus import eval_set
 from viz_core.training.corpus import simple_sentences as generator
 from viz_core.training.corpus.sentences import Example, typed_text
 from viz_core.training.corpus.simple_sentences import VOCABULARY, simple_sentences
 from viz_core.training.corpus.unknown_words import SLOTS
-from viz_core.training.shipped import eval_set
 
 
 @cache

@@ -20,7 +20,7 @@ from viz_core.stages import stage_of, stages
 from viz_core.training.shipped.evaluate import best_head
 from viz_core.ui.pages.documents.page import VERDICT_STYLES, page_url, setup_of_link
 from viz_core.ui.shell import PAGES
-from viz_core.ui.shell.runs.generated_target import generated_text
+from viz_core.ui.shell.session.generated_target import generated_text
 from viz_core.ui.shell.setup import Setup, error_message, from_link, parse_ids, to_link, typed_sentences
 from viz_core.weights.catalogue import catalogue
 

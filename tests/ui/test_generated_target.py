@@ -14,8 +14,8 @@ from viz_core.config.limits import MAX_LABEL_CHARS, MAX_NEW_TOKENS
 from viz_core.messages.number_format import percent
 from viz_core.presets import PRESETS
 from viz_core.run import run
-from viz_core.ui.shell.runs.generated_target import generate_targets, generated_text, generation_notes, keep_generated_target
 from viz_core.ui.shell.runs.page_context import context_of
+from viz_core.ui.shell.session.generated_target import generate_targets, generated_text, generation_notes, keep_generated_target
 from viz_core.ui.shell.setup import (
     CONTROL_BY_FIELD,
     DEFAULT_SOURCE,
@@ -279,7 +279,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     there = {**catalogue(), **own}
     for module in ("value", "link_format"):
         monkeypatch.setattr(f"viz_core.ui.shell.setup.{module}.catalogue", lambda: there)
-    monkeypatch.setattr("viz_core.ui.shell.runs.generated_target.generated_text", lambda setup: WRITTEN)
+    monkeypatch.setattr("viz_core.ui.shell.session.generated_target.generated_text", lambda setup: WRITTEN)
 
 
 def choose(setup: Setup, model: str) -> Setup:

@@ -27,7 +27,7 @@ from viz_core.training.shipped.evaluate import (
 )
 from viz_core.training.shipped.loop import encode_pairs
 from viz_core.training.shipped.plans import EXAMPLES, N_MEASURED, PLANS
-from viz_core.weights.catalogue import SHIPPED_FOLDER, catalogue
+from viz_core.weights.catalogue import INDEX_FILE, SHIPPED_FOLDER, catalogue
 
 CARDS = {name: catalogue()[name] for name in PLANS}
 TRANSLATORS = [name for name, card in CARDS.items() if card.config.has_encoder]
@@ -79,7 +79,8 @@ def looked_at(name: str, sentence: str, target: str, word: int) -> list[str]:
 
 def test_every_plan_is_shipped_in_its_order() -> None:
     assert [name for name in catalogue() if name in PLANS] == list(PLANS)
-    assert {path.name for path in SHIPPED_FOLDER.iterdir()} == {f"{n}.{e}" for n in PLANS for e in ("json", "safetensors")}
+    files = {f"{name}.{ending}" for name in PLANS for ending in ("json", "safetensors")}
+    assert {path.name for path in SHIPPED_FOLDER.iterdir()} == files | {INDEX_FILE}
     assert sum(path.stat().st_size for path in SHIPPED_FOLDER.iterdir()) <= 30e6
 
 

@@ -64,6 +64,7 @@ def test_what_is_no_json_is_refused(content: bytes | None, tmp_path: Path) -> No
 def one_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A shipped folder in which one of two cards lacks a key."""
     monkeypatch.setattr(module, "SHIPPED_FOLDER", tmp_path)
+    (tmp_path / module.INDEX_FILE).write_text("translator\nenglish\n", encoding="utf-8")
     written(lambda card: card, tmp_path / "translator.json")
     written(lambda card: {k: v for k, v in card.items() if k != "measures"}, tmp_path / "english.json")
     for cached in (module._cards_and_errors, server_models):

@@ -42,8 +42,8 @@ def stage_parameters(config: TransformerConfig, stage: Stage) -> tuple[Parameter
     match stage.defined_in.rpartition(".")[2], stage.local_name:
         case "Stack", "tok_embed":
             return (ParameterSpec(f"{own}tok_embedding.weight", "W^E", (c.vocab_size(side_of(stage.prefix)), c.d_model)),)
-        case "Stack", "pos_embed" if c.position == "learned":
-            return (ParameterSpec(f"{own}pos_embedding.weight", "W^P", (c.max_len, c.d_model)),)
+        case "Stack", "pos_embed" if c.position_scheme.parameter_name:
+            return (ParameterSpec(f"{own}{c.position_scheme.parameter_name}.weight", "W^P", (c.max_len, c.d_model)),)
         case "Stack", "score_bias":
             return (ParameterSpec(f"{own}relative_bias.weight", "W^A", (T5_NUM_BUCKETS, c.n_heads)),)
         case "Stack", "segment_embed":

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from viz_core.config import TransformerConfig
+from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.messages import Message, translate_fields
 from viz_core.messages import translate as _
 from viz_core.presets import DOCUMENTS
@@ -63,6 +64,26 @@ class StageSpec:
     operation: Message = "="
 
 
+# Axes and symbol of each stage that a position scheme may add; its entry in `POSITION_SCHEMES` says the rest.
+POSITION_TENSORS = {
+    "pos_embed": ("1 T D", "P"),
+    "score_bias": ("1 H T S", r"A^\text{stack}"),
+    "q_rot": ("B H T K", r"\hat Q"),
+    "k_rot": ("B H S K", r"\hat K"),
+    "bias": ("1 H T S", "A"),
+}
+
+
+def position_specs(stage: str) -> tuple[StageSpec, ...]:
+    """Return the specifications of a stage, one for each position scheme that adds it."""
+    axes, symbol = POSITION_TENSORS[stage]
+    return tuple(
+        StageSpec(stage, axes, symbol, own.formula, own.inputs, own.meaning, own.aliases,
+                  lambda config, name=name: config.position == name, operation=own.operation)
+        for name, scheme in POSITION_SCHEMES.items() if (own := scheme.stages.get(stage)) is not None
+    )
+
+
 EMBEDDING = (
     StageSpec("tok_embed", "B T D", "E", r"E_{btd} = W^E_{x_{bt},\,d}",
               "ids", "Each id looks up its row of the embedding table.",
@@ -75,17 +96,7 @@ EMBEDDING = (
                "@src_embedding(@src_seq) * math.sqrt(self.d_model) (004)", "–", "embed_tokens(input_ids) * self.embed_scale (Marian)", "–"),
               lambda c: c.scale_embedding,
               operation="× √{d_model} ="),
-    StageSpec("pos_embed", "1 T D", "P",
-              r"P_{1,t,2i} = \sin\frac{t}{@base^{2i/d_\text{model}}}, \quad P_{1,t,2i+1} = \cos\frac{t}{@base^{2i/d_\text{model}}}",
-              "ids", "A fixed wave for each feature encodes the position; it is the same for every sentence.",
-              ("pe (000, 003, 004), positional_encodings (001), encoding (002)", "–", "embed_positions (Marian)", "@tl_pos"),
-              lambda c: c.position == "sinusoidal",
-              operation="sine, cosine →"),
-    StageSpec("pos_embed", "1 T D", "P", r"P_{1td} = W^P_{td}",
-              "ids", "A learned row for each position, the same for every sentence.",
-              ("E_pos (004)", "–", "position_embeddings (BERT), wpe (GPT-2), embed_positions (BART)", "@tl_pos"),
-              lambda c: c.position == "learned",
-              operation="look up →"),
+    *position_specs("pos_embed"),
     StageSpec("segment_embed", "B T D", "G", r"G_{btd} = W^G_{0,\,d}",
               "ids", "A learned row for the text that the token belongs to; here it is always the first of two.",
               ("–", "–", "token_type_embeddings (BERT)", "@tl_segment"), lambda c: c.n_segments > 0,
@@ -97,12 +108,7 @@ EMBEDDING = (
               operators="+"),
 )
 
-SCORE_BIAS = (
-    StageSpec("score_bias", "1 H T S", r"A^\text{stack}", r"A^\text{stack}_{1hts} = W^A_{\text{bucket}(t - s),\,h}",
-              "ids", "T5: a learned number for each head and each bucket of distances, computed once and shared by all layers.",
-              ("–", "–", "position_bias (T5)", "–"), lambda c: c.position == "t5",
-              operation="look up the distance →"),
-)
+SCORE_BIAS = position_specs("score_bias")
 
 ATTENTION = (
     StageSpec("q", "B H T K", "Q", r"Q_{bhtk} = \sum_d @x_{btd}\,W^Q_{d,hk}@b^Q_{hk}",
@@ -113,16 +119,8 @@ ATTENTION = (
               "memory", "Keys: what each token offers for queries to match, one vector per head.",
               ("K (000), k (002, 004)", "k, by in_proj_weight", "key_layer (BERT), key_states (GPT-2, BART, Llama)", "@attn.hook_k"),
               operation="@ W^K{bias} ="),
-    StageSpec("q_rot", "B H T K", r"\hat Q",
-              r"(\hat Q_{2i}, \hat Q_{2i+1}) = R(t\,\theta_i)\,(Q_{2i}, Q_{2i+1}), \quad \theta_i = @base^{-2i/d_k}",
-              "q", "Each pair of query features, rotated by an angle that grows with the position.",
-              ("RoPE, named only (004)", "–", "q_embed of apply_rotary_pos_emb (Llama)", "@rot_q"), lambda c: c.has_rotary_positions,
-              operation="rotate →"),
-    StageSpec("k_rot", "B H S K", r"\hat K",
-              r"(\hat K_{2i}, \hat K_{2i+1}) = R(s\,\theta_i)\,(K_{2i}, K_{2i+1}), \quad \theta_i = @base^{-2i/d_k}",
-              "k", "Keys, rotated the same way, so that q·k depends on the two positions only through their distance t − s.",
-              ("RoPE, named only (004)", "–", "k_embed of apply_rotary_pos_emb (Llama)", "@rot_k"), lambda c: c.has_rotary_positions,
-              operation="rotate →"),
+    *position_specs("q_rot"),
+    *position_specs("k_rot"),
     StageSpec("v", "B H S V", "V", r"V_{bhsv} = \sum_d @y_{bsd}\,W^V_{d,hv}@b^V_{hv}@where",
               "memory", "Values: what each token passes on when it is attended to, one vector per head.",
               ("V (000), v (002, 004)", "v, by in_proj_weight", "value_layer (BERT), value_states (GPT-2, BART, Llama)", "@attn.hook_v"),
@@ -139,13 +137,7 @@ ATTENTION = (
               operation="÷ √{d_k} ="),
     StageSpec("scores", "B H T S", r"\bar R", r"\bar R_{bhts} = R_{bhts}",
               "raw_scores", "The dot products, unscaled: the division by √d_k is switched off.", applies_to=lambda c: not c.scale_scores),
-    StageSpec("bias", "1 H T S", "A", r"A_{1hts} = -m_h\,|t - s|",
-              "@q", "ALiBi: a penalty that grows with distance, steeper in some heads.",
-              ("–", "attn_mask (float)", "alibi (BLOOM)", "@alibi"), lambda c: c.position == "alibi",
-              operation="slope × distance →"),
-    StageSpec("bias", "1 H T S", "A", r"A_{1hts} = A^\text{stack}_{1hts}",
-              "score_bias", "T5: the learned numbers of the distances, the same in every layer of the stack.",
-              ("–", "attn_mask (float)", "position_bias (T5)", "–"), lambda c: c.position == "t5"),
+    *position_specs("bias"),
     StageSpec("masked_scores", "B H T S", "S", r"S_{bhts} = \begin{cases} @scores & M_{b1ts} \\ @fill & \text{otherwise}\end{cases}",
               "@scores mask", "Masked cells are overwritten, usually with a number so low that their weight is 0.",
               ("energy.masked_fill (000), score.masked_fill (002), scores.masked_fill (004)",

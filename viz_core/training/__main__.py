@@ -51,7 +51,7 @@ from viz_core.training.shipped.plans import (
 )
 from viz_core.training.shipped.sentence_sampling import LinkBitmasks, SentencePair, sample_sentences
 from viz_core.weights.card import MAX_FALSE_ALARMS, MIN_ALARMS, is_reliable_detector
-from viz_core.weights.catalogue import SHIPPED_FOLDER
+from viz_core.weights.catalogue import INDEX_FILE, SHIPPED_FOLDER
 from viz_core.weights.checkpoint import load, save
 from viz_core.weights.stored_card import StoredCard
 
@@ -84,6 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if changed and folder.resolve() == SHIPPED_FOLDER.resolve():
         parser.error(f"the shipped weights are not trained with {changed}; choose another --folder, or leave these options out")
     torch.set_num_threads(N_THREADS)
+    if folder.resolve() == SHIPPED_FOLDER.resolve():
+        write_index(folder)
     if chosen.cards:
         for name in names:
             stored = StoredCard.read(folder / f"{name}.json")
@@ -97,6 +99,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in names:
         train_checkpoint(name, PLANS[name], _settings(name, chosen), training_sentences, bits, chosen.measured, folder)
         print(f"{name}: written to {folder / name}.safetensors and {name}.json", flush=True)
+
+
+def write_index(folder: Path) -> None:
+    """Write the names of all plans in their order, as the list of models in the app has them."""
+    (folder / INDEX_FILE).write_text("".join(f"{name}\n" for name in PLANS), encoding="utf-8")
 
 
 def _settings(name: str, options: argparse.Namespace) -> TrainingSettings:

@@ -6,8 +6,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from viz_core.messages import translate
 from viz_core.text import AnyTokenizer, Vocabulary
-from viz_core.training.shipped.plans import PLANS
 from viz_core.weights import local_models
 from viz_core.weights.card import Card
 from viz_core.weights.stored_card import StoredCard
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer
 
 SHIPPED_FOLDER = Path(__file__).with_name("shipped")
+INDEX_FILE = "index.txt"
+"""In the shipped folder: the names of the checkpoints, one a line, in the order of the list in the app. The first is the default.
+`python -m viz_core.training` writes it."""
 
 
 def catalogue() -> Mapping[str, Card]:
@@ -56,15 +59,20 @@ def load_error(name: str) -> str:
     return next(found, "").rstrip(".")
 
 
+def shipped_names() -> tuple[str, ...]:
+    """Return the names of the index of shipped checkpoints, also of one whose files are missing."""
+    return tuple((SHIPPED_FOLDER / INDEX_FILE).read_text(encoding="utf-8").split())
+
+
 def shipped_cards() -> Mapping[str, Card]:
-    """Return the cards of the shipped checkpoints by name, in the order of their plans."""
+    """Return the cards of the shipped checkpoints by name, in the order of the index."""
     return MappingProxyType({found.name: found for found in _cards_and_errors() if isinstance(found, Card)})
 
 
 @lru_cache(maxsize=1)
 def _cards_and_errors() -> tuple[Card | str, ...]:
     """Return the card of each shipped checkpoint, or its error message."""
-    place = {name: i for i, name in enumerate(PLANS)}
+    place = {name: i for i, name in enumerate(shipped_names())}
     return tuple(
         map(_card_or_error, sorted(SHIPPED_FOLDER.glob("*.json"), key=lambda path: (place.get(path.stem, len(place)), path)))
     )
@@ -89,11 +97,10 @@ def _card(path: Path, stored: StoredCard) -> Card:
 
         return load(path.with_suffix(".safetensors"), stored.config)
 
-    plan, about = PLANS.get(path.stem), dict(stored.about)
-    if plan is not None:  # the same texts in the language of the messages
-        about["note"] = plan.note
+    # The title and the note are messages of the plan from which the card was written.
+    about = {fact: translate(text) if fact == "note" else text for fact, text in stored.about.items()}
     return Card(
-        name=path.stem, title=stored.title if plan is None else plan.title, config=stored.config, tokenizers=tokenizers, load=load,
+        name=path.stem, title=translate(stored.title), config=stored.config, tokenizers=tokenizers, load=load,
         about=MappingProxyType(about), examples=stored.examples, measures=MappingProxyType(stored.measures),
         glosses=MappingProxyType(dict(stored.glosses)), task="translate" if stored.config.has_cross_attention else "sentence",
     )

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator
 from hashlib import blake2b
 from random import Random
 
+from viz_core.training.corpus import eval_set
 from viz_core.training.corpus.sentences import Example, draw_sentence, typed_text
 from viz_core.training.corpus.unknown_words import with_unknown_words
-from viz_core.training.shipped import eval_set
 
 MAX_WORDS = {"source": 26, "target": 30}
 """Longer sentences are left out of both sets."""

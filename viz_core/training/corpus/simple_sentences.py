@@ -8,14 +8,13 @@ from functools import cache
 from random import Random
 from typing import TypeVar
 
+from viz_core.training.corpus import eval_set, nouns, subjects, to_be, verb_phrases
 from viz_core.training.corpus import lexicon as lex
-from viz_core.training.corpus import nouns, subjects, to_be, verb_phrases
 from viz_core.training.corpus.clauses import make_clause, statement
 from viz_core.training.corpus.lexicon import Adjective, Frame, Noun, Verb
 from viz_core.training.corpus.phrases import NounPhrase, Phrase, Sampler, join, pair
 from viz_core.training.corpus.predicates import object_pronoun
 from viz_core.training.corpus.sentences import Example, to_example, typed_text
-from viz_core.training.shipped import eval_set
 
 C = TypeVar("C", Noun, Verb, Adjective)
 VOCABULARY = lex.word_lists("first_lesson")

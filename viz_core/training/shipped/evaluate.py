@@ -21,8 +21,8 @@ from viz_core.model.inputs import check_inputs
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
 from viz_core.text import Vocabulary, is_content_word
+from viz_core.training.corpus import eval_set
 from viz_core.training.corpus.sentences import Example
-from viz_core.training.shipped import eval_set
 from viz_core.training.shipped.loop import encode_pairs
 
 T = TypeVar("T")

@@ -7,8 +7,6 @@ from typing import TypeVar
 
 from viz_core.config import TransformerConfig
 from viz_core.messages import Message, translate_fields
-from viz_core.messages import translate as _
-from viz_core.presets import DOCUMENTS
 from viz_core.text import Vocabulary
 
 T = TypeVar("T", str, Sequence[str])
@@ -142,13 +140,13 @@ PLANS: Mapping[str, CheckpointPlan] = MappingProxyType({
     ),
     "english-open": CheckpointPlan(
         title="English without causal mask",
-        note=_("The default of {document}: every word may attend to the next one, which is the answer. So the loss is near 0, "
-               "and the model generates nonsense, since it then has no next word to copy.", document=DOCUMENTS["003"].title),
+        note="The default of SimpleGPT (003): every word may attend to the next one, which is the answer. So the loss is near 0, "
+        "and the model generates nonsense, since it then has no next word to copy.",
         config=replace(_ENGLISH, causal=False),
         settings=_SHORT,
     ),
 })
-"""By name, in the order of the list in the app; the first is the default."""
+"""By name, in the order of the list in the app; the first is the default. `write_index` writes this order for the app."""
 
 EXAMPLES = (
     ("The animal didn't cross the street because it was too tired.", "动物 没有 穿过 街道 因为 动物 太 累 了 。"),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from viz_core.text import split_words
-from viz_core.ui.shell.runs.generated_target import generated_text
+from viz_core.ui.shell.session.generated_target import generated_text
 from viz_core.ui.shell.setup import Setup, typed_sentences
 
 

@@ -3,7 +3,6 @@
 from viz_core.analysis.attention import AttentionStep
 from viz_core.analysis.labelled_weights import QueryKeyWords, layer_weights, renormalized_kept_weights
 from viz_core.capture import Capture
-from viz_core.config.position_schemes import Position
 from viz_core.figures.attention import KIND_TITLES, head_panel
 from viz_core.messages import translate as _
 from viz_core.ui.components.lines import Lock, attention_lines
@@ -12,10 +11,6 @@ from viz_core.ui.pages.attention.focus import AttentionFocus, shown_positions, w
 from viz_core.ui.pages.attention.matrix import draw_pickable_matrices
 from viz_core.ui.shell import PageContext, set_url_params, url_param
 
-BIAS_TEXTS: dict[Position, str] = {
-    "alibi": _("ALiBi subtracts a penalty from each score that grows with the distance between query and key."),
-    "t5": _("T5 adds a number to each score that this head learned for the distance between query and key."),
-}
 STEP_TEXTS: dict[AttentionStep, str] = {
     "raw": _("Each cell is the dot product of a query and a key: it is larger when the two match better."),
     "scaled": _("The dot products divided by √d_k, so that wide heads do not saturate the softmax."),
@@ -26,7 +21,7 @@ STEP_TEXTS: dict[AttentionStep, str] = {
 
 def step_text(capture: Capture, focus: AttentionFocus) -> str:
     """Return a sentence on what the numbers of the step in focus are."""
-    return BIAS_TEXTS[capture.config.position] if focus.step == "biased" else STEP_TEXTS[focus.step]
+    return capture.config.position_scheme.bias_explanation if focus.step == "biased" else STEP_TEXTS[focus.step]
 
 
 def draw_matrix(context: PageContext, capture: Capture, focus: AttentionFocus, words: QueryKeyWords | None) -> None:

@@ -29,7 +29,7 @@ from viz_core.ui.shell import (
     widget,
     widget_value,
 )
-from viz_core.ui.shell.runs.generated_target import generated_text
+from viz_core.ui.shell.session.generated_target import generated_text
 from viz_core.ui.shell.setup import Setup, parse_ids, to_query, typed_sentences, with_url_params
 
 MAX_TRIED_IDS = 40  # ids that are tried as a replacement

@@ -15,7 +15,7 @@ from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, TOPICS, Prese
 from viz_core.presets.concepts import CONCEPTS, DOCUMENT_ERRORS, Concept, DocumentError, DocumentErrorKind, PageLink, page_links
 from viz_core.ui.escape import escaped
 from viz_core.ui.shell import PAGES, controls_row, current_setup, linked_widget, main_figure, show_hint, update_setup, write_link
-from viz_core.ui.shell.runs.generated_target import keep_generated_target
+from viz_core.ui.shell.session.generated_target import keep_generated_target
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, RESOLVED_PROPERTIES, Setup, changed_fields, from_link, to_link, with_preset
 
 STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")

@@ -35,7 +35,7 @@ from viz_core.ui.shell import (
     widget,
     widget_value,
 )
-from viz_core.ui.shell.runs.generated_target import generate_targets
+from viz_core.ui.shell.session.generated_target import generate_targets
 from viz_core.ui.shell.session.state import NEXT_PAGE, SETUP_ON_ENTRY
 from viz_core.ui.shell.session.widgets import RESTORING
 from viz_core.ui.shell.setup import Setup

@@ -133,7 +133,9 @@ def all_schemes_section(context: PageContext) -> None:
     if chosen.problem:
         st.info(as_markdown(error_message(chosen.problem)))
     else:
-        DETAILS[scheme](context, chosen, words, head)
+        if explanation := POSITION_SCHEMES[chosen.position].explanation:
+            st.markdown(explanation)
+        DETAILS.get(chosen.position, _draw_added_numbers)(context, chosen, words, head)
 
 
 def _draw_side_by_side(
@@ -185,8 +187,6 @@ def _panel_title(position: Position) -> str:
 def _explain_sinusoidal(context: PageContext, s: "SchemeOnSentence", words: "SentenceTokens", head: int) -> None:
     """Show the sinusoidal rows that are added to the tokens."""
     assert s.pos_embed is not None
-    st.markdown(_("**Each feature of the word's vector gets a fixed wave added** before the first layer. Nothing is learned, "
-                  "and every position is different. Waves, Matrix, Clock and Similarity show the details."))
     title = _("The rows added to your tokens")
     linked_heatmaps(sentence_panels([(title, s.pos_embed)], words.tokens, color_range(s.pos_embed).limit), "pos_detail",
                     code=lambda: snippets.added_rows(context, title))
@@ -258,8 +258,6 @@ def _explain_rope(context: PageContext, s: "SchemeOnSentence", words: "SentenceT
     """Show RoPE's rotations of one query and one key, and their scores at all pairs of positions."""
     assert s.q is not None and s.k is not None and s.q_rot is not None and s.k_rot is not None
     last, base = len(words.ids) - 1, context.config.position_base
-    st.markdown(_("**Each pair of features of a query or key is a clock hand, rotated by its position.** Move both words "
-                  "along: each hand turns, but the angle between them stays the same, and so does their score."))
     with st.container(horizontal=True):
         m = choose_word("pos_query", _("Query of"), words, last)
         n = choose_word("pos_key", _("Key of"), words, 0)
@@ -296,8 +294,6 @@ def _explain_alibi(context: PageContext, s: "SchemeOnSentence", words: "Sentence
     assert s.bias is not None
     n = len(words.ids)
     slopes = alibi_slopes(context.config.n_heads)
-    st.markdown(_("**A penalty that grows with distance is added to the scores:** the steeper a head's slope, the closer its "
-                  "attention stays to the query. Nothing is added to the words, and nothing is learned."))
     masked = causal_blocked(context.config, n)
     if masked is None:
         st.info(_("Press et al. (2022), who proposed ALiBi, use it in decoders, which attend only to earlier tokens. This stack "
@@ -322,9 +318,6 @@ def _explain_t5(context: PageContext, s: "SchemeOnSentence", words: "SentenceTok
 
     assert s.bias is not None
     table, masked = learned_table(context.model(), s.position, context.setup.seed), causal_blocked(context.config, len(words.ids))
-    st.markdown(_("**Each head learns a number for each range of distances, and adds it to its scores.** Short distances have "
-                  "a number each; longer ones share one, and all layers of a stack share the whole table. T5 itself does not "
-                  "divide its scores by √d_k."))
     if not _is_trained_with(context, s):
         st.info(_("This table is untrained: its numbers are random. Training would make near keys more or less attractive than "
                   "distant ones, in each head in its own way."))
@@ -344,19 +337,19 @@ def _explain_t5(context: PageContext, s: "SchemeOnSentence", words: "SentenceTok
                  n_table=len(table), shape=table.shape[1], directions=directions, t5_farthest=T5_MAX_DISTANCE))
 
 
-def _explain_none(context: PageContext, s: "SchemeOnSentence", words: "SentenceTokens", head: int) -> None:
-    """Explain what a model without positions knows about the order of the words."""
-    st.markdown(_("**The model gets no information about positions.** Without a mask it cannot notice the order: if you "
-                  "shuffle the words, its outputs are the same vectors, shuffled in the same way. A causal mask gives it some "
-                  "information, because the first word attends to one word and the last attends to all. The section "
-                  "Experiments measures both."))
+def _draw_added_numbers(context: PageContext, s: "SchemeOnSentence", words: "SentenceTokens", head: int) -> None:
+    """Draw what the scheme adds for this sentence, if it adds anything."""
+    from viz_core.experiments.position_experiments import causal_blocked
+
+    if panels := _scheme_panels(context, s, words, head, causal_blocked(context.config, len(words.ids))):
+        linked_heatmaps(panels, "pos_detail", code=partial(snippets.added, context, s.position, head, _panel_title(s.position)))
 
 
+# The figures of a scheme below its explanation; a scheme without a function here gets those of `_draw_added_numbers`.
 DETAILS: dict[Position, Any] = {
     "sinusoidal": _explain_sinusoidal,
     "learned": _explain_learned,
     "rope": _explain_rope,
     "alibi": _explain_alibi,
     "t5": _explain_t5,
-    "none": _explain_none,
 }

@@ -10,8 +10,8 @@ from viz_core.figures import theme
 from viz_core.figures.stage_panels import axis_title
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import with_minus_sign
-from viz_core.presets.sources import source_line
 from viz_core.stages import AXES, LIBRARY_TITLES, Stage
+from viz_core.stages.sources import source_line
 
 
 def six_digits(x: float) -> str:

@@ -126,7 +126,7 @@ def _quoted_token(capture: Capture, side: str, item: int, token: int) -> str:
 
 
 def _describe_embedding(capture: Capture, word: str, token: int) -> str:
-    if capture.config.position in ("sinusoidal", "learned"):
+    if capture.config.position_scheme.applied_to == "embedding":
         return _("The position is added: {word} is at position {at}, and at another one it would have another vector.",
                  word=word, at=token)
     return _("This model adds no position here: {word} has the same vector at every position.", word=word)

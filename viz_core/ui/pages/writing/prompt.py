@@ -12,12 +12,11 @@ from viz_core.generate.strategy import Beam, Greedy, Sampling, Strategy
 from viz_core.generate.trace import GenerationTrace, trace_generation
 from viz_core.messages import translate as _
 from viz_core.text import NO_TOKEN
-from viz_core.training.shipped.plans import PLANS
 from viz_core.ui.escape import escaped
 from viz_core.ui.shell import PageContext, current_setup, mark_activity, url_param
 from viz_core.ui.shell.session.state import LINK_ERRORS, SETUP
 from viz_core.ui.shell.setup import error_message, with_weights
-from viz_core.weights.catalogue import catalogue
+from viz_core.weights.catalogue import catalogue, shipped_names
 
 SECONDS_PER_TOKEN = 0.004  # roughly, for a small model to generate a token and keep its logits
 
@@ -78,7 +77,7 @@ def show_decoder_needed() -> None:
                   "predicts the next token from the tokens before it, and every decoder of this app has a vocabulary head for "
                   "that. These trained models write:"))
     with st.container(horizontal=True, key="write_offers"):
-        for name in PLANS:
+        for name in shipped_names():
             if name in catalogue():
                 st.button(escaped(catalogue()[name].title), key=f"write_open_{name}", on_click=_choose_weights, args=(name,))
 

@@ -18,9 +18,9 @@ from typing import Any
 from viz_core.config import FIELDS, TransformerConfig
 from viz_core.messages import translate as _
 from viz_core.ui.components.glosses import current_glosses
-from viz_core.ui.shell.runs.generated_target import generate_targets
 from viz_core.ui.shell.runs.page_context import PageContext, context_of
 from viz_core.ui.shell.runs.two_runs import TwoRuns
+from viz_core.ui.shell.session.generated_target import generate_targets
 from viz_core.ui.shell.setup import Setup, changed_fields, from_query, parse_ids, typed_sentences
 from viz_core.weights.catalogue import server_models
 

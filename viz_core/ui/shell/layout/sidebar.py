@@ -13,7 +13,7 @@ from viz_core.messages import translate as _
 from viz_core.presets import PRESETS
 from viz_core.ui.escape import escaped, first_few
 from viz_core.ui.shell.caching.preload import preload_home
-from viz_core.ui.shell.runs.generated_target import keep_generated_target
+from viz_core.ui.shell.session.generated_target import keep_generated_target
 from viz_core.ui.shell.session.linked_widgets import linked_expander, linked_widget
 from viz_core.ui.shell.session.state import (
     DRAWN_SIDEBAR,

@@ -22,7 +22,7 @@ from viz_core.ui.components.glosses import set_glosses
 from viz_core.ui.escape import code_span, code_spans, escaped, first_few
 from viz_core.ui.shell.caching.preload import preload_all
 from viz_core.ui.shell.layout.weight_notices import missing_weights_notice, untrained_notice
-from viz_core.ui.shell.runs.generated_target import check_position_table, generate_targets, generation_notes, target_box_text
+from viz_core.ui.shell.session.generated_target import check_position_table, generate_targets, generation_notes, target_box_text
 from viz_core.ui.shell.session.state import DRAWN_SIDEBAR, LAST_BATCH, MISSING_TEXT, current_setup, run_values, sidebar_values
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, Setup, changed_fields, error_message, parse_ids, to_link, typed_sentences
 

@@ -10,7 +10,6 @@ from viz_core.messages import translate as _
 from viz_core.presets import PRESETS
 from viz_core.stages import stages
 from viz_core.text import TokenizerKind
-from viz_core.training.shipped.plans import PLANS
 from viz_core.ui.shell.setup.controls import (
     CONTROL_BY_FIELD,
     CONTROLS,
@@ -22,9 +21,9 @@ from viz_core.ui.shell.setup.controls import (
 )
 from viz_core.ui.shell.setup.url_params import URL_PARAMS
 from viz_core.weights.card import UNTRAINED, Card
-from viz_core.weights.catalogue import catalogue
+from viz_core.weights.catalogue import catalogue, shipped_names
 
-DEFAULT_WEIGHTS = next(iter(PLANS))  # the weights that the app opens with: the first shipped checkpoint
+DEFAULT_WEIGHTS = shipped_names()[0]  # the weights that the app opens with: the first shipped checkpoint
 DEFAULT_PRESET = "000"
 DEFAULT_SOURCE = _("the cat sat on the mat")
 DEFAULT_TARGET = "猫 坐在 垫子 上"

@@ -6,8 +6,8 @@ import pytest
 
 from viz_core.config import TransformerConfig
 from viz_core.presets import PRESETS
-from viz_core.presets.sources import MODEL_FOLDER, source_line
 from viz_core.stages import Stage, stages
+from viz_core.stages.sources import MODEL_FOLDER, source_line
 
 ROOT = Path(__file__).parents[2]
 VARIANTS = [
