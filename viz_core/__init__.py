@@ -31,7 +31,8 @@ The layers, from the lowest to the highest (each imports only from lower ones, a
     5  training.interactive                                       recipe -> TrainingRun -> events and snapshots
     6  training.jobs, tables                                      recipe -> job: queue, workers, results; all of it as data frames
     7  figures, figures.plot_data, notebook                       figures as data, their numbers as tables, and in a notebook
-    8  ui.streamlit_internals, ui.components, ui.escape, ui.shell, ui.shared, ui.pages    Streamlit: what pages draw with, what surrounds them, the pages
+    8  ui.streamlit_internals, ui.components, ui.escape           Streamlit: its internals, what pages draw with
+    8  ui.shell, ui.shared, ui.pages                              what surrounds the pages, and the pages
     9  app, pages                                                 the list of pages; the first lines of each
 """
 

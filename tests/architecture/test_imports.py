@@ -61,7 +61,8 @@ LAYERS: list[dict[str, str]] = [
     {
         "ui.__init__": "",
         "ui.streamlit_internals": "streamlit",
-        "ui.components": "streamlit ui.streamlit_internals numpy pandas messages config text capture analysis figures figures.plot_data",
+        "ui.components": "streamlit numpy pandas messages config text capture analysis figures figures.plot_data "
+        "ui.streamlit_internals",
         "ui.escape": "messages text figures ui.components",
         "ui.shell": "streamlit numpy torch PIL messages config presets stages text capture analysis model weights run generate "
         "experiments figures ui.streamlit_internals ui.components ui.escape",

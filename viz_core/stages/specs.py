@@ -6,6 +6,7 @@ A specification holds for all instances of a module. What differs between instan
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from viz_core.config import TransformerConfig
 from viz_core.config.position_schemes import POSITION_SCHEMES
@@ -74,12 +75,16 @@ POSITION_TENSORS = {
 }
 
 
+def _has_position(name: str, config: TransformerConfig) -> bool:
+    return config.position == name
+
+
 def position_specs(stage: str) -> tuple[StageSpec, ...]:
     """Return the specifications of a stage, one for each position scheme that adds it."""
     axes, symbol = POSITION_TENSORS[stage]
     return tuple(
         StageSpec(stage, axes, symbol, own.formula, own.inputs, own.meaning, own.aliases,
-                  lambda config, name=name: config.position == name, operation=own.operation)
+                  partial(_has_position, name), operation=own.operation)
         for name, scheme in POSITION_SCHEMES.items() if (own := scheme.stages.get(stage)) is not None
     )
 
