@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from viz_core.config import TransformerConfig
-from viz_core.config.position_schemes import POSITION_SCHEMES
+from viz_core.config.position_schemes import POSITION_SCHEMES, Position
 from viz_core.messages import Message, translate_fields
 from viz_core.messages import translate as _
 from viz_core.presets import DOCUMENTS
@@ -17,6 +17,11 @@ from viz_core.stages.stage import StageKind
 
 def always(config: TransformerConfig) -> bool:
     return True
+
+
+def has_position(name: Position) -> Callable[[TransformerConfig], bool]:
+    """Return the condition that a config has this position scheme."""
+    return lambda config: config.position == name
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,7 @@ def position_specs(stage: str) -> tuple[StageSpec, ...]:
     axes, symbol = POSITION_TENSORS[stage]
     return tuple(
         StageSpec(stage, axes, symbol, own.formula, own.inputs, own.meaning, own.aliases,
-                  lambda config, name=name: config.position == name, operation=own.operation)
+                  has_position(name), operation=own.operation)
         for name, scheme in POSITION_SCHEMES.items() if (own := scheme.stages.get(stage)) is not None
     )
 
