@@ -35,6 +35,7 @@ class Theirs(nn.Module):
 
     def __init__(self, c: TransformerConfig) -> None:
         super().__init__()
+        self.config = c  # by which a training step checks its ids
         self.source, self.target = nn.Embedding(c.source_vocab_size, c.d_model), nn.Embedding(c.target_vocab_size, c.d_model)
         self.position = nn.Parameter(torch.randn(c.max_len, c.d_model))
         self.layers = nn.Transformer(

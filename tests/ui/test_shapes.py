@@ -185,7 +185,7 @@ def test_trained_weights_give_way_to_another_size(open_shapes: Open, monkeypatch
         monkeypatch.setattr(f"viz_core.ui.shell.{module}.server_models", lambda: {"some": card})
     at = open_shapes(weights="some")
     assert at.session_state["lab_setup"].card is card and size(at)[0] == config
-    assert "the weights will be untrained" in widget(at, "shapes_try").help
+    assert "the model will be untrained" in widget(at, "shapes_try").help
     sound(widget(at, "shapes_try").click().run())
     assert at.session_state["lab_setup"].card is None and size(at)[0] == replace(config, qk_dim=2)
     assert marked(at) and not at.warning

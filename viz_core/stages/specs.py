@@ -6,10 +6,9 @@ A specification holds for all instances of a module. What differs between instan
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from viz_core.config import TransformerConfig
-from viz_core.config.position_schemes import POSITION_SCHEMES
+from viz_core.config.position_schemes import POSITION_SCHEMES, Position
 from viz_core.messages import Message, translate_fields
 from viz_core.messages import translate as _
 from viz_core.presets import DOCUMENTS
@@ -17,8 +16,12 @@ from viz_core.stages.stage import StageKind
 
 
 def always(config: TransformerConfig) -> bool:
-    """Return True, for a stage that every config has."""
     return True
+
+
+def has_position(name: Position) -> Callable[[TransformerConfig], bool]:
+    """Return the condition that a config has this position scheme."""
+    return lambda config: config.position == name
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,6 @@ class StageSpec:
     | @plus | in `operators`: "+|" if the scores have a position bias |
     | @base, @eps, @d_k, @fill | values of the config |
     | @empty | a note that fully masked rows are 0, with `empty_row` "zero" |
-    | @answered | the condition that a label is not padding |
 
     operators, operation: the stage as an equation. An operator stands between all inputs; several, separated by "|", are assigned
     from the last input backwards; some are words on screen (`viz_core.stages.builder.OPERATOR_WORDS`). The operation stands before
@@ -75,16 +77,12 @@ POSITION_TENSORS = {
 }
 
 
-def _has_position(name: str, config: TransformerConfig) -> bool:
-    return config.position == name
-
-
 def position_specs(stage: str) -> tuple[StageSpec, ...]:
     """Return the specifications of a stage, one for each position scheme that adds it."""
     axes, symbol = POSITION_TENSORS[stage]
     return tuple(
         StageSpec(stage, axes, symbol, own.formula, own.inputs, own.meaning, own.aliases,
-                  partial(_has_position, name), operation=own.operation)
+                  has_position(name), operation=own.operation)
         for name, scheme in POSITION_SCHEMES.items() if (own := scheme.stages.get(stage)) is not None
     )
 
