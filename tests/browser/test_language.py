@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 LINES = """
 import numpy as np
-from viz_core.figures.assets import document
+from viz_core.figures.assets import component_page
 from viz_core.figures.attention import pack_lines
 weights = np.full((6, 2, 2), 0.5, np.float32)
-print(document("lines", pack_lines(weights, ["I", "you"], ["a", "b"], range(6), ("query", 1), "Lines", "id", (0, 0)), "Lines"))
+sent = pack_lines(weights, ["I", "you"], ["a", "b"], range(6), ("query", 1), "Lines", "id", (0, 0))
+print(component_page("lines", sent, "Lines"))
 """
 ATTENDS, MORE = "head {head}: {token} attends to {tokens}", ("and {n} more head", "and {n} more heads")
 GERMAN = [

@@ -271,7 +271,7 @@ def test_each_picture_of_one_element_has_its_own_menu(serve: Callable[..., str],
         else:
             assert len(read) == place(page, key).locator("[role=img] > div").count()
     entry(page, "att_chain", "python").click()
-    expect(page.locator(".lab-save-menu pre")).to_contain_text("chain_html(steps)")
+    expect(page.locator(".lab-save-menu pre")).to_contain_text("weight_arithmetic_html(steps)")
     assert not violations(page)
     page.keyboard.press("Escape")
     expect(page.locator(".lab-save-menu")).to_have_count(0)
