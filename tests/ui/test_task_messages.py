@@ -127,7 +127,7 @@ def step(**params: str) -> str:
 def test_what_an_encoder_answers_at_its_place_is_not_called_the_next_word() -> None:
     sorter = kept("sort", "encoder-only")
     loss = step(**sorter, stage="loss")
-    assert "this loss, of the next words, is not the one that their training lowered" in loss
+    assert "trained to predict the word at each position, but this loss is that of the next" in loss
     tour = step(**sorter, stage="logits", walk_mode="tour")
     assert "At “the” the model says “" in tour and "That is the label" not in tour
     begin = step(**sorter, stage="ids.source", walk_mode="tour")
