@@ -31,7 +31,7 @@ PICTURES = {
 }
 
 
-class Component(TypedDict):
+class ComponentAssets(TypedDict):
     """The HTML, style and script of a component."""
 
     html: str
@@ -63,7 +63,7 @@ def script(*names: str, folder: Traversable = FOLDER) -> str:
     return "\n".join([*front, *parts])
 
 
-def component(name: str) -> Component:
+def component(name: str) -> ComponentAssets:
     """Return the `html`, `css` and `js` of one of `PICTURES`."""
     root, scripts = PICTURES[name]
     looks = [stylesheet(part) for part in (name, "canvas_lookup", "values_table") if part in scripts]
