@@ -178,18 +178,18 @@ def defer_interruptions() -> None:
     value wins. With this patch, requests that arrive during callbacks wait until the callbacks have returned.
     """
     try:
+        from streamlit.runtime.scriptrunner import get_script_run_ctx
         from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
         from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 
         on_yield = ScriptRequests.on_scriptrunner_yield
         _require(ScriptRunContext, "has_script_started")
-        _current_run()
     except Exception:
         _warn("a click that comes while the page still handles the one before may be lost.")
         return
 
     def yield_in_script(self: Any) -> Any:
-        run = _current_run()
+        run = get_script_run_ctx(suppress_warning=True)
         return on_yield(self) if run is None or run.has_script_started else None
 
     ScriptRequests.on_scriptrunner_yield = yield_in_script  # type: ignore[method-assign]
