@@ -31,6 +31,15 @@ REST = """() => {
 }"""
 
 
+FAILED = pytest.StashKey[bool]()  # of a test: whether it has failed, also where a second try follows
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    item.stash[FAILED] = call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception)
+    return (yield)
+
+
 @pytest.fixture(scope="session")
 def kept(open_tab: Callable[[], Page]) -> Iterator[dict[str, Page]]:
     """The open page of each server, by its host and port, where there is one yet."""
@@ -52,7 +61,7 @@ def turn_to(kept: dict[str, Page], open_tab: Callable[[], Page], request: pytest
     """`turn_to(url, width=1280, height=900, theme="light")` → the open page of that server, drawn at this link in its session.
 
     It asks a quarter of what opening a page does. A test fails where the page has `page.problems`; what a failed test
-    leaves is not where the next begins.
+    leaves is not where the next one, or its second try, begins.
     """
 
     def turn_to(url: str, width: int = 1280, height: int = 900, theme: str = "light") -> Page:
@@ -68,9 +77,8 @@ def turn_to(kept: dict[str, Page], open_tab: Callable[[], Page], request: pytest
         page.emulate_media(color_scheme=theme, reduced_motion="no-preference")
         return (go if is_open else open_page)(page, url)
 
-    failed = request.session.testsfailed
     yield turn_to
     problems = [problem for page in kept.values() for problem in page.problems]
-    if problems or request.session.testsfailed > failed:
+    if problems or request.node.stash.get(FAILED, False):
         leave(kept)
     assert not problems, "\n".join(problems)
