@@ -99,7 +99,7 @@ def test_scripts_are_collected() -> None:
     ]
     assert messages_in_script("_(title)", "a.js").errors == ("a.js:1: the message of _(…) is not a literal",)
     in_scripts = {place.split(":")[0] for entry in collect() for place in entry.locations if ".js:" in place}
-    assert {Path(name).stem for name in in_scripts} >= {"canvas_figure", "clock", "curves", "heads", "lines", "scrubber", "table"}
+    assert {Path(name).stem for name in in_scripts} >= {"figure", "clock", "curves", "heads", "lines", "scrubber", "table"}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=str)

@@ -276,7 +276,8 @@ COMPONENTS = {
 
 FILES = [*(ROOT / "viz_core/ui").rglob("*.py"), *(ROOT / "pages").glob("*.py")]
 MODULES = {
-    ".".join(path.relative_to(ROOT).with_suffix("").parts).removeprefix("viz_core."): ast.parse(path.read_text(encoding="utf-8"))
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removeprefix("viz_core.").removesuffix(".__init__"):
+        ast.parse(path.read_text(encoding="utf-8"))
     for path in FILES
 }
 

@@ -93,7 +93,7 @@ def test_the_selectors_are_used_and_filled_in() -> None:
 
 
 def test_a_picture_outside_of_the_app_names_no_selector() -> None:
-    assert not [path.name for path in (ROOT / "viz_core/ui/components").iterdir()
+    assert not [path.name for path in (ROOT / "viz_core/ui/components").rglob("*")
                 if path.suffix in (".css", ".js") and ":--" in path.read_text("utf-8")]
 
 

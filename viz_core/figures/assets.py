@@ -18,16 +18,18 @@ from viz_core.messages.collect import messages_in_script
 from viz_core.stages import AXES
 
 FOLDER = files("viz_core") / "ui" / "components"
-# Each component that draws a picture: the CSS class of its root element, and its scripts. A component that can show its
-# numbers as a table has the script `values_table`, and that table's style.
+# Each component that draws a picture: the CSS class of its root element, and its scripts. The folder of a component has its name;
+# `common` has what several of them use. A component that can show its numbers as a table has the script `common/values_table`, and
+# that table's style.
 PICTURES = {
     "canvas": (
-        "lab", ("canvas", "canvas_labels", "canvas_sign", "canvas_figure", "canvas_legend", "canvas_lookup", "hatching",
-                "panel_table", "values_table")),
-    "clock": ("clocks", ("clock",)),
-    "curves": ("curves", ("curves", "curves_zoom", "curves_table", "values_table")), "diagram": ("drawing", ("diagram",)),
-    "heads": ("heads", ("heads", "heads_table", "hatching", "values_table")),
-    "lines": ("view", ("lines", "lines_table", "values_table")),
+        "lab", ("canvas/canvas", "canvas/labels", "canvas/sign", "canvas/figure", "canvas/legend", "canvas/lookup",
+                "common/hatching", "canvas/table", "common/values_table")),
+    "clock": ("clocks", ("clock/clock",)),
+    "curves": ("curves", ("curves/curves", "curves/zoom", "curves/table", "common/values_table")),
+    "diagram": ("drawing", ("diagram/diagram",)),
+    "heads": ("heads", ("heads/heads", "heads/table", "common/hatching", "common/values_table")),
+    "lines": ("view", ("lines/lines", "lines/table", "common/values_table")),
 }
 
 
@@ -40,18 +42,18 @@ class ComponentAssets(TypedDict):
 
 
 def stylesheet(name: str) -> str:
-    """Return the style sheet of a component."""
+    """Return a style sheet. name: its path below the folder of the components, without the ending."""
     return (FOLDER / f"{name}.css").read_text("utf-8")
 
 
 @lru_cache(maxsize=16)
 def script(*names: str, folder: Traversable = FOLDER) -> str:
-    """Return the JavaScript module of a component, joined from files of a folder.
+    """Return the JavaScript module of a component, joined from files of a folder. names: their paths below it, without the ending.
 
     It starts with the colours of the theme, the meanings of the axis letters, the translations of the messages, and the code
     that all components share.
     """
-    parts = [(FOLDER / "common.js").read_text("utf-8"), *((folder / f"{name}.js").read_text("utf-8") for name in names)]
+    parts = [(FOLDER / "common" / "common.js").read_text("utf-8"), *((folder / f"{name}.js").read_text("utf-8") for name in names)]
     messages = [entry.message for part in parts for entry in messages_in_script(part, "").entries]
     forms, rule = browser_translations(messages)
     words = json.dumps(forms, ensure_ascii=False).replace("<", "\\u003c")  # a file's text may hold "</script>"
@@ -66,7 +68,7 @@ def script(*names: str, folder: Traversable = FOLDER) -> str:
 def component(name: str) -> ComponentAssets:
     """Return the `html`, `css` and `js` of one of `PICTURES`."""
     root, scripts = PICTURES[name]
-    looks = [stylesheet(part) for part in (name, "canvas_lookup", "values_table") if part in scripts]
+    looks = [stylesheet(part) for part in (f"{name}/{name}", "canvas/lookup", "common/values_table") if part in scripts]
     return {"html": f'<div class="{root}">\n</div>', "css": "\n".join(looks), "js": script(*scripts)}
 
 
@@ -76,7 +78,7 @@ def classic_script(name: str) -> str:
 
 
 def script_source(name: str) -> str:
-    """Return the source of one script file."""
+    """Return the source of one script file. name: as for `stylesheet`."""
     return (FOLDER / f"{name}.js").read_text("utf-8")
 
 

@@ -73,8 +73,8 @@ _HTML = f"""<div class="ledger">
 _COMPONENT = Component(
     "table",
     html=_HTML,
-    css=stylesheet("table"),
-    js=script("table"),
+    css=stylesheet("table/table"),
+    js=script("table/table"),
 )
 
 

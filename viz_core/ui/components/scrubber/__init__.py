@@ -17,8 +17,8 @@ from viz_core.ui.streamlit_internals import Component
 _COMPONENT = Component(
     "scrubber",
     html='<div class="scrubber">\n<label for="range"></label>\n<input id="range" type="range" min="1" step="1">\n<h2></h2>\n</div>',
-    css=stylesheet("scrubber"),
-    js=script("scrubber"),
+    css=stylesheet("scrubber/scrubber"),
+    js=script("scrubber/scrubber"),
 )
 
 

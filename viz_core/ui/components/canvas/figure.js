@@ -382,7 +382,7 @@ class Figure {
     }
   }
 
-  /* See `replay` in common.js. */
+  /* See `replay` in common/common.js. */
   replay(pen) {
     if (!this.shown) return;
     this.drawCells(pen);

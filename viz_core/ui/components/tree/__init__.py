@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _COMPONENT = Component(
-    "tree", html='<div class="tree lab-drawn">\n</div>', css=stylesheet("tree"), js=script("tree"),
+    "tree", html='<div class="tree lab-drawn">\n</div>', css=stylesheet("tree/tree"), js=script("tree/tree"),
 )
 
 

@@ -15,7 +15,7 @@ function set(node, attributes) {
   return node;
 }
 
-/* The size of labels in pixels: larger in presenter's mode (viz_core/ui/shell/layout/frame.js). */
+/* The size of labels in pixels: larger in presenter's mode (viz_core/ui/shell/layout/frame/frame.js). */
 const typeSize = () => Number(document.documentElement.dataset.labType ?? 14);
 
 const smallType = () => (typeSize() > 14 ? Math.max(16, Math.round(typeSize() * 0.8)) : 11); // of glosses below labels

@@ -317,7 +317,7 @@ class Figure {
     if (focus) box(focus, 1.5, view.accent, view.type > 14 ? 5 : 3); // thicker in presenter's mode
   }
 
-  /* See `replay` in common.js. */
+  /* See `replay` in common/common.js. */
   replay(pen) {
     if (!this.picture) return;
     this.drawTiles(pen);

@@ -1,5 +1,5 @@
 /* Draws a chart of viz_core/figures/curves.py as an SVG at the width of its column. The pointer reads the nearest point;
- * the arrow keys move between points (up and down: between series). curves_zoom.js adds zooming. */
+ * the arrow keys move between points (up and down: between series). zoom.js adds zooming. */
 
 const HEIGHT = 310, TOP = 10, RIGHT = 14; // pixels
 const MAX_DISTANCE = 60; // maximum distance in pixels from the pointer to the point that it reads

@@ -21,7 +21,7 @@ from viz_core.ui.components.glosses import current_glosses
 from viz_core.ui.streamlit_internals import Component
 
 _COMPONENT = Component(
-    "choice", html='<div class="choice lab-drawn">\n</div>', css=stylesheet("choice"), js=script("choice"),
+    "choice", html='<div class="choice lab-drawn">\n</div>', css=stylesheet("choice/choice"), js=script("choice/choice"),
 )
 
 

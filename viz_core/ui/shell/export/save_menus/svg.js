@@ -1,6 +1,6 @@
 /* Saving a picture of the page as an SVG file, with the positions at which the browser has drawn its elements. Boxes become
  * rectangles, texts <text>, inline SVG is copied with its computed style, and a canvas is drawn again (`replay` in
- * components/common.js). The file has no external references. */
+ * components/common/common.js). The file has no external references. */
 
 const EDGE = 8; // pixels of margin around the picture
 const EXCLUDED = ".as-table, .numbers, .play, input, select, .turn, .curves .hint, .modebar-container, .hoverlayer, .no-save, .lab-save, foreignObject, style, script";

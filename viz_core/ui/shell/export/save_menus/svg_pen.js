@@ -1,4 +1,4 @@
-/* Writing SVG: a document that collects the elements of a file, and a 2D context that writes to it. `replay` (components/common.js)
+/* Writing SVG: a document that collects the elements of a file, and a 2D context that writes to it. `replay` (components/common/common.js)
  * draws a canvas on that context as rectangles, paths and texts. Lengths are CSS pixels of the page. */
 
 const MAX_RECTS = 20000; // heatmaps with more cells become one embedded image, drawn without smoothing
@@ -96,7 +96,7 @@ class SvgDocument {
     return this.define("clipPath", {}, element("rect", at));
   }
 
-  /* Return a fill pattern as in components/hatching.js: lines at 45 degrees, crossed lines, or dots. */
+  /* Return a fill pattern as in components/common/hatching.js: lines at 45 degrees, crossed lines, or dots. */
   hatch({ fill, line, mark }, more = {}) {
     const crossed = mark === "cross" ? "M-7 -1L1 7M-1 -1L7 7M5 -1L13 7" : "", lines = element("path", { d: `M-7 7L1 -1M-1 7L7 -1M5 7L13 -1${crossed}`, ...paintAttributes("stroke", line) });
     const ink = mark === "dots" ? element("circle", { cx: 3, cy: 3, r: 1.2, ...paintAttributes("fill", line) }) : lines;

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _COMPONENT = Component(
-    "profiles", html='<div class="profiles">\n</div>', css=stylesheet("profiles"), js=script("profiles"),
+    "profiles", html='<div class="profiles">\n</div>', css=stylesheet("profiles/profiles"), js=script("profiles/profiles"),
 )
 
 

@@ -222,7 +222,7 @@ class View {
     return { heads, largest, drawn };
   }
 
-  /* See `replay` in common.js. */
+  /* See `replay` in common/common.js. */
   replay(pen) { if (this.middle.clientWidth) this.drawLines(pen, this.lock, this.middle.clientWidth, ...this.sizes()); }
 
   /* Shade the tokens of the other side by the weight of each shown head, and mark the locked token as pressed. */

@@ -22,7 +22,7 @@ from viz_core.ui.streamlit_internals import Component, fill_selectors
 SIDEBAR_WIDTH = 236  # pixels
 FOLDER = Path(__file__).parent
 LAST_CHANGE = "lab_frame_echo"  # the number of the browser's last change of presenter's mode that this session has received
-SHEETS = ("frame.css", "contrast.css", "../export/save_menus.css")
+SHEETS = ("frame.css", "contrast.css", "../../export/save_menus/save_menus.css")
 STYLE = fill_selectors("\n".join((FOLDER / name).read_text("utf-8") for name in SHEETS))
 KEY_SLIDERS = {"first": "n_heads", "second": "d_model"}  # the sliders that keys move: [ and ], - and +
 
