@@ -72,7 +72,7 @@ LAYERS: list[dict[str, str]] = [
         "generate training experiments training.interactive training.jobs tables figures figures.plot_data ui.streamlit_internals "
         "ui.components ui.escape ui.shell ui.shared",
     },
-    {"app": "ui.shell", "pages": "streamlit messages ui.shell ui.pages"},
+    {"app": "ui.shell", "pages": "streamlit messages ui.shell ui.pages", "__main__": ""},
 ]
 # --- reading the source -------------------------------------------------------------------------
 

@@ -32,15 +32,6 @@ def test_all_that_is_imported_is_declared_and_the_other_way_round() -> None:
     assert declared == {name.replace("-", "_") for names in owners.values() for name in names} & declared
 
 
-def test_all_data_files_ship() -> None:
-    """Every file of the package that is no code has an ending that is packed with it: tables, scripts, weights, translations."""
-    patterns = DECLARED["tool"]["setuptools"]["package-data"]["viz_core"]
-    packed = {path for pattern in patterns for path in (ROOT / "viz_core").glob(pattern)}
-    files = {path for path in (ROOT / "viz_core").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    assert {path for path in files - packed if path.suffix != ".py"} == set()
-    assert ROOT / "viz_core/training/corpus/tables/nouns.txt" in packed
-
-
 @pytest.mark.parametrize("name", viz_core.__all__)
 def test_what_is_public_is_there_and_is_explained(name: str) -> None:
     assert importlib.import_module(f"viz_core.{name}").__doc__

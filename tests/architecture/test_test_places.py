@@ -20,6 +20,7 @@ FOLDERS = {"ui": ("ui", "browser")}  # of the layers whose tests are in several 
 
 # Module or package → its tests, by path below tests/. Each of them names it, or imports what is built on it.
 ELSEWHERE = {
+    "__main__": "installed/test_wheel",
     "config.position_schemes": "architecture/test_position_schemes",
     "presets.concepts": "ui/test_concepts",
     "config.activations": "architecture/test_registries",
