@@ -16,6 +16,7 @@ from torch import Tensor
 
 from viz_core.config import TransformerConfig
 from viz_core.generate.beam import beam_search
+from viz_core.generate.fast_decoder import FastDecoder, can_decode_fast
 from viz_core.generate.incremental import IncrementalDecoder, available_length, encode_source, init_decoder, next_logits
 from viz_core.generate.sampling import random_numbers, sample
 from viz_core.generate.strategy import Beam, Greedy, Sampling, Strategy, check_max_new_tokens
@@ -66,10 +67,13 @@ def generate(
     Raises `ValueError` for a model without a decoder, for an encoder without a source, for an id outside the vocabulary, for a
     start or source longer than the position table, and for use_cache=True if the config does not allow a cache.
     """
+    longest = available_length(model, start.shape[1], check_max_new_tokens(max_new_tokens))
+    if isinstance(strategy, Greedy) and use_cache is not False and can_decode_fast(model.config, start, source):
+        fast = FastDecoder(model, len(start), source, start.shape[1] + longest)
+        return _decode(fast, start, _token_chooser(strategy, len(start), longest), eos_id, longest)
     reader = init_decoder(model, start, source, use_cache=use_cache)
     if not start.shape[1]:
         raise UserError("start has no ids; begin with <bos>.", "no_tokens", side="target", number=1)
-    longest = available_length(model, start.shape[1], check_max_new_tokens(max_new_tokens))
     if isinstance(strategy, Beam):
         rows = torch.arange(len(start), device=start.device).split(1)
         searches = [beam_search(reader.select(i), start[i], strategy, eos_id=eos_id, max_new_tokens=longest) for i in rows]
@@ -78,7 +82,7 @@ def generate(
 
 
 def _decode(
-    decoder: IncrementalDecoder, start: Tensor, choose: ChooseToken, eos_id: int, max_new_tokens: int
+    decoder: IncrementalDecoder | FastDecoder, start: Tensor, choose: ChooseToken, eos_id: int, max_new_tokens: int
 ) -> list[Continuation]:
     """Generate one token for each row at each step, until every row has ended."""
     new, written, done = start, [], torch.zeros(len(start), dtype=torch.bool, device=start.device)  # [B, T], [], [B]

@@ -1,0 +1,187 @@
+"""A decoder that only chooses tokens, without taps: fused kernels of torch on the model's own parameters, and keys and values that
+are written into tensors of the final length.
+
+It is for texts of which only the words matter. What is shown of a run, its logits too, comes from the model's forward pass. The
+logits of the two agree up to rounding, so where the two most probable tokens are nearly tied, the forward pass decides.
+"""
+
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from viz_core.config import Side, TransformerConfig
+from viz_core.generate.kv_cache import can_cache
+from viz_core.model.attention import Attention, KeysValues
+from viz_core.model.inputs import check_ids, check_length
+from viz_core.model.layers import Layer, LayerNorm
+from viz_core.model.masks import causal_mask
+from viz_core.model.positions import RotaryAngles, apply_rotary
+from viz_core.model.transformer import Transformer
+
+NEAR_TIE = 1e-4  # logits that differ by less, absolutely or relatively, may change places by rounding
+
+
+def can_decode_fast(config: TransformerConfig, start: Tensor, source: Tensor | None) -> bool:
+    """Return whether `FastDecoder` is possible for a start [B, T] and a source [B, S].
+
+    It needs the conditions of a key-value cache, no masked queries, and in each row a first token, and a source token, that is no
+    padding: then every query has a key to attend to.
+    """
+    masks = [config.token_mask("target", start[:, :1])] if config.mask_target_padding else []
+    if source is not None and config.mask_source_padding:
+        masks.append(config.token_mask("source", source))
+    return can_cache(config) and not config.mask_padded_queries and all(bool(mask.any(dim=-1).all()) for mask in masks)
+
+
+class FastDecoder:
+    """The state of a decoder after a prefix of B texts, for the choice of the next tokens. Unlike a `KVCache`, a step changes it.
+
+    source [B, S]: the ids of the encoder. max_length: the number N of tokens for which keys and values have room. See
+    `can_decode_fast`. Dropout has to be off.
+    """
+
+    def __init__(self, model: Transformer, batch: int, source: Tensor | None, max_length: int) -> None:
+        self.model, self.stack, c = model, model.stack("target"), model.config
+        self.layers: list[Layer] = list(self.stack.layers)  # type: ignore[arg-type]  # ModuleList is not generic
+        at = self.stack.tok_embedding.weight
+        self.ids = torch.empty(batch, 0, dtype=torch.int64, device=at.device)  # [B, t]
+        self.kept = [  # of each layer's self-attention: [B, H, N, K] and [B, H, N, V]
+            KeysValues(*(at.new_empty(batch, c.n_heads, max_length, width) for width in (c.d_k, c.d_v))) for _ in self.layers
+        ]
+        self.source, self.cross, self.cross_bias = source, [], None  # type: Tensor | None, list[KeysValues], Tensor | None
+        if c.has_encoder:
+            self.source = source = check_ids(c, "source", source)  # [B, S]
+            check_length(c, source.shape[1])
+            self.cross_bias = _padding_bias(c, "source", source)  # [B, 1, 1, S]
+            memory = _encode(model, source, self.cross_bias)  # [B, S, D]
+            self.cross = [_keys_values(layer.cross_attn, memory) for layer in self.layers]  # [B, H, S, K] and [B, H, S, V] each
+
+    def step(self, ids: Tensor) -> tuple[Tensor, Self]:
+        """Append ids [B, n]; return the logits [B, W] of the next token, and the decoder itself.
+
+        Where the two largest logits of a row are nearly tied, all are those of the forward pass.
+        """
+        start_pos, c = self.ids.shape[1], self.model.config
+        if not start_pos:
+            check_length(c, check_ids(c, "target", ids).shape[1])
+        self.ids = torch.cat((self.ids, ids), dim=1)  # [B, t]
+        x = self._hidden_states(ids, start_pos)[:, -1]  # [B, D]
+        assert self.model.head is not None  # every decoder has one
+        logits: Tensor = self.model.head(x)  # [B, W]
+        best = logits.topk(min(2, logits.shape[1])).values  # [B, 2]
+        margin = NEAR_TIE * best[:, 0].abs().clamp(min=1)  # [B]
+        if not bool((best[:, 0] - best[:, -1] >= margin).all()):  # also for NaN
+            logits = self._forward_logits()
+        return logits, self
+
+    def _hidden_states(self, ids: Tensor, start_pos: int) -> Tensor:
+        """Return the decoder's output for the new ids [B, n], [B, n, D], and store their keys and values."""
+        end = start_pos + ids.shape[1]
+        x = self.stack.embed(ids, start_pos=start_pos)  # [B, n, D]
+        bias = self._self_bias(start_pos)  # [B, H, n, t]
+        rotary = self.stack.rotary_angles(end, start_pos)  # [n, K/2] each
+        for i, layer in enumerate(self.layers):
+            past = KeysValues(*(each[:, :, :end] for each in self.kept[i]))  # [B, H, t, K] and [B, H, t, V], views
+            cross = self.cross[i] if self.cross else None
+            x = _apply_layer(layer, x, bias, rotary, past, cross, self.cross_bias)  # [B, n, D]
+        return _norm(self.stack.final_norm, x) if self.model.config.has_final_norm else x
+
+    def _self_bias(self, start_pos: int) -> Tensor | None:
+        """Return what is added to the scores of the tokens from `start_pos` on, [B, H, n, t]; None if nothing is."""
+        c, length = self.model.config, self.ids.shape[1]
+        bias = self.stack.score_bias(length, start_pos=start_pos)  # [1, H, n, t]
+        padding = _padding_bias(c, "target", self.ids)  # [B, 1, 1, t]
+        if padding is not None:
+            bias = padding if bias is None else bias + padding
+        if length - start_pos > 1:
+            mask = causal_mask(length, self.ids.device, start_pos)  # [1, 1, n, t]
+            bias = (torch.zeros(mask.shape, device=mask.device) if bias is None else bias).masked_fill(~mask, c.fill_value)
+        return bias
+
+    def _forward_logits(self) -> Tensor:
+        """Return the logits [B, W] of the next token from the forward pass of the model."""
+        whole = self.model(self.source, self.ids).logits  # [B, t, W]
+        assert whole is not None
+        return whole[:, -1]
+
+
+def _encode(model: Transformer, source: Tensor, bias: Tensor | None) -> Tensor:
+    """Return the output of the encoder [B, S, D] for ids [B, S] and the bias of their padding [B, 1, 1, S]."""
+    stack, length = model.stack("source"), source.shape[1]
+    scheme = stack.score_bias(length)  # [1, H, S, S]
+    if scheme is not None:
+        bias = scheme if bias is None else scheme + bias  # [B, H, S, S]
+    x, rotary = stack.embed(source), stack.rotary_angles(length)  # [B, S, D], [S, K/2] each
+    for layer in stack.layers:
+        x = _apply_layer(layer, x, bias, rotary)  # type: ignore[arg-type]  # ModuleList is not generic
+    return _norm(stack.final_norm, x) if model.config.has_final_norm else x
+
+
+def _apply_layer(
+    layer: Layer, x: Tensor, bias: Tensor | None, rotary: RotaryAngles | None, past: KeysValues | None = None,
+    cross: KeysValues | None = None, cross_bias: Tensor | None = None,
+) -> Tensor:
+    """Map x [B, n, D] -> [B, n, D] as `Layer.forward` does. bias, cross_bias: added to the scores.
+
+    past: the keys and values of all tokens, of which the last n are to be written. cross: those of the source.
+    """
+    c = layer.config
+    y = _norm(layer.norm_self_attn, x) if c.norm == "pre" else x  # [B, n, D]
+    y = _self_attention(layer.self_attn, y, bias, rotary, past)  # [B, n, D]
+    x = x + y if c.residual else y
+    x = _norm(layer.norm_self_attn, x) if c.norm == "post" else x
+    if cross is not None:
+        y = _norm(layer.norm_cross_attn, x) if c.norm == "pre" else x  # [B, n, D]
+        y = _attend(layer.cross_attn, _project(layer.cross_attn, layer.cross_attn.w_q, y), cross, cross_bias)  # [B, n, D]
+        x = x + y if c.residual else y
+        x = _norm(layer.norm_cross_attn, x) if c.norm == "post" else x
+    y = _norm(layer.norm_ffn, x) if c.norm == "pre" else x  # [B, n, D]
+    y = _linear(layer.ffn.w_out, layer.ffn.activation(_linear(layer.ffn.w_in, y)))  # [B, n, D]
+    x = x + y if c.residual else y
+    return _norm(layer.norm_ffn, x) if c.norm == "post" else x
+
+
+def _self_attention(
+    attention: Attention, x: Tensor, bias: Tensor | None, rotary: RotaryAngles | None, past: KeysValues | None
+) -> Tensor:
+    """Attend from x [B, n, D] to itself and to the past tokens -> [B, n, D]. past: see `_apply_layer`."""
+    q, (k, v) = _project(attention, attention.w_q, x), _keys_values(attention, x)  # [B, H, n, K] and [B, H, n, V]
+    if rotary is not None:
+        q, k = apply_rotary(q, rotary), apply_rotary(k, rotary)
+    if past is None:
+        return _attend(attention, q, KeysValues(k, v), bias)
+    past.k[:, :, -x.shape[1] :], past.v[:, :, -x.shape[1] :] = k, v
+    return _attend(attention, q, past, bias)
+
+
+def _attend(attention: Attention, q: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
+    """Return the output [B, n, D] for queries [B, H, n, K] and what is added to their scores [B, H, n, S]."""
+    scale = None if attention.config.scale_scores else 1.0
+    z = F.scaled_dot_product_attention(q, memory.k, memory.v, bias, scale=scale)  # [B, H, n, V]
+    return _linear(attention.w_o, z.transpose(1, 2).flatten(2))
+
+
+def _keys_values(attention: Attention, x: Tensor) -> KeysValues:
+    return KeysValues(_project(attention, attention.w_k, x), _project(attention, attention.w_v, x))  # [B, H, S, K] and [B, H, S, V]
+
+
+def _project(attention: Attention, linear: nn.Linear, x: Tensor) -> Tensor:
+    return _linear(linear, x).view(*x.shape[:2], attention.config.n_heads, -1).transpose(1, 2)  # [B, H, n, K]
+
+
+def _linear(linear: nn.Linear, x: Tensor) -> Tensor:
+    return F.linear(x, linear.weight, linear.bias)
+
+
+def _norm(norm: LayerNorm, x: Tensor) -> Tensor:
+    return F.layer_norm(x, norm.weight.shape, norm.weight, norm.bias, norm.eps)
+
+
+def _padding_bias(config: TransformerConfig, side: Side, ids: Tensor) -> Tensor | None:
+    """Return what the padding mask adds to the scores of keys with these ids [B, S], [B, 1, 1, S]; None if nothing is masked."""
+    if not config.masks_padding(side) or (kept := config.token_mask(side, ids)).all():
+        return None
+    bias: Tensor = torch.zeros(ids.shape, device=ids.device).masked_fill(~kept, config.fill_value)
+    return bias[:, None, None]
