@@ -3,6 +3,7 @@
     text_generation   generate, write: the loop over tokens, by which every checkpoint generates
     strategy          Greedy, Sampling, Beam: how the next token is chosen, with the usual argument names
     incremental       decoding one token after another, with a key-value cache or without
+    fast_decoder      decoding where only the chosen tokens matter: fused kernels, no taps
     kv_cache          the key-value cache: what it keeps, and one step with it
     sampling          one sampled token: logits, temperature, top-k, top-p, the random number, the token
     beam              beam search, with every candidate of every step
