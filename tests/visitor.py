@@ -11,7 +11,7 @@ import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from viz_core.ui.shell.page_list import PAGES as PAGE_LIST
+from viz_core.ui.page_list import PAGES as PAGE_LIST
 
 PAGES = tuple(PAGE_LIST)
 WAIT = 120.0  # seconds for one message: only a server that hangs takes as long

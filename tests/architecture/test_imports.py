@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -18,8 +19,9 @@ TOP_LEVEL = {
 }
 
 # Layer by layer, from 0, and in each layer in order: a member (a module, or a package with all that is in it that is no member
-# itself) and what it imports besides the standard library. Names without a prefix are those of viz_core. A member imports only
-# from members above it in this table. The docstring of viz_core/__init__.py and the table of README.md say the same.
+# itself) and what it imports besides the standard library. Names without a prefix are those of viz_core, and * is any one name. A
+# member imports only from members above it in this table. The docstring of viz_core/__init__.py and the table of README.md say the
+# same.
 LAYERS: list[dict[str, str]] = [
     {
         "__init__": "",
@@ -64,13 +66,16 @@ LAYERS: list[dict[str, str]] = [
         "ui.components": "streamlit numpy pandas messages config text capture analysis figures figures.plot_data "
         "ui.streamlit_internals",
         "ui.escape": "messages text figures ui.components",
+        "ui.declarations": "messages config",
+        "ui.pages.*.declaration": "messages config ui.declarations",
+        "ui.page_list": "ui.declarations ui.pages.*.declaration",
         "ui.shell": "streamlit numpy torch PIL messages config presets stages text capture analysis model weights run generate "
-        "experiments figures ui.streamlit_internals ui.components ui.escape",
+        "experiments figures ui.streamlit_internals ui.components ui.escape ui.declarations ui.page_list",
         "ui.shared": "streamlit numpy pandas messages stages text capture analysis run experiments figures figures.plot_data "
         "ui.components ui.escape ui.shell",
         "ui.pages": "streamlit numpy pandas messages config presets stages text capture run_file analysis model weights run "
         "generate training experiments training.interactive training.jobs tables figures figures.plot_data ui.streamlit_internals "
-        "ui.components ui.escape ui.shell ui.shared",
+        "ui.components ui.escape ui.pages.*.declaration ui.shell ui.shared",
     },
     {"app": "ui.shell", "pages": "streamlit messages ui.shell ui.pages", "__main__": ""},
 ]
@@ -105,7 +110,13 @@ def imports(tree: ast.AST, module: str = "") -> Iterator[str]:
 
 
 def within(name: str, members: Iterable[str]) -> bool:
-    return any(name == member or name.startswith(member + ".") for member in members)
+    return any(pattern_of(member).match(name) for member in members)
+
+
+@cache
+def pattern_of(member: str) -> re.Pattern[str]:
+    """What matches the member's name and all names in it; "*" stands for any one name."""
+    return re.compile(re.escape(member).replace(r"\*", r"\w+") + r"(?:\.|$)")
 
 
 def full_name(name: str) -> str:
@@ -208,13 +219,18 @@ def test_every_member_is_there_and_imports_all_that_it_may() -> None:
         assert found[member] == allowed, member
 
 
+DECLARATIONS = "viz_core.ui.pages.*.declaration"
+
+
 def children(package: str, edges: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
-    """Which child of a package, a module or a package, imports which other one."""
+    """Which child of a package, a module or a package, imports which other one. Declarations of pages are a child of their own."""
     depth = package.count(".") + 2
     graph: dict[str, set[str]] = {}
     for pair in edges:
         if all(within(name, {package}) for name in pair):
-            importer, other = (".".join(name.split(".")[:depth]) for name in pair)
+            importer, other = (
+                DECLARATIONS if depth > 2 and within(name, {DECLARATIONS}) else ".".join(name.split(".")[:depth]) for name in pair
+            )
             if importer != other:
                 graph.setdefault(importer, set()).add(other)
     return graph
@@ -300,6 +316,9 @@ def test_the_top_level_is_the_agreed_one() -> None:
         (wrong_layer, "viz_core.ui.components.canvas", "from viz_core.ui.shell import view"),
         (wrong_layer, "viz_core.ui.components.canvas", "from viz_core.ui.shared.elements import chart"),
         (wrong_layer, "viz_core.ui.shell.layout.sidebar", "from viz_core.ui.pages import home"),
+        (wrong_layer, "viz_core.ui.shell.layout.sidebar", "from viz_core.ui.pages.home.hero import hero"),
+        (wrong_layer, "viz_core.ui.pages.home.declaration", "from viz_core.ui.pages.home.hero import hero"),
+        (wrong_layer, "viz_core.ui.pages.home.declaration", "from viz_core.ui.shell import PageContext"),
         (wrong_layer, "pages.attention", "import plotly.graph_objects as go"),
         (wrong_layer, "app", "import numpy as np"),
         (wrong_layer, "viz_core.weights.catalogue", "from viz_core.training.shipped.plans import PLANS"),
@@ -328,6 +347,7 @@ def test_a_check_finds(check: Callable[[ast.AST, str], Iterator[str]], module: s
         (wrong_layer, "viz_core.figures.heads", "from . import parts\nfrom viz_core.figures import theme"),
         (wrong_layer, "viz_core.model.attention", "import torch.nn.functional as F"),
         (wrong_layer, "pages.attention", "import streamlit as st\nfrom viz_core.ui.shell import open_page"),
+        (wrong_layer, "viz_core.ui.pages.home.hero", "from viz_core.ui.pages.norms.declaration import PAGE"),
         (in_place, "viz_core.model.attention", "super().__init__()\nscores = tap('scores', scores / 8)"),
         (unpickles, "viz_core.weights", "np.load(path, allow_pickle=False)"),
     ],

@@ -60,6 +60,8 @@ ELSEWHERE = {
     "figures.scatter": "figures/test_positions",
     "figures.theme": "figures/test_assets",
     "figures.word_order": "figures/test_positions",
+    "ui.declarations.page_spec": "ui/test_page_list",
+    "ui.declarations.url_param": "ui/test_url_params",
     "ui.components.choice": "browser/test_writing",
     "ui.components.clock": "browser/test_positions",
     "ui.components.curves": "browser/test_positions",

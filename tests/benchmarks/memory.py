@@ -11,15 +11,13 @@ from tests.benchmarks.measure import Result
 from tests.benchmarks.servers import APP, running
 from tests.visitor import PAGES, Visitor
 from viz_core.presets import PRESETS
+from viz_core.ui.page_list import PAGES as PAGE_LIST
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, MAX_SEED
-from viz_core.ui.shell.setup.url_params import URL_PARAMS
 from viz_core.weights.catalogue import catalogue
 
 BAR = 1200.0  # MB of the whole process
 AT_ONCE, STAY = 4, 25  # visitors, and links that each of them opens in one tab
 WORDS = ("the", "a", "cat", "dog", "man", "woman", "sat", "on", "mat", "big", "red", "small", "book", "was", "猫", "狗", "女人")
-PREFIX = {"positions": "pos", "attention": "att", "masks": "mask", "norms": "norm", "shapes": "shapes", "documents": "documents",
-          "writing": "write", "cause": "cause", "training": "train"}
 SIZES = ("n_heads", "d_model", "d_ff", "n_encoder_layers", "n_decoder_layers", "source_vocab_size", "target_vocab_size", "position",
          "norm", "architecture", "init")
 
@@ -49,9 +47,9 @@ def random_links(seed: int) -> Iterator[tuple[str, str]]:
         else:
             said["preset"] = rng.choice(list(PRESETS))
             said |= {field: rng.choice(offered[field]) for field in rng.sample(SIZES, rng.choice((0, 0, 1, 2, 4, 7)))}
-        for view in URL_PARAMS:
+        for view in PAGE_LIST[page].url_params:
             often = 0.6 if "section" in view.name else 0.2
-            if view.name.split("_")[0] == PREFIX.get(page) and view.options and rng.random() < often:
+            if view.options and rng.random() < often:
                 values = rng.sample(list(view.options), min(3, len(view.options))) if view.is_multiple else rng.choice(view.options)
                 said[view.name] = view.to_text(values)
         most = rng.choice((6, 12, 12, 40, 200, 1000))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from viz_core.ui.shell.page_list import PAGES
+from viz_core.ui.page_list import PAGES
 from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
 
 if TYPE_CHECKING:

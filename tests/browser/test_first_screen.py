@@ -12,7 +12,7 @@ import pytest
 
 from tests.browser.first_screen import Screen, measure
 from tests.browser.helpers import idle
-from viz_core.ui.shell.page_list import PAGES
+from viz_core.ui.page_list import PAGES
 from viz_core.ui.shell.setup import from_link, to_query
 
 if TYPE_CHECKING:

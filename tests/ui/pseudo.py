@@ -19,6 +19,7 @@ from urllib.parse import urlencode
 from viz_core.analysis.token_rows import NEXT_TOKEN_ARROW
 from viz_core.messages.collect import collect
 from viz_core.messages.po import Entry, write_po
+from viz_core.ui.page_list import PAGES
 
 ROOT = Path(__file__).parents[2]
 PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -54,57 +55,9 @@ TINY = {
     "target": "你爱我\n你们也爱我", "d_model": "16", "n_heads": "2", "qk_dim": "16", "d_ff": "16",
 }
 KEPT_A = {"kept": urlencode(TINY | {"source": "我很爱你\n我也爱你们"})}
-LAYER = "encoder.layers.0"
-STAGES = (
-    "ids.source", "masks.cross", "encoder.tok_embed", "encoder.pos_embed", "encoder.embed", f"{LAYER}.self_attn.raw_scores",
-    f"{LAYER}.self_attn.masked_scores", f"{LAYER}.self_attn.weights", f"{LAYER}.self_attn.z", f"{LAYER}.resid_mid",
-    f"{LAYER}.norm_ffn.mean", f"{LAYER}.norm_ffn.normalized", f"{LAYER}.ffn.post_act", "logits", "loss",
-)
-STATES: dict[str, list[dict[str, str]]] = {
-    "home": [{}, {"open": "all_switches,home_choices"}, {"weights": "translator"},
-             {"weights": "translator", "n_heads": "4", "d_model": "64", "open": "all_switches"},
-             {"architecture": "encoder-only", "head": "off"}],
-    "step_by_step": [
-        *({"stage": stage, "walk_norms": "on", "cells": "walk_canvas.0.0.0"} for stage in STAGES),
-        {"walk_mode": "tour"}, {"walk_jump": "on", "open": "proof_more"},
-        *(KEPT_A | {"shown": shown, "cells": "walk_canvas.0.0.0", "stage": stage} for shown in ("a", "b", "difference")
-          for stage in ("ids.source", "masks.source", "encoder.layers.0.self_attn.weights")),
-        KEPT_A | {"walk_look": "parting"}, KEPT_A | {"walk_look": "parting", "walk_rows": "all"},
-    ],
-    "attention": [{"att_more": more} for more in ("none", "table", "rollout", "break")],
-    "writing": [
-        *({"write_strategy": s, "write_top_k": "5", "write_top_p": "0.5"} for s in ("greedy", "sampling", "beam")),
-        *({"write_section": s} for s in ("forcing", "cache")),
-        {"write_section": "branch", "write_overlay": "beam,sampling", "write_branches": "g.1.7", "write_top_p": "0.9"},
-        {"write_section": "cache", "causal": "off"},
-        {"architecture": "encoder-only"}, {"architecture": "decoder-only", "write_section": "forcing"},
-    ],
-    "cause": [
-        *({"cause_section": s} for s in ("patching", "lens", "attribution", "heads")),
-        *({"cause_part": p, "cause_direction": "noise"} for p in ("sublayers", "heads")),
-        {"cause_section": "attribution", "cause_alone": "on", "cause_run": "changed"},
-        {"cause_section": "lens", "cause_lens": "rank"}, {"cause_word": "没有词", "cause_at": "1"},
-        {"architecture": "encoder-only"},
-    ],
-    "training": [
-        *({"train_look": look, "train_task": task} for look, task in (
-            ("attention", "next-word"), ("answers", "sort"), ("gradients", "fill-in"), ("induction", "induction"))),
-        {"train_number": "accuracy", "train_length": "4"}, {"train_recipe": "none"}, {"train_job": "gone", "train_model": "002"},
-        {"train_section": "experiments"}, {"train_section": "experiments", "train_setup": "own", "train_values": "post,pre"},
-        *({"train_section": "experiments", "train_setup": setup} for setup in ("mask", "lengths", "induction")),
-    ],
-    "masks": [{"mask_section": s} for s in ("who", "built", "conventions", "effect", "leak", "empty", "unsqueeze")],
-    "positions": [
-        *({"pos_section": s} for s in ("waves", "matrix", "clock", "similarity", "sentence")),
-        *({"pos_section": "schemes", "pos_scheme": s} for s in ("none", "sinusoidal", "learned", "rope", "alibi", "t5")),
-        *({"pos_section": "experiments", "pos_experiment": e, "pos_front": "你"} for e in ("swap", "shuffle", "prepend", "past")),
-    ],
-    "norms": [{"norm_section": s} for s in ("depth", "theory", "gradients", "token", "batchnorm", "distributions")],
-    "shapes": [
-        {}, {"shapes_columns": "symbolic shape,dtype,parameters,FLOPs,bytes,statistics,sequence-first", "open": "shapes_cost"},
-        KEPT_A | {"n_heads": "4"},
-    ],
-    "documents": [{}],
+# Page → the links that together show all of it; a state of two runs has A, too.
+STATES = {
+    page.name: [(KEPT_A if "shown" in state else {}) | dict(state) for state in page.test_states] for page in PAGES.values()
 }
 
 # ---------------------------------------------------------------- what is shown

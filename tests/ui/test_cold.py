@@ -7,29 +7,23 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlencode
 
 from tests.browser.conftest import ROOT, await_health, free_port
 from tests.visitor import PAGES, Visitor, at_once
-from viz_core.ui.shell.setup.url_params import URL_PARAMS
+from viz_core.ui.page_list import PAGES as PAGE_LIST
 
 HEAVY = ("torch", "pandas", "pyarrow", "plotly", "numpy", "safetensors", "tokenizers", "viz_core")
 ONE_THREAD = ("torch", "pandas", "pyarrow")  # the others are imported in parts, one after another
-SECTIONS = {"pos_section": "positions", "pos_experiment": "positions", "mask_section": "masks", "norm_section": "norms",
-            "att_more": "attention", "write_section": "writing", "train_section": "training", "train_look": "training",
-            "cause_section": "cause", "cause_part": "cause"}
 SMALL = ("preset=000&n_heads=2&d_model=16&d_ff=8&n_encoder_layers=1&n_decoder_layers=1&source_vocab_size=50&target_vocab_size=50"
          "&norm_depth=2&norm_width=16&norm_draws=1&norm_batches=1")
-SLOW = ("longer",)  # reads hundreds of sentences; it imports what the other experiments import
 
 
 def links() -> Iterator[tuple[str, str]]:
-    """Every page of the trained weights, every section of a small model, and a change of what it is."""
+    """Every page of the trained weights, every state of a small model, and a change of what it is."""
     yield from ((page, "") for page in PAGES)
-    for view in URL_PARAMS:
-        for option in view.options or () if view.name in SECTIONS else ():
-            more = "&pos_section=experiments" if view.name == "pos_experiment" else ""
-            if option not in SLOW:
-                yield SECTIONS[view.name], f"{SMALL}&{view.name}={option}{more}"
+    for page in PAGE_LIST.values():
+        yield from ((page.name, f"{SMALL}&{urlencode(state)}") for state in page.test_states)
     yield "attention", f"{SMALL}&att_more=break&att_temperature=2"
     yield "shapes", f"{SMALL}&shapes_columns=statistics&architecture=decoder-only"
     yield "home", f"{SMALL}&tokenizer=ids&source=5 6&target=7&position=rope"

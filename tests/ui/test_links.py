@@ -14,6 +14,7 @@ from tests.ui.helpers import link as whole_link
 from viz_core.config.limits import MAX_LINK_BYTES
 from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.presets import PRESETS
+from viz_core.ui.pages.shapes.declaration import MAX_SIZE_CHARS
 from viz_core.ui.shared.elements import with_cell
 from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import (
@@ -29,7 +30,7 @@ from viz_core.ui.shell.setup import (
     with_preset,
     with_url_params,
 )
-from viz_core.ui.shell.setup.url_params import EXPANDERS, HEATMAPS, MAX_SIZE_CHARS
+from viz_core.ui.shell.setup.url_params import EXPANDERS, HEATMAPS
 
 ROOT = Path(__file__).parents[2]
 SMALL = TINY | ONE_LAYER
@@ -265,9 +266,7 @@ OTHER_NAMES = {  # of widgets that are no view's
     "cause_changed": "the text of one of the two runs", "cause_typed": "the same text",
     "walk_": "Jump boxes, which follow the stage",
 }
-FOCUS = {"att_matrix": ("att_query", "att_key"), "mask_map": ("mask_query", "mask_key"),
-         "cause_maps": ("patch",), "norm_both": ("norm_token", "norm_feature"),
-         "walk_parting": ("walk_look", "shown", "cells")}  # a click there leads to the stage
+FOCUS = {key: names for page in PAGES.values() for key, names in page.focus_params.items()}
 STATE = tuple(f"ui.shell.session.{name}" for name in ("url", "session_restore", "widgets"))  # where the session is called `state`
 COMPONENTS = {
     f"ui.components.{name}"
@@ -322,7 +321,8 @@ def test_the_name_of_a_widget_is_a_views_or_the_setups() -> None:
 
 
 def test_what_opens_is_known_to_the_link() -> None:
-    assert {pattern(call.args[0], module) for module, call, _ in calls("linked_expander")} == set(EXPANDERS)
+    found = {pattern(call.args[0], module) for module, call, _ in calls("linked_expander")}
+    assert found == set(EXPANDERS), "name an expander in `expanders` of its page's declaration"
 
 
 def test_every_matrix_keeps_its_pick_in_the_link() -> None:
@@ -332,7 +332,7 @@ def test_every_matrix_keeps_its_pick_in_the_link() -> None:
     picked = [pattern(call.args[1], module) for module, call, _ in calls("linked_heatmaps")]
     assert None not in picked
     for key in picked:
-        assert any(re.fullmatch(key, canvas) for canvas in HEATMAPS), f"{key} belongs into HEATMAPS"
+        assert any(re.fullmatch(key, canvas) for canvas in HEATMAPS), f"name {key} in `heatmaps` of its page's declaration"
     for canvas in HEATMAPS:
         assert any(re.fullmatch(key, canvas) for key in picked), f"{canvas} is nowhere drawn"
 
@@ -367,21 +367,15 @@ def test_no_other_key_is_kept_in_the_session() -> None:
         assert fine, f"{module} keeps {key!r} in the session alone: give it a view, or name it in SESSION_ONLY"
 
 
-@pytest.mark.parametrize("page", ["home", "step_by_step", "attention", "masks", "positions", "norms", "shapes", "documents",
-                                  "writing", "cause", "training"])
+@pytest.mark.parametrize("page", PAGES)
 def test_a_session_holds_no_other_key(open_at: Open, page: str) -> None:
     at = open_at(page, open=",".join(EXPANDERS), walk_jump="on", walk_mode="tour", att_more="break")
     keys = set(at.session_state._state.filtered_state)
     buttons = {b.key for b in at.button} | {key for key in keys if key.startswith(("att_save_", "shapes_csv", "FormSubmitter"))}
-    components = {
-        "home_map", "home_words", "walk_map", "walk_scrubber", "att_heads", "att_lines", "shapes_table", "write_choice",
-        "write_tree", "write_branching",
-        "write_scrubber", "cause_shares", "cause_heads", "train_curves", "train_scrubber", "train_bands", "train_file",
-        "train_download", *FOCUS, *HEATMAPS,
-    }
+    components = {*PAGES[page].components, *PAGES[page].focus_params, *PAGES[page].heatmaps}
     for key in keys - buttons - components - set(EXPANDERS):
         known = any(key.startswith(k) or key.endswith(k) for k in SESSION_ONLY)
-        assert known, f"{key!r} is in the session alone: give it a view, or name it in SESSION_ONLY"
+        assert known, f"{key!r} is in the session alone: give it a link parameter, or name it in {page}/declaration.py"
 
 
 @pytest.mark.parametrize("page", ["home", "shapes"])

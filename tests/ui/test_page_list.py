@@ -1,4 +1,4 @@
-"""The list of pages: each entry is complete, and nothing that a page needs is missing."""
+"""The list of pages: each declaration is complete, and nothing that a page needs is missing."""
 
 import ast
 import re
@@ -6,18 +6,27 @@ from pathlib import Path
 
 import pytest
 
+from tests.benchmarks.change import WIDGETS
 from tests.ui.helpers import open_page
-from viz_core.ui.pages.home.page_cards import PREVIEWS
 from viz_core.ui.shell import PAGES, PageSpec
-from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
+from viz_core.ui.shell.setup import URL_PARAM_BY_NAME, from_link, to_link
 
 ROOT = Path(__file__).parents[2]
+PACKAGES = ROOT / "viz_core/ui/pages"
 each_page = pytest.mark.parametrize("page", PAGES.values(), ids=list(PAGES))
 NO_LEAD = {"step_by_step"}  # its controls come first
 
 
-def test_every_file_is_a_page_and_every_page_has_its_file() -> None:
-    assert {path.stem for path in (ROOT / "pages").glob("*.py")} == set(PAGES)
+def test_every_page_has_its_package_its_script_and_its_place_in_the_list() -> None:
+    scripts = {path.stem for path in (ROOT / "pages").glob("*.py")}
+    packages = {path.parent.name for path in PACKAGES.glob("*/__init__.py")}
+    declared = {path.parent.name for path in PACKAGES.glob("*/declaration.py")}
+    assert packages <= declared, f"write viz_core/ui/pages/NAME/declaration.py for {packages - declared}"
+    assert declared <= set(PAGES), f"name {declared - set(PAGES)} in viz_core/ui/page_list.py"
+    assert set(PAGES) <= scripts, f"write pages/NAME.py for {set(PAGES) - scripts}"
+    assert scripts <= packages, f"write a package in viz_core/ui/pages for {scripts - packages}"
+    assert all(name == page.name for name, page in PAGES.items())
+    assert set(WIDGETS) == set(PAGES), "WIDGETS of tests/benchmarks/change.py names a widget of every page"
 
 
 @each_page
@@ -38,9 +47,32 @@ def test_its_first_lines_are_its_entry(page: PageSpec) -> None:
 
 
 @each_page
-def test_what_it_shows_is_a_module_or_a_package_of_its_own(page: PageSpec) -> None:
-    folder = ROOT / "viz_core" / "ui" / "pages"
-    assert (folder / f"{page.name}.py").is_file() or (folder / page.name / "__init__.py").is_file()
+def test_a_declaration_loads_no_page_and_only_its_docstring_comes_with_it(page: PageSpec) -> None:
+    """The shell is made from the declarations, so that they may not import it, nor anything slow."""
+    source = (PACKAGES / page.name / "__init__.py").read_text("utf-8")
+    assert len(ast.parse(source).body) == 1, f"{page.name}/__init__.py is imported with the declaration: keep it to a docstring"
+
+
+@each_page
+def test_its_parameters_have_a_name_of_their_own(page: PageSpec) -> None:
+    others = [param.name for other in PAGES.values() if other is not page for param in other.url_params]
+    assert not {param.name for param in page.url_params} & set(others)
+    assert all(URL_PARAM_BY_NAME[param.name] is not None for param in page.url_params)
+    assert {name for names in page.focus_params.values() for name in names} <= set(URL_PARAM_BY_NAME)
+
+
+@each_page
+def test_its_states_are_links_that_the_app_reads(page: PageSpec) -> None:
+    assert page.test_states
+    for state in page.test_states:
+        setup, faults = from_link({"preset": "000", **state})
+        assert not faults and to_link(setup), (state, faults)
+
+
+@each_page
+def test_each_section_has_a_state(page: PageSpec) -> None:
+    selected = [state.get(page.section_param, page.sections[0].name) for state in page.test_states if page.sections]
+    assert {section.name for section in page.sections} == set(selected)
 
 
 @each_page
@@ -54,15 +86,17 @@ def test_it_has_tests_of_its_own(page: PageSpec) -> None:
 
 @each_page
 def test_its_main_pictures_are_declared(page: PageSpec) -> None:
-    """A page has one, or one in each section; the view that names its sections offers these and no others."""
+    """A page has one, or one in each section."""
     assert bool(page.figure_key) != bool(page.sections), "give it the key of its main picture, or sections that have one each"
-    if page.sections:
-        assert [s.name for s in page.sections] == list(URL_PARAM_BY_NAME[page.section_param].options or ())
+    assert bool(page.sections) == bool(page.section_param), "give its sections a link parameter"
     assert all(section.figure_key for section in page.sections)
 
 
-def test_home_has_a_small_picture_of_each() -> None:
-    assert set(PREVIEWS) == {page.name for page in PAGES.values() if page.home_text}
+@each_page
+def test_a_page_with_a_card_draws_its_thumbnail(page: PageSpec) -> None:
+    file = PACKAGES / page.name / "thumbnail.py"
+    assert file.is_file() == bool(page.home_text), f"{page.name}: a page with `home_text` has a module `thumbnail`"
+    assert not page.home_text or "\ndef thumbnail(context: PageContext, capture: Capture) -> str:" in file.read_text("utf-8")
 
 
 def test_home_links_to_all_others() -> None:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from typing import Any
 from xml.etree import ElementTree
 
@@ -17,6 +18,7 @@ from tests.ui.helpers import (
     components,
     formula,
     go,
+    open_page,
     own_link,
     said,
     sound,
@@ -33,10 +35,6 @@ from viz_core.presets import PRESETS
 from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, Setup, from_link, with_preset
 
-# Canvases, drawings and other components that each page shows; the walk has a scrubber.
-COMPONENTS = {"home": 3, "step_by_step": 3, "attention": 3, "writing": 3, "cause": 1, "training": 3, "masks": 1, "positions": 0,
-              "norms": 0, "shapes": 1, "documents": 0}
-WITHOUT_A_DECODER = {"writing": 0}  # where an encoder alone shows another number
 each_page = pytest.mark.parametrize("page", PAGES)
 each_preset = pytest.mark.parametrize("preset", PRESETS)
 
@@ -44,8 +42,25 @@ each_preset = pytest.mark.parametrize("preset", PRESETS)
 # ---------------------------------------------------------------- what is on the pages
 
 
-def test_every_page_has_its_number_of_components() -> None:
-    assert set(COMPONENTS) == set(PAGES), "COMPONENTS names every page with the number of components that it shows"
+def keys(at: AppTest) -> list[str]:
+    """The components on the page, by their keys."""
+    return [component.key for component in components(at)]
+
+
+@cache
+def keys_at_first(page: str, architecture: str = "encoder-decoder") -> list[str]:
+    """The components that the page opens with, for a small model of document 000 with this architecture."""
+    return keys(open_page(page, **tiny(architecture=architecture)))
+
+
+@each_page
+def test_a_page_opens_with_its_main_picture_and_components_that_it_declares(page: str) -> None:
+    declared = PAGES[page]
+    at = open_page(page, **tiny())
+    picture = declared.figure_key or declared.sections[0].figure_key
+    assert any(picture in getattr(getattr(node, "proto", None), "id", "") for node in at.main), f"{picture} is not drawn"
+    known = {*declared.components, *declared.heatmaps, *declared.focus_params}
+    assert set(keys(at)) <= known, f"name them in viz_core/ui/pages/{page}/declaration.py"
 
 
 @each_preset
@@ -53,7 +68,7 @@ def test_home_at_the_presets_own_size(open_at: Open, preset: str) -> None:
     at = sound(open_at(preset=preset))
     assert not at.warning
     assert status(at).startswith(PRESETS[preset].config.architecture)
-    assert len(components(at)) == COMPONENTS["home"]
+    assert set(keys(at)) == {"home_words", "home_map", "home_ids"}
     bars = bodies(at)[-1]  # below the pages' pictures
     assert len(ElementTree.fromstring(bars).findall(".//*[@title]")) == 8
     assert any(PRESETS[preset].title in m.value for m in at.markdown)
@@ -121,8 +136,7 @@ def test_every_page_with_every_preset(open_at: Open, page: str, preset: str) -> 
     at = sound(open_at(page, **tiny(preset)))
     assert not at.warning and not at.info
     assert "parameters, untrained" in status(at) and " ms on " in status(at)
-    lacks = {} if PRESETS[preset].config.has_decoder else WITHOUT_A_DECODER
-    assert len(components(at)) == (COMPONENTS | lacks)[page]
+    assert keys(at) == keys_at_first(page, PRESETS[preset].config.architecture)
     if page == "step_by_step":
         assert "x_{bt}" in formula(at)
         (facts,) = [body for body in bodies(at) if "Computed in" in body]
@@ -294,7 +308,7 @@ def test_bad_text_is_kept_and_answered(open_at: Open, page: str, side: str, kind
         assert sentence in said(at).replace("\\", "") and not ran
         assert len(said(at)) < 1000  # a clear sentence, not what was typed, nor one for each line
     else:
-        assert ran and len(components(at)) == COMPONENTS[page] and not at.warning
+        assert ran and keys(at) == keys_at_first(page) and not at.warning
     other = "target" if side == "source" else "source"
     assert typed(at, other) == getattr(Setup(), other)
     sound(at.run())
@@ -350,7 +364,7 @@ def test_a_bad_link_is_answered_and_loses_nothing(open_at: Open, bad: int, page:
     kept = own_link(at)
     assert kept["source"] == "keep me" and kept["scale_embedding"] == "on"
     if "The link says" in said(at):  # the default took its place: the page works, and the address is mended
-        assert len(components(at)) == COMPONENTS[page]
+        assert keys(at) == keys_at_first(page)
         assert not set(params.items()) & set(kept.items()) - {("n_heads", "2")}
         sound(widget(at, "source").set_value("now this").run())
         assert "The link says" not in said(at)

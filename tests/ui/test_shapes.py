@@ -23,11 +23,11 @@ from viz_core.text import UntrainedTokenizer
 from viz_core.ui.components.table import LedgerFilter
 from viz_core.ui.pages.shapes.change import describe_change, narrower_qk_dim
 from viz_core.ui.pages.shapes.columns import COLUMNS
+from viz_core.ui.pages.shapes.declaration import LEDGER_COLUMNS
 from viz_core.ui.pages.shapes.size import SEEN_KEY, RunSize, run_size
 from viz_core.ui.pages.shapes.tensor_table import csv_file_name, lines_as_csv
 from viz_core.ui.shell import context_of
 from viz_core.ui.shell.setup import Setup, from_link, to_query
-from viz_core.ui.shell.setup.url_params import LEDGER_COLUMNS
 from viz_core.weights.card import Card
 
 FIRST = ["name", "axes", "shape", "meaning"]

@@ -47,18 +47,18 @@ from viz_core.training.jobs.engine import engine
 from viz_core.ui.escape import code_span, escaped
 from viz_core.ui.pages.training import experiments as experiments_page
 from viz_core.ui.pages.training import stored_measurement as stored_page
-from viz_core.ui.pages.training.experiments import CONDITION_TITLES, condition_titles, describe_lead, describe_verdict
-from viz_core.ui.pages.training.job_controls import UNFINISHED_STATES
-from viz_core.ui.pages.training.recipe_form import DOCUMENT_MODELS
-from viz_core.ui.pages.training.trained_model import symbol_words, text_box_contents
-from viz_core.ui.shell.setup.url_params import (
+from viz_core.ui.pages.training.declaration import (
     TASK_PARAMETERS,
     TRAINING_FACTORS,
     TRAINING_MODELS,
     TRAINING_SETUPS,
     TRAINING_TASKS,
-    URL_PARAMS,
 )
+from viz_core.ui.pages.training.experiments import CONDITION_TITLES, condition_titles, describe_lead, describe_verdict
+from viz_core.ui.pages.training.job_controls import UNFINISHED_STATES
+from viz_core.ui.pages.training.recipe_form import DOCUMENT_MODELS
+from viz_core.ui.pages.training.trained_model import symbol_words, text_box_contents
+from viz_core.ui.shell.setup.url_params import URL_PARAMS
 from viz_core.weights.user_weights import shared_user_weights
 
 NORMS = ("after each sum (Post-LN)", "before each sub-layer (Pre-LN)")

@@ -10,6 +10,8 @@ from viz_core.config import TransformerConfig
 from viz_core.config.limits import MAX_NEW_TOKENS, MAX_SELECTION_CHARS
 from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.text import UntrainedTokenizer
+from viz_core.ui.declarations.url_param import UrlParam
+from viz_core.ui.pages.writing.declaration import BranchesParam
 from viz_core.ui.shell.setup import (
     CONTROL_BY_FIELD,
     DEFAULT_SOURCE,
@@ -26,7 +28,7 @@ from viz_core.ui.shell.setup import (
     with_url_params,
     with_weights,
 )
-from viz_core.ui.shell.setup.url_params import URL_PARAMS, BranchesParam, CellsParam, PatchParam, UrlParam
+from viz_core.ui.shell.setup.url_params import URL_PARAMS, CellsParam, PatchParam
 from viz_core.weights.card import Card
 
 # ---------------------------------------------------------------- views

@@ -1,9 +1,10 @@
 """The frame of every page: navigation, sidebar, link and run. Pages import these functions from here."""
 
+from viz_core.ui.declarations.page_spec import PageSpec
+from viz_core.ui.page_list import PAGES
 from viz_core.ui.shell.layout.first_screen import choose_section, controls_row, figure_and_rail, main_figure, show_hint
 from viz_core.ui.shell.layout.sidebar import set_from_widget
 from viz_core.ui.shell.navigation import main, open_page
-from viz_core.ui.shell.page_list import PAGES, PageSpec
 from viz_core.ui.shell.runs.page_context import PageContext, context_of, current_context
 from viz_core.ui.shell.runs.two_runs import TwoRuns, keep_run, two_runs
 from viz_core.ui.shell.session.linked_widgets import linked_expander, linked_widget

@@ -9,13 +9,13 @@ from PIL import Image
 from viz_core.messages import translate as _
 from viz_core.ui.components.export import PROGRESS_SLOT_KEY
 from viz_core.ui.components.glosses import set_glosses
+from viz_core.ui.declarations.page_spec import PageSpec
 from viz_core.ui.escape import code_span
 from viz_core.ui.shell.caching.preload import preload_all, preload_catalogue
 from viz_core.ui.shell.export.save_menus import save_menus
 from viz_core.ui.shell.layout.first_screen import page_heading
 from viz_core.ui.shell.layout.frame import SIDEBAR_WIDTH, page_frame
 from viz_core.ui.shell.layout.sidebar import show_generated_target, sidebar
-from viz_core.ui.shell.page_list import PageSpec
 from viz_core.ui.shell.runs.page_context import PageContext, first_paragraphs, glosses_in_use, run_with_status
 from viz_core.ui.shell.runs.two_runs import keep_button
 from viz_core.ui.shell.session.session_restore import mark_page_complete, restore_session

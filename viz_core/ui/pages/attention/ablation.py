@@ -22,6 +22,7 @@ from viz_core.ui.components.glosses import glossed_label, glossed_token
 from viz_core.ui.components.heads import Focus
 from viz_core.ui.escape import escaped, token_code_span
 from viz_core.ui.pages.attention import snippets
+from viz_core.ui.pages.attention.declaration import ATTENTION_HEADS
 from viz_core.ui.pages.attention.focus import AttentionFocus, choose_head
 from viz_core.ui.shared.elements import data_table, linked_heatmaps, number_column
 from viz_core.ui.shell import (
@@ -36,7 +37,6 @@ from viz_core.ui.shell import (
     widget_value,
 )
 from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
-from viz_core.ui.shell.setup.url_params import ATTENTION_HEADS
 
 if TYPE_CHECKING:
     from viz_core.experiments.ablation import Ablation, HeadAblations

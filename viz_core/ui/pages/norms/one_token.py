@@ -10,9 +10,9 @@ from viz_core.messages.number_format import rounded
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.pages.norms import snippets
 from viz_core.ui.pages.norms.controls import NO_SENTENCE_NOTE, choose_feature, choose_layer_norm, choose_token
+from viz_core.ui.pages.norms.declaration import EPSILONS
 from viz_core.ui.shared.elements import chart, is_dark, sentence_picker, table
 from viz_core.ui.shell import PageContext, figure_and_rail, set_url_params, show_hint, url_param, widget, widget_value
-from viz_core.ui.shell.setup.url_params import EPSILONS
 
 
 def one_token_section(context: PageContext) -> None:

@@ -16,6 +16,7 @@ from viz_core.stages import STACK_NAMES
 from viz_core.text import Vocabulary, find_copied_words, with_copied_words
 from viz_core.ui.escape import code_span, escaped
 from viz_core.ui.pages.positions import snippets
+from viz_core.ui.pages.positions.declaration import DOCUMENT_SENTENCES
 from viz_core.ui.pages.positions.experiment_sentences import (
     describe_extrapolation,
     describe_order,
@@ -39,7 +40,6 @@ from viz_core.ui.pages.positions.typed_sentence import (
 from viz_core.ui.shared.elements import chart, data_table, is_dark, linked_heatmaps, number_column, sentence_picker, table
 from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, set_url_params, show_hint, url_param
 from viz_core.ui.shell.setup import error_message, typed_sentences
-from viz_core.ui.shell.setup.url_params import DOCUMENT_SENTENCES
 from viz_core.weights.card import Card
 
 if TYPE_CHECKING:

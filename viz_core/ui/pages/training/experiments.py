@@ -24,6 +24,7 @@ from viz_core.training.interactive.results import (
 from viz_core.training.jobs.job import JobView
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.training import snippets
+from viz_core.ui.pages.training.declaration import CUSTOM_FACTOR, TRAINING_FACTORS
 from viz_core.ui.pages.training.evaluations import evaluate_trained_models
 from viz_core.ui.pages.training.job_controls import job_buttons, job_engine, linked_job, show_problem, show_progress
 from viz_core.ui.pages.training.recipe_form import read_recipe_form
@@ -37,7 +38,6 @@ from viz_core.ui.pages.training.stored_measurement import (
 from viz_core.ui.shared.elements import chart, data_table, is_dark, number_column
 from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, show_hint, url_param
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, error_message
-from viz_core.ui.shell.setup.url_params import CUSTOM_FACTOR, TRAINING_FACTORS
 
 RAIL_WIDTH = 220
 MAX_RAIL_SENTENCES = 3  # up to this many sentences of a verdict are beside the figure; more are below it

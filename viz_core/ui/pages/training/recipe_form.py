@@ -16,10 +16,10 @@ from viz_core.training.interactive.recipe import Recipe
 from viz_core.training.interactive.tasks import TASKS, Task
 from viz_core.training.interactive.tasks.symbols import ARROW, MAX_SYMBOL_WORDS, words_to_symbols
 from viz_core.ui.escape import escaped
+from viz_core.ui.pages.training.declaration import TASK_PARAMETERS
 from viz_core.ui.shared.elements import set_param_from_widget
 from viz_core.ui.shell import PageContext, linked_widget, set_url_params, url_param, widget
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, error_message
-from viz_core.ui.shell.setup.url_params import TASK_PARAMETERS
 
 SMALL_SIZES = {"d_model": 64, "n_heads": 4, "d_ff": 128, "n_encoder_layers": 2, "n_decoder_layers": 2, "max_len": 128}
 """Sizes for which the default run takes well under a minute on two cores."""

@@ -19,12 +19,12 @@ from viz_core.ui.components.tree import continuation_tree
 from viz_core.ui.escape import token_code_span
 from viz_core.ui.pages.writing import snippets
 from viz_core.ui.pages.writing.choose import length_controls
+from viz_core.ui.pages.writing.declaration import MAX_BRANCHES
 from viz_core.ui.pages.writing.paths import GREEDY, GeneratedPath, describe_score, path_title, shown_paths
 from viz_core.ui.pages.writing.prompt import Prompt
 from viz_core.ui.pages.writing.step_controls import shown_step
 from viz_core.ui.shared.elements import sentence_picker
 from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, set_url_params, show_hint, url_param
-from viz_core.ui.shell.setup.url_params import MAX_BRANCHES
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,6 +13,7 @@ from pkgutil import walk_packages
 import streamlit as st
 
 from viz_core.config.allocator import keep_freed_pages
+from viz_core.ui.page_list import PAGES
 from viz_core.weights.catalogue import catalogue
 
 HOME_MODULES = (
@@ -26,6 +27,7 @@ HOME_MODULES = (
     "viz_core.ui.pages.home.details",
     "viz_core.ui.pages.home.page_cards",
     "viz_core.ui.pages.home.hero",
+    *(f"viz_core.ui.pages.{page.name}.thumbnail" for page in PAGES.values() if page.home_text),
 )
 # The modules that Streamlit imports for a table or a chart, and the packages that the other pages need.
 PAGE_MODULES = (

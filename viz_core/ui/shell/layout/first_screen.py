@@ -15,7 +15,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz_core.messages import translate as _
-from viz_core.ui.shell.page_list import PageSpec
+from viz_core.ui.declarations.page_spec import PageSpec
 from viz_core.ui.shell.session.linked_widgets import linked_widget
 from viz_core.ui.shell.session.state import set_url_params, url_param
 

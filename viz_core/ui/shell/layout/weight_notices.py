@@ -7,7 +7,7 @@ import streamlit as st
 
 from viz_core.messages import translate as _
 from viz_core.ui.escape import code_span, escaped, first_few
-from viz_core.ui.shell.page_list import PAGES
+from viz_core.ui.page_list import PAGES
 from viz_core.ui.shell.session.generated_target import keep_generated_target
 from viz_core.ui.shell.session.state import LINK_ERRORS, MISSING_WEIGHTS, NEXT_PAGE, SETUP, current_setup, set_url_params, url_param
 from viz_core.ui.shell.session.widgets import mark_activity

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from viz_core.config import Side
-from viz_core.ui.shell.page_list import PAGES
+from viz_core.ui.page_list import PAGES
 from viz_core.ui.shell.session.generated_target import keep_generated_target
 from viz_core.ui.shell.session.widgets import RESTORING, mark_activity
 from viz_core.ui.shell.setup import TEXT_SIDES, Setup, default_setup, with_url_params, with_weights, without_weights

@@ -12,8 +12,8 @@ import streamlit as st
 
 from viz_core.figures.assets import script
 from viz_core.messages import translate as _
+from viz_core.ui.page_list import PAGES
 from viz_core.ui.shell.layout.sidebar import set_field
-from viz_core.ui.shell.page_list import PAGES
 from viz_core.ui.shell.session.state import current_setup, set_url_params, update_setup, url_param
 from viz_core.ui.shell.session.widgets import mark_activity
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, allowed_values
