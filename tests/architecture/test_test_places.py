@@ -48,6 +48,7 @@ ELSEWHERE = {
     "model.layers": "model/test_parity",
     "model.transformer": "model/test_init",
     "training.__main__": "training/test_command",
+    "training.encoding": "training/test_loop",
     "training.shipped.plans": "architecture/test_registries",
     "weights.card": "weights/test_shipped",
     "weights.catalogue": "weights/test_shipped",

@@ -15,8 +15,9 @@ from viz_core.experiments.length_extrapolation import LengthResult, LengthScore,
 from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
-from viz_core.training.corpus.dataset import examples, is_held_out
-from viz_core.training.shipped.loop import encode_pairs
+from viz_core.training.corpus.dataset import examples
+from viz_core.training.encoding import encode_pairs
+from viz_core.training.examples import HELD_OUT_SEED
 from viz_core.weights.catalogue import SHIPPED_FOLDER, catalogue
 
 CARDS = checkpoints_by_scheme()
@@ -35,9 +36,6 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few steps of few sentences: what is asked holds for any."""
     monkeypatch.setattr(L, "EXTRAPOLATION_STEPS", STEPS)
     monkeypatch.setattr(L, "N_SENTENCES", 24)
-    L.held_out_sentences.cache_clear()
-    yield
-    L.held_out_sentences.cache_clear()
 
 
 def table(position: Position, rows: int) -> np.ndarray:
@@ -107,7 +105,8 @@ def test_a_learned_table_refuses_where_it_ends(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_sentences_are_held_out_and_end_in_a_mark() -> None:
     learnt = {tuple(e.source) for e in islice(examples(0), 3000)}
-    assert len(L.held_out_sentences()) == 24 and all(e.source[-1] in ".?" and is_held_out(e) for e in L.held_out_sentences())
+    drawn = (e for e in examples(HELD_OUT_SEED, held_out=True) if e.source[-1] in ".?")
+    assert [(e.source, e.target) for e in L.held_out_sentences()] == [(e.source, e.target) for e in islice(drawn, 24)]
     assert not learnt & {tuple(e.source) for e in L.held_out_sentences()}
     lengths = [max(len(e.source), len(e.target) + 1) for e in islice(examples(0), 3000)]
     assert L.TRAINED_LENGTH - 6 < max(lengths) <= L.TRAINED_LENGTH

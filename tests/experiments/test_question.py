@@ -12,9 +12,9 @@ from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.experiments.patching import run_clean_and_corrupted
 from viz_core.experiments.question import Question, first_difference, is_same_answer, likeliest_words, propose_question
+from viz_core.experiments.replacements import suggest_replacements
 from viz_core.messages.errors import UserError
 from viz_core.run import build, run
-from viz_core.training.corpus.replacements import suggest_replacements
 from viz_core.weights.catalogue import catalogue
 
 DECODER = small(architecture="decoder-only", target_vocab_size=5)

@@ -13,8 +13,8 @@ from viz_core.text import Vocabulary, split_words
 from viz_core.text.splitting import split_runs
 from viz_core.text.word_segmentation import _EDGES, _UNLISTED_WORD, multi_piece_pattern
 from viz_core.training.corpus.dataset import examples
-from viz_core.training.corpus.sentences import Example, typed_text
 from viz_core.training.corpus.unknown_words import SLOTS
+from viz_core.training.examples import Example
 
 NAMES = (  # no word of the grammar; in many shapes, none of which may be cut in two
     "Zorblax", "O'Brien", "Jean-Luc", "Иван", "小明", "x2", "7:30", "$5", "1,000", "😀", "محمد", "2024", "Ulises", "R&B", "25%",
@@ -103,7 +103,7 @@ def test_what_is_typed_is_what_was_trained() -> None:
     found, english, __ = said()
     rng, slots = Random(0), 0
     for example in found:
-        text, names = typed_text(example), named(example, rng)
+        text, names = example.typed_text, named(example, rng)
         for slot, name in names.items():
             text = text.replace(slot, name)
         for variant in as_typed(text):
@@ -113,7 +113,7 @@ def test_what_is_typed_is_what_was_trained() -> None:
     every = {word for example in found for word in example.source}
     assert slots > 200 and {"'s", "don't", "o'clock", '"', ","} <= every, "the constructions that this is about"
     assert any("-" in word for word in every)
-    assert any("s' " in typed_text(example) for example in found)
+    assert any("s' " in example.typed_text for example in found)
 
 
 def test_what_is_written_is_what_was_trained() -> None:

@@ -20,7 +20,8 @@ from viz_core.training.alignment_supervision import (
     to_bitmasks,
 )
 from viz_core.training.corpus.dataset import examples
-from viz_core.training.shipped.loop import encode_pairs, iter_batches, pad_ids, train
+from viz_core.training.encoding import encode_pairs, pad_ids
+from viz_core.training.shipped.loop import iter_batches, train
 from viz_core.training.shipped.plans import TrainingSettings
 
 WORDS = Vocabulary(tuple("abcdef"))

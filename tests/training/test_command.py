@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -13,10 +15,10 @@ import torch
 
 from viz_core.config import STACKS, TransformerConfig
 from viz_core.text import Vocabulary
-from viz_core.training.__main__ import SHIPPED_FOLDER, TRIAL_FOLDER, main
+from viz_core.training import __main__ as command
 from viz_core.training.corpus import eval_set
 from viz_core.training.corpus.dataset import examples
-from viz_core.training.corpus.sentences import typed_text
+from viz_core.training.shipped.command import SHIPPED_FOLDER, TRIAL_FOLDER, main
 from viz_core.training.shipped.plans import EXAMPLES, N_SENTENCES, PLANS
 from viz_core.weights.catalogue import INDEX_FILE
 from viz_core.weights.checkpoint import load
@@ -28,7 +30,7 @@ QUICK = ["--steps", "2", "--sentences", "80", "--measured", "30", "--folder"]
 @pytest.fixture(autouse=True)
 def _threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """One, as in every test; and the command's choice is taken back."""
-    monkeypatch.setattr("viz_core.training.__main__.N_THREADS", 1)
+    monkeypatch.setattr("viz_core.training.shipped.command.N_THREADS", 1)
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
@@ -60,7 +62,7 @@ def test_it_writes_tensors_and_a_card(tmp_path: Path) -> None:
 def test_a_new_plan_is_trained_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switches: dict[str, Any]) -> None:
     """An entry anywhere among the plans is all that it takes, and it changes no other plan."""
     new = replace(PLANS["translator"], title="New", config=replace(PLANS["translator"].config, **switches))
-    monkeypatch.setattr("viz_core.training.__main__.PLANS", {"new": new, **PLANS})
+    monkeypatch.setattr("viz_core.training.shipped.command.PLANS", {"new": new, **PLANS})
     main(["new", *QUICK, str(tmp_path)])
     card = StoredCard.read(tmp_path / "new.json")
     vocabulary = {side: Vocabulary(words) for side, words in card.vocabulary.items()}
@@ -111,7 +113,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the shipped folder that the command takes for the shipped one, beside the folder that the command is given in."""
     folder = tmp_path / "shipped"
     shutil.copytree(SHIPPED_FOLDER, folder)
-    monkeypatch.setattr("viz_core.training.__main__.SHIPPED_FOLDER", folder)
+    monkeypatch.setattr("viz_core.training.shipped.command.SHIPPED_FOLDER", folder)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     return folder
@@ -153,8 +155,8 @@ def test_only_training_as_shipped_goes_to_the_shipped_folder(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     went: list[Path] = []
-    monkeypatch.setattr("viz_core.training.__main__.train_checkpoint", lambda *given: went.append(given[-1]))
-    monkeypatch.setattr("viz_core.training.__main__.sample_sentences", lambda *given: ([], None))
+    monkeypatch.setattr("viz_core.training.shipped.command.train_checkpoint", lambda *given: went.append(given[-1]))
+    monkeypatch.setattr("viz_core.training.shipped.command.sample_sentences", lambda *given: ([], None))
     (shipped / INDEX_FILE).unlink()
     main(["english", *options])
     assert went == [TRIAL_FOLDER if trial else shipped]
@@ -187,5 +189,22 @@ def test_an_unheard_of_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_the_examples_are_held_out() -> None:
     shown = [source for source, __ in EXAMPLES]
-    learnt = {eval_set.normalized_words(typed_text(e)) for e in islice(examples(0, exclude=shown), 5_000)}
+    learnt = {eval_set.normalized_words(e.typed_text) for e in islice(examples(0, exclude=shown), 5_000)}
     assert not learnt & set(map(eval_set.normalized_words, shown))
+
+
+def test_without_the_generator_one_sentence_says_what_is_missing(tmp_path: Path) -> None:
+    """As in the installed package, which leaves it out."""
+    left_out = shutil.ignore_patterns("corpus", "__pycache__", "*.safetensors")
+    shutil.copytree(Path(command.__file__).parents[1], tmp_path / "viz_core", ignore=left_out)
+    done = subprocess.run([sys.executable, "-m", "viz_core.training", "english"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr == ("This command needs the sentence generator viz_core.training.corpus, which the installed package does "
+                           "not contain: run it in a copy of the repository.\n")
+
+
+def test_with_the_generator_the_command_trains(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+    monkeypatch.setattr("viz_core.training.shipped.command.main", given.append)
+    command.main(["english"])
+    assert given == [["english"]]

@@ -10,7 +10,8 @@ import pytest
 from viz_core.training.corpus import lexicon as lex
 from viz_core.training.corpus import pattern_table, patterns, winograd_sentences
 from viz_core.training.corpus.phrases import Sampler
-from viz_core.training.corpus.sentences import Example, to_example
+from viz_core.training.corpus.sentences import to_example
+from viz_core.training.examples import Example
 
 T = TypeVar("T")
 LISTS, SECTIONS = pattern_table.read_table()

@@ -13,7 +13,8 @@ from viz_core.training.corpus import lexicon as lex
 from viz_core.training.corpus import nouns
 from viz_core.training.corpus.contractions import WITH_NOT
 from viz_core.training.corpus.phrases import Phrase, Sampler, Word, pair
-from viz_core.training.corpus.sentences import SENTENCE_KINDS, Example, draw_sentence, to_example
+from viz_core.training.corpus.sentences import SENTENCE_KINDS, draw_sentence, to_example
+from viz_core.training.examples import Example
 
 
 def examples(seed: int) -> Iterator[Example]:

@@ -8,8 +8,8 @@ import pytest
 
 from viz_core.training.corpus import dataset, eval_set
 from viz_core.training.corpus.dataset import MAX_WORDS, examples, is_held_out
-from viz_core.training.corpus.sentences import Example, typed_text
 from viz_core.training.corpus.unknown_words import SLOTS, with_unknown_words
+from viz_core.training.examples import Example
 
 
 def test_no_combination_is_on_both_sides() -> None:
@@ -31,7 +31,7 @@ def test_listed_sentences_and_those_left_out_are_not_said(monkeypatch: pytest.Mo
     told = iter([Example(text.split(), ["好"], [()]) for text in texts])
     monkeypatch.setattr(dataset, "draw_sentence", lambda rng, said: next(told))
     monkeypatch.setattr(dataset, "with_unknown_words", lambda example, rng: example)
-    assert typed_text(next(examples(0, exclude=["I love you."]))) == "the cat sleeps"
+    assert next(examples(0, exclude=["I love you."])).typed_text == "the cat sleeps"
 
 
 def test_slots_are_numbered_as_they_come_and_stand_on_both_sides() -> None:

@@ -13,7 +13,8 @@ from viz_core.training.corpus.dataset import examples
 from viz_core.training.corpus.everyday_constructions import duration_so_far
 from viz_core.training.corpus.glosses import MAX_GLOSS_CHARS, glosses
 from viz_core.training.corpus.phrases import Sampler, join, pair
-from viz_core.training.corpus.sentences import MERGED_WORDS, SLOT, SPLIT_WORDS, Example, to_example
+from viz_core.training.corpus.sentences import MERGED_WORDS, SLOT, SPLIT_WORDS, to_example
+from viz_core.training.examples import Example
 
 SLOTS = tuple(f"<{i}>" for i in range(1, 7))
 

@@ -6,7 +6,6 @@ import pytest
 
 from viz_core.training.corpus import eval_set
 from viz_core.training.corpus.dataset import examples
-from viz_core.training.corpus.sentences import typed_text
 
 
 def test_the_list_is_long_and_its_sentences_too() -> None:
@@ -42,5 +41,5 @@ def test_the_final_mark_and_capitals_make_no_other_sentence() -> None:
 
 @pytest.mark.slow
 def test_the_grammar_says_none_of_them() -> None:
-    said = (eval_set.normalized_words(typed_text(example)) for example in islice(examples(0), 20_000))
+    said = (eval_set.normalized_words(example.typed_text) for example in islice(examples(0), 20_000))
     assert not eval_set.eval_sentences_as_words() & set(said)

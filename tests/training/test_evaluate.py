@@ -11,7 +11,8 @@ from viz_core.analysis.coverage import coverage
 from viz_core.config import TransformerConfig
 from viz_core.run import build, run
 from viz_core.text import Vocabulary
-from viz_core.training.corpus.sentences import Example
+from viz_core.training.encoding import encode_pairs
+from viz_core.training.examples import Example
 from viz_core.training.shipped.evaluate import (
     alignment_error_rate,
     attention_measures,
@@ -24,7 +25,6 @@ from viz_core.training.shipped.evaluate import (
     referent_accuracy,
     translate_examples,
 )
-from viz_core.training.shipped.loop import encode_pairs
 
 
 def attention(*keys: list[int], n_keys: int = 5) -> np.ndarray:

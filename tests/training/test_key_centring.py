@@ -11,9 +11,10 @@ from viz_core.model.attention import Attention
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
 from viz_core.text import Vocabulary
+from viz_core.training.encoding import encode_pairs
+from viz_core.training.examples import HELD_OUT_SEED
 from viz_core.training.shipped.key_centring import centre_keys
-from viz_core.training.shipped.loop import encode_pairs
-from viz_core.training.shipped.plans import HELD_OUT_SEED, PLANS
+from viz_core.training.shipped.plans import PLANS
 from viz_core.training.shipped.sentence_sampling import sample_part
 from viz_core.weights.catalogue import SHIPPED_FOLDER
 from viz_core.weights.checkpoint import load

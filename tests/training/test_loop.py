@@ -14,12 +14,11 @@ from viz_core.generate import generate
 from viz_core.model.transformer import Transformer
 from viz_core.run import prepare
 from viz_core.text import Vocabulary
+from viz_core.training.encoding import encode_pairs, pad_ids
 from viz_core.training.shipped.loop import (
     TrainingSettings,
     deterministic_algorithms,
-    encode_pairs,
     iter_batches,
-    pad_ids,
     train,
     trim_padding,
 )

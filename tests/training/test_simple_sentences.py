@@ -6,9 +6,9 @@ from itertools import islice
 
 from viz_core.training.corpus import eval_set
 from viz_core.training.corpus import simple_sentences as generator
-from viz_core.training.corpus.sentences import Example, typed_text
 from viz_core.training.corpus.simple_sentences import VOCABULARY, simple_sentences
 from viz_core.training.corpus.unknown_words import SLOTS
+from viz_core.training.examples import Example
 
 
 @cache
@@ -35,7 +35,7 @@ def test_sentences_are_short_and_aligned_and_none_of_the_everyday_list() -> None
     for example in some():
         assert all(0 <= i < len(example.source) for links in example.alignment for i in links)
         assert len(example.alignment) == len(example.target)
-        assert eval_set.normalized_words(typed_text(example)) not in eval_set.eval_sentences_as_words()
+        assert eval_set.normalized_words(example.typed_text) not in eval_set.eval_sentences_as_words()
         slots = {word for word in example.source if word.startswith("<")}
         assert slots <= set(SLOTS) and slots == {word for word in example.target if word.startswith("<")}
 

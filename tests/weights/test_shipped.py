@@ -15,7 +15,8 @@ from viz_core.model.transformer import Transformer
 from viz_core.run import prepare, trace
 from viz_core.text import Vocabulary
 from viz_core.training.corpus.dataset import examples
-from viz_core.training.corpus.sentences import Example
+from viz_core.training.encoding import encode_pairs
+from viz_core.training.examples import Example
 from viz_core.training.shipped.evaluate import (
     attention_measures,
     best_head,
@@ -25,7 +26,6 @@ from viz_core.training.shipped.evaluate import (
     score_eval_set,
     translate_examples,
 )
-from viz_core.training.shipped.loop import encode_pairs
 from viz_core.training.shipped.plans import EXAMPLES, N_MEASURED, PLANS
 from viz_core.weights.catalogue import INDEX_FILE, SHIPPED_FOLDER, catalogue
 

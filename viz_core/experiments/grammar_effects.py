@@ -13,14 +13,12 @@ import torch
 from viz_core.experiments.head_effects import HeadEffects, head_effects, mean_effects
 from viz_core.experiments.patching import run_clean_and_corrupted
 from viz_core.experiments.question import Question, is_same_answer
+from viz_core.experiments.replacements import Replacement, suggest_replacements
 from viz_core.messages.errors import UserError
 from viz_core.model.inputs import check_inputs
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary
-from viz_core.training.corpus.dataset import examples
-from viz_core.training.corpus.replacements import Replacement, suggest_replacements
-from viz_core.training.corpus.sentences import Example, typed_text
-from viz_core.training.shipped.plans import HELD_OUT_SEED
+from viz_core.training.examples import Example, held_out_examples
 
 TRIES_PER_SENTENCE = 40  # maximum number of sentences tried for each measured one
 MAX_REPLACEMENTS = 2  # replacements tried in each sentence
@@ -52,12 +50,12 @@ class SentenceEffects:
 
 
 def measure_sentences(
-    model: Transformer, vocabulary: Mapping[str, Vocabulary], n: int = 16, *, seed: int = HELD_OUT_SEED,
-    sentences: Iterable[Example] | None = None, progress: Callable[[float], object] | None = None,
+    model: Transformer, vocabulary: Mapping[str, Vocabulary], n: int = 16, *, sentences: Iterable[Example] | None = None,
+    progress: Callable[[float], object] | None = None,
 ) -> SentenceEffects:
     """Measure the heads of cross-attention over n held-out sentences, fewer if not enough are suitable.
 
-    The sentences are determined by model and seed. sentences: examples to use instead of the held-out ones. A sentence is
+    sentences: examples to use instead of `held_out_examples()`, in whose order they are tried. A sentence is
     suitable if the model, given the true words before it, predicts the true translation of a source word, and another word once
     the source word is replaced. Raises `UserError` for a model that is not an encoder-decoder with vocabularies of words, and if
     none of TRIES_PER_SENTENCE · n sentences is suitable.
@@ -69,7 +67,7 @@ def measure_sentences(
                         "grammar_model")
     found: list[MeasuredSentence] = []
     tried = 0
-    for example in islice(examples(seed, held_out=True) if sentences is None else sentences, TRIES_PER_SENTENCE * n):
+    for example in islice(held_out_examples() if sentences is None else sentences, TRIES_PER_SENTENCE * n):
         tried += 1
         if (measured := next(_measurements_of(model, vocabulary, example), None)) is not None:
             found.append(measured)
@@ -85,7 +83,7 @@ def measure_sentences(
 
 def _measurements_of(model: Transformer, vocabulary: Mapping[str, Vocabulary], example: Example) -> Iterator[MeasuredSentence]:
     """Yield a measurement for each replacement in a sentence that changes the translation of the replaced word."""
-    words, sentence = vocabulary["target"], typed_text(example)
+    words, sentence = vocabulary["target"], example.typed_text
     clean, target = vocabulary["source"].encode(example.source), words.encode(example.target)
     names = any(vocabulary["source"].slot(id) for id in clean)
     if names or words.unk_id in target or vocabulary["source"].tokens_and_ids(sentence)[1] != clean:

@@ -1,12 +1,11 @@
 """Length extrapolation: the accuracy of trained translation models at positions beyond those of training.
 
-Checkpoints that differ only in their position scheme read generated held-out sentences, whose next words are known. The positions
+Checkpoints that differ only in their position scheme read held-out sentences, whose next words are known. The positions
 are extended in two ways: the same sentences start later, or several of them are joined.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import islice
 from typing import Literal
 
@@ -19,10 +18,8 @@ from viz_core.messages.errors import UserError
 from viz_core.model.inputs import check_inputs
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary
-from viz_core.training.corpus.dataset import MAX_WORDS, examples
-from viz_core.training.corpus.sentences import Example
-from viz_core.training.shipped.loop import encode_pairs, pad_ids
-from viz_core.training.shipped.plans import HELD_OUT_SEED
+from viz_core.training.encoding import encode_pairs, pad_ids
+from viz_core.training.examples import MAX_WORDS, Example, held_out_examples
 from viz_core.weights.card import Card
 from viz_core.weights.catalogue import shipped_cards
 
@@ -118,11 +115,9 @@ def extrapolate_lengths(
     return LengthResult(mode, TRAINED_LENGTH, EXTRAPOLATION_STEPS[mode], scores)
 
 
-@lru_cache(maxsize=1)
 def held_out_sentences() -> tuple[Example, ...]:
     """Return the first N_SENTENCES held-out sentences that end in "." or "?", which separates joined sentences."""
-    ended = (e for e in examples(HELD_OUT_SEED, held_out=True) if e.source[-1] in (".", "?"))
-    return tuple(islice(ended, N_SENTENCES))
+    return tuple(islice((e for e in held_out_examples() if e.source[-1] in (".", "?")), N_SENTENCES))
 
 
 def _token_ids(

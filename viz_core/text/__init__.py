@@ -7,6 +7,7 @@
     spelling             suggestions for misspelt words
     token_alignment      the matching positions of two sentences
     answers              a typed answer as one id
+    lexicon              word forms with their readings, and the words of the same kind and form
     function_words       content words of an English sentence
     display              how a token is written on screen
 """

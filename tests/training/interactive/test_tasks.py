@@ -13,7 +13,7 @@ import torch
 
 from viz_core.config import TransformerConfig
 from viz_core.messages.errors import UserError
-from viz_core.training.corpus import simple_sentences
+from viz_core.training.examples import first_lesson
 from viz_core.training.interactive.tasks import TASKS, ParameterRange, Task, language
 from viz_core.training.interactive.tasks.markov import WORDS, MarkovChain, entropy, make_chain
 from viz_core.training.interactive.tasks.symbols import is_held_out, previous_seen_mask, symbol_names
@@ -317,17 +317,28 @@ def test_a_typed_mask_is_filled_in_and_a_restored_sentence_is_its_own_answer() -
     assert begun.tokens == {"source": ("the", "cat"), "target": ("<bos>",)}
 
 
-def test_the_sentences_are_those_of_the_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(language, "lessons", simple_sentences.simple_sentences)
+def test_the_sentences_are_the_first_ones_of_the_lesson(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language, "first_lesson", first_lesson)
     language.load_sentences.cache_clear()
-    drawn = list(islice((e for e in simple_sentences.simple_sentences(0) if max(len(e.source), len(e.target)) <= 8), 500))
+    drawn = list(islice((pair for pair in first_lesson() if max(map(len, pair)) <= 8), 500))
     found = language.load_sentences(500, 8)
     pairs = {(tuple(map(found.english.decode, x)), tuple(map(found.chinese.decode, y))) for x, y in (*found.train, *found.held_out)}
-    assert pairs <= {(tuple(e.source), tuple(e.target)) for e in drawn} and len(pairs) > 60
-    counts = Counter(word for e in drawn for word in set(e.source))
+    assert pairs <= set(drawn) and len(pairs) > 60
+    counts = Counter(word for english, __ in drawn for word in set(english))
     assert all(counts[word] >= 5 or word.startswith("<") for word in found.english.words)
     rows = TASKS["translate"].train_batch(parameters(TASKS["translate"], longest=8), "encoder-decoder", 0, 0, 16)
     assert (rows["labels"] == 2).sum(dim=1).tolist() == [1] * 16 and (rows["target"][:, 0] == 1).all()
+
+
+def test_there_are_enough_sentences_for_every_recipe_and_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language, "first_lesson", first_lesson)
+    language.load_sentences.cache_clear()
+    most, lengths = TASKS["translate"].parameter_ranges["sentences"].maximum, TASKS["translate"].parameter_ranges["longest"]
+    for longest in (lengths.minimum, lengths.default, lengths.maximum):
+        pool = language.load_sentences(most, longest)
+        assert most * 0.9 < len(pool.train) + len(pool.held_out) <= most and len(pool.held_out) > 10, longest
+    with pytest.raises(ValueError, match="of at most 4 words, not 8001"):
+        language.load_sentences(most + 1, lengths.minimum)
 
 
 def test_symbols_have_names_of_their_own() -> None:

@@ -16,6 +16,7 @@
     sentences                whole sentences; `contractions`: don't, he's; `unknown_words`: slots for words outside the vocabulary
     simple_sentences         sentences of about a hundred words, for a small model
     dataset                  training and held-out sentences
-    replacements             minimal pairs of a typed sentence; `word_senses`: the readings of a word form
+    eval_set                 the evaluation set: sentences that people type, which are never generated
     glosses                  English glosses of the Chinese words
+    data_files               the files that the app reads instead of this package
 """

@@ -6,8 +6,9 @@ from hashlib import blake2b
 from random import Random
 
 from viz_core.training.corpus import eval_set
-from viz_core.training.corpus.sentences import Example, draw_sentence, typed_text
+from viz_core.training.corpus.sentences import draw_sentence
 from viz_core.training.corpus.unknown_words import with_unknown_words
+from viz_core.training.examples import Example
 
 MAX_WORDS = {"source": 26, "target": 30}
 """Longer sentences are left out of both sets."""
@@ -26,7 +27,7 @@ def examples(seed: int, *, held_out: bool = False, exclude: Collection[str] = ()
         example = with_unknown_words(draw_sentence(rng, said), rng)
         if example is None or len(example.source) > MAX_WORDS["source"] or len(example.target) > MAX_WORDS["target"]:
             continue
-        if is_held_out(example) == held_out and eval_set.normalized_words(typed_text(example)) not in left_out:
+        if is_held_out(example) == held_out and eval_set.normalized_words(example.typed_text) not in left_out:
             yield example
 
 

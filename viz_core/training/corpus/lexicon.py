@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
+from viz_core.text.lexicon import parse_selector
 from viz_core.training.corpus import inflection
 
 TABLES = Path(__file__).with_name("tables")
@@ -195,7 +196,6 @@ PLACES: Mapping[str, tuple[tuple[str, str], ...]] = _places()
 
 
 # --- Selectional restrictions -----------------------------------------------------------------------------------------
-_QUOTED = re.compile(r"[\"']([^\"']+)[\"']")
 EXCLUDED_FROM_ANY = (
     "month", "weekday", "country", "language", "number", "price", "part", "time", "season", "quality", "subject", "disaster",
 )
@@ -214,15 +214,9 @@ def usual_sense_nouns(selector: str) -> tuple[Noun, ...]:
     return tuple(noun for noun in nouns(selector) if noun.is_usual_sense)
 
 
-@cache
-def _parse_selector(selector: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Split a selector into its quoted nouns and its classes."""
-    return frozenset(_QUOTED.findall(selector)), frozenset(_QUOTED.sub("", selector).split())
-
-
 def match_score(noun: Noun, selector: str) -> int:
     """Return how specifically a selector matches a noun: 3 by name, 2 by class, 1 by `any`, 0 not at all."""
-    quoted, names = _parse_selector(selector)
+    quoted, names = parse_selector(selector)
     if noun.chinese in quoted or (noun.english in quoted and noun.is_usual_sense):
         return 3
     return 2 if noun.is_a(*names) else int("any" in names and not noun.is_a(*EXCLUDED_FROM_ANY))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
+from viz_core.text.lexicon import indefinite_article
 from viz_core.training.corpus import closed_class, inflection
 from viz_core.training.corpus import lexicon as lex
 from viz_core.training.corpus.lexicon import Adjective, Noun
@@ -39,9 +40,7 @@ def pronoun_for(s: Sampler, noun: Noun, person: Person) -> str:
 
 def a_or_an(words: Sequence[Phrase]) -> str:
     """Return "a" or "an", whichever fits before these words."""
-    first = next((phrase.source[0].text for phrase in words if phrase.source), "x")
-    sounds_open = first[0] in "aeiouAEIOU" and not first.startswith(("uni", "use", "usu", "one", "eu"))
-    return "an" if sounds_open or first.startswith(("hour", "honest", "honor", "honour")) else "a"
+    return indefinite_article(next((phrase.source[0].text for phrase in words if phrase.source), ""))
 
 
 def _phrase(s: Sampler, noun: Noun, source: Sequence[Phrase], target: Sequence[Phrase], head: Phrase, person: Person) -> NounPhrase:

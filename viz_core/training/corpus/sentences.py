@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from random import Random
 
@@ -64,23 +63,7 @@ from viz_core.training.corpus.small_talk import (
 )
 from viz_core.training.corpus.stock_questions import stock_question
 from viz_core.training.corpus.winograd_sentences import winograd_people, winograd_things
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One sentence in both languages.
-
-    alignment: for each target word the source positions that it is aligned to, () for a word that only Chinese needs.
-    referent: (target position of a noun that translates a pronoun, source position of that noun) or None.
-    combinations: content words that occur together, such as (dog, bite, man), which decide the held-out split.
-    """
-
-    source: list[str]
-    target: list[str]
-    alignment: list[tuple[int, ...]]
-    referent: tuple[int, int] | None = None
-    combinations: tuple[tuple[str, ...], ...] = ()
-
+from viz_core.training.examples import Example
 
 SENTENCE_KINDS: Mapping[Callable[[Sampler], Phrase], float] = {
     plain_statement: 30,
@@ -281,8 +264,3 @@ def _resegment(target: Iterable[Link]) -> Iterator[Link]:
             last = (part, words)
     if last is not None:
         yield last
-
-
-def typed_text(example: Example) -> str:
-    """Return the English sentence as people type it: the boy's ball, not the boy 's ball."""
-    return " ".join(example.source).replace(" 's", "'s").replace(" ' ", "' ")

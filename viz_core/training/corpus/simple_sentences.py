@@ -14,7 +14,8 @@ from viz_core.training.corpus.clauses import make_clause, statement
 from viz_core.training.corpus.lexicon import Adjective, Frame, Noun, Verb
 from viz_core.training.corpus.phrases import NounPhrase, Phrase, Sampler, join, pair
 from viz_core.training.corpus.predicates import object_pronoun
-from viz_core.training.corpus.sentences import Example, to_example, typed_text
+from viz_core.training.corpus.sentences import to_example
+from viz_core.training.examples import Example
 
 C = TypeVar("C", Noun, Verb, Adjective)
 VOCABULARY = lex.word_lists("first_lesson")
@@ -72,7 +73,7 @@ def simple_sentences(seed: int) -> Iterator[Example]:
         if s.chance(0.25):
             phrase = join([phrase, pair(".", "。")])
         example = to_example(phrase, None, tuple(s.combinations))
-        if eval_set.normalized_words(typed_text(example)) not in eval_set.eval_sentences_as_words():
+        if eval_set.normalized_words(example.typed_text) not in eval_set.eval_sentences_as_words():
             yield example
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from random import Random
 
 from viz_core.training.corpus import lexicon as lex
-from viz_core.training.corpus.sentences import Example
+from viz_core.training.examples import Example
 
 SLOTS = tuple(f"<{n}>" for n in range(1, 6))
 """The slots: a sentence has at most this many different unknown words."""

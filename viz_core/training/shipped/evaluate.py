@@ -22,8 +22,8 @@ from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
 from viz_core.text import Vocabulary, is_content_word
 from viz_core.training.corpus import eval_set
-from viz_core.training.corpus.sentences import Example
-from viz_core.training.shipped.loop import encode_pairs
+from viz_core.training.encoding import encode_pairs
+from viz_core.training.examples import Example
 
 T = TypeVar("T")
 DecoderRow = Literal["predicts", "reads"]

@@ -1,48 +1,20 @@
 """The training loop of the shipped checkpoints, with Adam or with Muon and Adam."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
-from viz_core.text import Vocabulary, pad
 from viz_core.training.data_parallel import WorkerGroup, run_data_parallel
+from viz_core.training.encoding import pad_ids
 from viz_core.training.muon import MuonAndAdam
 from viz_core.training.shipped.plans import TrainingSettings
 from viz_core.training.step import deterministic_algorithms, flush_denormals, make_adam, train_step
 
 
-# --- Sentences as ids -------------------------------------------------------------------------------------------------
-def encode_pairs(
-    config: TransformerConfig, pairs: Sequence[tuple[Sequence[str], Sequence[str]]], vocabulary: Mapping[str, Vocabulary]
-) -> dict[str, Tensor]:
-    """Encode (source, target) tokens as padded ids: source [N, S], target [N, T] (the decoder's input) and labels [N, T].
-
-    labels = target + <eos>, and the decoder's input = <bos> + target. Without a decoder, the label of each source token is the next
-    one, and that of the last is <eos>. A side that the architecture lacks is left out.
-    """
-    rows: dict[str, list[list[int]]] = {}
-    if config.has_encoder:
-        rows["source"] = [vocabulary["source"].encode(source) for source, _ in pairs]
-    if not config.has_decoder:
-        rows["labels"] = [[*ids[1:], vocabulary["source"].eos_id] for ids in rows["source"]]
-    if config.has_decoder:
-        words = vocabulary["target"]
-        targets = [words.encode(target) for _, target in pairs]
-        rows["target"] = [[words.bos_id, *ids] for ids in targets]
-        rows["labels"] = [[*ids, words.eos_id] for ids in targets]
-    pads = pad_ids(config)
-    return {name: torch.from_numpy(pad(ids, pads[name])) for name, ids in rows.items()}
-
-
-def pad_ids(config: TransformerConfig) -> dict[str, int]:
-    """Return the padding id of each side and of the labels."""
-    return {**{side: config.pad_id(side) for side in config.sides}, "labels": config.pad_id(config.output_side)}
-
-
+# --- Batches --------------------------------------------------------------------------------------------------------------
 def iter_batches(
     data: Mapping[str, Tensor], pad_values: Mapping[str, int], batch_size: int, seed: int
 ) -> Iterator[dict[str, Tensor]]:

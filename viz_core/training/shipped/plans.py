@@ -12,7 +12,6 @@ from viz_core.text import Vocabulary
 T = TypeVar("T", str, Sequence[str])
 
 N_SENTENCES, N_MEASURED = 2_000_000, 1_000  # training sentences, and held-out sentences for the evaluation
-DATA_SEED, HELD_OUT_SEED = 0, 1
 THRESHOLD_SEED = 2
 """Seed of the held-out sentences on which the coverage threshold is chosen; it is evaluated on those of `HELD_OUT_SEED`."""
 

@@ -1,6 +1,6 @@
-"""Language tasks on the sentences of `viz_core.training.corpus.simple_sentences`: translate, continue, fill in, restore.
+"""Language tasks on the sentences of the first lesson: translate, continue, fill in, restore.
 
-The sentences come from one seed, so that the vocabulary, and with it the weights, does not depend on the seed of a run.
+The sentences are always the same, so that the vocabulary, and with it the weights, does not depend on the seed of a run.
 """
 
 from collections import Counter
@@ -15,10 +15,9 @@ import numpy as np
 
 from viz_core.config import Architecture, Side
 from viz_core.text import Vocabulary, pad, with_copied_words
-from viz_core.training.corpus.simple_sentences import simple_sentences as lessons
+from viz_core.training.examples import first_lesson
 from viz_core.training.interactive.tasks.symbols import BOS, EOS, FIRST_ID, HELD_OUT_EVERY, PAD
 from viz_core.training.interactive.tasks.task import Parameters, TaskInput
-from viz_core.training.shipped.plans import DATA_SEED
 
 MASK = "<mask>"
 MIN_SENTENCES_PER_WORD = 5  # words that occur in fewer sentences are not in the vocabulary; sentences with such words are left out
@@ -37,9 +36,13 @@ class SentencePool:
 
 @lru_cache(maxsize=4)
 def load_sentences(n_sentences: int, longest: int) -> SentencePool:
-    """Return generated sentences with at most `longest` words in each language; one in twenty is held out."""
-    short_sentences = (e for e in lessons(DATA_SEED) if max(len(e.source), len(e.target)) <= longest)
-    drawn = [(tuple(e.source), tuple(e.target)) for e in islice(short_sentences, n_sentences)]
+    """Return the first sentences of the lesson with at most `longest` words in each language; one in twenty is held out.
+
+    Raises `ValueError` if the lesson has fewer such sentences.
+    """
+    drawn = list(islice((pair for pair in first_lesson() if max(map(len, pair)) <= longest), n_sentences))
+    if len(drawn) < n_sentences:
+        raise ValueError(f"the lesson has {len(drawn)} sentences of at most {longest} words, not {n_sentences}.")
     english, chinese = (_frequent_vocabulary([pair[side] for pair in drawn]) for side in (0, 1))
     known = [p for p in drawn if english.unk_id not in english.encode(p[0]) and chinese.unk_id not in chinese.encode(p[1])]
     split: tuple[list[IdPair], list[IdPair]] = ([], [])

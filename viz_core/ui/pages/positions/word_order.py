@@ -149,7 +149,7 @@ def _note_unavailable_sentences(context: PageContext) -> None:
 def _swap(context: PageContext, words: "SentenceTokens", main: DeltaGenerator, rail: DeltaGenerator) -> None:
     """Swap two words. Raises ValueError if there are no two different words."""
     from viz_core.experiments.position_experiments import swapped_order
-    from viz_core.training.corpus.replacements import swappable_words
+    from viz_core.experiments.replacements import swappable_words
 
     n = len(words.ids)
     if n < 2:

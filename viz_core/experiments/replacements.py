@@ -6,24 +6,33 @@ stays as typed. Words that the tokenizer does not know, or that change the numbe
 both sentences correspond one to one.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, combinations, islice, zip_longest
 from typing import NamedTuple
 from zlib import crc32
 
 from viz_core.config.limits import MAX_REPLACED_CHARS
 from viz_core.text import NO_TOKEN, AnyTokenizer, Vocabulary, split_words
-from viz_core.training.corpus import lexicon as lex
-from viz_core.training.corpus.lexicon import Adjective, Noun, Verb
-from viz_core.training.corpus.nouns import a_or_an
-from viz_core.training.corpus.phrases import english
-from viz_core.training.corpus.word_senses import BE, SUBJECTS, Sense, alternatives, senses
+from viz_core.text.lexicon import (
+    BE,
+    SUBJECTS,
+    Adjective,
+    Group,
+    Noun,
+    Sense,
+    Verb,
+    alternatives,
+    indefinite_article,
+    lexicon,
+    match_score,
+    senses,
+)
 
 MAX_SUGGESTIONS = 4
 KIND_ORDER = ("adjective", "noun", "verb", "number", "pronoun", "adverb")  # the order of the suggestions
 TRIES_PER_WORD = 8  # replacements of one word that are tokenized in their sentence
 MAX_READS = 64  # texts that are tokenized for one sentence; fewer for a long one
-DEGREE = ("adverb", "degree")  # too tired, but not "me too"
+DEGREE = Group("adverb", "degree")  # too tired, but not "me too"
 MIN_SHARED_CLASSES = 0.5  # the least overlap (intersection over union) of the classes of two nouns
 JOINED = "-‐‑/@&+_"  # characters that join pieces of a longer word
 DETERMINERS = frozenset({
@@ -223,7 +232,7 @@ def _choices(sentence: str, context: "_Context", i: int, sense: Sense, tokenizer
         if peer.word != old and (likely := context.plausible(i, sense.entry, peer.entry))
     ]
     for new in dict.fromkeys(new for *__, new in sorted(ranked)):
-        if (article not in ("a", "an") or a_or_an([english(new)]) == article) and _knows(tokenizer, new):
+        if (article not in ("a", "an") or indefinite_article(new) == article) and _knows(tokenizer, new):
             yield new
 
 
@@ -293,7 +302,7 @@ class _Context:
         """Return 0 for a word that does not suit the context, and more the better it does."""
         if isinstance(old, Noun) and isinstance(new, Noun):
             alike = len(old.classes & new.classes) / max(1, len(old.classes | new.classes))
-            return alike if new.is_usual_sense and alike >= MIN_SHARED_CLASSES else 0
+            return alike if "usual" in new.flags and alike >= MIN_SHARED_CLASSES else 0
         if isinstance(old, Adjective) and isinstance(new, Adjective):
             return self._describes(i, old, new)
         return self._goes_with(i, new) if isinstance(new, Verb) else 1
@@ -302,26 +311,26 @@ class _Context:
         """Return how well it describes a noun, more if the old adjective does not describe it: then "it" changes its referent."""
         if self._is_noun(i + 1):  # attributive
             noun = self.nouns[i + 1]
-            return min(2, lex.match_score(noun, new.nouns)) if noun is not None and "noattr" not in new.flags else 0
+            return min(2, match_score(noun, new.nouns)) if noun is not None and "noattr" not in new.flags else 0
         if "nopred" in new.flags:
             return 0
         earlier = [noun for noun in self.nouns[:i] if noun is not None] or [_somebody()]
-        best = max(earlier, key=lambda noun: lex.match_score(noun, new.nouns))
-        fit = min(2, lex.match_score(best, new.nouns))
+        best = max(earlier, key=lambda noun: match_score(noun, new.nouns))
+        fit = min(2, match_score(best, new.nouns))
         refers = any(word.plain in ("it", "they") for word in self.words[:i])
-        return fit + 2 * (fit > 1 and refers and not lex.match_score(best, old.nouns))
+        return fit + 2 * (fit > 1 and refers and not match_score(best, old.nouns))
 
     def _goes_with(self, i: int, verb: Verb) -> int:
         """Return how well a verb suits its subject and its object (or its location), the worse of both."""
         nearest = next((noun for noun in reversed(self.nouns[:i]) if noun is not None), None)
         subject = nearest if nearest is not None and self.before(i) not in SUBJECTS else _somebody()
-        fit = lex.match_score(subject, verb.subjects)
+        fit = match_score(subject, verb.subjects)
         if verb.frame == "loc":
-            return fit * any(preposition == self.after(i) for preposition, __ in lex.PLACES.get(verb.base, ()))
+            return fit * (self.after(i) in verb.prepositions)
         if verb.frame == "i":
             return fit
         thing = next((noun for noun in self.nouns[i + 1 :] if noun is not None), None) or _somebody()
-        return min(fit, lex.match_score(thing, verb.objects))
+        return min(fit, match_score(thing, verb.objects))
 
     def _fits(self, i: int, sense: Sense) -> bool:
         """Whether what follows suits a verb of this frame: an object, a place, or neither."""
@@ -330,14 +339,14 @@ class _Context:
         behind = i + 1 + len(sense.rest.split())
         word = self.words[behind] if behind < len(self.words) else None
         if verb.frame == "loc":
-            return word is not None and any(p == word.plain for p, __ in lex.PLACES.get(verb.base, ()))
+            return word is not None and word.plain in verb.prepositions
         thing = word is not None and (word.plain in DETERMINERS or word.plain in OBJECTS or self._is_noun(behind))
         return thing if verb.frame == "t" else verb.frame == "i" and not thing
 
 
 def _somebody() -> Noun:
     """Return the noun that a pronoun or a name counts as."""
-    return next(noun for noun in lex.NOUNS if noun.is_a("person"))
+    return next(noun for noun in lexicon().nouns if "person" in noun.classes)
 
 
 # --- Swapped words ----------------------------------------------------------------------------------------------------
@@ -358,7 +367,7 @@ def swappable_words(words: Sequence[str]) -> tuple[int, int] | None:
     return None
 
 
-def _group(words: Sequence[str], i: int, kind: str) -> Hashable | None:
+def _group(words: Sequence[str], i: int, kind: str) -> Group | None:
     """Return the group of a word if it is of this kind: by the lexicon, or for an ambiguous word by the preceding word."""
     found = senses(words[i])
     group = next((sense.group for sense in found if sense.kind == kind), None)
@@ -370,4 +379,4 @@ def _group(words: Sequence[str], i: int, kind: str) -> Hashable | None:
 def _articles_fit(words: Sequence[str], place: int, other: int) -> bool:
     """Whether the word at `other` agrees with the article before `place`."""
     before = words[place - 1] if place else ""
-    return before not in ("a", "an") or a_or_an([english(words[other])]) == before
+    return before not in ("a", "an") or indefinite_article(words[other]) == before

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viz_core.config.limits import MAX_REPLACED_CHARS
+from viz_core.experiments.replacements import Replacement, replace_any_word, suggest_replacements, swappable_words
 from viz_core.text import UntrainedTokenizer, Vocabulary
+from viz_core.text.lexicon import Verb, alternatives, senses
 from viz_core.training.corpus import lexicon as lex
-from viz_core.training.corpus.replacements import Replacement, replace_any_word, suggest_replacements, swappable_words
-from viz_core.training.corpus.word_senses import alternatives, senses
 from viz_core.training.interactive.tasks.language import load_sentences
 from viz_core.weights.catalogue import catalogue
 
@@ -87,7 +87,7 @@ def test_a_form_that_is_two_forms_is_replaced_only_by_another_such_word() -> Non
     """ "went" is the past alone; "run" is base and participle, so "go" may not stand for it."""
     (run,) = {
         sense.group for sense in senses("run")
-        if isinstance(sense.entry, lex.Verb) and (sense.entry.base, sense.entry.frame) == ("run", "i")
+        if isinstance(sense.entry, Verb) and (sense.entry.forms[0], sense.entry.frame) == ("run", "i")
     }
     words = {peer.word for peer in alternatives(run)}
     assert "come" in words and not words & {"go", "sleep", "went"}
@@ -105,6 +105,37 @@ def test_a_name_in_a_slot_stays_and_a_word_cut_in_pieces_is_not_offered() -> Non
     assert not suggest_replacements("John loves Mary", Vocabulary(("loves", "<1>", "<2>")))
     assert not suggest_replacements("the cat is tired", UntrainedTokenizer("character", 500))
     assert suggest_replacements("the cat is tired", UntrainedTokenizer("word", 500))
+
+
+# As people type: capitals, typing errors, names, questions, Chinese, markup. The first two proposals and the two words to swap;
+# they follow from the lexicon, so a word that is added to it may change one of several that are equally likely.
+TYPED = {
+    "My dog is sleeping on the sofa.": ("dog>puppy sofa>table", (1, 6)),
+    "THE CAT SAT ON THE MAT": ("CAT>RABBIT MAT>WINDOWSILL", (1, 5)),
+    "tHe cAt SaT": ("cAt>dog cAt>kitten", None),
+    "teh cat is on teh table": ("on>friendly cat>puppy", (1, 5)),
+    "the wether is nice today": ("nice>full nice>lazy", None),
+    "My name is Peter and I live in Berlin.": ("name>promise Berlin>Beijing", None),
+    "Where is the bathroom?": ("bathroom>bedroom bathroom>room", None),
+    "Have you ever been to Paris?": ("", None),
+    "An old man bought an expensive car": ("old>unhappy expensive>amazing", (2, 6)),
+    "I have 2 cats and 1 dog.": ("cats>rabbits dog>cat", None),
+    "They looked for the keys": ("keys>toothbrushes looked>paid", None),
+    "He never drinks coffee": ("coffee>juice drinks>brings", None),
+    "the scissors are sharp": ("sharp>cheap scissors>sticks", None),
+    "The boy's ball is under the table": ("boy>visitor ball>doll", (1, 3)),
+    "a big black dog barked at the small white cat": ("big>glad black>free", (3, 9)),
+    "Colorless green ideas sleep furiously": ("green>nice ideas>situations", None),
+    "the blorp flurbed the snorf": ("", None),
+    "mother-in-law": ("", None), "<b>bold</b>": ("", None), "我爱你": ("", None), "!!!": ("", None), "": ("", None),
+}
+
+
+def test_what_is_proposed_for_sentences_as_people_type_them() -> None:
+    for sentence, (proposed, swapped) in TYPED.items():
+        found = suggest_replacements(sentence, READER, max_suggestions=2)
+        assert " ".join(f"{one.old}>{one.new}" for one in found) == proposed, sentence
+        assert swappable_words(READER.tokens_and_ids(sentence)[0]) == swapped, sentence
 
 
 PIECES = ["The", "animal's", "didn’t", "an", "old-cat", "t-shirt", "猫", "坐在", "\ud800", "<1>", "[SEP]", "🇩🇪", "tired", " "]
