@@ -1,25 +1,35 @@
 """Settings shared by every test."""
 
 import os
-import sys
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from tests.measurements import unchanged
+
 settings.register_profile("lab", deadline=None, max_examples=30, derandomize=os.environ.get("CI") == "true")
 settings.load_profile("lab")
 
+LEFT_OUT = pytest.StashKey[str]()  # of a test: the commit since which nothing that it measures has changed
 
-@pytest.fixture(autouse=True)
-def empty_caches() -> Iterator[None]:
-    """No test sees what another one cached. That everything is imported stays true: to find it again takes a quarter of a page."""
-    yield
-    if app := sys.modules.get("viz_core.ui.shell.caching.server_cache"):
-        app.server_cache.clear()
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    about = "leave out the long measurements of which no input has changed (tests/measurements.py)"
+    parser.addoption("--changed-measurements", action="store_true", help=about)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("changed_measurements"):
+        same, since = unchanged(Path(__file__).parents[1])
+        for item in items:
+            if item.path in same:
+                item.stash[LEFT_OUT] = since
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    if since := item.stash.get(LEFT_OUT, ""):
+        pytest.skip(f"measurements whose inputs have not changed since {since[:12]}; `tests/run.sh --all` runs them")
     if item.get_closest_marker("cuda"):
         import torch
 

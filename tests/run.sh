@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Lint, types and every test, on a machine that may have nothing but python3.
 #
-#   tests/run.sh              everything
+#   tests/run.sh              everything, but for long measurements of which no input has changed (tests/measurements.py)
+#   tests/run.sh --all        everything
 #   tests/run.sh --quick      lint, types and the tests that find most, without a browser: under two minutes
 #   tests/run.sh ARGS...      pytest ARGS... only
 #
@@ -75,7 +76,7 @@ quick=(
 # Where tests marked `browser` are: tests/architecture holds that there are none elsewhere. Each process collects no more.
 browser=(tests/benchmarks tests/browser) # the longest test begins first
 
-if [ $# -gt 0 ] && [ "$*" != --quick ]; then
+if [ $# -gt 0 ] && [ "$*" != --quick ] && [ "$*" != --all ]; then
     pytest_here "$@"
     exit
 fi
@@ -93,7 +94,9 @@ check types mypy
 if [ "$*" = --quick ]; then
     check "quick tests" pytest_here -n 2 -m "not browser" "${quick[@]}"
 else
-    check tests pytest_here -n 2 -m "not browser"
+    measurements=(--changed-measurements)
+    if [ "$*" = --all ]; then measurements=(); fi
+    check tests pytest_here -n 2 -m "not browser" "${measurements[@]}"
     # One of three often waits. On a busy machine a browser may miss a moment, so a failed test has a second try, which is listed.
     check "browser tests" pytest_here -n 3 --reruns 1 -rfER -m browser "${browser[@]}"
 fi

@@ -7,6 +7,7 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 
 from tests.ui.helpers import Open, open_page
+from viz_core.ui.shell.caching.server_cache import server_cache
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -15,6 +16,13 @@ def packages_are_scanned_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
+
+
+@pytest.fixture(autouse=True)
+def empty_caches() -> Iterator[None]:
+    """No test sees what another one cached. That everything is imported stays true: to find it again takes a quarter of a page."""
+    yield
+    server_cache.clear()
 
 
 @pytest.fixture(autouse=True)
