@@ -8,7 +8,6 @@
 import io
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 from zipfile import BadZipFile, ZipFile
@@ -31,7 +30,7 @@ def run_metadata(capture: Capture, setup: str = "") -> dict[str, Any]:
     """Return the metadata of a run: all but the arrays. setup: the query string of the page state that made the run, if any."""
     return {
         "format": FORMAT_VERSION, "made_by": "Attention Lab", "setup": setup, "seed": capture.seed, "device": capture.device,
-        "milliseconds": capture.milliseconds, "config": asdict(capture.config),
+        "milliseconds": capture.milliseconds, "config": capture.config.to_dict(),
         "tokens": {side: capture.tokens(side) for side in capture.sides},
         "carried": [list(capture.copied_words(i)) for i in range(capture.n_sentences)],
         "is_token": {side: capture.token_mask(side).tolist() for side in capture.sides},

@@ -24,10 +24,10 @@ from viz_core.analysis.arithmetic import (
     CellArithmetic,
     Copy,
     InputValue,
-    LayerNormFeature,
     MaskCondition,
     MaskConditions,
     Mean,
+    NormFeature,
     Number,
     Product,
     Rotation,
@@ -208,7 +208,7 @@ def oracle(part: Any, found: CellArithmetic, capture: Capture) -> float:
                 math.isclose(part.numerators[at] / part.denominator, part.probabilities[at]) or empty or np.isnan(part.denominator)
             )
             return 0.0 if empty else float(torch.tensor(scores.values).softmax(0)[at])
-        case LayerNormFeature(x, mean, variance, eps, normalized, gamma, beta):
+        case NormFeature(_, x, mean, variance, eps, normalized, gamma, beta):
             standard = (x.value - mean.value) * (variance.value + eps) ** -0.5
             if normalized is None:
                 return standard
@@ -333,7 +333,7 @@ def test_each_number_counts(config: TransformerConfig) -> None:
         index = max((i for i in np.ndindex(capture[name].shape) if i[:1] <= (1,) and not _masked(capture, name)[i]), default=())
         before = explain_cell(capture, name, index, parameters(model))
         part = before.operations[-1]
-        context = (part.x, part.mean, part.variance) if isinstance(part, LayerNormFeature) and part.normalized else ()
+        context = (part.x, part.mean, part.power) if isinstance(part, NormFeature) and part.normalized else ()
         for n in numbers(part):
             unused = isinstance(part, Where) and n is part.when_false
             if not n.source or n in context or unused or (isinstance(part, MaskConditions) and n.source.startswith("ids.")):
@@ -345,7 +345,7 @@ def test_each_number_counts(config: TransformerConfig) -> None:
             after = explain_cell(*disturbed(capture, model, n.source, place, name, index))
             assert after.recomputed != before.recomputed, (name, n.source)
             tried.add(type(part))
-    assert {Product, Softmax, LayerNormFeature, Mean, TableLookup, Where, ActivationValue, Copy} <= tried
+    assert {Product, Softmax, NormFeature, Mean, TableLookup, Where, ActivationValue, Copy} <= tried
 
 
 def disturbed(capture: Capture, model: Transformer, source: str, place: tuple[int, ...], name: str, index: Any) -> Any:

@@ -24,6 +24,7 @@ ELSEWHERE = {
     "config.position_schemes": "architecture/test_position_schemes",
     "presets.concepts": "ui/test_concepts",
     "config.activations": "architecture/test_registries",
+    "config.norms": "architecture/test_norms",
     "capture.capture": "tracing/test_tracing",
     "messages": "messages/test_language",
     "messages.__main__": "messages/test_command",

@@ -150,11 +150,13 @@ class _BackwardPass:
             self.add(LogitContribution("embedding", f"{stack}.{leaf}", self.dot_direction(self.stage_vector(f"{stack}.{leaf}"))))
 
     def through_norm(self, path: str, layer: int | None) -> None:
-        """Propagate the direction through γ (x − mean) · scale + β, with the run's own scale. β is a contribution of its own."""
-        self.add(LogitContribution("bias", f"{path}.bias", self.dot_direction(self.parameter(f"{path}.bias")), layer))
-        scale = 1 / np.sqrt(self.stage_vector(f"{path}.var") + self.capture.config.norm_eps)  # [1]
+        """Propagate the direction through γ (x − μ) · scale + β, with the run's own scale. β is a contribution of its own."""
+        norm = self.capture.config.normalization
+        if norm.has_shift:
+            self.add(LogitContribution("bias", f"{path}.bias", self.dot_direction(self.parameter(f"{path}.bias")), layer))
+        scale = 1 / np.sqrt(self.stage_vector(f"{path}.{norm.power_stage}") + self.capture.config.norm_eps)  # [1]
         scaled = self.direction * self.parameter(f"{path}.weight").astype(np.float64) * scale  # [D]
-        self.direction = scaled - scaled.mean()
+        self.direction = scaled - scaled.mean() if norm.subtracts_mean else scaled
 
     def stage_vector(self, name: str) -> np.ndarray:
         """Return a stage at the attributed position, [D] or [1]. Position encodings are the same in every sentence."""

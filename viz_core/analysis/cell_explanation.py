@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -14,10 +15,10 @@ from viz_core.analysis.arithmetic import (
     Copy,
     Index,
     InputValue,
-    LayerNormFeature,
     MaskCondition,
     MaskConditions,
     Mean,
+    NormFeature,
     Number,
     Operation,
     Product,
@@ -35,6 +36,7 @@ from viz_core.analysis.positions import alibi_slopes
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Position, Side, TransformerConfig
 from viz_core.config.activations import ACTIVATIONS
+from viz_core.config.norms import NORMS
 from viz_core.messages import translate as _
 from viz_core.stages import Stage
 
@@ -373,9 +375,13 @@ def _mean(c: _CellContext) -> tuple[Operation, ...]:
     return (Mean((c.row("x", c.stage.inputs[0], b, t, None),)),)
 
 
-def _var(c: _CellContext) -> tuple[Operation, ...]:
+def _power(c: _CellContext) -> tuple[Operation, ...]:
+    """Return the mean of the squares by which a norm divides: of x − μ, or of x itself."""
     b, t, __ = c.index
-    x, mean = c.row("x", c.stage.inputs[0], b, t, None), c.number(_("mean"), c.stage.inputs[1], b, t, 0)
+    x, norm = c.row("x", c.stage.inputs[0], b, t, None), c.config.normalization
+    if not norm.subtracts_mean:
+        return (Mean((x, Vector("x²", _floats(x.values**2), x.letter))),)
+    mean = c.number(_("mean"), c.stage.inputs[1], b, t, 0)
     centred = Vector(_("x − mean"), _floats(x.values - mean.value), x.letter)
     return (Mean((x, centred, Vector(_("(x − mean)²"), _floats(centred.values**2), x.letter)), center=mean),)
 
@@ -385,22 +391,20 @@ def _normalized(c: _CellContext) -> tuple[Operation, ...]:
 
 
 def _norm_out(c: _CellContext) -> tuple[Operation, ...]:
-    d = c.index_of["D"]
-    through = _standardized(c)
-    return (
-        LayerNormFeature(
-            through.x, through.mean, through.variance, through.eps, c.number(_("normalized"), c.stage.inputs[0], *c.index),
-            c.parameter("γ", "weight", d), c.parameter("β", "bias", d),
-        ),
-    )
+    d, norm = c.index_of["D"], c.config.normalization
+    normalized = c.number(_("normalized"), c.stage.inputs[0], *c.index)
+    gamma = c.parameter(norm.parameters["weight"], "weight", d)
+    beta = c.parameter(norm.parameters["bias"], "bias", d) if norm.has_shift else None
+    return (replace(_standardized(c), normalized=normalized, gamma=gamma, beta=beta),)
 
 
-def _standardized(c: _CellContext) -> LayerNormFeature:
-    """Return a LayerNorm before γ and β, from the stages that `normalized` declares as its inputs."""
+def _standardized(c: _CellContext) -> NormFeature:
+    """Return a norm before γ and β, from the stages that `normalized` declares as its inputs: x, the mean if it has one, and p."""
     b, t, d = c.index
-    x, mean, var = c.capture.stage(f"{c.stage.prefix}.normalized").inputs
-    mean_of, variance = c.number(_("mean"), mean, b, t, 0), c.number(_("variance"), var, b, t, 0)
-    return LayerNormFeature(c.number("x", x, b, t, d), mean_of, variance, c.config.norm_eps)
+    norm = c.config.normalization
+    x, *mean, power = c.capture.stage(f"{c.stage.prefix}.normalized").inputs
+    mean_of = c.number(_("mean"), mean[0], b, t, 0) if norm.subtracts_mean else None
+    return NormFeature(norm, c.number("x", x, b, t, d), mean_of, c.number(norm.power, power, b, t, 0), c.config.norm_eps)
 
 
 # ---------------------------------------------------------------- output
@@ -445,7 +449,8 @@ OPERATION_BUILDERS: MappingProxyType[tuple[str, str], OperationBuilder] = Mappin
     ("attn", "masked_scores"): _masked_scores, ("attn", "weights"): _weights, ("attn", "z"): _z,
     ("attn", "concat"): _concat, ("attn", "out"): _attn_out,
     ("ffn", "pre_act"): _pre_act, ("ffn", "post_act"): _post_act, ("ffn", "out"): _ffn_out,
-    ("norm", "mean"): _mean, ("norm", "var"): _var, ("norm", "normalized"): _normalized, ("norm", "out"): _norm_out,
+    ("norm", "mean"): _mean, **{("norm", norm.power_stage): _power for norm in NORMS.values()},
+    ("norm", "normalized"): _normalized, ("norm", "out"): _norm_out,
     ("layer", "resid_pre"): _residual, ("layer", "resid_mid"): _residual, ("layer", "resid_cross"): _residual,
     ("layer", "resid_post"): _residual,
     ("top", "logits"): _logits, ("top", "probs"): _probs, ("top", "loss"): _loss,

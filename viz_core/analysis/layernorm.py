@@ -14,6 +14,7 @@ import numpy as np
 from viz_core.analysis.attention import token_mask
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, TransformerConfig, side_of
+from viz_core.config.norms import NORMS, Norm
 from viz_core.stages import stage_of, stages
 
 NormRole = Literal["self_attn", "cross_attn", "ffn", "embed", "final"]
@@ -40,10 +41,10 @@ class LayerNormSite(NamedTuple):
 
 
 def layer_norm_sites(config: TransformerConfig) -> tuple[LayerNormSite, ...]:
-    """Return all LayerNorms of a model in the order of computation."""
+    """Return all norms of a model in the order of computation."""
     found = []
     for stage in stages(config):
-        if stage.local_name == "mean":
+        if stage.norm is not None and stage.local_name == "normalized":
             parts = stage.prefix.split(".")
             layer = int(parts[2]) if parts[1] == "layers" else None
             name = parts[-1].removeprefix("norm_").removesuffix("_norm")
@@ -67,8 +68,12 @@ def residual_stream_stages(config: TransformerConfig, side: Side) -> tuple[str, 
 
 @dataclass(frozen=True, slots=True)
 class LayerNormSteps:
-    """The steps of one LayerNorm on one token, in float64: γ (x - μ) / √(σ² + ε) + β, with one array [D] per step."""
+    """The steps of one norm on one token, in float64: γ (x - μ) / √(σ² + ε) + β, with one array [D] per step.
 
+    Of a norm that does not subtract the mean, `centered` is x and `var` the mean of x². Of one without a shift, `beta` is 0.
+    """
+
+    norm: Norm
     x: np.ndarray
     mean: float
     var: float  # Σ (x - μ)² / D
@@ -88,20 +93,22 @@ class LayerNormSteps:
         return self.var / total if total else math.nan
 
 
-def layer_norm_steps(x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, eps: float) -> LayerNormSteps:
-    """Return the steps of LayerNorm on one token [D], by the formula of Transformer_code (002).
+def layer_norm_steps(
+    x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, eps: float, norm: Norm = NORMS["layer"]
+) -> LayerNormSteps:
+    """Return the steps of a norm on one token [D]; LayerNorm by the formula of Transformer_code (002).
 
     The variance is divided by D, and ε is under the root. If σ² and ε are both 0, the result is 0/0 = NaN, as in torch.
     """
     x, gamma, beta = (np.asarray(a, np.float64) for a in (x, gamma, beta))  # [D]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # a token may hold ∞ or NaN
         mean = float(x.mean())
-        centred = x - mean  # [D]
+        centred = x - mean if norm.subtracts_mean else x  # [D]
         var = float((centred**2).mean())
         root = float(np.sqrt(var + eps))
         normalized = centred / root  # [D]
         scaled = gamma * normalized  # [D]
-        return LayerNormSteps(x, mean, var, eps, root, centred, normalized, gamma, scaled, beta, scaled + beta)
+        return LayerNormSteps(norm, x, mean, var, eps, root, centred, normalized, gamma, scaled, beta, scaled + beta)
 
 
 def unbiased_std_norm(steps: LayerNormSteps) -> np.ndarray:

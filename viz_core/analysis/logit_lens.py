@@ -63,9 +63,11 @@ def _logits(x: np.ndarray, config: TransformerConfig, parameter: ParameterReader
     """Return the logits [T, W] of x [T, D]: the final norm, where there is one, and the head."""
     stack = STACKS[config.output_side]
     if config.has_final_norm:
-        centred = x - x.mean(axis=-1, keepdims=True)  # [T, D]
+        norm = config.normalization
+        centred = x - x.mean(axis=-1, keepdims=True) if norm.subtracts_mean else x  # [T, D]
         scale = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True) + config.norm_eps)  # [T, 1]
-        x = parameter(f"{stack}.final_norm.weight") * centred / scale + parameter(f"{stack}.final_norm.bias")
+        shift = parameter(f"{stack}.final_norm.bias") if norm.has_shift else 0
+        x = parameter(f"{stack}.final_norm.weight") * centred / scale + shift
     matrix = parameter(f"{stack}.tok_embedding.weight" if config.tie_output else "head.weight")  # [W, D]
     logits: np.ndarray = x @ matrix.T + (parameter("head.bias") if config.head_bias else 0)
     return logits

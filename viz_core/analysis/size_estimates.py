@@ -58,8 +58,8 @@ def stage_parameters(config: TransformerConfig, stage: Stage) -> tuple[Parameter
             return linear("w_in", "1", c.ff_width, c.d_model, c.ffn_bias)
         case "FeedForward", "out":
             return linear("w_out", "2", c.d_model, c.ff_width, c.ffn_bias)
-        case "LayerNorm", "out":
-            return ParameterSpec(f"{own}weight", "γ", (c.d_model,)), ParameterSpec(f"{own}bias", "β", (c.d_model,))
+        case _, "out" if stage.norm is not None:
+            return tuple(ParameterSpec(own + name, symbol, (c.d_model,)) for name, symbol in stage.norm.parameters.items())
         case "Transformer", "logits":
             matrix, *bias = linear("head", "out", c.output_vocab_size, c.d_model, c.head_bias)
             if c.tie_output:

@@ -24,7 +24,7 @@ Amount = Literal["parameters", "flops", "nbytes"]
 
 # The part of the model that a stage belongs to, by the class that computes it.
 PART_OF_CLASS: dict[str, ModelPart] = {
-    "masks": "mask", "Stack": "embedding", "Attention": "attention", "FeedForward": "feed_forward", "LayerNorm": "layer_norm",
+    "masks": "mask", "Stack": "embedding", "Attention": "attention", "FeedForward": "feed_forward",
     "Layer": "residual_stream", "Transformer": "output",
 }
 TOKEN_PAIRS = "token_pairs"  # attention's two matrix products over all pairs of tokens: QKᵀ and weights · V
@@ -92,6 +92,8 @@ def stage_costs(config: TransformerConfig, batch: int, source_len: int = 0, targ
 
 def model_part(stage: Stage) -> ModelPart:
     """Return the part of the model that a stage belongs to."""
+    if stage.norm is not None:
+        return "layer_norm"
     return "input" if stage.block == "inputs" else PART_OF_CLASS[stage.defined_in.rpartition(".")[2]]
 
 

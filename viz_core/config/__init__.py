@@ -2,6 +2,7 @@
 
     transformer_config   TransformerConfig: every size and switch of the model, validated
     activations          the activations of the feed-forward network
+    norms                the norms
     position_schemes     the position schemes
     limits               limits of what the app accepts and computes
     allocator            settings of the memory allocator

@@ -7,18 +7,19 @@ F = d_ff, W words in the vocabulary.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from viz_core.config.activations import ACTIVATIONS
+from viz_core.config.norms import NORMS, Norm
 from viz_core.config.position_schemes import POSITION_SCHEMES, Position, PositionScheme
 from viz_core.messages.errors import SettingError
 
 Side = Literal["source", "target"]
 StackName = Literal["encoder", "decoder"]
 Architecture = Literal["encoder-decoder", "encoder-only", "decoder-only"]
-Norm = Literal["post", "pre", "none"]
+NormPlacement = Literal["post", "pre", "none"]
 EmptyRow = Literal["zero", "softmax"]
 PaddingFrom = Literal["ids", "lengths"]
 Init = Literal["xavier_uniform", "xavier_normal", "torch"]
@@ -27,7 +28,8 @@ DropoutSite = Literal["embedding", "weights", "ffn", "sublayer"]
 CHOICES: dict[str, tuple[str, ...]] = {
     "architecture": get_args(Architecture),
     "activation": tuple(ACTIVATIONS),
-    "norm": get_args(Norm),
+    "norm": get_args(NormPlacement),
+    "norm_kind": tuple(NORMS),
     "position": tuple(POSITION_SCHEMES),
     "empty_row": get_args(EmptyRow),
     "padding_from": get_args(PaddingFrom),
@@ -62,7 +64,8 @@ class TransformerConfig:
     d_ff: int | None = None  # None: 4 · d_model
     activation: str = "relu"  # a name in viz_core.config.activations
     # Norms and residual stream
-    norm: Norm = "post"
+    norm: NormPlacement = "post"  # where the norms are
+    norm_kind: str = "layer"  # a name in viz_core.config.norms
     norm_eps: float = 1e-5
     final_norm: bool | None = None  # None: True with norm='pre' only
     norm_embedding: bool = False  # BERT normalises the embedding
@@ -148,6 +151,11 @@ class TransformerConfig:
         return self.norm == "pre" if self.final_norm is None else self.final_norm
 
     @property
+    def normalization(self) -> Norm:
+        """The entry of `norm_kind` in `NORMS`."""
+        return NORMS[self.norm_kind]
+
+    @property
     def position_scheme(self) -> PositionScheme:
         """The entry of `position` in `POSITION_SCHEMES`."""
         return POSITION_SCHEMES[self.position]
@@ -225,6 +233,11 @@ class TransformerConfig:
         return self.n_encoder_layers if side == "source" else self.n_decoder_layers
 
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as files store them: without a field of `LATER_FIELDS` that has its default."""
+        return {name: value for name, value in asdict(self).items() if name not in LATER_FIELDS or value != LATER_FIELDS[name]}
+
+
 STACKS: Mapping[Side, StackName] = MappingProxyType({"source": "encoder", "target": "decoder"})
 """The stack that reads each side, in execution order."""
 
@@ -235,6 +248,8 @@ def side_of(stack: str) -> Side:
 
 
 FIELDS = tuple(f.name for f in fields(TransformerConfig))
+# Fields that older files do not have, with their defaults: a file without one means the default, and stays readable there.
+LATER_FIELDS: Mapping[str, Any] = MappingProxyType({"norm_kind": "layer"})
 
 
 def _setting_error(field: str, value: object, problem: str, remedy: str, code: str = "value", **values: object) -> SettingError:

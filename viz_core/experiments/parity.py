@@ -2,7 +2,7 @@
 
 If `torch.nn.TransformerEncoder` and `TransformerDecoder` can express the run, they compute it from the recorded embedding to the
 logits, each layer from the output of the one before. Otherwise each step is computed by a torch function from that step's own
-recorded inputs: attention by `scaled_dot_product_attention`, linear layers, LayerNorms.
+recorded inputs: attention by `scaled_dot_product_attention`, linear layers, norms.
 
 In evaluation mode torch's layers have a fast path that zeroes padded rows. The setting that disables it is global to the process,
 so it is not used here: torch does not take the fast path for layers with forward hooks, which do the comparison, or for float
@@ -20,14 +20,17 @@ from torch.nn import functional as F
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, TransformerConfig, side_of
 from viz_core.model.attention import Attention
-from viz_core.model.layers import FeedForward, LayerNorm, activation_function
+from viz_core.model.layers import FeedForward, activation_function, torch_norm
 from viz_core.model.transformer import Stack, Transformer
 from viz_core.run import Batch
 
 SDPA, ENCODER_ALONE = "scaled_dot_product_attention", ("torch.nn.TransformerEncoder",)
 # What torch's layers cannot express: queries of another width than d_model, RoPE, scores without ÷ √d_k, layers without a
-# residual connection or a norm, a stack without layers, a fully masked row, a finite fill that gives masked cells some weight.
-TorchLimitation = Literal["qk_width", "rotated", "unscaled", "no_residual", "no_norm", "no_layer", "empty_row", "weak_fill"]
+# residual connection or a norm, another norm than LayerNorm, a stack without layers, a fully masked row, a finite fill that gives
+# masked cells some weight.
+TorchLimitation = Literal[
+    "qk_width", "rotated", "unscaled", "no_residual", "no_norm", "other_norm", "no_layer", "empty_row", "weak_fill"
+]
 # A bound of the float32 rounding error for another order of summation, relative to a stage's largest number. Usual stages
 # stay below 2e-6; scores in the hundreds (Chapter 3 (004) starts with some) have larger errors, which softmax and norms
 # propagate.
@@ -196,7 +199,7 @@ def _check_layers(run: _Comparison) -> None:
 
 
 def _check_embedding(run: _Comparison, name: str) -> Tensor:
-    """Compare the embedding lookups and the embedding's LayerNorm, and return the input of the stack."""
+    """Compare the embedding lookups and the embedding's norm, and return the input of the stack."""
     for leaf in ("tok_embed", "pos_embed", "segment_embed"):
         if f"{name}.{leaf}" in run.capture:
             _check_stage(run, f"{name}.{leaf}")
@@ -299,9 +302,10 @@ def _check_stage(run: _Comparison, name: str) -> Tensor | None:
         place = torch.arange(ids.shape[1], device=run.device)[None]  # [1, T]
         index = {"tok_embed": ids, "pos_embed": place, "segment_embed": torch.zeros_like(ids)}[stage.local_name]
         return run(name, F.embedding(index, getattr(module, TABLES[stage.local_name]).weight), "F.embedding")  # [B, T, D]
-    if isinstance(module, LayerNorm) and stage.local_name == "out":
-        x = run.tensor(run.capture.stage(f"{stage.prefix}.mean").inputs[0])  # [B, T, D]
-        return run(name, F.layer_norm(x, x.shape[-1:], module.weight, module.bias, module.eps), "F.layer_norm")
+    if stage.norm is not None and stage.local_name == "out":
+        x = run.tensor(run.capture.stage(f"{stage.prefix}.normalized").inputs[0])  # [B, T, D]
+        computed = torch_norm(stage.norm, x, dict(module.named_parameters()), module.eps)  # [B, T, D]
+        return run(name, computed, f"F.{stage.norm.torch_function}")
     if isinstance(module, Attention) and stage.local_name == "z":
         return run(name, _sdpa_z(run, stage.prefix), f"F.{SDPA}")
     if linear := LINEAR.get((type(module), stage.local_name)):
@@ -339,6 +343,7 @@ def _torch_limitations(run: _Comparison) -> tuple[TorchLimitation, ...]:
         "unscaled": not c.scale_scores,
         "no_residual": not c.residual,
         "no_norm": c.norm == "none",
+        "other_norm": not c.normalization.in_torch_layers,
         "no_layer": not all(depths),
         "empty_row": _has_empty_row(run),
         "weak_fill": _fill_leaks(run),

@@ -7,16 +7,19 @@ import torch
 from torch import nn
 
 from viz_core.config import TransformerConfig
+from viz_core.config.norms import NORMS, Norm
+from viz_core.model.layers import torch_norm
 from viz_core.run import Batch
 
 
 @torch.inference_mode()
-def torch_layer_norm(x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, eps: float) -> np.ndarray:
-    """Return one token [D] normalized by `torch.nn.LayerNorm` in float32, with this γ [D], β [D] and ε."""
-    module = nn.LayerNorm(len(x), eps)
-    module.weight.copy_(torch.tensor(gamma))
-    module.bias.copy_(torch.tensor(beta))
-    found: np.ndarray = module(torch.tensor(x, dtype=torch.float32)).numpy()
+def torch_layer_norm(
+    x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, eps: float, norm: Norm = NORMS["layer"]
+) -> np.ndarray:
+    """Return one token [D] normalized by torch in float32, with this γ [D], β [D], where the norm has one, and ε."""
+    given = {"weight": gamma, "bias": beta}
+    parameters = {name: torch.tensor(given[name], dtype=torch.float32) for name in norm.parameters}
+    found: np.ndarray = torch_norm(norm, torch.tensor(x, dtype=torch.float32), parameters, eps).numpy()
     return found
 
 

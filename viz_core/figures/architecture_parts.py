@@ -12,7 +12,7 @@ LABELS = {
     "ids.source": _("Source ids"), "ids.target": _("Target ids"), "ids.labels": _("Labels"),
     "tok_embed": _("Token embedding"), "pos_embed": _("Position"), "segment_embed": _("Segment"), "embed": _("Embedding"),
     "score_bias": _("Distance bias"),
-    "resid_pre": _("Layer input"), "final_norm": _("Final LayerNorm"),
+    "resid_pre": _("Layer input"), "final_norm": _("Final {norm}"),
     "logits": _("Logits"), "probs": _("Probabilities"), "loss": _("Loss"),
 }
 BOX_KINDS: dict[str, BoxKind] = {
@@ -116,7 +116,8 @@ class DiagramParts:
             return _("Add") if len(stage.inputs) > 1 else _("No residual")
         if kind in ("attention", "ffn"):
             return SUBLAYER_TITLES[leaf]
-        return LABELS.get(box) or LABELS.get(leaf) or ("LayerNorm" if kind == "norm" else leaf)
+        norm = "" if stage.norm is None else stage.norm.title
+        return (LABELS.get(box) or LABELS.get(leaf) or norm or leaf).format(norm=norm)
 
     def stage_label(self, box: str) -> str:
         """Return the short name of the stage whose shape is shown, unless the label contains it."""

@@ -64,11 +64,11 @@ def layernorm_figure(steps: LayerNormSteps, feature: int, dark: bool = False) ->
 
 
 def layernorm_rows(steps: LayerNormSteps) -> list[tuple[str, np.ndarray]]:
-    """Return (heading with its numbers, values [D]) of each step, from the input to the output."""
-    gamma, beta = (_range_text(x) for x in (steps.gamma, steps.beta))
-    return [
+    """Return (heading with its numbers, values [D]) of each step that the norm has, from the input to the output."""
+    gamma, beta, norm = _range_text(steps.gamma), _range_text(steps.beta), steps.norm
+    rows = [
         (_("x: mean μ = {mean} (dashed), variance σ² = {var}", mean=rounded(steps.mean, 4), var=rounded(steps.var, 4)), steps.x),
-        (_("− μ: the mean is now 0"), steps.centered),
+        *([(_("− μ: the mean is now 0"), steps.centered)] if norm.subtracts_mean else []),
         (
             _(
                 "÷ √(σ² + ε) = {root}: the variance is now {kept}",
@@ -78,8 +78,8 @@ def layernorm_rows(steps: LayerNormSteps) -> list[tuple[str, np.ndarray]]:
             steps.normalized,
         ),
         (f"× γ ({gamma})", steps.scaled),
-        (_("+ β ({beta}): the output", beta=beta), steps.out),
     ]
+    return [*rows, (_("+ β ({beta}): the output", beta=beta), steps.out)] if norm.has_shift else rows
 
 
 def _range_text(x: np.ndarray) -> str:
@@ -97,19 +97,21 @@ def _value_range(values: Sequence[np.ndarray]) -> tuple[float, float]:
 
 
 def feature_formula(steps: LayerNormSteps, feature: int) -> str:
-    """Return LaTeX: the formula of Transformer_code (002), and below it the same with the numbers of the marked feature."""
-    d = feature
+    """Return LaTeX: the formula of the norm, and below it the same with the numbers of the marked feature."""
+    d, norm = feature, steps.norm
     x, centred, normalized, scaled, out = (
         float(a[d]) for a in (steps.x, steps.centered, steps.normalized, steps.scaled, steps.out)
     )
     gamma, beta = latex_number(float(steps.gamma[d])), _bracketed(float(steps.beta[d]))
     under = rf"\sqrt{{{latex_number(steps.var)} + {latex_number(steps.eps)}}}"
+    centre, shift = r" - \mu" * norm.subtracts_mean, r" + \beta_d" * norm.has_shift
+    minus = f" - {_bracketed(steps.mean)}" if norm.subtracts_mean else ""
     lines = [
-        r"\hat x_d &= \frac{x_d - \mu}{\sqrt{\sigma^2 + \varepsilon}}, \qquad N_d = \gamma_d\,\hat x_d + \beta_d",
-        rf"\hat x_{{{d}}} &= \frac{{{latex_number(x)} - {_bracketed(steps.mean)}}}{{{under}}}",
+        rf"\hat x_d &= \frac{{x_d{centre}}}{{\sqrt{{\sigma^2 + \varepsilon}}}}, \qquad N_d = \gamma_d\,\hat x_d{shift}",
+        rf"\hat x_{{{d}}} &= \frac{{{latex_number(x)}{minus}}}{{{under}}}",
         rf"&= \frac{{{latex_number(centred)}}}{{{latex_number(steps.denominator)}}} = {latex_number(normalized)}",
-        rf"N_{{{d}}} &= {gamma} \cdot {_bracketed(normalized)} + {beta}",
-        rf"&= {latex_number(scaled)} + {beta} = {latex_number(out)}",
+        rf"N_{{{d}}} &= {gamma} \cdot {_bracketed(normalized)}" + (f" + {beta}" if norm.has_shift else ""),
+        rf"&= {latex_number(scaled)}" + (f" + {beta}" if norm.has_shift else "") + f" = {latex_number(out)}",
     ]
     return r"\small \begin{aligned} " + r" \\[6pt] ".join(lines) + r" \end{aligned}"
 

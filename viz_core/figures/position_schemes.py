@@ -51,7 +51,8 @@ def _titled_parts(x: StackInput, show_added: bool) -> list[tuple[str, np.ndarray
     shown = [(_("Embedding × √d_model") if x.is_scaled else _("Token embedding"), x.tok_embed)]
     if show_added:
         shown.append((_("+ position · {position}", position=x.config.position_scheme.name), x.pos_embed_or_zeros))
-    last = _("= the sum, which a LayerNorm reads") if x.config.norm_embedding else _("= what enters the first layer")
+    last = (_("= the sum, which {a_norm} reads", a_norm=x.config.normalization.with_article) if x.config.norm_embedding
+            else _("= what enters the first layer"))
     return [*shown, (last, x.total)]
 
 

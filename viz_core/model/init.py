@@ -37,7 +37,7 @@ def parameter_generator(seed: int, name: str) -> torch.Generator:
 
 @torch.no_grad()
 def initialize_parameters(model: nn.Module, config: TransformerConfig, seed: int) -> None:
-    """Initialize every parameter: LayerNorms with γ = 1 and β = 0, matrices and biases by `config.init`.
+    """Initialize every parameter: norms with γ = 1 and β = 0, matrices and biases by `config.init`.
 
     "torch": the defaults of nn.Linear and nn.Embedding, U(±1/√fan_in) and N(0, 1). "xavier_*": Glorot for every matrix,
     including embeddings, and torch's default for biases (document 001).
@@ -48,7 +48,7 @@ def initialize_parameters(model: nn.Module, config: TransformerConfig, seed: int
             if isinstance(module, nn.Linear | nn.Embedding):
                 _initialize(parameter, module, name, config.init, g)
             else:
-                parameter.fill_(1.0 if name == "weight" else 0.0)  # LayerNorm's γ and β
+                parameter.fill_(1.0 if name == "weight" else 0.0)  # γ and β of a norm
 
 
 def _initialize(x: Tensor, module: nn.Linear | nn.Embedding, name: str, init: str, g: torch.Generator) -> None:

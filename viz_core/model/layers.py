@@ -1,6 +1,6 @@
-"""LayerNorm, the feed-forward network, and an encoder or decoder layer."""
+"""The norms, the feed-forward network, and an encoder or decoder layer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import torch
@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from viz_core.config import TransformerConfig
 from viz_core.config.activations import ACTIVATIONS
+from viz_core.config.norms import Norm
 from viz_core.model.attention import Attention, KeysValues, LayerCache
 from viz_core.model.init import Linear, empty_parameter
 from viz_core.model.positions import RotaryAngles
@@ -36,6 +37,20 @@ class LayerNorm(nn.Module):
         var = tap("var", centred.square().mean(dim=-1, keepdim=True))  # [B, T, 1]
         normalized = tap("normalized", centred / torch.sqrt(var + self.eps))  # [B, T, D]
         return tap("out", self.weight * normalized + self.bias)  # [B, T, D]
+
+
+NORM_MODULES: dict[str, Callable[[int, float], nn.Module]] = {"layer": LayerNorm}  # by name in `NORMS`: of d_model and ε
+
+
+def norm_module(config: TransformerConfig) -> nn.Module:
+    """Return a new norm of the config's kind."""
+    return NORM_MODULES[config.norm_kind](config.d_model, config.norm_eps)
+
+
+def torch_norm(norm: Norm, x: Tensor, parameters: Mapping[str, Tensor], eps: float) -> Tensor:
+    """Return x [..., D] normalized by the norm's function in torch.nn.functional. parameters: [D] each, by local name."""
+    function: Callable[..., Tensor] = getattr(F, norm.torch_function)
+    return function(x, x.shape[-1:], **parameters, eps=eps)
 
 
 class FeedForward(nn.Module):
@@ -66,10 +81,10 @@ class Layer(nn.Module):
             self.cross_attn = Attention(config)
         self.ffn = FeedForward(config)
         if config.norm != "none":
-            self.norm_self_attn = LayerNorm(config.d_model, config.norm_eps)
+            self.norm_self_attn = norm_module(config)
             if cross:
-                self.norm_cross_attn = LayerNorm(config.d_model, config.norm_eps)
-            self.norm_ffn = LayerNorm(config.d_model, config.norm_eps)
+                self.norm_cross_attn = norm_module(config)
+            self.norm_ffn = norm_module(config)
         self.dropout = nn.Dropout(config.dropout if "sublayer" in config.dropout_sites else 0.0)
 
     def forward(

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.model.attention import LayerCache
 from viz_core.model.init import Embedding, Linear, initialize_parameters
-from viz_core.model.layers import Layer, LayerNorm
+from viz_core.model.layers import Layer, norm_module
 from viz_core.model.masks import Masks, make_masks
 from viz_core.model.positions import T5_NUM_BUCKETS, RotaryAngles, alibi_bias, rotary_angles, sinusoidal_encoding, t5_bias
 from viz_core.tracing import NO_TAP, Tap
@@ -54,11 +54,11 @@ class Stack(nn.Module):
         if config.n_segments:
             self.seg_embedding = Embedding(config.n_segments, config.d_model)
         if config.norm_embedding:
-            self.norm_embed = LayerNorm(config.d_model, config.norm_eps)
+            self.norm_embed = norm_module(config)
         cross = side == "target" and config.has_cross_attention
         self.layers = nn.ModuleList(Layer(config, cross=cross) for _ in range(config.n_layers(side)))
         if config.has_final_norm:
-            self.final_norm = LayerNorm(config.d_model, config.norm_eps)
+            self.final_norm = norm_module(config)
         self.dropouts = nn.ModuleList(nn.Dropout(config.dropout) for s in config.dropout_sites if s == "embedding")
 
     def forward(

@@ -10,7 +10,7 @@ from viz_core.config.activations import ACTIVATIONS
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import latex_number, with_minus_sign
 from viz_core.stages.library_names import layer_names, norm_names, stack_names, torch_side, with_document_names
-from viz_core.stages.specs import ATTENTION, EMBEDDING, FFN, NORM, OUTPUT, SCORE_BIAS, StageSpec
+from viz_core.stages.specs import ATTENTION, EMBEDDING, FFN, NORM_STAGES, OUTPUT, SCORE_BIAS, StageSpec
 from viz_core.stages.stage import LIBRARY_TITLES, SIDE_NAMES, Stage
 
 StageGenerator = Generator[Stage, None, str]  # yields stages and returns the name of the output stage
@@ -197,7 +197,7 @@ def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str 
 
 def _norm(c: TransformerConfig, path: str, x: str, side: Side) -> StageGenerator:
     fill = {"@eps": latex_number(c.norm_eps, 6), "@x": _symbol(x)} | norm_names(c, path)
-    yield from _build_specs(c, NORM, path, {"x": x}, {"T": side}, "layers.LayerNorm", fill)
+    yield from _build_specs(c, NORM_STAGES[c.norm_kind], path, {"x": x}, {"T": side}, f"layers.{c.normalization.module}", fill)
     return f"{path}.out"
 
 

@@ -185,7 +185,7 @@ FFN = (
               operation="@ W^2{ffn_bias} ="),
 )
 
-NORM = (
+LAYER_NORM = (
     StageSpec("mean", "B T 1", r"\mu", r"\mu_{bt} = \tfrac{1}{d_\text{model}} \sum_d @x_{btd}",
               "x", "The mean of one token's features.", ("mean (002)", "–", "–", "–"),
               operation="mean →"),
@@ -199,6 +199,9 @@ NORM = (
               "normalized", "Each feature is scaled by γ and shifted by β; both are learned.", ("@documents", "@torch", "@hf", "@tl_out"),
               operation="× γ + β ="),
 )
+
+# By name in `viz_core.config.norms.NORMS`. A norm reads x; its last stage is `out`, its stage p is called as its entry says.
+NORM_STAGES: dict[str, tuple[StageSpec, ...]] = {"layer": LAYER_NORM}
 
 OUTPUT = (
     StageSpec("logits", "B T W", r"\ell", r"\ell_{btw} = \sum_d @x_{btd}\,@W_out@head_bias",

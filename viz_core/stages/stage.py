@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from viz_core.config import Side
+from viz_core.config.norms import NORMS, Norm
 from viz_core.messages import translate as _
 
 StageKind = Literal["signed", "probability", "mask", "ids"]
@@ -47,16 +48,16 @@ BLOCK_TITLES = {
     "decoder_final_norm": _("Decoder final norm"),
     "output": _("Output"),
 }
-# The titles of `Stage.sublayer`; any other sub-layer is a block.
+# The titles of `Stage.sublayer`, in which {norm} is the title of the norm; any other sub-layer is a block.
 SUBLAYER_TITLES = {
     "self_attn": _("Self-attention"),
     "cross_attn": _("Cross-attention"),
     "ffn": _("Feed-forward"),
-    "norm_self_attn": _("LayerNorm · self-attention"),
-    "norm_cross_attn": _("LayerNorm · cross-attention"),
-    "norm_ffn": _("LayerNorm · feed-forward"),
-    "norm_embed": _("LayerNorm · embedding"),
-    "final_norm": _("LayerNorm · final"),
+    "norm_self_attn": _("{norm} · self-attention"),
+    "norm_cross_attn": _("{norm} · cross-attention"),
+    "norm_ffn": _("{norm} · feed-forward"),
+    "norm_embed": _("{norm} · embedding"),
+    "final_norm": _("{norm} · final"),
     "resid": _("Residual stream"),
 }
 
@@ -118,9 +119,14 @@ class Stage:
         return module if module in SUBLAYER_TITLES else "resid" if self.local_name.startswith("resid") else self.block
 
     @property
+    def norm(self) -> Norm | None:
+        """The entry of the norm that computes it; None for a stage of another module."""
+        return next((norm for norm in NORMS.values() if self.defined_in == f"layers.{norm.module}"), None)
+
+    @property
     def is_norm_step(self) -> bool:
-        """Whether it is an intermediate step of a LayerNorm, which pages hide by default."""
-        return self.local_name in ("mean", "var", "normalized")
+        """Whether it is an intermediate step of a norm, which pages hide by default."""
+        return self.local_name != "out" and self.norm is not None
 
     @property
     def nbytes(self) -> int:
@@ -136,6 +142,8 @@ def block_title(block: str) -> str:
     return BLOCK_TITLES[kind].format(*numbers)
 
 
-def sublayer_title(sublayer: str) -> str:
-    """Return the title of a sub-layer: norm_ffn → "LayerNorm · feed-forward"."""
-    return SUBLAYER_TITLES[sublayer] if sublayer in SUBLAYER_TITLES else block_title(sublayer)
+def sublayer_title(stage: Stage) -> str:
+    """Return the title of a stage's sub-layer: "LayerNorm · feed-forward" for norm_ffn."""
+    if stage.sublayer not in SUBLAYER_TITLES:
+        return block_title(stage.sublayer)
+    return SUBLAYER_TITLES[stage.sublayer].format(norm="" if stage.norm is None else stage.norm.title)

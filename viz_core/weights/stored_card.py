@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,7 +32,7 @@ class StoredCard:
 
     def write(self, path: Path) -> None:
         """Write the card as JSON, with one value on a line."""
-        stored = {f.name: getattr(self, f.name) for f in fields(self)} | {"config": asdict(self.config)}
+        stored = {f.name: getattr(self, f.name) for f in fields(self)} | {"config": self.config.to_dict()}
         path.write_text(json.dumps(stored, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
     @classmethod

@@ -6,7 +6,7 @@ Every operand has a role and the stage or parameter it comes from. An operation 
 
 from viz_core.analysis.arithmetic.cell_arithmetic import TOLERANCE, CellArithmetic, Operation
 from viz_core.analysis.arithmetic.operands import Array, Index, Number, Vector
-from viz_core.analysis.arithmetic.reductions import LayerNormFeature, Mean, Product, Softmax, Sum
+from viz_core.analysis.arithmetic.reductions import Mean, NormFeature, Product, Softmax, Sum
 from viz_core.analysis.arithmetic.scalar_operations import (
     ActivationValue,
     AlibiBias,
@@ -31,10 +31,10 @@ __all__ = [
     "Copy",
     "Index",
     "InputValue",
-    "LayerNormFeature",
     "MaskCondition",
     "MaskConditions",
     "Mean",
+    "NormFeature",
     "Number",
     "Operation",
     "Product",

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from viz_core.analysis.arithmetic.reductions import LayerNormFeature, Mean, Product, Softmax, Sum
+from viz_core.analysis.arithmetic.reductions import Mean, NormFeature, Product, Softmax, Sum
 from viz_core.analysis.arithmetic.scalar_operations import (
     ActivationValue,
     AlibiBias,
@@ -25,7 +25,7 @@ Operation = (
     Product
     | Sum
     | Softmax
-    | LayerNormFeature
+    | NormFeature
     | Mean
     | TableLookup
     | MaskConditions

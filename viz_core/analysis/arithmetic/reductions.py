@@ -1,4 +1,4 @@
-"""Operations on many numbers: dot products, sums, softmax, LayerNorm and means.
+"""Operations on many numbers: dot products, sums, softmax, norms and means.
 
 `max_abs` is the largest absolute value involved, to which the tolerance of a comparison is relative.
 """
@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from viz_core.analysis.arithmetic.operands import Array, Number, Vector
+from viz_core.config.norms import Norm
 from viz_core.messages import translate as _
 
 
@@ -110,15 +111,17 @@ class Softmax:
 
 
 @dataclass(frozen=True, eq=False)
-class LayerNormFeature:
-    """One feature of a LayerNorm: (x − mean) ÷ √(variance + ε), then × γ + β.
+class NormFeature:
+    """One feature of a norm: (x − mean) ÷ √(power + ε), then × γ + β, as far as the norm has them.
 
-    normalized: the recorded value before γ and β. None, as are γ and β, for a cell of the stage `normalized` itself.
+    mean: None for a norm that does not subtract it. power: the mean of (x − mean)². normalized: the recorded value before γ and β;
+    None, as are γ and β, for a cell of the stage `normalized` itself. beta: None also for a norm without a shift.
     """
 
+    norm: Norm
     x: Number
-    mean: Number
-    variance: Number
+    mean: Number | None
+    power: Number
     eps: float
     normalized: Number | None = None
     gamma: Number | None = None
@@ -126,24 +129,29 @@ class LayerNormFeature:
 
     @property
     def centered(self) -> float:
-        return self.x.value - self.mean.value
+        return self.x.value if self.mean is None else self.x.value - self.mean.value
 
     @property
     def denominator(self) -> float:
-        """√(variance + ε)."""
-        inside = self.variance.value + self.eps
+        """√(power + ε)."""
+        inside = self.power.value + self.eps
         return math.sqrt(inside) if inside >= 0 else math.nan
 
     @property
     def standardized(self) -> float:
-        """(x − mean) ÷ √(variance + ε); 0 ÷ 0 where all features are equal and ε is 0."""
+        """(x − mean) ÷ √(power + ε); 0 ÷ 0 where all features are equal and ε is 0."""
         return self.centered / self.denominator if self.denominator else self.centered * math.inf
 
     @property
+    def scaled(self) -> float:
+        """The recorded normalized value × γ; NaN for a cell of the stage `normalized` itself."""
+        return math.nan if self.normalized is None or self.gamma is None else self.gamma.value * self.normalized.value
+
+    @property
     def result(self) -> float:
-        if self.normalized is None or self.gamma is None or self.beta is None:
+        if self.normalized is None:
             return self.standardized
-        return self.gamma.value * self.normalized.value + self.beta.value
+        return self.scaled if self.beta is None else self.scaled + self.beta.value
 
     @property
     def max_abs(self) -> float:
@@ -151,8 +159,9 @@ class LayerNormFeature:
 
     @property
     def formula(self) -> str:
-        standard = _("(x − mean) ÷ √(variance + ε)")
-        return standard if self.normalized is None else f"γ × {standard} + β"
+        centered = "x" if self.mean is None else _("(x − mean)")
+        standard = f"{centered} ÷ √({self.power.role} + ε)"
+        return standard if self.normalized is None else f"γ × {standard}" + (" + β" if self.beta else "")
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,9 +22,9 @@ from viz_core.analysis.arithmetic import (
     CellArithmetic,
     Copy,
     InputValue,
-    LayerNormFeature,
     MaskConditions,
     Mean,
+    NormFeature,
     Number,
     Operation,
     Product,
@@ -129,8 +129,8 @@ def _numbers(part: Operation) -> list[Number | Vector]:
     match part:
         case Product(a, b, bias):
             return [a, b, bias] if bias else [a, b]
-        case LayerNormFeature():
-            return [n for n in (part.x, part.mean, part.variance, part.normalized, part.gamma, part.beta) if n]
+        case NormFeature():
+            return [n for n in (part.x, part.mean, part.power, part.normalized, part.gamma, part.beta) if n]
         case Sum(each):
             return list(each)
         case Mean(columns):
@@ -154,7 +154,7 @@ def _part_html(part: Operation, names: PositionNames) -> str:
             return _sum_html([(t.role, t.value) for t in part.terms], part.result, part.formula)
         case Softmax():
             return _softmax_html(part, names)
-        case LayerNormFeature():
+        case NormFeature():
             return _norm_html(part)
         case Mean():
             return _mean_html(part, names)
@@ -267,12 +267,13 @@ def _softmax_html(p: Softmax, names: PositionNames) -> str:
     return _table(formula, heads, [row(i) for i in first]) + unfolded + _table("", [], foot)
 
 
-def _norm_html(p: LayerNormFeature) -> str:
+def _norm_html(p: NormFeature) -> str:
     """Return a table of the steps of x: minus the mean, divided by the root and, for the output, times γ plus β."""
-    root = f"÷ √({brief(p.variance.value)} + {brief(p.eps)})"
-    steps = [("x", "", p.x.value), (_("− mean"), brief(p.mean.value), p.centered), (root, brief(p.denominator), p.standardized)]
-    if p.normalized and p.gamma and p.beta:
-        steps += [("× γ", brief(p.gamma.value), p.gamma.value * p.normalized.value), ("+ β", brief(p.beta.value), p.result)]
+    root = f"÷ √({brief(p.power.value)} + {brief(p.eps)})"
+    steps = [("x", "", p.x.value)] + ([(_("− mean"), brief(p.mean.value), p.centered)] if p.mean else [])
+    steps += [(root, brief(p.denominator), p.standardized)]
+    steps += [("× γ", brief(p.gamma.value), p.scaled)] if p.gamma else []
+    steps += [("+ β", brief(p.beta.value), p.result)] if p.beta else []
     size = _largest_size(*(value for *__rest, value in steps))
     rows = [_row(name, by, brief(value), bar=_bar(value, size)) for name, by, value in steps[:-1]]
     name, by, value = steps[-1]

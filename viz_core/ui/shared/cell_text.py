@@ -14,10 +14,10 @@ from viz_core.analysis.arithmetic import (
     CellArithmetic,
     Copy,
     InputValue,
-    LayerNormFeature,
     MaskCondition,
     MaskConditions,
     Mean,
+    NormFeature,
     Product,
     Rotation,
     Scale,
@@ -118,10 +118,10 @@ def _describe_arithmetic(cell: CellArithmetic, names: PositionNames) -> str:
             return f"{' + '.join(f'{t.role} {brief(t.value)}' for t in each)} = {value}."
         case Softmax() as p:
             return _describe_softmax(p, cell, value)
-        case LayerNormFeature() as p:
-            away = _("{value} is {standard} standard deviations from its token’s mean",
-                     value=brief(p.x.value), standard=brief(p.standardized))
-            return _("{away}; × γ + β gives {value}.", away=away, value=value) if p.normalized else f"{away}."
+        case NormFeature() as p:
+            away = p.norm.feature_sentence.format(value=brief(p.x.value), standard=brief(p.standardized))
+            affine = "× γ + β" if p.beta else "× γ"
+            return _("{away}; {affine} gives {value}.", away=away, affine=affine, value=value) if p.normalized else f"{away}."
         case Mean() as p:
             return _describe_mean(p, cell, value)
         case TableLookup(key, entry):
@@ -181,7 +181,8 @@ def _describe_mean(p: Mean, cell: CellArithmetic, value: str) -> str:
                  padded_positions=plural("{n:,} padded position", "{n:,} padded positions", p.n_skipped)) if p.n_skipped else ""
         return _("The mean negative log-likelihood of {labels} is {value}{left}.",
                  labels=plural("{n:,} label", "{n:,} labels", p.count), value=value, left=left)
-    what = _("features") if cell.stage.local_name == "mean" else _("squared distances from the mean")
+    norm = cell.stage.norm
+    what = _("features") if norm is None or cell.stage.local_name != norm.power_stage else norm.squares
     return _("the mean of its {count:,} {what} is {value}.", count=p.count, what=what, value=value)
 
 

@@ -118,6 +118,6 @@ def _fixed_norms_text(run: PageContext) -> str:
     """Return what the sum holds fixed."""
     if run.config.norm == "none" and not run.config.has_final_norm:
         return _("A share says what a part writes for this word directly; what later layers make of it is in their own shares.")
-    return _("Each LayerNorm on the way divides by a number that depends on all parts together; here it is held at this run’s own "
+    return _("Each {norm} on the way divides by a number that depends on all parts together; here it is held at this run’s own "
              "value. A share says what a part writes for this word directly; what later layers make of it, and what it does to "
-             "those numbers, is not in its share.")
+             "those numbers, is not in its share.", norm=run.config.normalization.title)

@@ -109,7 +109,8 @@ def _cell_words(run: PageContext, item: int, found: LogitLens, picked_cell: Pick
 def _assumption_text(run: PageContext) -> str:
     """Return how the lens reads this model, and what it assumes."""
     if run.config.has_final_norm:
-        reading = _("Each layer’s residual stream goes through the final LayerNorm and the vocabulary head.")
+        reading = _("Each layer’s residual stream goes through the final {norm} and the vocabulary head.",
+                    norm=run.config.normalization.title)
     elif run.config.norm == "post":
         reading = _("Each layer’s normalised output goes straight to the vocabulary head, as the last layer’s does.")
     else:

@@ -36,8 +36,10 @@ def one_token_section(context: PageContext) -> None:
         x = capture[norm.input_stage][item, token]  # [D]
         feature = choose_feature(x)
         eps = _epsilon_slider(context.config.norm_eps)
-    gamma, beta = context.parameter(f"{norm.path}.weight"), context.parameter(f"{norm.path}.bias")  # [D] each
-    steps = layer_norm_steps(x, gamma, beta, eps)
+    kind = context.config.normalization
+    gamma = context.parameter(f"{norm.path}.weight")  # [D]
+    beta = context.parameter(f"{norm.path}.bias") if kind.has_shift else np.zeros_like(gamma)  # [D]
+    steps = layer_norm_steps(x, gamma, beta, eps, kind)
     with main:
         chart(layernorm_figure(steps, feature, is_dark()), "norm_steps", fill=True,
               code=lambda: snippets.steps(context, norm, item, token, feature, eps))
@@ -108,7 +110,7 @@ def _compare_implementations(context: PageContext, steps: LayerNormSteps, record
     """Show a table of the same output by hand, by torch, as recorded, and by another common formula."""
     from viz_core.experiments.torch_norms import torch_layer_norm
 
-    torch_out = torch_layer_norm(steps.x, steps.gamma, steps.beta, steps.eps)
+    torch_out = torch_layer_norm(steps.x, steps.gamma, steps.beta, steps.eps, steps.norm)
     own = context.config.norm_eps
 
     def difference(x: np.ndarray) -> str:
@@ -119,7 +121,7 @@ def _compare_implementations(context: PageContext, steps: LayerNormSteps, record
         [
             (_("by hand, as in {called}", called=DOCUMENTS["002"].name), f"d = {len(steps.x)}", _("{eps} under √",
                                                                                                   eps=rounded(steps.eps)), "–"),
-            ("torch.nn.LayerNorm", "d", _("{eps} under √", eps=rounded(steps.eps)), difference(torch_out)),
+            (f"torch.nn.{steps.norm.module}", "d", _("{eps} under √", eps=rounded(steps.eps)), difference(torch_out)),
             (_("this run, as recorded"), "d", _("{own} under √", own=rounded(own)), difference(recorded)),
             (_("the other formula"), f"d − 1 = {len(steps.x) - 1}", _("{eps} outside √", eps=rounded(steps.eps)),
              difference(unbiased_std_norm(steps))),

@@ -146,14 +146,19 @@ def _theory_code(depth: int, width: int, broken: Sequence[str], seeds: range, ty
 
 
 def steps(context: PageContext, norm: LayerNormSite, item: int, token: int, feature: int, eps: float) -> CodeLines:
+    shift = context.config.normalization.has_shift
+    parameters = ("gamma, beta = (p.detach().numpy() for p in model.get_submodule({path}).parameters())" if shift else
+                  "gamma = model.get_submodule({path}).weight.detach().numpy()\nbeta = 0 * gamma")
     return fill_template("""
         {run}
         from viz_core.analysis.layernorm import layer_norm_steps
         from viz_core.figures.layernorm import layernorm_figure
         x = capture[{reads}][{item}, {token}]
-        gamma, beta = (p.detach().numpy() for p in model.get_submodule({path}).parameters())
-        picture = layernorm_figure(layer_norm_steps(x, gamma, beta, {eps}), {feature})
-        """, run=trace_code(context), reads=norm.input_stage, item=item, token=token, path=norm.path, eps=eps, feature=feature)
+        {parameters}
+        picture = layernorm_figure(layer_norm_steps(x, gamma, beta, {eps}{kind}), {feature})
+        """, run=trace_code(context), reads=norm.input_stage, item=item, token=token, eps=eps, feature=feature,
+                         parameters=fill_template(parameters, path=norm.path),
+                         kind=CodeLines("" if shift else ", config.normalization"))
 
 
 def results(context: PageContext, stage: str, item: int, halved: bool) -> CodeLines:

@@ -40,7 +40,8 @@ def show_totals(context: PageContext, size: RunSize) -> None:
         bytes_ = _("records **{recorded:,} bytes** ({recorded_2}), {match}",
                    recorded=recorded, recorded_2=megabytes(recorded), match=match)
     hidden = sum(line.stage.is_norm_step for line in lines)
-    inside = _(" ({hidden} of them inside LayerNorms, which Step by step opens on request)", hidden=hidden) if hidden else ""
+    inside = _(" ({hidden} of them inside {norms}, which Step by step opens on request)", hidden=hidden,
+               norms=size[0].normalization.plural) if hidden else ""
     st.markdown(
         _(
             "The model has **{total:,} parameters**. This run has **{n_lines} tensors**{inside} and {bytes}. Its matrix products "

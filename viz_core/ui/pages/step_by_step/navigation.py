@@ -36,30 +36,30 @@ Stops = Mapping[str, int | None]
 
 
 def mode_controls(context: PageContext) -> None:
-    """Draw the controls for tour or all stages, LayerNorm steps, and the jump to a stage.
+    """Draw the controls for tour or all stages, the steps of norms, and the jump to a stage.
 
     They are beside the page's title, outside the fragment, because a step does not change them.
     """
     if context.capture is None or context.heading_controls is None:
         return
-    touring = url_param("walk_mode") == TOUR
+    touring, norm = url_param("walk_mode") == TOUR, context.config.normalization
     with context.heading_controls:
         # A button: a radio group would keep the focus and take the arrow keys.
         st.button(_("All stages") if touring else _("Short tour"), icon=":material/route:", key="walk_tour", type="tertiary",
                   on_click=_switch_mode, args=(tour_stages(context.config)[0],),
                   help=_("Eight stops that take one token from its id to its logits."))
-        widget(st.toggle, "walk_norms", _("Open LayerNorms"), norms_open(), set_param_from_widget, disabled=touring,
-               help=_("Show mean, variance and normalised value as separate steps."))
+        widget(st.toggle, "walk_norms", _("Open {norms}", norms=norm.plural), norms_open(), set_param_from_widget, disabled=touring,
+               help=_("Show {steps} as separate steps.", steps=norm.steps))
         linked_widget(st.toggle, "walk_jump", _("Jump to a stage"), help=_("Choose a stage by chapter, section and operation."))
 
 
 def norms_open() -> bool:
-    """Return whether the inner steps of LayerNorms are shown: by choice, or because the current stage is one."""
+    """Return whether the inner steps of norms are shown: by choice, or because the current stage is one."""
     return url_param("walk_norms") or _inside_norm(current_setup())
 
 
 def _inside_norm(setup: Setup) -> bool:
-    """Return whether the current stage is an inner step of a LayerNorm."""
+    """Return whether the current stage is an inner step of a norm."""
     return any(s.is_norm_step for s in stages(setup.config) if s.name == setup.stage)
 
 
@@ -105,7 +105,7 @@ def selection_controls(context: PageContext, capture: Capture, shown: Sequence[S
 
 def stage_path(stage: Stage) -> str:
     """Return the path of a stage: "Encoder layer 0 › Self-attention › weights"."""
-    return " › ".join(dict.fromkeys((block_title(stage.block), sublayer_title(stage.sublayer), stage.local_name)))
+    return " › ".join(dict.fromkeys((block_title(stage.block), sublayer_title(stage), stage.local_name)))
 
 
 def _nearest_stop(order: Sequence[str], stops: Sequence[str], name: str) -> int:
@@ -169,9 +169,10 @@ def jump_controls(capture: Capture, stage: Stage) -> None:
     everything = [capture.stage(n) for n in capture]
     block = [s for s in everything if s.block == stage.block]
     section = [s for s in block if s.sublayer == stage.sublayer]
+    sections = {s.sublayer: sublayer_title(s) for s in block}
     levels = (
         ("walk_chapter", _("Chapter"), stage.block, {s.block: s.name for s in reversed(everything)}, block_title),
-        ("walk_section", _("Section"), stage.sublayer, {s.sublayer: s.name for s in reversed(block)}, sublayer_title),
+        ("walk_section", _("Section"), stage.sublayer, {s.sublayer: s.name for s in reversed(block)}, sections.__getitem__),
         ("walk_operation", _("Operation"), stage.local_name, {s.local_name: s.name for s in reversed(section)}, str),
     )
     for key, label, value, first, title in levels:

@@ -98,6 +98,7 @@ INEXPRESSIBLE_REASONS: "dict[TorchLimitation, str]" = {
     "unscaled": _("torch's layers always divide the scores by √d_k, which is switched off here."),
     "no_residual": _("torch's layers always have residual connections, which are switched off here."),
     "no_norm": _("torch's layers always have LayerNorms, and this model has none."),
+    "other_norm": _("torch's layers always have LayerNorms, and this model has {norms}."),
     "no_layer": _("torch's layers need at least one layer in each stack, and here a stack has none."),
     "empty_row": _("torch's layers do not define the result of a query that may attend to no key, and this run has one."),
     "weak_fill": _("torch's layers give masked cells no weight at all, and here the fill {fill} leaves them some."),
@@ -108,7 +109,8 @@ def _describe_inexpressible(parity: "Parity") -> list[str]:
     """Return a sentence for each reason why torch's layers cannot compute this run."""
     c = parity.config
     return [
-        INEXPRESSIBLE_REASONS[reason].format(d_model=c.d_model, qk_width=c.qk_width, fill=rounded(c.fill_value))
+        INEXPRESSIBLE_REASONS[reason].format(d_model=c.d_model, qk_width=c.qk_width, fill=rounded(c.fill_value),
+                                             norms=c.normalization.plural)
         for reason in parity.torch_limitations
     ]
 
@@ -121,8 +123,8 @@ def explain_parity(parity: "Parity") -> str:
     """Return what was compared, what the agreement shows, and where the difference comes from."""
     if parity.torch_limitations:
         how = (
-            _("torch's attention, linear layers and LayerNorms, with this model's weights, computed each step from the "
-              "recorded steps before it.")
+            _("torch's attention, linear layers and {norms}, with this model's weights, computed each step from the "
+              "recorded steps before it.", norms=parity.config.normalization.plural)
         )
         proves = _("So torch agrees with each step, given the steps before it.")
     else:

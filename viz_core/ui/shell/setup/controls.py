@@ -6,6 +6,7 @@ from typing import Any
 
 from viz_core.config import CHOICES, TransformerConfig
 from viz_core.config.activations import ACTIVATIONS
+from viz_core.config.norms import NORMS
 from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.messages import Message, translate_fields
 from viz_core.messages import translate as _
@@ -60,6 +61,7 @@ MAX_D_MODEL = 1024
 LABELS: dict[str, dict[str, str]] = {
     "architecture": {"encoder-decoder": _("encoder and decoder"), "encoder-only": _("encoder only"), "decoder-only": _("decoder only")},
     "norm": {"post": _("after each sum (Post-LN)"), "pre": _("before each sub-layer (Pre-LN)"), "none": _("none")},
+    "norm_kind": {name: norm.title for name, norm in NORMS.items()},
     "position": {name: scheme.title for name, scheme in POSITION_SCHEMES.items()},
     "activation": {name: activation.title for name, activation in ACTIVATIONS.items()},
     "mask_fill": {"-inf": "−∞"},
@@ -113,6 +115,8 @@ CONTROLS: tuple[Control, ...] = (
     Control("residual", "Residual connections", "Each sub-layer's output is added to the residual stream. Off: it replaces the stream.", ON_OFF, "Layers"),
     Control("final_norm", "Final norm", "A LayerNorm after the last layer of each stack; usual with Pre-LN.", ON_OFF, "Layers", lambda c: c.norm != "none"),
     Control("norm_embedding", "Norm on the embedding", "A LayerNorm before the first layer, as in BERT.", ON_OFF, "Layers"),
+    Control("norm_kind", "Norm", "What a norm computes of the features of each token.", _config_choices("norm_kind"), "Layers",
+            lambda c: c.norm != "none" or c.norm_embedding),
     Control("norm_eps", "LayerNorm ε", "Added to the variance, so that LayerNorm never divides by zero.",
             _fixed_options(1e-12, 1e-10, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1), "Layers", lambda c: c.norm != "none" or c.norm_embedding),
     Control("scale_embedding", "Embedding × √d_model", "Scales the token embedding up, before any positions are added.", ON_OFF, "Embedding"),

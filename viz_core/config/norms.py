@@ -1,0 +1,66 @@
+"""The norms, one entry each: what is computed of one token's features x, and what is said of it.
+
+Every norm here is γ · (x − μ) / √(p + ε) + β over the D features of a token, where p is the mean of (x − μ)². A norm that does not
+subtract the mean has μ = 0, one without a shift has β = 0.
+
+To add a norm, add its entry here; `tests/architecture/test_norms.py` then names every other place that lacks it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from viz_core.messages import Message, translate_fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+@translate_fields
+class Norm:
+    """One norm: its names, its words, its parameters, and the facts from which its arithmetic follows.
+
+    module: its class in `viz_core.model.layers`. torch_function: its name in torch.nn.functional. in_torch_layers: whether
+    torch.nn.TransformerEncoderLayer has this norm. subtracts_mean: whether μ is subtracted from x. power_stage: the local name of
+    the stage p. power: what p is. squares: what p is the mean of. feature_sentence: how x compares with the other features.
+    parameters: the symbol of each parameter by its local name, each with one number per feature.
+    """
+
+    title: str
+    with_article: Message  # in the middle of a sentence
+    plural: Message
+    steps: Message  # the steps that Step by step shows on request
+    module: str
+    torch_function: str
+    in_torch_layers: bool
+    subtracts_mean: bool
+    power_stage: str
+    power: Message
+    squares: Message
+    feature_sentence: Message  # of {value}, one feature, and {standard}, the same normalized
+    parameters: Mapping[str, str]
+
+    @property
+    def has_shift(self) -> bool:
+        """Whether β is added."""
+        return "bias" in self.parameters
+
+
+NORMS: Mapping[str, Norm] = MappingProxyType(
+    {
+        "layer": Norm(
+            title="LayerNorm",
+            with_article="a LayerNorm",
+            plural="LayerNorms",
+            steps="mean, variance and normalised value",
+            module="LayerNorm",
+            torch_function="layer_norm",
+            in_torch_layers=True,
+            subtracts_mean=True,
+            power_stage="var",
+            power="variance",
+            squares="squared distances from the mean",
+            feature_sentence="{value} is {standard} standard deviations from its token’s mean",
+            parameters=MappingProxyType({"weight": "γ", "bias": "β"}),
+        ),
+    }
+)
+"""The norms by their name in a config and in a link (Ba et al. 2016 for LayerNorm)."""
