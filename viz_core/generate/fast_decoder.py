@@ -15,7 +15,7 @@ from viz_core.config import Side, TransformerConfig
 from viz_core.generate.kv_cache import can_cache
 from viz_core.model.attention import Attention, KeysValues
 from viz_core.model.inputs import check_ids, check_length
-from viz_core.model.layers import Layer, LayerNorm
+from viz_core.model.layers import Layer, torch_norm
 from viz_core.model.masks import causal_mask
 from viz_core.model.positions import RotaryAngles, apply_rotary
 from viz_core.model.transformer import Transformer
@@ -86,7 +86,7 @@ class FastDecoder:
             past = KeysValues(*(each[:, :, :end] for each in self.kept[i]))  # [B, H, t, K] and [B, H, t, V], views
             cross = self.cross[i] if self.cross else None
             x = _apply_layer(layer, x, bias, rotary, past, cross, self.cross_bias)  # [B, n, D]
-        return _norm(self.stack.final_norm, x) if self.model.config.has_final_norm else x
+        return _norm(self.model.config, self.stack.final_norm, x) if self.model.config.has_final_norm else x
 
     def _self_bias(self, start_pos: int) -> Tensor | None:
         """Return what is added to the scores of the tokens from `start_pos` on, [B, H, n, t]; None if nothing is."""
@@ -116,7 +116,7 @@ def _encode(model: Transformer, source: Tensor, bias: Tensor | None) -> Tensor:
     x, rotary = stack.embed(source), stack.rotary_angles(length)  # [B, S, D], [S, K/2] each
     for layer in stack.layers:
         x = _apply_layer(layer, x, bias, rotary)  # type: ignore[arg-type]  # ModuleList is not generic
-    return _norm(stack.final_norm, x) if model.config.has_final_norm else x
+    return _norm(model.config, stack.final_norm, x) if model.config.has_final_norm else x
 
 
 def _apply_layer(
@@ -128,19 +128,19 @@ def _apply_layer(
     past: the keys and values of all tokens, of which the last n are to be written. cross: those of the source.
     """
     c = layer.config
-    y = _norm(layer.norm_self_attn, x) if c.norm == "pre" else x  # [B, n, D]
+    y = _norm(c, layer.norm_self_attn, x) if c.norm == "pre" else x  # [B, n, D]
     y = _self_attention(layer.self_attn, y, bias, rotary, past)  # [B, n, D]
     x = x + y if c.residual else y
-    x = _norm(layer.norm_self_attn, x) if c.norm == "post" else x
+    x = _norm(c, layer.norm_self_attn, x) if c.norm == "post" else x
     if cross is not None:
-        y = _norm(layer.norm_cross_attn, x) if c.norm == "pre" else x  # [B, n, D]
+        y = _norm(c, layer.norm_cross_attn, x) if c.norm == "pre" else x  # [B, n, D]
         y = _attend(layer.cross_attn, _project(layer.cross_attn, layer.cross_attn.w_q, y), cross, cross_bias)  # [B, n, D]
         x = x + y if c.residual else y
-        x = _norm(layer.norm_cross_attn, x) if c.norm == "post" else x
-    y = _norm(layer.norm_ffn, x) if c.norm == "pre" else x  # [B, n, D]
+        x = _norm(c, layer.norm_cross_attn, x) if c.norm == "post" else x
+    y = _norm(c, layer.norm_ffn, x) if c.norm == "pre" else x  # [B, n, D]
     y = _linear(layer.ffn.w_out, layer.ffn.activation(_linear(layer.ffn.w_in, y)))  # [B, n, D]
     x = x + y if c.residual else y
-    return _norm(layer.norm_ffn, x) if c.norm == "post" else x
+    return _norm(c, layer.norm_ffn, x) if c.norm == "post" else x
 
 
 def _self_attention(
@@ -175,8 +175,9 @@ def _linear(linear: nn.Linear, x: Tensor) -> Tensor:
     return F.linear(x, linear.weight, linear.bias)
 
 
-def _norm(norm: LayerNorm, x: Tensor) -> Tensor:
-    return F.layer_norm(x, norm.weight.shape, norm.weight, norm.bias, norm.eps)
+def _norm(c: TransformerConfig, module: nn.Module, x: Tensor) -> Tensor:
+    parameters = {name: getattr(module, name) for name in c.normalization.parameters}  # [D] each
+    return torch_norm(c.normalization, x, parameters, c.norm_eps)
 
 
 def _padding_bias(config: TransformerConfig, side: Side, ids: Tensor) -> Tensor | None:
