@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -52,6 +53,11 @@ IN_BROWSER = ("stepping", "ledger", "writing_page", "positions", "attention", "n
               "cause", "offline")
 
 
+def in_order(names: Iterable[str]) -> list[str]:
+    """Those in a browser last: within `servers.shared` Playwright's loop goes on, beside which asyncio begins no other."""
+    return sorted(names, key=IN_BROWSER.__contains__)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python tests/benchmarks", description="Measure how fast the model and the app are.")
     parser.add_argument("--small", action="store_true", help="tiny sizes and few repeats: shows that everything runs")
@@ -60,7 +66,7 @@ def main() -> None:
 
     results: list[measure.Result] = []
     with servers.shared() if given.small else contextlib.nullcontext():
-        for name in given.only or BENCHMARKS:
+        for name in in_order(given.only or BENCHMARKS):
             if name in IN_BROWSER and find_browser() is None:
                 print(f"{name} is left out: no browser; install Chromium, or let CHROMIUM name one.")
                 continue

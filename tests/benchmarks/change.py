@@ -6,74 +6,41 @@ nothing for a moment, so that everything which the change sets off counts.
 
 import asyncio
 import itertools
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from tests.benchmarks.crowd import processor
 from tests.benchmarks.measure import Result
-from tests.benchmarks.servers import APP, running
+from tests.benchmarks.servers import APP, processor, running
 from tests.benchmarks.visitor import Visitor, visitor
+from tests.benchmarks.widgets import Widget, after_token, cell, columns, head, option, slider, stage
 from viz_core.training.corpus import eval_set
 
 SILENCE = 0.15  # seconds without a message after which a change is over
 REPEATS = 20  # of each change: the operating system counts a process's time in hundredths of a second
 SENTENCE_MS, SENTENCE_KB, WIDGET_MS, WIDGET_KB = 45.0, 150.0, 15.0, 25.0  # the bars
 ALL_HEADS = ("attention",)  # pages that send the weights of all heads: their bytes have no bar
+NUMBERS = itertools.count(1)  # of the changes
 
-Turn = Callable[[Visitor, int], Any]  # makes the change number i; awaitable
-
-
-def newest(page: Visitor, key: str) -> str:
-    """The key of a widget now: when the app sets a widget's value, it appends a number to its key."""
-    return next(k for k in reversed(page.widgets) if k == key or k.startswith(f"{key}--"))
-
-
-def option(key: str) -> Turn:
-    """The options of a group of buttons, one after another."""
-
-    def turn(page: Visitor, i: int) -> Any:
-        now = newest(page, key)
-        offered = [o.content for o in page.widgets[now].element.options]
-        return page.choose(now, [offered[(i + 1) % len(offered)]])
-
-    return turn
-
-
-def slider(key: str, first: int) -> Turn:
-    return lambda page, i: page.choose(newest(page, key), [float(first + i)])
-
-
-def component(key: str, name: str, values: Callable[[int], dict[str, Any]]) -> Turn:
-    """A component's state, which counts its changes."""
-    return lambda page, i: page.choose(key, json.dumps({name: {"number": i + 1, **values(i)}}))
-
-
-def stage(page: Visitor, i: int) -> Any:
-    boxes = json.loads(page.widgets["walk_map"].element.json)["boxes"]
-    names = sorted({box["stage"] for box in boxes})
-    return page.tell("walk_map", "open", names[i % len(names)])
-
-
-def after_token(page: Visitor, i: int) -> Any:
-    key = newest(page, "set_home_after")
-    stops = list(page.widgets[key].element.options)
-    return page.choose(key, [stops[i % len(stops)]])
-
-
-WIDGETS: dict[str, tuple[str, Turn]] = {  # page → what is changed there, and how
-    "home": ("after", after_token),
-    "step_by_step": ("stage", stage),
-    "attention": ("head", component("att_heads", "focus", lambda i: {"head": ["cross", i % 2, (i // 2) % 4]})),
-    "writing": ("strategy", option("set_write_strategy")),
-    "cause": ("direction", option("set_cause_direction")),
-    "training": ("number", option("set_train_number")),
-    "masks": ("cell", component("mask_map", "pick", lambda i: {"cell": [0, i % 3, (i // 3) % 3]})),
-    "positions": ("position", slider("set_pos_at", 11)),
-    "norms": ("metric", option("set_norm_metric")),
-    "shapes": ("columns", option("set_shapes_columns")),
-    "documents": ("rows", option("set_documents_rows")),
+WIDGETS: dict[str, Widget] = {  # page → what is changed there
+    "home": after_token(),
+    "step_by_step": stage(),
+    "attention": head(),
+    "writing": option("write_strategy"),
+    "cause": option("cause_direction"),
+    "training": option("train_number"),
+    "masks": cell(),
+    "positions": slider("pos_at", range(11, 90)),
+    "norms": option("norm_metric"),
+    "shapes": columns(),
+    "documents": option("documents_rows"),
 }
+
+
+def turned(page: Visitor, widget: Widget, times: int) -> Iterator[Any]:
+    """Its values one after another, beginning behind the first: each awaitable is a change."""
+    for i in range(1, times + 1):
+        values = widget.values(page)
+        yield widget.send(page, values[i % len(values)], next(NUMBERS))
 
 
 async def quiet(page: Visitor) -> None:
@@ -101,10 +68,9 @@ async def costs(url: str, process: int, name: str, sentences: Iterator[str], rep
     """(kind, milliseconds, kilobytes) of this page's changes."""
     found = []
     async with visitor(url, "" if name == "home" else name, {}) as page:
-        widget, turn = WIDGETS[name]
         kinds = {
-            "sentence": lambda n: (page.choose(newest(page, "set_source"), next(sentences)) for _ in range(n)),
-            f"widget ({widget})": lambda n: (turn(page, i) for i in range(n)),
+            "sentence": lambda n: (page.choose("set_source", next(sentences)) for _ in range(n)),
+            f"widget ({WIDGETS[name].name})": lambda n: turned(page, WIDGETS[name], n),
         }
         for kind, turns in kinds.items():
             await cost(page, process, turns(2))  # what only a first change does is left out

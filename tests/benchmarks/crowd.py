@@ -8,20 +8,17 @@ followed by an older one, is lost.
 
 import asyncio
 import contextlib
-import html
 import itertools
-import json
-import os
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.measure import Result, middle_half
-from tests.benchmarks.servers import APP, running
+from tests.benchmarks.servers import APP, processor, running
 from tests.benchmarks.visitor import HTML, Run, Visitor, visitor
+from tests.benchmarks.widgets import Widget, after_token, cell, columns, head, option, shown, slider, stage, stop
 from viz_core.ui.pages.masks.focus import KIND_LABELS
 from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
 
@@ -80,81 +77,30 @@ class Times:
 # ---------------------------------------------------------------- what can be changed
 
 
-def option(name: str) -> Maker:
-    """One of the values of a view, by the widget that shows them all."""
+def maker(widget: Widget, picture: str = "") -> Maker:
+    """Changes of a widget to one of its values, another one than the last time and none that the link leaves out."""
 
     def make(reader: "Reader") -> Change | None:
-        values = list(URL_PARAM_BY_NAME[name].options or ())
-        offered = [o.content for o in reader.element(f"set_{name}").options]
-        if len(offered) != len(values):
+        values = [value for value in widget.values(reader.page) if any(widget.link(value).values())]
+        if len(values) < 2:
             return None
-        i = reader.other(name, [i for i, v in enumerate(values) if v != URL_PARAM_BY_NAME[name].default])
-        return reader.widget({name: URL_PARAM_BY_NAME[name].to_text(values[i])}, f"set_{name}", [offered[i]])
-
-    return make
-
-
-def slider(name: str, values: Sequence[int]) -> Maker:
-    def make(reader: "Reader") -> Change | None:
-        value = reader.other(name, values)
-        return reader.widget({name: str(value)}, f"set_{name}", [float(value)])
-
-    return make
-
-
-def stop(name: str) -> Maker:
-    """A stop of a slider over a few numbers."""
-
-    def make(reader: "Reader") -> Change | None:
-        value = reader.other(name, [o for o in reader.element(f"set_{name}").options if o != str(URL_PARAM_BY_NAME[name].default)])
-        return reader.widget({name: value}, f"set_{name}", [value])
+        value, number = reader.other(widget.name, values), next(reader.numbers)
+        return reader.widget(dict(widget.link(value)), lambda: widget.send(reader.page, value, number), picture)
 
     return make
 
 
 def kind_of_attention(reader: "Reader") -> Change | None:
-    shown = reader.page.values[reader.element("set_mask_kind").id].string_array_value.data
+    shown = reader.page.values[reader.page.element("set_mask_kind").id].string_array_value.data
     kind = reader.other("mask_kind", [k for k, name in KIND_LABELS.items() if name not in shown])
-    lets_go = {"mask_query": "", "mask_key": ""}
-    return reader.widget({"mask_kind": kind, **lets_go}, "set_mask_kind", [KIND_LABELS[kind]])
-
-
-def head(reader: "Reader") -> Change | None:
-    kind, layer, number = reader.other("head", [(k, i, h) for k in KIND_LABELS for i in (0, 1) for h in (1, 2, 3)])
-    link = {"att_kind": kind, "att_layer": str(layer), "attn_head": str(number)}
-    return reader.widget(link, "att_heads", reader.numbered("focus", head=[kind, layer, number]))
-
-
-def cell(reader: "Reader") -> Change | None:
-    row, col = reader.other("cell", [(row, col) for row in range(3) for col in range(3)])
-    return reader.widget({"mask_query": str(row), "mask_key": str(col)}, "mask_map", reader.numbered("pick", cell=[0, row, col]))
-
-
-def stage(reader: "Reader") -> Change | None:
-    boxes = json.loads(reader.element("walk_map").json)["boxes"]
-    name = reader.other("stage", sorted({box["stage"] for box in boxes} - {boxes[0]["stage"]}))
-    return Change("widget", {"stage": name}, reader.place.picture, lambda: reader.page.tell("walk_map", "open", name))
-
-
-def columns(reader: "Reader") -> Change | None:
-    name = reader.other("columns", URL_PARAM_BY_NAME["shapes_columns"].options or ())
-    return reader.widget({"shapes_columns": name}, "set_shapes_columns", [reader.shown("shapes_columns", name)])
-
-
-def after_token(reader: "Reader") -> Change | None:
-    """Which word's successor is predicted: not in the link, but in the picture."""
-    stops = reader.element("home_position").options
-    if len(stops) < 3:
-        return None
-    token = reader.other("token", list(stops))
-    caption = f"after “<bdi>{html.escape(token.partition(' · ')[2])}</bdi>”"
-    return reader.widget({}, "home_position", [token], HTML, caption.encode())
+    link = {"mask_kind": kind, "mask_query": "", "mask_key": ""}  # it lets go of the cell
+    return reader.widget(link, lambda: reader.page.choose("set_mask_kind", [KIND_LABELS[kind]]))
 
 
 def positions_switch(reader: "Reader") -> Change | None:
     """A switch of the sidebar: another model."""
     value = reader.other("position", ["rope", "alibi", "none"])
-    return reader.widget({"position": value}, "set_position", value, "home_map")
+    return reader.widget({"position": value}, lambda: reader.page.choose("set_position", value), "home_map")
 
 
 def section(name: str) -> Maker:
@@ -163,40 +109,42 @@ def section(name: str) -> Maker:
     def make(reader: "Reader") -> Change | None:
         others = [p for p in PLACES if p.page == reader.place.page and p.section != URL_PARAM_BY_NAME[name].default]
         place = reader.other(name, [p for p in others if p != reader.place])
-        shown = reader.shown(name, place.section)
+        button = shown(reader.page, name, place.section)
         reader.place = place
-        return reader.widget({name: place.section}, f"set_{name}", [shown])
+        return reader.widget({name: place.section}, lambda: reader.page.choose(f"set_{name}", [button]))
 
     return make
 
 
 def places() -> Iterator[Place]:
-    yield Place("", "", "home_ids", True, (after_token, after_token, positions_switch))
-    yield Place("step_by_step", "", "walk_canvas", False, (stage,))
-    yield Place("attention", "", "att_matrix", False, (head, head, option("att_colour")))
+    token, a_cell, a_head = maker(after_token(), HTML), maker(cell()), maker(head())
+    yield Place("", "", "home_ids", True, (token, token, positions_switch))
+    yield Place("step_by_step", "", "walk_canvas", False, (maker(stage()),))
+    yield Place("attention", "", "att_matrix", False, (a_head, a_head, maker(option("att_colour"))))
     for name, picture, *makers in (
-        ("who", "mask_map", cell, cell, kind_of_attention), ("built", "mask_built", kind_of_attention),
+        ("who", "mask_map", a_cell, a_cell, kind_of_attention), ("built", "mask_built", kind_of_attention),
         ("conventions", "mask_written", kind_of_attention), ("effect", "mask_effect", kind_of_attention),
         ("leak", "mask_leak"), ("unsqueeze", "mask_unsqueeze"),
     ):
         # "unsqueeze" has a picture if there are as many tokens as heads, and every reader of Masks may go there.
         yield Place("masks", name, picture, False, (*makers, section("mask_section")), least=8)
-    width = stop("pos_width")
+    width = maker(stop("pos_width"))
     for name, picture, words, *makers in (
-        ("waves", "pos_waves", False, slider("pos_at", range(11, 90)), width), ("matrix", "pos_table", False, width),
-        ("clock", "pos_clock", False, slider("pos_k", range(4, 60))), ("similarity", "pos_similarity", False, width),
-        ("sentence", "pos_parts", True, option("pos_scale")), ("schemes", "pos_detail", True), ("experiments", "pos_moved", True),
+        ("waves", "pos_waves", False, maker(slider("pos_at", range(11, 90))), width), ("matrix", "pos_table", False, width),
+        ("clock", "pos_clock", False, maker(slider("pos_k", range(4, 60)))), ("similarity", "pos_similarity", False, width),
+        ("sentence", "pos_parts", True, maker(option("pos_scale"))), ("schemes", "pos_detail", True),
+        ("experiments", "pos_moved", True),
     ):
         yield Place("positions", name, picture, words, (*makers, section("pos_section")))
-    depth = slider("norm_depth", range(2, 24))
+    depth = maker(slider("norm_depth", range(2, 24)))
     for name, picture, words, *makers in (
-        ("depth", "norm_depth_chart", False, slider("norm_depth", range(2, 48)), option("norm_metric")),
+        ("depth", "norm_depth_chart", False, maker(slider("norm_depth", range(2, 48))), maker(option("norm_metric"))),
         ("theory", "norm_post", False, depth), ("gradients", "norm_gradients", False, depth), ("token", "norm_steps", False),
         ("batchnorm", "norm_both", True), ("distributions", "norm_ridges", False, depth),
     ):
         yield Place("norms", name, picture, words, (*makers, section("norm_section")))
-    yield Place("shapes", "", "shapes_table", False, (columns,))
-    yield Place("documents", "", HTML, False, (option("documents_rows"),))
+    yield Place("shapes", "", "shapes_table", False, (maker(columns()),))
+    yield Place("documents", "", HTML, False, (maker(option("documents_rows")),))
 
 
 PLACES = tuple(places())
@@ -218,30 +166,18 @@ class Reader:
         self.standing: dict[str, str] = {}  # the link of the last picture
         self.pending: list[Change] = []
         self._chosen: dict[str, Any] = {}
-        self._numbers = itertools.count(1)
+        self.numbers = itertools.count(1)  # of the changes
         page.finished = self.look
 
     # ------------------------------------------------------------ making changes
-
-    def element(self, key: str) -> Any:
-        return self.page.widgets[key].element
-
-    def shown(self, name: str, value: str) -> str:
-        """What a pill of this selection shows for a value of the link."""
-        return str(self.element(f"set_{name}").options[list(URL_PARAM_BY_NAME[name].options or ()).index(value)].content)
 
     def other(self, name: str, values: Sequence[Any]) -> Any:
         """One of the values, another one than the last time."""
         self._chosen[name] = self.random.choice([v for v in values if v != self._chosen.get(name)])
         return self._chosen[name]
 
-    def numbered(self, name: str, **what: Any) -> str:
-        """A component's state; ours count the reader's choices."""
-        return json.dumps({name: {"number": next(self._numbers), **what}})
-
-    def widget(self, link: dict[str, str], key: str, value: Any, picture: str = "", text: bytes = b"") -> Change:
-        self.element(key)  # it has to be there
-        return Change("widget", link, picture or self.place.picture, lambda: self.page.choose(key, value), text)
+    def widget(self, link: dict[str, str], act: Callable[[], Any], picture: str = "") -> Change:
+        return Change("widget", link, picture or self.place.picture, act)
 
     def sentence(self) -> Change:
         """Three to fourteen words, one of them nobody else's; sometimes a second line."""
@@ -330,12 +266,6 @@ async def crowd(url: str, process: int, visitors: int, changes: int, think: floa
         before = processor(process)
         await asyncio.gather(*(reader.live(changes, think) for reader in readers))
         return times, processor(process) - before
-
-
-def processor(process: int) -> float:
-    """Seconds of processor that a process has used."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def told(times: Times, seconds: float) -> str:

@@ -1,5 +1,6 @@
 """Servers of the app and a Chromium for the benchmarks: of each its own, or, within `shared`, one for all."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -77,6 +78,12 @@ def launched(script: str, port: int = 0) -> Iterator[tuple[str, subprocess.Popen
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def processor(process: int) -> float:
+    """Seconds of processor that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @once

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.benchmarks.__main__ import BENCHMARKS, IN_BROWSER
+from tests.benchmarks.__main__ import BENCHMARKS, IN_BROWSER, in_order
 from tests.browser.conftest import ROOT, need_browser
 
 
@@ -24,6 +24,12 @@ def measured(names: Sequence[str]) -> None:
     assert heading.split()[0] == "measured" and len(rows) == sum(each.values()), done.stdout
     for row in rows:
         assert float(row[heading.index("measured") + len("name ") :].split()[0]) > 0, row
+
+
+def test_all_of_them_can_share_a_browser_and_servers() -> None:
+    """Not one that begins a loop of asyncio after one that is in Playwright's."""
+    assert sorted(in_order(BENCHMARKS)) == sorted(BENCHMARKS)
+    assert [name in IN_BROWSER for name in in_order(BENCHMARKS)] == sorted(name in IN_BROWSER for name in BENCHMARKS)
 
 
 def test_those_without_a_browser_measure() -> None:

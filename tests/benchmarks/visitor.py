@@ -75,9 +75,17 @@ class Visitor:
         asked.widget_states.widgets.extend([*self.values.values(), *([trigger] if trigger else [])])
         await self._socket.send(message.SerializeToString())
 
+    def widget(self, key: str) -> Widget:
+        """The widget of this key, whichever of its identities is on the page: when the app sets a value, it appends a number."""
+        return self.widgets[next((k for k in reversed(self.widgets) if k == key or k.startswith(f"{key}--")), key)]
+
+    def element(self, key: str) -> Any:
+        """What the server sent of it last."""
+        return self.widget(key).element
+
     async def choose(self, key: str, value: Any) -> None:
         """Give a widget another value."""
-        widget = self.widgets[key]
+        widget = self.widget(key)
         self.values[widget.element.id] = state(widget.element.id, widget.field, value)
         await self.rerun(widget.fragment)
 
@@ -88,7 +96,7 @@ class Visitor:
 
     async def tell(self, key: str, event: str, value: Any) -> None:
         """What a component's setTriggerValue sends: an event, once."""
-        widget = self.widgets[key]
+        widget = self.widget(key)
         name = f"$$STREAMLIT_INTERNAL_KEY_{widget.element.id}__events"
         told = json.dumps([{"event": event, "value": value}])
         await self.rerun(widget.fragment, state(name, "json_trigger_value", told))

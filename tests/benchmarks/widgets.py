@@ -1,0 +1,106 @@
+"""The widgets that visitors of the benchmarks change: their values, what is sent for one, and what the link then says."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.benchmarks.visitor import Visitor
+from viz_core.ui.pages.masks.focus import KIND_LABELS
+from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
+
+Number = int  # of a change: components count what was chosen in them
+
+
+@dataclass(frozen=True)
+class Widget:
+    """A widget of a page. Each function is given the page; `KeyError` where the page has no such widget now."""
+
+    name: str
+    values: Callable[[Visitor], Sequence[Any]]
+    send: Callable[[Visitor, Any, Number], Any]  # awaitable
+    link: Callable[[Any], Mapping[str, str]]  # "" for what the link does not say
+
+
+def said(name: str, value: Any) -> dict[str, str]:
+    """What the link says of a view: nothing where it is at its default."""
+    param = URL_PARAM_BY_NAME[name]
+    return {name: "" if value == param.default else param.to_text(value)}
+
+
+def option(name: str) -> Widget:
+    """One of a view's values, which stand side by side."""
+
+    def values(page: Visitor) -> Sequence[Any]:
+        offered = list(URL_PARAM_BY_NAME[name].options or ())
+        return offered if len(page.element(f"set_{name}").options) == len(offered) else ()
+
+    def send(page: Visitor, value: Any, number: Number) -> Any:
+        return page.choose(f"set_{name}", [shown(page, name, value)])
+
+    return Widget(name, values, send, lambda value: said(name, value))
+
+
+def shown(page: Visitor, name: str, value: Any) -> str:
+    """What a view's button for this value says."""
+    return str(page.element(f"set_{name}").options[list(URL_PARAM_BY_NAME[name].options or ()).index(value)].content)
+
+
+def columns() -> Widget:
+    """A column of the table of shapes, alone."""
+    one = option("shapes_columns")
+    return Widget(one.name, one.values, one.send, lambda value: {one.name: value})
+
+
+def slider(name: str, numbers: Sequence[int]) -> Widget:
+    return Widget(name, lambda page: page.element(f"set_{name}") and numbers,
+                  lambda page, value, number: page.choose(f"set_{name}", [float(value)]), lambda value: said(name, value))
+
+
+def stop(name: str) -> Widget:
+    """A slider over a few values, which it shows as texts."""
+    return Widget(name, lambda page: list(page.element(f"set_{name}").options),
+                  lambda page, value, number: page.choose(f"set_{name}", [value]),
+                  lambda value: {name: "" if value == str(URL_PARAM_BY_NAME[name].default) else value})
+
+
+def after_token() -> Widget:
+    """After which token Home predicts: the link counts them from 0."""
+    return Widget(
+        "home_after", lambda page: list(enumerate(page.element("set_home_after").options)),
+        lambda page, value, number: page.choose("set_home_after", [value[1]]), lambda value: {"home_after": str(value[0])},
+    )
+
+
+def component(key: str, name: str, values: Sequence[Any], state: Callable[[Any], dict[str, Any]],
+              link: Callable[[Any], Mapping[str, str]]) -> Widget:
+    """What is chosen in a component of ours, whose state counts the choices."""
+    return Widget(
+        key, lambda page: page.element(key) and values,
+        lambda page, value, number: page.choose(key, json.dumps({name: {"number": number, **state(value)}})), link,
+    )
+
+
+def head() -> Widget:
+    return component(
+        "att_heads", "focus", [(kind, layer, head) for kind in KIND_LABELS for layer in (0, 1) for head in (1, 2, 3)],
+        lambda value: {"head": list(value)},
+        lambda value: dict(zip(("att_kind", "att_layer", "attn_head"), map(str, value), strict=True)),
+    )
+
+
+def cell() -> Widget:
+    return component(
+        "mask_map", "pick", [(row, col) for row in range(3) for col in range(3)], lambda value: {"cell": [0, *value]},
+        lambda value: dict(zip(("mask_query", "mask_key"), map(str, value), strict=True)),
+    )
+
+
+def stage() -> Widget:
+    """A box of the drawing, but for the first."""
+
+    def values(page: Visitor) -> Sequence[Any]:
+        boxes = json.loads(page.element("walk_map").json)["boxes"]
+        return sorted({box["stage"] for box in boxes} - {boxes[0]["stage"]})
+
+    return Widget("stage", values, lambda page, value, number: page.tell("walk_map", "open", value), lambda value: {"stage": value})
