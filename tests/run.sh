@@ -2,7 +2,7 @@
 # Lint, types and every test, on a machine that may have nothing but python3.
 #
 #   tests/run.sh              everything, but for long measurements of which no input has changed (tests/measurements.py)
-#   tests/run.sh --all        everything
+#   tests/run.sh --all        everything, and which share of the lines of viz_core the tests without a browser ran
 #   tests/run.sh --quick      lint, types and the tests that find most, without a browser: under two minutes
 #   tests/run.sh ARGS...      pytest ARGS... only
 #
@@ -94,9 +94,14 @@ check types mypy
 if [ "$*" = --quick ]; then
     check "quick tests" pytest_here -n 2 -m "not browser" "${quick[@]}"
 else
-    measurements=(--changed-measurements)
-    if [ "$*" = --all ]; then measurements=(); fi
-    check tests pytest_here -n 2 -m "not browser" "${measurements[@]}"
+    options=(--changed-measurements)
+    if [ "$*" = --all ]; then # to trace lines takes Python half as long again: not each time
+        export COVERAGE_FILE="$PWD/.venv/coverage"
+        if python -c 'import sys; sys.exit(sys.version_info < (3, 12))'; then export COVERAGE_CORE=sysmon; fi
+        options=(--cov=viz_core --cov-report=)
+    fi
+    check tests pytest_here -n 2 -m "not browser" "${options[@]}"
+    if [ "$*" = --all ]; then check "line coverage" python tests/line_coverage.py "$COVERAGE_FILE"; fi
     # One of three often waits. On a busy machine a browser may miss a moment, so a failed test has a second try, which is listed.
     check "browser tests" pytest_here -n 3 --reruns 1 -rfER -m browser "${browser[@]}"
 fi
