@@ -25,6 +25,7 @@ ELSEWHERE = {
     "presets.concepts": "ui/test_concepts",
     "config.activations": "architecture/test_registries",
     "config.norms": "architecture/test_norms",
+    "config.settings": "architecture/test_settings",
     "capture.capture": "tracing/test_tracing",
     "messages": "messages/test_language",
     "messages.__main__": "messages/test_command",

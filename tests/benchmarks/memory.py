@@ -38,7 +38,7 @@ def measure(small: bool) -> Iterator[Result]:
 def random_links(seed: int) -> Iterator[tuple[str, str]]:
     """Pages and queries without end: every page and section, presets and weights, sizes from the smallest to the largest."""
     rng = random.Random(seed)
-    offered = {field: list(CONTROL_BY_FIELD[field].options(PRESETS["000"].config)) for field in SIZES}
+    offered = {field: list(CONTROL_BY_FIELD[field].offered(PRESETS["000"].config)) for field in SIZES}
     while True:
         page = rng.choice(PAGES)
         said: dict[str, object] = {"seed": rng.randrange(MAX_SEED)} if rng.random() < 0.5 else {}

@@ -187,12 +187,12 @@ def test_the_link_is_short_and_readable() -> None:
 
 
 ODD = st.sampled_from(["", "nan", "inf", "-1", "0", "1e400", "1_0", "٣", "on", "none", "True", "000", "12.3456789", "9" * 5000])
-OFFERED = [str(o) for c in CONTROLS for p in PRESETS.values() for o in c.options(p.config)]
+OFFERED = [str(o) for c in CONTROLS for p in PRESETS.values() for o in c.offered(p.config)]
 VALUES = st.one_of(
     st.text(max_size=8), ODD, st.sampled_from(OFFERED), st.integers(-5, 2000).map(str), st.floats().map(repr),
     st.sampled_from(sorted(PRESETS)), st.sampled_from(CHECKPOINTS),
 )
-NUMBERS = [c.field for c in CONTROLS if not any(isinstance(o, str | bool) for o in c.options(PRESETS["000"].config))]
+NUMBERS = [c.field for c in CONTROLS if not any(isinstance(o, str | bool) for o in c.offered(PRESETS["000"].config))]
 LINKS = st.tuples(
     st.dictionaries(st.one_of(st.sampled_from(NAMES), st.text(max_size=8)), VALUES, max_size=8),
     st.dictionaries(st.sampled_from(NUMBERS), st.one_of(st.integers(1, 40).map(str), st.floats(0, 1e6).map(repr)), max_size=3),

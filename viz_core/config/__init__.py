@@ -1,6 +1,7 @@
 """Settings of the model and of the app: `TransformerConfig`, tables of its choices, and limits.
 
     transformer_config   TransformerConfig: every size and switch of the model, validated
+    settings             SETTINGS: the check, the words and the control of each of its fields
     activations          the activations of the feed-forward network
     norms                the norms
     position_schemes     the position schemes

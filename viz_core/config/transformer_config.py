@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, fields
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from viz_core.config.activations import ACTIVATIONS
 from viz_core.config.norms import NORMS, Norm
 from viz_core.config.position_schemes import POSITION_SCHEMES, Position, PositionScheme
+from viz_core.config.settings import SETTINGS, DropoutSite, PaddingFrom, is_int
 from viz_core.messages.errors import SettingError
 
 Side = Literal["source", "target"]
@@ -21,29 +21,17 @@ StackName = Literal["encoder", "decoder"]
 Architecture = Literal["encoder-decoder", "encoder-only", "decoder-only"]
 NormPlacement = Literal["post", "pre", "none"]
 EmptyRow = Literal["zero", "softmax"]
-PaddingFrom = Literal["ids", "lengths"]
 Init = Literal["xavier_uniform", "xavier_normal", "torch"]
-DropoutSite = Literal["embedding", "weights", "ffn", "sublayer"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
-    "architecture": get_args(Architecture),
-    "activation": tuple(ACTIVATIONS),
-    "norm": get_args(NormPlacement),
-    "norm_kind": tuple(NORMS),
-    "position": tuple(POSITION_SCHEMES),
-    "empty_row": get_args(EmptyRow),
-    "padding_from": get_args(PaddingFrom),
-    "init": get_args(Init),
+    name: setting.check.choices for name, setting in SETTINGS.items() if setting.check is not None and setting.check.choices
 }
 # Aliases of values by field, accepted so that older links, cards and notebooks still open.
 RENAMED_VALUES: dict[str, dict[str, str]] = {"empty_row": {"as filled": "softmax"}}
-SIZES = ("d_model", "n_heads", "n_encoder_layers", "n_decoder_layers", "max_len", "source_vocab_size", "target_vocab_size")
-OPTIONAL_SIZES = ("qk_dim", "d_ff")
-SWITCHES = (
-    "scale_embedding", "norm_embedding", "scale_scores", "residual", "mask_source_padding", "mask_target_padding",
-    "mask_padded_queries", "zero_pad_embedding", "head", "tie_output", "attention_bias", "ffn_bias", "head_bias",
+SIZES, SWITCHES = (
+    tuple(n for n, s in SETTINGS.items() if s.check is not None and s.check.kind == kind and not s.check.optional)
+    for kind in ("size", "switch")
 )
-OPTIONAL_SWITCHES = ("final_norm", "causal")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,46 +244,11 @@ def _setting_error(field: str, value: object, problem: str, remedy: str, code: s
     return SettingError(f"{field}={value!r} {problem}; {remedy}.", code, field=field, value=value, **values)
 
 
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _check_types(c: TransformerConfig) -> None:
-    for name, choices in CHOICES.items():
-        value = getattr(c, name)
-        if value not in choices:
-            raise _setting_error(name, value, "is not one of the choices", "use " + ", ".join(repr(x) for x in choices))
-    for name in SIZES + OPTIONAL_SIZES:
-        value = getattr(c, name)
-        if value is None and name in OPTIONAL_SIZES:
-            continue
-        least = 0 if name.endswith("_layers") else 1
-        if not _is_int(value) or value < least:
-            raise _setting_error(name, value, "is not a size", f"use a whole number of at least {least}")
-    for name in SWITCHES + OPTIONAL_SWITCHES:
-        value = getattr(c, name)
-        if not isinstance(value, bool) and not (value is None and name in OPTIONAL_SWITCHES):
-            raise _setting_error(name, value, "is not a switch", "use True or False")
-    if not _is_int(c.n_segments) or c.n_segments < 0:
-        raise _setting_error("n_segments", c.n_segments, "is not a number of segments", "use 0 for none, 2 for BERT")
-    if not _is_number(c.norm_eps) or not 0 <= c.norm_eps < math.inf:
-        raise _setting_error("norm_eps", c.norm_eps, "is not a valid epsilon", "use a small number such as 1e-5")
-    if not _is_number(c.position_base) or not 1 < c.position_base < math.inf:
-        raise _setting_error(
-            "position_base", c.position_base, "does not give falling frequencies", "use a number above 1 such as 10000"
-        )
-    if not _is_number(c.dropout) or not 0 <= c.dropout < 1:
-        raise _setting_error("dropout", c.dropout, "is not a dropout rate", "use a number from 0 up to, not including, 1")
-    if not isinstance(c.dropout_sites, tuple) or any(s not in get_args(DropoutSite) for s in c.dropout_sites):
-        raise _setting_error(
-            "dropout_sites", c.dropout_sites, "has an unknown site", f"use a tuple of sites from {get_args(DropoutSite)}"
-        )
-    if c.mask_fill != "-inf" and not (_is_number(c.mask_fill) and -3.0e38 < c.mask_fill < 3.0e38):
-        raise _setting_error("mask_fill", c.mask_fill, "is not a fill value", "use '-inf' or a finite number such as -1e9")
+    for name, setting in SETTINGS.items():
+        value, check = getattr(c, name), setting.check
+        if check is not None and not (value is None and check.optional) and not check.is_valid(value):
+            raise _setting_error(name, value, check.problem, check.remedy)
 
 
 def _check_sizes(c: TransformerConfig) -> None:
@@ -310,7 +263,7 @@ def _check_sizes(c: TransformerConfig) -> None:
                              "heads_split", heads=c.n_heads, fits=[above])
     for side in get_args(Side):
         pad, size = c.pad_id(side), c.vocab_size(side)
-        if not _is_int(pad) or not 0 <= pad < size:
+        if not is_int(pad) or not 0 <= pad < size:
             raise _setting_error(f"{side}_pad_id", pad, f"is outside the vocabulary of {size}", f"use 0 to {size - 1}",
                                  "pad_outside", size=size, last=size - 1)
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from viz_core.config.limits import MAX_SELECTION_CHARS
 from viz_core.config.position_schemes import POSITION_SCHEMES
+from viz_core.config.settings import Setting
 from viz_core.messages import plural
 from viz_core.messages import translate as _
 from viz_core.presets import PRESETS
@@ -34,9 +35,9 @@ from viz_core.ui.shell.setup import (
     CONTROLS,
     DEVICES,
     MAX_SEED,
-    Control,
     allowed_values,
     changed_fields,
+    control_help,
     error_message,
     invalidates_weights,
     is_editable,
@@ -192,12 +193,12 @@ def _on_typed_target(name: str) -> None:
         update_setup(writer="typed", target=widget_value(name))
 
 
-def _control(control: Control) -> None:
+def _control(control: Setting) -> None:
     setup, config = current_setup(), current_setup().config
     if not control.has_effect(config) or not is_editable(setup, control.field):
         return
     value = control.value(config)
-    options = _stable_options(control.field, tuple(control.options(config)), allowed_values(setup, control), value)
+    options = _stable_options(control.field, tuple(control.offered(config)), allowed_values(setup, control), value)
     if len(options) < 2:
         return
     kwargs: dict[str, Any] = {"help": _help(control)}
@@ -214,16 +215,16 @@ def _control(control: Control) -> None:
     widget(make, control.field, label if _changed(control) else control.label, value, _set_field, **kwargs)
 
 
-def _help(control: Control) -> str:
+def _help(control: Setting) -> str:
     """Return the help text of a control, and which of its values leave the model untrained."""
     setup, lacking = (
         current_setup(),
         [s.title for name, s in POSITION_SCHEMES.items() if s.parameter_name and name != current_setup().base_config.position],
     )
     if not invalidates_weights(setup, control.field):
-        return control.help
+        return control_help(control)
     return (
-        control.help
+        control_help(control)
         + " "
         + (
             UNTRAINED_WITH.format(titles=join_or(lacking))
@@ -233,7 +234,7 @@ def _help(control: Control) -> str:
     )
 
 
-def _changed(control: Control) -> bool:
+def _changed(control: Setting) -> bool:
     """Return whether a control differs from the model's own value."""
     own, config = current_setup().base_config, current_setup().config
     return control.has_effect(config) and control.value(config) != control.value(own)

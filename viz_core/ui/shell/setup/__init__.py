@@ -5,11 +5,10 @@ from viz_core.ui.shell.setup.controls import (
     CONTROLS,
     DERIVED_SIZE,
     HEAD_SPLIT_FIELDS,
-    MAX_D_MODEL,
     NON_PARAMETER_FIELDS,
     RESOLVED_PROPERTIES,
     VOCAB_FIELDS,
-    Control,
+    control_help,
 )
 from viz_core.ui.shell.setup.error_messages import error_message, join_or
 from viz_core.ui.shell.setup.link_format import (
@@ -73,7 +72,6 @@ __all__ = [
     "DEVICES",
     "HEAD_SPLIT_FIELDS",
     "LONG_PARAMS",
-    "MAX_D_MODEL",
     "MAX_SEED",
     "NON_PARAMETER_FIELDS",
     "OVERFLOW_PARAM",
@@ -83,7 +81,6 @@ __all__ = [
     "URL_PARAM_BY_NAME",
     "VOCAB_FIELDS",
     "WRITERS",
-    "Control",
     "OverflowText",
     "Setup",
     "TokenizerChoice",
@@ -91,6 +88,7 @@ __all__ = [
     "aligned_to_source",
     "allowed_values",
     "changed_fields",
+    "control_help",
     "default_setup",
     "error_message",
     "format_line_numbers",

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from viz_core.config import RENAMED_VALUES, TransformerConfig
 from viz_core.config.limits import MAX_LINK_BYTES, MAX_SELECTION_CHARS, MAX_SENTENCES, MAX_TOKENS
+from viz_core.config.settings import MAX_D_MODEL, Setting
 from viz_core.messages import translate as _
 from viz_core.messages.errors import SettingError
 from viz_core.presets import PRESETS
@@ -24,9 +25,7 @@ from viz_core.ui.shell.setup.controls import (
     CONTROLS,
     DERIVED_SIZE,
     HEAD_SPLIT_FIELDS,
-    MAX_D_MODEL,
     NON_PARAMETER_FIELDS,
-    Control,
 )
 from viz_core.ui.shell.setup.error_messages import error_message
 from viz_core.ui.shell.setup.url_params import URL_PARAMS
@@ -267,9 +266,9 @@ def _value_text(value: Any) -> str:
     return short if not isinstance(value, float) or float(short) == value else repr(value)
 
 
-def _parse_value(control: Control, text: str, config: TransformerConfig) -> tuple[Any, str]:
+def _parse_value(control: Setting, text: str, config: TransformerConfig) -> tuple[Any, str]:
     """Return a value and "", or None and what is wrong with the text. Sizes are limited by the largest option."""
-    options = list(control.options(config))
+    options = control.offered(config)
     text = RENAMED_VALUES.get(control.field, {}).get(text, text)
     by_text = {_value_text(o): o for o in options}
     if text in by_text:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from viz_core.config import TransformerConfig
 from viz_core.config.position_schemes import POSITION_SCHEMES
+from viz_core.config.settings import MAX_D_MODEL, SETTINGS, Setting
 from viz_core.messages import translate as _
 from viz_core.presets import PRESETS
 from viz_core.stages import stages
@@ -14,10 +15,8 @@ from viz_core.ui.shell.setup.controls import (
     CONTROL_BY_FIELD,
     CONTROLS,
     HEAD_SPLIT_FIELDS,
-    MAX_D_MODEL,
     NON_PARAMETER_FIELDS,
     VOCAB_FIELDS,
-    Control,
 )
 from viz_core.ui.shell.setup.url_params import URL_PARAMS
 from viz_core.weights.card import UNTRAINED, Card
@@ -163,15 +162,7 @@ def incompatible_fields(trained_config: TransformerConfig, config: TransformerCo
 
 def _affects_parameters(trained_config: TransformerConfig, config: TransformerConfig, name: str) -> bool:
     """Return whether parameters depend on a field: their shapes, their initialisation, or their meaning."""
-    if name == "position":
-        return bool(config.position_scheme.parameter_name)  # the weights have no parameters for this scheme
-    if name == "max_len":
-        return (
-            config.position == trained_config.position
-            and trained_config.position_scheme.has_table
-            and bool(trained_config.position_scheme.parameter_name)
-        )
-    return name not in NON_PARAMETER_FIELDS
+    return SETTINGS[name].changes_parameters(trained_config, config)
 
 
 def _resolved_values(config: TransformerConfig | None) -> list[Any]:
@@ -287,7 +278,7 @@ def is_editable(setup: Setup, name: str) -> bool:
     return setup.checkpoint_card is None or name not in VOCAB_FIELDS
 
 
-def allowed_values(setup: Setup, control: Control) -> list[Any]:
+def allowed_values(setup: Setup, control: Setting) -> list[Any]:
     """Return the options of a control, with the model's own size if it is possible, so that a change can be undone.
 
     With a checkpoint, only those architectures for which it has tokenizers: that of its decoder does not serve an encoder.

@@ -1,0 +1,270 @@
+"""The settings of the model, one entry for each field of `TransformerConfig`: what is valid, and what the sidebar says of it.
+
+The config checks its fields, and links, sidebar, messages and comparisons of two setups read their texts here. A setting whose
+values are limited by another one is checked in `viz_core.config.transformer_config` as well.
+
+To add a setting, add its field there and its entry here; `tests/architecture/test_settings.py` names what is missing.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from viz_core.config.activations import ACTIVATIONS
+from viz_core.config.norms import NORMS
+from viz_core.config.position_schemes import POSITION_SCHEMES
+from viz_core.messages import Message, translate_fields
+from viz_core.messages import translate as _
+
+if TYPE_CHECKING:
+    from viz_core.config.transformer_config import TransformerConfig
+
+PaddingFrom = Literal["ids", "lengths"]
+DropoutSite = Literal["embedding", "weights", "ffn", "sublayer"]
+HEAD_WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+MAX_D_MODEL = 1024
+
+
+# ---------------------------------------------------------------- what is valid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What a value of a setting has to be. problem, remedy: parts of the English message of `SettingError`.
+
+    choices: all valid values, if they can be listed. kind: "size" and "switch" have further rules of their own elsewhere.
+    """
+
+    is_valid: Callable[[Any], bool]
+    problem: str
+    remedy: str
+    kind: Literal["choice", "size", "switch", "other"] = "other"
+    optional: bool = False  # whether None is valid, which stands for a derived value
+    choices: tuple[str, ...] = ()
+
+
+def choice(*choices: str) -> Check:
+    """Return the check that a value is one of the choices."""
+    return Check(is_valid=lambda x: x in choices, problem="is not one of the choices", remedy="use " + ", ".join(map(repr, choices)),
+                 kind="choice", choices=choices)
+
+
+def size(least: int = 1, optional: bool = False) -> Check:
+    """Return the check that a value is a whole number of at least `least`."""
+    return Check(is_valid=lambda x: is_int(x) and x >= least, problem="is not a size",
+                 remedy=f"use a whole number of at least {least}", kind="size", optional=optional)
+
+
+def switch(optional: bool = False) -> Check:
+    """Return the check that a value is True or False."""
+    return Check(is_valid=lambda x: isinstance(x, bool), problem="is not a switch", remedy="use True or False", kind="switch",
+                 optional=optional)
+
+
+def is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+SEGMENTS = Check(is_valid=lambda x: is_int(x) and x >= 0, problem="is not a number of segments", remedy="use 0 for none, 2 for BERT")
+EPSILON = Check(is_valid=lambda x: is_number(x) and 0 <= x < math.inf, problem="is not a valid epsilon",
+                remedy="use a small number such as 1e-5")
+POSITION_BASE = Check(is_valid=lambda x: is_number(x) and 1 < x < math.inf, problem="does not give falling frequencies",
+                      remedy="use a number above 1 such as 10000")
+DROPOUT_RATE = Check(is_valid=lambda x: is_number(x) and 0 <= x < 1, problem="is not a dropout rate",
+                     remedy="use a number from 0 up to, not including, 1")
+DROPOUT_SITES = Check(is_valid=lambda x: isinstance(x, tuple) and all(site in get_args(DropoutSite) for site in x),
+                      problem="has an unknown site", remedy=f"use a tuple of sites from {get_args(DropoutSite)}")
+FILL = Check(is_valid=lambda x: x == "-inf" or (is_number(x) and -3.0e38 < x < 3.0e38), problem="is not a fill value",
+             remedy="use '-inf' or a finite number such as -1e9")
+
+
+# ---------------------------------------------------------------- one setting
+
+
+def always(*configs: "TransformerConfig") -> bool:
+    return True
+
+
+def never(*configs: "TransformerConfig") -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+@translate_fields
+class Setting:
+    """One setting: a field of the config, its check, and its control in the sidebar.
+
+    options: the valid values that the sidebar offers for a config, in order; None for all choices. group: the heading above it; ""
+    for the settings at the top. has_effect: whether the field has an effect in a config. changes_parameters: whether parameters
+    trained with the first config do not fit the second one, given that they differ in this field. defines_ids: whether the field
+    defines the token ids, which a checkpoint fixes. resolved_as: the property with the value of an optional field. document: the
+    number of the document that the help names. no_control: why the sidebar, and so a link, does not have it.
+    """
+
+    field: str
+    check: Check | None  # None: checked with another field
+    label: Message = ""
+    help: Message = ""
+    options: "Callable[[TransformerConfig], Sequence[Any]] | None" = None
+    group: Message = ""
+    has_effect: "Callable[[TransformerConfig], bool]" = always
+    changes_parameters: "Callable[[TransformerConfig, TransformerConfig], bool]" = always
+    defines_ids: bool = False
+    resolved_as: str = ""
+    document: str = ""
+    no_control: str = ""
+
+    def offered(self, config: "TransformerConfig") -> list[Any]:
+        """Return the values that the sidebar offers, in order."""
+        if self.options is not None:
+            return list(self.options(config))
+        return [] if self.check is None else list(self.check.choices)
+
+    def format_value(self, value: Any) -> str:
+        """Return a value as text: a choice by its label in `LABELS`, a switch as on or off, a number unchanged."""
+        if isinstance(value, bool):
+            return _("on") if value else _("off")
+        return f"{value:g}" if isinstance(value, float) else LABELS.get(self.field, {}).get(value, str(value))
+
+    def value(self, config: "TransformerConfig") -> Any:
+        """Return the value of the field in a config, with derived values resolved."""
+        return getattr(config, self.resolved_as or self.field)
+
+    def values_with_current(self, config: "TransformerConfig") -> list[Any]:
+        """Return the options, including the present value."""
+        options = self.offered(config)
+        if self.value(config) not in options:
+            options = sorted([*options, self.value(config)])
+        return options
+
+
+# The labels of choices, by field; their keys are the choices, which links and code use.
+LABELS: dict[str, dict[str, str]] = {
+    "architecture": {"encoder-decoder": _("encoder and decoder"), "encoder-only": _("encoder only"), "decoder-only": _("decoder only")},
+    "norm": {"post": _("after each sum (Post-LN)"), "pre": _("before each sub-layer (Pre-LN)"), "none": _("none")},
+    "norm_kind": {name: norm.title for name, norm in NORMS.items()},
+    "position": {name: scheme.title for name, scheme in POSITION_SCHEMES.items()},
+    "activation": {name: activation.title for name, activation in ACTIVATIONS.items()},
+    "mask_fill": {"-inf": "−∞"},
+    "empty_row": {"zero": _("zero"), "softmax": _("softmax of the filled scores")},
+    "init": {"xavier_uniform": _("Xavier, uniform"), "xavier_normal": _("Xavier, normal"), "torch": _("torch's defaults")},
+}
+
+
+# ---------------------------------------------------------------- the table
+
+
+def _fixed_options(*values: Any) -> "Callable[[TransformerConfig], Sequence[Any]]":
+    return lambda config: values
+
+
+def _d_model_options(c: "TransformerConfig") -> list[int]:
+    """Return the options of d_model, which give each head the same number of features."""
+    widths = [c.n_heads * w for w in HEAD_WIDTHS if c.n_heads * w <= MAX_D_MODEL]
+    needs_even = c.has_rotary_positions and c.qk_dim is None
+    return [d for d in widths if not (needs_even and d // c.n_heads % 2)]
+
+
+def _qk_dim_options(c: "TransformerConfig") -> list[int]:
+    return [c.n_heads * w for w in HEAD_WIDTHS if c.n_heads * w <= MAX_D_MODEL and not (c.has_rotary_positions and w % 2)]
+
+
+def _scheme_has_parameters(trained: "TransformerConfig", config: "TransformerConfig") -> bool:
+    """Return whether the config's position scheme has parameters, which weights of another scheme lack."""
+    return bool(config.position_scheme.parameter_name)
+
+
+def _table_is_learned(trained: "TransformerConfig", config: "TransformerConfig") -> bool:
+    """Return whether the position table is a parameter of both, so that its number of rows cannot change."""
+    scheme = trained.position_scheme
+    return config.position == trained.position and scheme.has_table and bool(scheme.parameter_name)
+
+
+LAYERS = _fixed_options(*range(1, 13), 16, 24, 32, 48)
+VOCABULARIES = _fixed_options(20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 30000)
+ON_OFF = _fixed_options(False, True)
+PAD_IDS = _fixed_options(0, 1, 2, 3)
+
+POSITION_HELP = _("How word order reaches the model.") + " " + " ".join(f"{scheme.title}: {scheme.summary}." for scheme in POSITION_SCHEMES.values())
+
+_TABLE: tuple[Setting, ...] = (
+    Setting("n_heads", size(), "n_heads", "The number of attention heads in each layer.", _fixed_options(*range(1, 17))),
+    Setting("d_model", size(), "d_model", "The number of features in each token's vector; they are split evenly among the heads.", _d_model_options),
+    Setting("n_encoder_layers", size(least=0), "Encoder layers", "The number of layers in the encoder.", LAYERS, has_effect=lambda c: c.has_encoder),
+    Setting("n_decoder_layers", size(least=0), "Decoder layers", "The number of layers in the decoder.", LAYERS, has_effect=lambda c: c.has_decoder),
+    Setting("position", choice(*LABELS["position"]), "Positions", POSITION_HELP, None,
+            changes_parameters=_scheme_has_parameters),
+    Setting("norm", choice(*LABELS["norm"]), "LayerNorm", "Where the LayerNorms are: after each residual sum, before each sub-layer, or nowhere.", None),
+    Setting("architecture", choice(*LABELS["architecture"]), "Architecture", "An encoder that reads and a decoder that writes, or only one of the two.", None),
+    Setting("qk_dim", size(optional=True), "qk_dim", "The width of the queries (and of the keys) over all heads together; the values keep d_model.", _qk_dim_options, "Sizes",
+            resolved_as="qk_width"),
+    Setting("d_ff", size(optional=True), "d_ff", "The number of hidden units in the feed-forward network; usually 4 · d_model.",
+            _fixed_options(4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3072, 4096), "Sizes",
+            resolved_as="ff_width"),
+    Setting("max_len", size(), "max_len", "The number of rows in the position table; the model cannot read a longer sentence.",
+            _fixed_options(5, 10, 20, 50, 100, 200, 512, 1024, 5000), "Sizes", lambda c: c.has_position_table,
+            changes_parameters=_table_is_learned),
+    Setting("source_vocab_size", size(), "Source vocabulary", "The number of word ids that the encoder knows.", VOCABULARIES, "Sizes", lambda c: c.has_encoder,
+            defines_ids=True),
+    Setting("target_vocab_size", size(), "Target vocabulary", "The number of word ids that the decoder knows.", VOCABULARIES, "Sizes", lambda c: c.has_decoder,
+            defines_ids=True),
+    Setting("activation", choice(*LABELS["activation"]), "Activation", "The non-linearity of the feed-forward network.", None, "Layers",
+            changes_parameters=never),
+    Setting("residual", switch(), "Residual connections", "Each sub-layer's output is added to the residual stream. Off: it replaces the stream.", ON_OFF, "Layers",
+            changes_parameters=never),
+    Setting("final_norm", switch(optional=True), "Final norm", "A LayerNorm after the last layer of each stack; usual with Pre-LN.", ON_OFF, "Layers", lambda c: c.norm != "none",
+            resolved_as="has_final_norm"),
+    Setting("norm_embedding", switch(), "Norm on the embedding", "A LayerNorm before the first layer, as in BERT.", ON_OFF, "Layers"),
+    Setting("norm_kind", choice(*LABELS["norm_kind"]), "Norm", "What a norm computes of the features of each token.", None, "Layers",
+            lambda c: c.norm != "none" or c.norm_embedding),
+    Setting("norm_eps", EPSILON, "LayerNorm ε", "Added to the variance, so that LayerNorm never divides by zero.",
+            _fixed_options(1e-12, 1e-10, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1), "Layers", lambda c: c.norm != "none" or c.norm_embedding,
+            changes_parameters=never),
+    Setting("scale_embedding", switch(), "Embedding × √d_model", "Scales the token embedding up, before any positions are added.", ON_OFF, "Embedding",
+            changes_parameters=never),
+    Setting("position_base", POSITION_BASE, "Position base", "A larger base makes the slowest wave slower; its wavelength stays below 2π times the base.",
+            _fixed_options(10.0, 100.0, 1000.0, 10000.0, 100000.0, 1000000.0), "Embedding", lambda c: c.position_scheme.has_base,
+            changes_parameters=never),
+    Setting("zero_pad_embedding", switch(), "Zero padding row", "The embedding of <pad> is initialised to zeros.", ON_OFF, "Embedding"),
+    Setting("source_pad_id", None, "Source pad id", "The id of <pad> in the source.", PAD_IDS, "Embedding", lambda c: c.has_encoder,
+            defines_ids=True),
+    Setting("target_pad_id", None, "Target pad id", "The id of <pad> in the target.", PAD_IDS, "Embedding", lambda c: c.has_decoder,
+            defines_ids=True),
+    Setting("n_segments", SEGMENTS, "Segments", "The number of rows in BERT's segment table, which says which of two texts a token is from; 0 for no table.", _fixed_options(0, 2), "Embedding", lambda c: c.has_encoder),
+    Setting("scale_scores", switch(), "Scores ÷ √d_k", "Divides q·k by the square root of a head's width. Off: wide heads can saturate the softmax.", ON_OFF, "Attention and masks",
+            changes_parameters=never),
+    Setting("causal", switch(optional=True), "Causal mask", "No token may attend to a later one; in an encoder-decoder the mask acts in the decoder.", ON_OFF, "Attention and masks",
+            changes_parameters=never, resolved_as="is_causal"),
+    Setting("mask_source_padding", switch(), "Mask source padding", "Hides source padding from every query.", ON_OFF,
+            "Attention and masks", lambda c: c.has_encoder,
+            changes_parameters=never),
+    Setting("mask_target_padding", switch(), "Mask target padding", "Hides target padding from every query.", ON_OFF,
+            "Attention and masks", lambda c: c.has_decoder,
+            changes_parameters=never),
+    Setting("mask_padded_queries", switch(), "Mask padded queries", "Also forbids padded queries to attend to any key, as in {document}.", ON_OFF,
+            "Attention and masks",
+            lambda c: (c.has_encoder and c.mask_source_padding) or (c.has_decoder and c.mask_target_padding),
+            changes_parameters=never, document="002"),
+    Setting("mask_fill", FILL, "Mask fill", "The number that replaces a masked score before the softmax.", _fixed_options("-inf", -1e20, -1e9, -1e4), "Attention and masks",
+            changes_parameters=never),
+    Setting("empty_row", choice(*LABELS["empty_row"]), "Fully masked rows", "The weights of a query that may attend to no key: zero, or the softmax of its filled scores, which is NaN under −∞ and gives equal weights under a finite fill.",
+            None, "Attention and masks",
+            changes_parameters=never),
+    Setting("head", switch(), "Vocabulary logits", "Whether the encoder ends in a score for every word of the vocabulary.", ON_OFF, "Output", lambda c: not c.has_decoder),
+    Setting("tie_output", switch(), "Tied output", "The output matrix reuses the token embedding.", ON_OFF, "Output", lambda c: c.has_head),
+    Setting("head_bias", switch(), "Output bias", "A learned number for each word, added to its score.", ON_OFF, "Output", lambda c: c.has_head),
+    Setting("attention_bias", switch(), "Attention biases", "Whether the four projections (queries, keys, values, output) add a bias.", ON_OFF, "Weights"),
+    Setting("ffn_bias", switch(), "Feed-forward biases", "Whether both linear layers add a bias.", ON_OFF, "Weights"),
+    Setting("init", choice(*LABELS["init"]), "Initialisation", "The distribution that the untrained matrices are drawn from; torch's defaults are those of nn.Linear and nn.Embedding.", None, "Weights"),
+    Setting("padding_from", choice(*get_args(PaddingFrom)), no_control="it follows from the tokenizer"),
+    Setting("dropout", DROPOUT_RATE, no_control="it has an effect in training alone"),
+    Setting("dropout_sites", DROPOUT_SITES, no_control="it has an effect in training alone"),
+)
+SETTINGS: Mapping[str, Setting] = MappingProxyType({setting.field: setting for setting in _TABLE})
+"""The settings by field, in the order of the sidebar; those without a control last."""
