@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from viz_core.config.activations import ACTIVATIONS
 from viz_core.config.norms import NORMS
@@ -18,9 +18,7 @@ from viz_core.config.position_schemes import POSITION_SCHEMES
 from viz_core.messages import Message, translate_fields
 from viz_core.messages import translate as _
 
-if TYPE_CHECKING:
-    from viz_core.config.transformer_config import TransformerConfig
-
+Config = Any  # a TransformerConfig, whose module reads this one
 PaddingFrom = Literal["ids", "lengths"]
 DropoutSite = Literal["embedding", "weights", "ffn", "sublayer"]
 HEAD_WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
@@ -87,11 +85,11 @@ FILL = Check(is_valid=lambda x: x == "-inf" or (is_number(x) and -3.0e38 < x < 3
 # ---------------------------------------------------------------- one setting
 
 
-def always(*configs: "TransformerConfig") -> bool:
+def always(*configs: Config) -> bool:
     return True
 
 
-def never(*configs: "TransformerConfig") -> bool:
+def never(*configs: Config) -> bool:
     return False
 
 
@@ -111,16 +109,16 @@ class Setting:
     check: Check | None  # None: checked with another field
     label: Message = ""
     help: Message = ""
-    options: "Callable[[TransformerConfig], Sequence[Any]] | None" = None
+    options: Callable[[Config], Sequence[Any]] | None = None
     group: Message = ""
-    has_effect: "Callable[[TransformerConfig], bool]" = always
-    changes_parameters: "Callable[[TransformerConfig, TransformerConfig], bool]" = always
+    has_effect: Callable[[Config], bool] = always
+    changes_parameters: Callable[[Config, Config], bool] = always
     defines_ids: bool = False
     resolved_as: str = ""
     document: str = ""
     no_control: str = ""
 
-    def offered(self, config: "TransformerConfig") -> list[Any]:
+    def offered(self, config: Config) -> list[Any]:
         """Return the values that the sidebar offers, in order."""
         if self.options is not None:
             return list(self.options(config))
@@ -132,11 +130,11 @@ class Setting:
             return _("on") if value else _("off")
         return f"{value:g}" if isinstance(value, float) else LABELS.get(self.field, {}).get(value, str(value))
 
-    def value(self, config: "TransformerConfig") -> Any:
+    def value(self, config: Config) -> Any:
         """Return the value of the field in a config, with derived values resolved."""
         return getattr(config, self.resolved_as or self.field)
 
-    def values_with_current(self, config: "TransformerConfig") -> list[Any]:
+    def values_with_current(self, config: Config) -> list[Any]:
         """Return the options, including the present value."""
         options = self.offered(config)
         if self.value(config) not in options:
@@ -160,27 +158,27 @@ LABELS: dict[str, dict[str, str]] = {
 # ---------------------------------------------------------------- the table
 
 
-def _fixed_options(*values: Any) -> "Callable[[TransformerConfig], Sequence[Any]]":
+def _fixed_options(*values: Any) -> Callable[[Config], Sequence[Any]]:
     return lambda config: values
 
 
-def _d_model_options(c: "TransformerConfig") -> list[int]:
+def _d_model_options(c: Config) -> list[int]:
     """Return the options of d_model, which give each head the same number of features."""
     widths = [c.n_heads * w for w in HEAD_WIDTHS if c.n_heads * w <= MAX_D_MODEL]
     needs_even = c.has_rotary_positions and c.qk_dim is None
     return [d for d in widths if not (needs_even and d // c.n_heads % 2)]
 
 
-def _qk_dim_options(c: "TransformerConfig") -> list[int]:
+def _qk_dim_options(c: Config) -> list[int]:
     return [c.n_heads * w for w in HEAD_WIDTHS if c.n_heads * w <= MAX_D_MODEL and not (c.has_rotary_positions and w % 2)]
 
 
-def _scheme_has_parameters(trained: "TransformerConfig", config: "TransformerConfig") -> bool:
+def _scheme_has_parameters(trained: Config, config: Config) -> bool:
     """Return whether the config's position scheme has parameters, which weights of another scheme lack."""
     return bool(config.position_scheme.parameter_name)
 
 
-def _table_is_learned(trained: "TransformerConfig", config: "TransformerConfig") -> bool:
+def _table_is_learned(trained: Config, config: Config) -> bool:
     """Return whether the position table is a parameter of both, so that its number of rows cannot change."""
     scheme = trained.position_scheme
     return config.position == trained.position and scheme.has_table and bool(scheme.parameter_name)
