@@ -182,7 +182,7 @@ def test_all_switches_are_there_and_work(open_at: Open, page: str) -> None:
     at = sound(open_at(page, **tiny("003", open="all_switches")))
     config = at.session_state["lab_setup"].config
     widgets = {w.key for kind in ("toggle", "selectbox", "select_slider") for w in at.sidebar.get(kind)}
-    shown = {name for name, control in CONTROL_BY_FIELD.items() if control.has_effect(config) and len(control.options(config)) > 1}
+    shown = {name for name, control in CONTROL_BY_FIELD.items() if control.has_effect(config) and len(control.offered(config)) > 1}
     assert {f"set_{name}" for name in shown} <= widgets
     for toggle in ("set_residual", "set_causal", "set_scale_scores", "set_head"):
         before = widget(at, toggle).value
