@@ -43,7 +43,7 @@ PICTURES = [
     ("norms?" + urlencode(TYPED), "norm_blocks", ["LayerNorm", "Self-attention", "resid_mid"]),  # they stand in an image
 ]
 BROKEN = "attention?" + urlencode(TYPED | {"att_more": "break", "att_temperature": "4"})
-ROOTS = ", ".join(f".{root}" for root, _ in assets.PICTURES.values())
+ROOTS = ", ".join(f".{root}" for root in assets.PICTURES.values())
 # The element in which a picture is drawn; where it is on the page; and its words that are seen, in elements and drawings.
 ROOT = """((node) => node.querySelector("[data-testid='stBidiComponentIsolated']")?.shadowRoot.querySelector("ROOTS")
     ?? node.querySelector("[data-testid='stPlotlyChart']") ?? node)""".replace("ROOTS", ROOTS)

@@ -39,7 +39,7 @@ def test_a_page_is_whole_without_streamlit(written: str) -> None:
 @pytest.mark.parametrize("name", assets.PICTURES)
 def test_every_picture_has_its_files(name: str) -> None:
     made = assets.component(name)
-    assert made["js"].count("export default function") == 1 and f".{assets.PICTURES[name][0]}" in made["js"]
+    assert made["js"].count("export default function") == 1 and f".{assets.PICTURES[name]}" in made["js"]
     assert made["css"] and "__" not in made["html"]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from viz_core import messages as module
-from viz_core.figures.assets import script
+from viz_core.figures.assets import component_script, script
 from viz_core.messages import (
     LANGUAGE_ENV,
     Message,
@@ -108,7 +108,7 @@ def test_english_needs_no_file(said: str, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_script_brings_its_translations_along(speak: Speak) -> None:
     speak(Entry("Play", forms=("</script>",)), Entry("head", forms=("Kopf",)))
     assert browser_translations(["Play", "Pause"]) == ({"Play": ("</script>",)}, "(n > 1)")
-    (front,) = [line for line in script("clock/clock").split("\n") if line.startswith("const WORDS")]
+    (front,) = [line for line in component_script("clock").split("\n") if line.startswith("const WORDS")]
     assert front == 'const WORDS = { forms: {"Play": ["\\u003c/script>"]}, form: (n) => Number((n > 1)) };'
 
 

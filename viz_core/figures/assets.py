@@ -6,10 +6,11 @@
 import base64
 import html
 import json
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
+from posixpath import dirname, normpath
 from typing import Any, TypedDict
 
 from viz_core.figures import theme
@@ -17,20 +18,13 @@ from viz_core.messages import browser_translations, language
 from viz_core.messages.collect import messages_in_script
 from viz_core.stages import AXES
 
-FOLDER = files("viz_core") / "ui" / "components"
-# Each component that draws a picture: the CSS class of its root element, and its scripts. The folder of a component has its name;
-# `common` has what several of them use. A component that can show its numbers as a table has the script `common/values_table`, and
-# that table's style.
+FOLDER = files("viz_core") / "ui"
+# Each component that draws a picture: the CSS class of its root element. Its script and style are in the folder of its name.
 PICTURES = {
-    "canvas": (
-        "lab", ("canvas/canvas", "canvas/labels", "canvas/sign", "canvas/figure", "canvas/legend", "canvas/lookup",
-                "common/hatching", "canvas/table", "common/values_table")),
-    "clock": ("clocks", ("clock/clock",)),
-    "curves": ("curves", ("curves/curves", "curves/zoom", "curves/table", "common/values_table")),
-    "diagram": ("drawing", ("diagram/diagram",)),
-    "heads": ("heads", ("heads/heads", "heads/table", "common/hatching", "common/values_table")),
-    "lines": ("view", ("lines/lines", "lines/table", "common/values_table")),
+    "canvas": "lab", "clock": "clocks", "curves": "curves", "diagram": "drawing", "heads": "heads", "lines": "view",
 }
+IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]+)";\n', re.MULTILINE)
+EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 
 
 class ComponentAssets(TypedDict):
@@ -42,18 +36,44 @@ class ComponentAssets(TypedDict):
 
 
 def stylesheet(name: str) -> str:
-    """Return a style sheet. name: its path below the folder of the components, without the ending."""
-    return (FOLDER / f"{name}.css").read_text("utf-8")
+    """Return the style of a component."""
+    return _read(f"components/{name}/{name}.css")
 
 
-@lru_cache(maxsize=16)
-def script(*names: str, folder: Traversable = FOLDER) -> str:
-    """Return the JavaScript module of a component, joined from files of a folder. names: their paths below it, without the ending.
+def _read(path: str) -> str:
+    return FOLDER.joinpath(*path.split("/")).read_text("utf-8")
 
-    It starts with the colours of the theme, the meanings of the axis letters, the translations of the messages, and the code
-    that all components share.
+
+def script_files(path: str) -> dict[str, str]:
+    """Return a script and the scripts that it imports, path → source, each after those that it imports itself.
+
+    path: below the folder `ui`. Imports are written as `import { a, b } from "./file.js";`. Raises ValueError for other imports.
     """
-    parts = [(FOLDER / "common" / "common.js").read_text("utf-8"), *((folder / f"{name}.js").read_text("utf-8") for name in names)]
+    found: dict[str, str] = {}
+
+    def visit(path: str) -> None:
+        source = _read(path)
+        for target in IMPORT.findall(source):
+            imported = normpath(f"{dirname(path)}/{target}")
+            if imported not in found:
+                visit(imported)
+        found[path] = source
+
+    visit(path)
+    for each, source in found.items():
+        if "\nimport " in IMPORT.sub("", f"\n{source}"):
+            raise ValueError(f"{each} has an import that is not of the form: import {{ a, b }} from \"./file.js\";")
+    return found
+
+
+@lru_cache(maxsize=32)
+def script(path: str) -> str:
+    """Return a script and the scripts that it imports as one JavaScript module. path: as for `script_files`.
+
+    It starts with the colours of the theme (THEME), the meanings of the axis letters (LETTERS), and the translations of the
+    messages (WORDS).
+    """
+    parts = script_files(path).values()
     messages = [entry.message for part in parts for entry in messages_in_script(part, "").entries]
     forms, rule = browser_translations(messages)
     words = json.dumps(forms, ensure_ascii=False).replace("<", "\\u003c")  # a file's text may hold "</script>"
@@ -62,24 +82,24 @@ def script(*names: str, folder: Traversable = FOLDER) -> str:
         f"const THEME = {json.dumps(theme.palette())};", f"const LETTERS = {letters};",
         f"const WORDS = {{ forms: {words}, form: (n) => Number({rule}) }};",
     ]
-    return "\n".join([*front, *parts])
+    return "\n".join([*front, *(EXPORT.sub("", IMPORT.sub("", part)) for part in parts)])
+
+
+def component_script(name: str) -> str:
+    """Return the script of a component."""
+    return script(f"components/{name}/{name}.js")
 
 
 def component(name: str) -> ComponentAssets:
-    """Return the `html`, `css` and `js` of one of `PICTURES`."""
-    root, scripts = PICTURES[name]
-    looks = [stylesheet(part) for part in (f"{name}/{name}", "canvas/lookup", "common/values_table") if part in scripts]
-    return {"html": f'<div class="{root}">\n</div>', "css": "\n".join(looks), "js": script(*scripts)}
+    """Return the `html`, `css` and `js` of one of `PICTURES`: its own style, and those of the scripts that it imports."""
+    paths = [path.replace(".js", ".css") for path in script_files(f"components/{name}/{name}.js")]
+    styles = [_read(path) for path in reversed(paths) if FOLDER.joinpath(*path.split("/")).is_file()]
+    return {"html": f'<div class="{PICTURES[name]}">\n</div>', "css": "\n".join(styles), "js": component_script(name)}
 
 
 def classic_script(name: str) -> str:
     """Return a component's script without its export: it defines the function `component`."""
     return component(name)["js"].replace("export default function", "const component = function", 1)
-
-
-def script_source(name: str) -> str:
-    """Return the source of one script file. name: as for `stylesheet`."""
-    return (FOLDER / f"{name}.js").read_text("utf-8")
 
 
 def page_css() -> str:

@@ -77,7 +77,7 @@ main > div {{ position: relative; min-width: 0; min-height: 0 }}
 <script type="module">
 {scripts}
 const PAGE = {said};
-{assets.script_source("offline/offline")}
+{assets.component_script("offline")}
 </script>
 </html>
 """

@@ -1,16 +1,20 @@
 /* Draws the panels of `pack_panels` (viz_core/figures/panels.py). Each panel is one <figure> with one <canvas>.
  * User text is inserted by textContent and fillText only. */
 
-const MIN_CELL = 2, MAX_CELL = 34, WRITTEN = 48, MAX_HEIGHT = 480; // CSS pixels
-const FINE = 0.25, CRISP = 8; // step of the cell size; from CRISP on, cells have whole pixels
-const LARGEST = 200, LEAST_NAMED = 7, ONE_FOOT = 500, NARROW = 560; // when filling a box: largest cell, smallest labelled cell, width for a foot of one line
-const LABEL_FONT = 14, LABEL_STEP = 17, GAP = 24, GAP_ROWS = 10, SIGN_GAP = 8, SIGN_HIGH = 72, ARROW = 72, MIN_FIGURE = 190, SHADES = 511;
-const AXIS_MARK = 58, CLASS_MARK = 34; // pixels beside the text of an axis title, and of a legend entry of a class
-const OVERVIEW_FOOT = 260; // additional width of the foot of an overview
-const READOUT = 100; // pixels of a readout besides names and value: letters, quotation marks, gaps
-const IDS_HIGH = 14; // maximum height of a cell in a row of ids, as a multiple of its width
+import { fillRow, fitRow, rowsOf } from "./arrangement.js";
+import { Figure } from "./figure.js";
+import { GAP, MAX_CELL } from "./figure_layout.js";
+import { Lookup, NARROW } from "./lookup.js";
+import { brightness, computedChannels } from "../common/colours.js";
+import { make, smallType, typeSize } from "../common/dom.js";
+import { unpack } from "../common/packing.js";
+import { ending, reportLater } from "../common/reports.js";
+
+const GAP_ROWS = 10; // CSS pixels between two rows of figures
+const SIGN_GAP = 8; // beside an operator
+const SIGN_HIGH = 72; // of an operator between two rows
+const ARROW = 72; // of the arrow from inputs to outputs
 const CUT_OFF = 0.001; // weight of an arrangement that is cut off
-const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const views = new WeakMap(); // element → View, kept across reruns
 
 export default function ({ data, parentElement, setStateValue }) {
@@ -21,41 +25,6 @@ export default function ({ data, parentElement, setStateValue }) {
   view.start();
   view.show(data);
   return ending(view, () => view.stop()); // a rerun may stop and start the same elements
-}
-
-/* ---- small helpers ---- */
-
-const brightness = ([r, g, b]) => (0.299 * r + 0.587 * g + 0.114 * b) / 255;
-const graphemes = (text) => [...new Intl.Segmenter().segment(text)].map((part) => part.segment);
-
-function special(x) {
-  return Number.isNaN(x) ? "NaN" : x === Infinity ? "+∞" : x === -Infinity ? "−∞" : "";
-}
-
-function precise(x, digits = 6) {
-  return special(x) || String(Number(x.toPrecision(digits)));
-}
-
-/* Format a share like `percent` in Python: two decimals, "< 0.01%" and "> 99.99%" at the ends. */
-function percent(x) {
-  if (x > 0 && x < 5e-5) return "< 0.01%";
-  return x >= 0.99995 && x < 1 ? "> 99.99%" : `${(100 * x).toFixed(2)}%`;
-}
-
-const whole = (size) => (size < CRISP ? Math.floor(size / FINE) * FINE : Math.floor(size));
-
-/* Format a number with at most four digits for a cell: "0", "0.125", "12.5", "1235", "4e-4". */
-function brief(x) {
-  const size = Math.abs(x);
-  if (size !== 0 && (size < 1e-3 || size >= 1e4)) return x.toExponential(0);
-  return Number.isInteger(x) ? String(x) : x.toFixed(clamp(2 - Math.floor(Math.log10(size)), 0, 3));
-}
-
-function chip(letter) {
-  const mark = make("span", "letter", letter);
-  mark.style.background = THEME.axis[letter] ?? THEME.axis["1"];
-  mark.title = LETTERS[letter] ?? "";
-  return mark;
 }
 
 function decode(bytes) {
@@ -83,8 +52,13 @@ class View {
     this.arrow.setAttribute("aria-hidden", "true");
     this.ruler = make("canvas").getContext("2d");
     this.widths = new Map(); // bold and text of a label → its width
-    this.redraw = () => { this.drawn = ""; this.widths.clear(); this.layout(); };
-    this.resize = new ResizeObserver(() => { // reading the size here costs no additional layout
+    this.redraw = () => {
+      this.forgetPicture();
+      this.widths.clear();
+      this.layout();
+    };
+    this.resize = new ResizeObserver(() => {
+      // reading the size here costs no additional layout
       const { clientWidth, clientHeight } = root;
       if (clientWidth === this.width && (!this.fill || clientHeight === this.height)) return;
       [this.width, this.height] = [clientWidth, clientHeight];
@@ -103,7 +77,8 @@ class View {
   }
 
   show(data) {
-    const { panels: sent, pick, echo, fill, reveal, lookup, opens, name } = decode(data), first = !this.panels;
+    const { panels: sent, pick, echo, fill, reveal, lookup, opens, name } = decode(data);
+    const first = !this.panels;
     this.root.dataset.name = name; // for file names
     const panels = lookup ? [] : sent; // panels of ids are drawn by `Lookup`
     Object.assign(this, { panels, boxed: fill, opens });
@@ -115,9 +90,14 @@ class View {
       if (this.figures[i].node.parentNode !== side) side.append(this.figures[i].node);
       this.figures[i].update(panel);
     });
-    for (const side of [this.inputs, this.outputs]) { // in the order of the panels
-      const nodes = this.figures.filter((f) => f.node.parentNode === side).flatMap((f) => (fill && f.sign.shown ? [f.sign.node, f.node] : [f.node]));
-      nodes.forEach((node, i) => side.children[i] !== node && side.insertBefore(node, side.children[i] ?? null));
+    for (const side of [this.inputs, this.outputs]) {
+      // in the order of the panels
+      const nodes = this.figures
+        .filter((f) => f.node.parentNode === side)
+        .flatMap((f) => (fill && f.sign.shown ? [f.sign.node, f.node] : [f.node]));
+      nodes.forEach((node, i) => {
+        if (side.children[i] !== node) side.insertBefore(node, side.children[i] ?? null);
+      });
       while (side.children.length > nodes.length) side.lastChild.remove();
     }
     if (echo >= this.number) [this.number, this.pick] = [echo, pick];
@@ -135,7 +115,8 @@ class View {
   reveal() {
     if (this.lookup) return this.lookup.reveal();
     const place = () => this.figures.find((f) => f.picked() !== null)?.pickedRect();
-    const box = this.root.getBoundingClientRect(), cell = place();
+    const box = this.root.getBoundingClientRect();
+    const cell = place();
     if (cell && this.fill && (cell.bottom > box.bottom || cell.right > box.right || cell.top < box.top))
       this.root.scrollBy(cell.left - box.left - box.width / 2, cell.top - box.top - box.height / 2);
     return place();
@@ -144,23 +125,32 @@ class View {
   /* Place panels side by side if all cells are legible, else inputs above outputs. */
   layout() {
     this.width ||= this.root.clientWidth;
-    if (!this.width || !this.panels) return void (this.drawn = ""); // hidden: drawn when it becomes visible
+    if (!this.width || !this.panels) return this.forgetPicture(); // hidden: drawn when it becomes visible
     this.readTheme();
-    if (this.lookup) { // observe the height, too: the next stage may fill the same box with matrices
+    if (this.lookup) {
+      // observe the height, too: the next stage may fill the same box with matrices
       this.fill = true;
-      return void (this.root.classList.add("fill"), this.lookup.later());
+      this.root.classList.add("fill");
+      return this.lookup.later();
     }
-    const below = matchMedia("(max-width: 640px)").matches && !document.documentElement.dataset.labType && this.panels.length > 2;
+    const below =
+      matchMedia("(max-width: 640px)").matches && !document.documentElement.dataset.labType && this.panels.length > 2;
     this.fill = this.boxed && !below; // on a phone many figures are stacked, and the page scrolls
     this.root.classList.toggle("fill", this.fill);
-    if (this.fill && !this.height) return void (this.drawn = ""); // the height is set by the first observation
-    const picture = [this.width, this.fill && this.height, devicePixelRatio, this.theme, ...this.panels.map((panel) => panel.digest)].join();
-    if (picture === this.drawn) return this.figures.forEach((f) => f.paint());
+    if (this.fill && !this.height) return this.forgetPicture(); // the height is set by the first observation
+    const picture = [
+      this.width,
+      this.fill && this.height,
+      devicePixelRatio,
+      this.theme,
+      ...this.panels.map((panel) => panel.digest),
+    ].join();
+    if (picture === this.drawn) return this.paint();
     this.drawn = picture;
     const inputs = this.figures.filter((f) => f.panel.role === "input");
     const outputs = this.figures.filter((f) => f.panel.role !== "input");
     const split = inputs.length > 0 && outputs.length > 0;
-    this.figures.forEach((f) => (f.labels.bare = false));
+    for (const f of this.figures) f.labels.bare = false;
     this.equation = this.fill && split && Boolean(outputs[0].panel.sign);
     this.root.classList.toggle("equation", this.equation);
     if (!this.fill || this.equation) this.shareLegend(false);
@@ -169,14 +159,22 @@ class View {
     this.root.classList.toggle("wide", Boolean(this.fill && this.tooWide)); // scrolls horizontally
     this.arrow.hidden = !split || this.equation;
     this.arrow.textContent = together ? "→" : "↓";
-    this.figures.forEach((f) => f.draw());
+    for (const f of this.figures) f.draw();
+  }
+
+  paint() {
+    for (const f of this.figures) f.paint();
+  }
+
+  forgetPicture() {
+    this.drawn = "";
   }
 
   /* Lay out in one row, or inputs above outputs; returns whether it is one row. */
   fitAll(inputs, outputs, split) {
-    if (this.fit(this.figures, this.width - (split ? ARROW - GAP : 0))) return true;
+    if (fitRow(this.figures, this.width - (split ? ARROW - GAP : 0))) return true;
     for (const side of [inputs, outputs])
-      if (!this.fit(side, this.width)) side.forEach((f) => f.arrange(this.width, MAX_CELL));
+      if (!fitRow(side, this.width)) for (const f of side) f.arrange(this.width, MAX_CELL);
     return false;
   }
 
@@ -191,7 +189,8 @@ class View {
     }
     this.shareLegend(false);
     const one = () => this.fillRow(this.figures, this.width - ARROW + GAP, room);
-    const beside = this.width < NARROW ? 0 : one(), stacked = this.fillRows([inputs, outputs]);
+    const beside = this.width < NARROW ? 0 : one();
+    const stacked = this.fillRows([inputs, outputs]);
     if (stacked > beside * 1.15) return false;
     one();
     return true;
@@ -199,34 +198,44 @@ class View {
 
   /* Place inputs, operators and output in one row, or stacked on a phone. */
   fillEquation() {
-    const { figures, width, height } = this, beside = width >= NARROW, signs = figures.filter((f) => f.sign.shown);
-    const grid = ({ panel: { rows, cols, shape } }) => JSON.stringify([rows, cols, shape]); // equal if the rows are the same
-    figures.forEach((f, i) => (f.labels.bare = beside && i > 0 && f.panel.role === "input" && grid(f) === grid(figures[0])));
+    const { figures, width, height } = this;
+    const beside = width >= NARROW;
+    const signs = figures.filter((f) => f.sign.shown);
+    // equal if the rows are the same
+    const grid = ({ panel: { rows, cols, shape } }) => JSON.stringify([rows, cols, shape]);
+    figures.forEach((f, i) => {
+      f.labels.bare = beside && i > 0 && f.panel.role === "input" && grid(f) === grid(figures[0]);
+    });
     const wide = signs.reduce((sum, { sign }) => sum + sign.measure() + SIGN_GAP, 0);
     this.headLines = 1;
     if (beside) this.fillRow(figures, width - wide, height - 2, SIGN_GAP);
-    if (beside && figures.some((f) => f.crowded)) { // in all figures, so that their rows are level
+    if (beside && figures.some((f) => f.crowded)) {
+      // in all figures, so that their rows are level
       this.headLines = 2;
       this.fillRow(figures, width - wide, height - 2, SIGN_GAP);
     }
     this.root.classList.toggle("high-heads", this.headLines > 1);
-    if (!beside) this.fillRows(figures.map((f) => [f]), SIGN_HIGH * signs.length);
+    if (!beside)
+      this.fillRows(
+        figures.map((f) => [f]),
+        SIGN_HIGH * signs.length,
+      );
     return beside;
   }
 
-  /* Place the figures in the number of rows that gives the largest cells; one row is preferred if it is almost as good. Several
-   * rows of figures with the same axes and colours share one line for both. */
+  /* Place the figures in the number of rows that gives the largest cells; one row is preferred if it is almost as good.
+   * Several rows of figures with the same axes and colours share one line for both. */
   fillGrid(figures, height) {
-    const alike = new Set(figures.map(({ panel: p }) => [p.kind, p.rowAxis, p.colAxis, p.low, p.high].join())).size === 1;
-    const rowsOf = (n) => {
-      const columns = Math.ceil(figures.length / n);
-      return Array.from({ length: n }, (_, i) => figures.slice(i * columns, (i + 1) * columns)).filter((row) => row.length);
-    };
+    const alike =
+      new Set(figures.map(({ panel: p }) => [p.kind, p.rowAxis, p.colAxis, p.low, p.high].join())).size === 1;
     const covered = (n) => {
       this.shareLegend(alike && n > 1);
       const room = (height - (this.shared ? this.type + 12 : 0) - GAP_ROWS * (n - 1)) / n;
-      const rows = rowsOf(n), wide = (count) => ((this.width + GAP) / rows[0].length) * count - GAP; // also in a shorter last row
-      let area = 0, high = 0, cutOff = false;
+      const rows = rowsOf(figures, n);
+      const wide = (count) => ((this.width + GAP) / rows[0].length) * count - GAP; // also in a shorter last row
+      let area = 0;
+      let high = 0;
+      let cutOff = false;
       for (const row of rows) {
         area += this.fillRow(row, wide(row.length), room);
         high += Math.max(...row.map((f) => f.high));
@@ -234,11 +243,12 @@ class View {
       }
       return cutOff || high > height ? area * CUT_OFF : area;
     };
-    let best = 1, most = covered(1) * 1.15;
+    let best = 1;
+    let most = covered(1) * 1.15;
     for (let n = 2; n <= figures.length; n++) if (covered(n) > most) [best, most] = [n, covered(n)];
     covered(best);
     const side = figures[0]?.panel.role === "input" ? this.inputs : this.outputs;
-    if (best > 1) side.style.gridTemplateColumns = `repeat(${rowsOf(best)[0].length}, max-content)`;
+    if (best > 1) side.style.gridTemplateColumns = `repeat(${rowsOf(figures, best)[0].length}, max-content)`;
   }
 
   /* Show the axes and the legend of the first figure above all figures, or in that figure. */
@@ -255,62 +265,33 @@ class View {
       foot.prepend(legend);
     }
     this.root.classList.toggle("sharing", shared);
-    this.figures.forEach(({ asTable }) => asTable.shorten(shared));
+    for (const { asTable } of this.figures) asTable.shorten(shared);
   }
 
   fillRows(sides, between = ARROW / 2) {
     const heavy = (side) => 5 + Math.min(24, Math.max(...side.map((f) => f.panel.shape[0])));
-    const all = sides.reduce((sum, side) => sum + heavy(side), 0), room = this.height - 2 - between;
+    const all = sides.reduce((sum, side) => sum + heavy(side), 0);
+    const room = this.height - 2 - between;
     return sides.reduce((area, side) => area + this.fillRow(side, this.width, (room * heavy(side)) / all), 0);
   }
 
-  /* Fit figures in one row of this size with the largest common cell width; returns the area of their cells. */
-  fillRow(figures, width, height, gap = GAP) {
-    const room = width - gap * (figures.length - 1);
-    const largest = (...spare) => {
-      const used = (cell) => figures.reduce((sum, f) => (f.fillIn(width, height, cell, ...spare), sum + f.width), 0);
-      let [low, high] = [MIN_CELL / FINE, LARGEST / FINE]; // in fractions of a pixel, which matter with many columns
-      while (low < high) {
-        const middle = Math.ceil((low + high) / 2);
-        if (used(middle * FINE) <= room) low = middle;
-        else high = middle - 1;
-      }
-      return used(low * FINE) <= room;
-    };
-    let fits = largest(true, true);
-    // Larger cells can make space for glosses that are too wide then: try again without them.
-    const said = [figures.every(({ labels }) => labels.showRowGlosses), figures.some(({ labels }) => labels.colGlosses)];
-    if (!said.every(Boolean)) fits = largest(...said);
-    if (!fits) { // each with a share of the width that grows with its columns
-      const most = Math.max(...figures.map((f) => f.panel.shape[1]));
-      const share = (f) => Math.sqrt(Math.max(f.panel.shape[1], most / 12)), all = figures.reduce((sum, f) => sum + share(f), 0);
-      figures.forEach((f) => f.fillIn((room * share(f)) / all, height, LARGEST));
-    }
-    this.tooWide = figures.reduce((sum, f) => sum + f.wide, 0) > room;
-    return figures.reduce((sum, f) => sum + f.cols * f.w * f.panel.shape[0] * f.h, 0);
+  /* Fit figures in one row of this size; returns the area of their cells. */
+  fillRow(figures, width, height, gap) {
+    const [area, tooWide] = fillRow(figures, width, height, gap);
+    this.tooWide = tooWide;
+    return area;
   }
 
-  /* Arrange figures in one row with the largest common cell; returns false if cells would be too small. */
-  fit(figures, width) {
-    const room = width - GAP * (figures.length - 1);
-    for (let cell = MAX_CELL; cell >= 4; cell--) {
-      figures.forEach((f) => f.arrange(width, Math.max(cell, f.panel.cols ? LABEL_STEP : 4)));
-      const used = figures.reduce((sum, f) => sum + f.width, 0);
-      if (used <= room && figures.every((f) => f.group === 1)) return true;
-    }
-    return figures.length === 0;
-  }
-
-  /* Read the colours of the theme. Streamlit encodes its theme in classes around the component; while they are unchanged, the
-   * computed style is not read, because that costs a style recalculation of the page. */
+  /* Read the colours of the theme. Streamlit encodes its theme in classes around the component; while they are
+   * unchanged, the computed style is not read, because that costs a style recalculation of the page. */
   readTheme() {
-    const { host } = this.root.getRootNode(), classes = `${host?.className} ${host?.parentNode?.className} ${typeSize()}`;
+    const { host } = this.root.getRootNode();
+    const classes = `${host?.className} ${host?.parentNode?.className} ${typeSize()}`;
     if (classes === this.classes) return;
     this.classes = classes;
     const style = getComputedStyle(this.root);
     const read = (name) => style.getPropertyValue(`--st-${name}`).trim();
-    const ink = style.color.match(/[\d.]+/g).map(Number);
-    this.dark = brightness(ink) > 0.5; // light text means a dark page
+    this.dark = brightness(computedChannels(style.color)) > 0.5; // light text means a dark page
     this.ink = style.color;
     this.paper = read("background-color");
     this.accent = read("primary-color");
@@ -336,13 +317,15 @@ class View {
   }
 
   /* Return the width of a gloss, which has the smaller font. */
-  widthOfSmall(text) { return (this.widthOf(text) * this.small) / this.type; }
+  widthOfSmall(text) {
+    return (this.widthOf(text) * this.small) / this.type;
+  }
 
   /* Draw a pick at once and report it to Python, after a pause while a key is held down. */
   choose(pick, wait) {
     this.pick = pick;
     this.number += 1;
-    this.figures.forEach((f) => f.paint());
+    this.paint();
     this.lookup?.draw();
     reportLater(this, wait ? 120 : 0, { number: this.number, cell: pick });
   }

@@ -1,15 +1,47 @@
 /* One panel of the canvas.
  *
- * There are three kinds of index: a cell of the original values (`full`, as in a pick); a sent cell (`shape`), which is a block of
- * those if Python pooled; and a drawn cell, which is `group` sent columns if the page is too narrow for two pixels each. A block
- * shows the value of largest magnitude in it, with the position of that value. */
+ * There are three kinds of index: a cell of the original values (`full`, as in a pick); a sent cell (`shape`), which is
+ * a block of those if Python pooled; and a drawn cell, which is `group` sent columns if the page is too narrow for two
+ * pixels each. A block shows the value of largest magnitude in it, with the position of that value. */
 
-class Figure {
+import { FigureLayout, GAP, LABEL_FONT } from "./figure_layout.js";
+import { Labels } from "./labels.js";
+import { drawLegend } from "./legend.js";
+import { Sign } from "./sign.js";
+import { panelTable } from "./table.js";
+import { blend, brightness, channels, rgbOf, shadesOf, wordOf } from "../common/colours.js";
+import { labelNode, make, set } from "../common/dom.js";
+import { pattern } from "../common/hatching.js";
+import { glossed, graphemes } from "../common/labels.js";
+import { _ } from "../common/messages.js";
+import { cellNumber, clamp, minus, percent, precise, rounded, special } from "../common/numbers.js";
+import { ValuesTable } from "../common/values_table.js";
+
+const READOUT = 100; // pixels of a readout besides names and value: letters, quotation marks, gaps
+const SHADES = 511; // of a palette
+const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+/* Return the letter of an axis in its colour. */
+export function chip(letter) {
+  const mark = make("span", "letter", letter);
+  mark.style.background = THEME.axis[letter] ?? THEME.axis["1"];
+  mark.title = LETTERS[letter] ?? "";
+  return mark;
+}
+
+export class Figure extends FigureLayout {
   constructor(view, index) {
-    Object.assign(this, { view, index, hover: null, labels: new Labels(view), sign: new Sign(view) }); // hover: the flat index of a sent cell
+    super();
+    // hover: the flat index of a sent cell
+    Object.assign(this, { view, index, hover: null, labels: new Labels(view), sign: new Sign(view) });
     this.node = make("figure");
     [this.title, this.axes, this.canvas, this.legend, this.readout] = [
-      make("figcaption"), make("div", "axes"), make("canvas"), make("div", "legend"), make("div", "readout")];
+      make("figcaption"),
+      make("div", "axes"),
+      make("canvas"),
+      make("div", "legend"),
+      make("div", "readout"),
+    ];
     this.foot = make("div", "foot");
     this.foot.append(this.legend, this.readout);
     this.head = make("div", "head");
@@ -17,11 +49,15 @@ class Figure {
     this.node.append(this.head, this.canvas, this.foot);
     this.asTable = new ValuesTable(this.foot, this.node, () => panelTable(this));
     this.readout.setAttribute("aria-live", "polite");
-    set(this.canvas, { role: "application", "aria-keyshortcuts": [...Object.keys(KEYS), "Home", "End", "Escape"].join(" ") });
+    set(this.canvas, {
+      role: "application",
+      "aria-keyshortcuts": [...Object.keys(KEYS), "Home", "End", "Escape"].join(" "),
+    });
     Object.assign(this.canvas, { tabIndex: 0, replay: (pen) => this.replay(pen) });
     this.front = this.canvas.getContext("2d");
     this.base = make("canvas"); // the cells only, so that hovering redraws little
-    this.sheet = make("canvas"); // the whole picture, drawn off-screen, because text on an attached canvas costs a layout of the page
+    // the whole picture, drawn off-screen, because text on an attached canvas costs a layout of the page
+    this.sheet = make("canvas");
     this.pen = this.sheet.getContext("2d");
     this.canvas.onpointermove = (event) => this.setHover(this.cellAt(event));
     this.canvas.onpointerleave = () => this.setHover(null);
@@ -42,33 +78,56 @@ class Figure {
   }
 
   /* Return the original index of a row (axis 0) or column (axis 1). */
-  place(axis, at) { return this.panel.places?.[axis][at] ?? at; }
-  rowName(row) { return this.panel.rows?.[row] ?? String(row); }
-  colName(col) { return this.panel.cols?.[col] ?? String(col); }
+  place(axis, at) {
+    return this.panel.places?.[axis][at] ?? at;
+  }
+  rowName(row) {
+    return this.panel.rows?.[row] ?? String(row);
+  }
+  colName(col) {
+    return this.panel.cols?.[col] ?? String(col);
+  }
   /* The names of a row and a column with their glosses. */
-  glossedRow(row) { return glossed(this.panel.glosses, this.rowName(row)); }
-  glossedCol(col) { return glossed(this.panel.glosses, this.colName(col)); }
+  glossedRow(row) {
+    return glossed(this.panel.glosses, this.rowName(row));
+  }
+  glossedCol(col) {
+    return glossed(this.panel.glosses, this.colName(col));
+  }
 
-  masked(cell) { return Boolean(this.panel.masked?.[cell]); }
-  get maskedName() { return this.panel.maskedName || _("masked"); }
+  masked(cell) {
+    return Boolean(this.panel.masked?.[cell]);
+  }
+  get maskedName() {
+    return this.panel.maskedName || _("masked");
+  }
   /* Return why a sent cell has no colour: the texts for legend and cell, and the style. */
-  reason(code) { return code > 1 ? this.panel.absentNames[code - 2] : { legend: this.maskedName, look: "masked" }; }
+  reason(code) {
+    return code > 1 ? this.panel.absentNames[code - 2] : { legend: this.maskedName, look: "masked" };
+  }
 
   /* Return the value of a sent cell as text. */
   valueOf(cell) {
     const { kind, names, values, masked, words } = this.panel;
     if (masked?.[cell] > 1) return this.reason(masked[cell]).cell; // there is no number
     if (kind === "classes" && this.masked(cell)) return this.maskedName;
-    const said = kind === "classes" ? names[values[cell]] : minus(precise(values[cell]));
+    const said = kind === "classes" ? names[values[cell]] : rounded(values[cell], 6);
     if (this.masked(cell)) return `${said} (${this.maskedName})`;
     const kept = this.panel.share?.[Math.floor(cell / this.panel.shape[1])];
-    if (kept !== undefined) return _("{value} of the kept {share}", { value: minus(precise(values[cell], 4)), share: percent(kept) });
+    if (kept !== undefined)
+      return _("{value} of the kept {share}", { value: rounded(values[cell], 4), share: percent(kept) });
     return words?.[cell] ? `${said} → ${glossed(this.panel.glosses, words[cell])}` : said;
   }
 
   /* A sent cell → row and column of its value in the original values. */
   origin(cell) {
-    const { kept, shape, block: [high, wide] } = this.panel, row = Math.floor(cell / shape[1]), col = cell % shape[1];
+    const {
+      kept,
+      shape,
+      block: [high, wide],
+    } = this.panel;
+    const row = Math.floor(cell / shape[1]);
+    const col = cell % shape[1];
     return kept ? [row * high + Math.floor(kept[cell] / wide), col * wide + (kept[cell] % wide)] : [row, col];
   }
 
@@ -86,96 +145,16 @@ class Figure {
 
   /* Return the rectangle of the picked cell on the screen. */
   pickedRect() {
-    const { left, top } = this.canvas.getBoundingClientRect(), cell = this.picked(), { w, h, group, panel: { shape } } = this;
+    const { left, top } = this.canvas.getBoundingClientRect();
+    const cell = this.picked();
+    const {
+      w,
+      h,
+      group,
+      panel: { shape },
+    } = this;
     const [r, k] = [Math.floor(cell / shape[1]), Math.floor((cell % shape[1]) / group)];
     return new DOMRect(left + this.left + k * w, top + this.top + r * h, w, h);
-  }
-
-  /* The width in pixels of a value written into a cell. */
-  get valueRoom() {
-    const { panel, view } = this;
-    return panel.kind === "ids" ? view.widthOf(String(panel.high), true) + 12 : (WRITTEN * view.type) / 14;
-  }
-
-  /* Choose the cell size in a figure of at most `width` pixels and cells of at most `cap`. */
-  arrange(width, cap) { this.withGlosses(() => this.sizes(width, cap)); }
-  fillIn(width, height, cap, rows, cols) { this.withGlosses(() => this.sizesIn(width, height, cap), rows, cols); }
-
-  /* Arrange with space for the glosses of rows, or without them if the rows are too low for two lines. */
-  withGlosses(arrange, rows = true, cols = true) {
-    Object.assign(this.labels, { showRowGlosses: rows, showColGlosses: cols });
-    arrange();
-    if (!this.labels.rowGlosses || this.labels.twoLines(this.h)) return;
-    this.labels.showRowGlosses = false;
-    arrange();
-  }
-
-  sizes(width, cap) {
-    const { panel, labels } = this, [rows, cols] = panel.shape;
-    labels.height = Infinity;
-    labels.measure(panel, width, this.view.drawn + width);
-    const room = width - labels.left - labels.placeColumns(cap).beyond - 1, written = this.valueRoom;
-    const most = cap >= MAX_CELL && cols * written <= room ? written : Math.min(cap, MAX_CELL);
-    this.group = Math.max(1, Math.ceil((cols * MIN_CELL) / room));
-    this.cols = Math.ceil(cols / this.group);
-    this.w = clamp(Math.floor(room / this.cols), MIN_CELL, most);
-    this.upright = panel.kind === "ids" && this.w < written && this.w >= LABEL_FONT; // ids are rotated to fit
-    const tall = this.upright ? written : clamp(this.w, labels.step + 1, MAX_CELL);
-    this.h = clamp(Math.floor(MAX_HEIGHT / rows), MIN_CELL, tall);
-    this.measureWhole(width);
-  }
-
-  /* Choose the largest cells for `width` × `height` pixels, at most `cap` wide. Token-by-token cells have an aspect ratio of at
-   * most 2; with many tokens they keep a legible size, and the view scrolls. */
-  sizesIn(width, height, cap) {
-    const { panel, labels } = this, [rows, cols] = panel.shape, tokens = (names, letter) => names && !panel.overview && "TS".includes(letter);
-    const floor = (names, letter) => (tokens(names, letter) && !this.view.equation ? LEAST_NAMED : MIN_CELL);
-    labels.height = height;
-    labels.measure(panel, width, this.view.drawn + width);
-    const guess = Math.min(cap, (width - labels.left) / cols), room = width - labels.left - labels.placeColumns(guess).beyond - 1;
-    this.group = tokens(panel.cols, panel.colLetter) && !this.view.equation ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
-    this.cols = Math.ceil(cols / this.group);
-    const wide = clamp(whole(room / this.cols), floor(panel.cols, panel.colLetter), whole(cap));
-    const named = panel.rows && panel.cols && panel.colLetter, square = named && rows > 1 && cols > 1 && wide >= LEAST_NAMED;
-    const free = square ? 0 : labels.step * 3;
-    const thick = cols === 1 ? Math.max(wide, 2 * labels.step) : wide, ids = panel.kind === "ids"; // a single column is not a thin line
-    const tall = ids && rows === 1 ? IDS_HIGH : this.view.equation ? 3 : 2; // maximum height as a multiple of the width; ids are one row
-    this.upright = ids && wide < this.valueRoom && wide >= LABEL_FONT;
-    // Lines above and below the cells: one each; below, two in a narrow figure, three in an equation or with gaps; above, as many
-    // as the titles of an equation need.
-    for (const lines of this.view.shared ? [2] : [2, this.view.equation ? 3 + this.view.headLines : this.gaps ? 4 : 3]) {
-      const room = height - (this.view.type + 7) * lines - 6 - labels.placeColumns(wide).top - 2;
-      const high = Math.max(floor(panel.rows, panel.rowLetter), whole(room / rows));
-      this.w = Math.min(thick, Math.max(2 * high, free, ids ? this.valueRoom : 0));
-      this.h = Math.min(high, Math.max(tall * wide, free, this.upright ? this.valueRoom : 0));
-      this.measureWhole(width);
-      if (this.oneFoot(this.width)) return;
-    }
-  }
-
-  /* Whether title and axes fit on one line, and legend and readout on another. */
-  oneFoot(width) { return width >= (ONE_FOOT * this.view.type) / 14 + this.classesRoom(); }
-
-  /* Return additional pixels for a long legend: of three or more classes, or in an overview. */
-  classesRoom() {
-    if (this.panel.overview) return OVERVIEW_FOOT; // a long legend, and a readout of two long names
-    const { kind, names, values } = this.panel, found = kind === "classes" ? names.filter((_name, i) => values.includes(i)) : [];
-    return found.length < 3 ? 0 : found.reduce((sum, name) => sum + this.view.widthOf(name) + CLASS_MARK, 0);
-  }
-
-  measureWhole(width) {
-    const { top, beyond } = this.labels.placeColumns(this.w);
-    [this.left, this.top] = [this.labels.left, top];
-    this.wide = this.left + this.cols * this.w + beyond + 1;
-    this.high = this.top + this.panel.shape[0] * this.h + 2;
-    const least = this.view.fill ? Math.min(MIN_FIGURE, this.view.widthOf(this.panel.title, true) + 8) : MIN_FIGURE;
-    this.width = Math.min(width, Math.max(this.wide, least));
-  }
-
-  /* Whether the title and the short axes are wider than the figure. */
-  get crowded() {
-    const { panel, view } = this, { wide, shortTitle } = this.sides();
-    return view.widthOf(panel.title, true) + GAP + (panel.role === "input" ? wide(() => "") : wide(shortTitle)) > this.width;
   }
 
   /* Draw the cells into `base`, then show them. */
@@ -198,27 +177,37 @@ class Figure {
     canvas.dataset.theme = view.dark ? "dark" : "light";
     canvas.dataset.grid = [this.left, this.top, this.w, this.h]; // the position of the cells in CSS pixels
     canvas.dataset.drawn = this.panel.digest;
-    canvas.dataset.type = Math.min(view.type - 1, this.labels.below || this.labels.dense ? view.small : Infinity); // the smallest font size in it
+    // the smallest font size in it
+    canvas.dataset.type = Math.min(view.type - 1, this.labels.below || this.labels.dense ? view.small : Infinity);
     canvas.dataset.glosses = this.labels.below; // the axes whose labels have glosses
   }
 
   /* Draw one pixel for each cell and scale up without smoothing. Masked cells are transparent over hatching. */
   drawCells(pen) {
-    const { panel, view, group, cols, w, h, left, top } = this, [rows, sent] = panel.shape;
-    const table = this.table(), [low, high] = panel.log ? [Math.log(panel.low), Math.log(panel.high)] : [panel.low, panel.high];
-    const shade = (x) => clamp(Math.round((((panel.log ? Math.log(x) : x) - low) * (SHADES - 1)) / (high - low)), 0, SHADES - 1);
+    const { panel, view, group, cols, w, h, left, top } = this;
+    const [rows, sent] = panel.shape;
+    const table = this.table();
+    const [low, high] = panel.log ? [Math.log(panel.low), Math.log(panel.high)] : [panel.low, panel.high];
+    const shade = (x) =>
+      clamp(Math.round((((panel.log ? Math.log(x) : x) - low) * (SHADES - 1)) / (high - low)), 0, SHADES - 1);
     this.shown = new Int32Array(rows * cols); // drawn cell → the sent cell whose value it shows
     [this.found, this.hatched] = [new Set(), new Set()]; // styles for the legend; codes of hatched cells
     if (!this.shown.length) return;
-    const paper = panel.share && rgbOf(view.paper), faded = (word, row) => (paper && word ? blend(word, Math.sqrt(panel.share[row]), paper) : word);
-    const pixels = (this.pixels = new ImageData(cols, rows)), words = new Uint32Array(pixels.data.buffer);
+    const paper = panel.share && rgbOf(view.paper);
+    const faded = (word, row) => (paper && word ? blend(word, Math.sqrt(panel.share[row]), paper) : word);
+    const pixels = new ImageData(cols, rows);
+    const words = new Uint32Array(pixels.data.buffer);
+    this.pixels = pixels;
     for (let i = 0; i < words.length; i++) {
-      const row = Math.floor(i / cols), end = (row + 1) * sent;
+      const row = Math.floor(i / cols);
+      const end = (row + 1) * sent;
       let cell = row * sent + (i % cols) * group;
       for (let other = cell + 1, stop = Math.min(cell + group, end); other < stop; other++)
         if (this.rank(other) > this.rank(cell)) cell = other;
       this.shown[i] = cell;
-      const x = panel.values[cell], code = panel.masked?.[cell], look = code ? this.reason(code).look : special(x);
+      const x = panel.values[cell];
+      const code = panel.masked?.[cell];
+      const look = code ? this.reason(code).look : special(x);
       if (look) this.found.add(look);
       else if (panel.kind === "classes") this.found.add(panel.names[x]);
       if (code) this.hatched.add(code);
@@ -233,7 +222,8 @@ class Figure {
     pen.imageSmoothingEnabled = false;
     pen.drawImage(picture, left, top, cols * w, rows * h);
     if (panel.kind === "classes" || this.found.has("missing")) this.drawMarks(pen);
-    if (w >= 8 && h >= 8) { // thin lines in the colour of the page separate cells
+    if (w >= 8 && h >= 8) {
+      // thin lines in the colour of the page separate cells
       pen.fillStyle = view.paper;
       for (let c = 1; c < cols; c++) pen.fillRect(left + c * w - 0.5, top, 1, rows * h);
       for (let r = 1; r < rows; r++) pen.fillRect(left, top + r * h - 0.5, cols * w, 1);
@@ -244,14 +234,13 @@ class Figure {
 
   /* Return the colour of each shade from low to high, and of each special value, as a pixel's 32-bit word. */
   table() {
-    const { sequential, diverging, mask, ground, classes } = this.view.colours, fills = classes.map((look) => look.fill);
-    const palette = { probability: sequential, signed: diverging, mask, ids: [ground, ground], classes: fills }[this.panel.kind];
-    const stops = palette.map(channels), word = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
-    const table = Array.from({ length: SHADES }, (_, shade) => {
-      const place = (shade / (SHADES - 1)) * (stops.length - 1), below = Math.min(Math.floor(place), stops.length - 2);
-      return word(stops[below].map((from, c) => Math.round(from + (place - below) * (stops[below + 1][c] - from))));
-    });
-    for (const look in THEME.special) table[look] = word(channels(THEME.special[look]));
+    const { sequential, diverging, mask, ground, classes } = this.view.colours;
+    const fills = classes.map((look) => look.fill);
+    const palette = { probability: sequential, signed: diverging, mask, ids: [ground, ground], classes: fills }[
+      this.panel.kind
+    ];
+    const table = shadesOf(palette, SHADES);
+    for (const look in THEME.special) table[look] = wordOf(channels(THEME.special[look]));
     return Object.assign(table, { masked: 0, missing: 0 }); // transparent
   }
 
@@ -263,10 +252,13 @@ class Figure {
 
   /* Draw the patterns of classes, which distinguish them without colour, and of missing cells. */
   drawMarks(pen) {
-    const { panel, view, cols, w, h, left, top } = this, missing = pattern(pen, this.scale, view.colours.missing);
-    const marks = panel.kind === "classes" ? view.colours.classes.map((look) => look.mark && pattern(pen, this.scale, look)) : [];
+    const { panel, view, cols, w, h, left, top } = this;
+    const missing = pattern(pen, this.scale, view.colours.missing);
+    const marks =
+      panel.kind === "classes" ? view.colours.classes.map((look) => look.mark && pattern(pen, this.scale, look)) : [];
     this.shown.forEach((cell, i) => {
-      const code = panel.masked?.[cell], mark = !code ? marks[panel.values[cell]] : this.reason(code).look === "missing" && missing;
+      const code = panel.masked?.[cell];
+      const mark = !code ? marks[panel.values[cell]] : this.reason(code).look === "missing" && missing;
       if (!mark) return;
       pen.fillStyle = mark;
       pen.fillRect(left + (i % cols) * w, top + Math.floor(i / cols) * h, w, h);
@@ -275,14 +267,21 @@ class Figure {
 
   writeValues(pen) {
     const { panel, cols, w, h, left, top, upright } = this;
-    const all = panel.kind === "ids" || (w >= ((panel.written ? 26 : 40) * this.view.type) / 14 && panel.kind !== "classes"); // classes have a colour and a pattern
+    const all =
+      // classes have a colour and a pattern
+      panel.kind === "ids" || (w >= ((panel.written ? 26 : 40) * this.view.type) / 14 && panel.kind !== "classes");
     if (h < LABEL_FONT || w < LABEL_FONT || !(all || this.found.size)) return;
-    const size = panel.kind === "ids" ? clamp(Math.floor(Math.min(w / 2.6, h / 3)), this.view.type - 1, 2 * this.view.type) : this.view.type - 1;
+    const size =
+      panel.kind === "ids"
+        ? clamp(Math.floor(Math.min(w / 2.6, h / 3)), this.view.type - 1, 2 * this.view.type)
+        : this.view.type - 1;
     Object.assign(pen, { font: this.view.font.replace(/^\d+/, size), textAlign: "center", textBaseline: "middle" });
     this.shown.forEach((cell, i) => {
-      const x = panel.values[cell], look = special(x);
+      const x = panel.values[cell];
+      const look = special(x);
       if (this.masked(cell) || !(all || look)) return;
-      const text = look || (panel.written ? this.wordIn(cell, w - 4) : panel.kind === "ids" ? String(x) : minus(brief(x)));
+      const text =
+        look || (panel.written ? this.wordIn(cell, w - 4) : panel.kind === "ids" ? String(x) : minus(cellNumber(x)));
       pen.fillStyle = brightness(this.pixels.data.slice(4 * i, 4 * i + 3)) > 0.55 ? "#10131a" : "#ffffff";
       pen.save();
       pen.translate(left + ((i % cols) + 0.5) * w, top + (Math.floor(i / cols) + 0.5) * h + 1);
@@ -294,7 +293,9 @@ class Figure {
 
   /* Return the word of a sent cell, shortened to a width in pixels; the readout has the whole word. */
   wordIn(cell, room) {
-    const letters = graphemes(this.panel.words[cell]), all = letters.length, said = () => letters.join("") + (letters.length < all ? "…" : "");
+    const letters = graphemes(this.panel.words[cell]);
+    const all = letters.length;
+    const said = () => letters.join("") + (letters.length < all ? "…" : "");
     while (letters.length && this.view.widthOf(said()) > room) letters.pop();
     return letters.length ? said() : "";
   }
@@ -302,7 +303,8 @@ class Figure {
   /* ---- hover and pick ---- */
 
   cellAt(event) {
-    const box = this.canvas.getBoundingClientRect(), [rows] = this.panel.shape;
+    const box = this.canvas.getBoundingClientRect();
+    const [rows] = this.panel.shape;
     const k = Math.floor((event.clientX - box.left - this.left) / this.w);
     const r = Math.floor((event.clientY - box.top - this.top) / this.h);
     return k >= 0 && r >= 0 && k < this.cols && r < rows ? this.shown[r * this.cols + k] : null;
@@ -315,7 +317,9 @@ class Figure {
   }
 
   handleKey(event) {
-    const { full, block } = this.panel, step = KEYS[event.key], end = { Home: 0, End: full[1] - 1 }[event.key];
+    const { full, block } = this.panel;
+    const step = KEYS[event.key];
+    const end = { Home: 0, End: full[1] - 1 }[event.key];
     const known = step || end !== undefined || event.key === "Escape" || (this.view.opens && event.key === "Enter");
     if (!known || event.ctrlKey || event.metaKey || event.altKey || !this.shown.length) return;
     event.preventDefault();
@@ -324,7 +328,8 @@ class Figure {
     if (event.key === "Escape") return this.view.choose(null, false);
     let cell = this.hover ?? 0; // the first key picks the hovered cell
     if (this.picked() !== null) {
-      const [, row, col] = this.view.pick, [down, right] = step ?? [0, 0];
+      const [, row, col] = this.view.pick;
+      const [down, right] = step ?? [0, 0];
       const move = (from, by, count) => clamp(from + by, 0, count - 1);
       cell = this.sent(move(row, down * block[0], full[0]), end ?? move(col, right * block[1], full[1]));
     }
@@ -333,10 +338,12 @@ class Figure {
 
   /* If a pick opens something else: keys move between cells, and Enter picks. */
   moveHover(key, step, end) {
-    const { full, block } = this.panel, move = (from, by, count) => clamp(from + by, 0, count - 1);
+    const { full, block } = this.panel;
+    const move = (from, by, count) => clamp(from + by, 0, count - 1);
     if (key === "Escape") return this.setHover(null);
     if (this.hover === null) return this.setHover(0);
-    const [row, col] = this.origin(this.hover), [down, right] = step ?? [0, 0];
+    const [row, col] = this.origin(this.hover);
+    const [down, right] = step ?? [0, 0];
     if (key === "Enter") return this.view.choose([this.index, row, col], false);
     this.setHover(this.sent(move(row, down * block[0], full[0]), end ?? move(col, right * block[1], full[1])));
   }
@@ -357,7 +364,8 @@ class Figure {
 
   /* Draw the labels, the hovered cell and the picked cell. */
   drawAround(pen, hover) {
-    const { view, panel, w, h, left, top } = this, picked = this.picked();
+    const { view, panel, w, h, left, top } = this;
+    const picked = this.picked();
     const place = (cell) => [Math.floor(cell / panel.shape[1]), Math.floor((cell % panel.shape[1]) / this.group)];
     const box = ([r, k], out, colour, line) => {
       Object.assign(pen, { strokeStyle: colour, lineWidth: line });
@@ -374,7 +382,8 @@ class Figure {
     }
     this.labels.draw(pen, this, ...(picked === null ? [] : place(picked)));
     if (picked !== null) {
-      const [r, k] = place(picked), [, row, col] = view.pick;
+      const [r, k] = place(picked);
+      const [, row, col] = view.pick;
       box([r, k], 2.5, view.paper, 2); // a halo separates the outline from cells of the same colour
       box([r, k], 0.5, view.accent, view.type > 14 ? 6 : 3); // thicker in presenter's mode
       this.labels.row(pen, this, r, this.rowName(row), view.accent);
@@ -382,7 +391,7 @@ class Figure {
     }
   }
 
-  /* See `replay` in common/common.js. */
+  /* See `replay` in common/dom.js. */
   replay(pen) {
     if (!this.shown) return;
     this.drawCells(pen);
@@ -390,17 +399,24 @@ class Figure {
     this.drawAround(pen, null);
   }
 
-  /* Return the names of row and column for the readout: with glosses, or, if the line is too short, without those that are shown
-   * at the labels. */
+  /* Return the names of row and column for the readout: with glosses, or, if the line is too short, without those that
+   * are shown at the labels. */
   namesFor(row, col, value) {
-    const { view, labels } = this, names = [this.glossedRow(row), this.glossedCol(col)];
-    if (!view.fill || view.widthOf(`${names} (${this.place(0, row)}) (${this.place(1, col)}) ${value}`, true) + READOUT < this.width) return names;
+    const { view, labels } = this;
+    const names = [this.glossedRow(row), this.glossedCol(col)];
+    if (
+      !view.fill ||
+      view.widthOf(`${names} (${this.place(0, row)}) (${this.place(1, col)}) ${value}`, true) + READOUT < this.width
+    )
+      return names;
     return [labels.rowGlosses ? this.rowName(row) : names[0], labels.colGlosses ? this.colName(col) : names[1]];
   }
 
   /* Update the readout, the accessible name and the data-* attributes for the hovered or else the picked cell. */
   updateReadout() {
-    const { panel, canvas, hover, readout } = this, picked = this.picked(), cell = hover ?? picked;
+    const { panel, canvas, hover, readout } = this;
+    const picked = this.picked();
+    const cell = hover ?? picked;
     const value = (of) => this.valueOf(of);
     const named = (letter, axis, title, name, number, labels) => {
       const part = Object.assign(make("span"), { title });
@@ -412,10 +428,15 @@ class Figure {
     if (cell !== null) {
       const [row, col] = this.origin(cell);
       const [rowName, colName] = this.namesFor(row, col, value(cell));
-      if (rowName) readout.append(named(panel.rowLetter, _("row"), panel.rowAxis, rowName, this.place(0, row), panel.rows), " ");
-      readout.classList.toggle("said", colName !== this.colName(col)); // on a short line, glosses that are not at a label are kept
+      if (rowName)
+        readout.append(named(panel.rowLetter, _("row"), panel.rowAxis, rowName, this.place(0, row), panel.rows), " ");
+      // on a short line, glosses that are not at a label are kept
+      readout.classList.toggle("said", colName !== this.colName(col));
       readout.append(
-        named(panel.colLetter, _("column"), panel.colAxis, colName, this.place(1, col), panel.cols), " ", make("b", "", value(cell)));
+        named(panel.colLetter, _("column"), panel.colAxis, colName, this.place(1, col), panel.cols),
+        " ",
+        make("b", "", value(cell)),
+      );
     }
     canvas.dataset.hover = hover === null ? "" : `${this.origin(hover)},${precise(panel.values[hover])}`;
     canvas.dataset.pick = picked === null ? "" : this.view.pick.slice(1).join();
@@ -430,26 +451,24 @@ class Figure {
     this.asTable.show(`${panel.digest} ${picked}`);
   }
 
-  /* Return the axes, and functions for their full and short titles. */
-  sides() {
-    const { panel, view } = this;
-    const words = (letter, title) => (letter && title.startsWith(letter) ? title.slice(letter.length).replace(/^\s*·\s*/, "") : title);
-    const sides = [["↓", panel.rowLetter, panel.rowAxis, 0], ["→", panel.colLetter, panel.colAxis, 1]].filter(([, letter, title]) => letter || title);
-    const shortTitle = (letter, title, n) => (title.includes(":") ? words(letter, title).split(":")[0] : String(panel.full[n])); // "query", or 12
-    const wide = (say) => sides.reduce((sum, [, ...side]) => sum + view.widthOf(say(...side)) + AXIS_MARK, 0);
-    return { sides, words, shortTitle, wide };
-  }
-
   /* Update the axis titles above the canvas and the legend below it. */
   describe() {
-    const { panel, view } = this, { sides, words, shortTitle, wide } = this.sides();
+    const { panel, view } = this;
+    const { sides, words, shortTitle, wide } = this.sides();
     const room = view.equation && view.headLines > 1 ? this.width : this.width - view.widthOf(panel.title, true) - GAP;
-    const short = view.fill && wide(words) > room, bare = short && panel.role === "input" && wide(shortTitle) > room; // letters only; the title is in the tooltip
-    this.axes.replaceChildren(...sides.map(([arrow, letter, title, n]) => {
-      const part = Object.assign(make("span", "", `${arrow} `), { title });
-      part.append(letter ? chip(letter) : "", letter && bare ? "" : letter && short ? shortTitle(letter, title, n) : words(letter, title));
-      return part;
-    }));
+    const short = view.fill && wide(words) > room;
+    // letters only; the title is in the tooltip
+    const bare = short && panel.role === "input" && wide(shortTitle) > room;
+    this.axes.replaceChildren(
+      ...sides.map(([arrow, letter, title, n]) => {
+        const part = Object.assign(make("span", "", `${arrow} `), { title });
+        part.append(
+          letter ? chip(letter) : "",
+          letter && bare ? "" : letter && short ? shortTitle(letter, title, n) : words(letter, title),
+        );
+        return part;
+      }),
+    );
     drawLegend(this);
   }
 }

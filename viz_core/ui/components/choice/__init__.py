@@ -13,7 +13,7 @@ from typing import Any
 
 import streamlit as st
 
-from viz_core.figures.assets import script, stylesheet
+from viz_core.figures.assets import component_script, stylesheet
 from viz_core.figures.decoding import CandidateTable, to_dict
 from viz_core.figures.glosses import gloss
 from viz_core.ui.components.export import register_export
@@ -21,7 +21,7 @@ from viz_core.ui.components.glosses import current_glosses
 from viz_core.ui.streamlit_internals import Component
 
 _COMPONENT = Component(
-    "choice", html='<div class="choice lab-drawn">\n</div>', css=stylesheet("choice/choice"), js=script("choice/choice"),
+    "choice", html='<div class="choice lab-drawn">\n</div>', css=stylesheet("choice"), js=component_script("choice"),
 )
 
 

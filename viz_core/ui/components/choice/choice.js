@@ -1,15 +1,22 @@
-/* The text as a row of tokens, and the candidates of one step as a table of bars (choice.py). A line below the table shows the
- * arithmetic of the hovered, tapped or focused bar, or else of the chosen candidate. */
+/* The text as a row of tokens, and the candidates of one step as a table of bars (choice.py). A line below the table
+ * shows the arithmetic of the hovered, tapped or focused bar, or else of the chosen candidate. */
+
+import { make, shortGlossNodes } from "../common/dom.js";
+import { glossed } from "../common/labels.js";
+import { _ } from "../common/messages.js";
 
 const views = new WeakMap(); // element → its data, kept across reruns
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }; // rows, columns
-const WORD = { 2: "24%", 4: "36%", 5: "18%" }; // width of the first column by the number of columns; with four columns it has whole texts
+// width of the first column by the number of columns; with four columns it has whole texts
+const WORD = { 2: "24%", 4: "36%", 5: "18%" };
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".choice");
-  const shown = JSON.parse(data.choice), before = views.get(root);
+  const shown = JSON.parse(data.choice);
+  const before = views.get(root);
   root.onclick = (event) => {
-    const token = event.target.closest("button.token"), row = event.target.closest("button.pick");
+    const token = event.target.closest("button.token");
+    const row = event.target.closest("button.pick");
     if (token) setTriggerValue("step", Number(token.dataset.step));
     if (row) setTriggerValue("pick", Number(row.dataset.row));
     read(root, event.target.closest("td"));
@@ -21,11 +28,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (!before) root.addEventListener("focusin", (event) => read(root, event.target.closest("td")));
   if (!before) root.addEventListener("focusout", () => read(root, null));
   views.set(root, data.choice);
-  const focused = root.getRootNode().activeElement, held = focused?.dataset?.step, cell = focused?.closest("td") && placeOf(focused);
+  const focused = root.getRootNode().activeElement;
+  const held = focused?.dataset?.step;
+  const cell = focused?.closest("td") && placeOf(focused);
   const said = make("div", "said");
   said.setAttribute("aria-live", "polite");
   root.replaceChildren(line(shown), make("div", "title", shown.title), table(shown), said);
-  const at = root.querySelector("[aria-current]"), rest = atRest(root);
+  const at = root.querySelector("[aria-current]");
+  const rest = atRest(root);
   if (rest) rest.tabIndex = 0;
   if (held !== undefined) at?.focus({ preventScroll: true });
   if (cell) cellAt(root, ...cell)?.focus({ preventScroll: true });
@@ -35,7 +45,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
 /* Show the arithmetic of a cell, or else of the chosen candidate in the last column. */
 function read(root, cell) {
-  const shown = cell?.title ? cell : atRest(root), line = root.querySelector(".said");
+  const shown = cell?.title ? cell : atRest(root);
+  const line = root.querySelector(".said");
   if (line.textContent !== (shown?.title ?? "")) line.textContent = shown?.title ?? "";
 }
 
@@ -45,12 +56,15 @@ const cellAt = (root, row, column) => root.querySelector("tbody").rows[row]?.cel
 
 /* Move the focus to the next cell with a number in the direction of an arrow key. */
 function move(root, event) {
-  const from = event.target.closest("td"), [down, right] = MOVES[event.key] ?? [0, 0];
+  const from = event.target.closest("td");
+  const [down, right] = MOVES[event.key] ?? [0, 0];
   if (!from || (!down && !right)) return;
   event.preventDefault();
   event.stopPropagation(); // the page has the same shortcuts
-  let [row, column] = placeOf(from), to;
-  do to = cellAt(root, (row += down), (column += right)); while (to && !to.title);
+  const [row, column] = placeOf(from);
+  let n = 1;
+  let to = cellAt(root, row + down, column + right);
+  for (; to && !to.title; n++) to = cellAt(root, row + n * down, column + n * right);
   if (!to?.matches("td")) return;
   from.tabIndex = -1;
   to.tabIndex = 0;
@@ -62,9 +76,11 @@ function line({ text, title, glosses }) {
   const line = make("div", "text");
   line.setAttribute("role", "group");
   line.setAttribute("aria-label", title);
-  for (const word of text.start) line.appendChild(make("span", "given", word)).append(...shortGlossNodes(glosses, word));
+  for (const word of text.start)
+    line.appendChild(make("span", "given", word)).append(...shortGlossNodes(glosses, word));
   text.written.forEach((word, step) => {
-    const late = step > text.at ? " late" : "", button = line.appendChild(make("button", `token${late}`, word));
+    const late = step > text.at ? " late" : "";
+    const button = line.appendChild(make("button", `token${late}`, word));
     button.dataset.step = step;
     button.append(...shortGlossNodes(glosses, word));
     button.title = _("{word}: go to the step that wrote this token", { word: glossed(glosses, word) });
@@ -74,7 +90,9 @@ function line({ text, title, glosses }) {
 }
 
 function table(shown) {
-  const table = make("table"), head = table.createTHead().insertRow(), body = table.createTBody();
+  const table = make("table");
+  const head = table.createTHead().insertRow();
+  const body = table.createTBody();
   table.style.setProperty("--word", WORD[shown.columns.length]);
   table.setAttribute("aria-label", shown.title);
   if (shown.columns.length > 4) table.className = "wide";
@@ -84,12 +102,13 @@ function table(shown) {
     cell.append(make("small", "", below));
   });
   for (const cell of head.children) cell.scope = "col";
-  shown.rows.forEach((row, number) => body.append(candidate(row, number, shown)));
+  body.append(...shown.rows.map((row, number) => candidate(row, number, shown)));
   return table;
 }
 
 function candidate(row, number, shown) {
-  const line = make("tr", row.look), head = line.appendChild(make("th", "word"));
+  const line = make("tr", row.look);
+  const head = line.appendChild(make("th", "word"));
   head.scope = "row";
   const word = shown.picks.includes(number) ? head.appendChild(make("button", "pick")) : head;
   head.title = glossed(shown.glosses, row.label);
@@ -97,12 +116,13 @@ function candidate(row, number, shown) {
   if (word !== head) word.dataset.row = number;
   word.append(...shortGlossNodes(shown.glosses, row.label), make("bdi", "", row.label));
   if (row.look === "chosen") word.prepend(make("span", "mark", "► "));
-  row.cells.forEach((cell, column) => line.append(bar(cell, number, column, shown)));
+  line.append(...row.cells.map((cell, column) => bar(cell, number, column, shown)));
   return line;
 }
 
 function bar(cell, number, column, shown) {
-  const box = make("td"), last = column === shown.columns.length - 1;
+  const box = make("td");
+  const last = column === shown.columns.length - 1;
   const cut = shown.cuts.find((cut) => cut.row === number);
   if (cut) box.classList.add("cutline");
   if (cut && cut.column === column) box.append(make("span", "cutlabel", cut.label));

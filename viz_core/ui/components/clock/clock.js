@@ -1,8 +1,14 @@
 /* Draws the clocks of viz_core/figures/clock.py: a slider, and a circle for each plane whose hands follow the slider.
  * Python receives only the position at which the slider stops. */
 
+import { draw, make, set } from "../common/dom.js";
+import { _ } from "../common/messages.js";
+import { clamp, withDecimals } from "../common/numbers.js";
+import { ending, later } from "../common/reports.js";
+
 const REPORT_DELAY = 400; // ms without a move before the position is sent
-const SPEED = 3, LONGEST = 40; // positions per second while playing; maximum seconds for all positions
+const SPEED = 3; // positions per second while playing
+const LONGEST = 40; // maximum seconds for all positions
 const HANDS = [THEME.heads[0], THEME.heads[4]]; // the colours of the first hand and of the second
 const views = new WeakMap(); // element → View, kept across reruns
 
@@ -16,15 +22,12 @@ export default function ({ data, parentElement, setStateValue }) {
   return ending(view, () => view.stop()); // a rerun may stop and start the same elements
 }
 
-/* ---- small helpers ---- */
-
-const typeset = (x, digits = 4) => minus(x.toFixed(digits)).replace(/^−(0\.?0*)$/, "$1");
-
 /* ---- the whole component ---- */
 
 class View {
   constructor(root) {
-    Object.assign(this, { root, faces: [], number: 0, playing: false, time: 0 }); // time: the position, an integer at rest
+    // time: the position, an integer at rest
+    Object.assign(this, { root, faces: [], number: 0, playing: false, time: 0 });
     const bar = root.appendChild(make("div", "bar"));
     this.play = bar.appendChild(make("button", "play", _("Play")));
     this.label = bar.appendChild(make("label"));
@@ -36,14 +39,16 @@ class View {
     this.grid = root.appendChild(make("div", "faces"));
     this.foot = root.appendChild(make("div", "foot"));
     this.play.onclick = () => (this.playing ? this.pause() : this.begin());
-    this.slider.oninput = () => { // during a drag and at each arrow key
+    this.slider.oninput = () => {
+      // during a drag and at each arrow key
       this.running(false);
       this.time = Number(this.slider.value);
       this.rest(REPORT_DELAY);
       this.wake();
     };
     // The page handles these keys, too.
-    this.slider.onkeydown = (event) => { // no return value: false would disable all other keys
+    this.slider.onkeydown = (event) => {
+      // no return value: false would disable all other keys
       if (/^(Arrow|Page|Home|End)/.test(event.key)) event.stopPropagation();
     };
     this.frame = (now) => this.step(now);
@@ -60,7 +65,8 @@ class View {
       this.drawn = same;
       this.build();
     }
-    if (data.echo >= this.number && !this.timer && !this.playing) { // else the user has moved the slider since
+    if (data.echo >= this.number && !this.timer && !this.playing) {
+      // else the user has moved the slider since
       this.number = data.echo;
       this.time = data.position;
     }
@@ -76,10 +82,12 @@ class View {
 
   /* Choose the number of columns that gives the largest clocks. */
   fit() {
-    const { grid, faces, root } = this, n = faces.length;
+    const { grid, faces, root } = this;
+    const n = faces.length;
     if (!this.data?.fill || !n || !grid.clientHeight) return;
     const texts = Math.max(...faces.map(({ node }) => node.offsetHeight - node.querySelector("svg").clientHeight));
-    const size = (columns) => Math.min(grid.clientWidth / columns - 10, grid.clientHeight / Math.ceil(n / columns) - texts - 8);
+    const size = (columns) =>
+      Math.min(grid.clientWidth / columns - 10, grid.clientHeight / Math.ceil(n / columns) - texts - 8);
     const columns = faces.map((_, i) => i + 1).reduce((best, c) => (size(c) > size(best) ? c : best), 1);
     root.style.setProperty("--columns", columns);
     root.style.setProperty("--face", `${Math.max(64, Math.floor(size(columns)))}px`);
@@ -90,14 +98,16 @@ class View {
     const { faces, kind, names, leftOut } = this.data;
     this.faces = faces.map((face) => new Face(face, kind));
     this.grid.replaceChildren(...this.faces.map((face) => face.node));
-    this.names = names.map((name, i) => {
-      const entry = make("span"), mark = make("span", i ? "mark dashed" : "mark");
+    this.names = names.map((_name, i) => {
+      const entry = make("span");
+      const mark = make("span", i ? "mark dashed" : "mark");
       mark.style.borderColor = HANDS[i];
       entry.append(mark, make("span"));
       return entry;
     });
     this.legend.replaceChildren(...this.names);
-    if (kind === "wave") this.legend.append(make("span", "", _("height of the tip: sin")), make("span", "", _("horizontal: cos")));
+    if (kind === "wave")
+      this.legend.append(make("span", "", _("height of the tip: sin")), make("span", "", _("horizontal: cos")));
     this.legend.append(make("span", "", _("λ: positions per turn")));
     this.total = make("b");
     this.foot.replaceChildren(kind === "plane" && !leftOut ? this.total : "", leftOut);
@@ -134,12 +144,17 @@ class View {
   step(now) {
     this.request = null;
     if (this.playing) {
-      const { first, last } = this.data, speed = Math.max(SPEED, (last - first) / LONGEST);
+      const { first, last } = this.data;
+      const speed = Math.max(SPEED, (last - first) / LONGEST);
       this.last ??= now;
       const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)").matches;
-      const wait = reducedMotion ? 1000 : 0, passed = now - this.last;
+      const wait = reducedMotion ? 1000 : 0;
+      const passed = now - this.last;
       if (passed >= wait) {
-        this.time = Math.min(last, reducedMotion ? Math.round(this.time) + Math.ceil(speed / SPEED) : this.time + (speed * passed) / 1000);
+        this.time = Math.min(
+          last,
+          reducedMotion ? Math.round(this.time) + Math.ceil(speed / SPEED) : this.time + (speed * passed) / 1000,
+        );
         this.last = now;
       }
       if (this.time >= last) this.pause();
@@ -158,17 +173,18 @@ class View {
 
   paint() {
     const at = Math.round(this.time);
-    this.faces.forEach((face) => face.turn(this.time));
+    for (const face of this.faces) face.turn(this.time);
     if (at === this.shown) return;
     this.shown = at; // numbers are shown for integer positions
     this.slider.value = at;
     this.label.textContent = _("position {at}", { at });
     this.slider.setAttribute("aria-valuetext", this.label.textContent);
     const shift = this.data.faces[0]?.hands[1]?.[2] ?? 0;
-    this.names.forEach((entry, i) =>
-      (entry.lastChild.textContent = this.data.names[i].replace("{p}", at).replace("{s}", at + shift)));
+    this.names.forEach((entry, i) => {
+      entry.lastChild.textContent = this.data.names[i].replace("{p}", at).replace("{s}", at + shift);
+    });
     const sum = this.faces.reduce((total, face) => total + face.write(at), 0);
-    this.total.textContent = _("Sum over the planes: {sum}", { sum: typeset(sum) });
+    this.total.textContent = _("Sum over the planes: {sum}", { sum: withDecimals(sum, 4) });
     this.root.dataset.position = at;
   }
 }
@@ -185,7 +201,11 @@ class Face {
     draw(svg, "path", { d: "M-1 0H1M0 -1V1", class: "cross" });
     if (kind === "wave") this.drop = draw(svg, "path", { class: "drop" });
     this.hands = face.hands.map(() => null);
-    for (let i = this.hands.length - 1; i >= 0; i--) // the first hand is on top
+    for (
+      let i = this.hands.length - 1;
+      i >= 0;
+      i-- // the first hand is on top
+    )
       this.hands[i] = {
         hand: draw(svg, "line", { class: i ? "hand dashed" : "hand", stroke: HANDS[i] }),
         tip: draw(svg, "circle", { r: 0.075, fill: HANDS[i] }),
@@ -199,8 +219,10 @@ class Face {
 
   turn(time) {
     this.hands.forEach(({ hand, tip }, i) => {
-      const angle = this.angle(i, time), length = this.face.hands[i][1];
-      const x = length * Math.cos(angle), y = -length * Math.sin(angle); // y grows downwards
+      const angle = this.angle(i, time);
+      const length = this.face.hands[i][1];
+      const x = length * Math.cos(angle);
+      const y = -length * Math.sin(angle); // y grows downwards
       set(hand, { x2: x, y2: y });
       set(tip, { cx: x, cy: y });
       if (i === 0 && this.drop) this.drop.setAttribute("d", `M${x} ${y}V0M${x} ${y}H0`);
@@ -213,13 +235,13 @@ class Face {
     if (this.kind === "wave") {
       const [sin, cos] = [Math.sin(first), Math.cos(first)];
       Object.assign(this.node.dataset, { sin, cos });
-      this.value.textContent = `sin ${typeset(sin)}\ncos ${typeset(cos)}`;
+      this.value.textContent = `sin ${withDecimals(sin, 4)}\ncos ${withDecimals(cos, 4)}`;
       return 0;
     }
     const [[, a], [, b]] = this.face.hands;
     const product = this.face.scale * a * b * Math.cos(first - this.angle(1, at));
     this.node.dataset.product = product;
-    this.value.textContent = `q · k ${typeset(product)}`;
+    this.value.textContent = `q · k ${withDecimals(product, 4)}`;
     return product;
   }
 }

@@ -1,6 +1,10 @@
 /* "Show as a table": the numbers of a picture as a table with headings, built when it is opened. */
 
-const MOST_LINES = 40; // rows of a table, and columns
+import { make } from "./dom.js";
+import { _ } from "./messages.js";
+import { clamp } from "./numbers.js";
+
+export const MOST_LINES = 40; // rows of a table, and columns
 
 /* Return [first, end] of at most MOST_LINES of n lines around one of them. */
 function around(n, at) {
@@ -8,10 +12,10 @@ function around(n, at) {
   return [first, Math.min(n, first + MOST_LINES)];
 }
 
-class ValuesTable {
-  /* foot, parent: the elements to which the button and the table are appended. read: returns the current content: the title, the
-   * numbers of rows and columns, the current [row, column] `at` or null, the functions rowName, colName and value, and a note or
-   * "". */
+export class ValuesTable {
+  /* foot, parent: the elements to which the button and the table are appended. read: returns the current content: the
+   * title, the numbers of rows and columns, the current [row, column] `at` or null, the functions rowName, colName and
+   * value, and a note or "". */
   constructor(foot, parent, read) {
     this.read = read;
     this.button = foot.appendChild(make("button", "as-table"));
@@ -37,11 +41,12 @@ class ValuesTable {
     this.show(this.now);
   }
 
-  /* Update the table after a change of the picture or the current cell; `now` identifies the state, and equal states are
-   * skipped. */
+  /* Update the table after a change of the picture or the current cell; `now` identifies the state, and equal states
+   * are skipped. */
   show(now) {
     this.now = now;
-    const open = !this.box.hidden, named = `${open} ${now}`;
+    const open = !this.box.hidden;
+    const named = `${open} ${now}`;
     if (this.made === named) return;
     this.made = named;
     const shown = this.read();
@@ -58,10 +63,14 @@ class ValuesTable {
   }
 
   table({ title, rows, cols, at, rowName, colName, value, note }) {
-    const table = make("table"), [top, bottom] = around(rows, at?.[0]), [left, right] = around(cols, at?.[1]);
+    const table = make("table");
+    const [top, bottom] = around(rows, at?.[0]);
+    const [left, right] = around(cols, at?.[1]);
     const about = { title, first: top, last: bottom - 1, rows, left, right: right - 1, columns: cols };
     const whole = bottom - top === rows && right - left === cols;
-    const said = whole ? title : _("{title}: rows {first} to {last} of {rows}, columns {left} to {right} of {columns}", about);
+    const said = whole
+      ? title
+      : _("{title}: rows {first} to {last} of {rows}, columns {left} to {right} of {columns}", about);
     table.append(make("caption", "", note ? `${said} (${note})` : said));
     const line = (parent, first) => {
       const row = parent.appendChild(make("tr"));
@@ -69,7 +78,8 @@ class ValuesTable {
       return row;
     };
     const heading = (name, scope) => Object.assign(make("th", "", name), { scope });
-    const head = line(table.createTHead(), make("td")), body = table.createTBody();
+    const head = line(table.createTHead(), make("td"));
+    const body = table.createTBody();
     for (let c = left; c < right; c++) head.append(heading(colName(c), "col"));
     for (let r = top; r < bottom; r++) {
       const row = line(body, heading(rowName(r), "row"));

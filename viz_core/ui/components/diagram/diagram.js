@@ -1,7 +1,13 @@
 /* Draws the diagram of viz_core/figures/architecture.py as SVG: frames, then arrows, then boxes.
  * Nodes are kept across reruns, and only changed boxes are updated. */
 
-const ROUND = 6, HEAD = 6, MARGIN = 10, STRIP = 200; // radius of corners, size of arrowheads, margin of text; a narrower drawing is a strip
+import { draw, make, set } from "../common/dom.js";
+import { ending } from "../common/reports.js";
+
+const ROUND = 6; // radius of a corner
+const HEAD = 6; // size of an arrowhead
+const MARGIN = 10; // margin of a text
+const STRIP = 200; // a narrower drawing is a strip
 const views = new WeakMap(); // element → View, kept across reruns
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -20,7 +26,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
 /* Return a path through the points with rounded corners, which ends at the arrowhead. */
 function line(points) {
   const towards = ([x, y], [u, v], distance) => {
-    const length = Math.hypot(u - x, v - y), part = Math.min(distance, length / 2) / length;
+    const length = Math.hypot(u - x, v - y);
+    const part = Math.min(distance, length / 2) / length;
     return [x + (u - x) * part, y + (v - y) * part];
   };
   const last = points.length - 1;
@@ -31,7 +38,8 @@ function line(points) {
 }
 
 function head(points) {
-  const [[u, v], [x, y]] = points.slice(-2), length = Math.hypot(x - u, y - v);
+  const [[u, v], [x, y]] = points.slice(-2);
+  const length = Math.hypot(x - u, y - v);
   const [dx, dy] = [((x - u) / length) * HEAD, ((y - v) / length) * HEAD];
   return `M${x},${y}L${x - dx - dy * 0.7},${y - dy + dx * 0.7}L${x - dx + dy * 0.7},${y - dy - dx * 0.7}Z`;
 }
@@ -44,7 +52,9 @@ class View {
     this.button = root.appendChild(make("button", "turn"));
     this.button.onclick = () => this.turn();
     this.svg = draw(root, "svg", { role: "group" });
-    [this.frames, this.arrows, this.boxes] = ["frames", "arrows", "boxes"].map((name) => draw(this.svg, "g", { class: name }));
+    [this.frames, this.arrows, this.boxes] = ["frames", "arrows", "boxes"].map((name) =>
+      draw(this.svg, "g", { class: name }),
+    );
     this.drawn = {}; // part → the data it was drawn from
     this.nodes = new Map(); // id of a box → its node
     this.unfitted = new Map(); // node → box, for boxes whose texts must be fitted
@@ -60,7 +70,9 @@ class View {
     for (const element of [this.root, this.svg]) this.resize.observe(element);
   }
 
-  stop() { this.resize.disconnect(); }
+  stop() {
+    this.resize.disconnect();
+  }
 
   show(data) {
     const { width, height, title, description, frames, arrows, boxes, room, fill, turn } = data;
@@ -82,9 +94,10 @@ class View {
 
   settle() {
     this.frame = null;
-    const fits = [...this.unfitted].map(([node, box]) => squeeze(node, box, this.lengths)); // measure all before changing any
+    // measure all before changing any
+    const fits = [...this.unfitted].map(([node, box]) => squeeze(node, box, this.lengths));
     this.unfitted.clear();
-    fits.forEach((apply) => apply());
+    for (const apply of fits) apply();
     this.follow(this.lit);
   }
 
@@ -126,7 +139,10 @@ class View {
     for (const [id, node] of this.nodes) if (!wanted.has(id)) this.forget(id, node);
     boxes.forEach((box, i) => {
       let node = this.nodes.get(box.id);
-      if (!node) this.nodes.set(box.id, (node = this.newBox()));
+      if (!node) {
+        node = this.newBox();
+        this.nodes.set(box.id, node);
+      }
       if (this.boxes.children[i] !== node) this.boxes.insertBefore(node, this.boxes.children[i] ?? null);
       const text = JSON.stringify(box);
       if (node.drawn === text) return;
@@ -146,8 +162,12 @@ class View {
   newBox() {
     const node = draw(this.boxes, "g", { tabindex: 0, role: "button" });
     node.parts = {
-      title: draw(node, "title"), aura: draw(node, "rect", { class: "aura" }), paper: draw(node, "rect", { class: "paper" }),
-      face: draw(node, "rect", { class: "face" }), name: draw(node, "text"), shape: draw(node, "text", { class: "shape" }),
+      title: draw(node, "title"),
+      aura: draw(node, "rect", { class: "aura" }),
+      paper: draw(node, "rect", { class: "paper" }),
+      face: draw(node, "rect", { class: "face" }),
+      name: draw(node, "text"),
+      shape: draw(node, "text", { class: "shape" }),
     };
     node.onclick = () => this.open(node.dataset.stage);
     node.onkeydown = (event) => {
@@ -160,8 +180,11 @@ class View {
   }
 
   draw(node, box) {
-    const { title, aura, paper, face, name, shape } = node.parts, { x, y, w, h } = box;
-    const two = h > 30, thin = box.kind === "layer", narrow = w < 120; // two: the shape is below the name
+    const { title, aura, paper, face, name, shape } = node.parts;
+    const { x, y, w, h } = box;
+    const two = h > 30;
+    const thin = box.kind === "layer";
+    const narrow = w < 120; // two: the shape is below the name
     set(node, { class: `box ${box.kind}${narrow && !thin ? " side-box" : ""}` });
     Object.assign(node.dataset, { stage: box.stage, current: box.current, box: box.id });
     if (box.current) node.setAttribute("aria-current", "step");
@@ -171,17 +194,26 @@ class View {
     set(aura, { x: x - 3, y: y - 3, width: w + 6, height: h + 6, rx: 9 });
 
     const left = narrow ? 7 : MARGIN;
-    set(name, { x: thin ? x + w / 2 : x + left, y: y + (two ? 18 : h / 2 + 5), "text-anchor": thin ? "middle" : "start" });
+    set(name, {
+      x: thin ? x + w / 2 : x + left,
+      y: y + (two ? 18 : h / 2 + 5),
+      "text-anchor": thin ? "middle" : "start",
+    });
     for (const text of [name, shape]) {
       text.replaceChildren();
-      ["textLength", "lengthAdjust"].forEach((attribute) => text.removeAttribute(attribute));
+      for (const attribute of ["textLength", "lengthAdjust"]) text.removeAttribute(attribute);
     }
     draw(name, "tspan", { class: "label" }, box.label);
     if (box.sub) draw(name, "tspan", { class: "sub", dx: 6 }, box.sub);
-    set(shape, { x: two ? x + left : x + w - left, y: y + (two ? h - 9 : h / 2 + 5), "text-anchor": two ? "start" : "end" });
+    set(shape, {
+      x: two ? x + left : x + w - left,
+      y: y + (two ? h - 9 : h / 2 + 5),
+      "text-anchor": two ? "start" : "end",
+    });
     const parts = box.shape_text ? box.shape_text.split(" · ") : [];
     parts.forEach((part, i) => {
-      const letter = box.axes[i] ?? "", rest = part.slice(letter.length);
+      const letter = box.axes[i] ?? "";
+      const rest = part.slice(letter.length);
       if (i) draw(shape, "tspan", { class: "dot" }, " · ");
       if (letter) draw(shape, "tspan", { class: "letter" }, letter).style.setProperty("--axis", THEME.axis[letter]);
       if (rest) draw(shape, "tspan", {}, rest);
@@ -190,19 +222,24 @@ class View {
 
   /* Scroll the drawing inside its own box to the current box; the page is not scrolled. */
   follow(id) {
-    const { root } = this, node = this.nodes.get(id), [outer, inner] = [root, this.svg].map((e) => this.sizes.get(e));
+    const { root } = this;
+    const node = this.nodes.get(id);
+    const [outer, inner] = [root, this.svg].map((e) => this.sizes.get(e));
     if (!node || !outer || (inner.width <= outer.width && inner.height <= outer.height) || id === this.followed) return;
     this.followed = id;
-    const box = node.getBoundingClientRect(), view = root.getBoundingClientRect();
+    const box = node.getBoundingClientRect();
+    const view = root.getBoundingClientRect();
     const shift = (low, high, from, to) => (low < from || high > to ? (low + high) / 2 - (from + to) / 2 : 0);
     root.scrollBy(shift(box.left, box.right, view.left, view.right), shift(box.top, box.bottom, view.top, view.bottom));
   }
 }
 
-/* Measure the texts of a box and return a function that makes them fit: on a single line the stage name is removed first, then
- * texts that are still too wide are condensed. */
+/* Measure the texts of a box and return a function that makes them fit: on a single line the stage name is removed
+ * first, then texts that are still too wide are condensed. */
 function squeeze(node, box, lengths) {
-  const { name, shape } = node.parts, sub = name.querySelector(".sub"), one = box.h <= 30;
+  const { name, shape } = node.parts;
+  const sub = name.querySelector(".sub");
+  const one = box.h <= 30;
   const room = box.w - 2 * (box.w < 120 ? 6 : MARGIN);
   const long = (text, words) => {
     const key = `${node.getAttribute("class")} ${box.current} ${words}`;
@@ -212,10 +249,14 @@ function squeeze(node, box, lengths) {
     if (document.fonts.status === "loaded") lengths.set(key, length);
     return length;
   };
-  let named = long(name, `${box.label}\n${box.sub}`), shaped = long(shape, `\n${box.shape_text}`);
+  let named = long(name, `${box.label}\n${box.sub}`);
+  const shaped = long(shape, `\n${box.shape_text}`);
   const drop = one && sub && named + 8 + shaped > room;
   if (drop) named -= long(sub, box.sub) + 6;
-  const wide = [[name, named, room], [shape, shaped, one ? room - named - 8 : room]].filter(([, length, most]) => length > most);
+  const wide = [
+    [name, named, room],
+    [shape, shaped, one ? room - named - 8 : room],
+  ].filter(([, length, most]) => length > most);
   return () => {
     if (drop) sub.remove();
     for (const [text, , most] of wide) set(text, { textLength: Math.max(most, 1), lengthAdjust: "spacingAndGlyphs" });

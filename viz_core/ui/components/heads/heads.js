@@ -1,9 +1,18 @@
-/* Draws the grids of `pack_grids` (viz_core/figures/attention.py): each kind of attention is one <canvas> of tiles, with one row
- * per layer and one column per head. */
+/* Draws the grids of `pack_grids` (viz_core/figures/attention.py): each kind of attention is one <canvas> of tiles,
+ * with one row per layer and one column per head. */
 
-const GAP = 5, MIN_TILE = 22, MAX_TILE = 132, BESIDE = 40, MAX_HIGH = 840; // CSS pixels
-const LARGEST = 240, LEAST = 16, LINE = 7, BETWEEN = 14; // when filling a box: tile sizes, additional line height, gap of grids
-const TITLE = 0.48, LEGEND = 7.5, MASKED = 1.5; // widths as multiples of the font size: a letter of a title, a legend, its last word
+import { brightness, channels, computedChannels, rgbOf, shadesOf, wordOf } from "../common/colours.js";
+import { make, set, typeSize } from "../common/dom.js";
+import { pattern } from "../common/hatching.js";
+import { _ } from "../common/messages.js";
+import { clamp, rounded } from "../common/numbers.js";
+import { unpack } from "../common/packing.js";
+import { ending, reportLater } from "../common/reports.js";
+import { ValuesTable } from "../common/values_table.js";
+import { GAP, boxTiles, columnTiles } from "./layout.js";
+import { colourTiles, pixelOfCell } from "./pixels.js";
+import { headsTable } from "./table.js";
+
 const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const views = new WeakMap(); // element → View, kept across reruns
 
@@ -17,35 +26,18 @@ export default function ({ data, parentElement, setStateValue }) {
   return ending(view, () => view.resize.disconnect());
 }
 
-const plain = (x) => minus(String(Number(x.toPrecision(3))));
-
 function decode(bytes) {
   const [header, buffer, start] = unpack(bytes);
   for (const grid of header.grids) {
-    const [layers, heads, rows, cols] = grid.shape, cells = rows * cols;
+    const [layers, heads, rows, cols] = grid.shape;
+    const cells = rows * cols;
     grid.shades = new Uint8Array(buffer, start + grid.at, layers * heads * cells);
     grid.blocked = new Uint8Array(buffer, start + grid.at + layers * heads * cells, cells);
-    grid.fade = grid.fades ? new Uint8Array(buffer, start + grid.at + (layers * heads + 1) * cells, layers * heads * rows) : null;
+    grid.fade = grid.fades
+      ? new Uint8Array(buffer, start + grid.at + (layers * heads + 1) * cells, layers * heads * rows)
+      : null;
   }
   return header;
-}
-
-/* Write the pixels of all tiles, one below the other. A pixel has the colour of the largest shade of its cells. to: the pixel of
- * each cell. strong: the opacity of each pixel row, where rows that keep little of their weight are paler. */
-function colour(shades, to, hidden, words, out, width, paper, strong) {
-  const cells = to.length, shown = new Uint8Array(hidden.length);
-  for (let from = 0, start = 0; from < shades.length; from += cells, start += shown.length) {
-    shown.fill(0);
-    for (let i = 0; i < cells; i++) {
-      const shade = shades[from + i], at = to[i];
-      if (shade > shown[at]) shown[at] = shade;
-    }
-    for (let i = 0; i < shown.length; i++) {
-      const shade = shown[i];
-      const word = hidden[i] && shade !== 255 ? words.blocked : words[shade];
-      out[start + i] = strong && word ? blend(word, strong[Math.floor((start + i) / width)] / 255, paper) : word;
-    }
-  }
 }
 
 class View {
@@ -70,7 +62,9 @@ class View {
     this.root.classList.toggle("fill", fill);
     while (this.figures.length > grids.length) this.figures.pop().remove();
     while (this.figures.length < grids.length) this.figures.push(new Figure(this));
-    grids.forEach((grid, i) => (this.figures[i].grid = grid));
+    grids.forEach((grid, i) => {
+      this.figures[i].grid = grid;
+    });
     if (echo >= this.number) [this.number, this.focus] = [echo, focus];
     this.layout();
   }
@@ -79,53 +73,33 @@ class View {
   layout() {
     this.width ||= this.root.clientWidth;
     if (!this.width || !this.grids || (this.fill && !this.height)) return;
-    const style = getComputedStyle(this.root), ink = style.color.match(/[\d.]+/g).map(Number);
-    this.dark = 0.299 * ink[0] + 0.587 * ink[1] + 0.114 * ink[2] > 128;
+    const style = getComputedStyle(this.root);
+    const ink = computedChannels(style.color);
+    this.dark = brightness(ink) > 128 / 255;
     this.colours = this.dark ? THEME.dark : THEME.light;
     [this.ink, this.font] = [style.color, style.fontFamily];
-    [this.accent, this.paper] = ["primary", "background"].map((name) => style.getPropertyValue(`--st-${name}-color`).trim());
+    [this.accent, this.paper] = ["primary", "background"].map((name) =>
+      style.getPropertyValue(`--st-${name}-color`).trim(),
+    );
     this.type = typeSize();
     [this.left, this.top] = [Math.round(1.5 * this.type) + 13, this.type + 10]; // space for layer and head numbers
     if (this.fill) return this.fillBox();
-    const all = this.grids.reduce((sum, g) => sum + g.shape[1], 0), n = this.grids.length;
-    const beside = Math.floor((this.width - 28 * (n - 1) - n * (this.left + GAP)) / all) - GAP;
-    for (const figure of this.figures) {
-      const [layers, heads] = figure.grid.shape;
-      const alone = Math.floor((this.width - this.left - GAP) / heads) - GAP;
-      const tile = beside >= BESIDE ? beside : alone;
-      const size = clamp(Math.min(tile, Math.floor(MAX_HIGH / layers) - GAP), MIN_TILE, MAX_TILE);
-      figure.draw(size, size);
-    }
+    const tiles = columnTiles(this.grids, this.width, this.left);
+    this.figures.forEach((figure, i) => {
+      figure.draw(tiles[i], tiles[i]);
+    });
   }
 
-  /* Choose the number of grids per row that gives the largest tiles, with an aspect ratio of at most 2. */
   fillBox() {
-    const { grids, type, left, top } = this, line = type + LINE;
-    const shareOf = (beside) => Math.floor((this.width - 28 * (beside - 1)) / beside); // the maximum width of a grid
-    const titled = Math.max(...grids.map((g) => g.title.length)) * TITLE * type, spare = (beside) => shareOf(beside) - LEGEND * type;
-    const tilesFor = (beside) => {
-      let wide = Infinity, layers = 0, rows = 0;
-      for (let i = 0; i < grids.length; i += beside, rows++) {
-        const row = grids.slice(i, i + beside), heads = row.reduce((sum, g) => sum + g.shape[1], 0);
-        wide = Math.min(wide, (this.width - 28 * (row.length - 1) - row.length * (left + GAP)) / heads - GAP);
-        layers += Math.max(...row.map((g) => g.shape[0]));
-      }
-      const lines = (spare(beside) < titled ? 2 : 1) * line + top + 8;
-      const high = (this.height - line - rows * lines - BETWEEN * rows) / layers - GAP;
-      const [w, h] = [wide, high].map((size) => clamp(Math.floor(size), 1, LARGEST));
-      return [Math.min(w, 2 * h), Math.min(h, 2 * w)];
-    };
-    const found = grids.map((_, i) => tilesFor(i + 1)), area = ([w, h]) => w * h;
-    const beside = found.reduce((best, tile, i) => (area(tile) > area(found[best]) ? i : best), 0) + 1, tile = found[beside - 1];
-    Object.assign(this, { share: shareOf(beside), oneLine: spare(beside) >= titled });
-    this.hasMaskedText = spare(beside) - (this.oneLine ? titled : 0) > MASKED * type; // whether the legend has space for the word "masked"
-    this.figures.forEach((figure) => figure.draw(...tile.map((size) => Math.max(size, LEAST)))); // smaller tiles would not be legible: the box scrolls
+    const { tile, ...shares } = boxTiles(this.grids, this);
+    Object.assign(this, shares);
+    for (const figure of this.figures) figure.draw(...tile);
   }
 
   choose(head, wait) {
     this.focus = head;
     this.number += 1;
-    this.figures.forEach((f) => f.paint());
+    for (const f of this.figures) f.paint();
     reportLater(this, wait ? 150 : 0, { number: this.number, head });
   }
 }
@@ -135,8 +109,12 @@ class Figure {
     this.view = view;
     this.hover = null;
     this.node = view.root.appendChild(make("figure"));
-    [this.title, this.canvas, this.legend, this.readout] =
-      [make("figcaption"), make("canvas"), make("div", "legend"), make("div", "readout")];
+    [this.title, this.canvas, this.legend, this.readout] = [
+      make("figcaption"),
+      make("canvas"),
+      make("div", "legend"),
+      make("div", "readout"),
+    ];
     const foot = make("div", "foot");
     this.foot = foot;
     this.heading = make("div", "heading");
@@ -157,8 +135,11 @@ class Figure {
       if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       event.stopPropagation(); // the page has the same shortcuts
-      const [layers, heads] = this.grid.shape, [layer, head] = this.focused() ?? [0, 0];
-      const next = this.focused() ? [clamp(layer + step[0], 0, layers - 1), clamp(head + step[1], 0, heads - 1)] : [0, 0];
+      const [layers, heads] = this.grid.shape;
+      const [layer, head] = this.focused() ?? [0, 0];
+      const next = this.focused()
+        ? [clamp(layer + step[0], 0, layers - 1), clamp(head + step[1], 0, heads - 1)]
+        : [0, 0];
       view.choose([this.grid.kind, ...next], event.repeat);
     };
   }
@@ -174,7 +155,9 @@ class Figure {
   }
 
   tileAt(event) {
-    const box = this.canvas.getBoundingClientRect(), { view, wide, high } = this, [layers, heads] = this.grid.shape;
+    const box = this.canvas.getBoundingClientRect();
+    const { view, wide, high } = this;
+    const [layers, heads] = this.grid.shape;
     const head = Math.floor((event.clientX - box.left - view.left) / (wide + GAP));
     const layer = Math.floor((event.clientY - box.top - view.top) / (high + GAP));
     return layer >= 0 && head >= 0 && layer < layers && head < heads ? [layer, head] : null;
@@ -186,15 +169,20 @@ class Figure {
     this.paint();
   }
 
-  place([layer, head]) { return [this.view.left + head * (this.wide + GAP), this.view.top + layer * (this.high + GAP)]; }
+  place([layer, head]) {
+    return [this.view.left + head * (this.wide + GAP), this.view.top + layer * (this.high + GAP)];
+  }
 
   draw(wide, high) {
-    const { grid, view, base, canvas } = this, [layers, heads, rows, cols] = grid.shape, { shades } = grid;
+    const { grid, view, base, canvas } = this;
+    const [layers, heads, rows, cols] = grid.shape;
+    const { shades } = grid;
     Object.assign(this, { wide, high });
     this.scale = window.devicePixelRatio || 1;
     const [across, down] = [view.left + heads * (wide + GAP), view.top + layers * (high + GAP)];
     const [width, height] = [Math.round(across * this.scale), Math.round(down * this.scale)];
-    if (base.width !== width || base.height !== height) // setting the size recreates a canvas
+    if (base.width !== width || base.height !== height)
+      // setting the size recreates a canvas
       for (const each of [canvas, base]) Object.assign(each, { width, height });
     Object.assign(canvas.style, { width: `${across}px`, height: `${down}px` });
     this.node.style.width = view.fill ? `${Math.max(across, view.share)}px` : "";
@@ -207,15 +195,17 @@ class Figure {
     const group = [rows / high, cols / wide].map((n) => Math.max(1, Math.ceil(n / this.scale)));
     const [r, c] = [Math.ceil(rows / group[0]), Math.ceil(cols / group[1])];
     this.block = grid.block.map((b, i) => b * group[i]);
-    const words = this.table(), picture = new OffscreenCanvas(c, r * layers * heads), brush = picture.getContext("2d");
-    const pixels = new ImageData(c, r * layers * heads), out = new Uint32Array(pixels.data.buffer);
-    const to = Uint32Array.from({ length: rows * cols }, (_, i) => // the pixel of a cell, the same in every tile
-      Math.floor(Math.floor(i / cols) / group[0]) * c + Math.floor((i % cols) / group[1]));
+    const words = this.table();
+    const picture = new OffscreenCanvas(c, r * layers * heads);
+    const brush = picture.getContext("2d");
+    const pixels = new ImageData(c, r * layers * heads);
+    const out = new Uint32Array(pixels.data.buffer);
+    const to = pixelOfCell(rows, cols, group);
     const hidden = new Uint8Array(r * c).fill(1);
-    for (let i = 0; i < rows * cols; i++)
-      if (!grid.blocked[i]) hidden[to[i]] = 0;
+    for (let i = 0; i < rows * cols; i++) if (!grid.blocked[i]) hidden[to[i]] = 0;
     this.hidden = hidden.includes(1);
-    colour(shades, to, hidden, words, out, c, grid.fade && rgbOf(view.paper), grid.fade && this.strong(group[0], r));
+    const fading = grid.fade && { paper: rgbOf(view.paper), strong: this.strong(group[0], r) };
+    colourTiles(out, { shades, to, hidden, words, width: c, ...fading });
     brush.putImageData(pixels, 0, 0); // all tiles, one below the other
     Object.assign(this, { picture, rows: r, cols: c });
     const pen = base.getContext("2d");
@@ -223,15 +213,30 @@ class Figure {
     pen.clearRect(0, 0, width, height);
     pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     this.drawTiles(pen);
-    Object.assign(canvas.dataset, { kind: grid.kind, layers, heads, tile: wide, high, left: view.left, top: view.top, gap: GAP,
-      type: view.type, shades: this.digest(), theme: view.dark ? "dark" : "light" });
+    Object.assign(canvas.dataset, {
+      kind: grid.kind,
+      layers,
+      heads,
+      tile: wide,
+      high,
+      left: view.left,
+      top: view.top,
+      gap: GAP,
+      type: view.type,
+      shades: this.digest(),
+      theme: view.dark ? "dark" : "light",
+    });
     this.describe();
     this.paint();
   }
 
   /* Return the opacity of each pixel row: the largest of its rows. */
   strong(group, r) {
-    const { fade, shape: [layers, heads, rows] } = this.grid, found = new Uint8Array(layers * heads * r);
+    const {
+      fade,
+      shape: [layers, heads, rows],
+    } = this.grid;
+    const found = new Uint8Array(layers * heads * r);
     fade.forEach((strong, i) => {
       const at = Math.floor(i / rows) * r + Math.floor((i % rows) / group);
       found[at] = Math.max(found[at], strong);
@@ -239,26 +244,27 @@ class Figure {
     return found;
   }
 
-  digest() { // lets tests and benchmarks detect a change of the numbers
+  digest() {
+    // lets tests and benchmarks detect a change of the numbers
     let hash = 2166136261;
     for (const byte of this.grid.shades) hash = Math.imul(hash ^ byte, 16777619);
     return (hash >>> 0).toString(16);
   }
 
   table() {
-    const { grid, view } = this, stops = (grid.diverging ? view.colours.diverging : view.colours.sequential).map(channels);
-    const word = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
-    const table = new Uint32Array(256).map((_, shade) => {
-      const at = (shade / 254) * (stops.length - 1), below = Math.min(Math.floor(at), stops.length - 2);
-      return word(stops[below].map((from, i) => Math.round(from + (at - below) * (stops[below + 1][i] - from))));
-    });
-    table[255] = word(channels(THEME.special.NaN));
+    const {
+      grid,
+      view: { colours },
+    } = this;
+    const table = shadesOf(grid.diverging ? colours.diverging : colours.sequential, 255);
+    table[255] = wordOf(channels(THEME.special.NaN));
     return Object.assign(table, { blocked: 0 }); // transparent, over hatching
   }
 
   /* Draw the tiles, and the layer and head numbers. */
   drawTiles(pen) {
-    const { grid, view, wide, high, rows, cols } = this, [layers, heads] = grid.shape;
+    const { grid, view, wide, high, rows, cols } = this;
+    const [layers, heads] = grid.shape;
     const hatch = this.hidden && pattern(pen, this.scale, view.colours.masked);
     pen.imageSmoothingEnabled = false;
     for (let layer = 0; layer < layers; layer++)
@@ -275,8 +281,14 @@ class Figure {
 
   /* Write layer numbers at the left, and the number and the colour of each head above its column. */
   write(pen) {
-    const { grid, wide, high, view } = this, [layers, heads] = grid.shape;
-    Object.assign(pen, { font: `${view.type}px ${view.font}`, fillStyle: view.ink, textAlign: "center", textBaseline: "middle" });
+    const { grid, wide, high, view } = this;
+    const [layers, heads] = grid.shape;
+    Object.assign(pen, {
+      font: `${view.type}px ${view.font}`,
+      fillStyle: view.ink,
+      textAlign: "center",
+      textBaseline: "middle",
+    });
     for (let head = 0; head < heads; head++) {
       const [x] = this.place([0, head]);
       pen.fillStyle = THEME.heads[head % THEME.heads.length];
@@ -285,29 +297,41 @@ class Figure {
       pen.fillText(String(head), x + wide / 2, view.top - 8 - view.type / 2);
     }
     pen.textAlign = "right";
-    for (let layer = 0; layer < layers; layer++) pen.fillText(String(layer), view.left - 8, this.place([layer, 0])[1] + high / 2);
+    for (let layer = 0; layer < layers; layer++)
+      pen.fillText(String(layer), view.left - 8, this.place([layer, 0])[1] + high / 2);
   }
 
   describe() {
-    const { grid, view, legend, block } = this, colours = grid.diverging ? view.colours.diverging : view.colours.sequential;
+    const { grid, view, legend, block } = this;
+    const colours = grid.diverging ? view.colours.diverging : view.colours.sequential;
     this.title.textContent = grid.title;
     const entry = (name, background, before, after, title = "") => {
-      const part = Object.assign(make("span"), { title }), mark = make("span", name);
+      const part = Object.assign(make("span"), { title });
+      const mark = make("span", name);
       mark.style.background = background;
       part.append(before, mark, after);
       legend.append(part);
     };
     legend.replaceChildren();
-    entry("bar", `linear-gradient(90deg, ${colours.join(", ")})`, plain(grid.low), plain(grid.high));
+    entry("bar", `linear-gradient(90deg, ${colours.join(", ")})`, rounded(grid.low, 3), rounded(grid.high, 3));
     const { fill, line } = view.colours.masked;
-    if (this.hidden) entry("swatch", `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, "", view.fill && !view.hasMaskedText ? "" : grid.hidden || _("masked"), grid.hidden || _("masked"));
+    if (this.hidden)
+      entry(
+        "swatch",
+        `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`,
+        "",
+        view.fill && !view.hasMaskedText ? "" : grid.hidden || _("masked"),
+        grid.hidden || _("masked"),
+      );
     if (grid.shades.includes(255)) entry("swatch", THEME.special.NaN, "", "NaN");
-    if (block[0] * block[1] > 1) legend.append(make("span", "note", _("pooled {size}: the largest of each block", { size: block.join("×") })));
+    if (block[0] * block[1] > 1)
+      legend.append(make("span", "note", _("pooled {size}: the largest of each block", { size: block.join("×") })));
   }
 
   /* Draw boxes around the hovered tile and the tile in focus. */
   drawBoxes(pen, hover) {
-    const { view, wide, high } = this, focus = this.focused();
+    const { view, wide, high } = this;
+    const focus = this.focused();
     const box = (at, out, colour, line) => {
       const [x, y] = this.place(at);
       Object.assign(pen, { strokeStyle: colour, lineWidth: line });
@@ -317,7 +341,7 @@ class Figure {
     if (focus) box(focus, 1.5, view.accent, view.type > 14 ? 5 : 3); // thicker in presenter's mode
   }
 
-  /* See `replay` in common/common.js. */
+  /* See `replay` in common/dom.js. */
   replay(pen) {
     if (!this.picture) return;
     this.drawTiles(pen);
@@ -325,7 +349,9 @@ class Figure {
   }
 
   paint() {
-    const { canvas, view, grid } = this, pen = canvas.getContext("2d"), focus = this.focused();
+    const { canvas, view, grid } = this;
+    const pen = canvas.getContext("2d");
+    const focus = this.focused();
     pen.setTransform(1, 0, 0, 1, 0, 0);
     pen.clearRect(0, 0, canvas.width, canvas.height);
     pen.drawImage(this.base, 0, 0);
@@ -334,22 +360,41 @@ class Figure {
     const at = this.hover ?? focus;
     const place = at && { layer: at[0], head: at[1] };
     const value = this.hover && grid.picked?.[at[0]][at[1]];
-    const readout = !at ? _("rows: layers, columns: heads")
-      : value ? _("layer {layer}, head {head}: {value}", { ...place, value })
-      : String(at) === String(focus) ? _("layer {layer}, head {head}: in focus", place)
-      : _("layer {layer}, head {head}: click to focus", place);
+    const readout = !at
+      ? _("rows: layers, columns: heads")
+      : value
+        ? _("layer {layer}, head {head}: {value}", { ...place, value })
+        : String(at) === String(focus)
+          ? _("layer {layer}, head {head}: in focus", place)
+          : _("layer {layer}, head {head}: click to focus", place);
     this.readout.textContent = view.fill ? "" : readout;
     if (view.fill && (this.hover || !view.figures.some((f) => f.hover)))
-      Object.assign(view.readout, { title: value ? _("the weight of the picked cell in this head; click to focus it") : "",
-        textContent: this.hover ? readout : _("layers down, heads across") });
+      Object.assign(view.readout, {
+        title: value ? _("the weight of the picked cell in this head; click to focus it") : "",
+        textContent: this.hover ? readout : _("layers down, heads across"),
+      });
     const asked = view.figures.find((f) => f.focused()) ?? view.figures[0]; // the grid whose table button is visible
     this.asTable.button.classList.toggle("other", view.fill && asked !== this);
     canvas.dataset.focus = focus ? focus.join() : "";
     this.asTable.show(`${grid.title} ${canvas.dataset.shades} ${canvas.dataset.focus}`);
-    const about = { title: grid.title, layers: grid.shape[0], heads: grid.shape[1], queries: grid.tokens[0], keys: grid.tokens[1] };
-    canvas.setAttribute("aria-label", focus
-      ? _("{title}, {layers} layers by {heads} heads, {queries} by {keys} tokens each, layer {layer}, head {head} in focus",
-          { ...about, layer: focus[0], head: focus[1] })
-      : _("{title}, {layers} layers by {heads} heads, {queries} by {keys} tokens each, none in focus", about));
+    canvas.setAttribute("aria-label", this.alternative(focus));
+  }
+
+  /* Return what the grid shows, for a reader who does not see it. */
+  alternative(focus) {
+    const { grid } = this;
+    const about = {
+      title: grid.title,
+      layers: grid.shape[0],
+      heads: grid.shape[1],
+      queries: grid.tokens[0],
+      keys: grid.tokens[1],
+    };
+    if (!focus)
+      return _("{title}, {layers} layers by {heads} heads, {queries} by {keys} tokens each, none in focus", about);
+    return _(
+      "{title}, {layers} layers by {heads} heads, {queries} by {keys} tokens each, layer {layer}, head {head} in focus",
+      { ...about, layer: focus[0], head: focus[1] },
+    );
   }
 }

@@ -1,7 +1,13 @@
-/* Return the content of the values table of a head grid: a row per layer, a column per head, in each cell the largest weight. */
+/* Return the content of the values table of a head grid: a row per layer, a column per head, in each cell the largest
+ * weight. */
 
-function headsTable(figure) {
-  const { grid } = figure, [layers, heads] = grid.shape, size = grid.blocked.length;
+import { _ } from "../common/messages.js";
+import { rounded } from "../common/numbers.js";
+
+export function headsTable(figure) {
+  const { grid } = figure;
+  const [layers, heads] = grid.shape;
+  const size = grid.blocked.length;
   const largest = (layer, head) => {
     const from = (layer * heads + head) * size;
     let most = -1;
@@ -9,11 +15,18 @@ function headsTable(figure) {
       const shade = grid.shades[from + i];
       if (!grid.blocked[i] && shade < 255 && shade > most) most = shade; // 255 is NaN
     }
-    return most < 0 ? "–" : plain(grid.low + (most / 254) * (grid.high - grid.low));
+    return most < 0 ? "–" : rounded(grid.low + (most / 254) * (grid.high - grid.low), 3);
   };
   return {
-    title: grid.title, rows: layers, cols: heads, at: figure.focused(),
-    note: grid.diverging ? _("the largest of each head, relative to uniform, rounded") : _("the largest weight of each head, rounded"),
-    rowName: (layer) => _("layer {layer}", { layer }), colName: (head) => _("head {head}", { head }), value: largest,
+    title: grid.title,
+    rows: layers,
+    cols: heads,
+    at: figure.focused(),
+    note: grid.diverging
+      ? _("the largest of each head, relative to uniform, rounded")
+      : _("the largest weight of each head, rounded"),
+    rowName: (layer) => _("layer {layer}", { layer }),
+    colName: (head) => _("head {head}", { head }),
+    value: largest,
   };
 }

@@ -1,7 +1,21 @@
-/* Draws the lines of `pack_lines` (viz_core/figures/attention.py): queries on the left, keys on the right; width and opacity of
- * a line grow with its weight. User text is inserted by textContent only. The canvas has the height of the scrolling box. */
+/* Draws the lines of `pack_lines` (viz_core/figures/attention.py): queries on the left, keys on the right; width and
+ * opacity of a line grow with its weight. User text is inserted by textContent only. The canvas has the height of the
+ * scrolling box. */
 
-const ROW = 24, MAX_ROW = 110, MAX_BOX = 500, NAMED = 5; // pixels of a token and of the box; keys in the readout
+import { brightness, computedChannels } from "../common/colours.js";
+import { fitGlosses, glossNodes, labelNode, make, set, smallType, typeSize } from "../common/dom.js";
+import { glossed } from "../common/labels.js";
+import { _, nodes, plural } from "../common/messages.js";
+import { clamp, weightNumber } from "../common/numbers.js";
+import { unpack } from "../common/packing.js";
+import { ending } from "../common/reports.js";
+import { ValuesTable } from "../common/values_table.js";
+import { linesTable } from "./table.js";
+
+const ROW = 24; // pixels of a token at least
+const MAX_ROW = 110; // and at most
+const MAX_BOX = 500; // pixels of the box at most
+const NAMED = 5; // keys in the readout
 const WIDE = 500; // minimum width in pixels of a readout with one line for each of two heads
 const REPORT_DELAY = 300; // ms without a click before the heads are reported, so that a double click is one report
 const views = new WeakMap(); // element → View, kept across reruns
@@ -17,8 +31,6 @@ export default function ({ data, parentElement, setStateValue }) {
   return ending(view, () => view.resize.disconnect());
 }
 
-const written = (x) => (Number.isNaN(x) ? "NaN" : x >= 0.9995 && x < 1 ? ">\u00a00.999" : x >= 0.0005 || x === 0 ? x.toFixed(3) : minus(x.toExponential(0)));
-const brightness = (colour) => [0.299, 0.587, 0.114].reduce((sum, part, i) => sum + part * colour.match(/[\d.]+/g)[i], 0); // of "rgb(…)"
 const equal = (some, others) => some.length === others.length && some.every((text, place) => text === others[place]);
 
 function decode(bytes) {
@@ -40,15 +52,19 @@ class View {
     [this.title, this.swatches] = ["title", "swatches"].map((name) => head.appendChild(make("div", name)));
     [this.names, this.box, this.readout] = ["names", "box", "readout"].map(part);
     this.lanes = this.box.appendChild(make("div", "lanes"));
-    [this.left, this.middle, this.right] =
-      ["column left", "middle", "column right"].map((name) => this.lanes.appendChild(make("div", name)));
+    [this.left, this.middle, this.right] = ["column left", "middle", "column right"].map((name) =>
+      this.lanes.appendChild(make("div", name)),
+    );
     this.canvas = this.middle.appendChild(make("canvas"));
     this.asTable = new ValuesTable(part("foot"), root, () => linesTable(this));
     set(this.canvas, { role: "img" }).replay = (pen) => this.replay(pen);
     this.readout.setAttribute("aria-live", "polite");
     this.box.onscroll = () => this.later();
     this.resize = new ResizeObserver(() => this.later());
-    for (const [column, side] of [[this.left, "query"], [this.right, "key"]]) {
+    for (const [column, side] of [
+      [this.left, "query"],
+      [this.right, "key"],
+    ]) {
       const at = (event) => {
         const button = event.target.closest?.("button");
         return button ? [side, Number(button.dataset.place)] : null;
@@ -61,7 +77,8 @@ class View {
         if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
         event.preventDefault();
         event.stopPropagation();
-        const buttons = column.children, next = buttons[Number(event.target.dataset.place) + step];
+        const buttons = column.children;
+        const next = buttons[Number(event.target.dataset.place) + step];
         next?.focus();
       };
     }
@@ -76,14 +93,17 @@ class View {
   }
 
   show(bytes) {
-    const data = decode(bytes), old = this.data;
+    const data = decode(bytes);
+    const old = this.data;
     this.data = data;
     this.sent = (this.sent ?? 0) + 1;
     const [locks, headChanges] = data.echo;
     if (locks >= this.number) [this.number, this.lock] = [locks, data.locked];
-    else if (!data.reports && old && !(equal(old.queries, data.queries) && equal(old.keys, data.keys))) this.lock = null;
+    else if (!data.reports && old && !(equal(old.queries, data.queries) && equal(old.keys, data.keys)))
+      this.lock = null;
     if (old?.identity !== data.identity) this.previousHeads = null;
-    if (old?.identity !== data.identity || headChanges >= this.headChanges) [this.headChanges, this.shown] = [headChanges, new Set(data.heads)];
+    if (old?.identity !== data.identity || headChanges >= this.headChanges)
+      [this.headChanges, this.shown] = [headChanges, new Set(data.heads)];
     this.title.textContent = data.title;
     this.names.replaceChildren(...data.names.map((name) => make("span", "", name)));
     const sameWords = old && JSON.stringify(old.glosses) === JSON.stringify(data.glosses);
@@ -98,13 +118,15 @@ class View {
   tokens(column, texts, known) {
     if (known && equal(known, texts)) return;
     const { glosses } = this.data;
-    column.replaceChildren(...texts.map((text, place) => {
-      const button = make("button");
-      button.append(labelNode(text), ...glossNodes(glosses, text));
-      button.dataset.place = place;
-      button.title = `${place}: ${glossed(glosses, text)}`;
-      return button;
-    }));
+    column.replaceChildren(
+      ...texts.map((text, place) => {
+        const button = make("button");
+        button.append(labelNode(text), ...glossNodes(glosses, text));
+        button.dataset.place = place;
+        button.title = `${place}: ${glossed(glosses, text)}`;
+        return button;
+      }),
+    );
     this.fittedSize = "";
   }
 
@@ -116,11 +138,14 @@ class View {
 
   /* Set and return the heights in pixels of a row and of the scrolling box. */
   sizes() {
-    const { box, data } = this, most = Math.max(data.queries.length, data.keys.length), least = Math.max(ROW, typeSize() + 8);
+    const { box, data } = this;
+    const most = Math.max(data.queries.length, data.keys.length);
+    const least = Math.max(ROW, typeSize() + 8);
     const row = data.fill ? clamp(Math.floor(box.clientHeight / most), least, MAX_ROW) : least;
     this.root.style.setProperty("--row", `${row}px`);
     this.root.style.setProperty("--small", `${smallType()}px`);
-    const room = `${row} ${this.root.clientWidth} ${typeSize()}`, lines = row >= 1.15 * (typeSize() + smallType()) + 2;
+    const room = `${row} ${this.root.clientWidth} ${typeSize()}`;
+    const lines = row >= 1.15 * (typeSize() + smallType()) + 2;
     if (room !== this.fittedSize) for (const column of [this.left, this.right]) fitGlosses(column, lines);
     this.fittedSize = room;
     if (!data.fill) box.style.height = `${Math.min(MAX_BOX, row * most)}px`;
@@ -129,13 +154,18 @@ class View {
 
   drawSwatches() {
     const { colours } = this.data;
-    this.swatches.replaceChildren(make("span", "", _("heads")), ...colours.map((colour, head) => {
-      const button = make("button", "", String(head));
-      button.dataset.head = head;
-      button.style.setProperty("--head", colour);
-      button.title = _("Click: show or hide this head. Double click (or Shift and Enter): show only this head; again: go back.");
-      return button;
-    }));
+    this.swatches.replaceChildren(
+      make("span", "", _("heads")),
+      ...colours.map((colour, head) => {
+        const button = make("button", "", String(head));
+        button.dataset.head = head;
+        button.style.setProperty("--head", colour);
+        button.title = _(
+          "Click: show or hide this head. Double click (or Shift and Enter): show only this head; again: go back.",
+        );
+        return button;
+      }),
+    );
   }
 
   /* A click toggles a head. A double click shows only this head, and a second one restores the others. */
@@ -155,7 +185,11 @@ class View {
   chosen() {
     this.headChanges += 1;
     clearTimeout(this.reportTimer);
-    if (this.data.reports) this.reportTimer = setTimeout(() => this.reportHeads({ number: this.headChanges, shown: [...this.shown] }), REPORT_DELAY);
+    if (this.data.reports)
+      this.reportTimer = setTimeout(
+        () => this.reportHeads({ number: this.headChanges, shown: [...this.shown] }),
+        REPORT_DELAY,
+      );
     this.later();
   }
 
@@ -171,11 +205,17 @@ class View {
     this.later();
   }
 
-  later() { this.frame ??= requestAnimationFrame(() => { this.frame = null; this.data && this.draw(); }); }
+  later() {
+    this.frame ??= requestAnimationFrame(() => {
+      this.frame = null;
+      this.data && this.draw();
+    });
+  }
 
   /* Call a function with query, key and weight of each line of a head. */
   each(head, active, call) {
-    const { queries, count, values, places } = this.data, n = queries.length;
+    const { queries, count, values, places } = this.data;
+    const n = queries.length;
     const [first, last] = active?.[0] === "query" ? [active[1], active[1] + 1] : [0, n];
     for (let t = first; t < last; t++)
       for (let i = (head * n + t) * count, end = i + count; i < end; i++)
@@ -183,8 +223,10 @@ class View {
   }
 
   draw() {
-    const { canvas, middle, box, data } = this, active = this.hover ?? this.lock;
-    const wide = middle.clientWidth, scale = window.devicePixelRatio || 1;
+    const { canvas, middle } = this;
+    const active = this.hover ?? this.lock;
+    const wide = middle.clientWidth;
+    const scale = window.devicePixelRatio || 1;
     if (!wide) return;
     const [row, high] = this.sizes();
     if (canvas.width !== Math.round(wide * scale) || canvas.height !== Math.round(high * scale))
@@ -200,14 +242,23 @@ class View {
 
   /* Draw the lines of the active token, or all; returns the heads, their largest weight, and the number of lines. */
   drawLines(pen, active, wide, row, high) {
-    const { data } = this, top = this.box.scrollTop, heads = [...this.shown].sort((a, b) => a - b);
-    const dark = brightness(getComputedStyle(this.root).color) > 128; // faint lines are drawn stronger on a dark page
-    let largest = 0, drawn = 0;
-    for (const head of heads) this.each(head, null, (t, s, w) => { if (w > largest) largest = w; });
+    const { data } = this;
+    const top = this.box.scrollTop;
+    const heads = [...this.shown].sort((a, b) => a - b);
+    // faint lines are drawn stronger on a dark page
+    const dark = brightness(computedChannels(getComputedStyle(this.root).color)) > 128 / 255;
+    let largest = 0;
+    let drawn = 0;
+    for (const head of heads)
+      this.each(head, null, (_t, _s, w) => {
+        if (w > largest) largest = w;
+      });
     for (const head of heads) {
       pen.strokeStyle = data.colours[head];
       this.each(head, active, (t, s, w) => {
-        const y = (t + 0.5) * row - top, v = (s + 0.5) * row - top, strength = w / largest;
+        const y = (t + 0.5) * row - top;
+        const v = (s + 0.5) * row - top;
+        const strength = w / largest;
         if (!(strength > 0.004) || (y < 0 && v < 0) || (y > high && v > high)) return;
         pen.globalAlpha = Math.min(1, dark ? strength ** 0.6 : strength) * (data.fade?.[head][t] ?? 1);
         pen.lineWidth = 1 + 3 * strength;
@@ -222,26 +273,43 @@ class View {
     return { heads, largest, drawn };
   }
 
-  /* See `replay` in common/common.js. */
-  replay(pen) { if (this.middle.clientWidth) this.drawLines(pen, this.lock, this.middle.clientWidth, ...this.sizes()); }
+  /* See `replay` in common/dom.js. */
+  replay(pen) {
+    if (this.middle.clientWidth) this.drawLines(pen, this.lock, this.middle.clientWidth, ...this.sizes());
+  }
 
   /* Shade the tokens of the other side by the weight of each shown head, and mark the locked token as pressed. */
   mark(active, heads, largest) {
     const { data } = this;
-    for (const [column, side] of [[this.left, "query"], [this.right, "key"]]) {
+    for (const [column, side] of [
+      [this.left, "query"],
+      [this.right, "key"],
+    ]) {
       const shares = new Map();
       if (active && active[0] !== side)
-        heads.forEach((head, i) => this.each(head, active, (t, s, w) => {
-          const place = side === "query" ? t : s;
-          if (!shares.has(place)) shares.set(place, heads.map(() => 0));
-          shares.get(place)[i] = w;
-        }));
+        heads.forEach((head, i) => {
+          this.each(head, active, (t, s, w) => {
+            const place = side === "query" ? t : s;
+            if (!shares.has(place))
+              shares.set(
+                place,
+                heads.map(() => 0),
+              );
+            shares.get(place)[i] = w;
+          });
+        });
       [...column.children].forEach((button, place) => {
-        const parts = shares.get(place), n = heads.length;
-        button.style.background = parts ? `linear-gradient(90deg, ${parts.map((w, i) => {
-          const mix = `color-mix(in srgb, ${data.colours[heads[i]]} ${Math.round(60 * Math.min(1, w / (largest || 1)))}%, transparent)`;
-          return `${mix} ${(100 * i) / n}% ${(100 * (i + 1)) / n}%`;
-        }).join(", ")})` : "";
+        const parts = shares.get(place);
+        const n = heads.length;
+        button.style.background = parts
+          ? `linear-gradient(90deg, ${parts
+              .map((w, i) => {
+                const strength = Math.round(60 * Math.min(1, w / (largest || 1)));
+                const mix = `color-mix(in srgb, ${data.colours[heads[i]]} ${strength}%, transparent)`;
+                return `${mix} ${(100 * i) / n}% ${(100 * (i + 1)) / n}%`;
+              })
+              .join(", ")})`
+          : "";
         const locked = this.lock?.[0] === side && this.lock[1] === place;
         if (button.getAttribute("aria-pressed") !== String(locked)) button.setAttribute("aria-pressed", locked);
       });
@@ -251,24 +319,37 @@ class View {
   }
 
   hint([head, ...others], largest) {
-    const about = { head, weight: written(largest) };
+    const about = { head, weight: weightNumber(largest) };
     return others.length
-      ? _("Point at a token to show only its lines; click to keep them. The largest weight of these heads is {weight}.", about)
-      : _("Point at a token to show only its lines; click to keep them. The largest weight of head {head} is {weight}.", about);
+      ? _(
+          "Point at a token to show only its lines; click to keep them. The largest weight of these heads is {weight}.",
+          about,
+        )
+      : _(
+          "Point at a token to show only its lines; click to keep them. The largest weight of head {head} is {weight}.",
+          about,
+        );
   }
 
-  /* Write the strongest line of the active token over several heads, and the weight of each head for this pair, sorted. */
+  /* Write the strongest line of the active token over several heads, and the weight of each head for this pair,
+   * sorted. */
   writeStrongest(active, heads) {
-    const { data, readout } = this, [own, other] = active[0] === "query" ? [data.queries, data.keys] : [data.keys, data.queries];
+    const { data, readout } = this;
+    const [own, other] = active[0] === "query" ? [data.queries, data.keys] : [data.keys, data.queries];
     const found = []; // head, the other token, weight
-    for (const head of heads) this.each(head, active, (t, s, w) => found.push([head, active[0] === "query" ? s : t, w]));
+    for (const head of heads)
+      this.each(head, active, (t, s, w) => found.push([head, active[0] === "query" ? s : t, w]));
     const place = found.reduce((best, one) => (one[2] > best[2] ? one : best), [0, 0, -1])[1];
-    const weights = found.filter((one) => one[1] === place).sort((a, b) => b[2] - a[2]).flatMap(([head, , w]) => {
-      const chip = make("span", "chip");
-      chip.style.background = data.colours[head];
-      return [" ", chip, _("head {head}: {weight}", { head, weight: written(w) })];
-    });
-    const said = active[0] === "query" ? _("{token} attends most to {other}:") : _("{token} gets most attention from {other}:");
+    const weights = found
+      .filter((one) => one[1] === place)
+      .sort((a, b) => b[2] - a[2])
+      .flatMap(([head, , w]) => {
+        const chip = make("span", "chip");
+        chip.style.background = data.colours[head];
+        return [" ", chip, _("head {head}: {weight}", { head, weight: weightNumber(w) })];
+      });
+    const said =
+      active[0] === "query" ? _("{token} attends most to {other}:") : _("{token} gets most attention from {other}:");
     const line = readout.appendChild(make("div"));
     line.append(...nodes(said, { token: this.named(own[active[1]]), other: this.named(other[place]) }), ...weights);
   }
@@ -279,29 +360,59 @@ class View {
     readout.replaceChildren();
     if (!heads.length) readout.append(_("No head is shown. Click a number above."));
     else if (!active) readout.append(this.hint(heads, largest));
-    const brief = active && data.fill && heads.length > (readout.clientWidth < WIDE ? 1 : 2); // not enough space for a line per head
+    // not enough space for a line per head
+    const brief = active && data.fill && heads.length > (readout.clientWidth < WIDE ? 1 : 2);
     if (brief) this.writeStrongest(active, heads);
     for (const head of active && !brief ? heads.slice(0, 4) : []) {
       const found = [];
       this.each(head, active, (t, s, w) => found.push([active[0] === "query" ? s : t, w]));
       found.sort((a, b) => b[1] - a[1]);
-      const line = readout.appendChild(make("div")), chip = line.appendChild(make("span", "chip"));
+      const line = readout.appendChild(make("div"));
+      const chip = line.appendChild(make("span", "chip"));
       chip.style.background = data.colours[head];
       const name = (active[0] === "query" ? data.queries : data.keys)[active[1]];
-      const others = found.slice(0, heads.length > 1 ? 3 : NAMED).flatMap(([place, w], i) =>
-        [i ? ", " : "", this.named((active[0] === "query" ? data.keys : data.queries)[place]), ` ${written(w)}`]);
-      const said = active[0] === "query" ? _("head {head}: {token} attends to {tokens}") : _("head {head}: {token} gets attention from {tokens}");
+      const others = found
+        .slice(0, heads.length > 1 ? 3 : NAMED)
+        .flatMap(([place, w], i) => [
+          i ? ", " : "",
+          this.named((active[0] === "query" ? data.keys : data.queries)[place]),
+          ` ${weightNumber(w)}`,
+        ]);
+      const said =
+        active[0] === "query"
+          ? _("head {head}: {token} attends to {tokens}")
+          : _("head {head}: {token} gets attention from {tokens}");
       line.append(...nodes(said, { head, token: this.named(name), tokens: others }));
     }
-    if (active && !brief && heads.length > 4) readout.append(make("div", "hint", plural("and {n} more head", "and {n} more heads", heads.length - 4)));
-    if (data.count < data.keys.length) readout.append(make("div", "hint",
-      plural("Only the strongest key of each query is drawn.", "Only the {n} strongest keys of each query are drawn.", data.count)));
+    if (active && !brief && heads.length > 4)
+      readout.append(make("div", "hint", plural("and {n} more head", "and {n} more heads", heads.length - 4)));
+    if (data.count < data.keys.length)
+      readout.append(
+        make(
+          "div",
+          "hint",
+          plural(
+            "Only the strongest key of each query is drawn.",
+            "Only the {n} strongest keys of each query are drawn.",
+            data.count,
+          ),
+        ),
+      );
     Object.assign(root.dataset, {
-      heads: heads.join(), drawn, count: data.count, lock: this.lock ? this.lock.join() : "", hover: this.hover ? this.hover.join() : "",
-      identity: data.identity });
+      heads: heads.join(),
+      drawn,
+      count: data.count,
+      lock: this.lock ? this.lock.join() : "",
+      hover: this.hover ? this.hover.join() : "",
+      identity: data.identity,
+    });
     this.asTable.show(`${this.sent} ${heads} ${this.lock}`);
     const about = { title: data.title, queries: data.queries.length, keys: data.keys.length, heads: heads.join(", ") };
-    this.canvas.setAttribute("aria-label", heads.length ? _("{title}: lines from {queries} queries to {keys} keys, heads {heads}", about)
-      : _("{title}: lines from {queries} queries to {keys} keys, heads none", about));
+    this.canvas.setAttribute(
+      "aria-label",
+      heads.length
+        ? _("{title}: lines from {queries} queries to {keys} keys, heads {heads}", about)
+        : _("{title}: lines from {queries} queries to {keys} keys, heads none", about),
+    );
   }
 }

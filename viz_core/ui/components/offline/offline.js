@@ -1,23 +1,11 @@
-/* The attention of one sentence as a standalone page: all heads, the selected one as a matrix, and its lines. `heads`, `canvas` and
- * `lines` are the app's components; this script sends them the bytes that Python sends in the app. `PAGE` is the data of
- * `attention_page` (viz_core/figures/offline.py). */
+/* The attention of one sentence as a standalone page: all heads, the selected one as a matrix, and its lines. `heads`,
+ * `canvas` and `lines` are the app's components; this script sends them the bytes that Python sends in the app. `PAGE`
+ * is the data of `attention_page` (viz_core/figures/offline.py). */
+
+import { withHeader } from "../common/packing.js";
+import { largestOf, largestPlaces, padded, pooled } from "./pooling.js";
 
 const MISSING = 65535; // the code of NaN
-
-/* The same as `with_header` in viz_core/figures/panels.py. */
-function withHeader(header, ...arrays) {
-  const text = new TextEncoder().encode(JSON.stringify(header));
-  const start = Math.ceil((4 + text.length) / 8) * 8;
-  const bytes = new Uint8Array(arrays.reduce((size, array) => size + array.byteLength, start)).fill(32, 0, start);
-  new DataView(bytes.buffer).setUint32(0, start - 4, true);
-  bytes.set(text, 4);
-  let at = start;
-  for (const array of arrays) {
-    bytes.set(new Uint8Array(array.buffer, array.byteOffset, array.byteLength), at);
-    at += array.byteLength;
-  }
-  return bytes;
-}
 
 async function inflated(base64) {
   const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
@@ -27,35 +15,13 @@ async function inflated(base64) {
 
 /* Decode the stored weights: all low bytes, then all high bytes, of their square roots in steps. */
 async function weightsOf(kind) {
-  const planes = await inflated(kind.weights), n = planes.length / 2;
+  const planes = await inflated(kind.weights);
+  const n = planes.length / 2;
   return Float32Array.from({ length: n }, (_, i) => {
     const steps = planes[i] + 256 * planes[n + i];
     return steps === MISSING ? NaN : (steps / PAGE.steps) ** 2;
   });
 }
-
-/* Pool a matrix by the largest value of each block, NaN first; kept: the index of the value in its block, row by row. */
-function pooled(values, [rows, cols], [high, wide]) {
-  const shape = [Math.ceil(rows / high), Math.ceil(cols / wide)];
-  const best = new Float32Array(shape[0] * shape[1]).fill(-Infinity), kept = new Uint16Array(best.length);
-  for (let t = 0; t < rows; t++) {
-    for (let s = 0; s < cols; s++) {
-      const cell = Math.floor(t / high) * shape[1] + Math.floor(s / wide), x = values[t * cols + s];
-      if (Number.isNaN(best[cell]) || !(x > best[cell] || Number.isNaN(x))) continue;
-      [best[cell], kept[cell]] = [x, (t % high) * wide + (s % wide)];
-    }
-  }
-  return { shape, best, kept };
-}
-
-const padded = (array) => { // to a multiple of 4 bytes, as in Python
-  const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-  const found = new Uint8Array(Math.ceil(bytes.length / 4) * 4);
-  found.set(bytes);
-  return found;
-};
-
-const largestOf = (values) => values.reduce((most, x) => (x > most && x < Infinity ? x : most), 0) || 1;
 
 class Attention {
   constructor(kind, weights, blocked) {
@@ -74,49 +40,85 @@ class Attention {
 
   /* Return the shades of all tiles, and the blocked cells of a tile. */
   tiles() {
-    const { low, high, block } = this.grid, heads = [];
+    const { low, high, block } = this.grid;
+    const heads = [];
     for (let i = 0; i < this.n_layers * this.n_heads; i++) {
       const { best } = pooled(this.all.subarray(i * this.size, (i + 1) * this.size), this.shape, block);
-      heads.push(Uint8Array.from(best, (x) => (Number.isNaN(x) ? 255 : Math.min(254, Math.max(0, Math.round(((x - low) * 254) / (high - low)))))));
+      heads.push(
+        Uint8Array.from(best, (x) =>
+          Number.isNaN(x) ? 255 : Math.min(254, Math.max(0, Math.round(((x - low) * 254) / (high - low)))),
+        ),
+      );
     }
-    const open = pooled(Float32Array.from(this.hidden, (x) => 1 - x), this.shape, block);
-    return { cells: [...heads, Uint8Array.from(open.best, (x) => 1 - x)], shape: [this.n_layers, this.n_heads, ...open.shape] };
+    const open = pooled(
+      Float32Array.from(this.hidden, (x) => 1 - x),
+      this.shape,
+      block,
+    );
+    return {
+      cells: [...heads, Uint8Array.from(open.best, (x) => 1 - x)],
+      shape: [this.n_layers, this.n_heads, ...open.shape],
+    };
   }
 
   /* Return one head as data for the canvas. echo: a number above that of any pick, so that the
    * canvas discards the pick of the previous matrix. */
   matrix(layer, head, echo) {
-    const values = this.of(layer, head), parts = [], { block } = this.panel;
-    const small = pooled(values, this.shape, block), whole = block[0] * block[1] === 1;
+    const values = this.of(layer, head);
+    const parts = [];
+    const { block } = this.panel;
+    const small = pooled(values, this.shape, block);
+    const whole = block[0] * block[1] === 1;
     const hidden = Uint8Array.from(small.best, (_, i) => {
-      const [r, c] = [Math.floor(i / small.shape[1]), i % small.shape[1]], place = small.kept[i];
-      return this.hidden[(r * block[0] + Math.floor(place / block[1])) * this.shape[1] + c * block[1] + (place % block[1])];
+      const [r, c] = [Math.floor(i / small.shape[1]), i % small.shape[1]];
+      const place = small.kept[i];
+      return this.hidden[
+        (r * block[0] + Math.floor(place / block[1])) * this.shape[1] + c * block[1] + (place % block[1])
+      ];
     });
     let size = 0;
     const append = (array) => {
-      const at = size, bytes = padded(array);
+      const at = size;
+      const bytes = padded(array);
       parts.push(bytes);
       size += bytes.length;
       return at;
     };
-    const panel = { ...this.panel, title: this.names[layer][head], high: largestOf(values), shape: small.shape,
-      digest: `${this.kind} ${layer} ${head}`, values: append(small.best), kept: whole ? null : append(small.kept),
-      masked: append(hidden) };
+    const panel = {
+      ...this.panel,
+      title: this.names[layer][head],
+      high: largestOf(values),
+      shape: small.shape,
+      digest: `${this.kind} ${layer} ${head}`,
+      values: append(small.best),
+      kept: whole ? null : append(small.kept),
+      masked: append(hidden),
+    };
     return withHeader({ panels: [panel], pick: null, echo, fill: true, reveal: false, lookup: null }, ...parts);
   }
 
   /* Return the strongest keys of each query and head of a layer as data for the lines. */
   lines(layer, head) {
-    const [rows, cols] = this.shape, weights = this.ofLayer(layer), count = this.line.count;
-    const values = new Float32Array(this.n_heads * rows * count), places = new Uint16Array(values.length);
-    const rank = (x) => (Number.isNaN(x) ? Infinity : x);
+    const [rows, cols] = this.shape;
+    const weights = this.ofLayer(layer);
+    const count = this.line.count;
+    const values = new Float32Array(this.n_heads * rows * count);
+    const places = new Uint16Array(values.length);
     for (let row = 0; row < this.n_heads * rows; row++) {
       const of = weights.subarray(row * cols, (row + 1) * cols);
-      const order = [...of.keys()].sort((a, b) => rank(of[b]) - rank(of[a])).slice(0, count);
-      order.forEach((key, i) => ([values[row * count + i], places[row * count + i]] = [of[key], key]));
+      largestPlaces(of, count).forEach((key, i) => {
+        [values[row * count + i], places[row * count + i]] = [of[key], key];
+      });
     }
-    const header = { ...this.line, queries: this.queries, keys: this.keys, nHeads: this.n_heads, heads: [head],
-      title: this.layers[layer], identity: `${this.kind} ${layer} ${head}` };
+    const header = {
+      ...this.line,
+      queries: this.queries,
+      keys: this.keys,
+      nHeads: this.n_heads,
+      heads: [head],
+      title: this.layers[layer],
+      identity: `${this.kind} ${layer} ${head}`,
+    };
     return withHeader(header, values, places);
   }
 }
@@ -125,13 +127,19 @@ class Attention {
 function place(name, component) {
   const host = document.getElementById(name).attachShadow({ mode: "open" });
   host.innerHTML = `<style>${PAGE.parts[name].css}</style>${PAGE.parts[name].html}`;
-  return (data, report = () => {}) => component({ data, parentElement: host, setStateValue: report, setTriggerValue() {} });
+  return (data, report = () => {}) =>
+    component({ data, parentElement: host, setStateValue: report, setTriggerValue() {} });
 }
 
-const kinds = await Promise.all(PAGE.kinds.map(async (kind) => new Attention(kind, await weightsOf(kind), await inflated(kind.blocked))));
-const drawHeads = place("heads", heads), drawMatrix = place("matrix", canvas), drawLines = place("lines", lines);
+const kinds = await Promise.all(
+  PAGE.kinds.map(async (kind) => new Attention(kind, await weightsOf(kind), await inflated(kind.blocked))),
+);
+const drawHeads = place("heads", heads);
+const drawMatrix = place("matrix", canvas);
+const drawLines = place("lines", lines);
 const grids = kinds.map((kind) => ({ kind, ...kind.tiles() }));
-let number = 0, pictures = 0;
+let number = 0;
+let pictures = 0;
 
 function show([name, layer, head]) {
   const kind = kinds.find((each) => each.kind === name);
@@ -146,7 +154,8 @@ function show([name, layer, head]) {
     number = sent.number;
     show(sent.head);
   });
-  drawMatrix(kind.matrix(layer, head, (pictures += 1) * 1e6));
+  pictures += 1;
+  drawMatrix(kind.matrix(layer, head, pictures * 1e6));
   drawLines(kind.lines(layer, head));
   document.documentElement.dataset.shown = `${name} ${layer} ${head}`;
 }

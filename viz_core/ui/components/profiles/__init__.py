@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz_core.figures.assets import script, stylesheet
+from viz_core.figures.assets import component_script, stylesheet
 from viz_core.messages.number_format import with_minus_sign
 from viz_core.ui.components.export import register_export
 from viz_core.ui.streamlit_internals import Component
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _COMPONENT = Component(
-    "profiles", html='<div class="profiles">\n</div>', css=stylesheet("profiles/profiles"), js=script("profiles/profiles"),
+    "profiles", html='<div class="profiles">\n</div>', css=stylesheet("profiles"), js=component_script("profiles"),
 )
 
 

@@ -1,5 +1,9 @@
 /* The table of head statistics of `profiles_json` (profiles.py), with sorting; a click or Enter opens a row. */
 
+import { make } from "../common/dom.js";
+import { _ } from "../common/messages.js";
+import { sortedRows } from "./sorting.js";
+
 const views = new WeakMap(); // element → View, kept across reruns
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -15,12 +19,14 @@ class View {
     this.root = root;
     this.order = { column: null, down: true }; // the order of the model
     root.onclick = (event) => {
-      const heading = event.target.closest("thead th"), row = event.target.closest("tbody tr");
+      const heading = event.target.closest("thead th");
+      const row = event.target.closest("tbody tr");
       if (heading) this.sort(Number(heading.dataset.column));
       else if (row) this.send(Number(row.dataset.row));
     };
     root.onkeydown = (event) => {
-      const step = { ArrowUp: -1, ArrowDown: 1 }[event.key], row = event.target.closest("tbody tr");
+      const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+      const row = event.target.closest("tbody tr");
       if (!step || !row || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       event.stopPropagation(); // the page has the same shortcuts
@@ -51,16 +57,14 @@ class View {
 
   /* Return the rows in order; rows without a value are last. */
   sorted() {
-    const rows = [...this.names.keys()], { column, down } = this.order;
-    if (column === null) return rows;
-    const { values } = this.columns[column], way = down ? -1 : 1;
-    const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b) * way;
-    return rows.sort((i, j) => (values[i] === null) - (values[j] === null) || (values[i] === null ? 0 : compare(values[i], values[j])));
+    const { column, down } = this.order;
+    return column === null ? [...this.names.keys()] : sortedRows(this.columns[column].values, down);
   }
 
   draw() {
     const held = this.root.getRootNode().activeElement?.closest?.("tbody tr")?.dataset.row;
-    const table = make("table"), body = make("tbody");
+    const table = make("table");
+    const body = make("tbody");
     table.style.setProperty("--rows", this.names.length + 1);
     body.append(...this.sorted().map((row) => this.row(row)));
     table.append(this.head(), body);
@@ -70,9 +74,11 @@ class View {
   }
 
   head() {
-    const head = make("thead"), line = head.appendChild(make("tr"));
+    const head = make("thead");
+    const line = head.appendChild(make("tr"));
     this.columns.forEach(({ label, heat }, column) => {
-      const cell = line.appendChild(make("th", heat ? "" : "key")), button = cell.appendChild(make("button", "", label));
+      const cell = line.appendChild(make("th", heat ? "" : "key"));
+      const button = cell.appendChild(make("button", "", label));
       const { column: by, down } = this.order;
       Object.assign(cell, { scope: "col" }).dataset.column = column;
       button.title = _("Click: sort by {heading}", { heading: label });
@@ -91,7 +97,10 @@ class View {
     this.columns.forEach(({ written, shares, heat }, column) => {
       const cell = line.appendChild(make(column ? "td" : "th", heat ? "heat" : "key"));
       if (heat) cell.style.setProperty("--share", shares[row]);
-      if (column) return void (cell.textContent = written[row]);
+      if (column) {
+        cell.textContent = written[row];
+        return;
+      }
       cell.scope = "row";
       const button = cell.appendChild(make("button", "", written[row]));
       button.setAttribute("aria-label", _("{name}: open this head", { name: this.names[row] }));

@@ -11,14 +11,14 @@ from typing import Any
 
 import streamlit as st
 
-from viz_core.figures.assets import script, stylesheet
+from viz_core.figures.assets import component_script, stylesheet
 from viz_core.ui.streamlit_internals import Component
 
 _COMPONENT = Component(
     "scrubber",
     html='<div class="scrubber">\n<label for="range"></label>\n<input id="range" type="range" min="1" step="1">\n<h2></h2>\n</div>',
-    css=stylesheet("scrubber/scrubber"),
-    js=script("scrubber/scrubber"),
+    css=stylesheet("scrubber"),
+    js=component_script("scrubber"),
 )
 
 

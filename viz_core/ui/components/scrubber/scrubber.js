@@ -1,11 +1,15 @@
 /* A range input with a label above and the title of the step below.
  *
- * The step is sent when a drag ends, or at each arrow key. Clicks on the two buttons next to it and arrow keys on the page are
- * handled here, too: Streamlit merges clicks that come faster than reruns, so the script sends the number of the step, not an
- * increment. */
+ * The step is sent when a drag ends, or at each arrow key. Clicks on the two buttons next to it and arrow keys on the
+ * page are handled here, too: Streamlit merges clicks that come faster than reruns, so the script sends the number of
+ * the step, not an increment. */
+
+import { _ } from "../common/messages.js";
+import { ending } from "../common/reports.js";
 
 const KEYS = { ArrowLeft: "previous", ArrowRight: "next" };
-const TYPED = "textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=range], [type=button])";
+const TYPED =
+  "textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=range], [type=button])";
 const views = new WeakMap(); // element → Scrubber, kept across reruns
 
 export default function ({ data, parentElement, setStateValue }) {
@@ -28,11 +32,13 @@ class Scrubber {
       this.held = false;
       this.go(Number(this.input.value));
     };
-    this.input.onkeydown = (event) => { // no return value: false would disable all other keys
+    this.input.onkeydown = (event) => {
+      // no return value: false would disable all other keys
       if (event.key in KEYS) event.stopPropagation(); // the page handles these keys, too
     };
     this.click = (event) => {
-      for (const direction of Object.values(KEYS)) if (event.target.closest?.(`.st-key-${this.data[direction]} button`)) this.move(direction);
+      for (const direction of Object.values(KEYS))
+        if (event.target.closest?.(`.st-key-${this.data[direction]} button`)) this.move(direction);
     };
     this.press = (event) => {
       if (event.ctrlKey || event.altKey || event.metaKey || event.shiftKey || event.target.matches(TYPED)) return;

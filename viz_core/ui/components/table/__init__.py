@@ -14,7 +14,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from viz_core.config.limits import MAX_SELECTION_CHARS
-from viz_core.figures.assets import script, stylesheet
+from viz_core.figures.assets import component_script, stylesheet
 from viz_core.messages import translate as _
 from viz_core.ui.streamlit_internals import Component
 
@@ -73,8 +73,8 @@ _HTML = f"""<div class="ledger">
 _COMPONENT = Component(
     "table",
     html=_HTML,
-    css=stylesheet("table/table"),
-    js=script("table/table"),
+    css=stylesheet("table"),
+    js=component_script("table"),
 )
 
 

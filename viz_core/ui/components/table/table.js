@@ -1,5 +1,10 @@
 /* The table of stages (table.py): rows are built once and filtered while the user types. */
 
+import { make } from "../common/dom.js";
+import { _, plural } from "../common/messages.js";
+import { ending, later } from "../common/reports.js";
+import { filterRows } from "./filter.js";
+
 const PAUSE = 400; // ms without a key press before the filter is reported
 const FIRST = 4; // columns that fit on any screen wider than a phone
 const GROW = { name: 1, text: 2 }; // how columns share the remaining width
@@ -24,7 +29,8 @@ function writeLetter(node, letter) {
 
 /* Append "64 → 4 × 16" with a bar, and a bar split into heads; reversed if heads are joined. */
 function writeSplit(node, { whole, heads, each, letter, joined }) {
-  const mark = add(node, "span", "split"), size = (n, axis) => {
+  const mark = add(node, "span", "split");
+  const size = (n, axis) => {
     const part = make("span", "size", n.toLocaleString("en-US"));
     part.style.setProperty("--axis", THEME.axis[axis]);
     return part;
@@ -35,7 +41,8 @@ function writeSplit(node, { whole, heads, each, letter, joined }) {
     drawn.append(...Array.from({ length: parts }, () => make("i")));
     return drawn;
   };
-  const one = [size(whole, "D"), bar(1, "D")], many = [size(heads, "H"), "×", size(each, letter), bar(Math.min(heads, 16), "H")];
+  const one = [size(whole, "D"), bar(1, "D")];
+  const many = [size(heads, "H"), "×", size(each, letter), bar(Math.min(heads, 16), "H")];
   mark.append(...(joined ? [...many, "→", ...one] : [...one, "→", ...many]));
   mark.title = joined
     ? _("{heads} heads of {each} features are concatenated to {whole}", { whole, heads, each })
@@ -101,11 +108,14 @@ class View {
 
   show({ table, marked, fill, ...filter }) {
     this.root.classList.toggle("fill", fill);
-    if (this.table !== table) this.draw(JSON.parse((this.table = table)));
-    const told = asKey(filter), answered = this.pending.lastIndexOf(told);
+    if (this.table !== table) this.draw(JSON.parse(table));
+    this.table = table;
+    const told = asKey(filter);
+    const answered = this.pending.lastIndexOf(told);
     if (answered >= 0) this.pending.splice(0, answered + 1);
     else if (told !== this.known) {
-      for (const [name, value] of Object.entries(filter)) this[name].value = value; // set by the page, for example by Back
+      // set by the page, for example by Back
+      for (const [name, value] of Object.entries(filter)) this[name].value = value;
       this.forget?.();
     }
     [this.known, this.marked] = [told, marked];
@@ -114,8 +124,16 @@ class View {
 
   draw({ columns, rows, beside }) {
     this.beside = beside; // whether the previous value is that of run A, shown before B's
-    this.offer(this.block, _("all blocks"), rows.map((row) => row.block));
-    this.offer(this.part, _("all parts"), rows.map((row) => row.part));
+    this.offer(
+      this.block,
+      _("all blocks"),
+      rows.map((row) => row.block),
+    );
+    this.offer(
+      this.part,
+      _("all parts"),
+      rows.map((row) => row.part),
+    );
     const made = document.createElement("div"); // attached when it is complete
     const table = add(made, "div", columns.length > FIRST ? "table wide" : "table");
     table.setAttribute("role", "table");
@@ -126,16 +144,24 @@ class View {
     for (const { label, kind } of columns) add(head, "div", `cell ${kind}`, label).setAttribute("role", "columnheader");
     const body = add(table, "div", "body");
     body.setAttribute("role", "rowgroup");
-    this.names = new Set(rows.map((row) => row.cells[0].split(".").at(-1)));
     this.rows = rows.map((row) => this.drawRow(body, columns, row));
     const letters = new Set(rows.flatMap((row) => row.cells[1].split(" ")));
-    this.letters.replaceChildren(...[..."BTSDHKVFW1"].filter((letter) => letters.has(letter)).map((letter) => {
-      const word = make("span");
-      writeLetter(word, letter);
-      word.append(LETTERS[letter]);
-      return word;
-    }));
-    this.nothing = add(made, "div", "nothing", _("No tensor matches. Shorten the filter, or choose all blocks and all parts."));
+    this.letters.replaceChildren(
+      ...[..."BTSDHKVFW1"]
+        .filter((letter) => letters.has(letter))
+        .map((letter) => {
+          const word = make("span");
+          writeLetter(word, letter);
+          word.append(LETTERS[letter]);
+          return word;
+        }),
+    );
+    this.nothing = add(
+      made,
+      "div",
+      "nothing",
+      _("No tensor matches. Shorten the filter, or choose all blocks and all parts."),
+    );
     this.box.replaceChildren(...made.children);
   }
 
@@ -163,7 +189,15 @@ class View {
       this.write(i in was ? add(cell, "ins") : cell, kind, cells[i], axes);
       if (split && i === FIRST - 1) writeSplit(cell, split);
     });
-    return { node, block, part, mark, axes, name: cells[0].split(".").at(-1), text: [...cells.map(shown), block, part].join("\n").toLowerCase() };
+    return {
+      node,
+      block,
+      part,
+      mark,
+      axes,
+      name: cells[0].split(".").at(-1),
+      text: [...cells.map(shown), block, part].join("\n").toLowerCase(),
+    };
   }
 
   write(node, kind, value, axes) {
@@ -177,32 +211,19 @@ class View {
     else node.append(shown(value));
   }
 
-  /* Whether a row contains a word. A lower-case letter is a whole name (q), a capital letter an axis (H). If there is no such name
-   * or axis, a letter of either case stands for the other one. */
-  matches({ name, axes, text }, word) {
-    if (word.length > 1 || !/[a-z]/i.test(word)) return text.includes(word.toLowerCase());
-    const [low, high] = [word.toLowerCase(), word.toUpperCase()], isAxis = high in LETTERS, isName = this.names.has(low);
-    if (isAxis && (word === high || !isName)) return axes.includes(high);
-    return isName ? name === low : text.includes(low);
-  }
-
   /* Show the rows of the selected block and part that contain each word of the filter. */
   filter() {
-    const { text: typed, block: inBlock, part: ofPart } = this.state;
-    const words = typed.split(/\s+/).filter(Boolean);
-    let left = 0;
-    for (const row of this.rows) {
-      const { node, block, part, mark } = row, fits =
-        [block, "all"].includes(inBlock) && [part, "all"].includes(ofPart) && (!this.marked || mark !== "") &&
-        words.every((word) => this.matches(row, word));
-      if (node.hidden === fits) node.hidden = !fits;
-      left += fits;
-    }
+    const fits = filterRows(this.rows, { ...this.state, onlyMarked: this.marked });
+    const left = fits.filter(Boolean).length;
+    this.rows.forEach(({ node }, i) => {
+      if (node.hidden === fits[i]) node.hidden = !fits[i];
+    });
     this.nothing.hidden = left > 0;
     const all = this.rows.length;
-    this.count.textContent = left === all
-      ? plural("{n} tensor", "{n} tensors", all)
-      : plural("{left} of {n} tensor", "{left} of {n} tensors", all, { left });
+    this.count.textContent =
+      left === all
+        ? plural("{n} tensor", "{n} tensors", all)
+        : plural("{left} of {n} tensor", "{left} of {n} tensors", all, { left });
     this.root.dataset.shown = left;
   }
 }

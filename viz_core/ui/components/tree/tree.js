@@ -1,4 +1,9 @@
-/* A tree of tokens (tree.py): buttons in a grid, the names of the paths in the first column, and lines between tokens. */
+/* A tree of tokens (tree.py): buttons in a grid, the names of the paths in the first column, and lines between
+ * tokens. */
+
+import { draw, make, shortGlossNodes } from "../common/dom.js";
+import { _ } from "../common/messages.js";
+import { connector, revealed } from "./geometry.js";
 
 const views = new WeakMap(); // element → its data and its ResizeObserver, kept across reruns
 
@@ -18,7 +23,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
 }
 
 function show(root, { nodes, current, glosses }) {
-  const [left, top] = [root.scrollLeft, root.scrollTop], held = root.getRootNode().activeElement?.dataset?.node;
+  const [left, top] = [root.scrollLeft, root.scrollTop];
+  const held = root.getRootNode().activeElement?.dataset?.node;
   const grid = make("div", "nodes");
   grid.setAttribute("role", "group");
   grid.setAttribute("aria-label", _("Tree of continuations"));
@@ -40,18 +46,9 @@ function show(root, { nodes, current, glosses }) {
   const at = root.querySelector("[aria-current]");
   if (held !== undefined) at?.focus({ preventScroll: true });
   Object.assign(root, { scrollLeft: left, scrollTop: top });
-  if (at) revealNode(root, at);
+  // the sticky names of the paths
+  if (at) Object.assign(root, revealed(at, root, root.querySelector(".path").offsetWidth));
   return grid;
-}
-
-/* Scroll to a hidden token; the sticky names of the paths cover the left side. */
-function revealNode(root, { offsetLeft, offsetTop, offsetWidth, offsetHeight }) {
-  const names = root.querySelector(".path").offsetWidth;
-  if (offsetLeft + offsetWidth > root.scrollLeft + root.clientWidth || offsetLeft < root.scrollLeft + names) {
-    root.scrollLeft = offsetLeft - (names + root.clientWidth) / 2;
-  }
-  if (offsetTop + offsetHeight > root.scrollTop + root.clientHeight) root.scrollTop = offsetTop + offsetHeight - root.clientHeight + 3;
-  else if (offsetTop < root.scrollTop) root.scrollTop = offsetTop - 3;
 }
 
 /* Draw lines from each token to the next ones; again after each change of size. */
@@ -62,8 +59,6 @@ function drawLines(root) {
   for (const node of grid.querySelectorAll("button")) {
     const parent = grid.querySelector(`button[data-node="${node.dataset.parent}"]`);
     if (!parent) continue;
-    const [x, y] = [parent.offsetLeft + parent.offsetWidth, parent.offsetTop + parent.offsetHeight / 2];
-    const [left, down] = [node.offsetLeft, node.offsetTop + node.offsetHeight / 2], middle = left - 8;
-    draw(lines, "path", { d: `M ${x} ${y} H ${middle} V ${down} H ${left}` });
+    draw(lines, "path", { d: connector(parent, node) });
   }
 }

@@ -6,7 +6,6 @@ and sends it to the script at its end, which saves it.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -18,10 +17,8 @@ from viz_core.messages import translate as _
 from viz_core.ui.components.export import EXPORT_FORMATS, REQUEST_KEY, RESULT_KEY, ExportRequest, ExportResult
 from viz_core.ui.streamlit_internals import Component
 
-FOLDER = Path(__file__).parent
-SCRIPTS = ("svg_pen", "svg", "png", "button_placement", "menu", "save_menus")
 _COMPONENT = Component(
-    "save", html='<div class="save">\n</div>', js=script(*SCRIPTS, folder=FOLDER),
+    "save", html='<div class="save">\n</div>', js=script("shell/export/save_menus/save_menus.js"),
 )  # its buttons are outside the component, so save_menus.css is a style of the whole page (frame.py)
 
 

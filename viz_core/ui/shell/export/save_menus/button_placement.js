@@ -1,43 +1,65 @@
-/* Finding the pictures of a page, their titles and file names, and a position for the Save button that covers nothing. */
+/* Finding the pictures of a page, their titles and file names, and a position for the Save button that covers
+ * nothing. */
 
-const COMPONENT = ":--component", PLOTLY = ":--plotly-chart", TABLE = ":--data-frame", HTML = ".lab-html", ELEMENT = ":--element-container";
-const ROOTS = ".lab, .choice, .clocks, .curves, .drawing, .heads, .view, .profiles, .tree"; // root elements of the components that draw a picture
-const SOLID_ELEMENTS = "button, input, .modebar, .nsewdrag, g.legend, .rim, .face, .legend .bar, .swatch, .mark"; // must not be covered, like texts and the drawn pixels of a canvas
-const BUTTON_SIZE = 24, BUTTON_MARGIN = 1, SEARCH_STEP = 3, SEARCH_DEPTH = 64; // pixels: size of the button, free margin around it, distance of the tried positions, and their depth from the top
-const MAX_NAME_CHARS = 80; // characters of a file's name
+import { _ } from "../../../components/common/messages.js";
+import { clamp } from "../../../components/common/numbers.js";
 
-/* The element in which a picture or data table is drawn, or null while there is none; and the element that gets its button, which is
- * Streamlit's container, except for HTML, of which one container may hold several pictures. */
-const pictureIn = (node) => (node.matches(`${PLOTLY}, ${TABLE}, ${HTML}`) ? node : node.shadowRoot?.querySelector(ROOTS) ?? null);
-const containerOf = (node) => (node.matches(HTML) ? node : node.closest(ELEMENT));
+export const COMPONENT = ":--component";
+export const PLOTLY = ":--plotly-chart";
+export const TABLE = ":--data-frame";
+export const HTML = ".lab-html";
+const ELEMENT = ":--element-container";
+// root elements of the components that draw a picture
+const ROOTS = ".lab, .choice, .clocks, .curves, .drawing, .heads, .view, .profiles, .tree";
+// must not be covered, like texts and the drawn pixels of a canvas
+const SOLID_ELEMENTS = "button, input, .modebar, .nsewdrag, g.legend, .rim, .face, .legend .bar, .swatch, .mark";
+const BUTTON_SIZE = 24; // pixels of the button
+const BUTTON_MARGIN = 1; // free margin around it
+const SEARCH_STEP = 3; // distance of the tried positions
+const SEARCH_DEPTH = 64; // their depth from the top
+
+/* The element in which a picture or data table is drawn, or null while there is none; and the element that gets its
+ * button, which is Streamlit's container, except for HTML, of which one container may hold several pictures. */
+export const pictureIn = (node) =>
+  node.matches(`${PLOTLY}, ${TABLE}, ${HTML}`) ? node : (node.shadowRoot?.querySelector(ROOTS) ?? null);
+export const containerOf = (node) => (node.matches(HTML) ? node : node.closest(ELEMENT));
 const keyOn = (node) => node.className.match(/(?:^|\s)st-key-(\S+)/)?.[1];
-const keyOf = (container) => container.dataset.key ?? keyOn(container) ?? (container.querySelector(TABLE) && keyOn(container.parentElement)) ?? "";
+export const keyOf = (container) =>
+  container.dataset.key ?? keyOn(container) ?? (container.querySelector(TABLE) && keyOn(container.parentElement)) ?? "";
 const textOf = (node) => (node?.textContent ?? "").replace(/\s+/g, " ").trim();
 
 /* Return the title of a picture: its heading, or otherwise its accessible name or its key. */
-function titleOf(root, container) {
-  const own = [...root.querySelectorAll("figcaption")].map(textOf).filter(Boolean), label = root.querySelector("[aria-label]")?.getAttribute("aria-label");
+export function titleOf(root, container) {
+  const own = [...root.querySelectorAll("figcaption")].map(textOf).filter(Boolean);
+  const label = root.querySelector("[aria-label]")?.getAttribute("aria-label");
   if (root.dataset.name) return root.dataset.name;
-  if (root.matches(TABLE)) return root.querySelector("[role='region']")?.getAttribute("aria-label") || keyOf(container).replaceAll("_", " ");
+  if (root.matches(TABLE))
+    return root.querySelector("[role='region']")?.getAttribute("aria-label") || keyOf(container).replaceAll("_", " ");
   if (root.matches(".clocks")) return _("Clocks: {position}", { position: textOf(root.querySelector("label")) });
-  const heading = root.querySelector(".title, .gtitle"), plain = heading && [...heading.childNodes].filter((node) => !node.matches?.(".letter")).map(textOf).join(" ");
-  return own.slice(0, 3).join(", ") || plain?.trim() || label?.split(/[.:] /)[0] || keyOf(container).replaceAll("_", " ") || _("picture");
-}
-
-/* Return a file name of ASCII letters, such as "attention_cross-attention_layer-1.png"; never empty. */
-function fileName(page, title, key, ending) {
-  const plain = (text) => text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase().split(/[,:;|·()/]+/)
-    .map((part) => part.replace(/[^a-z0-9._-]+/g, "-").replace(/^[-._]+|[-._]+$/g, "")).filter(Boolean).join("_");
-  const stem = [plain(page), plain(title) || plain(key)].filter(Boolean).join("_") || "picture";
-  return `${stem.slice(0, MAX_NAME_CHARS - ending.length - 1).replace(/[-._]+$/, "")}.${ending}`;
+  const heading = root.querySelector(".title, .gtitle");
+  const plain =
+    heading &&
+    [...heading.childNodes]
+      .filter((node) => !node.matches?.(".letter"))
+      .map(textOf)
+      .join(" ");
+  return (
+    own.slice(0, 3).join(", ") ||
+    plain?.trim() ||
+    label?.split(/[.:] /)[0] ||
+    keyOf(container).replaceAll("_", " ") ||
+    _("picture")
+  );
 }
 
 /* ---- the position of the button ---- */
 
-/* Return functions (x, y, side) → whether a square on the page would cover a text, a control, a plot, or drawn pixels of a canvas.
- * They only know the part of the picture above `bottom`. */
+/* Return functions (x, y, side) → whether a square on the page would cover a text, a control, a plot, or drawn pixels
+ * of a canvas. They only know the part of the picture above `bottom`. */
 function obstacles(root, bottom) {
-  const boxes = [], drawn = [], range = document.createRange();
+  const boxes = [];
+  const drawn = [];
+  const range = document.createRange();
   const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const node = texts.currentNode;
@@ -48,38 +70,59 @@ function obstacles(root, bottom) {
   if (root.matches(HTML)) boxes.push(...[...root.querySelectorAll("*")].flatMap((node) => paintedBoxes(node, root)));
   else for (const node of root.querySelectorAll(SOLID_ELEMENTS)) boxes.push(node.getBoundingClientRect());
   for (const canvas of root.querySelectorAll("canvas")) {
-    const box = canvas.getBoundingClientRect(), scale = canvas.width / box.width, high = Math.floor((Math.min(box.bottom, bottom) - box.top) * scale);
+    const box = canvas.getBoundingClientRect();
+    const scale = canvas.width / box.width;
+    const high = Math.floor((Math.min(box.bottom, bottom) - box.top) * scale);
     if (!(high > 0) || !canvas.width) continue;
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, high);
     drawn.push((x, y, side) => {
       const [left, right] = [x, x + side].map((at) => clamp(Math.round((at - box.left) * scale), 0, canvas.width));
       const [from, to] = [y, y + side].map((at) => clamp(Math.round((at - box.top) * scale), 0, high));
-      for (let v = from; v < to; v++) for (let u = left; u < right; u++) if (data[4 * (v * canvas.width + u) + 3]) return true;
+      for (let v = from; v < to; v++)
+        for (let u = left; u < right; u++) if (data[4 * (v * canvas.width + u) + 3]) return true;
       return false;
     });
   }
   const near = boxes.filter((box) => box.width && box.height && box.top < bottom);
-  return [(x, y, side) => near.some((box) => box.left < x + side && box.right > x && box.top < y + side && box.bottom > y), ...drawn];
+  return [
+    (x, y, side) => near.some((box) => box.left < x + side && box.right > x && box.top < y + side && box.bottom > y),
+    ...drawn,
+  ];
 }
 
-/* Return the boxes that an HTML element paints: its whole box, or only the edges of a frame around the whole picture. The Save button
- * does not count. */
+/* Return the boxes that an HTML element paints: its whole box, or only the edges of a frame around the whole picture.
+ * The Save button does not count. */
 function paintedBoxes(node, root) {
-  const { backgroundColor, backgroundImage, borderTopStyle } = getComputedStyle(node), box = node.getBoundingClientRect();
-  const { left, right, top, width, height } = box, framed = borderTopStyle !== "none";
-  const drawn = node.localName === "img" || backgroundImage !== "none" || framed || !/^transparent$|, 0\)$|\/ 0\)$/.test(backgroundColor);
+  const { backgroundColor, backgroundImage, borderTopStyle } = getComputedStyle(node);
+  const box = node.getBoundingClientRect();
+  const { left, right, top, width, height } = box;
+  const framed = borderTopStyle !== "none";
+  const drawn =
+    node.localName === "img" ||
+    backgroundImage !== "none" ||
+    framed ||
+    !/^transparent$|, 0\)$|\/ 0\)$/.test(backgroundColor);
   if (!drawn || node.closest(".lab-save")) return [];
   if (!framed || width * height < 0.9 * root.clientWidth * root.clientHeight) return [box];
-  return [{ left, right, top, bottom: top + 1, width, height: 1 }, { left: right - 1, right, top, bottom: top + height, width: 1, height }];
+  return [
+    { left, right, top, bottom: top + 1, width, height: 1 },
+    { left: right - 1, right, top, bottom: top + height, width: 1, height },
+  ];
 }
 
 /* Put the button at the free position nearest to the top right corner, or above that corner if there is none. */
-function placeButton(host, root, container) {
-  const outer = container.getBoundingClientRect(), inner = root.getBoundingClientRect();
-  const table = root.matches(TABLE), taken = table ? [] : obstacles(root, inner.top + SEARCH_DEPTH + 2 * BUTTON_SIZE); // a table has no free position
-  const right = Math.min(inner.right, document.documentElement.clientWidth) - BUTTON_SIZE, { top } = inner;
-  const free = (x, y) => !taken.some((covers) => covers(x - BUTTON_MARGIN, y - BUTTON_MARGIN, BUTTON_SIZE + 2 * BUTTON_MARGIN));
-  let best = [right, top - BUTTON_SIZE - BUTTON_MARGIN], least = Infinity;
+export function placeButton(host, root, container) {
+  const outer = container.getBoundingClientRect();
+  const inner = root.getBoundingClientRect();
+  const table = root.matches(TABLE);
+  // a table has no free position
+  const taken = table ? [] : obstacles(root, inner.top + SEARCH_DEPTH + 2 * BUTTON_SIZE);
+  const right = Math.min(inner.right, document.documentElement.clientWidth) - BUTTON_SIZE;
+  const { top } = inner;
+  const free = (x, y) =>
+    !taken.some((covers) => covers(x - BUTTON_MARGIN, y - BUTTON_MARGIN, BUTTON_SIZE + 2 * BUTTON_MARGIN));
+  let best = [right, top - BUTTON_SIZE - BUTTON_MARGIN];
+  let least = Infinity;
   for (let down = 0; !table && down <= Math.min(SEARCH_DEPTH, inner.height - BUTTON_SIZE); down += SEARCH_STEP)
     for (let back = 0; back <= right - inner.left && back + 2 * down < least; back += SEARCH_STEP)
       if (free(right - back, top + down)) [best, least] = [[right - back, top + down], back + 2 * down];

@@ -1,10 +1,33 @@
-/* The Save menu of each picture and each data table. This script finds them on the page and adds a button to each. PNG and SVG are made
- * here from what is drawn. For the other formats it sends `ask` = {number, key, what, link} to Python (save_menus.py), and the next
- * run replies. */
+/* The Save menu of each picture and each data table. This script finds them on the page and adds a button to each. PNG
+ * and SVG are made here from what is drawn. For the other formats it sends `ask` = {number, key, what, link} to Python
+ * (save_menus.py), and the next run replies. */
 
-const SOFTWARE = "Attention Lab";
-const SETTLE_MS = 150, MAX_DELAY_MS = 1000, RETRY_MS = 500, MAX_TRIES = 20; // ms without a change of the page before the search for pictures; the longest delay; ms until a component without a picture is searched again, and how often
-const REPLY_TIMEOUT_MS = 20000, POLL_MS = 2000; // ms that an idle server may take to reply; ms between two checks
+import { draw, make, set } from "../../../components/common/dom.js";
+import { _ } from "../../../components/common/messages.js";
+import { unpack } from "../../../components/common/packing.js";
+import { ending } from "../../../components/common/reports.js";
+import {
+  COMPONENT,
+  HTML,
+  PLOTLY,
+  TABLE,
+  containerOf,
+  keyOf,
+  pictureIn,
+  placeButton,
+  titleOf,
+} from "./button_placement.js";
+import { fileName } from "./file_name.js";
+import { ENTRIES, Menu } from "./menu.js";
+import { asPng } from "./png.js";
+import { asSvg } from "./svg.js";
+
+const SETTLE_MS = 150; // ms without a change of the page before the search for pictures
+const MAX_DELAY_MS = 1000; // ms after which the search begins even if the page still changes
+const RETRY_MS = 500; // ms until a component without a picture is searched again
+const MAX_TRIES = 20; // how often it is searched
+const REPLY_TIMEOUT_MS = 20000; // ms that an idle server may take to reply
+const POLL_MS = 2000; // ms between two looks at whether it is idle
 const FILE_LIFETIME_MS = 30000; // ms for which the URL of a file stays valid, so that the browser can save it
 const TOUCH_SCREEN = matchMedia("(hover: none)");
 const ICON = "M8 1.5v8M4.5 6.5 8 10l3.5-3.5M2 11v2.5h12V11";
@@ -14,7 +37,8 @@ const downloaded = new Set(); // the numbers of files of the page's own buttons 
 export default function ({ data, parentElement, setStateValue }) {
   const home = parentElement.host ?? parentElement;
   if (!savers.has(home)) savers.set(home, new Saver());
-  const saver = savers.get(home), [header, buffer, start] = unpack(data);
+  const saver = savers.get(home);
+  const [header, buffer, start] = unpack(data);
   Object.assign(saver, { page: header.page, report: (ask) => setStateValue("ask", ask) });
   saver.start();
   if (header.reply) saver.receive(header.reply, buffer, start);
@@ -25,9 +49,17 @@ class Saver {
   constructor() {
     this.number = Date.now(); // counts the requests; unique across the tabs of a session
     this.seen = new WeakMap(); // an element → how often it was searched without a picture in it
-    this.menu = new Menu((what) => this.save(this.picture, what), () => { this.waiting = null; clearTimeout(this.timer); });
+    this.menu = new Menu(
+      (what) => this.save(this.picture, what),
+      () => {
+        this.waiting = null;
+        clearTimeout(this.timer);
+      },
+    );
     this.observer = new MutationObserver(() => this.scheduleFind(SETTLE_MS));
-    this.resizes = new ResizeObserver((entries) => { for (const { target } of entries) this.onResize(target); });
+    this.resizes = new ResizeObserver((entries) => {
+      for (const { target } of entries) this.onResize(target);
+    });
     this.onSaveEvent = (event) => this.saveFrom(event);
   }
 
@@ -48,7 +80,8 @@ class Saver {
     document.removeEventListener("lab-save", this.onSaveEvent);
   }
 
-  /* Search for pictures once the page has stopped changing, or after a second if it keeps changing, as during a training. */
+  /* Search for pictures once the page has stopped changing, or after a second if it keeps changing, as during a
+   * training. */
   scheduleFind(wait) {
     const now = performance.now();
     this.changedSince ??= now;
@@ -63,7 +96,8 @@ class Saver {
     this.changedSince = null;
     let again = false;
     for (const node of document.querySelectorAll(`:--main :is(${COMPONENT}, ${PLOTLY}, ${TABLE}, ${HTML})`)) {
-      const container = containerOf(node), root = pictureIn(node);
+      const container = containerOf(node);
+      const root = pictureIn(node);
       const host = container?.querySelector(":scope > .lab-save");
       if (container && root && keyOf(container)) {
         if (host?.owner === this && host.root === root) continue;
@@ -71,23 +105,39 @@ class Saver {
         this.addButton(container, root);
       } else {
         host?.remove();
-        const tries = (this.seen.get(node) ?? 0) + 1; // a component's markup may be added after its element, unnoticed by the observer
+        // a component's markup may be added after its element, unnoticed by the observer
+        const tries = (this.seen.get(node) ?? 0) + 1;
         this.seen.set(node, tries);
         again ||= !root && tries < MAX_TRIES && !node.shadowRoot?.querySelector("div > *");
       }
     }
     if (again) this.scheduleFind(RETRY_MS);
-    if (TOUCH_SCREEN.matches) for (const host of document.querySelectorAll(".lab-save:not([hidden])")) this.place(host.picture); // always visible there
+    if (TOUCH_SCREEN.matches)
+      // always visible there
+      for (const host of document.querySelectorAll(".lab-save:not([hidden])")) this.place(host.picture);
   }
 
   addButton(container, root) {
-    const host = make("div", "lab-save"), button = host.appendChild(set(make("button"), { type: "button", "aria-haspopup": "menu", "aria-expanded": "false" }));
-    draw(draw(button, "svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }), "path", { d: ICON });
-    const picture = { container, root, host, button, key: keyOf(container), offered: ENTRIES.filter(([, , , drawn]) => !drawn || !root.matches(TABLE)) };
+    const host = make("div", "lab-save");
+    const button = host.appendChild(
+      set(make("button"), { type: "button", "aria-haspopup": "menu", "aria-expanded": "false" }),
+    );
+    draw(draw(button, "svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }), "path", {
+      d: ICON,
+    });
+    const picture = {
+      container,
+      root,
+      host,
+      button,
+      key: keyOf(container),
+      offered: ENTRIES.filter(([, , , drawn]) => !drawn || !root.matches(TABLE)),
+    };
     Object.assign(host, { owner: this, root, picture });
     button.onclick = () => (this.menu.button === button ? this.menu.close() : this.open(picture));
     button.onkeydown = (event) => {
-      if (["Enter", " ", "ArrowDown", "ArrowUp"].includes(event.key)) event.stopPropagation(); // not handled as keys of the page
+      // not handled as keys of the page
+      if (["Enter", " ", "ArrowDown", "ArrowUp"].includes(event.key)) event.stopPropagation();
       if (event.key !== "ArrowDown" || this.menu.button === button) return;
       event.preventDefault();
       this.open(picture);
@@ -95,7 +145,8 @@ class Saver {
     const onEnter = () => this.place(picture);
     container.addEventListener("pointerenter", onEnter);
     container.addEventListener("focusin", onEnter);
-    if (root.matches(TABLE)) container.prepend(host); // inside a table the Tab key moves between cells and does not leave it
+    if (root.matches(TABLE))
+      container.prepend(host); // inside a table the Tab key moves between cells and does not leave it
     else container.append(host);
     this.updateTitle(picture);
     root.labSave = picture;
@@ -133,8 +184,11 @@ class Saver {
 
   /* Save a picture because its component asks for it: some toolbars have a button for that. */
   saveFrom(event) {
-    const picture = event.composedPath().map((node) => node.labSave).find(Boolean);
-    if (!picture || !picture.offered.some(([what]) => what === event.detail?.what)) return;
+    const picture = event
+      .composedPath()
+      .map((node) => node.labSave)
+      .find(Boolean);
+    if (!picture?.offered.some(([what]) => what === event.detail?.what)) return;
     this.open(picture);
     this.save(picture, event.detail.what);
   }
@@ -149,7 +203,9 @@ class Saver {
 
   async save(picture, what) {
     if (this.waiting) return; // one at a time
-    const about = { title: picture.title, link: location.href }, number = ++this.number, { menu } = this;
+    const about = { title: picture.title, link: location.href };
+    const number = ++this.number;
+    const { menu } = this;
     this.waiting = { number, picture, what };
     const isCurrent = () => this.waiting?.number === number;
     if (what !== "png" && what !== "svg") {
@@ -193,11 +249,13 @@ class Saver {
     setTimeout(() => URL.revokeObjectURL(link.href), FILE_LIFETIME_MS);
   }
 
-  /* Save the file of a reply: once for each button of the page, even if the reply is drawn again; for a picture only if it is still
-   * awaited. */
+  /* Save the file of a reply: once for each button of the page, even if the reply is drawn again; for a picture only if
+   * it is still awaited. */
   receive({ number, what, name, mime, problem }, buffer, start) {
-    const bytes = () => new Uint8Array(buffer, start), file = () => new Blob([bytes()], { type: mime });
-    if (what === "file") { // asked by a button of the page; the page itself shows any problem
+    const bytes = () => new Uint8Array(buffer, start);
+    const file = () => new Blob([bytes()], { type: mime });
+    if (what === "file") {
+      // asked by a button of the page; the page itself shows any problem
       if (!problem && !downloaded.has(number)) this.download(file(), "", name);
       return void downloaded.add(number);
     }

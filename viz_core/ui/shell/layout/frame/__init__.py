@@ -32,7 +32,7 @@ _COMPONENT = Component(
     html='<div class="bar" hidden>\n'
     + "".join(f'<button type="button" name="{name}" title="{title}" aria-label="{title}">{sign}</button>\n'
               for name, sign, title in BUTTONS) + "</div>",
-    css=(FOLDER / "presenter_bar.css").read_text("utf-8"), js=script("frame", "chart_zoom", folder=FOLDER),
+    css=(FOLDER / "presenter_bar.css").read_text("utf-8"), js=script("shell/layout/frame/frame.js"),
 )
 
 

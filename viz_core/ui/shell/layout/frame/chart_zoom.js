@@ -1,12 +1,15 @@
-/* Keeping the zoom of a Plotly chart across reruns: Streamlit replaces a changed chart by a new one, which starts with its full range.
- * The zoom is kept if the new chart has the same `uirevision` (set by `chart` in Python) and similar full ranges. Nothing is
- * observed until a chart is zoomed. */
+/* Keeping the zoom of a Plotly chart across reruns: Streamlit replaces a changed chart by a new one, which starts with
+ * its full range. The zoom is kept if the new chart has the same `uirevision` (set by `chart` in Python) and similar
+ * full ranges. Nothing is observed until a chart is zoomed. */
+
+import { sameReach } from "../../../components/common/ranges.js";
 
 const RESET = '.modebar-btn[data-val="reset"]';
 
-class Zooms {
+export class Zooms {
   constructor() {
-    this.zooms = new Map(); // the key of a zoomed chart → its element, its uirevision, and its zoomed axes: name → { whole: full range, range }
+    // the key of a zoomed chart → its element, its uirevision, and its zoomed axes: name → { whole: full range, range }
+    this.zooms = new Map();
     this.wholeRanges = new WeakMap(); // charts with a listener → the full range of each axis
     this.onTouch = ({ target }) => this.listen(target.closest?.(".js-plotly-plot"));
     this.observer = new MutationObserver(() => this.restore());
@@ -35,7 +38,8 @@ class Zooms {
 
   /* Record the zoom of a chart, or drop it if the chart shows its full ranges again. */
   record(chart) {
-    const key = chart.closest('[class*="st-key-"]')?.className.match(/st-key-(\S+)/)[1], whole = this.wholeRanges.get(chart);
+    const key = chart.closest('[class*="st-key-"]')?.className.match(/st-key-(\S+)/)[1];
+    const whole = this.wholeRanges.get(chart);
     const zoomed = axesOf(chart).filter((axis) => axis.range.some((end, i) => end !== whole.get(axis._name)?.[i]));
     const axes = new Map(zoomed.map((axis) => [axis._name, { whole: whole.get(axis._name), range: [...axis.range] }]));
     this.zooms.delete(key);
@@ -46,8 +50,10 @@ class Zooms {
   /* After a change of the page, restore the zoom of charts that were drawn again, and drop that of removed charts. */
   restore() {
     for (const [key, zoom] of this.zooms) {
-      const place = document.querySelector(`.st-key-${CSS.escape(key)}`), chart = place?.querySelector(".js-plotly-plot");
-      if (chart === zoom.chart || (place && !chart?.querySelector(RESET))) continue; // the same element, or not drawn yet
+      const place = document.querySelector(`.st-key-${CSS.escape(key)}`);
+      const chart = place?.querySelector(".js-plotly-plot");
+      // the same element, or not drawn yet
+      if (chart === zoom.chart || (place && !chart?.querySelector(RESET))) continue;
       this.zooms.delete(key);
       if (chart) this.apply(chart, zoom);
     }
@@ -59,16 +65,25 @@ class Zooms {
     const isSame = ([name, { whole }]) => now.has(name) && sameReach(whole, wholeOf(now.get(name)));
     if (chart._fullLayout.uirevision !== about || ![...axes].every(isSame)) return;
     this.listen(chart);
-    // Plotly's API is not accessible here, but its reset button is. It restores the initial ranges, so these are set to the zoom
-    // before the click and restored after it.
-    const initial = [...axes].map(([name]) => [now.get(name), now.get(name)._rangeInitial0, now.get(name)._rangeInitial1]);
+    // Plotly's API is not accessible here, but its reset button is. It restores the initial ranges, so these are set to
+    // the zoom before the click and restored after it.
+    const initial = [...axes].map(([name]) => [
+      now.get(name),
+      now.get(name)._rangeInitial0,
+      now.get(name)._rangeInitial1,
+    ]);
     for (const [axis] of initial) [axis._rangeInitial0, axis._rangeInitial1] = axes.get(axis._name).range;
     chart.querySelector(RESET).click();
-    for (const [{ _name }, low, high] of initial) Object.assign(chart._fullLayout[_name], { _rangeInitial0: low, _rangeInitial1: high });
+    for (const [{ _name }, low, high] of initial)
+      Object.assign(chart._fullLayout[_name], { _rangeInitial0: low, _rangeInitial1: high });
   }
 }
 
-const axesOf = ({ _fullLayout: layout }) => Object.keys(layout).filter((name) => /^[xy]axis\d*$/.test(name)).map((name) => layout[name]);
+const axesOf = ({ _fullLayout: layout }) =>
+  Object.keys(layout)
+    .filter((name) => /^[xy]axis\d*$/.test(name))
+    .map((name) => layout[name]);
 
 /* Return the full range of an axis. One that Plotly chooses is read before any zoom. */
-const wholeOf = (axis) => (axis._rangeInitial0 === undefined ? [...axis.range] : [axis._rangeInitial0, axis._rangeInitial1]);
+const wholeOf = (axis) =>
+  axis._rangeInitial0 === undefined ? [...axis.range] : [axis._rangeInitial0, axis._rangeInitial1];

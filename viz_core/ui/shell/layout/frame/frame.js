@@ -1,20 +1,41 @@
 /* The browser's side of the page frame: the position of the main picture, and presenter's mode with its keys. */
 
-const MIN_TYPE = 17, TYPE_PER_HEIGHT = 1 / 36; // pixels of label text in presenter's mode: 20 on a screen of 720
-const BAR_MS = 2500, BAR_REACH = [260, 130]; // ms for which the button bar is visible; pixels from its corner within which the mouse shows it
-const SETTLE_MS = 400, HEADER_HEIGHT = 48; // ms without a change of the page's size before it scrolls to a picked cell; pixels
+import { ending } from "../../../components/common/reports.js";
+import { Zooms } from "./chart_zoom.js";
+
+const MIN_TYPE = 17; // pixels of label text in presenter's mode
+const TYPE_PER_HEIGHT = 1 / 36; // the same as a share of the screen: 20 on a screen of 720
+const BAR_MS = 2500; // ms for which the button bar is visible
+const BAR_REACH = [260, 130]; // pixels from its corner within which the mouse shows it
+const SETTLE_MS = 400; // ms without a change of the page's size before it scrolls to a picked cell
+const HEADER_HEIGHT = 48; // pixels of Streamlit's header
 const INPUT_EVENTS = ["pointerdown", "keydown", "wheel", "touchmove"]; // input that cancels the scrolling
-const TEXT_FIELDS = "textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=range], [type=button])";
+const TEXT_FIELDS =
+  "textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=range], [type=button])";
 const STEP_ROWS = ["walk", "write"]; // key prefixes of the navigation buttons
-const KEY_ACTIONS = { ArrowRight: "next", PageDown: "next", ArrowLeft: "previous", PageUp: "previous", h: "head", H: "head_back",
-                "[": "first_less", "]": "first_more", "-": "second_less", "=": "second_more", "+": "second_more" };
+const KEY_ACTIONS = {
+  ArrowRight: "next",
+  PageDown: "next",
+  ArrowLeft: "previous",
+  PageUp: "previous",
+  h: "head",
+  H: "head_back",
+  "[": "first_less",
+  "]": "first_more",
+  "-": "second_less",
+  "=": "second_more",
+  "+": "second_more",
+};
 const frames = new WeakMap(); // the element of this component → its Frame
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
   const home = parentElement.host ?? parentElement;
   if (!frames.has(home)) frames.set(home, new Frame(parentElement));
   const frame = frames.get(home);
-  Object.assign(frame, { report: (present) => setStateValue("present", present), send: (press) => setTriggerValue("press", press) });
+  Object.assign(frame, {
+    report: (present) => setStateValue("present", present),
+    send: (press) => setTriggerValue("press", press),
+  });
   frame.start();
   frame.show(data);
   return ending(frame, () => frame.stop());
@@ -30,10 +51,19 @@ class Frame {
     this.onKeyDown = (event) => this.onKey(event);
     this.onPointerMove = (event) => this.isNearBar(event) && this.showBar();
     this.onWindowResize = () => this.setTypeSize();
-    this.resize = new ResizeObserver(() => { this.measureTop(); this.scrollToCell(); });
-    this.onPicked = (event) => { this.cellRect = this.hasInput ? null : event.detail; this.scrollToCell(); };
+    this.resize = new ResizeObserver(() => {
+      this.measureTop();
+      this.scrollToCell();
+    });
+    this.onPicked = (event) => {
+      this.cellRect = this.hasInput ? null : event.detail;
+      this.scrollToCell();
+    };
     this.zooms = new Zooms();
-    this.stopScrolling = () => { this.hasInput = true; this.cellRect = null; };
+    this.stopScrolling = () => {
+      this.hasInput = true;
+      this.cellRect = null;
+    };
   }
 
   start() {
@@ -41,7 +71,8 @@ class Frame {
     document.addEventListener("pointermove", this.onPointerMove);
     window.addEventListener("resize", this.onWindowResize);
     document.addEventListener("lab-picked", this.onPicked);
-    for (const type of INPUT_EVENTS) document.addEventListener(type, this.stopScrolling, { capture: true, passive: true });
+    for (const type of INPUT_EVENTS)
+      document.addEventListener(type, this.stopScrolling, { capture: true, passive: true });
     this.block = document.querySelector(":--main-block");
     if (this.block) this.resize.observe(this.block);
     this.zooms.start();
@@ -66,9 +97,11 @@ class Frame {
     requestAnimationFrame(() => this.measureTop());
   }
 
-  /* Store the top of the main picture in a CSS variable, only when it has changed: a root style affects the whole page. */
+  /* Store the top of the main picture in a CSS variable, only when it has changed: a root style affects the whole
+   * page. */
   measureTop() {
-    const main = document.querySelector(":--main"), picture = main?.querySelector(".st-key-lab_picture");
+    const main = document.querySelector(":--main");
+    const picture = main?.querySelector(".st-key-lab_picture");
     if (!picture || this.on) return;
     const top = Math.round(picture.getBoundingClientRect().top - main.getBoundingClientRect().top + main.scrollTop);
     if (top === this.top) return;
@@ -76,15 +109,17 @@ class Frame {
     this.page.style.setProperty("--lab-top", `${top}px`);
   }
 
-  /* After a link with a picked cell is opened, scroll to that cell once, when the page has stopped changing its size. */
+  /* After a link with a picked cell is opened, scroll to that cell once, when the page has stopped changing its
+   * size. */
   scrollToCell() {
     clearTimeout(this.scrollTimer);
-    if (this.cellRect) this.scrollTimer = setTimeout(() => {
-      const cell = this.cellRect?.();
-      this.stopScrolling();
-      if (cell && !this.on && (cell.top < HEADER_HEIGHT || cell.bottom > innerHeight))
-        document.querySelector(":--main")?.scrollBy({ top: cell.top - innerHeight / 2 });
-    }, SETTLE_MS);
+    if (this.cellRect)
+      this.scrollTimer = setTimeout(() => {
+        const cell = this.cellRect?.();
+        this.stopScrolling();
+        if (cell && !this.on && (cell.top < HEADER_HEIGHT || cell.bottom > innerHeight))
+          document.querySelector(":--main")?.scrollBy({ top: cell.top - innerHeight / 2 });
+      }, SETTLE_MS);
   }
 
   /* ---- presenter's mode ---- */
@@ -121,11 +156,13 @@ class Frame {
   }
 
   onKey(event) {
-    const { key, target } = event, isTyping = target.matches?.(TEXT_FIELDS);
+    const { key, target } = event;
+    const isTyping = target.matches?.(TEXT_FIELDS);
     if (event.ctrlKey || event.altKey || event.metaKey || isTyping) return;
     if (!this.on) return void ((key === "f" || key === "F") && !event.shiftKey && this.press("present"));
     const name = key === "Escape" ? "leave" : key === "b" || key === "." ? "black" : KEY_ACTIONS[key];
-    const inFigure = target.getRootNode() instanceof ShadowRoot || target.closest?.(".st-key-lab_picture"); // pictures handle these keys themselves
+    // pictures handle these keys themselves
+    const inFigure = target.getRootNode() instanceof ShadowRoot || target.closest?.(".st-key-lab_picture");
     if (!name || (inFigure && (key.startsWith("Arrow") || (key === "Escape" && this.hasPickedCell(event))))) return;
     if (key.startsWith("Arrow") && this.isStep(name)) return; // the scrubber handles them
     event.preventDefault();
@@ -133,14 +170,19 @@ class Frame {
     this.press(name);
   }
 
-  /* Return whether "next" or "previous" has an enabled button here: for a stage or a generated token. Otherwise the section
-   * changes. */
+  /* Return whether "next" or "previous" has an enabled button here: for a stage or a generated token. Otherwise the
+   * section changes. */
   isStep(name) {
-    return (name === "next" || name === "previous") && Boolean(document.querySelector(STEP_ROWS.map((row) => `.st-key-${row}_${name} button:enabled`).join()));
+    return (
+      (name === "next" || name === "previous") &&
+      Boolean(document.querySelector(STEP_ROWS.map((row) => `.st-key-${row}_${name} button:enabled`).join()))
+    );
   }
 
   /* Return whether Esc first clears a picked cell. */
-  hasPickedCell(event) { return Boolean(event.composedPath()[0].dataset?.pick); }
+  hasPickedCell(event) {
+    return Boolean(event.composedPath()[0].dataset?.pick);
+  }
 
   press(name) {
     if (name === "black") return void this.page.toggleAttribute("data-lab-black");
@@ -149,7 +191,9 @@ class Frame {
       return this.report({ number: ++this.number, on: this.on });
     }
     if (this.isStep(name))
-      return void document.body.dispatchEvent(new KeyboardEvent("keydown", { key: name === "next" ? "ArrowRight" : "ArrowLeft", bubbles: true }));
+      return void document.body.dispatchEvent(
+        new KeyboardEvent("keydown", { key: name === "next" ? "ArrowRight" : "ArrowLeft", bubbles: true }),
+      );
     this.send({ name, times: ++this.presses });
   }
 }

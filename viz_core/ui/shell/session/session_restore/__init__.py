@@ -6,11 +6,11 @@ open; when it reconnects, it gets a new session, which knows only the link. hist
 
 import secrets
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from viz_core.figures.assets import script
 from viz_core.ui.shell.session.state import USER_WEIGHTS, restore_user_weights
 from viz_core.ui.shell.session.widgets import mark_activity, restore_widgets
 from viz_core.ui.shell.setup import OverflowText
@@ -18,10 +18,9 @@ from viz_core.ui.streamlit_internals import Component
 
 # The id of this session, that of the tab's former session, and how often the tab has reconnected, as far as this run knows.
 SESSION, FORMER_SESSION, RETURNS = "lab_session", "lab_former", "lab_returns"
-SCRIPT = "\n".join((Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in ("session_restore", "history"))
 MAX_WIDGETS = 200  # limit for what a tab may report
 
-_COMPONENT = Component("tab", html="<div>\n</div>", js=SCRIPT)
+_COMPONENT = Component("tab", html="<div>\n</div>", js=script("shell/session/session_restore/session_restore.js"))
 
 
 def restore_session(overflow: OverflowText, missing_text: str) -> str:

@@ -1,26 +1,29 @@
-/* The browser's side of restoring a session. A session belongs to one server process, and the tab outlives it. When it reconnects,
- * the tab reports its former session and the generations of its widgets, sends typed text, and requests a full run, since a new
- * session knows none of the page's fragments. Until that run has ended, the page is inert, because clicks would be lost. Other runs
- * may end before it: the last element of a run has the number of the reconnection that it replies to (`mark_page_complete` in
- * Python). */
+/* The browser's side of restoring a session. A session belongs to one server process, and the tab outlives it. When it
+ * reconnects, the tab reports its former session and the generations of its widgets, sends typed text, and requests a
+ * full run, since a new session knows none of the page's fragments. Until that run has ended, the page is inert,
+ * because clicks would be lost. Other runs may end before it: the last element of a run has the number of the
+ * reconnection that it replies to (`mark_page_complete` in Python). */
 
-const MAX_CHARS = 2 ** 20, MAX_TEXTS = 3; // characters of a text, and number of stored texts
-const SHIELD_MS = 60000, STORAGE_PREFIX = "attention-lab ";
-const LINKS = ":is(:--sidebar-link, :--top-link, :--page-link)";
-const CONNECTED = ":--connected", IDLE = ":--idle"; // what the element of the app says of the server
-const FIELDS = "textarea, input[type=text]:not([role=combobox]), input[type=number]"; // fields whose text is sent when they lose focus
-const attributeIn = (selector) => selector.match(/[\w-]+/)[0];
+import { ending } from "../../../components/common/reports.js";
+import { CONNECTED, IDLE, LINKS, attributeIn } from "./app_state.js";
+import { mergeHistoryEntries } from "./history.js";
+
+const MAX_CHARS = 2 ** 20; // characters of a text
+const MAX_TEXTS = 3; // number of stored texts
+const SHIELD_MS = 60000; // ms after which a page is usable even if its run has not ended
+const STORAGE_PREFIX = "attention-lab ";
+// fields whose text is sent when they lose focus
+const FIELDS = "textarea, input[type=text]:not([role=combobox]), input[type=number]";
 const tabs = new WeakMap(); // the element of this component → its Tab
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
   const home = parentElement.host ?? parentElement;
   if (!tabs.has(home)) tabs.set(home, new Tab(home));
   const tab = tabs.get(home);
-  const call = {};
-  Object.assign(tab, { data, setStateValue, setTriggerValue, call });
+  Object.assign(tab, { data, setStateValue, setTriggerValue });
   tab.start();
   tab.storeText();
-  return () => { if (tab.call === call) tab.stop(); }; // a late cleanup of an earlier call must not stop the present one
+  return ending(tab, () => tab.stop());
 }
 
 class Tab {
@@ -52,8 +55,9 @@ class Tab {
     this.shield(false);
   }
 
-  /* Text is sent when its field loses focus. On a touch screen that happens during the tap, so that a tapped page would be
-   * requested before the text is sent. So the field loses focus on pointerdown, and the click continues once the text is sent. */
+  /* Text is sent when its field loses focus. On a touch screen that happens during the tap, so that a tapped page would
+   * be requested before the text is sent. So the field loses focus on pointerdown, and the click continues once the
+   * text is sent. */
   commitText(target) {
     const field = document.activeElement;
     this.committed = Boolean(field?.matches(FIELDS)) && !field.contains(target);
@@ -69,7 +73,8 @@ class Tab {
     setTimeout(() => setTimeout(() => link.click())); // after the timer with which Streamlit sends the text
   }
 
-  /* Store the overflow texts of links in the tab, where they survive a reload, and send them to a session that lacks them. */
+  /* Store the overflow texts of links in the tab, where they survive a reload, and send them to a session that lacks
+   * them. */
   storeText() {
     const { left_out: own, text, wanted, session } = this.data;
     if (own && text.length <= MAX_CHARS && sessionStorage.getItem(STORAGE_PREFIX + own) === null) {
@@ -90,14 +95,16 @@ class Tab {
     const isIdle = this.app.matches(IDLE);
     if (this.connected && !connected) this.report(); // is sent with the first request after the reconnection
     if (!this.connected && connected) this.restore();
-    else if (this.shielded && isIdle && document.querySelector(`.st-key-lab_whole .times-${this.returns}`)) this.shield(false);
+    else if (this.shielded && isIdle && document.querySelector(`.st-key-lab_whole .times-${this.returns}`))
+      this.shield(false);
     this.connected = connected;
   }
 
   restore() {
     this.shield(true);
     const active = document.activeElement;
-    for (const field of document.querySelectorAll(FIELDS)) { // losing focus sends the text of a field
+    for (const field of document.querySelectorAll(FIELDS)) {
+      // losing focus sends the text of a field
       field.focus({ preventScroll: true });
       field.blur();
     }
@@ -112,7 +119,12 @@ class Tab {
         const [, widget, generation] = name.match(/^st-key-set_(.+?)(?:--(\d+))?$/) ?? [];
         if (generation) generations[widget] = Number(generation);
       }
-    this.setStateValue("back", { session: this.data.session, generations, weights: this.data.weights, times: ++this.returns });
+    this.setStateValue("back", {
+      session: this.data.session,
+      generations,
+      weights: this.data.weights,
+      times: ++this.returns,
+    });
   }
 
   shield(on) {

@@ -1,0 +1,57 @@
+/* Rows of figures: the largest cells with which they fit. A figure is a `FigureLayout`. */
+
+import { FINE, GAP, MAX_CELL, MIN_CELL } from "./figure_layout.js";
+
+const LARGEST = 200; // pixels of a cell when filling a box
+const LABEL_STEP = 17; // pixels of a cell whose column has a label
+
+/* Fit figures in one row of this size with the largest common cell width. Return the area of their cells, and whether
+ * they are wider than the row even with the smallest cells. */
+export function fillRow(figures, width, height, gap = GAP) {
+  const room = width - gap * (figures.length - 1);
+  const sum = (of) => figures.reduce((total, f) => total + of(f), 0);
+  const largest = (...spare) => {
+    const used = (cell) =>
+      sum((f) => {
+        f.fillIn(width, height, cell, ...spare);
+        return f.width;
+      });
+    let [low, high] = [MIN_CELL / FINE, LARGEST / FINE]; // in fractions of a pixel, which matter with many columns
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (used(middle * FINE) <= room) low = middle;
+      else high = middle - 1;
+    }
+    return used(low * FINE) <= room;
+  };
+  let fits = largest(true, true);
+  // Larger cells can make space for glosses that are too wide then: try again without them.
+  const said = [figures.every(({ labels }) => labels.showRowGlosses), figures.some(({ labels }) => labels.colGlosses)];
+  if (!said.every(Boolean)) fits = largest(...said);
+  if (!fits) {
+    // each with a share of the width that grows with its columns
+    const most = Math.max(...figures.map((f) => f.panel.shape[1]));
+    const share = (f) => Math.sqrt(Math.max(f.panel.shape[1], most / 12));
+    const all = sum(share);
+    for (const f of figures) f.fillIn((room * share(f)) / all, height, LARGEST);
+  }
+  return [sum((f) => f.cols * f.w * f.panel.shape[0] * f.h), sum((f) => f.wide) > room];
+}
+
+/* Arrange figures in one row with the largest common cell; returns false if cells would be too small. */
+export function fitRow(figures, width) {
+  const room = width - GAP * (figures.length - 1);
+  for (let cell = MAX_CELL; cell >= 4; cell--) {
+    for (const f of figures) f.arrange(width, Math.max(cell, f.panel.cols ? LABEL_STEP : 4));
+    const used = figures.reduce((sum, f) => sum + f.width, 0);
+    if (used <= room && figures.every((f) => f.group === 1)) return true;
+  }
+  return figures.length === 0;
+}
+
+/* Split figures into n rows of the same length, of which the last one may be shorter; fewer if there are too few
+ * figures. */
+export function rowsOf(figures, n) {
+  const columns = Math.ceil(figures.length / n);
+  return Array.from({ length: n }, (_, i) => figures.slice(i * columns, (i + 1) * columns)).filter((row) => row.length);
+}

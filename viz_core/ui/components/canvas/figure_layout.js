@@ -1,0 +1,150 @@
+/* The size of a panel of the canvas: of its cells, of the space around them for labels, and of the figure around
+ * both. */
+
+import { clamp } from "../common/numbers.js";
+
+export const MIN_CELL = 2; // CSS pixels of a cell
+export const MAX_CELL = 34; // of a cell in a column of figures
+const WRITTEN = 48; // of a cell with a number in it
+const MAX_HEIGHT = 480; // of the cells of a figure in a column of figures
+export const FINE = 0.25; // step of the size of a cell in a box
+const CRISP = 8; // cells of at least this size have whole pixels
+const LEAST_NAMED = 7; // of a cell with a label in a box
+const ONE_FOOT = 500; // of a figure whose foot has one line
+export const LABEL_FONT = 14; // the default font size
+export const GAP = 24; // between two figures
+const MIN_FIGURE = 190; // width of a figure
+const AXIS_MARK = 58; // beside the text of an axis title
+const CLASS_MARK = 34; // beside the text of a legend entry of a class
+const OVERVIEW_FOOT = 260; // additional width of the foot of an overview
+const IDS_HIGH = 14; // maximum height of a cell in a row of ids, as a multiple of its width
+
+const whole = (size) => (size < CRISP ? Math.floor(size / FINE) * FINE : Math.floor(size));
+
+/* A subclass has the `panel`, its `labels`, and the `view` with the widths of texts. The methods set the number of
+ * drawn columns (`cols`, each of `group` sent ones), the size of a cell (`w`, `h`), the space before the cells (`left`,
+ * `top`), the size of the drawing (`wide`, `high`), and the width of the figure (`width`). */
+export class FigureLayout {
+  /* The width in pixels of a value written into a cell. */
+  get valueRoom() {
+    const { panel, view } = this;
+    return panel.kind === "ids" ? view.widthOf(String(panel.high), true) + 12 : (WRITTEN * view.type) / 14;
+  }
+
+  /* Choose the cell size in a figure of at most `width` pixels and cells of at most `cap`. */
+  arrange(width, cap) {
+    this.withGlosses(() => this.sizes(width, cap));
+  }
+  fillIn(width, height, cap, rows, cols) {
+    this.withGlosses(() => this.sizesIn(width, height, cap), rows, cols);
+  }
+
+  /* Arrange with space for the glosses of rows, or without them if the rows are too low for two lines. */
+  withGlosses(arrange, rows = true, cols = true) {
+    Object.assign(this.labels, { showRowGlosses: rows, showColGlosses: cols });
+    arrange();
+    if (!this.labels.rowGlosses || this.labels.twoLines(this.h)) return;
+    this.labels.showRowGlosses = false;
+    arrange();
+  }
+
+  sizes(width, cap) {
+    const { panel, labels } = this;
+    const [rows, cols] = panel.shape;
+    labels.height = Infinity;
+    labels.measure(panel, width, this.view.drawn + width);
+    const room = width - labels.left - labels.placeColumns(cap).beyond - 1;
+    const written = this.valueRoom;
+    const most = cap >= MAX_CELL && cols * written <= room ? written : Math.min(cap, MAX_CELL);
+    this.group = Math.max(1, Math.ceil((cols * MIN_CELL) / room));
+    this.cols = Math.ceil(cols / this.group);
+    this.w = clamp(Math.floor(room / this.cols), MIN_CELL, most);
+    this.upright = panel.kind === "ids" && this.w < written && this.w >= LABEL_FONT; // ids are rotated to fit
+    const tall = this.upright ? written : clamp(this.w, labels.step + 1, MAX_CELL);
+    this.h = clamp(Math.floor(MAX_HEIGHT / rows), MIN_CELL, tall);
+    this.measureWhole(width);
+  }
+
+  /* Choose the largest cells for `width` × `height` pixels, at most `cap` wide. Token-by-token cells have an aspect
+   * ratio of at most 2; with many tokens they keep a legible size, and the view scrolls. */
+  sizesIn(width, height, cap) {
+    const { panel, labels, view } = this;
+    const [rows, cols] = panel.shape;
+    const tokens = (names, letter) => names && !panel.overview && "TS".includes(letter) && !view.equation;
+    const floor = (names, letter) => (tokens(names, letter) ? LEAST_NAMED : MIN_CELL);
+    labels.height = height;
+    labels.measure(panel, width, view.drawn + width);
+    const guess = Math.min(cap, (width - labels.left) / cols);
+    const room = width - labels.left - labels.placeColumns(guess).beyond - 1;
+    this.group = tokens(panel.cols, panel.colLetter) ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
+    this.cols = Math.ceil(cols / this.group);
+    const wide = clamp(whole(room / this.cols), floor(panel.cols, panel.colLetter), whole(cap));
+    const named = panel.rows && panel.cols && panel.colLetter;
+    const square = named && rows > 1 && cols > 1 && wide >= LEAST_NAMED;
+    const free = square ? 0 : labels.step * 3;
+    const ids = panel.kind === "ids";
+    const thick = cols === 1 ? Math.max(wide, 2 * labels.step) : wide; // a single column is not a thin line
+    // maximum height as a multiple of the width; ids are one row
+    const tall = ids && rows === 1 ? IDS_HIGH : view.equation ? 3 : 2;
+    this.upright = ids && wide < this.valueRoom && wide >= LABEL_FONT;
+    // Lines above and below the cells: one each; below, two in a narrow figure, three in an equation or with gaps;
+    // above, as many as the titles of an equation need.
+    for (const lines of view.shared ? [2] : [2, view.equation ? 3 + view.headLines : this.gaps ? 4 : 3]) {
+      const space = height - (view.type + 7) * lines - 6 - labels.placeColumns(wide).top - 2;
+      const high = Math.max(floor(panel.rows, panel.rowLetter), whole(space / rows));
+      this.w = Math.min(thick, Math.max(2 * high, free, ids ? this.valueRoom : 0));
+      this.h = Math.min(high, Math.max(tall * wide, free, this.upright ? this.valueRoom : 0));
+      this.measureWhole(width);
+      if (this.oneFoot(this.width)) return;
+    }
+  }
+
+  /* Whether title and axes fit on one line, and legend and readout on another. */
+  oneFoot(width) {
+    return width >= (ONE_FOOT * this.view.type) / 14 + this.classesRoom();
+  }
+
+  /* Return additional pixels for a long legend: of three or more classes, or in an overview. */
+  classesRoom() {
+    if (this.panel.overview) return OVERVIEW_FOOT; // a long legend, and a readout of two long names
+    const { kind, names, values } = this.panel;
+    const found = kind === "classes" ? names.filter((_name, i) => values.includes(i)) : [];
+    return found.length < 3 ? 0 : found.reduce((sum, name) => sum + this.view.widthOf(name) + CLASS_MARK, 0);
+  }
+
+  measureWhole(width) {
+    const { top, beyond } = this.labels.placeColumns(this.w);
+    [this.left, this.top] = [this.labels.left, top];
+    this.wide = this.left + this.cols * this.w + beyond + 1;
+    this.high = this.top + this.panel.shape[0] * this.h + 2;
+    const least = this.view.fill ? Math.min(MIN_FIGURE, this.view.widthOf(this.panel.title, true) + 8) : MIN_FIGURE;
+    this.width = Math.min(width, Math.max(this.wide, least));
+  }
+
+  /* Whether the title and the short axes are wider than the figure. */
+  get crowded() {
+    const { panel, view } = this;
+    const { wide, shortTitle } = this.sides();
+    const axes = panel.role === "input" ? wide(() => "") : wide(shortTitle);
+    return view.widthOf(panel.title, true) + GAP + axes > this.width;
+  }
+
+  /* Return the axes, and functions for their full and short titles. */
+  sides() {
+    const { panel, view } = this;
+    const words = (letter, title) =>
+      letter && title.startsWith(letter) ? title.slice(letter.length).replace(/^\s*·\s*/, "") : title;
+    const both = [
+      ["↓", panel.rowLetter, panel.rowAxis, 0],
+      ["→", panel.colLetter, panel.colAxis, 1],
+    ];
+    const sides = both.filter(([, letter, title]) => letter || title);
+    const shortTitle = (
+      letter,
+      title,
+      n, // "query", or 12
+    ) => (title.includes(":") ? words(letter, title).split(":")[0] : String(panel.full[n]));
+    const wide = (say) => sides.reduce((sum, [, ...side]) => sum + view.widthOf(say(...side)) + AXIS_MARK, 0);
+    return { sides, words, shortTitle, wide };
+  }
+}

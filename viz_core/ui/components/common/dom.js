@@ -1,0 +1,59 @@
+/* Elements, labels and glosses as nodes of the page. Text of the user is inserted by textContent only. */
+
+import { glossOf, isSeveral, isolateParts, isolated, shortGloss } from "./labels.js";
+
+/* Return a new HTML element. */
+export const make = (tag, className = "", text = "") =>
+  Object.assign(document.createElement(tag), { className, textContent: text });
+
+/* Append a new SVG element to a parent and return it. */
+export function draw(parent, tag, attributes = {}, text = "") {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  if (text) node.textContent = text;
+  return parent.appendChild(set(node, attributes));
+}
+
+export function set(node, attributes) {
+  for (const name in attributes) node.setAttribute(name, attributes[name]);
+  return node;
+}
+
+/* The size of labels in pixels: larger in presenter's mode (viz_core/ui/shell/layout/frame/frame.js). */
+export const typeSize = () => Number(document.documentElement.dataset.labType ?? 14);
+
+// of glosses below labels
+export const smallType = () => (typeSize() > 14 ? Math.max(16, Math.round(typeSize() * 0.8)) : 11);
+
+/* Return an element with a label, which has its own direction: left-to-right for a label of several words. */
+export function labelNode(label, before = "", behind = "") {
+  const several = isSeveral(label);
+  const shown = before && !several ? isolated(label) : isolateParts(label);
+  return Object.assign(make("bdi", "", before + shown + behind), several ? { dir: "ltr" } : {});
+}
+
+/* Return the gloss of a label as child nodes of its button. `fitGlosses` shows the glosses of a column if all fit: with
+ * all meanings, or only the first ones. */
+export const glossNodes = (glosses, label) => {
+  const texts = [glossOf(glosses, label), shortGloss(glosses, label)];
+  return texts[0] ? [Object.assign(make("small", "", texts[0]), { texts })] : [];
+};
+
+/* Return the first meaning of a label as child nodes, which are always shown. */
+export const shortGlossNodes = (glosses, label) => {
+  const said = shortGloss(glosses, label);
+  return said ? [make("small", "gloss", said)] : [];
+};
+
+export function fitGlosses(column, hasSpace) {
+  const small = [...column.querySelectorAll("small")];
+  column.classList.toggle("said", small.length > 0 && hasSpace);
+  for (const i of column.classList.contains("said") ? [0, 1] : []) {
+    for (const node of small) node.textContent = node.texts[i];
+    if (small.every(({ parentNode: { scrollWidth, clientWidth } }) => scrollWidth <= clientWidth)) return;
+  }
+  column.classList.remove("said");
+}
+
+/* Each canvas has a function `replay(pen)`, which the Save menu calls to export it as SVG (svg_pen.js). It draws the
+ * current content without the hover state, in CSS pixels from the canvas's corner, into a pen with the methods of a 2D
+ * context that it uses. Such a pen has `hatch(look)`, which returns the fill for a pattern of hatching.js. */
