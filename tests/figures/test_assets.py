@@ -1,5 +1,6 @@
 """Scripts and styles as files of the package, and a picture as a page of its own."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -41,6 +42,43 @@ def test_every_picture_has_its_files(name: str) -> None:
     made = assets.component(name)
     assert made["js"].count("export default function") == 1 and f".{assets.PICTURES[name]}" in made["js"]
     assert made["css"] and "__" not in made["html"]
+
+
+UI = ROOT / "viz_core" / "ui"
+ENTRIES = [path.relative_to(UI).as_posix() for path in sorted(UI.rglob("*.js")) if path.stem == path.parent.name]
+
+
+@pytest.mark.parametrize("entry", [entry for entry in ENTRIES if "/common/" not in entry])
+def test_the_scripts_of_a_module_declare_distinct_names(entry: str) -> None:
+    """They are joined into one, where the names at the top of each are names of all."""
+    pattern = re.compile(r"^(?:export )?(?:async )?(?:const|let|function|class) (\w+)", re.MULTILINE)
+    names = [name for source in assets.script_files(entry).values() for name in pattern.findall(source)]
+    assert names and len(names) == len(set(names)), sorted(name for name in set(names) if names.count(name) > 1)
+    joined = assets.script(entry)
+    assert "\nimport " not in joined and joined.count("\nexport ") == (0 if "offline" in entry else 1)
+
+
+def test_every_script_is_part_of_a_module() -> None:
+    used = {path for entry in ENTRIES for path in assets.script_files(entry)}
+    assert used == {path.relative_to(UI).as_posix() for path in UI.rglob("*.js")}
+
+
+def test_a_script_comes_after_those_that_it_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"a/a.js": 'import { b } from "./b.js";\nimport {\n  c,\n} from "../c/c.js";\nexport const a = b + c;\n',
+             "a/b.js": 'import { c } from "../c/c.js";\nexport const b = c;\n', "c/c.js": "export const c = 1;\n"}
+    monkeypatch.setattr(assets, "_read", files.__getitem__)
+    assert list(assets.script_files("a/a.js")) == ["c/c.js", "a/b.js", "a/a.js"]
+    files["a/b.js"] = 'import * as c from "../c/c.js";\n'
+    with pytest.raises(ValueError, match=r"a/b\.js has an import that is not of the form"):
+        assets.script_files("a/a.js")
+
+
+def test_no_line_of_a_script_or_style_is_longer_than_120_characters() -> None:
+    files = [path for folder in ("viz_core", "tests/javascript") for ending in ("js", "css")
+             for path in (ROOT / folder).rglob(f"*.{ending}") if "node_modules" not in path.parts]
+    long = [f"{path.name}:{number}" for path in files for number, line in enumerate(path.read_text("utf-8").split("\n"), 1)
+            if len(line) > 120]
+    assert len(files) > 80 and not long
 
 
 @pytest.mark.parametrize("dark", [False, True])

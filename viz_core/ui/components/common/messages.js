@@ -7,7 +7,7 @@ export const _ = (message, values) => fillFields(WORDS.forms[message]?.[0] ?? me
 export const plural = (one, many, n, values) =>
   fillFields(WORDS.forms[one]?.[WORDS.form(n)] ?? (n === 1 ? one : many), { n, ...values });
 
-const fillFields = (text, values) =>
+export const fillFields = (text, values) =>
   values ? text.replace(/\{(\w+)\}/g, (field, name) => values[name] ?? field) : text;
 
 /* Fill a message with nodes, or lists of nodes and texts; returns the list to append to an element. */

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ui } from "./ui.js";
+
+const { blend, brightness, channels, computedChannels, shadesOf, wordOf } = await ui("components/common/colours.js");
+const { colourTiles, pixelOfCell } = await ui("components/heads/pixels.js");
+
+/* Red, green, blue and opacity of the word of a pixel, in the order of an image's bytes. */
+const bytes = (word) => [...new Uint8Array(Uint32Array.of(word).buffer)];
+
+test("channels and words", () => {
+  assert.deepEqual(channels("#0172ff"), [1, 0x72, 255]);
+  assert.deepEqual(computedChannels("rgb(13, 20, 28)"), [13, 20, 28]);
+  assert.deepEqual(bytes(wordOf([1, 2, 255])), [1, 2, 255, 255]);
+  assert.deepEqual([brightness([0, 0, 0]), Math.round(1000 * brightness([255, 255, 255]))], [0, 1000]);
+});
+
+test("a palette runs from its first colour to its last one, evenly", () => {
+  const shades = shadesOf(["#000000", "#640000", "#64c800"], 5).map(bytes);
+  assert.deepEqual(shades, [
+    [0, 0, 0, 255],
+    [50, 0, 0, 255],
+    [100, 0, 0, 255],
+    [100, 100, 0, 255],
+    [100, 200, 0, 255],
+  ]);
+});
+
+test("a blended pixel", () => {
+  assert.deepEqual(bytes(blend(wordOf([200, 100, 0]), 0.5, [0, 0, 100])), [100, 50, 50, 255]);
+  assert.equal(blend(wordOf([1, 2, 3]), 1, [9, 9, 9]), wordOf([1, 2, 3]));
+});
+
+test("a pixel of a pooled tile has the largest shade of its cells", () => {
+  const to = pixelOfCell(2, 4, [1, 2]);
+  assert.deepEqual([...to], [0, 0, 1, 1, 2, 2, 3, 3]);
+  const words = Object.assign(
+    Array.from({ length: 256 }, (_, shade) => shade),
+    { blocked: 1000 },
+  );
+  const out = new Uint32Array(8);
+  const hidden = Uint8Array.of(0, 0, 1, 1);
+  const shades = Uint8Array.of(3, 9, 0, 0, 0, 0, 0, 255, 1, 2, 3, 4, 5, 6, 7, 8); // two tiles; 255 is NaN
+  colourTiles(out, { shades, to, hidden, words, width: 2 });
+  assert.deepEqual([...out], [9, 0, 1000, 255, 2, 4, 1000, 1000]); // NaN is shown even where it is blocked
+});

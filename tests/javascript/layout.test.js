@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ui } from "./ui.js";
+
+const { Labels } = await ui("components/canvas/labels.js");
+const { FigureLayout, GAP } = await ui("components/canvas/figure_layout.js");
+const { fillRow, fitRow, rowsOf } = await ui("components/canvas/arrangement.js");
+const { boxTiles, columnTiles } = await ui("components/heads/layout.js");
+
+/* A view in which a character is 8 pixels wide, a Chinese one and an emoji 14. */
+function viewOf(more) {
+  const widthOf = (text) => [...text].reduce((sum, c) => sum + (c.codePointAt(0) > 0x2e80 ? 14 : 8), 0);
+  return { type: 14, small: 11, fill: true, widthOf, widthOfSmall: (text) => 0.8 * widthOf(text), ...more };
+}
+
+/* A figure of a matrix with these labels, or with this number of rows or columns. */
+function figureOf(rows, cols, { view = viewOf(), ...more } = {}) {
+  const size = (side) => (typeof side === "number" ? side : side.length);
+  const names = (side) => (typeof side === "number" ? null : side);
+  const panel = {
+    ...{ kind: "signed", title: "Scores", role: "output", rows: names(rows), cols: names(cols), glosses: {} },
+    ...{ rowLetter: "T", colLetter: "S", rowAxis: "T", colAxis: "S", shape: [size(rows), size(cols)] },
+    ...{ full: [size(rows), size(cols)], values: [], high: 1, ...more },
+  };
+  return Object.assign(new FigureLayout(), { view, panel, labels: new Labels(view) });
+}
+
+const words = (n, word = "word") => Array.from({ length: n }, (_, i) => `${word}${i}`);
+const CASES = [
+  ["one cell", ["a"], ["b"]],
+  ["one column", words(30), ["b"]],
+  ["one row of 200 columns", ["a"], words(200)],
+  ["200 rows and columns", words(200), words(200)],
+  ["numbers, 200 columns", 4, 200],
+  ["long labels", words(6, "internationalisation"), words(6, "internationalisation")],
+  ["Chinese", ["我们", "今天", "去", "图书馆"], ["我们", "今天", "去", "图书馆"]],
+  ["emoji", ["👨‍👩‍👧‍👦", "😀"], ["👨‍👩‍👧‍👦", "😀"]],
+  ["right to left", ["שלום", "עולם"], ["שלום", "עולם"]],
+  ["no label", [""], [""]],
+];
+
+for (const [name, rows, cols] of CASES) {
+  test(`cells are visible and the drawing has place for all of them: ${name}`, () => {
+    for (const width of [150, 400, 1200]) {
+      const figure = figureOf(rows, cols);
+      figure.fillIn(width, 500, 200, true, true);
+      assert.ok(figure.w >= 2 && figure.h >= 2, `${width}: cells of ${figure.w} × ${figure.h}`);
+      assert.equal(figure.cols, Math.ceil(figure.panel.shape[1] / figure.group));
+      assert.ok(figure.wide >= figure.left + figure.cols * figure.w);
+      assert.ok(figure.high >= figure.top + figure.panel.shape[0] * figure.h);
+      for (const side of ["w", "h", "left", "top", "wide", "high", "width"])
+        assert.ok(Number.isFinite(figure[side]), side);
+    }
+  });
+}
+
+test("token-by-token cells are at most twice as high as wide, and fill their box", () => {
+  const figure = figureOf(words(8), words(8));
+  figure.fillIn(600, 500, 200, true, true);
+  assert.ok(figure.h <= 2 * figure.w && figure.w <= 2 * figure.h);
+  assert.ok(figure.high > 300 && figure.high <= 500, `${figure.high}`);
+  figure.fillIn(200, 2000, 200, true, true);
+  assert.ok(figure.h <= 2 * figure.w, `${figure.w} × ${figure.h}`); // a narrow, high box
+});
+
+test("columns share a cell where they are too many, except columns of tokens", () => {
+  const many = figureOf(4, 200, { colLetter: "D" });
+  many.fillIn(200, 400, 200, true, true);
+  assert.equal(many.group, 3);
+  const tokens = figureOf(words(4), words(200));
+  tokens.fillIn(200, 400, 200, true, true);
+  assert.deepEqual([tokens.group, tokens.w], [1, 7]); // the view scrolls
+});
+
+test("labels are horizontal, slanted or stacked", () => {
+  const place = (cols, w) => {
+    const { labels, panel } = figureOf(["a"], cols);
+    labels.height = 400;
+    labels.measure(panel, 600, "");
+    return { ...labels.placeColumns(w), upright: labels.upright, turned: labels.turned, dense: labels.dense };
+  };
+  assert.ok(place(["a", "b"], 40).upright);
+  const slanted = place(["position", "encoding"], 25);
+  assert.ok(!slanted.upright && !slanted.dense && slanted.beyond > 1);
+  const stacked = place(["图书馆", "我们今天"], 20);
+  assert.ok(!stacked.upright && stacked.beyond === 1 && stacked.top === 4 * 16 + 8);
+  assert.ok(place(["cat", "图书馆"], 20).turned); // a slanted one would cross the stacked one
+  assert.ok(place(["position", "encoding"], 10).dense);
+});
+
+test("glosses are shown only if all fit", () => {
+  const glosses = { 猫: "cat, feline", 狗: "dog" };
+  const glossesOf = (width) => {
+    const { labels, panel } = figureOf(["猫", "狗"], ["x"], { glosses });
+    labels.measure(panel, width, "");
+    return labels.rowGlosses && [...labels.rowGlosses.values()];
+  };
+  assert.deepEqual(glossesOf(1000), ["cat, feline", "dog"]);
+  assert.deepEqual(glossesOf(150), ["cat", "dog"]); // the first meanings
+  const long = figureOf(["猫"], ["x"], { glosses: { 猫: "a very long meaning of a word" } });
+  long.labels.measure(long.panel, 150, "");
+  assert.equal(long.labels.rowGlosses, null);
+});
+
+test("figures of one row have the largest cells with which they fit", () => {
+  const view = viewOf();
+  const figures = [figureOf(words(5), words(5), { view }), figureOf(words(5), words(12), { view })];
+  const [area, tooWide] = fillRow(figures, 900, 400);
+  const used = figures.reduce((sum, f) => sum + f.width, GAP);
+  assert.ok(!tooWide && used <= 900, `${used}`);
+  assert.equal(
+    area,
+    figures.reduce((sum, f) => sum + f.cols * f.w * f.panel.shape[0] * f.h, 0),
+  );
+  const [, cutOff] = fillRow(figures, 200, 400);
+  assert.ok(cutOff);
+});
+
+test("figures of a page share a row only if their cells are legible", () => {
+  const view = viewOf({ fill: false });
+  assert.ok(fitRow([figureOf(words(4), words(4), { view }), figureOf(words(4), words(4), { view })], 900));
+  assert.ok(!fitRow([figureOf(words(4), words(200), { view }), figureOf(words(4), words(200), { view })], 900));
+  assert.ok(fitRow([], 900));
+});
+
+test("rows of figures", () => {
+  assert.deepEqual(rowsOf([1, 2, 3, 4, 5], 2), [
+    [1, 2, 3],
+    [4, 5],
+  ]);
+  assert.deepEqual(rowsOf([1, 2, 3, 4], 3), [
+    [1, 2],
+    [3, 4],
+  ]);
+  assert.deepEqual(rowsOf([1], 3), [[1]]);
+});
+
+test("tiles of heads: within their box, not narrower than half their height, and legible", () => {
+  const gridOf = (layers, heads, title = "Encoder self-attention") => ({ shape: [layers, heads], title });
+  for (const grids of [[gridOf(1, 1)], [gridOf(12, 12)], [gridOf(6, 8), gridOf(6, 8), gridOf(6, 8)], [gridOf(48, 25)]])
+    for (const [width, height] of [
+      [320, 300],
+      [900, 500],
+      [2400, 1300],
+    ]) {
+      const { tile, share, oneLine } = boxTiles(grids, { width, height, type: 14, left: 34, top: 24 });
+      const [w, h] = tile;
+      assert.ok(w >= 16 && h >= 16 && w <= 240 && h <= 240, `${tile}`);
+      assert.ok(w <= 2 * h && h <= 2 * w, `${tile}`);
+      assert.ok(share <= width && typeof oneLine === "boolean");
+    }
+  assert.deepEqual(columnTiles([gridOf(2, 2)], 700, 34), [132]);
+  assert.deepEqual(columnTiles([gridOf(12, 12), gridOf(12, 12)], 700, 34), [50, 50]); // one below the other
+});
