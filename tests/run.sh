@@ -95,7 +95,8 @@ install_linter() {
     local stamp
     stamp=$(cksum <$scripts/package-lock.json)
     [ "$(cat $scripts/node_modules/installed 2>/dev/null)" = "$stamp" ] && return
-    node "$node/lib/node_modules/npm/bin/npm-cli.js" ci --silent --no-audit --no-fund --prefix $scripts && # its link in bin is broken
+    node "$node/lib/node_modules/npm/bin/npm-cli.js" ci --silent --no-audit --no-fund --fetch-retries=0 \
+        --prefix $scripts && # the link to npm in bin is broken
         echo "$stamp" >$scripts/node_modules/installed
 }
 lint_scripts() { $scripts/node_modules/.bin/biome check --config-path=$scripts/lint.jsonc viz_core tests; }
