@@ -42,7 +42,6 @@ from viz_core.analysis.layernorm import BatchContext, PlacementHistograms
 from viz_core.analysis.logit_lens import LogitLens
 from viz_core.analysis.norm_placement import METRICS, depth_curves
 from viz_core.analysis.run_alignment import Divergence
-from viz_core.analysis.size_estimates import ParameterSpec
 from viz_core.analysis.stage_costs import StageCost, stage_statistics, with_statistics
 from viz_core.analysis.stage_costs import stage_costs as lines_of
 from viz_core.analysis.summary import top_predictions as predicted
@@ -50,6 +49,7 @@ from viz_core.capture import Capture
 from viz_core.capture.tidy import csv_bytes
 from viz_core.config import TransformerConfig
 from viz_core.presets import PRESETS
+from viz_core.stages import ParameterSpec
 
 if TYPE_CHECKING:
     from viz_core.experiments.head_effects import HeadEffects

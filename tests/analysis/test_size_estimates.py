@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from torch.utils.flop_counter import FlopCounterMode
 
 from tests.model.small import SMALL, configs, ids
-from viz_core.analysis.size_estimates import estimate_size, flops_by_stage, parameters_by_block, stage_parameters
+from viz_core.analysis.size_estimates import estimate_size, flops_by_stage, parameters_by_block
 from viz_core.config import TransformerConfig, limits
 from viz_core.config.limits import megabytes
 from viz_core.presets import PRESETS
@@ -67,7 +67,7 @@ def test_each_block_is_the_models(config: TransformerConfig) -> None:
 @given(configs())
 def test_every_parameter_makes_one_stage(config: TransformerConfig) -> None:
     model = {name: tuple(p.shape) for name, p in build(config).named_parameters()}
-    used = [p for stage in stages(config) for p in stage_parameters(config, stage)]
+    used = [p for stage in stages(config) for p in stage.parameters]
     assert {p.name: p.shape for p in used if not p.tied} == model
     assert sum(not p.tied for p in used) == len(model)
     assert [(p.name, p.shape, p.numel) for p in used if p.tied] == [
@@ -84,7 +84,7 @@ def test_a_parameter_stands_in_the_formula_of_its_stage(config: TransformerConfi
         formula = stage.formula
         for latex, symbol in plain.items():
             formula = formula.replace(latex, symbol)
-        made_by = {p.symbol for p in stage_parameters(config, stage)}
+        made_by = {p.symbol for p in stage.parameters}
         named = {s for s in ("W^E", "W^P", "W^A", "W^G", "W^Q", "W^K", "W^V", "W^O", "W^1", "W^2", "W^out", "γ", "β",
                              "b^Q", "b^K", "b^V", "b^O", "b^1", "b^2", "b^out") if s in formula}
         assert made_by == named, stage.name
@@ -184,7 +184,7 @@ def test_a_layer_of_other_widths() -> None:
 def test_gpt2_small_by_nanogpts_formula() -> None:
     # Forward is a third of 6N + 12·L·H·Q·T a token; N are the matrices, the tied table counted as the output's.
     matrices = sum(
-        p.numel for s in stages(GPT2) for p in stage_parameters(GPT2, s) if len(p.shape) == 2 and s.local_name != "pos_embed"
+        p.numel for s in stages(GPT2) for p in s.parameters if len(p.shape) == 2 and s.local_name != "pos_embed"
     )
     tokens = 1024
     assert sum(flops_by_stage(stages_with_shapes(GPT2, 1, 0, tokens)).values()) == tokens * (

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from viz_core.config.position_schemes import T5_NUM_BUCKETS
+
 # ---------------------------------------------------------------- the sinusoidal table
 
 
@@ -301,7 +303,7 @@ def alibi_decay(slope: float, last: int) -> np.ndarray:
 
 # ---------------------------------------------------------------- T5
 
-T5_NUM_BUCKETS, T5_MAX_DISTANCE = 32, 128  # as in the published models: distances of 128 and more share the last bucket
+T5_MAX_DISTANCE = 128  # as in the published models: distances of 128 and more share the last bucket
 
 
 def t5_bucket(query: int, key: int, causal: bool) -> int:

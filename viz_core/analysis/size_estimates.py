@@ -5,84 +5,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from viz_core.analysis.positions import T5_NUM_BUCKETS
-from viz_core.config import STACKS, TransformerConfig, side_of
+from viz_core.config import TransformerConfig
 from viz_core.config.limits import CACHE_MB_ENV, MAX_CAPTURE_BYTES, MAX_PARAMETERS, cache_bytes
 from viz_core.messages.errors import UserError
 from viz_core.stages import Stage, recorded_bytes, stages, stages_with_shapes
-
-
-@dataclass(frozen=True, slots=True)
-class ParameterSpec:
-    """A trainable tensor: its name and shape in torch, and its symbol in the formulas (plain text).
-
-    tied: it belongs to another stage and is reused by this one; it is counted once.
-    """
-
-    name: str
-    symbol: str
-    shape: tuple[int, ...]
-    tied: bool = False
-
-    @property
-    def numel(self) -> int:
-        """The number of parameters that it adds to the model: 0 if it is tied."""
-        return 0 if self.tied else math.prod(self.shape)
-
-
-def stage_parameters(config: TransformerConfig, stage: Stage) -> tuple[ParameterSpec, ...]:
-    """Return the parameters that a stage is computed with: none, a matrix, a matrix and a bias, …"""
-    c, own = config, f"{stage.prefix}." if stage.prefix else ""
-
-    def linear(module: str, symbol: str, width: int, inner: int, bias: bool) -> tuple[ParameterSpec, ...]:
-        """Return the parameters of torch.nn.Linear: weight [width, inner] and an optional bias [width]."""
-        weight = ParameterSpec(f"{own}{module}.weight", f"W^{symbol}", (width, inner))
-        return (weight, ParameterSpec(f"{own}{module}.bias", f"b^{symbol}", (width,))) if bias else (weight,)
-
-    match stage.defined_in.rpartition(".")[2], stage.local_name:
-        case "Stack", "tok_embed":
-            return (ParameterSpec(f"{own}tok_embedding.weight", "W^E", (c.vocab_size(side_of(stage.prefix)), c.d_model)),)
-        case "Stack", "pos_embed" if c.position_scheme.parameter_name:
-            return (ParameterSpec(f"{own}{c.position_scheme.parameter_name}.weight", "W^P", (c.max_len, c.d_model)),)
-        case "Stack", "score_bias":
-            return (ParameterSpec(f"{own}relative_bias.weight", "W^A", (T5_NUM_BUCKETS, c.n_heads)),)
-        case "Stack", "segment_embed":
-            return (ParameterSpec(f"{own}seg_embedding.weight", "W^G", (c.n_segments, c.d_model)),)
-        case "Attention", "q" | "k" as leaf:
-            return linear(f"w_{leaf}", leaf.upper(), c.qk_width, c.d_model, c.attention_bias)
-        case "Attention", "v":
-            return linear("w_v", "V", c.d_model, c.d_model, c.attention_bias)
-        case "Attention", "out":
-            return linear("w_o", "O", c.d_model, c.d_model, c.attention_bias)
-        case "FeedForward", "pre_act":
-            return linear("w_in", "1", c.ff_width, c.d_model, c.ffn_bias)
-        case "FeedForward", "out":
-            return linear("w_out", "2", c.d_model, c.ff_width, c.ffn_bias)
-        case _, "out" if stage.norm is not None:
-            return tuple(ParameterSpec(own + name, symbol, (c.d_model,)) for name, symbol in stage.norm.parameters.items())
-        case "Transformer", "logits":
-            matrix, *bias = linear("head", "out", c.output_vocab_size, c.d_model, c.head_bias)
-            if c.tie_output:
-                table = f"{STACKS[c.output_side]}.tok_embedding.weight"
-                matrix = ParameterSpec(table, "W^E", (c.output_vocab_size, c.d_model), tied=True)
-            return (matrix, *bias)
-    return ()
 
 
 def parameters_by_block(config: TransformerConfig) -> dict[str, int]:
     """Return the number of parameters by block (encoder_embedding, encoder_layer_0, … output), in order."""
     counts: dict[str, int] = {}
     for stage in stages(config):
-        if held := stage_parameters(config, stage):
-            counts[stage.block] = counts.get(stage.block, 0) + sum(p.numel for p in held)
+        if stage.parameters:
+            counts[stage.block] = counts.get(stage.block, 0) + sum(p.numel for p in stage.parameters)
     return counts
-
-
-# The stages that are matrix products, by the class that computes them. Everything else is elementwise or a reduction.
-MATMUL_STAGES = frozenset({
-    ("Attention", "q"), ("Attention", "k"), ("Attention", "v"), ("Attention", "raw_scores"), ("Attention", "z"),
-    ("Attention", "out"), ("FeedForward", "pre_act"), ("FeedForward", "out"), ("Transformer", "logits"),
-})
 
 
 def flops_by_stage(table: Sequence[Stage]) -> dict[str, int]:
@@ -94,9 +29,7 @@ def flops_by_stage(table: Sequence[Stage]) -> dict[str, int]:
     """
     shape = {s.name: s.shape or () for s in table}
     return {
-        s.name: 2 * math.prod(shape[s.name]) * shape[s.inputs[0]][-1]
-        if (s.defined_in.rpartition(".")[2], s.local_name) in MATMUL_STAGES
-        else 0
+        s.name: 2 * math.prod(shape[s.name]) * shape[s.inputs[0]][-1] if s.is_product else 0
         for s in table
     }
 

@@ -12,12 +12,12 @@ from typing import Literal
 
 import numpy as np
 
-from viz_core.analysis.size_estimates import ParameterSpec, flops_by_stage, stage_parameters
+from viz_core.analysis.size_estimates import flops_by_stage
 from viz_core.analysis.summary import ArraySummary, summarize
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.presets import DOCUMENTS
-from viz_core.stages import DTYPE_BYTES, Stage, stages_with_shapes
+from viz_core.stages import DTYPE_BYTES, ParameterSpec, Stage, stages_with_shapes
 
 ModelPart = Literal["input", "mask", "embedding", "attention", "feed_forward", "layer_norm", "residual_stream", "output"]
 Amount = Literal["parameters", "flops", "nbytes"]
@@ -40,13 +40,16 @@ class StageCost:
 
     stage: Stage
     part: ModelPart
-    parameter_specs: tuple[ParameterSpec, ...]
     flops: int
     statistics: ArraySummary | None = None
 
     @property
     def name(self) -> str:
         return self.stage.name
+
+    @property
+    def parameter_specs(self) -> tuple[ParameterSpec, ...]:
+        return self.stage.parameters
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -87,7 +90,7 @@ def stage_costs(config: TransformerConfig, batch: int, source_len: int = 0, targ
     """Return the cost of every stage of a run of B sentences, padded to S source and T target tokens, in execution order."""
     table = stages_with_shapes(config, batch, source_len, target_len)
     cost = flops_by_stage(table)
-    return tuple(StageCost(s, model_part(s), stage_parameters(config, s), cost[s.name]) for s in table)
+    return tuple(StageCost(s, model_part(s), cost[s.name]) for s in table)
 
 
 def model_part(stage: Stage) -> ModelPart:

@@ -11,6 +11,7 @@ from typing import Literal
 from viz_core.messages import Message, translate_fields
 
 Position = Literal["sinusoidal", "learned", "rope", "alibi", "t5", "none"]
+T5_NUM_BUCKETS = 32  # rows of T5's table of distances, as in the published models
 AppliedTo = Literal["embedding", "queries and keys", "scores", "nowhere"]  # the tensors that the scheme changes
 
 

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from viz_core.config.position_schemes import T5_NUM_BUCKETS
+
 
 def position_angles(length: int, width: int, base: float, device: torch.device | None = None) -> Tensor:
     """Return t / base^(2i/width) for every position t and pair i, [length, ⌈width/2⌉], in float64.
@@ -76,7 +78,7 @@ def alibi_bias(n_heads: int, length: int, device: torch.device | None = None, st
     return -slopes[None, :, None, None] * distance  # [1, H, T, S]
 
 
-T5_NUM_BUCKETS, T5_MAX_DISTANCE = 32, 128  # as in the published models: distances from 128 on share the last bucket
+T5_MAX_DISTANCE = 128  # as in the published models: distances from 128 on share the last bucket
 
 
 def t5_buckets(length: int, causal: bool, device: torch.device | None = None, start_pos: int = 0) -> Tensor:

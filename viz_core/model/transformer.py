@@ -10,11 +10,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from viz_core.config import STACKS, Side, TransformerConfig
+from viz_core.config.position_schemes import T5_NUM_BUCKETS
 from viz_core.model.attention import LayerCache
 from viz_core.model.init import Embedding, Linear, initialize_parameters
 from viz_core.model.layers import Layer, norm_module
 from viz_core.model.masks import Masks, make_masks
-from viz_core.model.positions import T5_NUM_BUCKETS, RotaryAngles, alibi_bias, rotary_angles, sinusoidal_encoding, t5_bias
+from viz_core.model.positions import RotaryAngles, alibi_bias, rotary_angles, sinusoidal_encoding, t5_bias
 from viz_core.tracing import NO_TAP, Tap
 
 IGNORE_INDEX = -100  # replaces labels that the loss ignores, as in torch and Hugging Face

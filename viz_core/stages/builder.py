@@ -211,6 +211,7 @@ def _build_specs(
     defined_in: the source that computes the stages. placeholders: values by placeholder.
     """
     rows, numbers = [spec for spec in specs if spec.applies_to(c)], equation_fields(c)
+    local_prefix, side = f"{path}." if path else "", next(iter(sides.values()))
     local = {spec.name: f"{path}.{spec.name}" if path else spec.name for spec in rows}
     known = local | dict(input_names)  # no stage has the name of a module's input
     for spec in rows:
@@ -218,7 +219,8 @@ def _build_specs(
         yield Stage(
             name=local[spec.name], axes=axes, symbol=spec.symbol, formula=_substitute(spec.formula, placeholders), defined_in=defined_in, kind=spec.kind,
             inputs=inputs, meaning=spec.meaning, operators=_operators(_substitute(spec.operators, placeholders), len(inputs)),
-            operation=spec.operation.format_map(numbers),
+            operation=spec.operation.format_map(numbers), is_product=spec.is_product,
+            parameters=tuple(replace(p, name=local_prefix + p.name) if not p.tied else p for p in spec.parameters(c, side)),
             sides=MappingProxyType({a: s for a, s in sides.items() if a in axes}), mask=input_names["mask"] if spec.is_masked else None,
             aliases=MappingProxyType(dict(zip(LIBRARY_TITLES, (with_document_names(_substitute(n, placeholders)) for n in spec.aliases), strict=True))),
         )

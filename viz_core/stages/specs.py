@@ -7,12 +7,12 @@ A specification holds for all instances of a module. What differs between instan
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from viz_core.config import TransformerConfig
-from viz_core.config.position_schemes import POSITION_SCHEMES, Position
+from viz_core.config import STACKS, Side, TransformerConfig
+from viz_core.config.position_schemes import POSITION_SCHEMES, T5_NUM_BUCKETS, Position
 from viz_core.messages import Message, translate_fields
 from viz_core.messages import translate as _
 from viz_core.presets import DOCUMENTS
-from viz_core.stages.stage import StageKind
+from viz_core.stages.stage import ParameterSpec, StageKind
 
 
 def always(config: TransformerConfig) -> bool:
@@ -22,6 +22,43 @@ def always(config: TransformerConfig) -> bool:
 def has_position(name: Position) -> Callable[[TransformerConfig], bool]:
     """Return the condition that a config has this position scheme."""
     return lambda config: config.position == name
+
+
+StageParameters = Callable[[TransformerConfig, Side], tuple[ParameterSpec, ...]]
+
+
+def no_parameters(config: TransformerConfig, side: Side) -> tuple[ParameterSpec, ...]:
+    return ()
+
+
+def linear(module: str, symbol: str, width: int, inner: int, bias: bool) -> tuple[ParameterSpec, ...]:
+    """Return the parameters of torch.nn.Linear: weight [width, inner] and an optional bias [width]."""
+    weight = ParameterSpec(f"{module}.weight", f"W^{symbol}", (width, inner))
+    return (weight, ParameterSpec(f"{module}.bias", f"b^{symbol}", (width,))) if bias else (weight,)
+
+
+def norm_parameters(config: TransformerConfig, side: Side) -> tuple[ParameterSpec, ...]:
+    """Return the parameters of the config's norm, one number per feature each."""
+    return tuple(ParameterSpec(name, symbol, (config.d_model,)) for name, symbol in config.normalization.parameters.items())
+
+
+def position_parameters(config: TransformerConfig, side: Side) -> tuple[ParameterSpec, ...]:
+    """Return the learned table of the position scheme, where it has one."""
+    name = f"{config.position_scheme.parameter_name}.weight"
+    if not config.position_scheme.parameter_name:
+        return ()
+    if config.has_position_table:
+        return (ParameterSpec(name, "W^P", (config.max_len, config.d_model)),)
+    return (ParameterSpec(name, "W^A", (T5_NUM_BUCKETS, config.n_heads)),)
+
+
+def head_parameters(config: TransformerConfig, side: Side) -> tuple[ParameterSpec, ...]:
+    """Return the output matrix, which may be the token embedding of its side, and the output bias."""
+    matrix, *bias = linear("head", "out", config.output_vocab_size, config.d_model, config.head_bias)
+    if config.tie_output:
+        table = f"{STACKS[config.output_side]}.tok_embedding.weight"
+        matrix = ParameterSpec(table, "W^E", (config.output_vocab_size, config.d_model), tied=True)
+    return (matrix, *bias)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +86,9 @@ class StageSpec:
     from the last input backwards; some are words on screen (`viz_core.stages.builder.OPERATOR_WORDS`). The operation stands before
     the stage itself; its fields in braces are those of `viz_core.stages.builder.equation_fields`. X^Y is X with a superscript Y.
 
+    is_product: whether it is a matrix product of its first input, which costs FLOPs; everything else is elementwise or a reduction.
+    parameters: the parameters that it is computed with, for the config and the side whose tokens the module reads.
+
     aliases: names in the documents, torch, Hugging Face and TransformerLens. Their placeholders (@src, @n, @hook, @attn, @mha, …)
     are paths in these libraries: see `viz_core.stages.library_names`.
     """
@@ -65,6 +105,8 @@ class StageSpec:
     is_masked: bool = False
     operators: str = ","
     operation: Message = "="
+    is_product: bool = False
+    parameters: StageParameters = no_parameters
 
 
 # Axes and symbol of each stage that a position scheme may add; its entry in `POSITION_SCHEMES` says the rest.
@@ -80,9 +122,10 @@ POSITION_TENSORS = {
 def position_specs(stage: str) -> tuple[StageSpec, ...]:
     """Return the specifications of a stage, one for each position scheme that adds it."""
     axes, symbol = POSITION_TENSORS[stage]
+    parameters = position_parameters if stage in ("pos_embed", "score_bias") else no_parameters
     return tuple(
         StageSpec(stage, axes, symbol, own.formula, own.inputs, own.meaning, own.aliases,
-                  has_position(name), operation=own.operation)
+                  has_position(name), operation=own.operation, parameters=parameters)
         for name, scheme in POSITION_SCHEMES.items() if (own := scheme.stages.get(stage)) is not None
     )
 
@@ -92,7 +135,8 @@ EMBEDDING = (
               "ids", "Each id looks up its row of the embedding table.",
               ("word_embedding (000), linear (001), tok_emb (002), embedding (003), @src_embedding (004)", "nn.Embedding",
                "word_embeddings (BERT), wte (GPT-2), embed_tokens (BART, Llama)", "@tl_embed"),
-              operation="look up →"),
+              operation="look up →",
+              parameters=lambda c, side: (ParameterSpec("tok_embedding.weight", "W^E", (c.vocab_size(side), c.d_model)),)),
     StageSpec("tok_embed_scaled", "B T D", r"\tilde E", r"\tilde E_{btd} = E_{btd}\,\sqrt{d_\text{model}}",
               "tok_embed", "The embedding is multiplied by √d_model, so that the position vectors do not outweigh it.",
               ("linear(x) * math.sqrt(self.d_model) (001), embedding(x) * sqrt(d_model) (003), "
@@ -103,7 +147,8 @@ EMBEDDING = (
     StageSpec("segment_embed", "B T D", "G", r"G_{btd} = W^G_{0,\,d}",
               "ids", "A learned row for the text that the token belongs to; here it is always the first of two.",
               ("–", "–", "token_type_embeddings (BERT)", "@tl_segment"), lambda c: c.n_segments > 0,
-              operation="look up →"),
+              operation="look up →",
+              parameters=lambda c, side: (ParameterSpec("seg_embedding.weight", "W^G", (c.n_segments, c.d_model)),)),
     StageSpec("embed", "B T D", "X", r"X_{btd} = @sum",
               "@terms", "One vector per token before the first layer: its content, plus its position if one is added.",
               ("out (000), linear(x) * math.sqrt(self.d_model) + pe (001), tok_emb+pos_emb (002), x (003), @src_emb (004)",
@@ -117,22 +162,26 @@ ATTENTION = (
     StageSpec("q", "B H T K", "Q", r"Q_{bhtk} = \sum_d @x_{btd}\,W^Q_{d,hk}@b^Q_{hk}",
               "x", "Queries: what each token is looking for, one vector per head.",
               ("Q (000), q (002, 004)", "q, by in_proj_weight", "query_layer (BERT), query_states (GPT-2, BART, Llama)", "@attn.hook_q"),
-              operation="@ W^Q{bias} ="),
+              operation="@ W^Q{bias} =",
+              is_product=True, parameters=lambda c, side: linear("w_q", "Q", c.qk_width, c.d_model, c.attention_bias)),
     StageSpec("k", "B H S K", "K", r"K_{bhsk} = \sum_d @y_{bsd}\,W^K_{d,hk}@b^K_{hk}@where",
               "memory", "Keys: what each token offers for queries to match, one vector per head.",
               ("K (000), k (002, 004)", "k, by in_proj_weight", "key_layer (BERT), key_states (GPT-2, BART, Llama)", "@attn.hook_k"),
-              operation="@ W^K{bias} ="),
+              operation="@ W^K{bias} =",
+              is_product=True, parameters=lambda c, side: linear("w_k", "K", c.qk_width, c.d_model, c.attention_bias)),
     *position_specs("q_rot"),
     *position_specs("k_rot"),
     StageSpec("v", "B H S V", "V", r"V_{bhsv} = \sum_d @y_{bsd}\,W^V_{d,hv}@b^V_{hv}@where",
               "memory", "Values: what each token passes on when it is attended to, one vector per head.",
               ("V (000), v (002, 004)", "v, by in_proj_weight", "value_layer (BERT), value_states (GPT-2, BART, Llama)", "@attn.hook_v"),
-              operation="@ W^V{bias} ="),
+              operation="@ W^V{bias} =",
+              is_product=True, parameters=lambda c, side: linear("w_v", "V", c.d_model, c.d_model, c.attention_bias)),
     StageSpec("raw_scores", "B H T S", "R", r"R_{bhts} = \sum_k @Q_{bhtk}\,@K_{bhsk}",
               "@q @k", "How well each query matches each key: their dot product.",
               ("torch.matmul(Q, K.transpose(-1, -2)) (000), q@k.transpose(2,3) (002), score_j, scores (004)", "–",
                "torch.matmul(query, key.transpose(2, 3))", "–"),
-              operators="@^T"),
+              operators="@^T",
+              is_product=True),
     StageSpec("scores", "B H T S", r"\bar R", r"\bar R_{bhts} = R_{bhts} \,/\, \sqrt{d_k}, \quad d_k = @d_k",
               "raw_scores", "The dot products divided by √d_k, so that wide heads do not saturate the softmax.",
               ("energy (000), score (002), scaled_score_j, scores (004)", "torch.bmm(q_scaled, k.transpose(-2, -1))",
@@ -156,7 +205,8 @@ ATTENTION = (
               "weights v", "The weighted mean of the values, one vector per head.",
               ("out (000), self.softmax(score)@v (002), attention_output, head_i (004)", "torch.bmm(attn_output_weights, v)",
                "torch.matmul(attn_weights, value)", "@attn.hook_z"),
-              operators="@"),
+              operators="@",
+              is_product=True),
     StageSpec("concat", "B T D", "C", r"C_{bt,(hv)} = Z_{bhtv}",
               "z", "The vectors of the heads are joined into one per token: H · V = d_model features.",
               ("view(N, query_len, self.embed_size) (000), view(batch,time,dimension) (002), concat_attention (004)",
@@ -166,14 +216,16 @@ ATTENTION = (
               "concat", "The output projection mixes the results of the heads.",
               ("fc_out (000), w_combine (002), W_o (004)", "@mha(…)[0]", "output.dense (BERT), c_proj (GPT-2), out_proj (BART), o_proj (Llama)",
                "@hook_out"),
-              operation="@ W^O{bias} ="),
+              operation="@ W^O{bias} =",
+              is_product=True, parameters=lambda c, side: linear("w_o", "O", c.d_model, c.d_model, c.attention_bias)),
 )
 
 FFN = (
     StageSpec("pre_act", "B T F", "U", r"U_{btf} = \sum_d @x_{btd}\,W^1_{df}@b^1_f",
               "x", "Each token by itself is projected to d_ff hidden units.",
               ("fc1 (000, 002), linear1 (003, 004)", "linear1", "intermediate.dense (BERT), c_fc (GPT-2), fc1 (BART)", "@mlp.hook_pre"),
-              operation="@ W^1{ffn_bias} ="),
+              operation="@ W^1{ffn_bias} =",
+              is_product=True, parameters=lambda c, side: linear("w_in", "1", c.ff_width, c.d_model, c.ffn_bias)),
     StageSpec("post_act", "B T F", "G", r"G_{btf} = @act(U_{btf})",
               "pre_act", "The non-linearity decides which hidden units are active.",
               ("relu (000), F.relu (002, 003, 004)", "activation", "intermediate_act_fn (BERT), act (GPT-2), activation_fn (BART)",
@@ -182,7 +234,8 @@ FFN = (
     StageSpec("out", "B T D", "Y", r"Y_{btd} = \sum_f G_{btf}\,W^2_{fd}@b^2_d",
               "post_act", "The hidden units are projected back to d_model features.",
               ("fc2 (000, 002), linear2 (003, 004)", "linear2", "output.dense (BERT), c_proj (GPT-2), fc2 (BART)", "@hook_mlp_out"),
-              operation="@ W^2{ffn_bias} ="),
+              operation="@ W^2{ffn_bias} =",
+              is_product=True, parameters=lambda c, side: linear("w_out", "2", c.d_model, c.ff_width, c.ffn_bias)),
 )
 
 LAYER_NORM = (
@@ -197,7 +250,8 @@ LAYER_NORM = (
               operators="(|−|) ÷ √(", operation="+ ε ) ="),
     StageSpec("out", "B T D", "N", r"N_{btd} = \gamma_d\,\hat x_{btd} + \beta_d",
               "normalized", "Each feature is scaled by γ and shifted by β; both are learned.", ("@documents", "@torch", "@hf", "@tl_out"),
-              operation="× γ + β ="),
+              operation="× γ + β =",
+              parameters=norm_parameters),
 )
 
 # By name in `viz_core.config.norms.NORMS`. A norm reads x; its last stage is `out`, its stage p is called as its entry says.
@@ -207,7 +261,8 @@ OUTPUT = (
     StageSpec("logits", "B T W", r"\ell", r"\ell_{btw} = \sum_d @x_{btd}\,@W_out@head_bias",
               "x", "A score for every word of the vocabulary, at every position.",
               ("fc_out (000), generator (001), fc (002), lm_head (003), final_linear (004)", "–", "logits", "logits"),
-              operation="@ W^{output}{head_bias} ="),
+              operation="@ W^{output}{head_bias} =",
+              is_product=True, parameters=head_parameters),
     StageSpec("probs", "B T W", "p", r"p_{btw} = \frac{\exp \ell_{btw}}{\sum_{w'} \exp \ell_{btw'}}",
               "logits", "The softmax of the logits: the predicted distribution of the next word.",
               ("probabilities (004)", "F.softmax", "–", "–"), kind="probability",

@@ -62,6 +62,24 @@ SUBLAYER_TITLES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class ParameterSpec:
+    """A trainable tensor: its name and shape in torch, and its symbol in the formulas (plain text).
+
+    tied: it belongs to another stage and is reused by this one; it is counted once.
+    """
+
+    name: str
+    symbol: str
+    shape: tuple[int, ...]
+    tied: bool = False
+
+    @property
+    def numel(self) -> int:
+        """The number of parameters that it adds to the model: 0 if it is tied."""
+        return 0 if self.tied else math.prod(self.shape)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
     """One intermediate tensor: what it is, how it is computed, and its names in the documents and other libraries.
@@ -70,7 +88,8 @@ class Stage:
     parameters are those of the module at `prefix`). operators, operation: the stage as an equation, with an operator before each
     input, and the operation before the stage itself: q @ k ᵀ = raw_scores. sides: the side (source or target) of each token axis.
     mask: the name of the mask that applies to its cells. defined_in: the source that computes it, "file" or "file.Class" in
-    viz_core/model. aliases: its names, by the keys of `LIBRARY_TITLES`. shape: None until `stages_with_shapes` or a capture.
+    viz_core/model. is_product: whether it is a matrix product of its first input. parameters: those that it is computed with, by
+    their full names. aliases: its names, by the keys of `LIBRARY_TITLES`. shape: None until `stages_with_shapes` or a capture.
     """
 
     name: str
@@ -87,6 +106,8 @@ class Stage:
     shape: tuple[int, ...] | None = None
     operators: tuple[str, ...] = ()
     operation: str = "="
+    is_product: bool = False
+    parameters: tuple[ParameterSpec, ...] = ()
 
     @property
     def prefix(self) -> str:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viz_core.analysis.arithmetic.operands import Number
-from viz_core.analysis.positions import T5_NUM_BUCKETS, t5_bucket
+from viz_core.analysis.positions import t5_bucket
 from viz_core.config.activations import Activation
+from viz_core.config.position_schemes import T5_NUM_BUCKETS
 from viz_core.messages import translate as _
 
 

@@ -4,11 +4,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from viz_core.analysis.size_estimates import ParameterSpec
 from viz_core.analysis.stage_costs import Amount, StageCost
 from viz_core.messages import translate as _
 from viz_core.presets import DOCUMENTS
-from viz_core.stages import LIBRARY_TITLES
+from viz_core.stages import LIBRARY_TITLES, ParameterSpec
 from viz_core.ui.components.table import CellValue, ColumnKind
 
 ALL_ROWS = "all"
