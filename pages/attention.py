@@ -2,8 +2,8 @@
 
 from viz_core.ui.shell import PAGES, open_page
 
-open_page(PAGES["attention"])
+context = open_page(PAGES["attention"])
 
 from viz_core.ui.pages.attention.page import attention_page
 
-attention_page()
+attention_page(context)

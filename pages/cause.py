@@ -2,8 +2,8 @@
 
 from viz_core.ui.shell import PAGES, open_page
 
-open_page(PAGES["cause"])
+context = open_page(PAGES["cause"])
 
 from viz_core.ui.pages.cause.page import cause_page
 
-cause_page()
+cause_page(context)

@@ -2,11 +2,11 @@
 
 from viz_core.ui.shell import PAGES, open_page
 
-open_page(PAGES["documents"])
+context = open_page(PAGES["documents"])
 
 from viz_core.ui.pages.documents import page
 
-page.comparison_section()
+page.comparison_section(context)
 page.preset_buttons()
 page.errors_section()
 page.concepts_section()

@@ -14,5 +14,5 @@ page_cards(context)
 if context.capture is not None:
     token_ids(context, context.capture)
     architecture_section(context, context.capture)
-    next_word_section()
+    next_word_section(context)
 model_origin(context)

@@ -2,8 +2,8 @@
 
 from viz_core.ui.shell import PAGES, open_page
 
-open_page(PAGES["masks"])
+context = open_page(PAGES["masks"])
 
 from viz_core.ui.pages.masks.page import masks_page
 
-masks_page()
+masks_page(context)

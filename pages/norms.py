@@ -2,8 +2,8 @@
 
 from viz_core.ui.shell import PAGES, open_page
 
-open_page(PAGES["norms"])
+context = open_page(PAGES["norms"])
 
 from viz_core.ui.pages.norms.page import norms_page
 
-norms_page()
+norms_page(context)

@@ -2,8 +2,8 @@
 
 from viz_core.ui.shell import PAGES, open_page
 
-open_page(PAGES["positions"])
+context = open_page(PAGES["positions"])
 
 from viz_core.ui.pages.positions.page import positions_page
 
-positions_page()
+positions_page(context)

@@ -18,7 +18,7 @@ size = run_size(context)
 if size is not None:
     remember_size()
     two_runs(context, ())
-    tensor_table()
+    tensor_table(context)
     size_change_controls(size)
     show_totals(context, size)
 cost = None if size is None else linked_expander("shapes_cost", _("What costs most, and how the cost grows with longer texts"))

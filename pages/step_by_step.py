@@ -11,5 +11,5 @@ from viz_core.ui.pages.step_by_step.parity import parity_line
 if context.capture is not None:
     page_style()
     mode_controls(context)
-    step_by_step_page()
+    step_by_step_page(context)
     parity_line(context)

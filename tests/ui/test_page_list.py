@@ -1,15 +1,20 @@
 """The list of pages: each declaration is complete, and nothing that a page needs is missing."""
 
 import ast
+import gc
 import re
+import weakref
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.benchmarks.change import WIDGETS
 from tests.ui.helpers import open_page
-from viz_core.ui.shell import PAGES, PageSpec
-from viz_core.ui.shell.setup import URL_PARAM_BY_NAME, from_link, to_link
+from viz_core.ui.shell import PAGES, PageContext, PageSpec, page_fragment
+from viz_core.ui.shell.runs import page_context
+from viz_core.ui.shell.setup import URL_PARAM_BY_NAME, Setup, from_link, to_link, with_preset, with_url_params
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ROOT / "viz_core/ui/pages"
@@ -106,20 +111,53 @@ def test_home_links_to_all_others() -> None:
     assert {p.home_text for p in PAGES.values() if p.home_text} <= {c.value for c in at.caption}
 
 
-FRAGMENTS = [
+HEAVY = {"PageContext", "Capture", "TwoRuns", "RunPair"}
+BARE_FRAGMENTS = [
     (path, function)
-    for path in sorted((ROOT / "viz_core" / "ui" / "pages").rglob("*.py"))
-    for function in ast.parse(path.read_text("utf-8")).body
+    for path in sorted(PACKAGES.rglob("*.py"))
+    for function in ast.walk(ast.parse(path.read_text("utf-8")))
     if isinstance(function, ast.FunctionDef) and any(ast.unparse(d).startswith("st.fragment") for d in function.decorator_list)
-    and not function.name.startswith("_")  # else it is a part of a section
 ]
 
 
-@pytest.mark.parametrize(("path", "function"), FRAGMENTS, ids=[f"{p.parent.name}/{p.stem}.{f.name}" for p, f in FRAGMENTS])
-def test_a_fragment_begins_with_the_run_and_ends_with_the_link(path: Path, function: ast.FunctionDef) -> None:
-    """Its first line reads the visitor's newest choices, which a rerun of it alone would miss; its last writes them down."""
-    first, last, reads_the_run = function.body[1], function.body[-1], "lab." in ast.unparse(function)
+@pytest.mark.parametrize(("path", "function"), BARE_FRAGMENTS, ids=[f"{p.stem}.{f.name}" for p, f in BARE_FRAGMENTS])
+def test_a_fragment_that_needs_the_run_gets_it_from_its_page(path: Path, function: ast.FunctionDef) -> None:
+    """A session keeps the arguments of a bare fragment, and a rerun of it alone would miss the visitor's newest choices."""
     where = f"{path.relative_to(ROOT)}: {function.name}"
-    begins = not reads_the_run or "present()" in ast.unparse(first)
-    assert begins, f"{where} has to begin with `lab = present()`, below its docstring"
-    assert ast.unparse(last) == "write_link()", f"{where} has to end with `write_link()`"
+    kinds = {ast.unparse(argument.annotation) for argument in function.args.args if argument.annotation is not None}
+    assert not kinds & HEAVY, f"{where} has to be a @page_fragment"
+
+
+class FakeCapture:
+    """A run, in a test of who holds it."""
+
+
+def test_a_fragment_gets_the_context_once_and_keeps_no_capture(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[Callable[[], None]] = []
+    found: list[PageContext] = []
+    looked_up, rerun = FakeCapture(), list[bool]()
+    setup = Setup()
+    monkeypatch.setattr(page_context.st, "fragment", lambda f, run_every=None: kept.append(f) or f)
+    monkeypatch.setattr(page_context, "write_link", lambda: None)
+    monkeypatch.setattr(page_context, "current_setup", lambda: setup)
+    monkeypatch.setattr(page_context, "_cached_capture", lambda setup, batch: looked_up)
+
+    @page_fragment
+    def section(context: PageContext) -> None:
+        found.append(context)
+
+    context: Any = PageContext(setup, FakeCapture(), object())  # type: ignore[arg-type]
+    first = weakref.ref(context.capture)
+    section(context)
+    assert found == [context] and found[0].capture is first()
+    found.clear()
+    del context
+    gc.collect()
+    assert first() is None, "the fragment, which the session keeps, holds the activations"
+    setup = with_url_params(setup, documents_rows="differ")  # a widget of the fragment
+    kept[0]()
+    assert found[0].setup is setup and found[0].capture is looked_up
+    setup = with_preset(setup, "003")  # the sidebar shows another model now
+    monkeypatch.setattr(page_context.st, "rerun", lambda: rerun.append(True))
+    kept[0]()
+    assert rerun == [True]

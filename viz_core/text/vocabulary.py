@@ -32,6 +32,8 @@ class _LookupTables:
     """The lookup tables of a vocabulary, computed once per list of words."""
 
     def __init__(self, words: tuple[str, ...]) -> None:
+        _check(words)
+        self.words = words
         self.ids = {word: id for id, word in enumerate(words, start=len(SPECIALS))}
         numbered = {int(match[1]): self.ids[word] for word in words if (match := _SLOT.fullmatch(word))}
         if sorted(numbered) != list(range(1, len(numbered) + 1)):
@@ -62,11 +64,11 @@ class Vocabulary:
 
     words: tuple[str, ...]
     copied_words: tuple[str, ...] = ()
-    _index: _LookupTables = field(init=False, repr=False, compare=False)
+    _index: _LookupTables = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        _check(self.words)
-        object.__setattr__(self, "_index", _index(self.words))
+        if self._index is None or self._index.words is not self.words:  # a copy with other copied words keeps the tables
+            object.__setattr__(self, "_index", _index(self.words))
 
     @property
     def vocab_size(self) -> int:

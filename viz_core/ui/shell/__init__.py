@@ -5,7 +5,7 @@ from viz_core.ui.page_list import PAGES
 from viz_core.ui.shell.layout.first_screen import choose_section, controls_row, figure_and_rail, main_figure, show_hint
 from viz_core.ui.shell.layout.sidebar import set_from_widget
 from viz_core.ui.shell.navigation import main, open_page
-from viz_core.ui.shell.runs.page_context import PageContext, context_of, current_context
+from viz_core.ui.shell.runs.page_context import PageContext, context_of, page_fragment
 from viz_core.ui.shell.runs.two_runs import TwoRuns, keep_run, two_runs
 from viz_core.ui.shell.session.linked_widgets import linked_expander, linked_widget
 from viz_core.ui.shell.session.state import current_setup, open_stage, set_url_params, update_setup, url_param, use_weights
@@ -20,7 +20,6 @@ __all__ = [
     "choose_section",
     "context_of",
     "controls_row",
-    "current_context",
     "current_setup",
     "figure_and_rail",
     "keep_run",
@@ -31,6 +30,7 @@ __all__ = [
     "mark_activity",
     "open_page",
     "open_stage",
+    "page_fragment",
     "set_from_widget",
     "set_url_params",
     "show_hint",

@@ -21,20 +21,18 @@ from viz_core.ui.pages.attention.rollout import rollout_section
 from viz_core.ui.pages.attention.statistics import statistics_section
 from viz_core.ui.shared.elements import sentence_picker
 from viz_core.ui.shared.word_swap import find_swap
-from viz_core.ui.shell import PAGES, PageContext, TwoRuns, choose_section, current_context, two_runs, write_link
+from viz_core.ui.shell import PAGES, PageContext, TwoRuns, choose_section, page_fragment, two_runs
 from viz_core.ui.shell.runs.two_runs import RunView
 
 
-@st.fragment
-def attention_page() -> None:
+@page_fragment
+def attention_page(context: PageContext) -> None:
     """Draw the page below its heading. As a fragment: a change of view reruns only this function, not the sidebar."""
-    context = current_context()
     if context.capture is None:
         return
     available = attention_kinds(context.config)
     if not available:
         st.info(_("This model has no layers, so it computes no attention. Add a layer in the sidebar."))
-        write_link()
         return
     item = context.selected_item(context.capture)
     swap = find_swap(context.setup, item)
@@ -55,7 +53,6 @@ def attention_page() -> None:
         COMPARING_SECTIONS[section](shown, shown.capture, available, focus, two)
     else:
         SINGLE_RUN_SECTIONS[section](shown, shown.capture, available, focus)
-    write_link()
 
 
 RUN_CHOICES: Sequence[RunView] = ("a", "b", "difference")

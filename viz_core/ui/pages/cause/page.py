@@ -14,15 +14,14 @@ from viz_core.ui.pages.cause.patching import patching_section
 from viz_core.ui.pages.cause.question_form import question_controls, question_text, read_question
 from viz_core.ui.pages.cause.run_pair import RunPair, corruption_controls, find_pair
 from viz_core.ui.shared.elements import sentence_picker
-from viz_core.ui.shell import PAGES, choose_section, controls_row, current_context, current_setup, two_runs, url_param, write_link
+from viz_core.ui.shell import PAGES, PageContext, choose_section, controls_row, current_setup, page_fragment, two_runs, url_param
 from viz_core.ui.shell.session.widgets import last_shown_value
 from viz_core.ui.shell.setup import error_message
 
 
-@st.fragment
-def cause_page() -> None:
+@page_fragment
+def cause_page(context: PageContext) -> None:
     """Draw the page below its heading. As a fragment: a click on a cell reruns only this function, once the sidebar shows B."""
-    context = current_context()
     if _is_sidebar_outdated(context.config.sides):
         st.rerun()
     if context.capture is not None:
@@ -37,7 +36,6 @@ def cause_page() -> None:
             with row:
                 corruption_controls(pair)
             _draw_section(section, pair)
-    write_link()
 
 
 def _is_sidebar_outdated(sides: Sequence[str]) -> bool:

@@ -14,7 +14,17 @@ from viz_core.messages import translate as _
 from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, TOPICS, Preset, PresetRow, Status
 from viz_core.presets.concepts import CONCEPTS, DOCUMENT_ERRORS, Concept, DocumentError, DocumentErrorKind, PageLink, page_links
 from viz_core.ui.escape import escaped
-from viz_core.ui.shell import PAGES, controls_row, current_setup, linked_widget, main_figure, show_hint, update_setup, write_link
+from viz_core.ui.shell import (
+    PAGES,
+    PageContext,
+    controls_row,
+    current_setup,
+    linked_widget,
+    main_figure,
+    page_fragment,
+    show_hint,
+    update_setup,
+)
 from viz_core.ui.shell.session.generated_target import keep_generated_target
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, RESOLVED_PROPERTIES, Setup, changed_fields, from_link, to_link, with_preset
 
@@ -87,8 +97,8 @@ def topic_difference(topic: str) -> str:
     return "differ" if len(models) > 1 else "words" if len({p.rows[at].value for p in PRESETS.values()}) > 1 else "agree"
 
 
-@st.fragment
-def comparison_section() -> None:
+@page_fragment
+def comparison_section(context: PageContext) -> None:
     """Draw the comparison table and its filter. As a fragment: a change of the filter reruns nothing else."""
     show_hint(
         _(
@@ -102,11 +112,9 @@ def comparison_section() -> None:
     with controls_row():
         chosen = linked_widget(st.segmented_control, "documents_rows", _("Rows"), required=True, label_visibility="collapsed",
                                format_func=lambda which: f"{DIFFERENCE_FILTERS[which]} · {counts[which]}")
-    setup = current_setup()
     with place:
-        st.html(page_html(comparison_html(chosen, next((n for n in PRESETS if is_loaded(setup, n)), None)), "docs fill"))
+        st.html(page_html(comparison_html(chosen, next((n for n in PRESETS if is_loaded(context.setup, n)), None)), "docs fill"))
     st.html(page_html(f"<p>{legend_html()}</p>"))
-    write_link()
 
 
 def comparison_html(row_filter: str = "all", loaded: str | None = None) -> str:

@@ -22,7 +22,7 @@ from viz_core.ui.escape import code_span, escaped
 from viz_core.ui.pages.home import snippets
 from viz_core.ui.shared.cell_inspector import inspect_cell
 from viz_core.ui.shared.elements import clamped_url_param, exportable_html, linked_heatmaps, set_param_from_widget, table
-from viz_core.ui.shell import PageContext, current_context, linked_expander, open_stage, update_setup, url_param, widget, write_link
+from viz_core.ui.shell import PageContext, linked_expander, open_stage, page_fragment, update_setup, url_param, widget
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, Setup, changed_fields
 from viz_core.weights.card import Card
 
@@ -101,14 +101,12 @@ def _split_words_text(context: PageContext, capture: Capture, sides: list[str], 
     return " " + _("A word can be split into several tokens: {named}.", named=named) if split else ""
 
 
-@st.fragment
-def next_word_section() -> None:
+@page_fragment
+def next_word_section(context: PageContext) -> None:
     """Draw the top predictions after (or at) the selected token, with a note on what they mean for these weights."""
-    context = current_context()
     if context.capture is None:
         return
     _draw_predictions(context, context.capture, context.selected_item(context.capture))
-    write_link()
 
 
 def _draw_predictions(context: PageContext, capture: Capture, item: int) -> None:

@@ -19,16 +19,15 @@ from viz_core.ui.pages.masks.fully_masked import fully_masked_section
 from viz_core.ui.pages.masks.leak import leak_section
 from viz_core.ui.pages.masks.reasons import reasons_section
 from viz_core.ui.pages.masks.unsqueeze import unsqueeze_section
-from viz_core.ui.shell import PAGES, PageContext, choose_section, current_context, write_link
+from viz_core.ui.shell import PAGES, PageContext, choose_section, page_fragment
 from viz_core.ui.shell.setup import error_message
 
 # torch takes over a second to import, so the sections import the experiments, which need it, only when they run them.
 
 
-@st.fragment
-def masks_page() -> None:
+@page_fragment
+def masks_page(context: PageContext) -> None:
     """Draw the page below its introduction. As a fragment: a change of view reruns only this function, not the sidebar."""
-    context = current_context()
     if context.capture is None:
         return
     if st.session_state.get(EXAMPLE_KEY):  # was clicked: the sidebar, outside this fragment, has to show the new sentences
@@ -36,7 +35,6 @@ def masks_page() -> None:
     available = attention_kinds(context.config)
     if not available:
         st.info(_("This model has no layers, so it computes no attention. Add a layer in the sidebar."))
-        write_link()
         return
     section = choose_section(PAGES["masks"])
     focus = read_mask_focus(context, context.capture, available, section)
@@ -44,7 +42,6 @@ def masks_page() -> None:
         SECTIONS[section](context, context.capture, focus)
     except ValueError as error:  # with a message for the reader
         st.info(escaped(error_message(error)))
-    write_link()
 
 
 SECTIONS: dict[str, Callable[[PageContext, Capture, MaskFocus], None]] = {

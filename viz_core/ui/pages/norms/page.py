@@ -2,23 +2,19 @@
 
 from collections.abc import Callable
 
-import streamlit as st
-
 from viz_core.ui.pages.norms.batchnorm import batch_norm_section
 from viz_core.ui.pages.norms.depth import depth_section
 from viz_core.ui.pages.norms.distributions import distributions_section
 from viz_core.ui.pages.norms.gradients import gradients_section
 from viz_core.ui.pages.norms.one_token import one_token_section
 from viz_core.ui.pages.norms.theory import theory_section
-from viz_core.ui.shell import PAGES, PageContext, choose_section, current_context, write_link
+from viz_core.ui.shell import PAGES, PageContext, choose_section, page_fragment
 
 
-@st.fragment
-def norms_page() -> None:
+@page_fragment
+def norms_page(context: PageContext) -> None:
     """Draw the page below its title. A fragment: changing a link parameter reruns only this, not the sidebar and the frame."""
-    context = current_context()
     SECTIONS[choose_section(PAGES["norms"])](context)
-    write_link()
 
 
 SECTIONS: dict[str, Callable[[PageContext], None]] = {

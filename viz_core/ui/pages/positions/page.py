@@ -45,9 +45,9 @@ from viz_core.ui.shell import (
     PAGES,
     PageContext,
     choose_section,
-    current_context,
     figure_and_rail,
     linked_widget,
+    page_fragment,
     set_url_params,
     show_hint,
     url_param,
@@ -71,12 +71,10 @@ class SinusoidalTable:
     base: float
 
 
-@st.fragment
-def positions_page() -> None:
+@page_fragment
+def positions_page(context: PageContext) -> None:
     """Draw the page below its title. A fragment: changing a link parameter reruns only this, not the sidebar and the frame."""
-    context = current_context()
     SECTIONS[choose_section(PAGES["positions"])](context)
-    write_link()
 
 
 # ---------------------------------------------------------------- controls

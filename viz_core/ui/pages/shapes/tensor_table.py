@@ -29,23 +29,21 @@ from viz_core.ui.pages.shapes.size import RunSize, baseline_size, run_size, run_
 from viz_core.ui.shell import (
     PageContext,
     controls_row,
-    current_context,
     linked_widget,
     main_figure,
     open_stage,
+    page_fragment,
     set_url_params,
     show_hint,
     url_param,
-    write_link,
 )
 from viz_core.ui.shell.runs.setup_differences import differences
 from viz_core.ui.shell.setup import Setup, changed_fields, from_query
 
 
-@st.fragment
-def tensor_table() -> None:
+@page_fragment
+def tensor_table(context: PageContext) -> None:
     """Draw the table with its filters. A fragment: a change reruns only this."""
-    context = current_context()
     size = run_size(context)
     if size is None:
         return
@@ -81,7 +79,6 @@ def tensor_table() -> None:
         export_button(_("Download the full table (CSV)"), "shapes_csv", csv_file_name(context.setup), "text/csv",
                       partial(table_as_csv, context, lines), icon=":material/download:", help=_("All tensors with all columns."))
         linked_widget(st.toggle, "shapes_marked", _("Show only changes"), disabled=before is None)
-    write_link()
 
 
 def _filter(lines: Sequence[StageCost]) -> LedgerFilter:

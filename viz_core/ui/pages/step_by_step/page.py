@@ -37,13 +37,12 @@ from viz_core.ui.shared.elements import linked_heatmaps
 from viz_core.ui.shell import (
     PageContext,
     TwoRuns,
-    current_context,
     figure_and_rail,
     linked_widget,
+    page_fragment,
     set_url_params,
     two_runs,
     url_param,
-    write_link,
 )
 from viz_core.ui.shell.session.widgets import last_shown_value
 from viz_core.ui.streamlit_internals import fill_selectors
@@ -77,10 +76,9 @@ def page_style() -> None:
     st.html(f"<style>{STYLE}</style>")
 
 
-@st.fragment
-def step_by_step_page() -> None:
+@page_fragment
+def step_by_step_page(context: PageContext) -> None:
     """Draw the page below its title. A fragment: a step reruns only this, not the sidebar and the frame."""
-    context = current_context()
     if context.capture is None:
         return
     runs = two_runs_line(context)
@@ -88,7 +86,6 @@ def step_by_step_page() -> None:
         divergence_section(runs)
     else:
         draw_stage(context if runs is None else runs.b, runs)
-    write_link()
 
 
 def two_runs_line(context: PageContext) -> TwoRuns | None:

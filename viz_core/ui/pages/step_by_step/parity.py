@@ -10,7 +10,7 @@ from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.ui.pages.step_by_step import snippets
 from viz_core.ui.shared.elements import data_table, number_column
-from viz_core.ui.shell import PageContext, current_context, linked_expander, mark_activity, write_link
+from viz_core.ui.shell import PageContext, linked_expander, mark_activity, page_fragment
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.experiments.parity import Parity, TorchLimitation
@@ -23,15 +23,14 @@ REQUEST_KEY = "proof_asked"
 def parity_line(context: PageContext) -> None:
     """Show the largest difference between this run and torch, and the differences per stage on request."""
     if context.capture is not None:
-        _parity_fragment()  # no arguments: a session keeps those of a fragment, and with them the capture
+        _parity_fragment(context)
 
 
-@st.fragment
-def _parity_fragment() -> None:
+@page_fragment
+def _parity_fragment(context: PageContext) -> None:
     from viz_core.experiments.parity import check_parity
     from viz_core.ui.shell.caching.server_cache import cached_result
 
-    context = current_context()
     if context.capture is None or context.batch is None:
         return
     capture, batch, model, key = context.capture, context.batch, context.model(), context.run_key()
@@ -43,7 +42,6 @@ def _parity_fragment() -> None:
         _show_parity(
             context, cached_result("proof", key, lambda: check_parity(model, batch, capture), seconds + DEFER_SECONDS, nbytes)
         )
-    write_link()
 
 
 def _request(key: object) -> None:

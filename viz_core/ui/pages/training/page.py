@@ -9,7 +9,7 @@ from viz_core.training.jobs.job import JobView
 from viz_core.ui.pages.training.experiments import experiments_section, shown_job
 from viz_core.ui.pages.training.job_controls import is_active, linked_job
 from viz_core.ui.pages.training.one_run import one_run_section
-from viz_core.ui.shell import PAGES, PageContext, choose_section, current_context, url_param, write_link
+from viz_core.ui.shell import PAGES, PageContext, choose_section, page_fragment, url_param
 
 POLLING_KEY = "train_goes"  # session state: whether the page polls
 POLL_SECONDS = 1.0  # between two polls
@@ -17,16 +17,14 @@ POLL_SECONDS = 1.0  # between two polls
 
 def training_page(context: PageContext) -> None:
     """Draw the page below its title."""
-    st.fragment(draw_section, run_every=POLL_SECONDS if _is_polling() else None)()
+    page_fragment(draw_section, run_every=POLL_SECONDS if _is_polling() else None)(context)
 
 
-def draw_section() -> None:
+def draw_section(context: PageContext) -> None:
     """Draw the chosen section, in a fragment. When polling has to start or stop, the whole page reruns."""
-    context = current_context()
     section = choose_section(PAGES["training"])
     is_polling = _is_polling()
     SECTIONS[section](context)
-    write_link()
     if st.session_state.get(POLLING_KEY, False) != is_polling:
         st.session_state[POLLING_KEY] = is_polling
         st.rerun()

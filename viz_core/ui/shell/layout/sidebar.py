@@ -17,7 +17,6 @@ from viz_core.ui.shell.caching.preload import preload_home
 from viz_core.ui.shell.session.generated_target import keep_generated_target
 from viz_core.ui.shell.session.linked_widgets import linked_expander, linked_widget
 from viz_core.ui.shell.session.state import (
-    DRAWN_SIDEBAR,
     EXTRA_OPTIONS,
     HUB_NAME,
     LINK_ERRORS,
@@ -26,7 +25,6 @@ from viz_core.ui.shell.session.state import (
     SETUP,
     TARGET_BOX,
     current_setup,
-    sidebar_values,
     update_setup,
     user_weights,
 )
@@ -65,7 +63,6 @@ N_SIZE_SLIDERS = 4  # of `MAIN_CONTROLS`, above the reset button: the sizes, whi
 
 
 def sidebar() -> None:
-    st.session_state[DRAWN_SIDEBAR] = sidebar_values()
     with st.sidebar:
         setup = current_setup()
         chosen = setup.checkpoint if setup.checkpoint_card else setup.preset

@@ -1,7 +1,8 @@
 """The context of a page: its setup and its run from the shared cache, or the reason why there is none; and the status line."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from viz_core.analysis.summary import word_lookup
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.config.limits import MAX_LINK_BYTES, MAX_SENTENCES, MAX_STORED_SETUP_CHARS, cache_problem
-from viz_core.messages import language_problem, plural
+from viz_core.messages import language, language_problem, plural
 from viz_core.messages import translate as _
 from viz_core.messages.errors import UserError
 from viz_core.stages import ARCHITECTURE_NAMES, SIDE_NAMES
@@ -23,7 +24,8 @@ from viz_core.ui.escape import code_span, code_spans, escaped, first_few
 from viz_core.ui.shell.caching.preload import preload_all
 from viz_core.ui.shell.layout.weight_notices import missing_weights_notice, untrained_notice
 from viz_core.ui.shell.session.generated_target import check_position_table, generate_targets, generation_notes, target_box_text
-from viz_core.ui.shell.session.state import DRAWN_SIDEBAR, LAST_BATCH, MISSING_TEXT, current_setup, run_values, sidebar_values
+from viz_core.ui.shell.session.state import MISSING_TEXT, RECENT_RUNS, current_setup, run_values, sidebar_values
+from viz_core.ui.shell.session.url import write_link
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, Setup, changed_fields, error_message, parse_ids, to_link, typed_sentences
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 # functions that need them import them themselves.
 
 MAX_SIMILAR = 2  # known words listed for each unknown one
+MAX_RECENT_RUNS = 4  # runs whose batches a session keeps: a page compares up to three
 MAX_NAMED = 6  # unknown words, words that share an id, errors in a link: how many of each are listed
 
 
@@ -42,8 +45,8 @@ MAX_NAMED = 6  # unknown words, words that share an id, errors in a link: how ma
 class PageContext:
     """The context of a page: setup, run and batch. `capture` is None if nothing could run; the page then shows the reason.
 
-    heading_controls: the container in the page's heading for controls of the whole page; None in a fragment. edited_run_key: the
-    cache key of a run that differs from the setup's own, such as a patched one; None for the setup's own run.
+    heading_controls: the container in the page's heading for controls of the whole page; None when a fragment reruns by itself.
+    edited_run_key: the cache key of a run that differs from the setup's own, such as a patched one; None for the setup's own run.
     """
 
     setup: Setup
@@ -64,6 +67,10 @@ class PageContext:
     def answers_in_place(self) -> bool:
         """Whether the model was trained to predict a word for each position itself, instead of the next word."""
         return self.setup.card is not None and self.setup.card.predicts_own_position
+
+    def without_capture(self) -> "PageContext":
+        """Return what a session may keep of this context, which is small."""
+        return replace(self, capture=None, heading_controls=None)
 
     def model(self) -> "Transformer":
         """Return the model of this setup. All visitors share it, so it must not be changed."""
@@ -116,12 +123,36 @@ class PageContext:
         return word_lookup(self.capture, side, tokenizer)(token_id)
 
 
-def current_context() -> PageContext:
-    """Return the context of the current setup without drawing anything, for a fragment, which reruns without its page."""
-    if st.session_state.get(DRAWN_SIDEBAR) != sidebar_values():
-        st.rerun()  # a click in the fragment changed the setup: a full run draws the sidebar, then writes the link
-    set_glosses(glosses_in_use(current_setup()))
-    return context_of(current_setup())
+def page_fragment(draw: Callable[[PageContext], None], run_every: float | None = None) -> Callable[[PageContext], None]:
+    """Decorator for a part of a page that also reruns by itself: a fragment of Streamlit, which ends with writing the link.
+
+    While the whole page runs, the part gets the context that its caller hands down. A session keeps a fragment and what it refers
+    to until the next run of the page, so this one keeps the context without its activations. When the part reruns by itself, its
+    context has the present setup, the same batch, and the capture of the shared cache. If the part has changed what the sidebar
+    shows, the whole page reruns. run_every: seconds after which the part reruns by itself.
+    """
+
+    @wraps(draw)
+    def drawn(context: PageContext) -> None:
+        handed_down, kept, has_run = [context], context.without_capture(), context.capture is not None
+
+        @wraps(draw)
+        def fragment() -> None:
+            draw(handed_down.pop() if handed_down else _with_current_setup(kept, has_run))
+            write_link()
+
+        st.fragment(fragment, run_every=run_every)()
+
+    return drawn
+
+
+def _with_current_setup(kept: PageContext, has_run: bool) -> PageContext:
+    """Return the context of a page with the present setup, whose run is the same; has_run: whether it has one."""
+    setup = current_setup()
+    if sidebar_values(setup) != sidebar_values(kept.setup):
+        st.rerun()  # draws the sidebar, then writes the link
+    set_glosses(glosses_in_use(setup))
+    return replace(kept, setup=setup, capture=_cached_capture(setup, kept.batch) if has_run and kept.batch else None)
 
 
 def glosses_in_use(setup: Setup) -> Mapping[str, str]:
@@ -131,19 +162,9 @@ def glosses_in_use(setup: Setup) -> Mapping[str, str]:
 
 def context_of(setup: Setup) -> PageContext:
     """Return the context of any setup, for a comparison."""
-    if (batch := _last_batch(setup)) is not None:
-        from viz_core.ui.shell.caching.server_cache import cached_run
-
-        return PageContext(setup, cached_run(setup.weights, setup.config, batch, setup.seed, setup.device), batch)
     preload_all()
-    attempt = _try_run(setup)
-    return PageContext(setup, attempt.capture, attempt.batch)
-
-
-def _last_batch(setup: Setup) -> "Batch | None":
-    """Return the batch of the last full run of the page, if it was of this setup: then nothing has to be tokenized again."""
-    values, batch = st.session_state.get(LAST_BATCH, (None, None))
-    return batch if values == run_values(setup) else None
+    outcome = _run_outcome(setup)
+    return PageContext(setup, outcome.capture, outcome.batch)
 
 
 def _tokenizers(setup: Setup) -> Mapping[str, AnyTokenizer]:
@@ -168,10 +189,29 @@ class RunOutcome:
     target: str = ""
 
 
-def _try_run(setup: Setup) -> RunOutcome:
-    """Run this setup, or take its run from the shared cache. The size is checked before it runs."""
+def _run_outcome(setup: Setup) -> RunOutcome:
+    """Return the run of a setup. A session keeps the batches of its last few runs: such a run is only looked up in the cache."""
+    recent = st.session_state.setdefault(RECENT_RUNS, {})
+    key = (language(), *run_values(setup))
+    if (known := recent.pop(key, None)) is None:
+        outcome = _try_run(setup)
+    else:
+        outcome = replace(known, capture=_cached_capture(setup, known.batch))
+    if outcome.capture is not None:
+        recent[key] = replace(outcome, capture=None)
+    for oldest in list(recent)[:-MAX_RECENT_RUNS]:
+        del recent[oldest]
+    return outcome
+
+
+def _cached_capture(setup: Setup, batch: "Batch") -> Capture:
     from viz_core.ui.shell.caching.server_cache import cached_run
 
+    return cached_run(setup.weights, setup.config, batch, setup.seed, setup.device)
+
+
+def _try_run(setup: Setup) -> RunOutcome:
+    """Run this setup, or take its run from the shared cache. The size is checked before it runs."""
     source, target, notes = typed_sentences(setup)
     lines = source or target
     if not any(s.strip() for s in lines):
@@ -195,16 +235,14 @@ def _try_run(setup: Setup) -> RunOutcome:
             *notes,
             *_unknown_word_notes(setup, {"source": source, "target": target}, batch, [line.text for line in generated]),
         ]
-        capture = cached_run(setup.weights, setup.config, batch, setup.seed, setup.device)
-        return RunOutcome(capture, batch, size, notes=notes, target=text)
+        return RunOutcome(_cached_capture(setup, batch), batch, size, notes=notes, target=text)
     except ValueError as error:  # one sentence: what is wrong, with which value, and the remedy
         return RunOutcome(problem=error_message(error), notes=notes, target=text)
 
 
 def run_with_status(setup: Setup) -> RunOutcome:
     """Return the run of a setup, and draw its notices and the status line, or the reason why there is no run."""
-    attempt = _try_run(setup)
-    st.session_state[LAST_BATCH] = (run_values(setup), attempt.batch) if attempt.capture else (None, None)
+    attempt = _run_outcome(setup)
     missing_weights_notice()
     untrained_notice(setup)
     for note in attempt.notes:

@@ -33,8 +33,7 @@ IN_PAGE_FRAME = "lab_in_frame"  # whether app.py is running a page
 STARTED = "lab_arrived"  # whether the session has restarted once
 USER_WEIGHTS = "lab_own"  # the names of this visitor's own weights
 MISSING_WEIGHTS = "lab_gone"  # a visitor's weights that this server lacks: (parameter of the link, sentence about it)
-DRAWN_SIDEBAR = "lab_drawn"  # the values of the setup that the sidebar showed when it was last drawn
-LAST_BATCH = "lab_batch"  # of the last full run: the values that it depends on, and its batch of ids
+RECENT_RUNS = "lab_runs"  # of the last few runs: the values that each depends on, and its outcome without the capture
 NEXT_PAGE = "lab_going"  # the page that a click opens, until it is open
 
 MAX_USER_WEIGHTS = 8  # own weights that are offered to a visitor
@@ -58,9 +57,8 @@ def current_setup() -> Setup:
     return setup
 
 
-def sidebar_values() -> tuple[Any, ...]:
-    """Return the values of the setup that the sidebar shows."""
-    setup = current_setup()
+def sidebar_values(setup: Setup) -> tuple[Any, ...]:
+    """Return the values of a setup that the sidebar shows."""
     return setup.preset, setup.chosen, *run_values(setup)
 
 
