@@ -49,39 +49,45 @@ def values(view: UrlParam) -> list[Any]:
     return [(), tuple(dict.fromkeys(some[:3]))] if view.is_multiple else some
 
 
-@pytest.mark.parametrize("view", URL_PARAMS, ids=lambda v: v.name)
-def test_every_view_survives_its_link(view: UrlParam) -> None:
-    for value in values(view):
+def test_every_view_survives_its_link() -> None:
+    wrong = []
+    for view, value in ((v, value) for v in URL_PARAMS for value in values(v)):
         setup = with_url_params(Setup(), **{view.name: value})
-        assert setup.url_param(view.name) == value
         params, _ = to_link(setup)
-        assert (view.name in params) == (value != view.default)
         back, faults = from_link(params)
-        assert not faults and back.url_param(view.name) == value
+        found = setup.url_param(view.name), view.name in params, faults, back.url_param(view.name)
+        if found != (value, value != view.default, [], value):
+            wrong.append((view.name, value, found))
+    assert not wrong
 
 
-@pytest.mark.parametrize("view", [v for v in URL_PARAMS if v.options is not None], ids=lambda v: v.name)
-def test_a_value_that_no_page_offers_is_named(view: UrlParam) -> None:
-    setup, faults = from_link({view.name: "-7x", "seed": "3"})
-    assert setup.url_param(view.name) == view.default and setup.seed == 3
-    assert [written for written, _ in faults] == [f"{view.name}=-7x"]
+def test_a_value_that_no_page_offers_is_named() -> None:
+    wrong = []
+    for view in (v for v in URL_PARAMS if v.options is not None):
+        setup, faults = from_link({view.name: "-7x", "seed": "3"})
+        found = setup.url_param(view.name), setup.seed, [written for written, _ in faults]
+        if found != (view.default, 3, [f"{view.name}=-7x"]):
+            wrong.append((view.name, found))
+    assert not wrong
 
 
-@pytest.mark.parametrize("view", [v for v in URL_PARAMS if v.options is not None], ids=lambda v: v.name)
-def test_a_fault_names_every_choice_that_a_person_has_and_nothing_else(view: UrlParam) -> None:
-    assert view.options is not None
-    ((_, fault),) = from_link({view.name: "zzz"})[1]
-    assert fault.endswith("; the default is used")
-    said = fault.removesuffix("; the default is used")
-    choices = [view.to_text((o,) if view.is_multiple else o) for o in view.options if o not in ("", -1)]
-    if isinstance(view.options, range):
-        assert said.startswith(f"is not a whole number from {choices[0]} to {choices[-1]}")
-    elif view.name == "cells":
-        assert said.startswith("does not name a matrix of this app")
-    elif len(choices) > 12:
-        assert said == "is not one of the choices that the page offers"
-    else:
-        assert said == f"is not one of {', '.join(choices)}"
+def test_a_fault_names_every_choice_that_a_person_has_and_nothing_else() -> None:
+    wrong = []
+    for view in (v for v in URL_PARAMS if v.options is not None):
+        ((_, fault),) = from_link({view.name: "zzz"})[1]
+        said, default, rest = fault.partition("; the default is used")
+        choices = [view.to_text((o,) if view.is_multiple else o) for o in view.options if o not in ("", -1)]
+        if isinstance(view.options, range):
+            is_right = said.startswith(f"is not a whole number from {choices[0]} to {choices[-1]}")
+        elif view.name == "cells":
+            is_right = said.startswith("does not name a matrix of this app")
+        elif len(choices) > 12:
+            is_right = said == "is not one of the choices that the page offers"
+        else:
+            is_right = said == f"is not one of {', '.join(choices)}"
+        if not (is_right and default and not rest):
+            wrong.append((view.name, fault))
+    assert not wrong
 
 
 def test_numbers_of_a_view_are_bounded() -> None:
