@@ -196,8 +196,11 @@ def plain_words(text: str, known: list[str]) -> list[str]:
 
 
 def main(file: str, pages: list[str]) -> None:
+    from streamlit.components.v2 import manifest_scanner
     from streamlit.testing.v1 import AppTest
 
+    # Without a server Streamlit looks through every installed package for each page: half of the work.
+    manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
     out = open(file, "w", encoding="utf-8")  # noqa: SIM115 (errors print to stdout)
     for page in pages or STATES:
         for state in STATES[page]:

@@ -78,8 +78,9 @@ def test_only_messages_are_shown(pages: list[str], language: Path, tmp_path: Pat
         for text in (*(c.text for c in CONCEPTS), *(f.correction for f in DOCUMENT_ERRORS)):
             assert text not in everything
     known, found = data(), dict[str, str]()
+    plain = {text: plain_words(text, known) for text in {text for _, _, text in shown}}  # most stand in many states
     for state, where, text in shown:
-        for word in plain_words(text, known):
+        for word in plain[text]:
             if word not in NAMES and not (word in LEAVES and where.endswith("panels.title")):
                 found.setdefault(word, f"{state} | {where} | {text[:100]!r}")
     assert not found, "\n".join(f"{word}: {place}" for word, place in found.items())
