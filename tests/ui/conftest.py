@@ -1,5 +1,6 @@
 """What every test of the app without a browser needs."""
 
+import inspect
 from collections.abc import Iterator
 from functools import cache
 
@@ -18,11 +19,22 @@ def packages_are_scanned_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def empty_caches() -> Iterator[None]:
-    """No test sees what another one cached. That everything is imported stays true: to find it again takes a quarter of a page."""
+    """No module sees what another one cached; within one, a model is built once. test_caches.py: caches change no page."""
     yield
     server_cache.clear()
+
+
+@pytest.fixture(autouse=True)
+def empty_caches_around_changed_code(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that replaces something finds no result from before, and leaves none of its own."""
+    replaces = "monkeypatch" in inspect.signature(request.function).parameters
+    if replaces:
+        server_cache.clear()
+    yield
+    if replaces:
+        server_cache.clear()
 
 
 @pytest.fixture(autouse=True)
