@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TOP_LEVEL = {
     *("app.py", "pages", "viz_core", "tests", "requirements.txt", ".streamlit"),
-    *("README.md", "pyproject.toml", "LICENSE", ".gitignore", ".ci"),
+    *("README.md", "CONTRIBUTING.md", "pyproject.toml", "LICENSE", ".gitignore", ".ci"),
 }
 
 # Layer by layer, from 0, and in each layer in order: a member (a module, or a package with all that is in it that is no member

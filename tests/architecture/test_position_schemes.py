@@ -1,4 +1,4 @@
-"""Every position scheme is complete: what one lacks is named here. README: "How to add a position scheme"."""
+"""Every position scheme is complete: what one lacks is named here. CONTRIBUTING.md: "How to add a position scheme"."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -12,7 +12,7 @@ from typing import Any
 from tests.benchmarks.measure import Result
 from tests.benchmarks.servers import APP, processor, running
 from tests.benchmarks.visitor import Visitor, visitor
-from tests.benchmarks.widgets import Widget, after_token, cell, columns, head, option, slider, stage
+from tests.benchmarks.widgets import Widget, after_token, cell, columns, head, option, radio, slider, stage
 from viz_core.training.corpus import eval_set
 
 SILENCE = 0.15  # seconds without a message after which a change is over
@@ -33,6 +33,7 @@ WIDGETS: dict[str, Widget] = {  # page → what is changed there
     "norms": option("norm_metric"),
     "shapes": columns(),
     "documents": option("documents_rows"),
+    "help": radio("help_document"),
 }
 
 

@@ -46,6 +46,17 @@ def shown(page: Visitor, name: str, value: Any) -> str:
     return str(page.element(f"set_{name}").options[list(URL_PARAM_BY_NAME[name].options or ()).index(value)].content)
 
 
+def radio(name: str) -> Widget:
+    """One of a view's values, in a radio group."""
+    one = option(name)
+
+    def send(page: Visitor, value: Any, number: Number) -> Any:
+        offered = list(URL_PARAM_BY_NAME[name].options or ())
+        return page.choose(f"set_{name}", page.element(f"set_{name}").options[offered.index(value)])
+
+    return Widget(name, one.values, send, lambda value: said(name, value))
+
+
 def columns() -> Widget:
     """A column of the table of shapes, alone."""
     one = option("shapes_columns")

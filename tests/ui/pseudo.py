@@ -142,8 +142,9 @@ DATA = re.compile(
 
 
 def data() -> list[str]:
-    """What the app shows as it is, the longest first: names of documents and libraries, example sentences, cards of weights."""
+    """What the app shows as it is, the longest first: names, example sentences, cards of weights, and the documents of Help."""
     from viz_core.presets import DOCUMENTS
+    from viz_core.ui.pages.help.page import DOCUMENT_NAMES, document_markdown
     from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
     from viz_core.weights.catalogue import catalogue
 
@@ -152,6 +153,7 @@ def data() -> list[str]:
     texts = [*headings, "Hugging Face", "TransformerLens", *(URL_PARAM_BY_NAME["pos_sentence"].options or ())[1:]]
     texts += [text for card in cards for example in card.examples for text in example]
     texts += [str(fact) for card in cards for fact in card.about.values() if " " in str(fact)]
+    texts += [document_markdown(name) for name in DOCUMENT_NAMES]
     texts += [html.escape(text) for text in texts]
     return sorted({text for text in texts if re.search("[A-Za-z]", text)}, key=len, reverse=True)
 

@@ -1,0 +1,1 @@
+"""The page Help, which shows the documents of `viz_core/docs`."""
