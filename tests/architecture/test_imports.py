@@ -74,7 +74,7 @@ LAYERS: list[dict[str, str]] = [
         "ui.shared": "streamlit numpy pandas messages stages text capture analysis run experiments figures figures.plot_data "
         "ui.components ui.escape ui.shell",
         "ui.pages": "streamlit numpy pandas messages config presets stages text capture run_file analysis model weights run "
-        "generate experiments training.interactive training.jobs tables figures figures.plot_data ui.streamlit_internals "
+        "generate experiments training.interactive training.jobs tables figures ui.streamlit_internals "
         "ui.components ui.escape ui.pages.*.declaration ui.shell ui.shared",
     },
     {"app": "ui.shell", "pages": "streamlit messages ui.shell ui.pages", "__main__": ""},

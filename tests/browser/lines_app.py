@@ -4,6 +4,7 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import PooledHeads
+from viz_core.analysis.labelled_weights import LabelledWeights
 from viz_core.figures.attention import grid_of_tiles
 from viz_core.ui.components.heads import Focus, head_grids
 from viz_core.ui.components.lines import Lock, attention_lines
@@ -33,9 +34,7 @@ def page() -> None:
     head_grids([grid_of_tiles("encoder", tiles, "largest", (10, 10))], at, key=f"heads{link}", on_focus=focus)
     shown = st.session_state.get("shown", (at[2],))
     attention_lines(
-        WEIGHTS,
-        TOKENS,
-        TOKENS,
+        LabelledWeights(WEIGHTS, tuple(TOKENS), tuple(TOKENS)),
         shown,
         st.session_state.get("locked"),
         "Lines",

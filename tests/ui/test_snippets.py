@@ -31,6 +31,7 @@ from viz_core.training.interactive.run_history import initial_snapshot
 from viz_core.training.interactive.trained_weights import TrainedWeights
 from viz_core.training.jobs.engine import engine
 from viz_core.ui.components import export
+from viz_core.ui.components.calls import Group
 from viz_core.ui.components.export import REQUEST_KEY, SNIPPET_ENDINGS, ExportRequest, ExportResult, with_sorted_imports
 from viz_core.weights.user_weights import shared_user_weights
 
@@ -47,6 +48,11 @@ class Offered:
     frame: pd.DataFrame
     text: str | None
     shown: Any
+
+
+# By its first variable, the kind of an export.
+KINDS = {"panels": "panels", "picture": "figure", "chart": "curves", "found": "lines", "grids": "grids", "clocks": "clocks",
+         "drawing": "diagram", "candidates": "choice", "shown": "html", "frame": "frame"}
 
 
 class Any_(str):
@@ -92,6 +98,20 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Offered]]:
             at.session_state[REQUEST_KEY] = ExportRequest(Any_(), "python", 2, "")
             sound(turn(at, page))
         return list(found)
+
+    def store(key: str, variables: Group, n_rows: int) -> None:
+        keep(key, variables, n_rows)
+        kept, first = export.registered_export(key), next(iter(variables.parts))
+        assert kept is not None
+        try:
+            text = kept.code()
+        except ValueError:
+            return
+        drawn = variables.parts["heads" if first == "found" else first].value()
+        found.append(Offered(key, KINDS[first], kept.frame(), text, drawn))
+
+    keep = export._store
+    monkeypatch.setattr(export, "_store", store)
 
     def offer(key: str, end: str, of: Sequence[Any], *more: Any) -> None:
         shown.extend(of if end == "html" else ())

@@ -1,11 +1,11 @@
 """Exports of a figure: its numbers as CSV, a description of them as JSON, and the Python code that creates it.
 
-A click in a Save menu puts an `ExportRequest` into the session state. In the rerun after it, each component calls
-`register_export`, which creates the file if the request is for this component. Other runs cost nothing.
+While a page draws, each picture puts an `Export` into the session state: the calls (calls.py) that make it, without any value. A
+click in a Save menu reads it from there, and the file is made from it; the page does not run.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,6 +14,8 @@ import streamlit as st
 
 from viz_core.config.limits import CSV_BYTES_PER_ROW, MAX_EXPORT_BYTES, megabytes
 from viz_core.messages import translate as _
+from viz_core.ui.components.call_code import notebook_code, with_sorted_imports
+from viz_core.ui.components.calls import Expression, Group, as_expression, is_recorded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +25,7 @@ EXPORT_FORMATS: tuple[ExportFormat, ...] = ("csv", "json", "python")
 FILE: Literal["file"] = "file"  # the format of a request from `export_button`
 # Session-state keys: the request, its result in this run, and the container for a progress bar that does not shift the page.
 REQUEST_KEY, RESULT_KEY, PROGRESS_SLOT_KEY = "lab_save_asked", "lab_save_made", "lab_save_place"
+EXPORTS_KEY = "lab_exports"  # the page, and the exports of its pictures by their keys
 PROGRESS_ROWS = 100_000  # rows from which a progress bar is shown
 
 
@@ -44,6 +47,64 @@ class ExportResult:
     mime: str = ""
     data: bytes = b""
     error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What a picture can be saved as.
+
+    variables: by name, the calls that a notebook assigns, `frame` (the table) and `picture` among them. n_rows: of the table,
+    approximately.
+    """
+
+    variables: Mapping[str, Expression[Any]]
+    n_rows: int
+
+    def frame(self) -> "pd.DataFrame":
+        """Return the table of the picture. Nothing is kept by the export."""
+        found: pd.DataFrame = self.variables["frame"].without_values().value()
+        return found
+
+    def code(self) -> str:
+        """Return the Python that makes the variables. Raises ValueError with a sentence if a notebook cannot run it."""
+        return notebook_code(self.variables)
+
+
+def start_exports(page: str) -> None:
+    """Forget the exports of another page."""
+    if st.session_state.get(EXPORTS_KEY, ("",))[0] != page:
+        st.session_state[EXPORTS_KEY] = page, {}
+
+
+def register_picture(key: str, variables: Mapping[str, Any], n_rows: int = 0) -> None:
+    """Register what the Save menu of a picture can save. key: that of the picture's element. The rest: as in `Export`.
+
+    Registers nothing if the first variable is a plain value.
+    """
+    if not is_recorded(as_expression(next(iter(variables.values())))):
+        return
+    _store(key, Group({name: as_expression(each) for name, each in variables.items()}), n_rows)
+
+
+def _store(key: str, variables: Group, n_rows: int) -> None:
+    kept: Any = variables.without_values()
+    st.session_state.setdefault(EXPORTS_KEY, ("", {}))[1][key] = Export(kept.parts, n_rows)
+
+
+def registered_export(key: str) -> Export | None:
+    """Return the export of a picture of the page, if it is registered."""
+    found: Export | None = st.session_state.get(EXPORTS_KEY, ("", {}))[1].get(key)
+    return found
+
+
+def make_file(request: ExportRequest, export: Export) -> ExportResult:
+    """Return the file that was asked for, or a sentence that says why there is none."""
+    try:
+        if request.file_format == "python":
+            return ExportResult("", "text/x-python", export.code().encode("utf-8", "backslashreplace"))
+        return _table_file(request, export.frame, export.n_rows)
+    except ValueError as problem:
+        return ExportResult(error=str(problem))
 
 
 # The last lines of a snippet: they set `picture`, the figure in a notebook, and `frame`, its numbers.
@@ -142,6 +203,11 @@ def _export(
         return ExportResult(
             "", "text/x-python", with_sorted_imports(code() + SNIPPET_ENDINGS[ending]).encode("utf-8", "backslashreplace")
         )
+    return _table_file(request, make_frame, n_rows)
+
+
+def _table_file(request: ExportRequest, make_frame: "Callable[[], pd.DataFrame]", n_rows: int) -> ExportResult:
+    """Return the CSV of a table or the JSON about it, or a sentence if the CSV would be too large."""
     if (nbytes := n_rows * CSV_BYTES_PER_ROW) > MAX_EXPORT_BYTES:
         return ExportResult(error=_("The CSV would take about {size}, and the limit is {limit}; shorten the text.",
                                     size=megabytes(nbytes, 0), limit=megabytes(MAX_EXPORT_BYTES, 0)))
@@ -189,25 +255,3 @@ def export_button(
 def _request_file(key: str) -> None:
     st.session_state[REQUEST_KEY] = ExportRequest(key, FILE, monotonic_ns())
     st.session_state.pop(RESULT_KEY, None)
-
-
-def with_sorted_imports(text: str) -> str:
-    """Return a snippet with its imports moved to the top and merged by module."""
-    froms: dict[str, set[str]] = {}
-    imports, rest = [], []
-    for line in text.strip("\n").splitlines():
-        if line.startswith("from "):
-            module, __, names = line[5:].partition(" import ")
-            froms.setdefault(module, set()).update(name.strip() for name in names.split(","))
-        elif line.startswith("import "):
-            imports.append(line)
-        else:
-            rest.append(line)
-    head = [*dict.fromkeys(imports), *(f"from {module} import {', '.join(sorted(froms[module]))}" for module in sorted(froms))]
-    return "\n".join([*head, "", *_single_blank(rest)]) + "\n"
-
-
-def _single_blank(lines: list[str]) -> list[str]:
-    """Return the lines without leading, trailing and repeated blank lines."""
-    kept = [line for i, line in enumerate(lines) if line.strip() or (i and lines[i - 1].strip())]
-    return "\n".join(kept).strip("\n").splitlines()

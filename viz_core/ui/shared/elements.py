@@ -16,8 +16,9 @@ from viz_core.figures.panels import Panel
 from viz_core.figures.theme import SerializedFigure
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import description_hash, file_stem
+from viz_core.ui.components.calls import Call, Expression, Recorded, as_expression, evaluated
 from viz_core.ui.components.canvas import Pick, is_valid_pick, matrices
-from viz_core.ui.components.export import register_export
+from viz_core.ui.components.export import register_export, register_picture
 from viz_core.ui.shell import PAGES, PageContext, current_setup, set_from_widget, set_url_params, url_param, widget, widget_value
 from viz_core.ui.shell.session.state import PAGE_TITLE
 from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
@@ -80,7 +81,7 @@ def sentence_picker(
 
 
 def linked_heatmaps(
-    panels: Sequence[Panel], key: str, default: Pick | None = None, on_pick: Callable[[Pick], None] | None = None,
+    panels: Recorded[Sequence[Panel]], key: str, default: Pick | None = None, on_pick: Callable[[Pick], None] | None = None,
     fill: bool = False, lookup: VocabularyLookup | None = None, code: Callable[[], str] | None = None,
     name: str = "",
 ) -> Pick | None:
@@ -99,8 +100,9 @@ def linked_heatmaps(
 
     shown = default if stored is None else Pick(*stored) if stored else None
     newest = bool(stored) and url_param("cells")[-1][0] == key  # a link scrolls to the cell that was picked last
-    pick = matrices(panels, key=key, pick=shown, on_pick=chosen, fill=fill, scroll_to_pick=newest, lookup=lookup,
-                    code=code, name=name)
+    record, panels = as_expression(panels), evaluated(panels)
+    pick = matrices(record if code is None else panels, key=key, pick=shown, on_pick=chosen, fill=fill, scroll_to_pick=newest,
+                    lookup=lookup, code=code, name=name)
     if stored and not is_valid_pick([p.values.shape for p in panels], shown):
         panel, row, col = stored
         st.caption(_("The picked cell, row {row:,} and column {col:,} of matrix {panel}, is out of range, so no cell is picked.",
@@ -134,13 +136,16 @@ PLOTLY_CONFIG: dict[str, Any] = {
 }
 
 
-def chart(figure: Any, key: str, fill: bool = False, code: Callable[[], str] | None = None) -> None:
+def chart(figure: Recorded[Any], key: str, fill: bool = False, code: Callable[[], str] | None = None) -> None:
     """Draw a Plotly figure with its alternative text and Save menu.
 
     fill: whether it fills its container and has larger type in presenter's mode. code: returns the lines that make it as `picture`
     in a notebook.
     """
-    register_export(key, "figure", (figure,), code)
+    record, figure = as_expression(figure), evaluated(figure)
+    if code is not None:
+        register_export(key, "figure", (figure,), code)
+    register_picture(key, {"picture": record, "frame": Call("viz_core.figures.plot_data.figure", record)})
     if fill and url_param("present"):
         figure = figure.with_presentation_font()
     sent = figure.to_dict()
@@ -191,13 +196,23 @@ def exportable_html(
     return f'<div class="lab-html" data-key="{key}"{named}>{body}</div>'
 
 
+def saved_html(shown: Expression[str], key: str, frame: "Expression[pd.DataFrame]", name: str = "", rows: int = 0) -> str:
+    """Return HTML in an element that the Save menu treats as a picture. key: of the picture.
+
+    frame: the table of the picture; rows: its approximate number of rows. name: its title, if it has no caption.
+    """
+    register_picture(key, {"shown": shown, "frame": frame, "picture": Call("viz_core.notebook.html_picture", shown)}, rows)
+    named = f' data-name="{html.escape(name)}"' if name else ""
+    return f'<div class="lab-html" data-key="{key}"{named}>{shown.value()}</div>'
+
+
 def table(headings: Sequence[str], rows: Sequence[Sequence[str | TableCell]], **options: Any) -> None:
     """Draw a static table as one element. options: those of `table_html`, which says when to use which kind of table."""
     st.html(table_html(headings, rows, **options))
 
 
 def data_table(
-    frame: "pd.DataFrame", key: str, columns: Mapping[str, "str | ColumnConfig"], alt: str, missing_text: str = "NaN",
+    frame: "Recorded[pd.DataFrame]", key: str, columns: Mapping[str, "str | ColumnConfig"], alt: str, missing_text: str = "NaN",
     code: Callable[[], str] | None = None, replaced_columns: Mapping[str, Sequence[Any]] | None = None,
 ) -> None:
     """Draw a data frame as a table that can be sorted, searched and shown on the full screen; `table` is for tables of text.
@@ -208,8 +223,11 @@ def data_table(
     The Save menu has the whole frame with its own column names and values. replaced_columns: texts shown in place of the values of
     a column. code: returns the lines that make `frame` in a notebook.
     """
-    register_export(key, "frame", (), code, len(frame), lambda: frame.reset_index(drop=True))
-    shown = frame.assign(**(replaced_columns or {}))[list(columns)]
+    record, data = as_expression(frame), evaluated(frame)
+    if code is not None:
+        register_export(key, "frame", (), code, len(data), lambda: data.reset_index(drop=True))
+    register_picture(key, {"frame": record, "picture": record}, len(data))
+    shown = data.assign(**(replaced_columns or {}))[list(columns)]
     config = {
         name: st.column_config.TextColumn(heading, width=LONG_WIDTH)
         if isinstance(heading, str) and _has_long_text(shown[name])

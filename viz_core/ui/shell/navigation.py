@@ -7,7 +7,7 @@ import streamlit as st
 from PIL import Image
 
 from viz_core.messages import translate as _
-from viz_core.ui.components.export import PROGRESS_SLOT_KEY
+from viz_core.ui.components.export import PROGRESS_SLOT_KEY, start_exports
 from viz_core.ui.components.glosses import set_glosses
 from viz_core.ui.declarations.page_spec import PageSpec
 from viz_core.ui.escape import code_span
@@ -48,6 +48,7 @@ def main(specs: Sequence[PageSpec], page_functions: dict[str, Callable[[], None]
     preload_catalogue()
     read_link(chosen.title, restore_session(*overflow_state()))
     page_frame(chosen.url_path or specs[0].name)
+    start_exports(chosen.url_path or specs[0].name)
     saving = st.session_state[PROGRESS_SLOT_KEY] = st.container(
         key="lab_saving"
     )  # created here, it has the same position in every run

@@ -14,7 +14,8 @@ import streamlit as st
 from viz_core.figures import assets
 from viz_core.figures.lookup import VocabularyLookup
 from viz_core.figures.panels import Panel, pack_panels
-from viz_core.ui.components.export import register_export
+from viz_core.ui.components.calls import Call, Recorded, as_expression, evaluated
+from viz_core.ui.components.export import register_export, register_picture
 from viz_core.ui.components.glosses import current_glosses
 from viz_core.ui.streamlit_internals import Component
 
@@ -39,7 +40,7 @@ _COMPONENT = Component("canvas", **assets.component("canvas"))
 
 
 def matrices(
-    panels: Sequence[Panel],
+    panels: Recorded[Sequence[Panel]],
     *,
     key: str,
     pick: Pick | None = None,
@@ -63,6 +64,7 @@ def matrices(
     called before the rerun after a click or key, with the new pick, or None if it was cleared. A pick outside the panels is not
     drawn, and None is returned.
     """
+    record, panels = as_expression(panels), evaluated(panels)
     memory_key, sizes = f"{key}/memory", [p.values.shape for p in panels]
 
     def report() -> None:  # the session keeps `report`, so it must not reference a panel and its run
@@ -86,7 +88,12 @@ def matrices(
         data=pack_panels(panels, drawn, number, fill, scroll_to_pick, lookup, current_glosses(), pick_navigates, name),
         on_pick_change=report,
     )
-    register_export(key, "panels", (panels,), code, sum(n_rows * n_cols for n_rows, n_cols in sizes))
+    if code is not None:
+        register_export(key, "panels", (panels,), code, sum(n_rows * n_cols for n_rows, n_cols in sizes))
+    register_picture(key, {
+        "panels": record, "frame": Call("viz_core.figures.plot_data.panels", record),
+        "picture": Call("viz_core.notebook.matrices", record),
+    }, sum(n_rows * n_cols for n_rows, n_cols in sizes))
     return drawn
 
 

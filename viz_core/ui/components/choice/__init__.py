@@ -16,7 +16,8 @@ import streamlit as st
 from viz_core.figures.assets import component_script, stylesheet
 from viz_core.figures.decoding import CandidateTable, to_dict
 from viz_core.figures.glosses import gloss
-from viz_core.ui.components.export import register_export
+from viz_core.ui.components.calls import Call, Recorded, as_expression, evaluated
+from viz_core.ui.components.export import register_export, register_picture
 from viz_core.ui.components.glosses import current_glosses
 from viz_core.ui.streamlit_internals import Component
 
@@ -35,7 +36,7 @@ class TextTokens:
 
 
 def candidate_table(
-    text: TextTokens, candidates: CandidateTable, title: str, *, key: str, on_step: Callable[[int], None],
+    text: TextTokens, candidates: Recorded[CandidateTable], title: str, *, key: str, on_step: Callable[[int], None],
     on_pick: Callable[[int], None] | None = None, pickable_rows: Sequence[int] = (), code: Callable[[], str] | None = None,
 ) -> None:
     """Draw the tokens and the candidates.
@@ -43,6 +44,7 @@ def candidate_table(
     `on_step(step)` is called before the rerun after a click on a token, `on_pick(row)` after a click on a candidate in one of
     `pickable_rows`. code: returns the notebook code that creates `candidates`.
     """
+    record, candidates = as_expression(candidates), evaluated(candidates)
     steps, rows = len(text.written), len(candidates.rows)  # the session keeps the callbacks, so they must not reference the table
 
     def stepped() -> None:
@@ -57,7 +59,10 @@ def candidate_table(
     data["glosses"] = _glosses((*text.start, *text.written, *(row.label for row in candidates.rows)))
     # Sent as text, because Streamlit imports pandas to check whether a list is a table.
     _COMPONENT(key=key, data={"choice": json.dumps(data, ensure_ascii=False)}, on_step_change=stepped, on_pick_change=picked)
-    register_export(key, "choice", (candidates,), code)
+    if code is not None:
+        register_export(key, "choice", (candidates,), code)
+    frame = Call[Any]("viz_core.figures.plot_data.choice", record)
+    register_picture(key, {"candidates": record, "frame": frame, "picture": frame})
 
 
 def _glosses(labels: Iterable[str]) -> dict[str, str]:

@@ -4,17 +4,26 @@ from collections.abc import Callable
 
 from viz_core.figures import assets
 from viz_core.figures.curves import CurveChart, pack_curves
-from viz_core.ui.components.export import register_export
+from viz_core.ui.components.calls import Call, Recorded, as_expression, evaluated
+from viz_core.ui.components.export import register_export, register_picture
 from viz_core.ui.streamlit_internals import Component
 
 _COMPONENT = Component("curves", **assets.component("curves"))
 
 
-def curves(chart: CurveChart, key: str, fill: bool = False, code: Callable[[], str] | None = None, subject: str = "") -> None:
+def curves(
+    chart: Recorded[CurveChart], key: str, fill: bool = False, code: Callable[[], str] | None = None, subject: str = ""
+) -> None:
     """Draw the chart at the width of its column.
 
     fill: whether it takes the height of the container, too. code: returns the notebook code that creates `chart`. subject: what
     the chart shows apart from its titles, such as the sentence; a zoom is reset when it changes.
     """
+    record, chart = as_expression(chart), evaluated(chart)
     _COMPONENT(key=key, data=pack_curves(chart, fill, subject))
-    register_export(key, "curves", (chart,), code, sum(len(s.x) for s in chart.series))
+    if code is not None:
+        register_export(key, "curves", (chart,), code, sum(len(s.x) for s in chart.series))
+    register_picture(key, {
+        "chart": record, "frame": Call("viz_core.figures.plot_data.curves", record),
+        "picture": Call("viz_core.notebook.curves", record),
+    }, sum(len(s.x) for s in chart.series))

@@ -13,14 +13,15 @@ import streamlit as st
 
 from viz_core.figures import assets
 from viz_core.figures.architecture import Diagram
-from viz_core.ui.components.export import register_export
+from viz_core.ui.components.calls import Call, Recorded, as_expression, evaluated
+from viz_core.ui.components.export import register_export, register_picture
 from viz_core.ui.streamlit_internals import Component
 
 _COMPONENT = Component("diagram", **assets.component("diagram"))
 
 
 def diagram(
-    drawing: Diagram,
+    drawing: Recorded[Diagram],
     *,
     key: str,
     height: int | None = None,
@@ -42,6 +43,7 @@ def diagram(
     above the drawing for another view; on_toggle: called when it is pressed. code: returns the notebook code that creates
     `drawing`.
     """
+    record, drawing = as_expression(drawing), evaluated(drawing)
     known = frozenset((*known_stages, *(box.stage for box in drawing.boxes)))
 
     def report() -> None:
@@ -55,7 +57,12 @@ def diagram(
 
     data = _to_dict(drawing) | {"room": height, "fill": fill, "turn": toggle_label}
     result = _COMPONENT(key=key, data=data, on_open_change=report, on_turn_change=turned)
-    register_export(key, "diagram", (drawing,), code, len(drawing.boxes))
+    if code is not None:
+        register_export(key, "diagram", (drawing,), code, len(drawing.boxes))
+    register_picture(key, {
+        "drawing": record, "frame": Call("viz_core.figures.plot_data.diagram", record),
+        "picture": Call("viz_core.notebook.diagram", record),
+    }, len(drawing.boxes))
     return _opened_stage(result, known)
 
 

@@ -10,9 +10,11 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind
+from viz_core.analysis.labelled_weights import AllHeads
 from viz_core.figures import assets
 from viz_core.figures.attention import HeadGrid, pack_grids
-from viz_core.ui.components.export import register_export
+from viz_core.ui.components.calls import Call, Recorded, as_expression, evaluated
+from viz_core.ui.components.export import register_export, register_picture
 from viz_core.ui.streamlit_internals import Component
 
 if TYPE_CHECKING:
@@ -25,16 +27,20 @@ _COMPONENT = Component("heads", **assets.component("heads"))
 
 
 def head_grids(
-    grids: Sequence[HeadGrid], focus: Focus | None, *, key: str, on_focus: Callable[[Focus], None], fill: bool = False,
-    pair_weights: np.ndarray | None = None, make_frame: "Callable[[], pd.DataFrame] | None" = None, n_rows: int = 0,
-    code: Callable[[], str] | None = None,
+    grids: Recorded[Sequence[HeadGrid]], focus: Focus | None, *, key: str, on_focus: Callable[[Focus], None], fill: bool = False,
+    pair_weights: np.ndarray | None = None,
+    weights: Recorded[Sequence[AllHeads]] = (), make_frame: "Callable[[], pd.DataFrame] | None" = None,
+    n_rows: int = 0, code: Callable[[], str] | None = None,
 ) -> None:
     """Draw the grids; `on_focus(head)` is called before the rerun after a click or an arrow key.
 
     fill: whether tiles grow to the height of the container. pair_weights [L, H]: the weight of the picked pair of tokens in each
-    head of the kind in focus, shown in the tooltip of a tile. make_frame: returns the weights as a DataFrame for the export,
+    head of the kind in focus, shown in the tooltip of a tile. weights: what the export has, with about `n_rows` rows, because a
+    tile has only shades. make_frame: returns the weights as a DataFrame for the export,
     with about `n_rows` rows, because a tile has only shades. code: returns the notebook code that creates `grids` and `frame`.
     """
+
+    record, grids = as_expression(grids), evaluated(grids)
 
     def report() -> None:
         _, chosen = _parse_focus(st.session_state.get(key), grids)
@@ -45,6 +51,10 @@ def head_grids(
     _COMPONENT(key=key, data=pack_grids(grids, focus, echo, fill, pair_weights), on_focus_change=report)
     if make_frame is not None:
         register_export(key, "grids", (), code, n_rows, make_frame)
+    register_picture(key, {
+        "grids": record, "frame": Call("viz_core.figures.plot_data.head_weights", as_expression(weights)),
+        "picture": Call("viz_core.notebook.head_grids", record),
+    }, n_rows)
 
 
 def _parse_focus(state: Any, grids: Sequence[HeadGrid]) -> tuple[int, Focus | None]:

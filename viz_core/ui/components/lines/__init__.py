@@ -1,6 +1,7 @@
 """Attention as lines from query tokens to key tokens, several heads in their own colours.
 
-    attention_lines(weights, queries, keys, [0, 1], None, "Layer 0", key="att_lines", selection_id="0", on_lock=remember)
+    found = layer_weights(capture, "cross", 0)
+    attention_lines(found, [0, 1], None, "Layer 0", key="att_lines", selection_id="0", on_lock=remember)
 
 Hovering over a token shows only its lines, and a click locks it. A click on a head's swatch toggles the head; a double click shows
 only this head, and a second double click restores the others. The browser reports the lock and the selected heads to Python if
@@ -14,10 +15,12 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.kept_positions import KeptPositions
+from viz_core.analysis.labelled_weights import LabelledWeights
 from viz_core.figures import assets
 from viz_core.figures.attention import pack_lines
 from viz_core.messages import translate as _
-from viz_core.ui.components.export import register_export
+from viz_core.ui.components.calls import Call, Recorded, as_expression, evaluated, is_recorded
+from viz_core.ui.components.export import register_export, register_picture
 from viz_core.ui.components.glosses import current_glosses
 from viz_core.ui.streamlit_internals import Component
 
@@ -28,13 +31,13 @@ _COMPONENT = Component("lines", **assets.component("lines"))
 
 
 def attention_lines(
-    weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: Lock, title: str, *,
+    found: Recorded[LabelledWeights], heads: Sequence[int], locked: Lock, title: str, *,
     key: str, selection_id: str, on_lock: Callable[[Lock], None] | None = None,
     on_heads: Callable[[tuple[int, ...]], None] | None = None,
     fill: bool = False, names: tuple[str, str] = (_("queries"), _("keys")), code: Callable[[], str] | None = None,
-    kept_share: np.ndarray | None = None, indices: KeptPositions | None = None,
+    kept_share: Recorded[np.ndarray] | None = None, indices: KeptPositions | None = None,
 ) -> None:
-    """Draw weights [H, T, S] as lines.
+    """Draw weights [H, T, S] between labelled queries and keys as lines.
 
     `on_lock` is called before the rerun after a lock (None: unlocked), `on_heads` before the rerun after a change of the
     selected heads, which may be none. Without callbacks there is no rerun: the browser keeps the selected heads, and the lock
@@ -46,6 +49,8 @@ def attention_lines(
     `kept`. indices: the original positions of the queries and keys, if some are left out.
     """
 
+    record, share_record = as_expression(found), as_expression(kept_share)
+    (weights, queries, keys), share = evaluated(found), evaluated(kept_share)
     n_queries, n_keys, n_heads = len(queries), len(keys), len(weights)  # sessions keep `report`, so it must not hold weights
 
     def report() -> None:
@@ -61,11 +66,21 @@ def attention_lines(
     state = st.session_state.get(key)
     echoes = _parse_lock(state, n_queries, n_keys)[0], _parse_heads(state, n_heads)[0]
     data = pack_lines(weights, queries, keys, heads, locked, title, selection_id, echoes, fill, names,
-                      reports_state=on_lock is not None or on_heads is not None, glosses=current_glosses(), kept_share=kept_share,
+                      reports_state=on_lock is not None or on_heads is not None, glosses=current_glosses(), kept_share=share,
                       indices=indices)
     _COMPONENT(key=key, data=data, on_lock_change=report, on_heads_change=report_heads)
-    drawn = (weights, queries, keys) if kept_share is None else (weights, queries, keys, kept_share)
-    register_export(key, "lines" if kept_share is None else "faded_lines", drawn, code, weights.size)
+    if code is not None:
+        drawn = (weights, queries, keys) if share is None else (weights, queries, keys, share)
+        register_export(key, "lines" if share is None else "faded_lines", drawn, code, weights.size)
+    if is_recorded(record):
+        parts, shown_heads = tuple(map(record.attribute, LabelledWeights._fields)), as_expression(list(heads))
+        fades = {} if share is None else {"kept_share": share_record}
+        register_picture(key, {
+            "found": record, "heads": shown_heads,
+            "frame": Call("viz_core.figures.plot_data.lines", *parts) if share is None
+            else Call("viz_core.figures.plot_data.faded_lines", *parts, share_record),
+            "picture": Call("viz_core.notebook.lines", *parts, shown_heads, **fades),
+        }, weights.size)
 
 
 def _parse_lock(state: Any, n_queries: int, n_keys: int) -> tuple[int, Lock]:

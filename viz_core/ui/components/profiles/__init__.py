@@ -15,7 +15,8 @@ import streamlit as st
 
 from viz_core.figures.assets import component_script, stylesheet
 from viz_core.messages.number_format import with_minus_sign
-from viz_core.ui.components.export import register_export
+from viz_core.ui.components.calls import Expression
+from viz_core.ui.components.export import register_export, register_picture
 from viz_core.ui.streamlit_internals import Component
 
 if TYPE_CHECKING:
@@ -41,11 +42,13 @@ class HeadProfiles:
 
 def profile_table(
     profiles: HeadProfiles, focus: int | None, *, key: str, on_open: Callable[[int], None],
-    make_frame: "Callable[[], pd.DataFrame] | None" = None, code: Callable[[], str] | None = None,
+    frame: "Expression[pd.DataFrame] | None" = None, make_frame: "Callable[[], pd.DataFrame] | None" = None,
+    code: Callable[[], str] | None = None,
 ) -> None:
     """Draw the table; `on_open(row)` is called before the rerun after a row was opened. focus: the marked row.
 
-    make_frame: returns the table as a tidy DataFrame for the export. code: returns the notebook code that creates it as `frame`.
+    frame: the table as a tidy DataFrame for the export. make_frame: returns it. code: returns the notebook code that creates it as
+    `frame`.
     """
     n_rows = len(profiles.names)
 
@@ -59,6 +62,8 @@ def profile_table(
     _COMPONENT(key=key, data={"table": profiles_json(profiles), "focus": -1 if focus is None else focus}, on_open_change=opened)
     if make_frame is not None:
         register_export(key, "frame", (), code, n_rows, make_frame)
+    if frame is not None:
+        register_picture(key, {"frame": frame, "picture": frame}, n_rows)
 
 
 def profiles_json(profiles: HeadProfiles) -> str:

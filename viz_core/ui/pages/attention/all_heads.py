@@ -1,30 +1,27 @@
 """All heads as tiles, one grid for each kind of attention; in a comparison, those of A, of B, or of A − B."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, attention_path, n_layers
-from viz_core.analysis.labelled_weights import collect_heads, query_key_words, without_special_tokens
+from viz_core.analysis.labelled_weights import AllHeads, collect_heads, query_key_words, without_special_tokens
 from viz_core.capture import Capture
 from viz_core.figures.attention import HeadGrid, head_grid
 from viz_core.figures.two_run_attention import tile_view, two_run_grid, two_run_weights
 from viz_core.messages import translate as _
+from viz_core.ui.components.calls import Call
 from viz_core.ui.components.heads import head_grids
-from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.focus import (
     AttentionFocus,
     choose_head,
-    shown_positions,
+    label_arguments,
     weights_of_picked_pair,
-    words_of_both_runs,
-    words_shown,
+    words_of_both_runs_call,
 )
 from viz_core.ui.shell import PageContext, TwoRuns, linked_widget, url_param
-
-if TYPE_CHECKING:
-    import pandas as pd
+from viz_core.ui.shell.export.cached_call import cached
+from viz_core.ui.shell.export.run_inputs import RunInputs, both_runs
 
 COLOUR_SCALES = {"largest": _("0 to largest"), "one": _("0 to 1"), "uniform": _("relative to uniform")}
 KIND_LABELS = {"all": _("all"), "encoder": _("encoder self"), "decoder": _("decoder self"), "cross": _("cross")}
@@ -67,35 +64,19 @@ def draw_all_heads(
 ) -> None:
     """Draw the layers × heads of each kind of attention to show: of one run, or of A, B or A − B in a comparison."""
     shown = kinds_shown(available)
-    grids = [
-        _cached_grid(context, capture, kind, focus) if two is None else _cached_grid_of_two_runs(two, kind, focus) for kind in shown
-    ]
+    if two is None:
+        tiles = [_tiles(context, kind, focus) for kind in shown]
+    else:
+        tiles = [_tiles_of_two_runs(two, kind, focus) for kind in shown]
     head_grids(
-        grids,
+        [grid for grid, __ in tiles],
         (focus.kind, focus.layer, focus.head),
         key="att_heads",
         on_focus=choose_head,
         fill=True,
         pair_weights=weights_of_picked_pair(context, capture, focus) if two is None else None,
         n_rows=_n_weights(capture, shown),
-        make_frame=lambda: _weights_table(context, capture, shown, focus, two),
-        code=lambda: snippets.all_heads(context, shown, focus, two),
-    )
-
-
-def _weights_table(
-    context: PageContext, capture: Capture, shown: Sequence[AttentionKind], focus: AttentionFocus, two: TwoRuns | None
-) -> "pd.DataFrame":
-    """Return a table with one row for each attention weight that the tiles show."""
-    from viz_core.figures import plot_data
-
-    if two is None:
-        words = {kind: words_shown(context, capture, kind, focus) for kind in shown}
-        return plot_data.head_weights(
-            collect_heads(capture, kind, focus.item, words[kind], focus.colour == "uniform") for kind in shown
-        )
-    return plot_data.head_weights(
-        two_run_weights(two.aligned, kind, two.shown, focus.colour, words_of_both_runs(two, kind, focus)) for kind in shown
+        weights=[weights for __, weights in tiles],
     )
 
 
@@ -103,24 +84,20 @@ def _n_weights(capture: Capture, shown: Sequence[AttentionKind]) -> int:
     return sum(n_layers(capture.config, kind) * capture[f"{attention_path(kind, 0)}.weights"][0].size for kind in shown)
 
 
-def _cached_grid(context: PageContext, capture: Capture, kind: AttentionKind, focus: AttentionFocus) -> HeadGrid:
-    """Return the tiles of one kind of attention, cached for all sessions."""
-    from viz_core.ui.shell.caching.server_cache import cached_result
-
-    def make() -> HeadGrid:
-        words, kept = words_shown(context, capture, kind, focus), shown_positions(context, capture, kind, focus)
-        return head_grid(capture, kind, focus.item, focus.colour, words, kept=kept)
-
+def _tiles(context: PageContext, kind: AttentionKind, focus: AttentionFocus) -> tuple[Call[HeadGrid], Call[AllHeads]]:
+    """Return the tiles of one kind of attention, cached for all sessions, and their weights."""
+    run = RunInputs(context)
+    labels = label_arguments(run, kind, focus)
+    grid = Call(head_grid, run.capture, kind, focus.item, focus.colour, **labels)
+    labels.pop("kept", None)  # the table has all weights
+    weights = Call(collect_heads, run.capture, kind, focus.item, is_relative=focus.colour == "uniform", **labels)
     key = (context.run_key(), kind, focus.item, focus.colour, focus.by_word, focus.without_special)
-    return cached_result("attention tiles", key, make)
+    return cached(grid, "attention tiles", key), weights
 
 
-def _cached_grid_of_two_runs(two: TwoRuns, kind: AttentionKind, focus: AttentionFocus) -> HeadGrid:
-    """Return the tiles of A, of B or of A − B, cached for all sessions."""
-    from viz_core.ui.shell.caching.server_cache import cached_result
-
-    def make() -> HeadGrid:
-        return two_run_grid(two.aligned, kind, two.shown, focus.colour, words_of_both_runs(two, kind, focus))
-
+def _tiles_of_two_runs(two: TwoRuns, kind: AttentionKind, focus: AttentionFocus) -> tuple[Call[HeadGrid], Call[AllHeads]]:
+    """Return the tiles of A, of B or of A − B, cached for all sessions, and their weights."""
+    __, __, both = both_runs(two)
+    shown = (both, kind, two.shown, focus.colour, *words_of_both_runs_call(two, kind, focus))
     key = (two.a.run_key(), two.b.run_key(), kind, focus.item, focus.colour, focus.by_word, tile_view(two.aligned, kind, two.shown))
-    return cached_result("attention tiles of two runs", key, make)
+    return cached(Call(two_run_grid, *shown), "attention tiles of two runs", key), Call(two_run_weights, *shown)

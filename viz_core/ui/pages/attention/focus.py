@@ -25,9 +25,11 @@ from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import KIND_TITLES, ColourMode, head_title
 from viz_core.messages import translate as _
+from viz_core.ui.components.calls import Call, Expression, Group
 from viz_core.ui.components.heads import Focus
 from viz_core.ui.shared.word_swap import WordSwap
 from viz_core.ui.shell import PageContext, TwoRuns, current_setup, update_setup, url_param
+from viz_core.ui.shell.export.run_inputs import RunInputs, both_runs
 from viz_core.ui.shell.setup import Setup, with_url_params
 
 
@@ -166,10 +168,35 @@ def shown_positions(context: PageContext, capture: Capture, kind: AttentionKind,
     return without_special_tokens(capture, kind, focus.item, context.tokenizers, words_shown(context, capture, kind, focus))
 
 
+def words_call(run: RunInputs, kind: AttentionKind, focus: AttentionFocus) -> Call[QueryKeyWords] | None:
+    """Return `words_shown` as a call."""
+    return Call(query_key_words, run.capture, kind, focus.item, run.tokenizers()) if focus.by_word else None
+
+
+def label_arguments(run: RunInputs, kind: AttentionKind, focus: AttentionFocus) -> dict[str, Expression[Any]]:
+    """Return the arguments `words` and `kept` of a figure of weights, as far as it has them."""
+    words, given = words_call(run, kind, focus), dict[str, Expression[Any]]()
+    if words is not None:
+        given["words"] = words
+    if focus.without_special:
+        own = () if words is None else (words,)
+        given["kept"] = Call(without_special_tokens, run.capture, kind, focus.item, run.tokenizers(), *own).named("kept")
+    return given
+
+
 def words_of_both_runs(two: TwoRuns, kind: AttentionKind, focus: AttentionFocus) -> RunWords:
     """Return `words_shown` of A and of B; None for A if it has no attention of this kind."""
     in_a = kind in attention_kinds(two.aligned.a.config)
     return words_shown(two.a, two.aligned.a, kind, focus) if in_a else None, words_shown(two.b, two.aligned.b, kind, focus)
+
+
+def words_of_both_runs_call(two: TwoRuns, kind: AttentionKind, focus: AttentionFocus) -> tuple[Expression[RunWords], ...]:
+    """Return `words_of_both_runs` as the last argument of a call, or () where tokens are shown."""
+    if not focus.by_word:
+        return ()
+    a, b, __ = both_runs(two)
+    in_a = kind in attention_kinds(two.aligned.a.config)
+    return (Group((words_call(a, kind, focus) if in_a else None, words_call(b, kind, focus))).named("words"),)
 
 
 def weights_of_picked_pair(context: PageContext, capture: Capture, focus: AttentionFocus) -> np.ndarray:

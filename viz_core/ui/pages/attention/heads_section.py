@@ -48,10 +48,10 @@ def heads_section(
         if both is None:
             draw_all_heads(context, capture, available, focus)
             with st.container(key="att_middle", gap=None):
-                draw_matrix(context, capture, focus, words_shown(context, capture, focus.kind, focus))
+                draw_matrix(context, focus)
                 with st.container(key="att_strongest"):
                     _strongest_head_button(context, capture, focus)
-            draw_lines(context, capture, focus, fill=True)
+            draw_lines(context, focus, fill=True)
         else:
             missed = draw_comparison(both, focus)
             draw_all_heads(context, capture, available, focus, both)
@@ -64,7 +64,7 @@ def heads_section(
     st.caption(" ".join(filter(None, (step_text(capture, focus), left_out, uniform, _supervision_text(context, focus)))))
     if both is not None:
         strongest_keys(both, focus)
-        draw_lines(context, capture, focus, _("Lines of B"))
+        draw_lines(context, focus, _("Lines of B"))
     one_weight_section(context, capture, focus)
 
 

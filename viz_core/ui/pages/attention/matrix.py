@@ -8,20 +8,21 @@ from viz_core.analysis.run_alignment import PositionPairs
 from viz_core.figures.attention import STEP_TITLES
 from viz_core.figures.panels import Panel
 from viz_core.messages import translate as _
+from viz_core.ui.components.calls import Recorded, evaluated
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.pages.attention.focus import AttentionFocus
 from viz_core.ui.shell import mark_activity, set_url_params
 
 
 def draw_pickable_matrices(
-    panels: list[Panel],
+    panels: Recorded[list[Panel]],
     focus: AttentionFocus,
     words: QueryKeyWords | None,
     places: tuple[PositionPairs, PositionPairs] | None = None,
     focused_panel: int = 0,
     *,
     kept: KeptPositions | None = None,
-    code: Callable[[], str],
+    code: Callable[[], str] | None = None,
 ) -> Pick | None:
     """Draw matrices with the cell in focus picked, and return the picked cell.
 
@@ -30,7 +31,7 @@ def draw_pickable_matrices(
     kept: the queries and keys that the matrices show, if not all. focused_panel: the index of the matrix in which the cell in
     focus is picked. code: returns the Python that makes `panels`.
     """
-    rows, cols = panels[0].values.shape
+    rows, cols = evaluated(panels)[0].values.shape
     shown = kept or (range(rows), range(cols))
     n_rows, n_cols = (max(axis, default=-1) + 1 for axis in shown)
     row_of, col_of = (w.word_ids for w in words) if words and focus.step == "weights" else (range(n_rows), range(n_cols))

@@ -1,15 +1,18 @@
 """One head: its matrix at each step from q·k to the weights, and its weights as lines."""
 
+import numpy as np
+
 from viz_core.analysis.attention import AttentionStep
-from viz_core.analysis.labelled_weights import QueryKeyWords, layer_weights, renormalized_kept_weights
+from viz_core.analysis.labelled_weights import LabelledWeights, layer_weights, renormalized_kept_weights
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, head_panel
 from viz_core.messages import translate as _
+from viz_core.ui.components.calls import Call, Expression, evaluated
 from viz_core.ui.components.lines import Lock, attention_lines
-from viz_core.ui.pages.attention import snippets
-from viz_core.ui.pages.attention.focus import AttentionFocus, shown_positions, words_shown
+from viz_core.ui.pages.attention.focus import AttentionFocus, label_arguments
 from viz_core.ui.pages.attention.matrix import draw_pickable_matrices
 from viz_core.ui.shell import PageContext, set_url_params, url_param
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
 STEP_TEXTS: dict[AttentionStep, str] = {
     "raw": _("Each cell is the dot product of a query and a key: it is larger when the two match better."),
@@ -24,22 +27,27 @@ def step_text(capture: Capture, focus: AttentionFocus) -> str:
     return capture.config.position_scheme.bias_explanation if focus.step == "biased" else STEP_TEXTS[focus.step]
 
 
-def draw_matrix(context: PageContext, capture: Capture, focus: AttentionFocus, words: QueryKeyWords | None) -> None:
+def draw_matrix(context: PageContext, focus: AttentionFocus) -> None:
     """Draw the head in focus as a matrix at the step in focus."""
-    kept = shown_positions(context, capture, focus.kind, focus) if focus.step == "weights" else None
-    shown = head_panel(capture, focus.kind, focus.layer, focus.head, focus.item, focus.step, focus.colour, words, kept)
-    draw_pickable_matrices([shown], focus, words, kept=kept, code=lambda: snippets.head_matrix(context, focus))
+    run = RunInputs(context)
+    labels = label_arguments(run, focus.kind, focus) if focus.step == "weights" else {}
+    shown = Call(head_panel, run.capture, focus.kind, focus.layer, focus.head, focus.item, focus.step, focus.colour, **labels)
+    draw_pickable_matrices([shown], focus, evaluated(labels.get("words")), kept=evaluated(labels.get("kept")))
 
 
-def draw_lines(context: PageContext, capture: Capture, focus: AttentionFocus, title: str = _("Lines"), fill: bool = False) -> None:
+def draw_lines(context: PageContext, focus: AttentionFocus, title: str = _("Lines"), fill: bool = False) -> None:
     """Draw the weights of the layer in focus as lines; by default only those of the head in focus."""
-    words = words_shown(context, capture, focus.kind, focus)
-    found = layer_weights(capture, focus.kind, focus.layer, focus.item, words)
-    row_of, col_of = (w.word_ids for w in words) if words else (range(len(found.queries)), range(len(found.keys)))
-    kept, share = shown_positions(context, capture, focus.kind, focus), None
-    rows, cols = kept or (range(len(found.queries)), range(len(found.keys)))
+    run = RunInputs(context)
+    labels = label_arguments(run, focus.kind, focus)
+    left_out = labels.pop("kept", None)
+    found: Expression[LabelledWeights] = Call(layer_weights, run.capture, focus.kind, focus.layer, focus.item, **labels)
+    share: Expression[np.ndarray] | None = None
+    words, kept, (__, queries, keys) = evaluated(labels.get("words")), evaluated(left_out), found.value()
+    row_of, col_of = (w.word_ids for w in words) if words else (range(len(queries)), range(len(keys)))
+    rows, cols = kept or (range(len(queries)), range(len(keys)))
     if kept is not None:
-        found, share = renormalized_kept_weights(found, kept)
+        pair = Call(renormalized_kept_weights, found, left_out)
+        found, share = pair[0], pair[1]
     side = url_param("att_lock")
     place, among = (row_of[focus.query], rows) if side == "query" else (col_of[focus.key], cols)
     locked: Lock = (side, among.index(place)) if side and place in among else None
@@ -56,7 +64,7 @@ def draw_lines(context: PageContext, capture: Capture, focus: AttentionFocus, ti
     named = _("{title} · {kind_titles}, layer {layer}", title=title, kind_titles=KIND_TITLES[focus.kind].lower(), layer=focus.layer)
     named += "" if kept is None else " " + _("without special tokens")
     attention_lines(
-        *found,
+        found,
         focus.line_heads,
         locked,
         named,
@@ -67,5 +75,4 @@ def draw_lines(context: PageContext, capture: Capture, focus: AttentionFocus, ti
         on_lock=lock,
         on_heads=lambda heads: set_url_params(att_heads=() if heads == (focus.head,) else heads or ("none",)),
         fill=fill,
-        code=lambda: snippets.head_lines(context, focus),
     )

@@ -15,11 +15,11 @@ from viz_core.messages import translate as _
 from viz_core.messages.number_format import percent
 from viz_core.stages import tour_stages
 from viz_core.text import bidi_isolated, display_token, in_quotes, shorten
+from viz_core.ui.components.calls import Call
 from viz_core.ui.components.glosses import current_glosses, glossed_label
 from viz_core.ui.components.lines import attention_lines
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.attention.focus import default_head
-from viz_core.ui.pages.home import snippets
 from viz_core.ui.pages.home.task_messages import known_words_label, task_messages, typed_target_label
 from viz_core.ui.shared.elements import sentence_picker
 from viz_core.ui.shared.untranslated_words import untranslated_words_help, untranslated_words_note
@@ -35,6 +35,7 @@ from viz_core.ui.shell import (
     widget,
     widget_value,
 )
+from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.session.generated_target import generate_targets
 from viz_core.ui.shell.session.state import NEXT_PAGE, SETUP_ON_ENTRY
 from viz_core.ui.shell.session.widgets import RESTORING
@@ -188,12 +189,9 @@ def _word_lines(context: PageContext, capture: Capture, kind: AttentionKind) -> 
     """Draw the attention of one head as lines between words, from the target to the source or within one sentence."""
     __, layer, head = default_head(context, capture, [kind])
     item = context.selected_item(capture)
-    weights, queries, keys = unpadded_layer_weights(capture, kind, layer, item)
     named = _("{kind_titles}, layer {layer}, head {head}", kind_titles=KIND_TITLES[kind], layer=layer, head=head)
     attention_lines(
-        weights,
-        queries,
-        keys,
+        Call(unpadded_layer_weights, RunInputs(context).capture, kind, layer, item),
         [head],
         None,
         named,
@@ -203,5 +201,4 @@ def _word_lines(context: PageContext, capture: Capture, kind: AttentionKind) -> 
         names=COLUMN_TITLES[
             _column_titles_key(context, kind)
         ],  # what is picked here is not in the link, unlike on the Attention page
-        code=lambda: snippets.word_lines(context, kind, layer, head, item),
     )

@@ -220,8 +220,9 @@ def trace_code(context: PageContext, name: str = "capture") -> CodeLines:
     return fill_template("""
         {model}
         from viz_core.run import trace
-        {name} = trace(model, batch)
-        """, model=model_code(context), name=CodeLines(name))
+        {name} = trace(model, batch{seed})
+        """, model=model_code(context), name=CodeLines(name),
+                         seed=CodeLines(f", seed={context.setup.seed}" if context.setup.seed else ""))
 
 
 def append_code(above: CodeLines, lines: CodeLines) -> CodeLines:

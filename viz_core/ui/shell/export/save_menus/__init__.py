@@ -1,8 +1,8 @@
 """The Save menu of each picture: PNG and SVG are made in the browser, CSV, JSON and Python on the server.
 
 The component is drawn once on each page, at the end of a full run. Its script finds the pictures and adds a menu to each. For a
-CSV, JSON or Python file it sends the key of the picture (`ask`); the next run makes the file (`viz_core.ui.components.export`)
-and sends it to the script at its end, which saves it.
+CSV, JSON or Python file it sends the key of the picture (`ask`). The component is a fragment: only it runs then. It makes the file
+from what the picture registered while it was drawn (`viz_core.ui.components.export`), and sends it to the script, which saves it.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,16 @@ from viz_core.config.limits import MAX_LINK_BYTES
 from viz_core.figures.assets import script
 from viz_core.figures.panels import with_header
 from viz_core.messages import translate as _
-from viz_core.ui.components.export import EXPORT_FORMATS, REQUEST_KEY, RESULT_KEY, ExportRequest, ExportResult
+from viz_core.ui.components.export import (
+    EXPORT_FORMATS,
+    REQUEST_KEY,
+    RESULT_KEY,
+    ExportRequest,
+    ExportResult,
+    make_file,
+    registered_export,
+)
+from viz_core.ui.shell.session.state import IN_PAGE_FRAME
 from viz_core.ui.streamlit_internals import Component
 
 _COMPONENT = Component(
@@ -22,9 +31,16 @@ _COMPONENT = Component(
 )  # its buttons are outside the component, so save_menus.css is a style of the whole page (frame.py)
 
 
+@st.fragment
 def save_menus(page: str) -> None:
-    """Draw the component with the requested file, at the end of each full run. page: its name, the first part of file names."""
-    asked: ExportRequest | None = st.session_state.pop(REQUEST_KEY, None)
+    """Draw the component with the requested file. page: its name, the first part of file names."""
+    asked: ExportRequest | None = st.session_state.get(REQUEST_KEY)
+    if asked is not None and RESULT_KEY not in st.session_state:
+        if (export := registered_export(asked.key)) is not None:
+            st.session_state[RESULT_KEY] = make_file(asked, export)
+        elif not st.session_state.get(IN_PAGE_FRAME):
+            st.rerun()  # a picture that registers nothing recognises the request when it is drawn
+    asked = st.session_state.pop(REQUEST_KEY, None)
     made: ExportResult | None = st.session_state.pop(RESULT_KEY, None)
     reply: dict[str, Any] | None = None
     if asked is not None:
