@@ -118,7 +118,9 @@ class _Writer:
 
     def _new_name(self, x: Expression[Any]) -> str:
         """Return a free name for a variable: the given one, or the last word of the function's name."""
-        called: Any = x.function if isinstance(x, Call) else x
+        called: Any = x
+        while isinstance(called, Call):
+            called = called.function
         name = called.name if isinstance(called, Attribute) else getattr(called, "__name__", str(called))
         wanted = x.variable or name.lower().rpartition(".")[2].rpartition("_")[2]
         found = next(n for n in (wanted, *(f"{wanted}_{i}" for i in range(2, 1000))) if n not in self.taken)

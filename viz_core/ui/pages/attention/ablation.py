@@ -18,10 +18,10 @@ from viz_core.figures.two_run_attention import ablated_hidden_panel, ablation_pa
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.text import display_token
+from viz_core.ui.components.calls import Call, evaluated
 from viz_core.ui.components.glosses import glossed_label, glossed_token
 from viz_core.ui.components.heads import Focus
 from viz_core.ui.escape import escaped, token_code_span
-from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.declaration import ATTENTION_HEADS
 from viz_core.ui.pages.attention.focus import AttentionFocus, choose_head
 from viz_core.ui.shared.elements import data_table, linked_heatmaps, number_column
@@ -36,6 +36,8 @@ from viz_core.ui.shell import (
     widget,
     widget_value,
 )
+from viz_core.ui.shell.export.cached_call import cached
+from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
 
 if TYPE_CHECKING:
@@ -59,21 +61,23 @@ def ablation_section(context: PageContext, capture: Capture, available: Sequence
         chosen, measured = _proposed_heads(context, capture, names, focus)
     off = frozenset((attention_path(kind, layer), head) for kind, layer, head in (names[n] for n in chosen))
     change = Ablation(off, unscaled, url_param("att_temperature"))
-    ablated = None if change.is_empty else _ablated_run(context, change)
+    run_call = None if change.is_empty else _ablated_run(context, change)
+    ablated = evaluated(run_call)
     if ablated is not None and not _has_picked_head(context):
         focus = _most_changed_head(capture, ablated, layers, names[chosen[0]] if chosen else None, focus)
     show_hint(_hint_text(context, capture, ablated, focus, [names[n] for n in chosen], measured))
     with main_figure():
-        drawn = ablation_panels(capture, ablated, focus.kind, focus.layer, focus.head, focus.item, focus.colour)
-        linked_heatmaps(drawn, "att_broken", fill=True, code=lambda: snippets.ablated(context, change, focus))
+        drawn = Call(ablation_panels, RunInputs(context).capture, run_call, focus.kind, focus.layer, focus.head, focus.item,
+                     focus.colour)
+        linked_heatmaps(drawn, "att_broken", fill=True)
     with controls_row():
         _ablation_controls(context.config, names, chosen, focus)
     if ablated is not None:
         is_off = (focus.path, focus.head) in off
         st.markdown(_figure_text(_max_weight_change(capture, ablated, focus), focus, is_off))
     st.caption(_("Scores are divided by the temperature before every softmax. Below 1, weights become sharper; above 1, flatter."))
-    if ablated is not None:
-        _output_changes(context, capture, ablated, focus, change)
+    if run_call is not None:
+        _output_changes(context, capture, run_call, focus)
 
 
 def _has_picked_head(context: PageContext) -> bool:
@@ -132,18 +136,13 @@ def _max_weight_changes(capture: Capture, ablated: Capture, path: str, item: int
     return largest
 
 
-def _ablated_run(context: PageContext, ablation: "Ablation") -> Capture:
+def _ablated_run(context: PageContext, ablation: "Ablation") -> Call[Capture]:
     """Return the ablated run, cached for all sessions."""
     from viz_core.experiments.ablation import ablated_run
-    from viz_core.ui.shell.caching.server_cache import run_cache
 
-    batch, model = context.batch, context.model()
-    assert batch is not None
-    return run_cache().get(
-        ("ablated", context.run_key(), ablation),
-        lambda: ablated_run(model, batch, ablation, context.setup.seed),
-        *context.run_cost(),
-    )
+    run = RunInputs(context)
+    call = Call(ablated_run, run.model, run.batch, ablation, context.setup.seed).named("ablated")
+    return cached(call, "ablated run", (context.run_key(), ablation), *context.run_cost())
 
 
 def _hint_text(
@@ -274,12 +273,12 @@ def _head_label(kind: AttentionKind, layer: int, head: int) -> str:
     return _("{attention} layer {layer} head {head}", attention=KIND_NAMES[kind], layer=layer, head=head)
 
 
-def _output_changes(context: PageContext, capture: Capture, ablated: Capture, focus: AttentionFocus, ablation: "Ablation") -> None:
+def _output_changes(context: PageContext, capture: Capture, ablated: Call[Capture], focus: AttentionFocus) -> None:
     """Draw how the last hidden states changed, as a matrix and for each token, with both runs' most likely words."""
     side = context.config.output_side
     tokens = row_labels(capture, side, focus.item)
     name = hidden_stage(context.config)
-    before, after = (c[name][focus.item] for c in (capture, ablated))
+    before, after = (c[name][focus.item] for c in (capture, ablated.value()))
     shift = relative_change(before, after)
     not_padding = token_mask(capture, side, focus.item)
     share = f"{float(shift[not_padding].mean()):.1%}"
@@ -287,11 +286,10 @@ def _output_changes(context: PageContext, capture: Capture, ablated: Capture, fo
     if "probs" not in capture:
         text += " " + _("This model predicts no words.")
     st.markdown(text)
-    linked_heatmaps([ablated_hidden_panel(capture, ablated, focus.item)], "att_hidden",
-                    code=lambda: snippets.ablated_hidden(context, ablation, focus.item))
-    from viz_core import tables
-
-    frame = tables.ablation(capture, ablated, focus.item, lambda id: context.token_name(side, id, focus.item))
+    run = RunInputs(context)
+    linked_heatmaps([Call(ablated_hidden_panel, run.capture, ablated, focus.item)], "att_hidden")
+    table = Call[Any]("viz_core.tables.ablation", run.capture, ablated, focus.item, run.token_names(side, focus.item))
+    frame = table.value()
     words = {"token": [glossed_label(tokens[t]) for t in frame["position"]]}
     columns: dict[str, Any] = {"token": _("token"), "change": number_column(_("hidden state changed by"), percent=True)}
     if "probs" in capture:
@@ -302,5 +300,4 @@ def _output_changes(context: PageContext, capture: Capture, ablated: Capture, fo
             "ablated_probability": number_column(_("ablated: probability"), percent=True),
         }
         words |= {name: list(map(glossed_token, frame[name])) for name in ("intact_word", "ablated_word")}
-    data_table(frame, "att_changes", columns, _("What changed at each token"), replaced_columns=words,
-               code=lambda: snippets.ablation_changes(context, ablation, focus.item))
+    data_table(table, "att_changes", columns, _("What changed at each token"), replaced_columns=words)

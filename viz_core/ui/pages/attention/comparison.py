@@ -8,17 +8,19 @@ from viz_core.analysis.head_differences import NO_WORDS, RunWords, position_pair
 from viz_core.analysis.token_rows import token_rows
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
+from viz_core.figures.panels import Panel
 from viz_core.figures.two_run_attention import two_run_head_panels
 from viz_core.figures.two_runs import select_view
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.text import bidi_isolated, display_token
+from viz_core.ui.components.calls import Call, Recorded
 from viz_core.ui.escape import token_code_span
-from viz_core.ui.pages.attention import snippets
-from viz_core.ui.pages.attention.focus import AttentionFocus, words_of_both_runs
+from viz_core.ui.pages.attention.focus import AttentionFocus, words_of_both_runs, words_of_both_runs_call
 from viz_core.ui.pages.attention.matrix import draw_pickable_matrices
 from viz_core.ui.shared.word_swap import WordSwap
 from viz_core.ui.shell import TwoRuns, current_setup, update_setup, url_param
+from viz_core.ui.shell.export.run_inputs import both_runs
 from viz_core.ui.shell.runs.setup_differences import run_titles
 from viz_core.ui.shell.setup import from_query, to_query, typed_sentences, with_url_params
 
@@ -73,15 +75,15 @@ def draw_comparison(two: TwoRuns, focus: AttentionFocus) -> str:
     """
     words, about = _words_shown_of_both_runs(two, focus), run_titles(two.differences)
     rows, cols = position_pairs(two.aligned, focus.kind, words)
-    drawn = two_run_head_panels(two.aligned, focus.kind, focus.layer, focus.head, focus.step, focus.colour, about, words)
+    own = words_of_both_runs_call(two, focus.kind, focus) if focus.step == "weights" else ()
+    drawn = Call(two_run_head_panels, both_runs(two)[2], focus.kind, focus.layer, focus.head, focus.step, focus.colour, about, *own)
     is_single = is_too_wide(two, focus)
-    panels = [select_view(drawn, two.shown)] if is_single else drawn
-    pick = draw_pickable_matrices(panels, focus, words[1], (rows, cols), 0 if is_single else 1,
-                                  code=lambda: snippets.head_matrix_of_two_runs(two, focus, about, is_single))
+    panels: Recorded[list[Panel]] = [Call(select_view, drawn, two.shown)] if is_single else drawn
+    pick = draw_pickable_matrices(panels, focus, words[1], (rows, cols), 0 if is_single else 1)
     if pick is None:
         return ""
-    only_in_a = [drawn[0].rows[pick.row]] if rows[pick.row][1] is None else []
-    only_in_a += [drawn[0].cols[pick.col]] if cols[pick.col][1] is None else []
+    only_in_a = [drawn.value()[0].rows[pick.row]] if rows[pick.row][1] is None else []
+    only_in_a += [drawn.value()[0].cols[pick.col]] if cols[pick.col][1] is None else []
     if not only_in_a:
         return ""
     return _("B has no {token}, so the weight below is still that of the cell that you picked before.",

@@ -1,7 +1,5 @@
 """The matrix of one head, or of one head in two runs, with the cell in focus picked."""
 
-from collections.abc import Callable
-
 from viz_core.analysis.kept_positions import KeptPositions
 from viz_core.analysis.labelled_weights import QueryKeyWords
 from viz_core.analysis.run_alignment import PositionPairs
@@ -22,14 +20,13 @@ def draw_pickable_matrices(
     focused_panel: int = 0,
     *,
     kept: KeptPositions | None = None,
-    code: Callable[[], str] | None = None,
 ) -> Pick | None:
     """Draw matrices with the cell in focus picked, and return the picked cell.
 
     A click moves the focus, but not if it is on a token that only A has. A click on a word focuses its first token.
     places: in a comparison, the index in A and in B of each row and of each column (None where a run lacks the token).
     kept: the queries and keys that the matrices show, if not all. focused_panel: the index of the matrix in which the cell in
-    focus is picked. code: returns the Python that makes `panels`.
+    focus is picked.
     """
     rows, cols = evaluated(panels)[0].values.shape
     shown = kept or (range(rows), range(cols))
@@ -48,5 +45,5 @@ def draw_pickable_matrices(
     if focus.query < len(row_of) and focus.key < len(col_of):
         row, col = row_of[focus.query], col_of[focus.key]
         pick = Pick(focused_panel, of_rows.index(row), of_cols.index(col)) if row in of_rows and col in of_cols else None
-    return matrices(panels, key="att_matrix", pick=pick, on_pick=choose, fill=True, code=code,
+    return matrices(panels, key="att_matrix", pick=pick, on_pick=choose, fill=True,
                     name=_("{head}: {step}", head=focus.name, step=STEP_TITLES[focus.step]))

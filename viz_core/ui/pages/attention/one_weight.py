@@ -1,7 +1,5 @@
 """One attention weight step by step: how it is computed from q and k, and what it contributes to the output."""
 
-from functools import partial
-
 import numpy as np
 import streamlit as st
 
@@ -19,12 +17,14 @@ from viz_core.figures.attention import (
 )
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
+from viz_core.ui.components.calls import Call
 from viz_core.ui.components.glosses import current_glosses
-from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.focus import AttentionFocus
-from viz_core.ui.shared.elements import exportable_html
+from viz_core.ui.shared.elements import saved_html
 from viz_core.ui.shell import PageContext
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
+TABLES = "viz_core.figures.plot_data"
 MAX_PARTS = 2_000_000  # elements [H, S, D] of the largest decomposition of one query that is summed
 
 
@@ -37,26 +37,24 @@ def one_weight_section(context: PageContext, capture: Capture, focus: AttentionF
     query = quoted_token_html(row.token, glosses)
     if row.next_token is not None:
         query += " " + _("(whose row predicts {token})", token=quoted_token_html(row.next_token, glosses))
-    steps = weight_arithmetic(capture, focus.kind, focus.layer, focus.head, focus.item, focus.query, focus.key)
     w_o = context.parameter(f"{focus.path}.w_o.weight")
-    v = capture[f"{focus.path}.v"][focus.item, focus.head]
-    weights = capture[f"{focus.path}.weights"][focus.item, focus.head, focus.query]
-    lengths = contribution_norms(weights[None], v, head_w_o(w_o, focus.head, v.shape[-1]))[0]
-    products = exportable_html(product_bars_html(steps), "att_products", "features", (steps.products,),
-                               partial(snippets.products, context, focus))
-    weight_chain = exportable_html(
-        weight_arithmetic_html(steps),
-        "att_chain",
-        "attention_steps",
-        (steps,),
-        partial(snippets.weight_chain, context, focus),
-        _("From q·k to the weight"),
-    )
-    values = exportable_html(value_bars_html(v[focus.key], steps.recorded), "att_values", "features",
-                             (weighted_value(v[focus.key], steps.recorded),), partial(snippets.values, context, focus))
-    contributed = exportable_html(contribution_bars_html(keys, weights, lengths, focus.key, glosses=glosses), "att_contributions",
-                                  "contributions", (keys, weights, lengths), partial(snippets.contributions, context, focus),
-                                  _("Weight and contribution of each key"))
+    run = RunInputs(context)
+    at = (focus.kind, focus.layer, focus.head, focus.item, focus.query, focus.key)
+    steps = Call(weight_arithmetic, run.capture, *at).named("steps")
+    weight = steps.attribute("recorded")
+    v = run.capture[f"{focus.path}.v"][focus.item, focus.head]  # [S, V]
+    of_query = run.capture[f"{focus.path}.weights"][focus.item, focus.head, focus.query]  # [S]
+    of_head = Call(head_w_o, run.parameter(f"{focus.path}.w_o.weight"), focus.head, capture[f"{focus.path}.v"].shape[-1])
+    lengths = Call(contribution_norms, of_query[None], v, of_head)[0]  # [S]
+    key_tokens = run.capture.method("tokens", key_side)[focus.item]
+    products = saved_html(Call(product_bars_html, steps), "att_products", Call(f"{TABLES}.features", steps.attribute("products")))
+    weight_chain = saved_html(Call(weight_arithmetic_html, steps), "att_chain", Call(f"{TABLES}.attention_steps", steps),
+                              _("From q·k to the weight"))
+    values = saved_html(Call(value_bars_html, v[focus.key], weight), "att_values",
+                        Call(f"{TABLES}.features", Call(weighted_value, v[focus.key], weight)))
+    bars = Call(contribution_bars_html, key_tokens, of_query, lengths, focus.key, **run.glosses())
+    contributed = saved_html(bars, "att_contributions", Call(f"{TABLES}.contributions", key_tokens, of_query, lengths),
+                             _("Weight and contribution of each key"))
     st.html(
         '<h2 style="margin:0;font-size:1.25rem">'
          + _("One weight")

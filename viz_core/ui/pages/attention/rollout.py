@@ -7,9 +7,10 @@ import streamlit as st
 from viz_core.analysis.attention import AttentionKind, attention_kinds, n_layers, query_key_sides
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, rollout_panels
+from viz_core.figures.panels import Panel
 from viz_core.figures.two_runs import view_panel
 from viz_core.messages import translate as _
-from viz_core.ui.pages.attention import snippets
+from viz_core.ui.components.calls import Call, Recorded
 from viz_core.ui.pages.attention.all_heads import KIND_LABELS
 from viz_core.ui.pages.attention.focus import AttentionFocus
 from viz_core.ui.shared.elements import linked_heatmaps
@@ -24,6 +25,7 @@ from viz_core.ui.shell import (
     widget,
     widget_value,
 )
+from viz_core.ui.shell.export.run_inputs import RunInputs, both_runs
 
 
 def rollout_section(
@@ -37,14 +39,16 @@ def rollout_section(
     kind = focus.kind if focus.kind in own else own[0]
     layers = n_layers(capture.config, kind)
     after = url_param("att_after") if 0 <= url_param("att_after") < layers else layers - 1
-    panels, note = rollout_panels(capture, kind, focus.item, after), ""
+    panels: Recorded[list[Panel]] = Call(rollout_panels, RunInputs(context).capture, kind, focus.item, after)
+    note = ""
     if two is not None:
         if kind not in attention_kinds(two.a.config) or after >= n_layers(two.a.config, kind):
             note = " " + _("A has no such layer, so this is B.")
         else:
-            side = two.aligned.pairs[query_key_sides(kind)[0]]
-            of_a = rollout_panels(two.aligned.a, kind, focus.item, after)
-            panels = [view_panel(a, b, side, side, two.shown) for a, b in zip(of_a, panels, strict=True)]
+            a, b, both = both_runs(two)
+            places = both.attribute("pairs")[query_key_sides(kind)[0]]
+            of_a, of_b = (Call(rollout_panels, run.capture, kind, focus.item, after) for run in (a, b))
+            panels = [Call(view_panel, of_a[i], of_b[i], places, places, two.shown) for i in range(2)]
     show_hint(
         _(
             "**How much of each input token has reached each position after layer {after}?** The second matrix is the attention of "
@@ -54,8 +58,7 @@ def rollout_section(
         + note
     )
     with main_figure():
-        linked_heatmaps(panels, "att_rollout", fill=True,
-                        code=lambda: snippets.rollout(context, kind, focus.item, after, None if note else two))
+        linked_heatmaps(panels, "att_rollout", fill=True)
     with controls_row():
         if len(own) > 1:
             widget(st.segmented_control, "att_rolled", _("Attention"), kind, _set_kind, options=own, required=True,

@@ -1,7 +1,6 @@
 """The section Head statistics: entropy, distance and the weight on special keys, for every head."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -9,14 +8,12 @@ from viz_core.analysis.attention import AttentionKind, attention_profiles
 from viz_core.capture import Capture
 from viz_core.figures.attention import head_title, profile_columns
 from viz_core.messages import translate as _
+from viz_core.ui.components.calls import Call
 from viz_core.ui.components.profiles import HeadProfiles, profile_table
-from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.all_heads import KIND_LABELS, kinds_shown
 from viz_core.ui.pages.attention.focus import AttentionFocus, choose_head
 from viz_core.ui.shell import PageContext, controls_row, linked_widget, main_figure, set_url_params, show_hint
-
-if TYPE_CHECKING:
-    import pandas as pd
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
 
 def statistics_section(context: PageContext, capture: Capture, available: Sequence[AttentionKind], focus: AttentionFocus) -> None:
@@ -43,8 +40,9 @@ def statistics_section(context: PageContext, capture: Capture, available: Sequen
             places.index(here) if here in places else None,
             key="att_profiles",
             on_open=opened,
-            make_frame=lambda: _statistics_table(capture, shown, focus.item),
-            code=lambda: snippets.head_statistics(context, shown, focus.item),
+            frame=Call(
+                "viz_core.tables.head_profiles", RunInputs(context).capture, shown[0] if len(shown) == 1 else None, focus.item
+            ),
         )
     if len(available) > 1:
         with controls_row():
@@ -54,12 +52,6 @@ def statistics_section(context: PageContext, capture: Capture, available: Sequen
                  "a head spreads its weight evenly; near 0, it puts all of it on one key. The lowest possible entropy follows "
                  "from the size of the scores (Zhai et al. 2023). The columns from “on itself” to “on padding” say how much of "
                  "its weight a query puts there. Distances have no meaning in cross-attention."))
-
-
-def _statistics_table(capture: Capture, shown: Sequence[AttentionKind], item: int) -> "pd.DataFrame":
-    from viz_core import tables
-
-    return tables.head_profiles(capture, shown[0] if len(shown) == 1 else None, item)
 
 
 ID_COLUMNS = ("attention", "layer", "head")  # the first columns, which identify the head

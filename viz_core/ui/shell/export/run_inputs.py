@@ -121,6 +121,10 @@ class RunInputs:
         """Return the tokenizers of both sides; item: as they name the tokens of one sentence, copied words included."""
         return self._input("tokenizers", item)
 
+    def parameter(self, name: str) -> Call[Any]:
+        """Return a parameter of the model by its torch name."""
+        return Call(Call("viz_core.run.parameter_reader", self.model), name).named("parameter")
+
     def token_names(self, side: str, item: int) -> Expression[Callable[[int], str]]:
         """Return the function from a token id to its name in one sentence."""
         tokenizer = self.tokenizers(item)[side]
