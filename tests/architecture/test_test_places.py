@@ -80,7 +80,7 @@ ELSEWHERE = {
     "ui.pages.norms": "ui/test_placement ui/test_layernorm",
     "ui.shared.cell_text": "ui/test_cell_inspector",
     "ui.shared.word_swap": "ui/test_attention",
-    "ui.shell.export.cached_call": "ui/test_snippets",
+    "ui.shell.export.cached_call": "ui/test_calls",
     "ui.shell.export.run_inputs": "ui/test_snippets",
     "ui.shell.export.notebook_code": "ui/test_snippets",
     "ui.shell.runs.setup_differences": "ui/test_attention",

@@ -11,6 +11,7 @@ from viz_core.figures.positions import position_table_panel
 from viz_core.generate import Sampling
 from viz_core.ui.components.call_code import notebook_code
 from viz_core.ui.components.calls import Call, Expression, ScreenOnly, as_expression, evaluated
+from viz_core.ui.shell.export.cached_call import cached
 
 counted: Counter[str] = Counter()
 
@@ -39,6 +40,12 @@ def test_a_copy_has_no_value_and_shares_what_was_shared() -> None:
     both.value()
     copy = both.without_values()
     assert copy.value() == both.value() and counted["doubled"] == 2
+
+
+def test_a_cached_call_is_computed_once_for_all_visitors() -> None:
+    counted.clear()
+    call = cached(Call(doubled, 5), "test of calls", "five")
+    assert call.without_values().value() == call.value() == [10, 0] and counted["doubled"] == 1
 
 
 def test_the_python_makes_the_same_value() -> None:

@@ -62,6 +62,10 @@ class Capture(Mapping[str, np.ndarray]):
             self._stages[name] = replace(stage_of(self.config, name), shape=self[name].shape)
         return self._stages[name]
 
+    def stages(self) -> "list[Stage]":
+        """Return the stages of the run in order of computation."""
+        return [self.stage(name) for name in self]
+
     def ids(self, side: Side, item: int = 0) -> list[int]:
         """Return the ids of one sentence of a side without trailing padding; of a sentence that is all padding, the first id."""
         ids: list[int] = self[f"ids.{side}"][item, : max(1, self.length(side, item))].tolist()

@@ -16,13 +16,14 @@ from viz_core.messages import plural
 from viz_core.messages import translate as _
 from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, Preset, Status
 from viz_core.text import SPECIALS, bidi_isolated, group_words
+from viz_core.ui.components.calls import Call, Group
 from viz_core.ui.components.diagram import diagram
-from viz_core.ui.components.glosses import current_glosses, glossed_token
+from viz_core.ui.components.glosses import glossed_token
 from viz_core.ui.escape import code_span, escaped
-from viz_core.ui.pages.home import snippets
 from viz_core.ui.shared.cell_inspector import inspect_cell
-from viz_core.ui.shared.elements import clamped_url_param, exportable_html, linked_heatmaps, set_param_from_widget, table
+from viz_core.ui.shared.elements import clamped_url_param, linked_heatmaps, saved_html, set_param_from_widget, table
 from viz_core.ui.shell import PageContext, linked_expander, open_stage, page_fragment, update_setup, url_param, widget
+from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, Setup, changed_fields
 from viz_core.weights.card import Card
 
@@ -53,8 +54,8 @@ def architecture_section(context: PageContext, capture: Capture) -> None:
     """Draw the architecture with the shapes of this run; a click on a box opens its stage in Step by step."""
     st.header(_("The model, with the shapes of this run"), anchor=False)
     st.caption(_("The data flows from top to bottom. Click a box to open its numbers in Step by step."))
-    diagram(architecture_diagram([capture.stage(n) for n in capture]), key="home_map", known_stages=capture, on_open=open_stage,
-            code=lambda: snippets.architecture(context))
+    drawing = Call(architecture_diagram, RunInputs(context).capture.method("stages"))
+    diagram(drawing, key="home_map", known_stages=capture, on_open=open_stage)
 
 
 def token_ids(context: PageContext, capture: Capture) -> None:
@@ -63,9 +64,8 @@ def token_ids(context: PageContext, capture: Capture) -> None:
     sides = [s for s in ("source", "target") if f"ids.{s}" in capture]
     item = context.selected_item(capture)
     names = [f"ids.{side}" for side in sides]
-    pick = linked_heatmaps(
-        [stage_panel(capture, name, item) for name in names], "home_ids", code=lambda: snippets.token_ids(context, names, item)
-    )
+    run = RunInputs(context)
+    pick = linked_heatmaps([Call(stage_panel, run.capture, name, item) for name in names], "home_ids")
     if pick is not None:
         stage = capture.stage(names[pick.panel])
         inspect_cell(context, stage.name, array_index(stage, pick.row, pick.col, item, 0))
@@ -137,12 +137,14 @@ def _draw_predictions(context: PageContext, capture: Capture, item: int) -> None
             options=range(last + 1),
             format_func=labels.__getitem__,
         )
-    shown = ranked[at]
-    names = [context.token_name(side, i, item) for i in shown.ids]
-    bars = next_words_html(shown, names, context.config.output_vocab_size, after=row[shown.position], glosses=current_glosses(),
-                           at_same_position=context.answers_in_place)
-    st.html(exportable_html(bars, "home_next", "next_token_predictions", (shown, names),
-                            lambda: snippets.next_word(context, item, at)))
+    run = RunInputs(context)
+    found = Call(top_predictions, run.capture, item)[at]
+    name = run.token_names(side, item)
+    words = Group([Call(name, i) for i in ranked[at].ids]).named("words")
+    after = run.capture.method("tokens", side)[item][ranked[at].position]
+    bars = Call(next_words_html, found, words, context.config.output_vocab_size, after, at_same_position=context.answers_in_place,
+                **run.glosses())
+    st.html(saved_html(bars, "home_next", Call("viz_core.figures.plot_data.next_token_predictions", found, words)))
 
 
 def model_origin(context: PageContext) -> None:

@@ -12,12 +12,13 @@ from viz_core.figures.masks import AGREEMENT_TITLES, REASON_TITLES, two_run_reas
 from viz_core.figures.panels import Panel
 from viz_core.messages import plural
 from viz_core.messages import translate as _
+from viz_core.ui.components.calls import Call
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.escape import token_code_span
-from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.explanations import reason_text
 from viz_core.ui.pages.masks.focus import MaskFocus, focus_controls
 from viz_core.ui.shell import TwoRuns, controls_row, figure_and_rail, mark_activity, set_url_params, show_hint, url_param
+from viz_core.ui.shell.export.run_inputs import both_runs
 from viz_core.ui.shell.runs.two_runs import VIEW_TITLES
 
 
@@ -32,14 +33,15 @@ def draw_both_reasons(two: TwoRuns, focus: MaskFocus) -> None:
     mask_a, mask_b = (x[0] for x in two.aligned.values(MASK_STAGES[focus.kind]))  # [T, S] each, NaN at a token that the run lacks
     cells, shared = compare_masks(mask_a, mask_b), np.isfinite(mask_a) & np.isfinite(mask_b)
     show_hint(_agreement_text(cells, shared))
-    shown = two_run_reason_panel(two.aligned, focus.kind, cells, two.shown)
+    __, __, both = both_runs(two)
+    masks = both.method("values", MASK_STAGES[focus.kind]).named("masks")
+    shown = Call(two_run_reason_panel, both, focus.kind, Call(compare_masks, masks[0][0], masks[1][0]), two.shown)
     place, rail = figure_and_rail()
     with place:
         pick = matrices([shown], key="mask_map", pick=_initial_pick(two, focus, rows, cols, cells, shared), fill=True,
-                        on_pick=_pick_callback([j for __, j in rows], [j for __, j in cols]),
-                        code=lambda: snippets.both_reasons(two, focus.kind))
+                        on_pick=_pick_callback([j for __, j in rows], [j for __, j in cols]))
     with rail:
-        st.markdown(_("## Why?") + "\n\n" + _reasons_text(two, focus, rows, cols, pick) + "\n\n" + _cell_counts_text(shown))
+        st.markdown(_("## Why?") + "\n\n" + _reasons_text(two, focus, rows, cols, pick) + "\n\n" + _cell_counts_text(shown.value()))
     with controls_row():
         focus_controls(two.b, two.aligned.b, focus)
 

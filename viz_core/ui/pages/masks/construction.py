@@ -8,10 +8,11 @@ from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.masks import mask_part_panels
 from viz_core.messages import translate as _
 from viz_core.presets import DOCUMENTS
-from viz_core.ui.pages.masks import snippets
+from viz_core.ui.components.calls import Call
 from viz_core.ui.pages.masks.focus import MaskFocus, focus_controls
 from viz_core.ui.shared.elements import linked_heatmaps, table
 from viz_core.ui.shell import PageContext, controls_row, main_figure, show_hint
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
 AXIS_LABELS = {"B": _("sentences"), "H": _("heads"), "T": _("queries"), "S": _("keys")}
 
@@ -29,8 +30,7 @@ def construction_section(context: PageContext, capture: Capture, focus: MaskFocu
     else:
         show_hint(_("**This attention has no mask:** every query may attend to every key."))
     with main_figure():
-        linked_heatmaps(mask_part_panels(capture, focus.kind, focus.item), "mask_built", fill=True,
-                        code=lambda: snippets.construction(context, focus))
+        linked_heatmaps(Call(mask_part_panels, RunInputs(context).capture, focus.kind, focus.item), "mask_built", fill=True)
     with controls_row():
         focus_controls(context, capture, focus)
     if context.config.padding_from == "ids":

@@ -9,11 +9,12 @@ from viz_core.figures.masks import CONVENTION_TITLES, convention_panels
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.presets import DOCUMENTS
-from viz_core.ui.pages.masks import snippets
+from viz_core.ui.components.calls import Call
 from viz_core.ui.pages.masks.explanations import mha_limitations_text
 from viz_core.ui.pages.masks.focus import MaskFocus, batch_of, focus_controls
 from viz_core.ui.shared.elements import linked_heatmaps, table
 from viz_core.ui.shell import PageContext, controls_row, main_figure, show_hint
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
 USED_BY = {
     "may": _("this app; {value}; {value_2}; F.scaled_dot_product_attention", value=DOCUMENTS["000"], value_2=DOCUMENTS["002"]),
@@ -27,8 +28,7 @@ def conventions_section(context: PageContext, capture: Capture, focus: MaskFocus
     show_hint(_("**The same mask, written in three ways.** The first two give True opposite meanings, and torch cannot detect a "
                 "mix-up."))
     with main_figure():
-        linked_heatmaps(convention_panels(capture, focus.kind, focus.item), "mask_written", fill=True,
-                        code=lambda: snippets.conventions(context, focus))
+        linked_heatmaps(Call(convention_panels, RunInputs(context).capture, focus.kind, focus.item), "mask_written", fill=True)
     with controls_row():
         focus_controls(context, capture, focus)
     st.markdown(_("If you confuse the first two, every allowed cell is blocked and every blocked cell is allowed, without any "

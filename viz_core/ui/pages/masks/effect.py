@@ -11,10 +11,12 @@ from viz_core.figures.two_runs import before_after_panels
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.stages import SIDE_NAMES
-from viz_core.ui.pages.masks import snippets
+from viz_core.ui.components.calls import Call, evaluated
 from viz_core.ui.pages.masks.focus import MaskFocus, batch_of, focus_controls, has_no_padding, layer_and_head_controls
 from viz_core.ui.shared.elements import linked_heatmaps, set_param_from_widget
 from viz_core.ui.shell import PageContext, controls_row, main_figure, show_hint, url_param, widget
+from viz_core.ui.shell.export.cached_call import cached
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
 MASK_LABELS = {
     "causal": _("Causal"), "mask_source_padding": _("Source padding"), "mask_target_padding": _("Target padding"),
@@ -25,7 +27,7 @@ MASK_LABELS = {
 def effect_section(context: PageContext, capture: Capture, focus: MaskFocus) -> None:
     """Draw the weights of one head with a mask, without it, and their difference, from two runs of one model."""
     from viz_core.experiments.masks import masked_run, with_mask
-    from viz_core.ui.shell.caching.server_cache import run_cache, run_cost
+    from viz_core.ui.shell.caching.server_cache import run_cost
 
     show_hint(
         _(
@@ -38,21 +40,18 @@ def effect_section(context: PageContext, capture: Capture, focus: MaskFocus) -> 
         name = _mask_control(context, focus)
         layer, head = layer_and_head_controls(context, focus)
         focus_controls(context, capture, focus)
-    model, batch = context.model(), batch_of(context)
+    run, batch = RunInputs(context), batch_of(context)
 
-    def run(on: bool) -> Capture:
+    def masked(on: bool) -> Call[Capture]:
+        call = Call(masked_run, run.model, run.batch, Call(with_mask, run.config, name, on), context.setup.seed)
         config = with_mask(context.config, name, on)
-        cost = run_cost(config, batch)
-        return run_cache().get(
-            ("masked", context.run_key(), config), lambda: masked_run(model, batch, config, context.setup.seed), *cost
-        )
+        return cached(call, "masked run", (context.run_key(), config), *run_cost(config, batch))
 
-    on, off = run(True), run(False)
-    a, b = (head_panel(c, focus.kind, layer, head, focus.item) for c in (on, off))
-    names = (_("With"), _("Without"))
+    runs = [masked(True), masked(False)]
+    a, b = (Call(head_panel, each, focus.kind, layer, head, focus.item) for each in runs)
+    on, off = evaluated(runs)
     with place:
-        linked_heatmaps(before_after_panels(a, b, names), "mask_effect", fill=True,
-                        code=lambda: snippets.effect(context, focus, name, layer, head, names))
+        linked_heatmaps(Call(before_after_panels, a, b, (_("With"), _("Without"))), "mask_effect", fill=True)
     st.markdown(_("**{head_name}, with and without this mask.** Both runs use the same parameters.",
                   head_name=head_title(focus.kind, layer, head)) + " "
                 + " ".join(_effect_sentences(context, on, off, focus, layer, head, name)))

@@ -1,8 +1,7 @@
 """The section Fully masked rows: what each implementation returns for a query that may attend to no key."""
 
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
@@ -15,13 +14,15 @@ from viz_core.messages import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import in_quotes
+from viz_core.ui.components.calls import Call, Expression
 from viz_core.ui.components.glosses import glossed_label
-from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.explanations import layer_text, mha_limitations_text, values_text
 from viz_core.ui.pages.masks.focus import MaskFocus, batch_of, focus_controls, layer_and_head_controls
 from viz_core.ui.shared.elements import linked_heatmaps, table
 from viz_core.ui.shared.padded_example import can_pad, padded_example
 from viz_core.ui.shell import PageContext, controls_row, main_figure, show_hint
+from viz_core.ui.shell.export.cached_call import cached
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
 if TYPE_CHECKING:
     from viz_core.experiments.masks import EmptyRows, NaNSpread
@@ -45,7 +46,6 @@ IMPLEMENTATION_DETAILS = {
 def fully_masked_section(context: PageContext, capture: Capture, focus: MaskFocus) -> None:
     """Draw how NaN spreads from fully masked rows, and what six implementations return for one."""
     from viz_core.experiments.masks import compare_empty_rows, spread_nan
-    from viz_core.ui.shell.caching.server_cache import cached_result
 
     show_hint(_("**{value} masks padded queries too:** the softmax of such a row is NaN (not a number). See how it spreads.",
                 value=DOCUMENTS["002"]))
@@ -58,24 +58,22 @@ def fully_masked_section(context: PageContext, capture: Capture, focus: MaskFocu
     if token_mask(capture, side, focus.item).all():
         raise ValueError(_("Sentence {item} has no padded {side} token, so none of its rows is fully masked. Use two sentences "
                            "of different lengths, and choose the shorter one.", item=focus.item + 1, side=SIDE_NAMES[side]))
-    model, path = context.model(), attention_path(focus.kind, 0)
+    run, path = RunInputs(context), attention_path(focus.kind, 0)
     seed, cost = context.setup.seed, context.run_cost()
-    result = cached_result("mask empty", (context.run_key(), path, focus.item),
-                           lambda: compare_empty_rows(model, batch, path, focus.item, seed), *cost)
+    batch_call, capture_call = _recorded_run(context, capture, batch)
+    compared = cached(Call(compare_empty_rows, run.model, batch_call, path, focus.item, seed), "mask empty",
+                      (context.run_key(), path, focus.item), *cost)
+    result = compared.value()
     if not result.is_empty.any():
         raise ValueError(_("This model does not mask {side} padding, so none of its rows is fully masked. Turn on Mask {side} "
                            "padding under All switches.", side=SIDE_NAMES[side]))
-    nan_spread = cached_result("mask spread", (context.run_key(), side, focus.item),
-                               lambda: spread_nan(model, batch, side, focus.item, seed), *cost)
-    tokens = token_labels(capture, side, focus.item)
-    halved = batch is not batch_of(context)
+    spread = cached(Call(spread_nan, run.model, batch_call, side, focus.item, seed).named("spread"), "mask spread",
+                    (context.run_key(), side, focus.item), *cost)
+    nan_spread = spread.value()
+    parts = map(spread.attribute, ("layers", "lengths_softmax", "lengths_zero"))
     with place:
-        linked_heatmaps(
-            empty_row_norm_panels(nan_spread.layers, nan_spread.lengths_softmax, nan_spread.lengths_zero, tokens),
-            "mask_spread",
-            fill=True,
-            code=lambda: snippets.spread(context, focus, halved, side),
-        )
+        linked_heatmaps(Call(empty_row_norm_panels, *parts, Call(token_labels, capture_call, side, focus.item)), "mask_spread",
+                        fill=True)
     st.markdown(_("Each cell is the length of a token's vector after a layer: first with a plain softmax over −∞ in the fully "
                   "masked rows, then with this app's rule, which sets all weights of such a row to 0. {spread_words}{note}",
                   spread_words=_spread_text(nan_spread, context.config.has_cross_attention and side == "target"), note=note))
@@ -84,14 +82,20 @@ def fully_masked_section(context: PageContext, capture: Capture, focus: MaskFocu
                   "now:", n_treatments=len(result.results)))
     _implementations_table(capture, side, result, focus, int(np.nonzero(result.is_empty)[0][0]), head)
     st.markdown(_("## The weights of head {head} from each implementation", head=head))
-    drawn = [(IMPLEMENTATION_TITLES[t.name], t.name, t.weights[head]) for t in result.results if t.weights is not None]
+    results = compared.attribute("results")
+    drawn = [(IMPLEMENTATION_TITLES[t.name], results[i].attribute("weights")[head])
+             for i, t in enumerate(result.results) if t.weights is not None]
     for i in range(0, len(drawn), 2):  # two side by side keep the cells legible
-        pair = drawn[i : i + 2]
-        linked_heatmaps(
-            implementation_panels(capture, focus.kind, focus.item, [(title, weights) for title, __, weights in pair]),
-            f"mask_empty_{i}",
-            code=partial(snippets.fully_masked, context, focus, halved, head, [(title, name) for title, name, __ in pair]),
-        )
+        linked_heatmaps(Call(implementation_panels, capture_call, focus.kind, focus.item, drawn[i : i + 2]), f"mask_empty_{i}")
+
+
+def _recorded_run(context: PageContext, capture: Capture, batch: "Batch") -> "tuple[Expression[Batch], Expression[Capture]]":
+    """Return the batch and the run of `_padded_run` as calls."""
+    run = RunInputs(context)
+    if batch is batch_of(context):
+        return run.batch, run.capture
+    pair = Call[Any]("viz_core.experiments.torch_norms.padded_pair", run.config, run.batch, 0).having(batch)
+    return pair, Call[Any]("viz_core.run.trace", run.model, pair, seed=context.setup.seed).named("capture").having(capture)
 
 
 def _padded_run(context: PageContext, capture: Capture, focus: MaskFocus) -> "tuple[Capture, Batch, MaskFocus, str]":

@@ -1,7 +1,5 @@
 """The section Leak test: which outputs change when one token is replaced, with the causal mask and without it."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import streamlit as st
 
@@ -13,12 +11,14 @@ from viz_core.figures.panels import Panel
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.text import bidi_isolated, in_quotes, shorten, unknown_words
+from viz_core.ui.components.calls import Call
 from viz_core.ui.components.glosses import glossed_label
 from viz_core.ui.escape import code_span, code_spans, token_code_span
-from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.focus import MaskFocus, batch_of, focus_controls
 from viz_core.ui.shared.elements import linked_heatmaps, set_param_from_widget
 from viz_core.ui.shell import PageContext, controls_row, linked_widget, main_figure, show_hint, url_param, widget
+from viz_core.ui.shell.export.cached_call import cached
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
 MAX_REPLACED_TOKENS = 32  # tokens that are replaced in turn
 
@@ -26,7 +26,6 @@ MAX_REPLACED_TOKENS = 32  # tokens that are replaced in turn
 def leak_section(context: PageContext, capture: Capture, focus: MaskFocus) -> None:
     """Draw the section: replace one token, and show which outputs change with the causal mask and without it."""
     from viz_core.experiments.masks import causal_side, measure_leak
-    from viz_core.ui.shell.caching.server_cache import cached_result
 
     side: Side = causal_side(context.config)
     tokens = token_labels(capture, side, focus.item)
@@ -36,33 +35,26 @@ def leak_section(context: PageContext, capture: Capture, focus: MaskFocus) -> No
         place, id = _replacement_controls(context, capture, focus, side)
         in_turn = linked_widget(st.toggle, "mask_turns", _("Replace every token in turn"))
         focus_controls(context, capture, focus)
-    model, batch = context.model(), batch_of(context)
-    result = cached_result(
-        "mask leak",
-        (context.run_key(), focus.item, place, id),
-        lambda: measure_leak(model, batch, focus.item, place, id),
-        *context.run_cost(),
-    )
+    run = RunInputs(context)
+    leak = cached(Call(measure_leak, run.model, run.batch, focus.item, place, id), "mask leak",
+                  (context.run_key(), focus.item, place, id), *context.run_cost())
+    result = leak.value()
     if not (np.isfinite(result.change).all() and np.isfinite(result.change_without_mask).all()):
         raise ValueError(_("Some outputs of this sentence are NaN or infinite, so they cannot be compared. The section Fully "
                            "masked rows shows where NaN comes from."))
     new = context.sentence_tokenizers(focus.item)[side].decode(id) if not url_param("mask_word").strip() else url_param("mask_word")
     replaced = f"{in_quotes(glossed_label(shorten(tokens[place])))} ({place})"
-    panel = token_leak_panel(result.change, result.change_without_mask, tokens, replaced)
-
-    def code_of_leak() -> str:
-        return snippets.leak(context, focus.item, place, id, replaced)
-
+    labels = Call(token_labels, run.capture, side, focus.item)
+    panel = Call(token_leak_panel, leak.attribute("change"), leak.attribute("change_without_mask"), labels, replaced)
     with drawn:
         if in_turn:
-            linked_heatmaps(_replaced_in_turn(context, focus, side, tokens), "mask_reach", fill=True,
-                            code=lambda: snippets.reach(context, focus.item, context.tokenizers[side].vocab_size))
+            linked_heatmaps(_replaced_in_turn(context, focus, side, len(tokens)), "mask_reach", fill=True)
         else:
-            linked_heatmaps([panel], "mask_leak", fill=True, code=code_of_leak)
+            linked_heatmaps([panel], "mask_leak", fill=True)
     if in_turn:
         st.markdown(_("**Each row is a replaced token, each column an output that may change.** With a causal mask, the cells left "
                       "of the diagonal are 0: a later token cannot change an earlier output."))
-        linked_heatmaps([panel], "mask_leak", code=code_of_leak)
+        linked_heatmaps([panel], "mask_leak")
     early, late = int(result.is_changed[:place].sum()), int(result.is_changed_without_mask[:place].sum())
     own = _("as in this model") if context.config.is_causal else _("unlike in this model")
     st.markdown(
@@ -123,24 +115,21 @@ def _replacement_ids(context: PageContext, focus: MaskFocus, side: Side) -> list
     return replacement_ids(context.config, batch_of(context), focus.item, context.tokenizers[side].vocab_size)
 
 
-def _replaced_in_turn(context: PageContext, focus: MaskFocus, side: Side, tokens: Sequence[str]) -> list[Panel]:
+def _replaced_in_turn(context: PageContext, focus: MaskFocus, side: Side, n_tokens: int) -> Call[list[Panel]]:
     """Return the changes for each replaced token, with the causal mask and without it.
 
     Raises ValueError for more than `MAX_REPLACED_TOKENS` tokens.
     """
-    from viz_core.experiments.masks import replacement_changes
-    from viz_core.ui.shell.caching.server_cache import cached_result
+    from viz_core.experiments.masks import replacement_changes, replacement_ids
 
-    if len(tokens) > MAX_REPLACED_TOKENS:
+    if n_tokens > MAX_REPLACED_TOKENS:
         raise ValueError(_("There are {n_tokens} tokens, but at most {most_turns} can be replaced in turn. Shorten the sentence.",
-                           n_tokens=len(tokens), most_turns=MAX_REPLACED_TOKENS))
-    others = _replacement_ids(context, focus, side)
-    model, batch = context.model(), batch_of(context)
+                           n_tokens=n_tokens, most_turns=MAX_REPLACED_TOKENS))
+    run = RunInputs(context)
+    others = Call(replacement_ids, run.config, run.batch, focus.item, context.tokenizers[side].vocab_size)
 
-    def changes(causal: bool) -> np.ndarray:
-        key = (context.run_key(), focus.item, causal)
-        return cached_result(
-            "mask reach", key, lambda: replacement_changes(model, batch, focus.item, others, causal), *context.run_cost()
-        )
+    def changes(causal: bool) -> Call[np.ndarray]:
+        call = Call(replacement_changes, run.model, run.batch, focus.item, others, causal)
+        return cached(call, "mask reach", (context.run_key(), focus.item, causal), *context.run_cost())
 
-    return all_token_leak_panels(changes(True), changes(False), tokens)
+    return Call(all_token_leak_panels, changes(True), changes(False), Call(token_labels, run.capture, side, focus.item))

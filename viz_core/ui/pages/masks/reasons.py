@@ -8,9 +8,9 @@ from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.masks import REASON_TITLES, block_reason_panel
 from viz_core.messages import translate as _
+from viz_core.ui.components.calls import Call
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.escape import token_code_span
-from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.both_reasons import draw_both_reasons, is_attention_in_a
 from viz_core.ui.pages.masks.explanations import reason_text
 from viz_core.ui.pages.masks.focus import MaskFocus, focus_controls
@@ -24,6 +24,7 @@ from viz_core.ui.shell import (
     two_runs,
     url_param,
 )
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
 
 def reasons_section(context: PageContext, capture: Capture, focus: MaskFocus) -> None:
@@ -41,8 +42,8 @@ def reasons_section(context: PageContext, capture: Capture, focus: MaskFocus) ->
     place, rail = figure_and_rail()
     with place:
         title = _("{kind_titles}: the mask of every layer and head", kind_titles=KIND_TITLES[focus.kind])
-        matrices([block_reason_panel(capture, focus.kind, focus.item, title)], key="mask_map", pick=Pick(0, row, col),
-                 on_pick=_set_cell, fill=True, code=lambda: snippets.reasons(context, focus, title))
+        matrices([Call(block_reason_panel, RunInputs(context).capture, focus.kind, focus.item, title)], key="mask_map",
+                 pick=Pick(0, row, col), on_pick=_set_cell, fill=True)
     with rail:
         explanation = reason_text(cell_reason(capture, focus.kind, focus.item, row, col), token_code_span)
         counts = count_reasons(why)

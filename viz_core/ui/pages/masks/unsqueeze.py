@@ -12,10 +12,12 @@ from viz_core.figures.masks import future_weight_panel, implementation_panels
 from viz_core.messages import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.stages import SIDE_NAMES
-from viz_core.ui.pages.masks import snippets
-from viz_core.ui.pages.masks.focus import MaskFocus, batch_of, focus_controls, layer_and_head_controls
+from viz_core.ui.components.calls import Call
+from viz_core.ui.pages.masks.focus import MaskFocus, focus_controls, layer_and_head_controls
 from viz_core.ui.shared.elements import linked_heatmaps
 from viz_core.ui.shell import PageContext, controls_row, main_figure, show_hint
+from viz_core.ui.shell.export.cached_call import cached
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
 if TYPE_CHECKING:
     from viz_core.experiments.masks import UnsqueezeResult
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 def unsqueeze_section(context: PageContext, capture: Capture, focus: MaskFocus) -> None:
     """Draw what torch computes with a (T, T) mask after unsqueeze(1): for T = number of heads, and for this batch."""
     from viz_core.experiments.masks import causal_side, unsqueeze_mask
-    from viz_core.ui.shell.caching.server_cache import cached_result
 
     show_hint(
         _(
@@ -35,11 +36,11 @@ def unsqueeze_section(context: PageContext, capture: Capture, focus: MaskFocus) 
     )
     side: Side = causal_side(context.config)
     heads, n_tokens = context.config.n_heads, capture[f"ids.{side}"].shape[1]
-    model, batch = context.model(), batch_of(context)
+    run = RunInputs(context)
 
-    def attempt(length: int) -> "UnsqueezeResult":
-        key = (context.run_key(), focus.item, length)
-        return cached_result("mask unsqueeze", key, lambda: unsqueeze_mask(model, batch, focus.item, length, context.setup.seed))
+    def attempt(length: int) -> "Call[UnsqueezeResult]":
+        call = Call(unsqueeze_mask, run.model, run.batch, focus.item, length, context.setup.seed)
+        return cached(call, "mask unsqueeze", (context.run_key(), focus.item, length))
 
     if heads == 1:
         st.info(_("With one head, as many tokens as heads means a single token, and it has no future to leak. Choose more heads."))
@@ -49,27 +50,27 @@ def unsqueeze_section(context: PageContext, capture: Capture, focus: MaskFocus) 
                   side=SIDE_NAMES[side], heads=heads, n_tokens=n_tokens))
     else:
         _leaky_weights(context, capture, focus, side, attempt(heads))
-    _printed_code(attempt(n_tokens), n_tokens, heads)
+    _printed_code(attempt(n_tokens).value(), n_tokens, heads)
 
 
-def _leaky_weights(context: PageContext, capture: Capture, focus: MaskFocus, side: Side, result: "UnsqueezeResult") -> None:
+def _leaky_weights(context: PageContext, capture: Capture, focus: MaskFocus, side: Side, tried: "Call[UnsqueezeResult]") -> None:
     """Draw a head's weights with the printed and with the intended mask, and the weight on later tokens."""
     place = main_figure()
     heads, n_tokens = context.config.n_heads, capture[f"ids.{side}"].shape[1]
     with controls_row():
         __, head = layer_and_head_controls(context, focus, has_layers=False, default_head=heads - 1)
         focus_controls(context, capture, focus)
+    result = tried.value()
     if result.weights is None or result.future_share is None:
         return
     kind: AttentionKind = STACKS[side]
     titles = (_("As printed · head {head}", head=head), _("As intended · head {head}", head=head),
               _("As printed: weight on later tokens"))
-    panels = implementation_panels(
-        capture, kind, focus.item, [(titles[0], result.weights[head]), (titles[1], result.intended_weights[head])]
-    )
+    weights = [(titles[0], tried.attribute("weights")[head]), (titles[1], tried.attribute("intended_weights")[head])]
+    panels = Call(implementation_panels, RunInputs(context).capture, kind, focus.item, weights)
     with place:
-        linked_heatmaps([*panels, future_weight_panel(result.future_share, titles[2])], "mask_unsqueeze", fill=True,
-                        code=lambda: snippets.unsqueeze(context, kind, focus.item, head, titles))
+        linked_heatmaps([panels[0], panels[1], Call(future_weight_panel, tried.attribute("future_share"), titles[2])],
+                        "mask_unsqueeze", fill=True)
     which = _("Your batch has T = H") if n_tokens == heads else _("For the first {heads} tokens, T = H", heads=heads)
     st.markdown(_("**{which} = {heads}, and it runs without an error.** Head h blocks the keys after position h for every "
                   "query: head 0 sees only the first key, and head {heads_2} sees the whole future.",

@@ -20,11 +20,12 @@ from viz_core.config import TransformerConfig
 from viz_core.config.limits import megabytes
 from viz_core.figures.shapes import block_cost_figure, cost_growth_figure
 from viz_core.messages import translate as _
-from viz_core.ui.pages.shapes import snippets
+from viz_core.ui.components.calls import Call, ScreenOnly
 from viz_core.ui.pages.shapes.columns import AMOUNT_TITLES
 from viz_core.ui.pages.shapes.size import RunSize
 from viz_core.ui.shared.elements import chart
 from viz_core.ui.shell import PageContext
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
 
 def show_totals(context: PageContext, size: RunSize) -> None:
@@ -61,13 +62,11 @@ def draw_block_charts(context: PageContext, size: RunSize | None, dark: bool) ->
     size_or_one, parameters, flops = size or (context.config, 1, 1, 1), _("Parameters by block"), _("FLOPs by block")
     left, right = st.columns(2, gap="medium")
     with left:
-        chart(_block_figure(size_or_one, "parameters", parameters, dark), "shapes_parameters",
-              code=lambda: snippets.blocks(context, size_or_one, "parameters", parameters))
+        chart(_block_call(context, size_or_one, "parameters", parameters, dark), "shapes_parameters")
         st.caption(_("Look at the cost of the vocabulary: an embedding has a row for every word, even if you type only a few."))
     if size is not None:
         with right:
-            chart(_block_figure(size_or_one, "flops", flops, dark), "shapes_flops",
-                  code=lambda: snippets.blocks(context, size_or_one, "flops", flops))
+            chart(_block_call(context, size_or_one, "flops", flops, dark), "shapes_flops")
             st.caption(
                 _("An embedding is a lookup and costs no product. “Pairs of tokens” stands for QKᵀ and for weights times V.")
             )
@@ -79,6 +78,13 @@ def draw_block_charts(context: PageContext, size: RunSize | None, dark: bool) ->
 @lru_cache(maxsize=64)
 def _block_figure(size: RunSize, amount: Amount, heading: str, dark: bool) -> Any:
     return block_cost_figure(amounts_by_block(stage_costs(*size), amount), heading, AMOUNT_TITLES[amount], dark)
+
+
+def _block_call(context: PageContext, size: RunSize, amount: Amount, heading: str, dark: bool) -> Call[Any]:
+    """Return the figure of an amount by block as a call."""
+    costs = Call(stage_costs, RunInputs(context).config, *size[1:])
+    figure = Call(block_cost_figure, Call(amounts_by_block, costs, amount), heading, AMOUNT_TITLES[amount], dark=ScreenOnly(dark))
+    return figure.having(_block_figure(size, amount, heading, dark))
 
 
 @lru_cache(maxsize=16)
@@ -93,6 +99,15 @@ def _growth_figure(
     return cost_growth_figure(_cached_growth(config, amount), heading, AMOUNT_TITLES[amount], here, dark)
 
 
+def _growth_call(
+    context: PageContext, amount: Literal["flops", "nbytes"], heading: str, here: int | None, dark: bool
+) -> Call[Any]:
+    """Return the figure of the growth of an amount as a call."""
+    growth = Call(cost_growth, RunInputs(context).config, TOKEN_COUNTS, amount)
+    figure = Call(cost_growth_figure, growth, heading, AMOUNT_TITLES[amount], here, dark=ScreenOnly(dark))
+    return figure.having(_growth_figure(context.config, amount, heading, here, dark))
+
+
 def draw_growth_charts(context: PageContext, size: RunSize | None, dark: bool) -> None:
     """Draw how the layers' FLOPs and recorded bytes grow with the number of tokens, and compare one layer with an RNN."""
     config, here = context.config, None if size is None else max(size[2:])
@@ -100,12 +115,10 @@ def draw_growth_charts(context: PageContext, size: RunSize | None, dark: bool) -
     st.header(_("The cost of longer texts"), anchor=False)
     left, right = st.columns(2, gap="medium")
     with left:
-        chart(_growth_figure(config, "flops", flops, here, dark), "shapes_growth_flops",
-              code=lambda: snippets.growth(context, "flops", flops, here))
+        chart(_growth_call(context, "flops", flops, here, dark), "shapes_growth_flops")
         st.caption(describe_crossing(_cached_growth(config, "flops")))
     with right:
-        chart(_growth_figure(config, "nbytes", nbytes, here, dark), "shapes_growth_bytes",
-              code=lambda: snippets.growth(context, "nbytes", nbytes, here))
+        chart(_growth_call(context, "nbytes", nbytes, here, dark), "shapes_growth_bytes")
         st.caption(_("Every head keeps an N × N matrix for each step from scores to weights; a recurrent network keeps one "
                      "state per token."))
     st.caption(_("One sentence of N tokens per side, layers only: the embeddings and the output grow only linearly with N."))

@@ -30,4 +30,4 @@ def cached(call: Call[T], kind: str, key: Hashable, seconds: float | None = None
 
     made = CachedCall[T](call.function, *call.args, **call.kwargs)
     made.cache_arguments = kind, key, DEFAULT_SECONDS if seconds is None else seconds, nbytes
-    return made
+    return made.named(call.variable)

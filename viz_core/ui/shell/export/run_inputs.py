@@ -64,8 +64,8 @@ class RunInput(Input[T]):
         return self.context or (displayed_run(self.setup) if self.is_edited else context_of(self.setup))
 
     def _computed(self) -> T:
-        context = self.run_context()
-        return _VALUES[self.part](context, self.item)
+        needs_run = self.part in ("capture", "batch") or self.item is not None
+        return _VALUES[self.part](self.run_context() if needs_run else PageContext(self.setup, None), self.item)
 
     def _copy(self, copies: dict[int, Expression[Any]]) -> "RunInput[T]":
         return RunInput(self.part, self.setup, self.is_edited, self.name, self.item)
@@ -157,7 +157,8 @@ def _runs_code(inputs: Sequence[RunInput[Any]]) -> tuple[str, Sequence[str]]:
         runs.setdefault(each.name, []).append(each)
     text, before, names = CodeLines(), None, dict[Any, str]()
     for name, of_run in sorted(runs.items()):
-        context = of_run[0].run_context()
+        each = of_run[0]
+        context = each.run_context() if each.is_edited else PageContext(each.setup, None)
         lines = _inputs_code(context, name, of_run)
         for each in of_run:
             own = "tokenizers" if each.item is None else f"tokenizers_of_{each.item}"
