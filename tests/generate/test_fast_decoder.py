@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.model.small import small, unlike_identity
-from tests.tolerances import FLOAT
+from tests.tolerances import DEVICE, FLOAT
 from viz_core.config import CHOICES
 from viz_core.generate import generate
 from viz_core.generate.fast_decoder import NEAR_TIE, FastDecoder, can_decode_fast
@@ -43,9 +43,11 @@ def forwards(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @torch.inference_mode()
 def steps(model: Transformer, source: torch.Tensor | None) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     """The logits [B, W] after the start and after each later token: of the decoder, and of the forward pass."""
-    decoder, ids = FastDecoder(model, len(START), source, START.shape[1] + len(LATER)), START[:, :0]
+    device = next(model.parameters()).device
+    start, later = START.to(device), LATER.to(device)
+    decoder, ids = FastDecoder(model, len(start), source, start.shape[1] + len(later)), start[:, :0]
     found, expected = [], []
-    for new in (START, *LATER):
+    for new in (start, *later):
         ids = torch.cat((ids, new), dim=1)
         found.append(decoder.step(new)[0])
         whole = model(source, ids).logits
@@ -99,3 +101,16 @@ def test_what_it_cannot_decode_is_left_to_the_other_decoders() -> None:
     assert not can_decode_fast(small(), START[:, :0], SOURCES)
     for switches in ({"causal": False}, {"mask_fill": 0.5}, {"mask_padded_queries": True}):
         assert not can_decode_fast(small(**switches), START, SOURCES), switches
+
+
+@pytest.mark.cuda
+@torch.inference_mode()
+def test_cuda_agrees() -> None:
+    for architecture in ("encoder-decoder", "decoder-only"):
+        for position in CHOICES["position"]:
+            model = unlike_identity(build(small(architecture=architecture, position=position), seed=4))
+            source = SOURCES if model.config.has_encoder else None
+            found, __ = steps(model, source)
+            on_device, __ = steps(model.to("cuda"), None if source is None else source.to("cuda"))
+            for here, there in zip(found, on_device, strict=True):
+                torch.testing.assert_close(there.cpu(), here, rtol=DEVICE, atol=DEVICE)
