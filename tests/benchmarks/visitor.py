@@ -188,7 +188,7 @@ def first_value(kind: str, element: Any) -> Any:
         return list(element.raw_values) if set_here else [element.options[i].content for i in element.default]
     if kind == "multiselect":
         return list(element.raw_values) if set_here else [element.options[i] for i in element.default]
-    if kind == "selectbox":
+    if kind in ("selectbox", "radio"):
         return element.raw_value if set_here else element.options[element.default]
     return element.value if set_here else element.default
 

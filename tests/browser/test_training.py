@@ -39,8 +39,8 @@ def points(page: Page, name: str = "held-out rows") -> int:
 
 def test_a_class_trains(serve: Open, new_page: Open) -> None:
     url = serve()
-    # Measured after each 150 steps, of which a fast machine takes seconds, and long enough to be looked at until it is stopped.
-    page = open_page(new_page(), f"{url}/{PAGE}?{urlencode(SHORT | {'train_steps': '3000'})}")
+    # Measured after each 500 steps, of which a fast machine takes seconds, and long enough to be looked at until it is stopped.
+    page = open_page(new_page(), f"{url}/{PAGE}?{urlencode(SHORT | {'train_steps': '10000'})}")
     button(page, "train_begin").click()
     says(page, "It is training.")
     expect(curves(page)).to_have_attribute("data-series", re.compile(r'"held-out rows",\s*([2-9]|\d\d)'), timeout=LONG_ENOUGH)

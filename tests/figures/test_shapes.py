@@ -63,7 +63,7 @@ def test_every_part_has_a_colour_of_its_own(preset: str, amount: ledger.Amount) 
 
 
 def test_the_theme_knows_every_part() -> None:
-    assert set(theme.PART_COLOURS) == {*PART_OF_CLASS.values(), "input", TOKEN_PAIRS} == set(shapes.PART_TITLES)
+    assert set(theme.PART_COLOURS) == {*PART_OF_CLASS.values(), "input", "layer_norm", TOKEN_PAIRS} == set(shapes.PART_TITLES)
     assert len(set(theme.PART_COLOURS.values())) == len(theme.PART_COLOURS)
 
 
