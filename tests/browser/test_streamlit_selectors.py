@@ -26,6 +26,7 @@ WHERE = {
     "attention?preset=000&att_more=break": """data-frame full-screen-frame element-toolbar csv-button multiselect-value
                                               clear-button""",
     "positions?preset=000": "plotly-chart",
+    "help?help_document=notebook": "code-keyword",
 }
 ELSEWHERE = {"sidebar-list", "running", "sidebar-link", "sidebar-button", "progress"}  # each has a test of its own
 

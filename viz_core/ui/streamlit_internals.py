@@ -80,6 +80,7 @@ SELECTORS = {
     "text": "[data-testid='stText']",
     "code-comment": "[data-testid='stCode'] pre .token.comment",  # a readable contrast
     "code-literal": "[data-testid='stCode'] pre :is(.token.string, .token.boolean)",  # a readable contrast
+    "code-keyword": "[data-testid='stCode'] pre :is(.token.keyword, .token.function, .token.parameter)",  # a readable contrast
     # widgets
     "button-group": "[data-testid='stButtonGroup']",  # low buttons
     "clear-button": "button[aria-label='Clear all']",  # of a multiselect: large enough for a finger
