@@ -17,6 +17,7 @@ from typing import Any
 
 from viz_core.config import FIELDS, TransformerConfig
 from viz_core.messages import translate as _
+from viz_core.ui.components.call_code import python_literal as plain_literal
 from viz_core.ui.components.glosses import current_glosses
 from viz_core.ui.shell.runs.page_context import PageContext, context_of
 from viz_core.ui.shell.runs.two_runs import TwoRuns
@@ -42,30 +43,13 @@ def python_literal(value: Any) -> str:
     """Return a value as a Python expression. Typed text is written so that invisible characters show."""
     if isinstance(value, CodeLines):
         return value.strip("\n")
-    if hasattr(value, "tolist"):  # an array or scalar of NumPy
-        return python_literal(value.tolist())
     if is_dataclass(value) and not isinstance(value, type):
         inside = ", ".join(f"{f.name}={python_literal(getattr(value, f.name))}" for f in fields(value) if f.init)
         return f"{type(value).__name__}({inside})"
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         inside = ", ".join(map(python_literal, value)) + ("," if isinstance(value, tuple) and len(value) == 1 else "")
         return f"({inside})" if isinstance(value, tuple) else f"[{inside}]"
-    if isinstance(value, float) and value != value:
-        return 'float("nan")'
-    return repr(value) if not isinstance(value, str) else _string_literal(value)
-
-
-def _string_literal(text: str) -> str:
-    """Return a string literal. Text with invisible or right-to-left characters is written with escapes."""
-    written = repr(text)
-    return written if written.isascii() or all(_is_unambiguous(c) for c in written) else ascii(text)
-
-
-def _is_unambiguous(character: str) -> bool:
-    """Return whether a character is displayed in its own place: neither right-to-left nor a combining mark."""
-    from unicodedata import bidirectional, combining
-
-    return character.isprintable() and not combining(character) and bidirectional(character) not in ("R", "AL", "AN")
+    return plain_literal(value)
 
 
 # ---------------------------------------------------------------- runs
