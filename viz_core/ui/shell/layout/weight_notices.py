@@ -69,7 +69,7 @@ def untrained_reason(setup: Setup, origin: Card) -> str:
         )
         for n in named
     ]
-    sentence = N_HEADS_CHANGED if differ == ["n_heads"] else OTHER_FIELDS_CHANGED
+    sentence = N_HEADS_CHANGED if differ == ("n_heads",) else OTHER_FIELDS_CHANGED
     return sentence.format(title=escaped(origin.title), values=escaped(_join_and(values)), own=origin.config.n_heads)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 from viz_core.config import TransformerConfig
@@ -143,21 +144,26 @@ def default_setup() -> Setup:
 
 def changed_fields(setup: Setup) -> dict[str, Any]:
     """Return the smallest set of config fields that, set on the base config, give this config."""
-    base = setup.base_config
-    found = {c.field: c.value(setup.config) for c in CONTROLS if getattr(setup.config, c.field) != getattr(base, c.field)}
+    return dict(_changed_values(setup.base_config, setup.config))
+
+
+@lru_cache(maxsize=64)  # called many times in each run
+def _changed_values(base: TransformerConfig, config: TransformerConfig) -> tuple[tuple[str, Any], ...]:
+    found = {c.field: c.value(config) for c in CONTROLS if getattr(config, c.field) != getattr(base, c.field)}
     for name in list(found):  # drop fields that follow from the others
         rest = {f: v for f, v in found.items() if f != name}
-        if _resolved_values(config_or_none(base, rest)) == _resolved_values(setup.config):
+        if _resolved_values(config_or_none(base, rest)) == _resolved_values(config):
             found = rest
-    return found
+    return tuple(found.items())
 
 
-def incompatible_fields(trained_config: TransformerConfig, config: TransformerConfig) -> list[str]:
+@lru_cache(maxsize=64)  # called many times in each run
+def incompatible_fields(trained_config: TransformerConfig, config: TransformerConfig) -> tuple[str, ...]:
     """Return the fields of a config that do not fit parameters trained with `trained_config`. Fields without effect always fit."""
     both = [c for c in CONTROLS if c.has_effect(trained_config) and c.has_effect(config)]
-    return [
+    return tuple(
         c.field for c in both if c.value(trained_config) != c.value(config) and _affects_parameters(trained_config, config, c.field)
-    ]
+    )
 
 
 def _affects_parameters(trained_config: TransformerConfig, config: TransformerConfig, name: str) -> bool:
