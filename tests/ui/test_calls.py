@@ -48,6 +48,13 @@ def test_a_cached_call_is_computed_once_for_all_visitors() -> None:
     assert call.without_values().value() == call.value() == [10, 0] and counted["doubled"] == 1
 
 
+def test_a_value_may_come_from_elsewhere_but_not_that_of_a_copy() -> None:
+    counted.clear()
+    twice = Call(doubled, 3).taken_from(lambda: [6.0, 0.0])
+    assert Call(sum, twice).value() == 6 and not counted
+    assert twice.without_values().value() == [6, 0] and counted["doubled"] == 1
+
+
 def test_the_python_makes_the_same_value() -> None:
     table = Call(sinusoidal_table, 50, 64, 10000.0)
     panel = Call(position_table_panel, table, Call(wavelengths, 64, 10000.0).method("tolist"))

@@ -7,7 +7,7 @@ other settings.
 
 import copy
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -185,6 +185,11 @@ def layer_gradients(model: Transformer, batches: Sequence[Batch]) -> LayerGradie
     return LayerGradients(_read_only(attention), _read_only(ffn), loss, len(batches))
 
 
+def placement_gradients(model: Transformer, batches: Sequence[Batch], names: Iterable[str]) -> dict[str, LayerGradients]:
+    """Return `layer_gradients` of each placement by name. model: Pre-LN, whose parameters all of them share."""
+    return {name: layer_gradients(with_placement(model, name), batches) for name in names}
+
+
 def loss_gradients(
     model: Transformer, parameters: Sequence[nn.Parameter], batches: Sequence[Batch], editing_tap: Edit | None = None
 ) -> tuple[list[Tensor], float]:
@@ -346,6 +351,14 @@ def paper_runs(setting: PaperSetting, typed: Capture | None = None) -> dict[str,
     words = typed.token_mask(side).astype(np.int64)  # 1 for words, 0 for padding; the embedding is replaced
     batch = Batch({"source": words}, {"source": typed.tokens(side)})
     return run_placements(model, batch, ("post", "pre"), setting.seed, input_tap(setting, typed[f"{STACKS[side]}.embed"]))
+
+
+def paper_runs_by_seed(
+    setting: PaperSetting, seeds: Iterable[int], typed: Capture | None = None
+) -> Iterator[dict[str, Capture]]:
+    """Yield `paper_runs` of a setting for each seed of its weights."""
+    for seed in seeds:
+        yield paper_runs(replace(setting, seed=seed), typed)
 
 
 @torch.no_grad()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz_core.analysis.layernorm import CellIndex, Normalization, normalize_cell
+from viz_core.analysis.layernorm import NORMALIZATIONS, CellIndex, Normalization, group_members, normalize_cell
 from viz_core.figures import theme
 from viz_core.figures.attention import token_html
 from viz_core.figures.panels import Panel, panel
@@ -52,6 +52,15 @@ class NormGroup:
     norm: Normalization
     cells: np.ndarray
     caption: str
+
+
+def norm_groups(x: np.ndarray, picked: CellIndex, eps: float) -> list[NormGroup]:
+    """Return, for each norm, the cells of x [B, T, D] that share the mean of the picked one; padding is included."""
+    every = np.ones(x.shape[:2], bool)
+    return [
+        NormGroup(norm, group_members(norm, x.shape, picked, every), norm_summary_html(x, norm, picked, eps))
+        for norm in NORMALIZATIONS
+    ]
 
 
 def norm_cells_html(

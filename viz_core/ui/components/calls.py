@@ -23,21 +23,27 @@ _MISSING: Any = object()
 class Expression(ABC, Generic[T_co]):
     """An expression whose value is computed when it is asked for."""
 
-    __slots__ = ("_value", "variable")
+    __slots__ = ("_source", "_value", "variable")
 
     def __init__(self) -> None:
         self._value: T_co = _MISSING
+        self._source: Callable[[], T_co] | None = None
         self.variable = ""
 
     def value(self) -> T_co:
         """Return the value; it is computed once."""
         if self._value is _MISSING:
-            self._value = self._computed()
+            self._value = (self._source or self._computed)()
         return self._value
 
     def having(self, value: Any) -> Self:
         """Set the value where it is known already, and return the expression."""
         self._value = value
+        return self
+
+    def taken_from(self, source: Callable[[], Any]) -> Self:
+        """Set a function that returns the value, such as from a shared cache, and return the expression. Copies do not have it."""
+        self._source = source
         return self
 
     def named(self, variable: str) -> Self:

@@ -3,19 +3,24 @@
 from typing import TYPE_CHECKING
 
 from viz_core.capture import Capture
+from viz_core.ui.components.calls import Call
 from viz_core.ui.shell import PageContext
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.run import Batch
 
 
-def padded_example(context: PageContext, batch: "Batch") -> "tuple[Capture, Batch]":
+def padded_example(context: PageContext) -> "tuple[Call[Capture], Call[Batch]]":
     """Return the run and the batch of the first sentence and its own first half, padded to the same length."""
-    from viz_core.experiments.torch_norms import padded_pair
     from viz_core.ui.shell.caching.server_cache import cached_run
 
-    setup, pair = context.setup, padded_pair(context.config, batch, 0)
-    return cached_run(setup.weights, context.config, pair, setup.seed, setup.device), pair
+    run, setup = RunInputs(context), context.setup
+    pair: Call[Batch] = Call("viz_core.experiments.torch_norms.padded_pair", run.config, run.batch, 0)
+    capture: Call[Capture] = Call("viz_core.run.trace", run.model, pair, seed=setup.seed).named("capture")
+    return capture.taken_from(
+        lambda: cached_run(setup.weights, context.config, pair.value(), setup.seed, setup.device)
+    ), pair
 
 
 def can_pad(capture: Capture, batch: "Batch") -> bool:

@@ -1,7 +1,7 @@
 """The section Fully masked rows: what each implementation returns for a query that may attend to no key."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -53,14 +53,14 @@ def fully_masked_section(context: PageContext, capture: Capture, focus: MaskFocu
     with controls_row():
         focus_controls(context, capture, focus)
         __, head = layer_and_head_controls(context, focus, has_layers=False)
-    capture, batch, focus, note = _padded_run(context, capture, focus)
+    capture_call, batch_call, focus, note = _padded_run(context, capture, focus)
+    capture = capture_call.value()
     side = query_key_sides(focus.kind)[0]
     if token_mask(capture, side, focus.item).all():
         raise ValueError(_("Sentence {item} has no padded {side} token, so none of its rows is fully masked. Use two sentences "
                            "of different lengths, and choose the shorter one.", item=focus.item + 1, side=SIDE_NAMES[side]))
     run, path = RunInputs(context), attention_path(focus.kind, 0)
     seed, cost = context.setup.seed, context.run_cost()
-    batch_call, capture_call = _recorded_run(context, capture, batch)
     compared = cached(Call(compare_empty_rows, run.model, batch_call, path, focus.item, seed), "mask empty",
                       (context.run_key(), path, focus.item), *cost)
     result = compared.value()
@@ -89,23 +89,16 @@ def fully_masked_section(context: PageContext, capture: Capture, focus: MaskFocu
         linked_heatmaps(Call(implementation_panels, capture_call, focus.kind, focus.item, drawn[i : i + 2]), f"mask_empty_{i}")
 
 
-def _recorded_run(context: PageContext, capture: Capture, batch: "Batch") -> "tuple[Expression[Batch], Expression[Capture]]":
-    """Return the batch and the run of `_padded_run` as calls."""
-    run = RunInputs(context)
-    if batch is batch_of(context):
-        return run.batch, run.capture
-    pair = Call[Any]("viz_core.experiments.torch_norms.padded_pair", run.config, run.batch, 0).having(batch)
-    return pair, Call[Any]("viz_core.run.trace", run.model, pair, seed=context.setup.seed).named("capture").having(capture)
-
-
-def _padded_run(context: PageContext, capture: Capture, focus: MaskFocus) -> "tuple[Capture, Batch, MaskFocus, str]":
+def _padded_run(
+    context: PageContext, capture: Capture, focus: MaskFocus
+) -> "tuple[Expression[Capture], Expression[Batch], MaskFocus, str]":
     """Return a run with padding, its batch and focus, and a note if a single sentence was batched with its own first half."""
-    batch = batch_of(context)
-    if not can_pad(capture, batch):
-        return capture, batch, focus, ""
-    run, pair = padded_example(context, batch)
-    return run, pair, replace(focus, item=1), " " + _("You typed one sentence, so here the model reads it together with its own "
-                                                      "first half, which is the padded one that is shown.")
+    if not can_pad(capture, batch_of(context)):
+        run = RunInputs(context)
+        return run.capture, run.batch, focus, ""
+    note = " " + _("You typed one sentence, so here the model reads it together with its own first half, which is the padded one "
+                   "that is shown.")
+    return *padded_example(context), replace(focus, item=1), note
 
 
 def _implementations_table(capture: Capture, side: str, result: "EmptyRows", focus: MaskFocus, row: int, head: int) -> None:

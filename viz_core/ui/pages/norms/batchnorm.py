@@ -1,18 +1,15 @@
 """The section that compares LayerNorm and BatchNorm on the typed batch."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import token_mask
 from viz_core.analysis.layernorm import (
     NORMALIZATIONS,
     CellIndex,
     Normalization,
     compare_batch_contexts,
-    group_members,
     max_abs_diff,
     normalize,
     normalize_cell,
@@ -22,21 +19,21 @@ from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.figures.batchnorm import (
     NORM_TITLES,
-    NormGroup,
     cell_count_text,
     norm_cells_html,
+    norm_groups,
     norm_result_panels,
-    norm_summary_html,
 )
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.presets import DOCUMENTS
+from viz_core.ui.components.calls import Call, Expression, ScreenOnly, evaluated
 from viz_core.ui.components.canvas import Pick, matrices
-from viz_core.ui.pages.norms import snippets
 from viz_core.ui.pages.norms.controls import NO_SENTENCE_NOTE, choose_feature, choose_option, choose_side, choose_token
-from viz_core.ui.shared.elements import data_table, exportable_html, is_dark, number_column, sentence_picker
+from viz_core.ui.shared.elements import data_table, is_dark, number_column, saved_html, sentence_picker
 from viz_core.ui.shared.padded_example import can_pad, padded_example
 from viz_core.ui.shell import PageContext, figure_and_rail, mark_activity, set_url_params, show_hint
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
     from viz_core.run import Batch
@@ -61,7 +58,8 @@ def batch_norm_section(context: PageContext) -> None:
     if context.capture is None or context.batch is None:
         st.info(NO_SENTENCE_NOTE)
         return
-    capture, item, note = _with_second_sentence(context, context.capture, context.batch)
+    run, item, note = _with_second_sentence(context, context.capture, context.batch)
+    capture = run.value()
     show_hint(_("**Pick a cell and see which cells share its mean:** its own token's features, or its feature in every token."))
     sides: list[Side] = [s for s in ("source", "target") if f"ids.{s}" in capture]
     main, rail = figure_and_rail()
@@ -78,41 +76,30 @@ def batch_norm_section(context: PageContext) -> None:
         if note:
             st.caption(note)
     at, eps = CellIndex(item, token, feature), context.config.norm_eps
-    words = np.stack([token_mask(capture, side, i) for i in range(len(x))])  # [B, T]
-    all_tokens = np.ones_like(words)
-    found = [
-        NormGroup(norm, group_members(norm, x.shape, at, all_tokens), norm_summary_html(x, norm, at, eps))
-        for norm in NORMALIZATIONS
-    ]
+    stage_call, words = run[stage].named("x"), run.method("token_mask", side).named("words")  # [B, T, D], [B, T]
+    names_of = run.method("tokens", side)
+    groups = Call(norm_groups, stage_call, at, eps)
+    cells = Call(norm_cells_html, groups, words, names_of, at, dark=ScreenOnly(is_dark()))
+    frame = Call[Any]("viz_core.figures.plot_data.norm_members", groups, words, names_of)
     with main, st.container(key="norm_cells"):
-        st.html(
-            exportable_html(
-                norm_cells_html(found, words, tokens, at, is_dark()),
-                "norm_members",
-                "norm_members",
-                (found, words, tokens),
-                lambda: snippets.same_mean(context, stage, at, halved=bool(note)),
-                _("Which cells share a mean"),
-                len(NORMALIZATIONS) * x.size,
-            )
-        )
+        st.html(saved_html(cells, "norm_members", frame, _("Which cells share a mean"), len(NORMALIZATIONS) * x.size))
     st.markdown("\n".join(f"- {_describe_norm(x, norm, at, eps)}" for norm in NORMALIZATIONS))
     st.markdown(FORMULAS)
-    _show_batch_contexts(x, words, at, eps, lambda: snippets.contexts(context, stage, at, halved=bool(note)))
-    _draw_results(x, tokens, at, eps, stage, lambda: snippets.results(context, stage, item, halved=bool(note)))
+    _show_batch_contexts(stage_call, words, at, eps)
+    _draw_results(stage_call, names_of, at, eps, stage)
     _compare_with_torch(x, eps)
 
 
-def _with_second_sentence(context: PageContext, capture: Capture, batch: "Batch") -> tuple[Capture, int, str]:
+def _with_second_sentence(context: PageContext, capture: Capture, batch: "Batch") -> tuple[Expression[Capture], int, str]:
     """Return a run with more than one sentence, the sentence to show, and a note.
 
     A single typed sentence is read together with its own first half, padded to the same length; the note says so.
     """
     if not can_pad(capture, batch):
-        return capture, context.selected_item(capture), ""
+        return RunInputs(context).capture, context.selected_item(capture), ""
     note = _("You typed one sentence, so here the model reads it together with its own first half, padded to the same length. "
              "Type more lines for a batch of your own.")
-    return padded_example(context, batch)[0], 0, note
+    return padded_example(context)[0], 0, note
 
 
 def _describe_norm(x: np.ndarray, norm: Normalization, at: CellIndex, eps: float) -> str:
@@ -127,14 +114,14 @@ def _describe_norm(x: np.ndarray, norm: Normalization, at: CellIndex, eps: float
 
 
 def _draw_results(
-    x: np.ndarray, tokens: Sequence[Sequence[str]], at: CellIndex, eps: float, stage: str, code: Callable[[], str],
+    x: Expression[np.ndarray], tokens: Expression[list[list[str]]], at: CellIndex, eps: float, stage: str
 ) -> None:
-    """Draw the selected sentence before and after LayerNorm and BatchNorm."""
-    all_tokens = np.ones(x.shape[:2], bool)
+    """Draw the selected sentence before and after LayerNorm and BatchNorm. x [B, T, D]: a stage."""
     st.markdown(_("**Compare the results:** {describe_results} γ is 1 and β is 0 in both. Click a cell to pick it.",
-                  describe_results=describe_results(x, eps)))
+                  describe_results=describe_results(x.value(), eps)))
+    every = Call[np.ndarray]("numpy.ones", x.value().shape[:2], bool).named("every")
     norms: tuple[Normalization, ...] = ("layer", "batch")
-    results = {norm: normalize_cell(x, norm, at, eps, all_tokens).sentence for norm in norms}
+    results = {norm: Call(normalize_cell, x, norm, at, eps, every).attribute("sentence") for norm in norms}
 
     def picked(pick: Pick | None) -> None:
         mark_activity()
@@ -142,8 +129,8 @@ def _draw_results(
             set_url_params(norm_token=pick.row, norm_feature=pick.col)
 
     here = Pick(0, at.token, at.feature)
-    matrices(norm_result_panels(stage, x[at.sentence], results, tokens[at.sentence]), key="norm_both", pick=here, on_pick=picked,
-             code=code)
+    panels = Call(norm_result_panels, stage, x[at.sentence], results, tokens[at.sentence])
+    matrices(panels, key="norm_both", pick=here, on_pick=picked)
 
 
 def describe_results(x: np.ndarray, eps: float) -> str:
@@ -163,15 +150,14 @@ def describe_results(x: np.ndarray, eps: float) -> str:
     return result + (" " + _("The variance of the others is too small compared with ε.")) * has_small_variance
 
 
-def _show_batch_contexts(x: np.ndarray, words: np.ndarray, at: CellIndex, eps: float, code: Callable[[], str]) -> None:
+def _show_batch_contexts(x: Expression[np.ndarray], words: Expression[np.ndarray], at: CellIndex, eps: float) -> None:
     """Show the picked cell's value when other sentences, padding or other tokens are left out of the batch."""
-    found = compare_batch_contexts(x, words, at, eps)
+    contexts = Call(compare_batch_contexts, x, words, at, eps)
+    found, is_word = evaluated((contexts, words))
     st.markdown(_("**Compare the same numbers in a different batch:** LayerNorm does not depend on the rest of the batch. "
                   "BatchNorm's result for this sentence depends on the other sentences and on their padding."))
-    from viz_core import tables
-
     data_table(
-        tables.batch_norm_contexts(found),
+        Call("viz_core.tables.batch_norm_contexts", contexts),
         "norm_contexts",
         {
             "context": _("normalised with"),
@@ -183,16 +169,15 @@ def _show_batch_contexts(x: np.ndarray, words: np.ndarray, at: CellIndex, eps: f
             "variance": number_column("σ²"),
         },
         _("The picked cell in each batch"),
-        code=code,
         replaced_columns={"context": [BATCH_CONTEXT_TITLES[case.context] for case in found]},
     )
-    padding = int((~words).sum())
+    padding = int((~is_word).sum())
     if not padding:
         st.caption(_("No sentence of this batch is padded: type a shorter one to see the effect of padding."))
     layer = float(np.nanmax([c.layer_change for c in found]))
     st.caption(_("The largest change is over all features of this sentence's words, compared with the first row; LayerNorm's "
                  "is {layer}.", layer=rounded(layer, 3)) + " "
-               + (_("{padding:,} of the batch's {size:,} tokens are padding.", padding=padding, size=words.size) + " " if padding
+               + (_("{padding:,} of the batch's {size:,} tokens are padding.", padding=padding, size=is_word.size) + " " if padding
                   else "")
                + _("A single token is its own mean, so BatchNorm makes it 0 in every feature. After training, BatchNorm uses "
                    "running averages from training instead of the batch's own mean and variance."))

@@ -11,7 +11,7 @@ from viz_core.figures.block_drawing import blocks_html
 from viz_core.figures.norm_placement import METRIC_NAMES, METRIC_TITLES, PLACEMENT_TITLES, depth_figure
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
-from viz_core.ui.pages.norms import snippets
+from viz_core.ui.components.calls import Call, ScreenOnly, evaluated
 from viz_core.ui.pages.norms.untrained_stack import (
     UntrainedStack,
     show_stack_caption,
@@ -19,7 +19,7 @@ from viz_core.ui.pages.norms.untrained_stack import (
     untrained_stack,
     warn_about_non_finite,
 )
-from viz_core.ui.shared.elements import chart, exportable_html, is_dark
+from viz_core.ui.shared.elements import chart, is_dark, saved_html
 from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked_widget, set_url_params, show_hint, url_param
 
 # The stage that a metric measures, where that is not the residual stream.
@@ -64,24 +64,26 @@ def depth_section(context: PageContext) -> None:
             st.info(_("You have chosen no placement: choose Post-LN, Pre-LN or another one."))
             stack = None
         found = stack.curves(names, metric) if stack else {}
-        shown = {name: metric_curves for name, (metric_curves, __) in found.items()}
-        figure = depth_figure(shown, metric, is_dark())
+        recorded = {name: metric_curves for name, (metric_curves, __) in found.items()}
+        shown = evaluated(recorded)
+        figure = Call(depth_figure, recorded, metric, dark=ScreenOnly(is_dark()))
         if stack:
-            chart(figure, "norm_depth_chart", fill=True, code=lambda: snippets.depth(stack, names, metric))
+            chart(figure, "norm_depth_chart", fill=True)
     if metric == "power" and (power := _stream_growth(shown.get("pre", ()))) is not None:
         with rail:
             _explain_growth(power)
     if stack:
-        warn_about_non_finite({name: odd for name, (__, odd) in found.items()})
-        st.markdown(_describe_last_values(shown, metric) + LOG_AXIS_NOTE * (figure.layout.yaxis.type == "log"))
+        warn_about_non_finite({name: odd.value() for name, (__, odd) in found.items()})
+        st.markdown(_describe_last_values(shown, metric) + LOG_AXIS_NOTE * (figure.value().layout.yaxis.type == "log"))
         _show_notes(stack, metric, names)
     st.markdown(_("**Follow the thick line, the residual stream:** in one layer of Post-LN every sum goes through a LayerNorm; "
                   "in Pre-LN the stream bypasses them all."))
     highlighted = linked_widget(st.segmented_control, "norm_lit", _("Highlight the path to"), required=True, wrap=True,
                                 format_func=lambda s: s or _("the stage of the metric"))
     highlighted = highlighted or HIGHLIGHTED_STAGES.get(metric, "resid_mid")
-    st.html(exportable_html(blocks_html(highlighted, dark=is_dark()), "norm_blocks", "blocks", (highlighted,),
-                            lambda: snippets.blocks(highlighted), _("One layer of Post-LN and of Pre-LN")))
+    drawing = Call(blocks_html, highlighted, dark=ScreenOnly(is_dark()))
+    st.html(saved_html(drawing, "norm_blocks", Call("viz_core.figures.plot_data.blocks", highlighted),
+                       _("One layer of Post-LN and of Pre-LN")))
 
 
 def _stream_growth(pre_ln_curves: Sequence[DepthCurve]) -> float | None:

@@ -1,6 +1,6 @@
 """The section with the distribution of one stage's values, layer by layer, in every placement of the LayerNorm."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
@@ -12,11 +12,12 @@ from viz_core.figures.distributions import drawn_layers, ridges_figure
 from viz_core.figures.norm_placement import PLACEMENT_COLOURS, PLACEMENT_TITLES
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
-from viz_core.ui.pages.norms import snippets
+from viz_core.ui.components.calls import Call, ScreenOnly, evaluated
 from viz_core.ui.pages.norms.controls import choose_option
 from viz_core.ui.pages.norms.untrained_stack import UntrainedStack, show_stack_caption, size_controls, untrained_stack
 from viz_core.ui.shared.elements import chart, data_table, is_dark, number_column
 from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, show_hint, url_param
+from viz_core.ui.shell.export.cached_call import cached
 from viz_core.ui.shell.setup import URL_PARAM_BY_NAME
 
 
@@ -35,23 +36,21 @@ def distributions_section(context: PageContext) -> None:
     main, rail = figure_and_rail()
     with rail:
         size_controls()
-    if (drawn := _draw_histograms(stack, names, main, rail)) is not None:
-        found, code = drawn
-        st.markdown(describe_widths(found))
-        _show_width_table(found, code)
+    if (found := _draw_histograms(stack, names, main, rail)) is not None:
+        st.markdown(describe_widths(found.value()))
+        _show_width_table(found)
     show_stack_caption(stack)
 
 
 def _draw_histograms(
     stack: UntrainedStack, names: Sequence[str], main: DeltaGenerator, rail: DeltaGenerator
-) -> tuple[PlacementHistograms, Callable[[], str]] | None:
-    """Draw the histograms in `main`, every placement on the same scale, and their controls in `rail`.
+) -> Call[PlacementHistograms] | None:
+    """Draw the histograms in `main`, every placement on the same scale, and their controls in `rail`, and return the histograms.
 
-    Returns the histograms and a function that makes the code of their table; None if the runs have no layers.
+    Returns None if the runs have no layers.
     """
-    from viz_core.ui.shell.caching.server_cache import cached_result
-
-    captures = {PLACEMENT_TITLES[name]: capture for name, capture in stack.runs(names).items()}
+    runs = {PLACEMENT_TITLES[name]: capture for name, capture in stack.runs(names).items()}
+    captures = evaluated(runs)
     sides: list[Side] = [s for s in ("source", "target") if layer_stage_names(captures, s)]
     if not sides:
         main.info(_("These runs have no layers: choose a depth of at least 1."))
@@ -67,16 +66,12 @@ def _draw_histograms(
         leaf = choose_option("norm_leaf", _("Stage"), ordered, {n: n for n in ordered})
         scale = linked_widget(st.segmented_control, "norm_scale", _("Scale"), required=True,
                               format_func={"auto": _("Automatic"), "linear": _("Linear"), "log": _("Logarithmic")}.get)
-    found = cached_result("norm spreads", (stack.key, tuple(captures), side, leaf, scale),
-                          lambda: activation_histograms(captures, side, leaf, scale))
+    key = (stack.key, tuple(names), side, leaf, scale)
+    found = cached(Call(activation_histograms, runs, side, leaf, scale), "norm spreads", key)
+    colours = {PLACEMENT_TITLES[name]: PLACEMENT_COLOURS[name] for name in names}
     with main:
-        chart(
-            ridges_figure(found, {PLACEMENT_TITLES[name]: PLACEMENT_COLOURS[name] for name in names}, is_dark()),
-            "norm_ridges",
-            fill=True,
-            code=lambda: snippets.ridges(stack, names, side, leaf, scale),
-        )
-    return found, lambda: snippets.widths(stack, names, side, leaf, scale)
+        chart(Call(ridges_figure, found, colours, dark=ScreenOnly(is_dark())), "norm_ridges", fill=True)
+    return found
 
 
 def describe_widths(found: PlacementHistograms) -> str:
@@ -90,14 +85,13 @@ def describe_widths(found: PlacementHistograms) -> str:
     return _("From the first layer to the last: {widths}.", widths=", ".join(widths)) if widths else ""
 
 
-def _show_width_table(found: PlacementHistograms, code: Callable[[], str]) -> None:
+def _show_width_table(histograms: Call[PlacementHistograms]) -> None:
     """Show a table of the standard deviation in the first and last layer, and of the share of values outside the chart."""
-    from viz_core import tables
-
-    data_table(tables.activation_spread(found), "norm_widths", {
+    found = histograms.value()
+    data_table(Call("viz_core.tables.activation_spread", histograms), "norm_widths", {
         "placement": _("placement"), "first_std": number_column(_("σ, first layer")), "last_std": number_column(_("σ, last layer")),
         "outside": number_column(_("outside the axis"), percent=True), "first_not_finite": _("∞ or NaN from layer"),
-    }, _("The widths of each placement’s ridges"), missing_text="–", code=code)
+    }, _("The widths of each placement’s ridges"), missing_text="–")
     if found.scale == "log":
         st.caption(_("On the logarithmic scale, bins get wider away from 0, so a bell curve appears as two humps, one for each "
                      "sign, at the magnitude of the numbers."))

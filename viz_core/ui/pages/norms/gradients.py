@@ -1,7 +1,6 @@
 """The section on gradients: of each layer in both placements, and of the last layer against depth."""
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +11,8 @@ from viz_core.figures.norm_placement import PLACEMENT_TITLES, gradients_figure, 
 from viz_core.messages import plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
+from viz_core.ui.components.calls import Call, Expression, ScreenOnly
 from viz_core.ui.escape import escaped
-from viz_core.ui.pages.norms import snippets
 from viz_core.ui.pages.norms.on_request import flop_count, run_bytes, when_requested
 from viz_core.ui.pages.norms.untrained_stack import UntrainedStack, show_stack_caption, size_controls, untrained_stack
 from viz_core.ui.shared.elements import chart, is_dark
@@ -26,7 +25,7 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
 
 def gradients_section(context: PageContext) -> None:
     """Draw the gradient of every layer in both placements, and below it that of the last layer in stacks of several depths."""
-    from viz_core.experiments.norm_placement import DEPTHS, PAPER_SENTENCES, PAPER_TOKENS, PaperSetting
+    from viz_core.experiments.norm_placement import DEPTHS, PAPER_SENTENCES, PAPER_TOKENS, PaperSetting, last_layer_gradients
 
     show_hint(
         _(
@@ -47,28 +46,32 @@ def gradients_section(context: PageContext) -> None:
     width, seed = url_param("norm_width"), context.setup.seed
     cost = sum(2 * batches * flop_count(PaperSetting(depth=d, width=width).config, PAPER_SENTENCES, PAPER_TOKENS) for d in DEPTHS)
     max_bytes = 2 * run_bytes(PaperSetting(depth=max(DEPTHS), width=width).config)
-    last = when_requested(_("last layer"), (width, batches, seed), cost, max_bytes, partial(_last_layer, width, batches, seed))
+    gradients = Call(last_layer_gradients, width, DEPTHS, batches, seed)
+    last = when_requested(_("last layer"), (width, batches, seed), cost, max_bytes, gradients)
     if last is not None:
-        _draw_last_layer(np.array(DEPTHS), last, width, batches, seed)
+        _draw_last_layer(DEPTHS, last, width, batches)
 
 
 def _draw_by_layer(stack: UntrainedStack, batches: int) -> "dict[str, LayerGradients] | None":
     """Draw each layer's gradient in both placements and return it; None if it was not measured."""
+    from viz_core.experiments.norm_placement import placement_gradients, with_random_batches
+
     (side,) = [s for s in ("source", "target") if s in stack.batch.ids]
     rows, tokens = stack.batch.ids[side].shape
     cost = 2 * 3 * batches * flop_count(stack.config, rows, tokens)
+    model = stack.model()
+    given = Call(with_random_batches, stack.recorded_batch(), model.attribute("config"), batches, stack.context.setup.seed)
+    gradients = Call(placement_gradients, model, given, ("post", "pre"))
     try:
-        found = when_requested(
-            _("gradients"), (stack.key, batches), cost, 2 * stack.cost[1], lambda: _layer_gradients(stack, batches)
-        )
+        found = when_requested(_("gradients"), (stack.key, batches), cost, 2 * stack.cost[1], gradients)
     except ValueError as error:
         st.warning(escaped(error_message(error)))
         return None
-    if found is not None:
-        parts = {n: {"attention": g.attention, "feed-forward": g.ffn} for n, g in found.items()}
-        chart(gradients_figure(parts, batches, is_dark()), "norm_gradients", fill=True,
-              code=lambda: snippets.gradients(stack, batches))
-    return found
+    if found is None:
+        return None
+    parts = {n: {"attention": found[n].attribute("attention"), "feed-forward": found[n].attribute("ffn")} for n in ("post", "pre")}
+    chart(Call(gradients_figure, parts, batches, dark=ScreenOnly(is_dark())), "norm_gradients", fill=True)
+    return found.value()
 
 
 def _describe_by_layer(stack: UntrainedStack, batches: int, found: "Mapping[str, LayerGradients]") -> None:
@@ -98,26 +101,11 @@ def describe_ratios(post: np.ndarray, pre: np.ndarray) -> str:
               last=last, far=far, time=rounded(times[far], 3), near=near, time_2=rounded(times[near], 3)))
 
 
-def _layer_gradients(stack: UntrainedStack, batches: int) -> "dict[str, LayerGradients]":
-    """Return the gradient of each layer in Post-LN and Pre-LN, averaged over the batches."""
-    from viz_core.experiments.norm_placement import layer_gradients, with_random_batches
-
-    given = with_random_batches(stack.batch, stack.config, batches, stack.context.setup.seed)
-    return {name: layer_gradients(stack.model(name), given) for name in ("post", "pre")}
-
-
-def _last_layer(width: int, batches: int, seed: int) -> dict[str, np.ndarray]:
-    """Return the gradient of the last layer in each placement, for every depth of `DEPTHS`."""
-    from viz_core.experiments.norm_placement import last_layer_gradients
-
-    return last_layer_gradients(width, batches=batches, seed=seed)
-
-
-def _draw_last_layer(depths: np.ndarray, found: Mapping[str, np.ndarray], width: int, batches: int, seed: int) -> None:
+def _draw_last_layer(depths: Sequence[int], found: Expression[dict[str, np.ndarray]], width: int, batches: int) -> None:
     """Draw the measured norms with the scaling of Theorem 1 (Xiong et al. 2020)."""
-    chart(last_layer_figure(depths.tolist(), found, gradient_power_laws(depths.tolist(), found), is_dark()), "norm_last",
-          code=lambda: snippets.last_layer(width, batches, seed))
-    powers = {name: power_law_exponent(depths, norms) for name, norms in found.items()}
+    laws = Call(gradient_power_laws, depths, found)
+    chart(Call(last_layer_figure, depths, found, laws, dark=ScreenOnly(is_dark())), "norm_last")
+    powers = {name: power_law_exponent(np.array(depths), norms) for name, norms in found.value().items()}
     st.markdown(
         _(r"**Theorem 1** (Xiong et al. 2020) bounds the gradient of the last $W^2$ by $O(d\sqrt{{\ln d}})$ in Post-LN, at any "
           r"depth, and by $O(d\sqrt{{\ln d / L}})$ in Pre-LN: the final norm divides by the stream's length, which has grown "

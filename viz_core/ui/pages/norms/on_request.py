@@ -1,6 +1,6 @@
 """Measurements that run only after a click on a button, because they take long."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from functools import lru_cache
 from typing import TypeVar
 
@@ -10,7 +10,9 @@ from viz_core.analysis.size_estimates import estimate_size, extrapolate_depth, f
 from viz_core.config import TransformerConfig
 from viz_core.messages import translate as _
 from viz_core.stages import stages_with_shapes
+from viz_core.ui.components.calls import Call
 from viz_core.ui.shell import mark_activity
+from viz_core.ui.shell.export.cached_call import CachedCall, cached
 
 T = TypeVar("T")
 MAX_AUTOMATIC_FLOPS = 2e10  # floating-point operations that a section may spend without a click
@@ -37,16 +39,21 @@ def run_bytes(config: TransformerConfig) -> int:
     return 4 * size.parameters + size.capture_bytes
 
 
-def when_requested(what: str, key: Hashable, cost: float, nbytes: int, make: Callable[[], T]) -> T | None:
-    """Return a cheap result immediately, and an expensive one after a click on a button that states its cost; None until then."""
-    from viz_core.ui.shell.caching.server_cache import FLOPS_PER_SECOND, cached_result
+def when_requested(what: str, key: Hashable, cost: float, nbytes: int, call: Call[T]) -> CachedCall[T] | None:
+    """Return a cheap call immediately, and an expensive one after a click on a button that states its cost; None until then.
+
+    Its value is in the cache of the server. Raises what the call raises.
+    """
+    from viz_core.ui.shell.caching.server_cache import FLOPS_PER_SECOND
 
     if cost > MAX_AUTOMATIC_FLOPS and st.session_state.get(REQUESTS_KEY, {}).get(what) != key:
         st.button(_("Measure: about {cost:,.0f} billion operations", cost=cost / 1000000000.0), key=f"norm_ask_{what}",
                   on_click=_request,
                   args=(what, key))
         return None
-    return cached_result(f"norms {what}", key, make, cost / FLOPS_PER_SECOND, nbytes)
+    found = cached(call, f"norms {what}", key, cost / FLOPS_PER_SECOND, nbytes)
+    found.value()
+    return found
 
 
 def _request(what: str, key: Hashable) -> None:

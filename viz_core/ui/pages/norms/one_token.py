@@ -8,11 +8,12 @@ from viz_core.figures.layernorm import feature_formula, layernorm_figure
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded
 from viz_core.presets import DOCUMENTS
-from viz_core.ui.pages.norms import snippets
+from viz_core.ui.components.calls import Call, ScreenOnly, evaluated
 from viz_core.ui.pages.norms.controls import NO_SENTENCE_NOTE, choose_feature, choose_layer_norm, choose_token
 from viz_core.ui.pages.norms.declaration import EPSILONS
 from viz_core.ui.shared.elements import chart, is_dark, sentence_picker, table
 from viz_core.ui.shell import PageContext, figure_and_rail, set_url_params, show_hint, url_param, widget, widget_value
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
 
 def one_token_section(context: PageContext) -> None:
@@ -36,13 +37,15 @@ def one_token_section(context: PageContext) -> None:
         x = capture[norm.input_stage][item, token]  # [D]
         feature = choose_feature(x)
         eps = _epsilon_slider(context.config.norm_eps)
-    kind = context.config.normalization
-    gamma = context.parameter(f"{norm.path}.weight")  # [D]
-    beta = context.parameter(f"{norm.path}.bias") if kind.has_shift else np.zeros_like(gamma)  # [D]
-    steps = layer_norm_steps(x, gamma, beta, eps, kind)
+    run = RunInputs(context)
+    has_shift = context.config.normalization.has_shift
+    gamma_call = run.parameter(f"{norm.path}.weight").named("gamma")  # [D]
+    beta_call = run.parameter(f"{norm.path}.bias") if has_shift else Call[np.ndarray]("numpy.zeros_like", gamma_call)  # [D]
+    kind = () if has_shift else (run.config.attribute("normalization"),)
+    steps_call = Call(layer_norm_steps, run.capture[norm.input_stage][item, token], gamma_call, beta_call.named("beta"), eps, *kind)
     with main:
-        chart(layernorm_figure(steps, feature, is_dark()), "norm_steps", fill=True,
-              code=lambda: snippets.steps(context, norm, item, token, feature, eps))
+        chart(Call(layernorm_figure, steps_call, feature, dark=ScreenOnly(is_dark())), "norm_steps", fill=True)
+    steps, gamma, beta = evaluated((steps_call, gamma_call, beta_call))
     st.markdown(describe_remainder(steps))
     st.caption(_("The input is `{reads}`, the output `{path}.out`. Orange is above zero, blue below; the grey column is "
                  "feature {feature}.{untrained}",

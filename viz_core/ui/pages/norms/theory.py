@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import streamlit as st
 
 from viz_core.analysis.norm_placement import (
@@ -22,8 +21,8 @@ from viz_core.figures.norm_placement import PLACEMENT_TITLES, post_ln_theory_fig
 from viz_core.messages import plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded, signed_percent
+from viz_core.ui.components.calls import Call, Expression, ScreenOnly, evaluated
 from viz_core.ui.escape import escaped
-from viz_core.ui.pages.norms import snippets
 from viz_core.ui.pages.norms.on_request import MAX_AUTOMATIC_FLOPS, flop_count, run_bytes, when_requested
 from viz_core.ui.pages.norms.untrained_stack import UntrainedStack, round_up_depth, untrained_stack, warn_about_non_finite
 from viz_core.ui.shared.elements import chart, is_dark, table
@@ -72,18 +71,17 @@ def theory_section(context: PageContext) -> None:
         measured = None if typed is None and "gaussian" in broken else _measured(typed, depth, width, seeds, broken)
         if measured is None:
             return
-        found, gain = measured
-        fields = {norm: mean_field(norm, depth, found.n_tokens, gain) for norm in ("post", "pre")}
-        low, high = pre_ln_power_bounds(np.arange(depth + 1))
+        theory, ffn_power = measured
+        n_tokens, dark = theory.attribute("n_tokens"), ScreenOnly[bool](is_dark())
+        field_calls = {norm: Call(mean_field, norm, depth, n_tokens, ffn_power) for norm in ("post", "pre")}
+        bounds = Call(pre_ln_power_bounds, Call("numpy.arange", depth + 1)).named("bounds")
+        lemma, general = Call(post_ln_power), Call(post_ln_power, ffn_power)
+        post = Call(post_ln_theory_figure, theory.attribute("post"), lemma, general, field_calls["post"], dark=dark)
+        pre = Call(pre_ln_theory_figure, theory.attribute("pre"), bounds[0], bounds[1], field_calls["pre"], dark=dark)
         with st.container(key="norm_theory", horizontal=True):
-            chart(
-                post_ln_theory_figure(found.post, post_ln_power(), post_ln_power(gain), fields["post"], is_dark()),
-                "norm_post",
-                fill=True,
-                code=lambda: snippets.post(depth, width, broken, seeds, typed),
-            )
-            chart(pre_ln_theory_figure(found.pre, low, high, fields["pre"], is_dark()), "norm_pre", fill=True,
-                  code=lambda: snippets.pre(depth, width, broken, seeds, typed))
+            chart(post, "norm_post", fill=True)
+            chart(pre, "norm_pre", fill=True)
+    found, gain, fields = evaluated((theory, ffn_power, field_calls))
     warn_about_non_finite(found.first_non_finite)
     _show_comparison(found, fields, gain)
     _describe_dropped_assumptions(broken, draws, found, fields)
@@ -92,25 +90,25 @@ def theory_section(context: PageContext) -> None:
 
 def _measured(
     typed: UntrainedStack | None, depth: int, width: int, seeds: range, broken: Sequence[str],
-) -> tuple[TheoryMeasurements, float] | None:
+) -> tuple[Expression[TheoryMeasurements], Call[float]] | None:
     """Return the measurement and the power f that a feed-forward network of its width adds; None until it is requested."""
-    from viz_core.experiments.norm_placement import PAPER_SENTENCES, PAPER_TOKENS, PaperSetting, paper_runs
+    from viz_core.experiments.norm_placement import PAPER_SENTENCES, PAPER_TOKENS, PaperSetting, paper_runs_by_seed
 
-    def at(depth: int) -> tuple[list[PaperSetting], int]:
-        settings = [PaperSetting(depth=depth, width=width, broken_assumptions=frozenset(broken), seed=seed) for seed in seeds]
-        return settings, sum(2 * flop_count(s.config, PAPER_SENTENCES, PAPER_TOKENS) for s in settings)
+    def at(depth: int) -> tuple[PaperSetting, int]:
+        setting = PaperSetting(depth=depth, width=width, broken_assumptions=frozenset(broken))
+        return setting, 2 * len(seeds) * flop_count(setting.config, PAPER_SENTENCES, PAPER_TOKENS)
 
-    settings, cost = at(round_up_depth(depth))
+    setting, cost = at(round_up_depth(depth))
     if cost > MAX_AUTOMATIC_FLOPS:  # run only the layers that are shown
-        settings, cost = at(depth)
-
-    def make() -> TheoryMeasurements:
-        words = None if typed is None else typed.runs(["pre"])["pre"]
-        return measure_theory(paper_runs(setting, words) for setting in settings)
-
-    key = tuple(settings), typed and typed.shared_key
-    found = when_requested(_("theory"), key, cost, 2 * run_bytes(settings[0].config), make)
-    return None if found is None else (found.first_layers(depth), ffn_gain(width, settings[0].config.ff_width))
+        setting, cost = at(depth)
+    words = () if typed is None else (typed.runs(["pre"])["pre"].named("typed"),)
+    key = setting, seeds, typed and typed.shared_key
+    measured = Call(measure_theory, Call(paper_runs_by_seed, setting, seeds, *words))
+    found = when_requested(_("theory"), key, cost, 2 * run_bytes(setting.config), measured)
+    if found is None:
+        return None
+    shown = found if setting.depth == depth else found.method("first_layers", depth)
+    return shown.named("theory"), Call(ffn_gain, width, setting.config.ff_width)
 
 
 def _show_comparison(found: TheoryMeasurements, fields: Mapping[str, MeanField], gain: float) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -15,8 +15,11 @@ from viz_core.figures.norm_placement import PLACEMENT_TITLES
 from viz_core.messages import plural
 from viz_core.messages import translate as _
 from viz_core.stages import SIDE_NAMES, STACK_NAMES
+from viz_core.ui.components.calls import Call, Expression
 from viz_core.ui.escape import escaped
 from viz_core.ui.shell import PageContext, linked_expander, linked_widget, url_param
+from viz_core.ui.shell.export.cached_call import cached
+from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, error_message
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
@@ -74,36 +77,50 @@ class UntrainedStack:
         config, seed, device = self.deep_config, self.context.setup.seed, self.context.setup.device
         return model_cache().get(("compared", config, seed, device), lambda: build(config, seed, device), *model_cost(config))
 
-    def model(self, name: str) -> "Transformer":
-        """Return the model of one placement. It is shared between visitors and must not be changed."""
-        from viz_core.experiments.norm_placement import config_depth, with_placement
+    def model(self) -> "Call[Transformer]":
+        """Return the model as Pre-LN. It is shared between visitors and must not be changed."""
+        from viz_core.experiments.norm_placement import comparison_config, config_depth, with_placement
+        from viz_core.run import build
 
-        return with_placement(self._model(), name, config_depth(self.config))
+        depth, setup = config_depth(self.config), self.context.setup
+        config = Call(comparison_config, RunInputs(self.context).config, depth, self.config.d_model, self.config.init)
+        model = Call(build, config.named("stack"), setup.seed, setup.device).named("model")
+        return model.taken_from(lambda: with_placement(self._model(), "pre", depth))
 
-    def runs(self, names: Iterable[str]) -> dict[str, Capture]:
+    def recorded_batch(self) -> "Call[Batch]":
+        """Return the batch as a call."""
+        from viz_core.experiments.norm_placement import comparison_batch
+
+        return Call(comparison_batch, RunInputs(self.context).capture).named("batch").having(self.batch)
+
+    def runs(self, names: Iterable[str]) -> dict[str, Call[Capture]]:
         """Return the run of each placement, cut to this depth. Its arrays are shared and read-only."""
         from viz_core.experiments.norm_placement import config_depth, run_placement, truncated_run
         from viz_core.ui.shell.caching.server_cache import run_cache
 
-        def make(name: str) -> Capture:
-            return run_placement(self._model(), self.batch, name, self.context.setup.seed)
+        model, batch, seed = self.model(), self.recorded_batch(), self.context.setup.seed
 
-        key, depth = self.shared_key, config_depth(self.config)
-        made = {name: run_cache().get(("placement", name, key), partial(make, name), *self.cost) for name in names}
-        return {name: truncated_run(capture, self._model(), depth) for name, capture in made.items()}
-
-    def curves(self, names: Sequence[str], metric: Metric) -> dict[str, tuple[Sequence[DepthCurve], FirstNonFinite | None]]:
-        """Return one metric of each placement along its depth, and its first non-finite value."""
-        from viz_core.ui.shell.caching.server_cache import cached_result
-
-        captures = lru_cache(maxsize=1)(lambda: self.runs(names))
-
-        def measured(name: str) -> tuple[Sequence[DepthCurve], FirstNonFinite | None]:
-            return depth_curves(captures()[name], [metric])[metric], first_non_finite(captures()[name])
+        def cut_from_deeper_run(name: str) -> Capture:
+            capture = run_cache().get(
+                ("placement", name, self.shared_key), lambda: run_placement(self._model(), self.batch, name, seed), *self.cost
+            )
+            return truncated_run(capture, self._model(), config_depth(self.config))
 
         return {
-            name: cached_result("norm curves", (name, metric, self.key), partial(measured, name), *self.cost) for name in names
+            name: Call(run_placement, model, batch, name, seed).named(name).taken_from(partial(cut_from_deeper_run, name))
+            for name in names
         }
+
+    def curves(
+        self, names: Sequence[str], metric: Metric
+    ) -> Mapping[str, tuple[Expression[Sequence[DepthCurve]], Call[FirstNonFinite | None]]]:
+        """Return one metric of each placement along its depth, and its first non-finite value."""
+        found = {}
+        for name, capture in self.runs(names).items():
+            measured = cached(Call(depth_curves, capture, [metric]), "norm curves", (name, metric, self.key), *self.cost)
+            odd = cached(Call(first_non_finite, capture), "norm non-finite", (name, self.key), *self.cost)
+            found[name] = measured[metric], odd
+        return found
 
 
 def round_up_depth(depth: int) -> int:
