@@ -291,6 +291,11 @@ def alibi_bias(n_heads: int, length: int) -> np.ndarray:
     return -alibi_slopes(n_heads)[:, None, None] * np.abs(position[:, None] - position[None, :])
 
 
+def alibi_decays(n_heads: int, last: int) -> list[np.ndarray]:
+    """Return `alibi_decay` of the slope of each head."""
+    return [alibi_decay(float(slope), last) for slope in alibi_slopes(n_heads)]
+
+
 def alibi_decay(slope: float, last: int) -> np.ndarray:
     """Return the causal weights of query `last` on the keys at distances d = 0..last, if all q·k are equal.
 

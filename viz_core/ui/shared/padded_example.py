@@ -13,11 +13,13 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
 
 def padded_example(context: PageContext) -> "tuple[Call[Capture], Call[Batch]]":
     """Return the run and the batch of the first sentence and its own first half, padded to the same length."""
+    from viz_core.experiments.torch_norms import padded_pair
+    from viz_core.run import trace
     from viz_core.ui.shell.caching.server_cache import cached_run
 
     run, setup = RunInputs(context), context.setup
-    pair: Call[Batch] = Call("viz_core.experiments.torch_norms.padded_pair", run.config, run.batch, 0)
-    capture: Call[Capture] = Call("viz_core.run.trace", run.model, pair, seed=setup.seed).named("capture")
+    pair = Call(padded_pair, run.config, run.batch, 0)
+    capture = Call(trace, run.model, pair, seed=setup.seed).named("capture")
     return capture.taken_from(
         lambda: cached_run(setup.weights, context.config, pair.value(), setup.seed, setup.device)
     ), pair

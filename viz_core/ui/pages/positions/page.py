@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import streamlit as st
 
 from viz_core.analysis.positions import (
@@ -33,10 +32,10 @@ from viz_core.messages import plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import full_number, rounded
 from viz_core.presets import DOCUMENTS
+from viz_core.ui.components.calls import Call, ScreenOnly, evaluated
 from viz_core.ui.components.canvas import Pick
 from viz_core.ui.components.clock import clock
 from viz_core.ui.components.curves import curves
-from viz_core.ui.pages.positions import snippets
 from viz_core.ui.pages.positions.schemes import all_schemes_section
 from viz_core.ui.pages.positions.word_order import experiments_section
 from viz_core.ui.pages.positions.your_sentence import your_sentence_section
@@ -123,10 +122,11 @@ def _waves_section(context: PageContext) -> None:
         with main:
             st.info(_("You have chosen no dimension: add one from 0 to {d_model} on the right.", d_model=t.d_model - 1))
         return
-    terms = [sinusoidal_term(at, dim, t.d_model, t.base) for dim in dims]
+    term_calls = [Call(sinusoidal_term, at, dim, t.d_model, t.base) for dim in dims]
+    columns = Call(sinusoidal_columns, dims, t.length, t.d_model, t.base)
     with main:
-        chart(waves_figure(sinusoidal_columns(dims, t.length, t.d_model, t.base), dims, terms, is_dark()), "pos_waves", fill=True,
-              code=lambda: snippets.waves(t.length, t.d_model, t.base, dims, at))
+        chart(Call(waves_figure, columns, dims, term_calls, dark=ScreenOnly(is_dark())), "pos_waves", fill=True)
+    terms = evaluated(term_calls)
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown(f"$$\n{term_formula(terms, t.d_model, t.base)}\n$$")
@@ -148,8 +148,9 @@ def _matrix_section(context: PageContext) -> None:
     main, rail = figure_and_rail()
     with rail:
         t = _table_controls(context)
-    lengths = wavelengths(t.d_model, t.base).tolist()
-    overview = position_table_panel(sinusoidal_table(t.length, t.d_model, t.base), lengths)
+    wavelengths_call = Call(wavelengths, t.d_model, t.base)
+    table = Call(sinusoidal_table, t.length, t.d_model, t.base)
+    overview = Call(position_table_panel, table, wavelengths_call.method("tolist"))
     has_window = t.length > 100 or t.d_model > 64
 
     def picked(pick: Pick) -> None:
@@ -159,16 +160,15 @@ def _matrix_section(context: PageContext) -> None:
         )
 
     with main:
-        pick = linked_heatmaps([overview], "pos_table", on_pick=picked, fill=True,
-                               code=lambda: snippets.table(t.length, t.d_model, t.base))
+        pick = linked_heatmaps([overview], "pos_table", on_pick=picked, fill=True)
     with rail:
         if pick is None:
             st.caption(_("Click a cell to move the window below to it.") if has_window
                        else _("Click a cell to read its formula below the matrix."))
     if pick is not None and not has_window:
         st.text(_describe_cell(t, pick.row, pick.col))
-    st.markdown(_describe_periods(lengths))
-    if overview.pooling_note:
+    st.markdown(_describe_periods(wavelengths_call.value().tolist()))
+    if overview.value().pooling_note:
         st.caption(_("The legend says by how much this overview is pooled: each drawn cell shows the value with the largest "
                      "magnitude in its block, and the pointer reads its position. The window below is not pooled."))
     if has_window:
@@ -177,8 +177,7 @@ def _matrix_section(context: PageContext) -> None:
     span, of = (t.length - 1, _("{length:,} positions", length=t.length))
     if n:
         span, of = n - 1, _("your {tokens}", tokens=plural("{n:,} token", "{n:,} tokens", n))
-    curves(wavelength_chart(np.array(lengths), t.base, span, of), "pos_wavelengths",
-           code=lambda: snippets.wavelengths(t.d_model, t.base, span, of))
+    curves(Call(wavelength_chart, wavelengths_call, t.base, span, of), "pos_wavelengths")
     st.caption(_("Pairs of columns whose wavelength is longer than the sentence do not repeat within it. Fast pairs do, but they "
                  "differ more between neighbouring words."))
 
@@ -198,9 +197,9 @@ def _draw_window(t: SinusoidalTable) -> None:
     with st.container(horizontal=True):
         row = clamped_input(st.number_input, "pos_row", _("First position in the window"), t.length - rows)
         col = clamped_input(st.number_input, "pos_col", _("First dimension in the window"), t.d_model - cols)
-    cells = sinusoidal_table(rows, t.d_model, t.base, start=row)[:, col : col + cols]
-    panel = window_panel(cells, row, col, wavelengths(t.d_model, t.base).tolist())
-    pick = linked_heatmaps([panel], "pos_window", code=lambda: snippets.window(t.d_model, t.base, row, rows, col, cols))
+    cells = Call(sinusoidal_table, rows, t.d_model, t.base, start=row)[:, col : col + cols]
+    panel = Call(window_panel, cells, row, col, Call(wavelengths, t.d_model, t.base).method("tolist"))
+    pick = linked_heatmaps([panel], "pos_window")
     if pick is not None:
         st.text(_describe_cell(t, row + pick.row, col + pick.col))
     write_link()
@@ -237,12 +236,11 @@ def _clock_section(context: PageContext) -> None:
     with main:
         at = clamped_url_param("pos_at", _("Position"), t.length - 1)
         clock(
-            sinusoidal_clocks(t.length, t.d_model, t.base, k),
+            Call(sinusoidal_clocks, t.length, t.d_model, t.base, k),
             at,
             key="pos_clock",
             on_move=lambda p: set_url_params(pos_at=p),
             fill=True,
-            code=lambda: snippets.clocks(t.length, t.d_model, t.base, k, at),
         )
     lengths = wavelengths(t.d_model, t.base)
     last = _(", the last one in {length}", length=full_number(float(lengths[2 * (t.d_model // 2) - 1]))) if t.d_model > 3 else ""
@@ -259,8 +257,7 @@ def _clock_section(context: PageContext) -> None:
     st.markdown(_(r"Largest $|PE(p+{k}) - M_{{{k}}}\,PE(p)|$ over all {length:,} positions: **{residual}**, which is rounding. "
                   "One matrix, the same for every $p$, shifts by {k} positions, so a head can learn it.{odd}",
                   k=k, length=t.length, residual=residual, odd=odd))
-    linked_heatmaps([shift_panel(shift_matrix(k, t.d_model, t.base), k, t.d_model)], "pos_shift",
-                    code=lambda: snippets.shift(k, t.d_model, t.base))
+    linked_heatmaps([Call(shift_panel, Call(shift_matrix, k, t.d_model, t.base), k, t.d_model)], "pos_shift")
 
 
 def _shift_formula(t: SinusoidalTable, k: int) -> str:
@@ -303,14 +300,13 @@ def _similarity_section(context: PageContext) -> None:
     if n < t.length:
         range_title = _("positions {first:,} to {first_2:,} of {length:,}", first=first, first_2=first + n - 1, length=t.length)
     with main:
-        square = dot_products(sinusoidal_table(n, t.d_model, t.base, start=first))
+        square = Call(dot_products, Call(sinusoidal_table, n, t.d_model, t.base, start=first))
         title = f"⟨PE(p), PE(q)⟩, {range_title}"
-        linked_heatmaps([position_matrix_panel(title, square, first)], "pos_similarity", fill=True,
-                        code=lambda: snippets.similarity(title, n, first, t.d_model, t.base))
+        linked_heatmaps([Call(position_matrix_panel, title, square, first)], "pos_similarity", fill=True)
     chosen_positions = list(dict.fromkeys((0, t.length // 2, t.length - 1)))
-    found = similarity_profiles(chosen_positions, t.length, t.d_model, t.base)
-    curves(similarity_chart(found, t.d_model), "pos_profile",
-           code=lambda: snippets.profile(chosen_positions, t.length, t.d_model, t.base))
+    profiles = Call(similarity_profiles, chosen_positions, t.length, t.d_model, t.base)
+    curves(Call(similarity_chart, profiles, t.d_model), "pos_profile")
+    found = profiles.value()
     worst = rounded(max(p.residual for p in found), 2)
     pairs = t.d_model // 2
     terms = [rf"\sum_{{i=0}}^{{{pairs - 1}}} \cos\omega_i(p-q)"] * (pairs > 0)

@@ -1,7 +1,7 @@
 """The section with every position scheme on the typed sentence, side by side, and one of them in detail."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import streamlit as st
 
 from viz_core.analysis.positions import (
     T5_MAX_DISTANCE,
-    alibi_decay,
+    alibi_decays,
     alibi_slopes,
     color_range,
     cosine_similarities,
@@ -39,8 +39,8 @@ from viz_core.figures.position_schemes import (
 )
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded, with_minus_sign
+from viz_core.ui.components.calls import Call, Expression, ScreenOnly, evaluated
 from viz_core.ui.components.clock import clock
-from viz_core.ui.pages.positions import snippets
 from viz_core.ui.pages.positions.typed_sentence import (
     TITLES,
     as_markdown,
@@ -49,8 +49,8 @@ from viz_core.ui.pages.positions.typed_sentence import (
     note_clipped_colours,
     note_truncation,
     note_untrained_schemes,
+    recorded_model,
     selected_sentence,
-    shared_model,
     show_nothing_typed,
 )
 from viz_core.ui.shared.elements import chart, is_dark, linked_heatmaps, sentence_picker
@@ -65,6 +65,8 @@ from viz_core.ui.shell import (
     url_param,
     widget,
 )
+from viz_core.ui.shell.export.cached_call import cached
+from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.setup import error_message
 from viz_core.weights.catalogue import find_card
 
@@ -97,16 +99,44 @@ def _head_control(context: PageContext) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Experiment:
+    """One sentence under every scheme, and its calls. masked: bool [T, T], the cells that a causal mask blocks, or None."""
+
+    context: PageContext
+    words: "Call[SentenceTokens]"
+    schemes: "Mapping[Position, Expression[SchemeOnSentence]]"
+    masked: Call[np.ndarray | None]
+    head: int
+
+    @property
+    def tokens(self) -> Expression[tuple[str, ...]]:
+        return self.words.attribute("tokens")
+
+    def bias_panel(self, position: Position, title: str) -> Call[Panel]:
+        """Return the panel of the biases that a scheme adds to the scores of the head in focus."""
+        return Call(bias_panel, self.schemes[position].attribute("bias")[self.head], self.tokens, title, self.masked)
+
+
+def _experiment(context: PageContext, words: "Call[SentenceTokens]") -> _Experiment:
+    """Return the experiment on a sentence, with its runs in the shared cache."""
+    from viz_core.experiments.position_experiments import causal_blocked, run_schemes
+
+    run, ids = RunInputs(context), words.value().ids
+    call = Call(run_schemes, run.model, words.attribute("ids"), context.setup.seed)
+    found = cached(call, "schemes", experiment_key(context, ids))
+    by_position = {s.position: found[i].named(s.position) for i, s in enumerate(found.value())}
+    masked = Call(causal_blocked, run.config, len(ids)).named("masked")
+    return _Experiment(context, words, by_position, masked, context.setup.attn_head)
+
+
 def all_schemes_section(context: PageContext) -> None:
     """Draw one head's attention under every scheme with the same weights, and then one scheme in detail."""
-    from viz_core.experiments.position_experiments import causal_blocked, run_schemes
-    from viz_core.ui.shell.caching.server_cache import cached_result
-
     if context.capture is None:
         show_nothing_typed()
         return
     words = selected_sentence(context)
-    if not words.ids:
+    if not words.value().ids:
         show_nothing_typed()
         return
     head = context.setup.attn_head
@@ -116,42 +146,35 @@ def all_schemes_section(context: PageContext) -> None:
     with controls_row():
         sentence_picker(context, context.capture)
         _head_control(context)
-    found = cached_result(
-        "schemes", experiment_key(context, words.ids), lambda: run_schemes(context.model(), words.ids, context.setup.seed)
-    )
-    masked = causal_blocked(context.config, len(words.ids))
-    weights_by_title = [(TITLES[s.position], s.weights[head]) for s in found if s.weights is not None]
+    tried = _experiment(context, words)
+    found = evaluated(tried.schemes)
+    weights_by_title = [(TITLES[p], tried.schemes[p].attribute("weights")[head]) for p, s in found.items() if s.weights is not None]
     with main:
-        linked_heatmaps(scheme_attention_panels(weights_by_title, words.tokens, masked), "pos_schemes", fill=True,
-                        code=lambda: snippets.attention(context, head))
+        linked_heatmaps(Call(scheme_attention_panels, weights_by_title, tried.tokens, tried.masked), "pos_schemes", fill=True)
     st.header(_("What each scheme adds"), anchor=False)
-    _draw_side_by_side(context, found, words, head, masked)
-    note_truncation(words)
+    _draw_side_by_side(tried)
+    note_truncation(words.value())
     note_untrained_schemes(context)
     scheme = linked_widget(st.segmented_control, "pos_scheme", _("One scheme in detail"), required=True, format_func=TITLES.get)
-    chosen = next(s for s in found if s.position == scheme)
-    if chosen.problem:
-        st.info(as_markdown(error_message(chosen.problem)))
+    if (problem := found[scheme].problem) is not None:
+        st.info(as_markdown(error_message(problem)))
     else:
-        if explanation := POSITION_SCHEMES[chosen.position].explanation:
+        if explanation := POSITION_SCHEMES[scheme].explanation:
             st.markdown(explanation)
-        DETAILS.get(chosen.position, _draw_added_numbers)(context, chosen, words, head)
+        DETAILS.get(scheme, _draw_added_numbers)(tried, scheme)
 
 
-def _draw_side_by_side(
-    context: PageContext, found: Sequence["SchemeOnSentence"], words: "SentenceTokens", head: int, masked: np.ndarray | None
-) -> None:
+def _draw_side_by_side(tried: _Experiment) -> None:
     """Draw for each scheme where it enters, its effect on one head, and what it adds."""
-    n_columns = 3 if len(words.ids) <= MAX_WORDS_IN_THREE_COLUMNS else 2
+    found = list(evaluated(tried.schemes).values())
+    n_columns = 3 if len(tried.words.value().ids) <= MAX_WORDS_IN_THREE_COLUMNS else 2
     for i in range(0, len(found), n_columns):
         for column, s in zip(st.columns(n_columns, gap="medium"), found[i : i + n_columns], strict=False):
             with column:
-                st.markdown(
-                    f"**{TITLES[s.position]}:** {POSITION_SCHEMES[s.position].summary}. {_describe_effect(s, found[-1], head)}"
-                )
-                if panels := _scheme_panels(context, s, words, head, masked):
-                    linked_heatmaps(panels, f"pos_added_{s.position}",
-                                    code=partial(snippets.added, context, s.position, head, _panel_title(s.position)))
+                effect = _describe_effect(s, found[-1], tried.head)
+                st.markdown(f"**{TITLES[s.position]}:** {POSITION_SCHEMES[s.position].summary}. {effect}")
+                if panels := _scheme_panels(tried, s.position):
+                    linked_heatmaps(panels, f"pos_added_{s.position}")
 
 
 def _describe_effect(s: "SchemeOnSentence", none: "SchemeOnSentence", head: int) -> str:
@@ -164,18 +187,17 @@ def _describe_effect(s: "SchemeOnSentence", none: "SchemeOnSentence", head: int)
              value=rounded(float(np.abs(s.weights[head] - none.weights[head]).max()), 2))
 
 
-def _scheme_panels(
-    context: PageContext, s: "SchemeOnSentence", words: "SentenceTokens", head: int, masked: np.ndarray | None
-) -> list[Panel]:
+def _scheme_panels(tried: _Experiment, position: Position) -> list[Call[Panel]]:
     """Return the heatmap of what a scheme adds for these words: embedding rows, angles or score biases; [] for no positions."""
-    title = _panel_title(s.position)
+    title, scheme = _panel_title(position), tried.schemes[position]
+    s = scheme.value()
     if s.pos_embed is not None:
-        return [added_rows_panel(title, s.pos_embed, words.tokens, color_range(s.pos_embed).limit)]
+        rows = scheme.attribute("pos_embed")
+        return [Call(added_rows_panel, title, rows, tried.tokens, Call(color_range, rows).attribute("limit"))]
     if s.q_rot is not None:
-        return [rotation_panel(title, rope_angles(len(words.ids), s.q_rot.shape[-1], context.config.position_base), words.tokens)]
-    if s.bias is not None:
-        return [bias_panel(s.bias[head], words.tokens, title, masked)]
-    return []
+        angles = Call(rope_angles, len(tried.words.value().ids), s.q_rot.shape[-1], tried.context.config.position_base)
+        return [Call(rotation_panel, title, angles, tried.tokens)]
+    return [] if s.bias is None else [tried.bias_panel(position, title)]
 
 
 def _panel_title(position: Position) -> str:
@@ -184,34 +206,34 @@ def _panel_title(position: Position) -> str:
     return _("{title}: added to the scores", title=title) if POSITION_SCHEMES[position].applied_to == "scores" else title
 
 
-def _explain_sinusoidal(context: PageContext, s: "SchemeOnSentence", words: "SentenceTokens", head: int) -> None:
+def _explain_sinusoidal(tried: _Experiment, position: Position) -> None:
     """Show the sinusoidal rows that are added to the tokens."""
-    assert s.pos_embed is not None
-    title = _("The rows added to your tokens")
-    linked_heatmaps(sentence_panels([(title, s.pos_embed)], words.tokens, color_range(s.pos_embed).limit), "pos_detail",
-                    code=lambda: snippets.added_rows(context, title))
+    rows = tried.schemes[position].attribute("pos_embed")
+    limit = Call(color_range, rows).attribute("limit")
+    linked_heatmaps(Call(sentence_panels, [(_("The rows added to your tokens"), rows)], tried.tokens, limit), "pos_detail")
 
 
-def _explain_learned(context: PageContext, s: "SchemeOnSentence", words: "SentenceTokens", head: int) -> None:
+def _explain_learned(tried: _Experiment, position: Position) -> None:
     """Show the learned table of the model and, if that is untrained, one of trained weights."""
-    assert s.pos_embed is not None
     from viz_core.experiments.position_experiments import learned_table
 
-    rows = learned_table(context.model(), s.position, context.setup.seed)
-    if _is_trained_with(context, s):
+    context = tried.context
+    table = Call(learned_table, RunInputs(context).model, position, context.setup.seed)
+    if _is_trained_with(context, position):
         st.markdown(_("**A trained vector for each position is added to the word's vector.** The similarity of its rows shows "
                       "what was learned: {describe_similarity} Rows that training never used stay random.",
-                      describe_similarity=describe_similarity(rows)))
-        _draw_learned_table(rows, "own", lambda: snippets.learned(context, "own"))
+                      describe_similarity=describe_similarity(table.value())))
+        _draw_learned_table(table, "own")
         return
     st.markdown(_("**A vector for each position is added to the word's vector, and training has to find it.** This table is "
                   "untrained: it is random, and the similarity of its rows does not depend on their distance yet."))
-    _draw_learned_table(rows, "untrained", lambda: snippets.learned(context, "untrained"))
+    _draw_learned_table(table, "untrained")
     if (card := find_card(position="learned")) is not None:
-        trained = learned_table(shared_model(card), s.position)
+        trained = Call(learned_table, recorded_model(Call[Any](find_card, position="learned")), position)
+        similarity = describe_similarity(trained.value())
         st.markdown(_("**The same after training,** in the weights *{title}*: {describe_similarity} The rows that no training "
-                      "sentence used have stayed random.", title=card.title, describe_similarity=describe_similarity(trained)))
-        _draw_learned_table(trained, "trained", snippets.trained)
+                      "sentence used have stayed random.", title=card.title, describe_similarity=similarity))
+        _draw_learned_table(trained, "trained")
 
 
 def describe_similarity(rows: np.ndarray) -> str:
@@ -229,14 +251,14 @@ def _near_and_far(similarity: np.ndarray) -> tuple[float, float]:
     return float(np.mean(np.diagonal(similarity, 1))), float(np.mean(np.diagonal(similarity, len(similarity) // 2)))
 
 
-def _draw_learned_table(rows: np.ndarray, which: TableName, code: Callable[[], str]) -> None:
-    """Draw a learned table [N, D] beside the cosines of its rows, with two mean cosines below. code: makes the notebook code."""
-    n = min(len(rows), MAX_COMPARED_ROWS)
-    similarity, colour_range = cosine_similarities(rows[:n]), color_range(rows)
-    linked_heatmaps(learned_table_panels(rows, similarity, colour_range.limit, which), f"pos_detail_{which}", code=code)
-    note_clipped_colours(colour_range)
-    if n > 2:
-        near, far = _near_and_far(similarity)
+def _draw_learned_table(table: Expression[np.ndarray], which: TableName) -> None:
+    """Draw a learned table [N, D] beside the cosines of its rows, with two mean cosines below."""
+    similarity, colour_range = Call(cosine_similarities, table[:MAX_COMPARED_ROWS]), Call(color_range, table)
+    linked_heatmaps(Call(learned_table_panels, table, similarity, colour_range.attribute("limit"), which), f"pos_detail_{which}")
+    note_clipped_colours(colour_range.value())
+    rows = table.value()
+    if (n := min(len(rows), MAX_COMPARED_ROWS)) > 2:
+        near, far = _near_and_far(similarity.value())
         st.markdown(
             _(
                 "Mean cosine of neighbours: **{near}**; of rows {n} apart: **{far}**. The table has {n_rows:,} rows, so "
@@ -249,36 +271,38 @@ def _draw_learned_table(rows: np.ndarray, which: TableName, code: Callable[[], s
         )
 
 
-def _is_trained_with(context: PageContext, s: "SchemeOnSentence") -> bool:
+def _is_trained_with(context: PageContext, position: Position) -> bool:
     """Return whether the model's weights were trained with this scheme."""
-    return context.config.position == s.position and context.setup.card is not None
+    return context.config.position == position and context.setup.card is not None
 
 
-def _explain_rope(context: PageContext, s: "SchemeOnSentence", words: "SentenceTokens", head: int) -> None:
+def _explain_rope(tried: _Experiment, position: Position) -> None:
     """Show RoPE's rotations of one query and one key, and their scores at all pairs of positions."""
+    scheme, head, words, base = tried.schemes[position], tried.head, tried.words.value(), tried.context.config.position_base
+    s, last = scheme.value(), len(words.ids) - 1
     assert s.q is not None and s.k is not None and s.q_rot is not None and s.k_rot is not None
-    last, base = len(words.ids) - 1, context.config.position_base
     with st.container(horizontal=True):
         m = choose_word("pos_query", _("Query of"), words, last)
         n = choose_word("pos_key", _("Key of"), words, 0)
-    q, k = s.q[head, m].astype(float), s.k[head, n].astype(float)
-    distance = m - n
-    planes = rope_clocks(q, k, distance, ROPE_POSITIONS, base, rope_hand_names(words.tokens[m], words.tokens[n]))
-    at = max(planes.first, min(url_param("pos_at"), planes.last))
-    clock(planes, at, key="pos_planes", on_move=lambda p: set_url_params(pos_at=min(p, 4999)),
-          code=lambda: snippets.planes(context, head, m, n, ROPE_POSITIONS, at))
+    query = scheme.attribute("q")[head, m].method("astype", float).named("q")
+    key = scheme.attribute("k")[head, n].method("astype", float).named("k")
+    distance, q, k = m - n, query.value(), key.value()
+    names = Call(rope_hand_names, tried.tokens[m], tried.tokens[n])
+    planes = Call(rope_clocks, query, key, distance, ROPE_POSITIONS, base, names)
+    at = max(planes.value().first, min(url_param("pos_at"), planes.value().last))
+    clock(planes, at, key="pos_planes", on_move=lambda p: set_url_params(pos_at=min(p, 4999)))
     score = float(rope_score_by_distance(q, k, np.array(distance), base))
-    scores = rope_scores(q, k, ROPE_TABLE, base)
+    scores = Call(rope_scores, query, key, ROPE_TABLE, base)
     st.markdown(_(r"$q \cdot k$ of these two words, {distance} apart: **{score}** by the closed form, **{model_score}** in the "
                   "model. The matrix below puts the same two vectors at every pair of positions: each diagonal holds one number.",
                   distance=abs(distance), score=rounded(score, 6), model_score=rounded(_model_score(s, head, m, n), 6)))
-    linked_heatmaps([rope_score_panel(scores)], "pos_detail", code=lambda: snippets.rope(context, head, m, n, ROPE_TABLE))
+    linked_heatmaps([Call(rope_score_panel, scores)], "pos_detail")
     norm_change = max(
         float(np.abs(row_norms(a) - row_norms(b)).max()) for a, b in ((s.q[head], s.q_rot[head]), (s.k[head], s.k_rot[head]))
     )
     st.markdown(_("Largest spread along a diagonal: **{spread_along_diagonals}**. A rotation keeps every length: the norms of "
                   "your tokens' queries and keys change by **{kept}** at most. Both numbers are rounding.",
-                  spread_along_diagonals=rounded(max_range_along_diagonals(scores), 2), kept=rounded(norm_change, 2)))
+                  spread_along_diagonals=rounded(max_range_along_diagonals(scores.value()), 2), kept=rounded(norm_change, 2)))
 
 
 def _model_score(s: "SchemeOnSentence", head: int, m: int, n: int) -> float:
@@ -287,62 +311,53 @@ def _model_score(s: "SchemeOnSentence", head: int, m: int, n: int) -> float:
     return float(s.q_rot[head, m].astype(float) @ s.k_rot[head, n].astype(float))
 
 
-def _explain_alibi(context: PageContext, s: "SchemeOnSentence", words: "SentenceTokens", head: int) -> None:
+def _explain_alibi(tried: _Experiment, position: Position) -> None:
     """Show ALiBi's slopes, its weights by distance, and the bias of one head."""
-    from viz_core.experiments.position_experiments import causal_blocked
-
-    assert s.bias is not None
-    n = len(words.ids)
-    slopes = alibi_slopes(context.config.n_heads)
-    masked = causal_blocked(context.config, n)
-    if masked is None:
+    n, n_heads, head, dark = len(tried.words.value().ids), tried.context.config.n_heads, tried.head, ScreenOnly[bool](is_dark())
+    slopes = Call(alibi_slopes, n_heads)
+    if tried.masked.value() is None:
         st.info(_("Press et al. (2022), who proposed ALiBi, use it in decoders, which attend only to earlier tokens. This stack "
                   "attends in both directions, so this app extends it: the penalty is −m · |i − j|."))
     left, right = st.columns(2, gap="medium")
     with left:
-        chart(slopes_figure(slopes, head, is_dark()), "pos_slopes", code=lambda: snippets.slopes(context.config.n_heads, head))
+        chart(Call(slopes_figure, slopes, head, dark=dark), "pos_slopes")
     with right:
-        last = max(n - 1, MIN_DECAY_DISTANCE)
-        chart(decay_figure([alibi_decay(float(m), last) for m in slopes], head, is_dark()), "pos_decay",
-              code=lambda: snippets.decay(context.config.n_heads, head, last))
-    title = _("The bias of head {head}", head=head)
-    linked_heatmaps([bias_panel(s.bias[head], words.tokens, title, masked)], "pos_detail",
-                    code=lambda: snippets.bias(context, s.position, head, title))
+        decays = Call(alibi_decays, n_heads, max(n - 1, MIN_DECAY_DISTANCE))
+        chart(Call(decay_figure, decays, head, dark=dark), "pos_decay")
+    linked_heatmaps([tried.bias_panel(position, _("The bias of head {head}", head=head))], "pos_detail")
     st.caption(_("Head {head}: m = {slope:.6g}. The curves show the weights of a causal head if all words matched equally "
-                 "well: a geometric series. Each head has the same colour in both charts.", head=head, slope=slopes[head]))
+                 "well: a geometric series. Each head has the same colour in both charts.", head=head, slope=slopes.value()[head]))
 
 
-def _explain_t5(context: PageContext, s: "SchemeOnSentence", words: "SentenceTokens", head: int) -> None:
+def _explain_t5(tried: _Experiment, position: Position) -> None:
     """Show T5's learned bias by distance, and the bias of one head for this sentence."""
-    from viz_core.experiments.position_experiments import causal_blocked, learned_table
+    from viz_core.experiments.position_experiments import has_causal_mask, learned_table
 
-    assert s.bias is not None
-    table, masked = learned_table(context.model(), s.position, context.setup.seed), causal_blocked(context.config, len(words.ids))
-    if not _is_trained_with(context, s):
+    context, head, run = tried.context, tried.head, RunInputs(tried.context)
+    table = Call(learned_table, run.model, position, context.setup.seed)
+    if not _is_trained_with(context, position):
         st.info(_("This table is untrained: its numbers are random. Training would make near keys more or less attractive than "
                   "distant ones, in each head in its own way."))
-    causal, shown, title = masked is not None, max(MIN_BIAS_DISTANCES, len(words.ids)), _("The bias of head {head}", head=head)
-    distance, numbers = t5_bias_by_distance(table.astype(float), causal)
+    shown = max(MIN_BIAS_DISTANCES, len(tried.words.value().ids))
+    causal = Call(has_causal_mask, run.config)
+    by_distance = Call(t5_bias_by_distance, table.method("astype", float), causal).named("by_distance")
     left, right = st.columns(2, gap="medium")
     with left:
-        chart(distance_bias_figure(distance, numbers, head, shown, is_dark()), "pos_by_distance",
-              code=lambda: snippets.by_distance(context, head, shown))
+        figure = Call(distance_bias_figure, by_distance[0], by_distance[1], head, shown, dark=ScreenOnly(is_dark()))
+        chart(figure, "pos_by_distance")
     with right:
-        linked_heatmaps([bias_panel(s.bias[head], words.tokens, title, masked)], "pos_detail",
-                        code=lambda: snippets.bias(context, s.position, head, title))
-    directions = _("all of them for earlier keys, because a causal mask hides the later ones") if causal else (
+        linked_heatmaps([tried.bias_panel(position, _("The bias of head {head}", head=head))], "pos_detail")
+    directions = _("all of them for earlier keys, because a causal mask hides the later ones") if causal.value() else (
         _("half of them for the keys up to the query and half for the later ones"))
     st.caption(_("The table has {n_table} rows, one for each range, and a column for each of the {shape} heads. This stack "
                  "uses {directions}. All distances of {t5_farthest} and more share a row.",
-                 n_table=len(table), shape=table.shape[1], directions=directions, t5_farthest=T5_MAX_DISTANCE))
+                 n_table=len(table.value()), shape=table.value().shape[1], directions=directions, t5_farthest=T5_MAX_DISTANCE))
 
 
-def _draw_added_numbers(context: PageContext, s: "SchemeOnSentence", words: "SentenceTokens", head: int) -> None:
+def _draw_added_numbers(tried: _Experiment, position: Position) -> None:
     """Draw what the scheme adds for this sentence, if it adds anything."""
-    from viz_core.experiments.position_experiments import causal_blocked
-
-    if panels := _scheme_panels(context, s, words, head, causal_blocked(context.config, len(words.ids))):
-        linked_heatmaps(panels, "pos_detail", code=partial(snippets.added, context, s.position, head, _panel_title(s.position)))
+    if panels := _scheme_panels(tried, position):
+        linked_heatmaps(panels, "pos_detail")
 
 
 # The figures of a scheme below its explanation; a scheme without a function here gets those of `_draw_added_numbers`.

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -11,9 +11,11 @@ from viz_core.config.position_schemes import POSITION_SCHEMES, Position
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import full_number
 from viz_core.text import AnyTokenizer, bidi_isolated, unknown_words
+from viz_core.ui.components.calls import Call, Expression
 from viz_core.ui.escape import code_spans as safe_words
 from viz_core.ui.shared.elements import clamped_url_param, set_param_from_widget
 from viz_core.ui.shell import PageContext, url_param, widget
+from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.weights.card import Card
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.runs.page_context`
@@ -23,12 +25,13 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
 TITLES: dict[Position, str] = {position: scheme.title for position, scheme in POSITION_SCHEMES.items()}
 
 
-def selected_sentence(context: PageContext) -> "SentenceTokens":
+def selected_sentence(context: PageContext) -> "Call[SentenceTokens]":
     """Return the selected sentence of the side that the model's first stack reads. There must be a run."""
     from viz_core.experiments.position_experiments import sentence_tokens
 
-    assert context.capture is not None and context.batch is not None
-    return sentence_tokens(context.config, context.batch, context.selected_item(context.capture))
+    assert context.capture is not None
+    run = RunInputs(context)
+    return Call(sentence_tokens, run.config, run.batch, context.selected_item(context.capture)).named("words")
 
 
 def choose_word(name: str, label: str, words: "SentenceTokens", default: int) -> int:
@@ -88,6 +91,11 @@ def shared_model(card: Card) -> "Transformer":
     from viz_core.ui.shell.caching.server_cache import cached_model
 
     return cached_model(card.name, card.config, 0, "cpu")
+
+
+def recorded_model(card: Expression[Any]) -> "Call[Transformer]":
+    """Return the call that loads shipped weights; its value is `shared_model`."""
+    return card.method("load").taken_from(lambda: shared_model(card.value()))
 
 
 def format_exponents(text: str) -> str:

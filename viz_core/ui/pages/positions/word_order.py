@@ -13,9 +13,9 @@ from viz_core.messages import translate as _
 from viz_core.messages.errors import UserError
 from viz_core.messages.number_format import rounded_percent
 from viz_core.stages import STACK_NAMES
-from viz_core.text import Vocabulary, find_copied_words, with_copied_words
+from viz_core.text import AnyTokenizer, Vocabulary, find_copied_words, with_copied_words
+from viz_core.ui.components.calls import Call, Expression, ScreenOnly
 from viz_core.ui.escape import code_span, escaped
-from viz_core.ui.pages.positions import snippets
 from viz_core.ui.pages.positions.declaration import DOCUMENT_SENTENCES
 from viz_core.ui.pages.positions.experiment_sentences import (
     describe_extrapolation,
@@ -33,18 +33,23 @@ from viz_core.ui.pages.positions.typed_sentence import (
     note_truncation,
     note_unknown_words,
     note_untrained_schemes,
+    recorded_model,
     selected_sentence,
     shared_model,
     show_nothing_typed,
 )
 from viz_core.ui.shared.elements import chart, data_table, is_dark, linked_heatmaps, number_column, sentence_picker, table
 from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, set_url_params, show_hint, url_param
+from viz_core.ui.shell.export.cached_call import cached
+from viz_core.ui.shell.export.run_inputs import RunInputs
 from viz_core.ui.shell.setup import error_message, typed_sentences
 from viz_core.weights.card import Card
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from viz_core.experiments.length_extrapolation import LengthResult, LengthScore
-    from viz_core.experiments.position_experiments import Reordering, SentenceTokens
+    from viz_core.experiments.position_experiments import SentenceTokens
 
 EXPERIMENT_TITLES = {
     "swap": _("Swap two words"),
@@ -86,7 +91,7 @@ def experiments_section(context: PageContext) -> None:
         return
     with rail:
         words = _sentence_control(context)
-    if words.ids:
+    if words is not None and words.value().ids:
         _run_experiment(context, chosen, words, main, rail)
     else:
         with main:
@@ -94,11 +99,13 @@ def experiments_section(context: PageContext) -> None:
     _note_unavailable_sentences(context)
 
 
-def _run_experiment(context: PageContext, chosen: str, words: "SentenceTokens", main: DeltaGenerator, rail: DeltaGenerator) -> None:
+def _run_experiment(
+    context: PageContext, chosen: str, words: "Call[SentenceTokens]", main: DeltaGenerator, rail: DeltaGenerator
+) -> None:
     """Draw one of the four changes to a sentence, with what was measured under every scheme."""
     stack = STACK_NAMES[STACKS[context.config.input_side]]
-    st.markdown(_("The {stacks} reads: {tokens}", stacks=stack, tokens=" ".join(map(code_span, words.tokens))))
-    note_truncation(words)
+    st.markdown(_("The {stacks} reads: {tokens}", stacks=stack, tokens=" ".join(map(code_span, words.value().tokens))))
+    note_truncation(words.value())
     try:
         EXPERIMENTS[chosen](context, words, main, rail)
     except ValueError as error:
@@ -108,17 +115,18 @@ def _run_experiment(context: PageContext, chosen: str, words: "SentenceTokens", 
     note_untrained_schemes(context)
 
 
-def _sentence_control(context: PageContext) -> "SentenceTokens":
-    """Return the typed sentence, or a sentence of the documents whose words are all in the vocabulary."""
-    from viz_core.experiments.position_experiments import SentenceTokens, first_tokens
+def _sentence_control(context: PageContext) -> "Call[SentenceTokens] | None":
+    """Return the typed sentence, or a sentence of the documents whose words are all in the vocabulary; None if there is none."""
+    from viz_core.experiments.position_experiments import first_tokens
 
     known = _known_document_sentences(context)
     which = linked_widget(st.segmented_control, "pos_sentence", _("Sentence"), options=["yours", *known], required=True,
                           label_visibility="collapsed", format_func=lambda name: DOCUMENT_SENTENCES.get(name, _("Your sentence")))
     if which != "yours":
-        return first_tokens(*context.tokenizers[context.config.input_side].tokens_and_ids(DOCUMENT_SENTENCES[which]))
+        read = RunInputs(context).tokenizers()[context.config.input_side].method("tokens_and_ids", DOCUMENT_SENTENCES[which])
+        return Call(first_tokens, read.named("read")[0], read[1]).named("words")
     if context.capture is None:
-        return SentenceTokens((), ())
+        return None
     sentence_picker(context, context.capture)
     return selected_sentence(context)
 
@@ -132,12 +140,6 @@ def _known_document_sentences(context: PageContext) -> list[str]:
     ]
 
 
-def _document_sentence(context: PageContext) -> str:
-    """Return the chosen sentence of the documents; "" for the typed one."""
-    which = url_param("pos_sentence")
-    return DOCUMENT_SENTENCES[which] if which in _known_document_sentences(context) else ""
-
-
 def _note_unavailable_sentences(context: PageContext) -> None:
     """Show which sentences of the documents are not offered, and why."""
     known = _known_document_sentences(context)
@@ -146,24 +148,25 @@ def _note_unavailable_sentences(context: PageContext) -> None:
                      "{left_out}. A document's model reads any text: choose one under Model.", left_out=", ".join(left_out)))
 
 
-def _swap(context: PageContext, words: "SentenceTokens", main: DeltaGenerator, rail: DeltaGenerator) -> None:
+def _swap(context: PageContext, words: "Call[SentenceTokens]", main: DeltaGenerator, rail: DeltaGenerator) -> None:
     """Swap two words. Raises ValueError if there are no two different words."""
     from viz_core.experiments.position_experiments import swapped_order
     from viz_core.experiments.replacements import swappable_words
 
-    n = len(words.ids)
+    sentence = words.value()
+    n = len(sentence.ids)
     if n < 2:
         raise UserError(_("One token has only one order; type a second word."), "one_order")
     added_ids = _added_token_ids(context)
     # Words only: neither punctuation nor tokens such as [CLS].
-    word_positions = [i for i in range(n) if any(map(str.isalnum, words.tokens[i])) and words.ids[i] not in added_ids]
+    word_positions = [i for i in range(n) if any(map(str.isalnum, sentence.tokens[i])) and sentence.ids[i] not in added_ids]
     candidates = word_positions if len(word_positions) > 1 else list(range(n))
     first = candidates[0 if len(candidates) < 4 else 1]
-    other = next((i for i in candidates[::-1] if words.ids[i] != words.ids[first]), candidates[-1])
-    first, other = swappable_words(words.tokens) or (first, other)  # prefer two nouns: the dog bites the man
+    other = next((i for i in candidates[::-1] if sentence.ids[i] != sentence.ids[first]), candidates[-1])
+    first, other = swappable_words(sentence.tokens) or (first, other)  # prefer two nouns: the dog bites the man
     with rail:
-        a = choose_word("pos_a", _("Swap"), words, first)
-        b = choose_word("pos_b", _("with"), words, other)
+        a = choose_word("pos_a", _("Swap"), sentence, first)
+        b = choose_word("pos_b", _("with"), sentence, other)
     if a == b:
         raise ValueError(_("You chose the same word twice: choose two different words."))
     _show_reordering(context, words, swapped_order(n, a, b), main)
@@ -174,7 +177,7 @@ def _added_token_ids(context: PageContext) -> set[int]:
     return set(context.tokenizers[context.config.input_side].tokens_and_ids("")[1])
 
 
-def _shuffle(context: PageContext, words: "SentenceTokens", main: DeltaGenerator, rail: DeltaGenerator) -> None:
+def _shuffle(context: PageContext, words: "Call[SentenceTokens]", main: DeltaGenerator, rail: DeltaGenerator) -> None:
     """Shuffle the words."""
     from viz_core.experiments.position_experiments import shuffled_order
 
@@ -188,26 +191,24 @@ def _shuffle(context: PageContext, words: "SentenceTokens", main: DeltaGenerator
             width="stretch",
             icon=":material/shuffle:",
         )
-    _show_reordering(context, words, shuffled_order(len(words.ids), draw), main)
+    _show_reordering(context, words, shuffled_order(len(words.value().ids), draw), main)
 
 
-def _show_reordering(context: PageContext, words: "SentenceTokens", order: tuple[int, ...], main: DeltaGenerator) -> None:
+def _show_reordering(context: PageContext, words: "Call[SentenceTokens]", order: tuple[int, ...], main: DeltaGenerator) -> None:
     """Show how the outputs of every scheme change if the tokens are read in another order."""
     from viz_core.experiments.position_experiments import RELATIVE_TOLERANCE, reorder
-    from viz_core.ui.shell.caching.server_cache import cached_result
 
-    result: Reordering = cached_result(
-        "reorder", experiment_key(context, words.ids, order), lambda: reorder(context.model(), words.ids, order, context.setup.seed)
-    )
-    st.markdown(_("Changed to: {order}", order=" ".join(code_span(words.tokens[i]) for i in order)))
+    sentence = words.value()
+    call = Call(reorder, RunInputs(context).model, words.attribute("ids"), order, context.setup.seed)
+    found = cached(call.named("found"), "reorder", experiment_key(context, sentence.ids, order))
+    result = found.value()
+    st.markdown(_("Changed to: {order}", order=" ".join(code_span(sentence.tokens[i]) for i in order)))
     st.success(as_markdown(describe_order(result.rows)))
-    from viz_core import tables
-
-    frame = tables.reordering(result)
-    frame = frame[frame["problem"].isna()]
+    frame_call = _without_refusals(Call("viz_core.tables.reordering", found))
+    frame = frame_call.value()
     verdicts = {name: [ORDER_VERDICTS[same] for same in frame[name]] for name in ("equivariant", "causal_equivariant")}
     data_table(
-        frame,
+        frame_call,
         "pos_differences",
         {
             "scheme": _("Scheme"),
@@ -218,7 +219,6 @@ def _show_reordering(context: PageContext, words: "SentenceTokens", order: tuple
         },
         _("The difference of each position scheme"),
         replaced_columns={"scheme": [TITLES[name] for name in frame["scheme"]], **verdicts},
-        code=lambda: snippets.reordered(context, _document_sentence(context), order),
     )
     _show_refusals({r.position: r.problem for r in result.rows if r.problem})
     size = max((r.output_scale for r in result.rows if not r.problem), default=0.0)
@@ -235,10 +235,15 @@ def _show_reordering(context: PageContext, words: "SentenceTokens", order: tuple
             )
         )
     )
-    if moved := result.token_changes:
+    if result.token_changes:
+        panels = Call(output_change_panels, found.attribute("token_changes"), words.attribute("tokens"))
         with main:
-            linked_heatmaps(output_change_panels(moved, words.tokens), "pos_moved", fill=True,
-                            code=lambda: snippets.moved(context, _document_sentence(context), order))
+            linked_heatmaps(panels, "pos_moved", fill=True)
+
+
+def _without_refusals(table: "Call[pd.DataFrame]") -> "Call[pd.DataFrame]":
+    """Return a table without the schemes that cannot read the sentence."""
+    return table[table.named("table")["problem"].method("isna")].method("reset_index", drop=True)
 
 
 def _show_refusals(problems: Mapping[Position, UserError]) -> None:
@@ -247,38 +252,35 @@ def _show_refusals(problems: Mapping[Position, UserError]) -> None:
         st.caption(_("{scheme}: {why}", scheme=TITLES[position], why=escaped(error_message(problem))))
 
 
-def _prepend(context: PageContext, words: "SentenceTokens", main: DeltaGenerator, rail: DeltaGenerator) -> None:
+def _prepend(context: PageContext, words: "Call[SentenceTokens]", main: DeltaGenerator, rail: DeltaGenerator) -> None:
     """Put words in front, and show how the scores between the other words change under every scheme."""
     from viz_core.experiments.position_experiments import RELATIVE_TOLERANCE, prefix_tokens, prepend
-    from viz_core.ui.shell.caching.server_cache import cached_result
 
-    side = context.config.input_side
+    run, side = RunInputs(context), context.config.input_side
     with rail:
         text = linked_widget(st.text_input, "pos_front", _("Words to put in front"))
-    tokenizer = with_copied_words(context.tokenizers[side], _copied_words(context))
-    front = prefix_tokens(tokenizer, text)
-    note_unknown_words(tokenizer, text)
-    if not front.ids:
+    tokenizer: Expression[AnyTokenizer] = run.tokenizers()[side]
+    if copied := _copied_words(context):
+        tokenizer = Call(with_copied_words, tokenizer, copied).named("tokenizer")
+    front = Call(prefix_tokens, tokenizer, text).named("front")
+    note_unknown_words(tokenizer.value(), text)
+    before, ids = front.value(), words.value().ids
+    if not before.ids:
         raise ValueError(_("Type at least one word to put in front."))
-    result = cached_result(
-        "prepend",
-        experiment_key(context, words.ids, front.ids),
-        lambda: prepend(context.model(), words.ids, front.ids, context.setup.seed),
-    )
-    st.markdown(_("Changed to: {value}", value=" ".join(map(code_span, (*front.tokens, *words.tokens)))))
+    call = Call(prepend, run.model, words.attribute("ids"), front.attribute("ids"), context.setup.seed)
+    found = cached(call.named("found"), "prepend", experiment_key(context, ids, before.ids))
+    result = found.value()
+    st.markdown(_("Changed to: {value}", value=" ".join(map(code_span, (*before.tokens, *words.value().tokens)))))
     st.success(as_markdown(describe_prepending(result.rows)))
-    from viz_core import tables
-
-    frame = tables.prepending(result)
-    frame = frame[frame["problem"].isna()]
+    frame_call = _without_refusals(Call("viz_core.tables.prepending", found))
+    frame = frame_call.value()
     layers = {name: number_column(_("Layer {layer}", layer=name.partition("_")[2]), 2)
               for name in map(str, frame) if name.startswith("layer_")}
     if layers:
         words_of = {"scheme": [TITLES[name] for name in frame["scheme"]],
                     "unchanged": [_("unchanged") if same else _("changed") for same in frame["unchanged"]]}
-        data_table(frame, "pos_changes", {"scheme": _("Scheme"), "unchanged": _("Scores of layer 0"), **layers},
-                   _("The change of each position scheme"), replaced_columns=words_of,
-                   code=lambda: snippets.prepended(context, _document_sentence(context), text, _copied_words(context)))
+        data_table(frame_call, "pos_changes", {"scheme": _("Scheme"), "unchanged": _("Scores of layer 0"), **layers},
+                   _("The change of each position scheme"), replaced_columns=words_of)
     else:
         st.caption(_("This model has no layer."))
     _show_refusals({r.position: r.problem for r in result.rows if r.problem})
@@ -287,9 +289,9 @@ def _prepend(context: PageContext, words: "SentenceTokens", main: DeltaGenerator
     if zeros := describe_zeros(result.rows):
         st.caption(zeros)
     if result.changes:
+        figure = Call(score_change_figure, found.attribute("changes"), RELATIVE_TOLERANCE, dark=ScreenOnly(is_dark()))
         with main:
-            chart(score_change_figure(result.changes, RELATIVE_TOLERANCE, is_dark()), "pos_layers", fill=True,
-                  code=lambda: snippets.layers(context, _document_sentence(context), text, _copied_words(context)))
+            chart(figure, "pos_layers", fill=True)
 
 
 def _copied_words(context: PageContext) -> tuple[str, ...]:
@@ -297,13 +299,14 @@ def _copied_words(context: PageContext) -> tuple[str, ...]:
     return () if context.capture is None else tuple(context.capture.copied_words(context.selected_item(context.capture)))
 
 
-def _exceed_max_len(context: PageContext, words: "SentenceTokens", main: DeltaGenerator, rail: DeltaGenerator) -> None:
+def _exceed_max_len(context: PageContext, words: "Call[SentenceTokens]", main: DeltaGenerator, rail: DeltaGenerator) -> None:
     """Repeat the sentence until it exceeds the position table, and show which schemes read it."""
     from viz_core.experiments.position_experiments import run_past_max_len
     from viz_core.ui.shell.caching.server_cache import cached_result
 
+    ids = words.value().ids
     result = cached_result(
-        "past", experiment_key(context, words.ids), lambda: run_past_max_len(context.model(), words.ids, context.setup.seed)
+        "past", experiment_key(context, ids), lambda: run_past_max_len(context.model(), ids, context.setup.seed)
     )
     st.markdown(_(r"The position table has **{max_len:,}** rows (max\_len). The sentence is repeated until it is one token "
                   "longer.", max_len=result.max_len))
@@ -335,9 +338,9 @@ LENGTH_TEST_TITLES = {"moved": _("Start the same sentences later"), "row": _("Jo
 def _extrapolate_length(context: PageContext, main: DeltaGenerator, rail: DeltaGenerator) -> None:
     """Draw the accuracy of three shipped translators beyond their trained positions; the model in the sidebar is not used."""
     from viz_core.experiments.length_extrapolation import N_SENTENCES, checkpoints_by_scheme, extrapolate_lengths
-    from viz_core.ui.shell.caching.server_cache import cached_result
 
-    cards = checkpoints_by_scheme()
+    cards_call = Call(checkpoints_by_scheme).named("cards")
+    cards = cards_call.value()
     vocabulary = _vocabulary(cards["sinusoidal"])
     with rail:
         test = linked_widget(st.radio, "pos_way", _("How to go beyond the training"), format_func=LENGTH_TEST_TITLES.get)
@@ -348,24 +351,18 @@ def _extrapolate_length(context: PageContext, main: DeltaGenerator, rail: DeltaG
     with main:
         waiting = st.empty()
     with waiting, st.spinner(_("{n_cards} trained models are reading {read} sentences …", n_cards=len(cards), read=N_SENTENCES)):
-        found: LengthResult = cached_result(
-            "longer",
-            test,
-            lambda: extrapolate_lengths(test, {p: shared_model(card) for p, card in cards.items()}, vocabulary),
-            SECONDS,
-        )
+        models = {position: recorded_model(cards_call[position]).named(position) for position in cards}
+        call = Call(extrapolate_lengths, test, models, cards_call["sinusoidal"].method("tokenizers"))
+        recorded = cached(call.named("found"), "longer", test, SECONDS)
+        found = recorded.value()
     st.markdown(_("{n_cards} trained translators, which differ only in their position scheme, read {read} held-out sentences "
                   "of their grammar. In training every sentence started at position 0, and none had more than {trained} tokens.",
                   n_cards=len(cards), read=N_SENTENCES, trained=found.trained_length))
     st.success(as_markdown(describe_extrapolation(found, step)))
     axis = _("position of the first word") if test == "moved" else _("tokens of the longest text")
     with main:
-        chart(
-            length_accuracy_figure(found.curves, found.trained_length, axis, found.axis_value(step), is_dark()),
-            "pos_longer",
-            fill=True,
-            code=lambda: snippets.longer(test, step, axis),
-        )
+        parts = [recorded.attribute("curves"), recorded.attribute("trained_length"), axis, recorded.method("axis_value", step)]
+        chart(Call(length_accuracy_figure, *parts, dark=ScreenOnly(is_dark())), "pos_longer", fill=True)
     _show_accuracies(found, cards, step)
     if test == "moved":
         _show_translations(context, cards, vocabulary, step)

@@ -1,7 +1,6 @@
 """The section Your sentence: embedding, position and their sum for the typed tokens, of one run or of A, B and A − B."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -19,10 +18,12 @@ from viz_core.messages import plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import full_number
 from viz_core.stages import SIDE_NAMES
-from viz_core.ui.pages.positions import snippets
+from viz_core.ui.components.calls import Call, ScreenOnly, evaluated
 from viz_core.ui.pages.positions.typed_sentence import TITLES, note_clipped_colours, show_nothing_typed
 from viz_core.ui.shared.elements import chart, is_dark, linked_heatmaps, sentence_picker
 from viz_core.ui.shell import PageContext, TwoRuns, controls_row, linked_widget, main_figure, show_hint, two_runs
+from viz_core.ui.shell.export.cached_call import cached
+from viz_core.ui.shell.export.run_inputs import RunInputs, both_runs
 
 ONE_SCALE_TAKEAWAY = (
     _("**Compare the parts:** all share one colour scale, so the stronger a colour, the further its number is from 0.")
@@ -42,21 +43,22 @@ def your_sentence_section(context: PageContext) -> None:
     main, controls = main_figure(), controls_row()
     with controls:
         side, item, scale = _row_controls(context, capture)
-    b = stack_input(capture, side, item, scale)
-    problem = _describe_incomparable(runs, side)
+    input_b = Call(stack_input, RunInputs(context).capture, side, item, scale)
+    b, problem = input_b.value(), _describe_incomparable(runs, side)
     if runs is None or problem:
-        panels, colour_range = input_panels(b)
+        drawn = Call(input_panels, input_b)
         takeaway = problem or ONE_SCALE_TAKEAWAY
     else:
-        a = stack_input(runs.aligned.a, side, runs.aligned.item_a, scale)
-        panels, colour_range = two_run_input_panels(a, b, runs.aligned.pairs[side], runs.shown)
-        takeaway = _describe_differences(a, b, runs.aligned.pairs[side], runs.shown)
+        run_a, run_b, both = both_runs(runs)
+        input_a = Call(stack_input, run_a.capture, side, runs.aligned.item_a, scale)
+        input_b = Call(stack_input, run_b.capture, side, item, scale).having(b)
+        drawn = Call(two_run_input_panels, input_a, input_b, both.attribute("pairs")[side], runs.shown)
+        takeaway = _describe_differences(input_a.value(), b, runs.aligned.pairs[side], runs.shown)
     with takeaway_place:
         show_hint(takeaway)
     with main:
-        linked_heatmaps(panels, "pos_parts", fill=True, code=lambda: (
-            snippets.parts(context, side, item, scale) if runs is None or problem else snippets.both_parts(runs, side, scale)))
-    note_clipped_colours(colour_range)
+        linked_heatmaps(drawn.named("panels_and_colours")[0], "pos_parts", fill=True)
+    note_clipped_colours(evaluated(drawn[1]))
     if b.pos_embed is None:
         st.info(_("This model adds no positions to the input ({titles}). The section All schemes shows where they enter.",
                   titles=TITLES[b.config.position]))
@@ -115,29 +117,23 @@ def _row_controls(context: PageContext, capture: Capture) -> tuple[Side, int, Em
 
 def _draw_magnitudes(context: PageContext, capture: Capture, side: Side, item: int, added: np.ndarray | None) -> None:
     """Draw the lengths of this model's rows, and of the same rows initialised with N(0, 1) and with Xavier for this vocabulary."""
-    from viz_core.ui.shell.caching.server_cache import cached_result
+    from viz_core.experiments.position_experiments import embedding_rows
 
-    c, is_real = context.config, token_mask(capture, side, item)
+    c, run, is_real = context.config, RunInputs(context), token_mask(capture, side, item)
     if not is_real.any():
         return
     ids, vocabulary = capture[f"ids.{side}"][item][is_real], c.vocab_size(side)
     drawn: dict[str, Init] = {_("N(0, 1) rows"): "torch", _("Xavier, {n:,} words", n=vocabulary): "xavier_uniform"}
-    found, position = embedding_lengths(
-        capture,
-        side,
-        item,
-        {
-            name: cached_result(
-                "embedding rows",
-                (c, context.setup.seed, init, side, ids.tobytes()),
-                partial(_embedding_rows, context, init, side, ids),
-            )
-            for name, init in drawn.items()
-        },
-    )
+    seed, ids_call = context.setup.seed, run.capture[f"ids.{side}"][item][Call(token_mask, run.capture, side, item)].named("ids")
+    rows = {
+        name: cached(Call(embedding_rows, Call(replace, run.config, init=init), seed, side, ids_call), "embedding rows",
+                     (c, seed, init, side, ids.tobytes()))
+        for name, init in drawn.items()
+    }
+    lengths = Call(embedding_lengths, run.capture, side, item, rows)
+    found, position = lengths.value()
     comparison = compare_lengths(found[0].scaled if c.scale_embedding else found[0].unscaled, position)
-    chart(magnitudes_figure(found, position, c.d_model, is_dark()), "pos_magnitudes",
-          code=lambda: snippets.magnitudes(context, side, item, drawn))
+    chart(Call(magnitudes_figure, lengths[0], lengths[1], c.d_model, dark=ScreenOnly(is_dark())), "pos_magnitudes")
     expected_lengths = {name: expected_row_length(init, vocabulary, c.d_model) for name, init in drawn.items()}
     expected = "; ".join(
         _("{name} {x}, times √d_model {x_2}", name=name, x=full_number(x), x_2=full_number(x * c.d_model**0.5))
@@ -161,10 +157,3 @@ def compare_lengths(embedding_length: float, position_length: float) -> str:
                  times=full_number(times))
     return _("On average (root mean square), the position vectors are {times} times as long as the embedding vectors.",
              times=full_number(times))
-
-
-def _embedding_rows(context: PageContext, init: Init, side: Side, ids: np.ndarray) -> np.ndarray:
-    """Return the embedding rows of these ids [T, D] with another initialisation."""
-    from viz_core.experiments.position_experiments import embedding_rows
-
-    return embedding_rows(replace(context.config, init=init), context.setup.seed, side, ids.tolist())
