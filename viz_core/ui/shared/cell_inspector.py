@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -43,10 +44,11 @@ from viz_core.figures import mini_plots, theme
 from viz_core.messages import plural
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import with_minus_sign
+from viz_core.ui.components.calls import Call
 from viz_core.ui.shared.cell_text import SUBJECTS, PositionNames, brief, describe_cell, describe_condition, token_html
-from viz_core.ui.shared.elements import exportable_html
+from viz_core.ui.shared.elements import saved_html
 from viz_core.ui.shell import PageContext
-from viz_core.ui.shell.export.notebook_code import CodeLines, fill_template, trace_code
+from viz_core.ui.shell.export.run_inputs import RunInputs
 
 MAX_SHOWN_IN_FULL = 16  # sums of at most this many terms are shown in full and in order
 N_LARGEST = 12  # terms of a longer sum that are shown first, by size
@@ -64,20 +66,12 @@ def inspect_cell(context: PageContext, name: str, index: tuple[int, ...]) -> Non
                            name=name))
     item = index[0] if capture.stage(name).axes[:1] == ("B",) else 0
     names = PositionNames(capture, context.sentence_tokenizers(item), has_vocabulary=context.setup.checkpoint_card is not None)
-    cell = explain_cell(capture, name, index, context.parameter)
-    st.html(exportable_html(inspection(cell, names), "inspected", "arithmetic", (cell,), lambda: _code(context, name, index),
-                            _("How {cell} is computed", cell=f"{name}[{', '.join(map(str, index))}]"), end="frame"))
-
-
-def _code(context: PageContext, name: str, index: Sequence[int]) -> CodeLines:
-    """Return the notebook code for the table of the numbers behind one cell."""
-    return fill_template("""
-        {run}
-        from viz_core.analysis.cell_explanation import explain_cell
-        from viz_core.figures import plot_data
-        from viz_core.run import parameter_reader
-        frame = plot_data.arithmetic(explain_cell(capture, {name}, {index}, parameter_reader(model)))
-        """, run=trace_code(context), name=name, index=tuple(map(int, index)))
+    run = RunInputs(context)
+    parameter = Call[Any]("viz_core.run.parameter_reader", run.model).having(context.parameter)  # reads the model if it is called
+    cell = Call(explain_cell, run.capture, name, tuple(map(int, index)), parameter)
+    title = _("How {cell} is computed", cell=f"{name}[{', '.join(map(str, index))}]")
+    frame = Call[Any]("viz_core.figures.plot_data.arithmetic", cell)
+    st.html(saved_html(inspection(cell.value(), names), "inspected", frame, title))
 
 
 def inspection(cell: CellArithmetic, names: PositionNames) -> str:

@@ -196,14 +196,18 @@ def exportable_html(
     return f'<div class="lab-html" data-key="{key}"{named}>{body}</div>'
 
 
-def saved_html(shown: Expression[str], key: str, frame: "Expression[pd.DataFrame]", name: str = "", rows: int = 0) -> str:
+def saved_html(shown: Recorded[str], key: str, frame: "Expression[pd.DataFrame]", name: str = "", rows: int = 0) -> str:
     """Return HTML in an element that the Save menu treats as a picture. key: of the picture.
 
-    frame: the table of the picture; rows: its approximate number of rows. name: its title, if it has no caption.
+    shown: the HTML; if only the app can make it, as a text, and a notebook shows the table. frame: the table of the picture; rows:
+    its approximate number of rows. name: its title, if it has no caption.
     """
-    register_picture(key, {"shown": shown, "frame": frame, "picture": Call("viz_core.notebook.html_picture", shown)}, rows)
+    if isinstance(shown, Expression):
+        register_picture(key, {"shown": shown, "frame": frame, "picture": Call("viz_core.notebook.html_picture", shown)}, rows)
+    else:
+        register_picture(key, {"frame": frame, "picture": frame}, rows)
     named = f' data-name="{html.escape(name)}"' if name else ""
-    return f'<div class="lab-html" data-key="{key}"{named}>{shown.value()}</div>'
+    return f'<div class="lab-html" data-key="{key}"{named}>{evaluated(shown)}</div>'
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str | TableCell]], **options: Any) -> None:
