@@ -10,7 +10,6 @@ from viz_core.figures.curves import pack_curves
 from viz_core.figures.training import (
     MAX_COLUMNS,
     MIN_LOSS,
-    ConditionBand,
     StepSeries,
     accuracy_curves,
     answers_panel,
@@ -20,6 +19,7 @@ from viz_core.figures.training import (
     length_accuracy_panel,
     loss_curves,
 )
+from viz_core.training.interactive.results import Band
 
 STEPS = np.array([1, 2, 3, 4])
 TRAINING = StepSeries(STEPS, np.array([3.0, 2.0, np.nan, 0.0]))
@@ -63,17 +63,16 @@ def test_gradients_are_powers_of_10_in_a_row_for_each_part() -> None:
 
 
 def test_a_band_reaches_from_the_lowest_to_the_highest_seed() -> None:
-    arm = ConditionBand(
-        "<b>pre</b>", STEPS, np.array([2.0, 1, 0.5, 0.0]), np.array([1.0, 0.5, 0.2, 0.0]), np.array([3.0, 2, 1, 0.5])
-    )
-    figure = bands_figure([arm, arm], "loss", 10, 3.0, 0.1).to_dict()
+    mean, low, high = np.array([2.0, 1, 0.5, 0.0]), np.array([1.0, 0.5, 0.2, 0.0]), np.array([3.0, 2, 1, 0.5])
+    arm, name = Band(STEPS, mean, low, high, np.full(4, 3)), "<b>pre</b>"
+    figure = bands_figure([name, name], [arm, arm], "loss", 10, 3.0, 0.1).to_dict()
     low, high, mean = figure["data"][:3]
     assert list(low["y"]) == [1, 0.5, 0.2, MIN_LOSS] and list(high["y"]) == [3, 2, 1, 0.5] and high["fill"] == "tonexty"
     assert list(mean["y"]) == [2, 1, 0.5, MIN_LOSS] and mean["name"] == "&lt;b&gt;pre&lt;/b&gt;"
     assert figure["data"][5]["line"]["color"] != mean["line"]["color"]
     assert [shape["y0"] for shape in figure["layout"]["shapes"]] == [3.0, 0.1]
     assert "<b>pre</b>" in alt_text(figure) and "Held-out loss" in alt_text(figure)
-    accuracy = bands_figure([arm], "accuracy", 10, 3.0, 0.1).to_dict()
+    accuracy = bands_figure([name], [arm], "accuracy", 10, 3.0, 0.1).to_dict()
     assert not accuracy["layout"].get("shapes") and accuracy["data"][0]["y"][3] == 0
 
 

@@ -41,9 +41,11 @@ from viz_core.training.interactive.measurement import Measurement, load_measurem
 from viz_core.training.interactive.predefined_experiments import EXPERIMENTS, document_recipe
 from viz_core.training.interactive.recipe import Recipe
 from viz_core.training.interactive.results import ConditionComparison, ExperimentSummary, StepSavings, compare_final, compute_band
+from viz_core.training.interactive.run_history import RunHistory, train
 from viz_core.training.interactive.tasks import TASKS
 from viz_core.training.interactive.trained_weights import read_weights_file
 from viz_core.training.jobs.engine import engine
+from viz_core.ui.components.calls import Call
 from viz_core.ui.escape import code_span, escaped
 from viz_core.ui.pages.training import experiments as experiments_page
 from viz_core.ui.pages.training import stored_measurement as stored_page
@@ -58,6 +60,7 @@ from viz_core.ui.pages.training.experiments import CONDITION_TITLES, condition_t
 from viz_core.ui.pages.training.job_controls import UNFINISHED_STATES
 from viz_core.ui.pages.training.recipe_form import DOCUMENT_MODELS
 from viz_core.ui.pages.training.trained_model import symbol_words, text_box_contents
+from viz_core.ui.pages.training.training_calls import read_by, recipe_call
 from viz_core.ui.shell.setup.url_params import URL_PARAMS
 from viz_core.weights.user_weights import shared_user_weights
 
@@ -527,3 +530,14 @@ def test_who_acts_on_any_page_is_told_to_the_trainings(trained: AppTest) -> None
     time.sleep(0.01)
     open_page("masks")
     assert engine()._last_activity > before
+
+
+def test_a_file_of_a_training_that_the_server_no_longer_has_is_refused() -> None:
+    def evicted() -> RunHistory:
+        raise KeyError("no training job")
+
+    recipe = Recipe(task="copy", steps=10)
+    gone = read_by(evicted, Call(train, recipe_call(recipe)))
+    with pytest.raises(ValueError, match="no longer has the training"):
+        gone.value()
+    assert recipe_call(recipe).without_values().value() == recipe

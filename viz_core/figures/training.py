@@ -5,7 +5,7 @@ The numbers come from `viz_core.training.interactive`.
 
 import html
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import plotly.graph_objects as go
@@ -142,29 +142,33 @@ def answers_panel(
 
 
 # --- Several runs -----------------------------------------------------------------------------------------------------
-class ConditionBand(NamedTuple):
-    """One condition of an experiment: its name, and the mean, minimum and maximum over its seeds at each of N steps."""
+class StepBand(Protocol):
+    """The mean, minimum and maximum over the seeds of a condition at each of N steps, [N] each."""
 
-    name: str
-    steps: np.ndarray
-    mean: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+    @property
+    def steps(self) -> np.ndarray: ...
+    @property
+    def mean(self) -> np.ndarray: ...
+    @property
+    def low(self) -> np.ndarray: ...
+    @property
+    def high(self) -> np.ndarray: ...
 
 
 def bands_figure(
-    conditions: Sequence[ConditionBand],
+    names: Sequence[str],
+    bands: Sequence[StepBand],
     measure: Literal["loss", "accuracy"],
     n_steps: int,
     uniform_loss: float | None,
     best_loss: float | None,
     dark: bool = False,
 ) -> go.Figure:
-    """Return a figure of each condition's mean as a line within the range of its seeds.
+    """Return a figure of each condition's mean as a line within the range of its seeds. names, bands: of the conditions.
 
     uniform_loss, best_loss: the loss of a uniform guess and the best reachable loss, drawn as lines.
     """
-    traces = [trace for i, arm in enumerate(conditions) for trace in _band(arm, theme.head_colour(i), measure)]
+    traces = [trace for i, arm in enumerate(zip(names, bands, strict=True)) for trace in _band(*arm, theme.head_colour(i), measure)]
     loss = measure == "loss"
     levels = [
         (y, name) for y, name in ((uniform_loss, _("a uniform guess")), (best_loss, _("the best reachable loss"))) if y and loss
@@ -180,29 +184,29 @@ def bands_figure(
     )
 
 
-def _band(condition: ConditionBand, colour: str, measure: str) -> list[dict[str, object]]:
+def _band(name: str, band: StepBand, colour: str, measure: str) -> list[dict[str, object]]:
     """Return the range of the seeds as an area without a legend entry, and the mean as a line."""
     least = MIN_LOSS if measure == "loss" else 0.0
-    mean, low, high = (np.maximum(y, least) for y in (condition.mean, condition.low, condition.high))
+    mean, low, high = (np.maximum(y, least) for y in (band.mean, band.low, band.high))
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "legendgroup": condition.name}
-    tooltip = _("{condition}<br>step %{{x:,}}: %{{y:.4g}}", condition=_escaped(condition.name)) + "<extra></extra>"
+    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "legendgroup": name}
+    tooltip = _("{condition}<br>step %{{x:,}}: %{{y:.4g}}", condition=_escaped(name)) + "<extra></extra>"
     return [
-        {"x": condition.steps.tolist(), "y": low.tolist()} | edge,
+        {"x": band.steps.tolist(), "y": low.tolist()} | edge,
         {
-            "x": condition.steps.tolist(),
+            "x": band.steps.tolist(),
             "y": high.tolist(),
             "fill": "tonexty",
             "fillcolor": f"rgba({red},{green},{blue},{BAND_OPACITY})",
         }
         | edge,
         {
-            "x": condition.steps.tolist(),
+            "x": band.steps.tolist(),
             "y": mean.tolist(),
             "mode": "lines",
             "line": {"color": colour, "width": 3},
-            "name": _escaped(condition.name),
-            "legendgroup": condition.name,
+            "name": _escaped(name),
+            "legendgroup": name,
             "hovertemplate": tooltip,
         },
     ]

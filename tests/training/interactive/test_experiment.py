@@ -9,7 +9,7 @@ import torch
 from tests.training.interactive.small import RECIPE, recipe
 from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
-from viz_core.training.interactive.experiment import Condition, Experiment, vary_factor
+from viz_core.training.interactive.experiment import Condition, Experiment, train_experiment, train_models, vary_factor
 from viz_core.training.interactive.training_run import TrainingRun, tensors_sha256
 
 
@@ -88,3 +88,26 @@ def test_a_hostile_experiment_is_refused_in_one_sentence(change: dict[str, Any])
     for text in ("", "[]", "{", "[" * 5000, "x" * 9000):
         with pytest.raises(UserError, match="not an experiment"):
             Experiment.from_json(text)
+
+
+def test_the_runs_are_trained_as_far_as_asked() -> None:
+    experiment = vary_factor(RECIPE, "learning_rate", [1e-3, 3e-3], seeds=(3, 8))
+    whole = train_experiment(experiment)
+    assert [(r.condition, r.seed) for r in whole] == [(0, 3), (1, 3), (0, 8), (1, 8)]
+    assert whole[0].steps == (0, 4, 8, 10) and whole[0].stopped == "steps"
+    (one,) = train_experiment(experiment, [(0, 3, 5)])
+    assert one.steps == (0, 4) and one.losses == whole[0].losses[:2]
+    assert train_experiment(experiment, [(0, 8, None)]) == [whole[2]]
+
+
+def test_the_result_of_a_run_says_that_it_diverged() -> None:
+    wild = recipe(**{"config.norm": "none", "config.n_encoder_layers": 4, "learning_rate": 10.0, "steps": 60})
+    first, second = train_experiment(vary_factor(wild, "learning_rate", [10.0, 1e-4], (0,)))
+    assert first.has_diverged and second.stopped == "steps" and len(first.steps) < len(second.steps)
+
+
+def test_the_models_of_an_experiment_are_those_of_its_first_seed() -> None:
+    (model, own), __ = train_models(vary_factor(RECIPE, "learning_rate", [1e-3, 3e-3], seeds=(8, 3)))
+    run = TrainingRun(own)
+    assert [event.stopped for event in run][-1] == "steps" and own.seed == 8
+    assert all(torch.equal(p, q) for p, q in zip(model.parameters(), run.model.parameters(), strict=True))

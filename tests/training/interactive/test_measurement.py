@@ -106,6 +106,8 @@ def test_what_is_measured_is_what_the_runs_say() -> None:
     )
     assert made.length_grid is not None and made.length_grid.accuracy.shape == (2, 3) and np.isnan(made.length_grid.accuracy[0, 2])
     assert len(made.changed_metrics) == 2
+    cut = made.with_seeds((1,))
+    assert cut.experiment.seeds == (1,) and [(r.condition, r.seed) for r in cut.results] == [(0, 1), (1, 1)]
     back = Measurement.from_json(made.to_json())
     assert back.to_json() == made.to_json() and back.results == made.results and back.changed_metrics == made.changed_metrics
     np.testing.assert_array_equal(back.length_grid.accuracy, made.length_grid.accuracy)  # type: ignore[union-attr]

@@ -12,6 +12,7 @@ from viz_core.training.interactive.results import (
     compare_final,
     compare_steps_to,
     compute_band,
+    compute_bands,
     find_step_savings,
     summarize_run,
 )
@@ -28,6 +29,7 @@ def test_a_band_is_mean_and_range_of_the_seeds() -> None:
     found = compute_band(results, 0)
     assert found.steps.tolist() == [10, 20, 30] and found.n_runs.tolist() == [3, 3, 2]
     assert found.mean == pytest.approx([4, 10 / 3, 1.5]) and found.low.tolist() == [3, 2, 1] and found.high.tolist() == [5, 4, 2]
+    assert [len(band.steps) for band in compute_bands(results, 3)] == [3, 3, 0]
     assert compute_band(results, 0, "accuracy").mean == pytest.approx(1 - np.array([4, 10 / 3, 1.5]) / 10)
 
 

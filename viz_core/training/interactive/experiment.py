@@ -15,7 +15,9 @@ from viz_core.config.limits import MAX_CONDITIONS, MAX_FACTOR_VALUES, MAX_LINK_B
 from viz_core.messages.errors import UserError
 from viz_core.model.transformer import Transformer
 from viz_core.training.interactive.recipe import Recipe, check_setting_value
-from viz_core.training.interactive.training_run import tensors_sha256
+from viz_core.training.interactive.results import RunResult
+from viz_core.training.interactive.run_history import record_run
+from viz_core.training.interactive.training_run import TrainingRun, tensors_sha256, train_model
 
 FIXED_FIELDS = ("task", "seed", "data_seed", "steps", "measured_every", "config", "parameters")
 """Recipe fields that are the same in all conditions; of config and parameters a condition changes single entries."""
@@ -116,3 +118,24 @@ def vary_factor(base: Recipe, factor: str, values: Sequence[Any], seeds: Sequenc
         raise UserError(f"a factor has 2 to {MAX_FACTOR_VALUES} values; this one has {len(values)}.", "experiment_arms",
                         count=len(values), most=MAX_FACTOR_VALUES)
     return Experiment(base, tuple(Condition(str(value), MappingProxyType({factor: value})) for value in values), tuple(seeds))
+
+
+def train_experiment(
+    experiment: Experiment, runs: Sequence[tuple[int, int, int | None]] | None = None, device: str = "cpu"
+) -> list[RunResult]:
+    """Train the runs of an experiment in this process, one after another, and return their results.
+
+    runs: condition, seed and number of steps of each run; None steps: until it stops by itself. None: all runs, until they stop.
+    """
+    results = []
+    for condition, seed, steps in [(i, seed, None) for i, seed, __ in experiment.runs()] if runs is None else runs:
+        run = TrainingRun(experiment.recipe(experiment.conditions[condition], seed), device)
+        history = record_run(run, steps)
+        results.append(history.result(condition, seed, run.stopped))
+    return results
+
+
+def train_models(experiment: Experiment, device: str = "cpu") -> list[tuple[Transformer, Recipe]]:
+    """Train the runs of the first seed in this process, and return the model of each, with dropout off, and its recipe."""
+    recipes = [experiment.recipe(condition, experiment.seeds[0]) for condition in experiment.conditions]
+    return [(train_model(recipe, device), recipe) for recipe in recipes]

@@ -11,7 +11,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
@@ -25,7 +25,7 @@ from viz_core.model.transformer import Transformer
 from viz_core.training.interactive.experiment import Experiment
 from viz_core.training.interactive.induction_scores import score_repeated_blocks
 from viz_core.training.interactive.length_grid import LengthGrid, measure_length_grid
-from viz_core.training.interactive.predefined_experiments import EXPERIMENTS, PredefinedExperiment, evaluate_with_changes
+from viz_core.training.interactive.predefined_experiments import EXPERIMENTS, PredefinedExperiment, evaluate_models
 from viz_core.training.interactive.recipe import Recipe
 from viz_core.training.interactive.results import RunResult, summarize_run
 from viz_core.training.interactive.tasks.symbols import FIRST_ID
@@ -86,6 +86,11 @@ class Measurement:
     changed_metrics: tuple[tuple[float, float], ...] = ()
     length_grid: LengthGrid | None = None
     induction_scores: tuple[tuple[float, ...], ...] = ()
+
+    def with_seeds(self, seeds: Sequence[int]) -> "Measurement":
+        """Return the measurement of these seeds only."""
+        results = tuple(result for result in self.results if result.seed in seeds)
+        return replace(self, experiment=replace(self.experiment, seeds=tuple(seeds)), results=results)
 
     # --- File format --------------------------------------------------------------------------------------------------
     def to_dict(self) -> dict[str, Any]:
@@ -196,15 +201,9 @@ def measure(predefined: PredefinedExperiment, on_progress: Callable[[int, int], 
         machine=describe_machine(),
         seconds=time.process_time() - start,
         results=tuple(results),
-        changed_metrics=tuple(evaluate_with_changes(model, recipe, predefined.eval_changes) for model, recipe in models)
-        if predefined.eval_changes
-        else (),
+        changed_metrics=tuple(evaluate_models(models, predefined.eval_changes)) if predefined.eval_changes else (),
         length_grid=measure_length_grid(models, predefined.test_lengths) if predefined.test_lengths else None,
-        induction_scores=tuple(
-            tuple(best_induction_score(model, recipe, block) for block in predefined.blocks) for model, recipe in models
-        )
-        if predefined.blocks
-        else (),
+        induction_scores=tuple(map(tuple, best_induction_scores(models, predefined.blocks))) if predefined.blocks else (),
     )
 
 
@@ -219,6 +218,11 @@ def _run_to_end(condition: int, seed: int, recipe: Recipe) -> tuple[RunResult, T
 def best_induction_score(model: Transformer, recipe: Recipe, block: int) -> float:
     """Return the highest induction score of the model's heads on repeated blocks of this length."""
     return float(np.max(score_repeated_blocks(model, recipe.parameters["symbols"], block, FIRST_ID)))
+
+
+def best_induction_scores(models: Sequence[tuple[Transformer, Recipe]], blocks: Sequence[int]) -> list[list[float]]:
+    """Return the highest induction score of each trained model's heads at several lengths of the repeated block."""
+    return [[best_induction_score(model, recipe, block) for block in blocks] for model, recipe in models]
 
 
 # --- JSON values ------------------------------------------------------------------------------------------------------

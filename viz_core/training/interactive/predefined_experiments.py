@@ -3,7 +3,7 @@
 No results are written here: they are computed from the runs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -130,6 +130,11 @@ EXPERIMENTS: Mapping[str, PredefinedExperiment] = MappingProxyType(
 that positions alone determine the answer."""
 
 
+def predefined_experiment(name: str, seeds: Sequence[int]) -> Experiment:
+    """Return a predefined experiment with these seeds."""
+    return replace(EXPERIMENTS[name].experiment, seeds=tuple(seeds))
+
+
 def experiment_name(experiment: Experiment) -> str | None:
     """Return the name of the predefined experiment with the same recipe and conditions, whatever its seeds, or None."""
     own = experiment.base, experiment.conditions
@@ -143,6 +148,11 @@ def evaluate_with_changes(model: Transformer, recipe: Recipe, changes: Mapping[s
     return loss_and_accuracy(
         with_config(model, changed.config).to(device), {name: x.to(device) for name, x in changed.held_out_batch().items()}
     )
+
+
+def evaluate_models(models: Sequence[tuple[Transformer, Recipe]], changes: Mapping[str, Any]) -> list[tuple[float, float]]:
+    """Return (loss, accuracy) of each trained model on its held-out rows after changing settings."""
+    return [evaluate_with_changes(model, recipe, changes) for model, recipe in models]
 
 
 # --- The documents' own models ----------------------------------------------------------------------------------------

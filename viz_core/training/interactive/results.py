@@ -70,6 +70,11 @@ def compute_band(results: Sequence[RunResult], condition: int, metric: HeldOutMe
     return Band(np.array(steps, dtype=np.int64), *(np.array([f(row) for row in rows]) for f in (np.mean, np.min, np.max, len)))
 
 
+def compute_bands(results: Sequence[RunResult], n_conditions: int, metric: HeldOutMetric = "loss") -> list[Band]:
+    """Return the curves of all conditions; a condition without results has an empty one."""
+    return [compute_band(results, condition, metric) for condition in range(n_conditions)]
+
+
 @dataclass(frozen=True, slots=True)
 class ConditionComparison:
     """Two conditions. difference: mean of the second minus mean of the first. spread: √((s₁² + s₂²) / 2) over their seeds.

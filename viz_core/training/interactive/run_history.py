@@ -246,8 +246,12 @@ def train(recipe: Recipe, steps: int | None = None, device: str = "cpu") -> RunH
 
     The last step taken always has a snapshot.
     """
-    run = TrainingRun(recipe, device)
-    moments = RunHistory(recipe, tuple(run.parts))
+    return record_run(TrainingRun(recipe, device), steps)
+
+
+def record_run(run: TrainingRun, steps: int | None = None) -> RunHistory:
+    """Take all steps of a new run, or the first `steps`, and return the history."""
+    moments = RunHistory(run.recipe, tuple(run.parts))
     moments.record_start(run)
     for event in islice(run, steps):
         moments.record_step(run, event)

@@ -6,24 +6,29 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from viz_core.figures.training import ConditionBand, bands_figure
+from viz_core.figures.training import bands_figure
 from viz_core.messages import translate as _
 from viz_core.messages.errors import UserError
 from viz_core.messages.number_format import rounded
 from viz_core.training.interactive.experiment import Condition, Experiment, vary_factor
-from viz_core.training.interactive.predefined_experiments import EXPERIMENTS, PredefinedExperiment, experiment_name
+from viz_core.training.interactive.predefined_experiments import (
+    EXPERIMENTS,
+    PredefinedExperiment,
+    experiment_name,
+    predefined_experiment,
+)
 from viz_core.training.interactive.results import (
     SPREAD_FACTOR,
     ExperimentSummary,
     RunResult,
     StepSavings,
     compare_final,
-    compute_band,
+    compute_bands,
     find_step_savings,
 )
 from viz_core.training.jobs.job import JobView
+from viz_core.ui.components.calls import Call, Expression, Recorded, ScreenOnly
 from viz_core.ui.escape import escaped
-from viz_core.ui.pages.training import snippets
 from viz_core.ui.pages.training.declaration import CUSTOM_FACTOR, TRAINING_FACTORS
 from viz_core.ui.pages.training.evaluations import evaluate_trained_models
 from viz_core.ui.pages.training.job_controls import job_buttons, job_engine, linked_job, show_problem, show_progress
@@ -35,6 +40,7 @@ from viz_core.ui.pages.training.stored_measurement import (
     show_stored_label,
     stored_measurement,
 )
+from viz_core.ui.pages.training.training_calls import experiment_call, final_results_call, results_so_far_call
 from viz_core.ui.shared.elements import chart, data_table, is_dark, number_column
 from viz_core.ui.shell import PageContext, figure_and_rail, linked_widget, show_hint, url_param
 from viz_core.ui.shell.setup import CONTROL_BY_FIELD, error_message
@@ -70,28 +76,31 @@ def experiments_section(context: PageContext) -> None:
     with rail:
         job_buttons("train_experiment", job, None if chosen is None else chosen.to_json(), context.setup.device, start_label)
         if opening is not None:
-            show_stored_label(opening)
+            show_stored_label(opening.value())
         show_progress(job, [] if chosen is None else [recipe for __, __, recipe in chosen.runs()], context.setup.device)
         _controls()
-    experiment = opening.experiment if opening is not None else chosen if job is None else job_engine().request(job.job_id)
-    results = _held_out_results(job) if opening is None else opening.results
-    device = None if job is None else job.runs[0].device
-    with main:
-        if isinstance(experiment, Experiment):
-            _draw_bands(experiment, device, results, opening is not None)
-    show_problem(job, "train_experiment", problem or (missing if job is None else ""), start_label)
+    shown = chosen if job is None else job_engine().request(job.job_id)
+    experiment: Expression[Experiment] | None = experiment_call(shown) if isinstance(shown, Experiment) else None
+    results: Recorded[Sequence[RunResult]] = []
     if opening is not None:
-        if len(opening.results) > 1:
-            _show_verdict(opening.experiment, None, opening.results, rail, True)
-        show_stored_evaluations(name, opening, condition_titles(opening.experiment))
-        show_provenance(name, opening)
-    elif job is not None and isinstance(experiment, Experiment):
-        if len(finished := job_engine().results(job.job_id)) > 1:
-            _show_verdict(experiment, device, finished, rail, False)
-        if found is not None and (reproduction := describe_reproduction(found, finished)):
+        experiment, results = opening.attribute("experiment"), opening.attribute("results")
+    elif job is not None and experiment is not None:
+        results = results_so_far_call(experiment, job)
+    with main:
+        if experiment is not None:
+            _draw_bands(experiment, results)
+    show_problem(job, "train_experiment", problem or (missing if job is None else ""), start_label)
+    if opening is not None and experiment is not None:
+        _show_verdict(experiment, opening.attribute("results"), rail)
+        show_stored_evaluations(name, opening, condition_titles(experiment.value()))
+        show_provenance(name, opening.value())
+    elif job is not None and experiment is not None:
+        finished = final_results_call(experiment, job)
+        _show_verdict(experiment, finished, rail)
+        if found is not None and (reproduction := describe_reproduction(found.value(), finished.value())):
             st.markdown(reproduction)
-        if (setup := _predefined(experiment)) is not None:
-            evaluate_trained_models(job, setup, experiment, condition_titles(experiment))
+        if (setup := _predefined(experiment.value())) is not None:
+            evaluate_trained_models(job, setup, experiment, condition_titles(experiment.value()))
 
 
 def shown_job() -> JobView | None:
@@ -147,8 +156,7 @@ def _read_experiment_form(context: PageContext) -> tuple[Experiment | None, str]
     seeds = tuple(range(url_param("train_seeds")))
     try:
         if url_param("train_setup") != CUSTOM_FACTOR:
-            predefined = EXPERIMENTS[url_param("train_setup")].experiment
-            return Experiment(predefined.base, predefined.conditions, seeds), ""
+            return predefined_experiment(url_param("train_setup"), seeds), ""
         base = read_recipe_form(context)
         if base.recipe is None:
             return None, base.problem
@@ -178,16 +186,6 @@ def _parse_value(value: str) -> object:
 # ---------------------------------------------------------------- results
 
 
-def _held_out_results(job: JobView | None) -> list[RunResult]:
-    """Return the held-out numbers of every run so far, including unfinished runs."""
-    found = []
-    for i, run in enumerate(() if job is None else job.runs):
-        history = job_engine().history(job.job_id, i)  # type: ignore[union-attr]
-        if history is not None and history.held_out_metrics.n_added:
-            found.append(history.result(run.condition, run.seed, run.stopped))
-    return found
-
-
 def condition_titles(experiment: Experiment) -> list[str]:
     """Return the titles of the conditions: of a predefined experiment by name, of another factor by value."""
     by_value = _predefined(experiment) is None or all(
@@ -206,28 +204,25 @@ def _condition_value_title(condition: Condition) -> str:
     return CONTROL_BY_FIELD[field].format_value(value) if field in CONTROL_BY_FIELD else f"{_factor_title(factor)} {value:g}"
 
 
-def _draw_bands(experiment: Experiment, device: str | None, results: Sequence[RunResult], is_stored: bool) -> None:
+def _draw_bands(experiment: Expression[Experiment], results: Recorded[Sequence[RunResult]]) -> None:
     """Draw one band per condition."""
-    what, names = url_param("train_number"), condition_titles(experiment)
-    found = [compute_band(results, i, what) for i in range(len(names))]
-    bands = [ConditionBand(name, one.steps, one.mean, one.low, one.high) for name, one in zip(names, found, strict=True)]
-    steps = max(experiment.recipe(condition, 0).steps for condition in experiment.conditions)
-    base = experiment.base
-    chart(bands_figure(bands, what, steps, base.chance_loss, base.irreducible_loss, is_dark()), "train_bands", fill=True,
-          code=lambda: snippets.bands(experiment, results, device, names, what, steps, is_stored))
+    what, shown, base = url_param("train_number"), experiment.value(), experiment.attribute("base")
+    bands = Call(compute_bands, results, len(shown.conditions), what)
+    steps = max(shown.recipe(condition, 0).steps for condition in shown.conditions)
+    levels = base.attribute("chance_loss"), base.attribute("irreducible_loss")
+    drawn = Call(bands_figure, condition_titles(shown), bands, what, steps, *levels, dark=ScreenOnly(is_dark()))
+    chart(drawn, "train_bands", fill=True)
 
 
-def _show_verdict(
-    experiment: Experiment, device: str | None, results: Sequence[RunResult], rail: DeltaGenerator, is_stored: bool,
-) -> None:
+def _show_verdict(experiment: Expression[Experiment], results: Expression[Sequence[RunResult]], rail: DeltaGenerator) -> None:
     """Show the last held-out numbers of each condition, and which conditions differ by more than the seed-to-seed variation."""
-    what = url_param("train_number")
-    names, verdict = condition_titles(experiment), compare_final(results, what)
-    arms = sorted({r.condition for r in results})
-    from viz_core import tables
-
+    ended, names = results.value(), condition_titles(experiment.value())
+    if len(ended) < 2:
+        return
+    compared = Call(compare_final, results, url_param("train_number")).named("compared")
+    verdict = compared.value()
     data_table(
-        tables.condition_summary([names[condition] for condition in arms], verdict),
+        Call("viz_core.tables.condition_summary", [names[i] for i in sorted({r.condition for r in ended})], compared),
         "train_arms",
         {
             "arm": _("Condition"),
@@ -239,15 +234,14 @@ def _show_verdict(
         },
         _("The conditions at the end"),
         missing_text="–",
-        code=lambda: snippets.conditions(experiment, results, device, names, what, is_stored),
     )
     lines = describe_verdict(names, verdict)
     if (
         verdict.metric == "loss"
         and all(one.is_distinct for one in verdict.comparisons)
-        and (leading := find_step_savings(results)) is not None
+        and (leading := find_step_savings(ended)) is not None
     ):
-        lines.append(describe_lead(names, leading, experiment.base.measured_every))
+        lines.append(describe_lead(names, leading, experiment.value().base.measured_every))
     with rail if len(lines) <= MAX_RAIL_SENTENCES else st.container():
         st.markdown("\n".join(f"- {line}" for line in lines))
 

@@ -21,14 +21,14 @@ from viz_core.training.interactive.answers import Answers, SentenceRun, run_on_w
 from viz_core.training.interactive.induction_scores import score_capture
 from viz_core.training.interactive.predefined_experiments import document_recipe, document_task
 from viz_core.training.interactive.recipe import Recipe
-from viz_core.training.interactive.run_history import RunHistory, initial_snapshot
+from viz_core.training.interactive.run_history import RunHistory
 from viz_core.training.interactive.tasks import TASKS, TaskInput
 from viz_core.training.interactive.tasks.symbols import MAX_SYMBOL_WORDS
 from viz_core.training.jobs.job import JobView
+from viz_core.ui.components.calls import Call, Expression
 from viz_core.ui.components.curves import curves
 from viz_core.ui.components.scrubber import ScrubberState, scrubber
 from viz_core.ui.escape import code_span, escaped
-from viz_core.ui.pages.training import snippets
 from viz_core.ui.pages.training.job_controls import (
     describe_initial_weights,
     job_buttons,
@@ -49,8 +49,8 @@ from viz_core.ui.pages.training.recipe_form import (
     recipe_controls,
     user_words,
 )
-from viz_core.ui.pages.training.snippets import RunProgress
 from viz_core.ui.pages.training.trained_model import trained_model_controls
+from viz_core.ui.pages.training.training_calls import history_call, recipe_call, snapshot_call
 from viz_core.ui.shared.elements import linked_heatmaps
 from viz_core.ui.shell import PageContext, controls_row, figure_and_rail, linked_widget, set_url_params, show_hint, url_param
 from viz_core.ui.shell.setup import error_message
@@ -67,10 +67,10 @@ def one_run_section(context: PageContext) -> None:
     form, job = read_recipe_form(context), linked_job("train_job")
     history = None if job is None else job_engine().history(job.job_id)
     recipe = form.recipe if history is None else history.recipe
-    step = _shown_step(history)
-    shown = None if recipe is None else _run_on_user_words(context, recipe, history, step)
-    if job is not None and recipe is not None and isinstance(shown, SentenceRun):
-        show_hint(describe_answers(shown.answers, step, recipe.config.is_causal))
+    step, record = _shown_step(history), None if recipe is None else recipe_call(recipe)
+    shown = "" if record is None else _run_on_user_words(context, record, job, history, step)
+    if job is not None and recipe is not None and isinstance(shown, Call):
+        show_hint(describe_answers(shown.value().answers, step, recipe.config.is_causal))
     else:
         show_hint(
             _(
@@ -85,15 +85,15 @@ def one_run_section(context: PageContext) -> None:
         recipe_controls(context)
         linked_widget(st.selectbox, "train_look", _("Picture"), format_func=PICTURE_TITLES.get)
     with main:
-        if recipe is None:
+        if record is None:
             st.warning(escaped(form.problem))
         else:
-            run = RunProgress.from_job(recipe, job, history)
-            _draw_curves(run, history, step)
-            _draw_picture(context, run, history, step, shown)
-    if isinstance(shown, SentenceRun) and recipe is not None:
+            so_far = history_call(record, job, history)
+            _draw_curves(record, so_far, step)
+            _draw_picture(record, so_far, step, shown)
+    if isinstance(shown, Call) and recipe is not None:
         with rail:
-            _show_task_notes(context, recipe, shown.sentence)
+            _show_task_notes(context, recipe, shown.value().sentence)
     with controls_row():
         document_model_menu(context.setup.device)
         _step_scrubber(history, step)
@@ -176,18 +176,18 @@ def _select_step(steps: tuple[int, ...], place: int) -> None:
 # ---------------------------------------------------------------- the curves
 
 
-def _draw_curves(run: RunProgress, history: RunHistory | None, until_step: int) -> None:
+def _draw_curves(recipe: Expression[Recipe], history: Expression[RunHistory], until_step: int) -> None:
     """Draw the loss or accuracy on training batches and held-out rows."""
-    recipe, number = run.recipe, url_param("train_number")
-    shown = history or RunHistory(run.recipe, ())
+    number = url_param("train_number")
     training, held_out = (
-        StepSeries(series.steps, series.values(number)) for series in (shown.training_metrics, shown.held_out_metrics)
+        Call(StepSeries, series.attribute("steps"), series.method("values", number)).named(series.name.removesuffix("_metrics"))
+        for series in (history.attribute("training_metrics"), history.attribute("held_out_metrics"))
     )
+    args = training, held_out, recipe.attribute("steps"), until_step
+    drawn = Call(accuracy_curves, *args)
     if number == "loss":
-        chart_data = loss_curves(training, held_out, recipe.steps, until_step, recipe.chance_loss, recipe.irreducible_loss)
-    else:
-        chart_data = accuracy_curves(training, held_out, recipe.steps, until_step)
-    curves(chart_data, "train_curves", fill=True, subject=recipe.to_json(), code=lambda: snippets.curves(run, number, until_step))
+        drawn = Call(loss_curves, *args, recipe.attribute("chance_loss"), recipe.attribute("irreducible_loss"))
+    curves(drawn, "train_curves", fill=True, subject=recipe.value().to_json())
 
 
 def _describe_held_out(history: RunHistory, until_step: int) -> str:
@@ -205,51 +205,47 @@ def _describe_held_out(history: RunHistory, until_step: int) -> str:
 # ---------------------------------------------------------------- the figure beside them
 
 
-def _run_on_user_words(context: PageContext, recipe: Recipe, history: RunHistory | None, until_step: int) -> SentenceRun | str:
+def _run_on_user_words(
+    context: PageContext, recipe: Expression[Recipe], job: JobView | None, history: RunHistory | None, until_step: int
+) -> Call[SentenceRun] | str:
     """Run the model of a snapshot, or the initial model, on the visitor's words; or return why the task cannot read them."""
-    snapshot = initial_snapshot(recipe) if history is None or not history.snapshot_steps else history.nearest(until_step)
+    snapshot = snapshot_call(recipe, job, history, until_step)
+    model = snapshot.method("build_model", recipe.attribute("config")).named("model")
+    shown = Call(run_on_words, model, recipe, user_words(context)).named("shown")
     try:
-        return run_on_words(snapshot.build_model(recipe.config), recipe, user_words(context))
+        shown.value()
     except UserError as problem:
         return error_message(problem)
+    return shown
 
 
 def _draw_picture(
-    context: PageContext, run: RunProgress, history: RunHistory | None, until_step: int, shown: SentenceRun | str | None
+    recipe: Expression[Recipe], history: Expression[RunHistory], until_step: int, shown: Call[SentenceRun] | str
 ) -> None:
     """Draw the chosen figure of a snapshot."""
-    if url_param("train_look") == "gradients" and history is not None and history.training_metrics.n_added:
-        linked_heatmaps(
-            [gradient_panel(history.training_metrics.steps, history.grad_norms, history.parts)],
-            "train_gradients",
-            fill=True,
-            code=lambda: snippets.gradients(run),
-        )
-        return
-    if not isinstance(shown, SentenceRun):
-        st.warning(escaped(shown or ""))
-        return
-    words, said = user_words(context), shown.answers
-    match url_param("train_look"):
-        case "induction":
-            scores, of = score_capture(shown.capture, run.recipe.config, shown.sentence.ids), _("your sentence")
-            if scores is None:
-                st.info(_("No word of your sentence comes back later, so no head can look up what followed it."))
-            else:
-                linked_heatmaps([induction_panel(scores, of)], "train_induction", fill=True,
-                                code=lambda: snippets.induction(run, until_step, words, of))
-        case "answers":
-            linked_heatmaps(
-                [answers_panel(said.input_tokens, said.correct, said.answer_words, said.probabilities, until_step)],
-                "train_answers",
-                fill=True,
-                code=lambda: snippets.answers(run, until_step, words),
-            )
-        case _other:
-            recorded = [name for name in shown.capture if name.endswith("attn.weights")]
-            stage = url_param("train_map") if url_param("train_map") in recorded else recorded[-1]
-            linked_heatmaps(snapshot_attention_panels(shown.capture, stage, until_step, shown.token_rows), "train_maps", fill=True,
-                            code=lambda: snippets.attention(run, until_step, words, stage))
+    picture = url_param("train_look")
+    if picture == "gradients" and history.value().training_metrics.n_added:
+        steps = history.attribute("training_metrics").attribute("steps")
+        drawn = Call(gradient_panel, steps, history.attribute("grad_norms"), history.attribute("parts"))
+        linked_heatmaps([drawn], "train_gradients", fill=True)
+    elif isinstance(shown, str):
+        st.warning(escaped(shown))
+    elif picture == "induction":
+        ids = shown.attribute("sentence").attribute("ids")
+        scores = Call(score_capture, shown.attribute("capture"), recipe.attribute("config"), ids)
+        if scores.value() is None:
+            st.info(_("No word of your sentence comes back later, so no head can look up what followed it."))
+        else:
+            linked_heatmaps([Call(induction_panel, scores, _("your sentence"))], "train_induction", fill=True)
+    elif picture == "answers":
+        columns = map(shown.attribute("answers").attribute, ("input_tokens", "correct", "answer_words", "probabilities"))
+        linked_heatmaps([Call(answers_panel, *columns, until_step)], "train_answers", fill=True)
+    else:
+        capture = shown.attribute("capture")
+        recorded = [name for name in capture.value() if name.endswith("attn.weights")]
+        stage = url_param("train_map") if url_param("train_map") in recorded else recorded[-1]
+        panels = Call(snapshot_attention_panels, capture, stage, until_step, shown.attribute("token_rows"))
+        linked_heatmaps(panels, "train_maps", fill=True)
 
 
 def describe_answers(answers: Answers, until_step: int, is_causal: bool) -> str:

@@ -1,7 +1,6 @@
 """The measurement of an experiment that is stored with the app, shown before the visitor runs the experiment."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import streamlit as st
 
@@ -13,24 +12,24 @@ from viz_core.training.interactive.measurement import Measurement, load_measurem
 from viz_core.training.interactive.predefined_experiments import EXPERIMENTS
 from viz_core.training.interactive.results import RunResult
 from viz_core.training.interactive.training_run import SHORT_HASH_DIGITS
+from viz_core.ui.components.calls import Call, Expression
 from viz_core.ui.escape import code_span, escaped
-from viz_core.ui.pages.training import snippets
 from viz_core.ui.pages.training.evaluation_results import show_changed_settings, show_induction, show_length_accuracy
 from viz_core.ui.pages.training.job_controls import format_duration
 from viz_core.ui.shell.setup import error_message
 
 
-def stored_measurement(name: str, seeds: Sequence[int]) -> tuple[Measurement | None, str]:
+def stored_measurement(name: str, seeds: Sequence[int]) -> tuple[Call[Measurement] | None, str]:
     """Return the stored measurement of a predefined experiment, cut to the given seeds; or None and why, in one sentence."""
+    whole = Call(load_measurement, name)
     try:
-        found = load_measurement(name)
+        found = whole.value()
     except UserError as problem:
         return None, error_message(problem)
     if found is None:
         return None, _("No measurement of this experiment is stored with the app.")
     own_seeds = tuple(seed for seed in found.experiment.seeds if seed in seeds)
-    results = tuple(result for result in found.results if result.seed in own_seeds)
-    return replace(found, experiment=replace(found.experiment, seeds=own_seeds), results=results), ""
+    return whole.method("with_seeds", own_seeds).named("stored"), ""
 
 
 def show_stored_label(found: Measurement) -> None:
@@ -85,16 +84,12 @@ def _losses_after_start(run: RunResult) -> list[tuple[int, float]]:
 # ---------------------------------------------------------------- evaluations of the trained models
 
 
-def show_stored_evaluations(name: str, found: Measurement, titles: Sequence[str]) -> None:
+def show_stored_evaluations(name: str, stored: Expression[Measurement], titles: Sequence[str]) -> None:
     """Show the stored evaluations of the first seed's trained models."""
-    setup = EXPERIMENTS[name]
+    setup, found = EXPERIMENTS[name], stored.value()
     if found.changed_metrics:
-        show_changed_settings(
-            titles, found.changed_metrics, setup.eval_changes, lambda: snippets.stored_changed_settings(name, titles)
-        )
+        show_changed_settings(titles, stored.attribute("changed_metrics"), setup.eval_changes)
     if found.length_grid is not None:
-        show_length_accuracy(titles, found.length_grid, lambda: snippets.stored_lengths(name, titles))
+        show_length_accuracy(titles, stored.attribute("length_grid"))
     if found.induction_scores:
-        show_induction(
-            titles, found.induction_scores, setup.blocks, lambda: snippets.stored_induction_heads(name, titles, setup.blocks)
-        )
+        show_induction(titles, stored.attribute("induction_scores"), setup.blocks)
