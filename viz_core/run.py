@@ -282,7 +282,7 @@ def _padded(tokens: list[str], length: int) -> list[str]:
 def with_config(
     model: Transformer, config: TransformerConfig, extra_parameters: Mapping[str, Tensor] = MappingProxyType({})
 ) -> Transformer:
-    """Return a model with another config that shares the parameters of this one.
+    """Return a model with another config and the same parameters (shared, not copied).
 
     The configs may differ in settings that no parameter depends on, and in the position scheme: learned parameters of a scheme
     that the new config does not use are left out. extra_parameters: parameters that the scheme of the new config needs and the

@@ -93,7 +93,7 @@ __all__ = [
 def ledger(
     config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0, capture: Capture | None = None
 ) -> pd.DataFrame:
-    """Return one row per tensor of a run of B sentences of these lengths, with the statistics of `capture` if given."""
+    """Return one row per tensor of a run of `batch` sentences, with the statistics of `capture` if given."""
     found = lines_of(config, batch, source_len, target_len)
     return ledger_rows(found if capture is None else with_statistics(found, stage_statistics(capture)))
 
@@ -167,7 +167,7 @@ def patching(grid: "PatchGrid") -> pd.DataFrame:
 
 
 def head_effects(found: "HeadEffects") -> pd.DataFrame:
-    """Return one row per head: its weight on a word, the effects of patching and ablating it, and the ranks of all three."""
+    """Return one row per head: its weight on a word, the effects of patching and ablating it, and the rank of each."""
     return pd.DataFrame(found.records())
 
 

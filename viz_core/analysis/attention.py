@@ -91,9 +91,9 @@ def entropy(weights: np.ndarray) -> np.ndarray:
 def entropy_bounds(scores: np.ndarray, visible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and the largest possible entropy of a row, in nats, each [...]. scores, visible: [..., S].
 
-    The largest is ln n for n visible keys. The smallest is that of n logits with this 2-norm around their mean (Zhai et al. 2023,
-    "Stabilizing Transformer Training by Preventing Attention Entropy Collapse", theorem 3.1), reached where all but one
-    are equal. scores: the input of the softmax, of which only visible cells are used. Both bounds are 0 where n < 2.
+    The largest is ln n for n visible keys. The smallest is that of n logits whose 2-norm around their mean is that of the scores
+    (Zhai et al. 2023, "Stabilizing Transformer Training by Preventing Attention Entropy Collapse", theorem 3.1), reached where all
+    but one are equal. scores: the input of the softmax, of which only visible cells are used. Both bounds are 0 where n < 2.
     """
     n = visible.sum(axis=-1).astype(np.float64)
     many = n > 1

@@ -399,7 +399,8 @@ def _norm_out(c: _CellContext) -> tuple[Operation, ...]:
 
 
 def _standardized(c: _CellContext) -> NormFeature:
-    """Return a norm before γ and β, from the stages that `normalized` declares as its inputs: x, the mean if it has one, and p."""
+    """Return a norm before γ and β, from the stages that `normalized` declares as its inputs: x, the mean if it has one, and the
+    power."""
     b, t, d = c.index
     norm = c.config.normalization
     x, *mean, power = c.capture.stage(f"{c.stage.prefix}.normalized").inputs

@@ -30,7 +30,7 @@ def coverage(capture: Capture, writes: LayerHead, reads: LayerHead, *, eos_id: i
     if not capture.config.is_causal:
         raise ValueError("is_causal=False: no row has the probability of its word given the words before it; use a causal model.")
     probs, labels = capture["probs"][item], capture["ids.labels"][item]  # [T, W], [T]
-    words = np.nonzero((labels != capture.config.pad_id("target")) & (labels != eos_id))[0]  # the rows that predict one
+    words = np.nonzero((labels != capture.config.pad_id("target")) & (labels != eos_id))[0]  # the rows that predict a word
     q = probs[words, labels[words]].astype(np.float64) / probs[words].max(axis=-1)  # [words]
     writing, reading = (
         capture[f"{attention_path('cross', layer)}.weights"][item, head] for layer, head in (writes, reads)

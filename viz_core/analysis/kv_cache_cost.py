@@ -25,7 +25,8 @@ class StageFlops:
 
 @lru_cache(maxsize=1024)
 def step_flops(config: TransformerConfig, batch: int, source_len: int, length: int) -> tuple[StageFlops, ...]:
-    """Return the FLOPs of each matrix product in the step that reads the last of `length` words, in execution order, for B texts.
+    """Return the FLOPs of each matrix product in the step that reads the last of `length` words, in execution order, for `batch`
+    texts.
 
     A product has one row per word, so with the cache one of `length` rows is computed; the keys and values of the source are not
     computed again.
@@ -63,6 +64,6 @@ def flops_per_step(config: TransformerConfig, source_len: int, length: int) -> t
 
 
 def kv_cache_bytes(config: TransformerConfig, batch: int, source_len: int, length: int) -> int:
-    """Return the bytes of the cached keys and values of B texts of `length` words, and of their sources."""
+    """Return the bytes of the cached keys and values of `batch` texts of `length` words, and of their sources."""
     words = length + (source_len if config.has_cross_attention else 0)
     return FLOAT32_BYTES * batch * config.n_decoder_layers * words * (config.qk_width + config.d_model)

@@ -224,7 +224,7 @@ class ColorRange:
 def color_range(*matrices: np.ndarray) -> ColorRange:
     """Return the colour range of some matrices, from their finite values.
 
-    The limit is four times the root mean square if that is less than half of the largest absolute value, else the latter.
+    The limit is four times the root mean square if that is less than half of the largest absolute value, else that value.
     """
     sizes = np.abs(np.concatenate([x[np.isfinite(x)] for x in matrices]))
     largest = float(sizes.max(initial=0.0)) or 1.0

@@ -64,7 +64,7 @@ def extrapolate_depth(config: TransformerConfig, size: Callable[[TransformerConf
     return base + sum((n - 1) * (two - base) for n, two in two_layers)
 
 
-# The setting that determines the size of an axis; "words" of a sentence, "sentences", "layers".
+# By axis letter: the setting that determines the size of the axis, or what of the input does: "words" or "sentences".
 REMEDIES = {
     "W": "vocab_size", "F": "d_ff", "H": "n_heads", "K": "qk_dim", "V": "d_model", "D": "d_model", "T": "words", "S": "words",
     "B": "sentences",
@@ -73,7 +73,8 @@ REMEDIES = {
 
 @lru_cache(maxsize=256)  # called at every rerun of a page
 def estimate_size(config: TransformerConfig, batch: int, source_len: int, target_len: int) -> SizeEstimate:
-    """Return the parameters and recorded bytes of a run of B sentences, and the settings to lower if they exceed the budget."""
+    """Return the parameters and recorded bytes of a run of `batch` sentences, and the settings to lower if they exceed the
+    budget."""
     count = extrapolate_depth(config, _n_parameters)
     size = extrapolate_depth(config, lambda few: _capture_bytes(few, batch, source_len, target_len))
     problem = None

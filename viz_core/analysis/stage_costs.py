@@ -87,7 +87,7 @@ class StageCost:
 
 @lru_cache(maxsize=8)
 def stage_costs(config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0) -> tuple[StageCost, ...]:
-    """Return the cost of every stage of a run of B sentences, padded to S source and T target tokens, in execution order."""
+    """Return the cost of every stage of a run of `batch` sentences, padded to these lengths, in execution order."""
     table = stages_with_shapes(config, batch, source_len, target_len)
     cost = flops_by_stage(table)
     return tuple(StageCost(s, model_part(s), cost[s.name]) for s in table)

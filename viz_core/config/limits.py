@@ -16,7 +16,7 @@ MAX_TOKENS = 1024
 It is also the longest context of the published checkpoints with learned positions that fit `MAX_PARAMETERS`."""
 
 MAX_NEW_TOKENS = 64
-"""Maximum tokens that a model generates for one sentence. The longest translation in the training data has about 20, and a
+"""Maximum tokens that a model generates for one sentence. The longest translation in the training data has about 30, and a
 model whose settings were changed since training may never generate `<eos>`."""
 
 MAX_CAPTURE_BYTES = 512 * 2**20
@@ -48,8 +48,8 @@ def cache_problem() -> str | None:
 
 
 MAX_PARAMETERS = 130_000_000
-"""Maximum parameters of one model: 520 MB in float32. Allows GPT-2 small (124 million) and the base models of both papers,
-and fits the memory of a laptop."""
+"""Maximum parameters of one model: 520 MB in float32. Allows GPT-2 small (124 million) and the base models of Vaswani et al.
+2017 and Devlin et al. 2019, and fits the memory of a laptop."""
 
 MAX_LINK_BYTES = 8192
 """Maximum bytes of a link (8 KiB). Common web servers and proxies refuse longer request lines, so a longer setup stays in the
@@ -107,7 +107,7 @@ MAX_SNAPSHOTS = 64
 """Maximum snapshots of one training run: as many positions as a slider can distinguish."""
 
 MAX_SNAPSHOT_BYTES = 64 * 2**20
-"""Maximum bytes of all snapshots of one training run (64 MiB): 12 of the largest model, or 64 of one with 500,000 parameters."""
+"""Maximum bytes of all snapshots of one training run (64 MiB): 6 of the largest model, or 64 of one with 500,000 parameters."""
 
 MAX_CURVE_POINTS = 2_000
 """Maximum points of a training curve; more than a screen has columns. A longer run keeps every second point, every fourth, …"""
@@ -135,8 +135,8 @@ MAX_JOBS_PER_VISITOR = 3
 """Maximum training jobs of one visitor that are queued or running."""
 
 SCHEDULER_ENV = "ATTENTION_LAB_SCHEDULER"
-"""The environment variable with the address of a Dask scheduler, such as tcp://host:8786. Without it, training jobs run in a
-separate process on the server."""
+"""The environment variable with the address of a Dask scheduler, such as tcp://host:8786. Without it, training jobs run in
+separate processes on the server."""
 
 MAX_USER_WEIGHTS = 32
 """Maximum models from visitors, trained here or uploaded, that a server keeps: one for each member of a class. The oldest are

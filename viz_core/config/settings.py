@@ -32,7 +32,8 @@ MAX_D_MODEL = 1024
 class Check:
     """What a value of a setting has to be. problem, remedy: parts of the English message of `SettingError`.
 
-    choices: all valid values, if they can be listed. kind: "size" and "switch" have further rules of their own elsewhere.
+    choices: all valid values, if they can be listed. kind: those of kind "size" or "switch" are in `transformer_config.SIZES` or
+    `SWITCHES`.
     """
 
     is_valid: Callable[[Any], bool]

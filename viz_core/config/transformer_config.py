@@ -236,7 +236,7 @@ def side_of(stack: str) -> Side:
 
 
 FIELDS = tuple(f.name for f in fields(TransformerConfig))
-# Fields that older files do not have, with their defaults: a file without one means the default, and stays readable there.
+# Fields that older files lack, with their defaults. A field with its default is not written: older versions can read the file.
 LATER_FIELDS: Mapping[str, Any] = MappingProxyType({"norm_kind": "layer"})
 
 

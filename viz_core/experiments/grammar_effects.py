@@ -55,10 +55,10 @@ def measure_sentences(
 ) -> SentenceEffects:
     """Measure the heads of cross-attention over n held-out sentences, fewer if not enough are suitable.
 
-    sentences: examples to use instead of `held_out_examples()`, in whose order they are tried. A sentence is
-    suitable if the model, given the true words before it, predicts the true translation of a source word, and another word once
-    the source word is replaced. Raises `UserError` for a model that is not an encoder-decoder with vocabularies of words, and if
-    none of TRIES_PER_SENTENCE · n sentences is suitable.
+    sentences: the examples to try, in order; None for `held_out_examples()`. A sentence is suitable if the model, given the true
+    words before it, predicts the true translation of a source word, and another word once the source word is replaced. Raises
+    `UserError` for a model that is not an encoder-decoder with vocabularies of words, and if none of TRIES_PER_SENTENCE · n
+    sentences is suitable.
     """
     if n < 1:
         raise ValueError(f"n={n} is not a number of sentences; use at least 1.")

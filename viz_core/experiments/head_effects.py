@@ -145,7 +145,10 @@ def most_attended_key(
 
 @torch.no_grad()
 def _query_weights(runs: CleanCorruptedRuns, stack: StackName, attention: AttentionName, query: int | None) -> np.ndarray:
-    """Return the weights of one query in the clean run, [layers, H, S]; the mean over all for an encoder without a query."""
+    """Return the weights of one query in the clean run, [layers, H, S].
+
+    query: None for the question's position, or for the mean over all queries in the encoder of an encoder-decoder.
+    """
     run, config = runs.clean, runs.model.config
     tracer = Tracer(keep=[f"{stack}.layers.*.{attention}.weights"])
     runs.model(run.ids.get("source"), run.ids.get("target"), tap=tracer)

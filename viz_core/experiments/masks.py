@@ -344,7 +344,7 @@ def spread_nan(model: Transformer, batch: Batch, side: Side, item: int, seed: in
     lengths = []
     for rule in ("softmax", "zero"):
         run = trace(_with_config(model, replace(config, empty_row=rule)), batch, seed=seed, keep=tuple(names.values()))
-        lengths.append(np.stack([np.linalg.norm(run[name][item], axis=-1) for name in names.values()]))  # [stop, T]
+        lengths.append(np.stack([np.linalg.norm(run[name][item], axis=-1) for name in names.values()]))  # [layers + 1, T]
     return NaNSpread(tuple(names), *lengths)
 
 
@@ -370,7 +370,7 @@ class UnsqueezeResult:
 
 @torch.inference_mode()
 def unsqueeze_mask(model: Transformer, batch: Batch, item: int, length: int | None = None, seed: int = 0) -> UnsqueezeResult:
-    """Compute the attention of Chapter 3 (004) in the first layer of the stack that a causal mask acts on.
+    """Return the result of the look-ahead mask with unsqueeze(1) of Chapter 3 (004), in the first layer of the output side's stack.
 
     length: the number of tokens to use; None for all.
     """

@@ -68,7 +68,7 @@ def placement_config(config: TransformerConfig, name: str) -> TransformerConfig:
 
 
 def with_placement(model: Transformer, name: str, depth: int | None = None) -> Transformer:
-    """Return a model with another placement and only the first `depth` layers that shares the parameters of a Pre-LN model.
+    """Return a model with another placement and only the first `depth` layers, sharing the parameters of a Pre-LN model.
 
     Neither model may be modified, since they share modules; building a new stack would take longer than running it.
     """
@@ -103,7 +103,7 @@ def _shallow_copy(
 
 
 def truncated_run(capture: Capture, model: Transformer, depth: int) -> Capture:
-    """Return the capture of a run with only the first `depth` layers, bit for bit.
+    """Return the capture that a run with only the first `depth` layers would give, bit for bit.
 
     A layer does not depend on later ones, and each parameter is seeded by its name, so only the final norm is computed again.
     model: a model with the run's parameters, in any placement.
@@ -164,7 +164,7 @@ def _next_tokens(x: np.ndarray, last: int) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class LayerGradients:
-    """‖∂L/∂W‖ of each layer, over all matrices of the attention and over all of the feed-forward network: [L] each."""
+    """‖∂L/∂W‖ of each layer, over all matrices of the attention and over all of the feed-forward network: [layers] each."""
 
     attention: np.ndarray
     ffn: np.ndarray
@@ -316,7 +316,10 @@ def paper_model(setting: PaperSetting) -> Transformer:
 
 
 def paper_batch(setting: PaperSetting, batches: int = 1) -> Batch:
-    """Return batches · PAPER_SENTENCES of PAPER_TOKENS random words. Only the labels are used, as a Gaussian replaces the input."""
+    """Return one batch of batches · PAPER_SENTENCES sentences of PAPER_TOKENS random words.
+
+    Only the labels are used, as a Gaussian replaces the input.
+    """
     ids = torch.randint(
         1, PAPER_VOCAB_SIZE, (batches * PAPER_SENTENCES, PAPER_TOKENS), generator=parameter_generator(setting.seed, "words")
     ).numpy()
@@ -375,7 +378,8 @@ DEPTHS = (2, 4, 8, 16, 32)
 
 
 def last_layer_gradients(width: int, depths: Sequence[int] = DEPTHS, batches: int = 4, seed: int = 0) -> dict[str, np.ndarray]:
-    """Return ‖∂L/∂W²‖ of the last feed-forward network against depth, [len(depths)] for Post-LN and for Pre-LN (Theorem 1).
+    """Return ‖∂L/∂W₂‖ of the last feed-forward network, W₂ its second matrix, against depth, [len(depths)] for Post-LN and for
+    Pre-LN (Theorem 1).
 
     In the paper's setting: Gaussian inputs, random labels, and the gradient averaged over the batches.
     """

@@ -66,7 +66,7 @@ def prefix_tokens(tokenizer: AnyTokenizer, text: str) -> SentenceTokens:
 
 
 def with_scheme(model: Transformer, position: Position, seed: int = 0) -> Transformer:
-    """Return a model with another position scheme that shares the parameters.
+    """Return a model with another position scheme, sharing the parameters.
 
     Position parameters that the model lacks are initialised from the seed, as by `build`. Raises `ValueError` if the scheme is not
     possible (RoPE rotates pairs, so heads must have an even width).
@@ -198,7 +198,7 @@ def _read_only(x: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class SchemeReordering:
-    """f(Πx) compared with Πf(x): the outputs of the permuted sentence, put back into the original order.
+    """The result of one scheme: f(Πx) compared with Πf(x), where f is the stack and Π the permutation of the words.
 
     difference, causal_difference: the largest difference without a mask and with a causal mask only. output_scale: the largest
     absolute output, to which rounding is relative. token_changes, causal_token_changes [T]: the change of each word's output

@@ -12,7 +12,7 @@ from viz_core.messages.errors import UserError
 from viz_core.text.token_alignment import align_tokens
 
 MIN_RELATIVE_DIFFERENCE = (
-    1e-3  # of the larger logit difference, at least 1: below this, float32 rounding would be visible in the effects
+    1e-3  # relative to the larger logit difference, or to 1 if that is smaller; below, float32 rounding shows in the effects
 )
 
 

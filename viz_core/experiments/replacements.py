@@ -308,7 +308,8 @@ class _Context:
         return self._goes_with(i, new) if isinstance(new, Verb) else 1
 
     def _describes(self, i: int, old: Adjective, new: Adjective) -> int:
-        """Return how well it describes a noun, more if the old adjective does not describe it: then "it" changes its referent."""
+        """Return how well `new` describes a noun, more if `old` does not describe that noun, so that a pronoun changes its
+        referent."""
         if self._is_noun(i + 1):  # attributive
             noun = self.nouns[i + 1]
             return min(2, match_score(noun, new.nouns)) if noun is not None and "noattr" not in new.flags else 0

@@ -42,7 +42,7 @@ def torch_normalize(x: np.ndarray, norm: Literal["layer", "batch", "instance"], 
 
 
 def padded_pair(config: TransformerConfig, batch: Batch, item: int) -> Batch:
-    """Return a batch of two sentences of equal length: one of the batch without its padding, and its first half, padded.
+    """Return a batch of two sentences: one of the given batch without its padding, and its first half, padded to the same length.
 
     Each side is cut after half of its own tokens, rounded up. There are no labels.
     """

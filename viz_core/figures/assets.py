@@ -114,7 +114,7 @@ body {{ color: var(--st-text-color); background: var(--st-background-color) }}""
 
 
 def html_page(body: str, title: str) -> str:
-    """Return a standalone light HTML page with a picture that is HTML."""
+    """Return a standalone HTML page in light colours, with a picture that is HTML."""
     look = theme.page_colours(False)
     return f"""<!doctype html>
 <html lang="{language()}"><meta charset="utf-8"><title>{html.escape(title)}</title>

@@ -57,7 +57,10 @@ MAX_LINES = 20_000  # lines sent to the browser, over all heads and queries
 
 @dataclass(frozen=True, slots=True)
 class HeadGrid:
-    """All heads of a kind of attention as bytes: shades [L, H, r, c] from low to high, blocked cells [r, c]."""
+    """All heads of a kind of attention as bytes: shades [L, H, r, c] from low to high, blocked cells [r, c].
+
+    r, c: rows and columns of a tile after pooling. block: the numbers of queries and keys that one of its cells pools.
+    """
 
     kind: AttentionKind
     title: str

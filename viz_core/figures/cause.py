@@ -51,7 +51,7 @@ class EffectMapData(NamedTuple):
 
 
 class EffectMapLike(Protocol):
-    """The attributes used of `viz_core.experiments.effect_maps.EffectMap`."""
+    """The attributes of `viz_core.experiments.effect_maps.EffectMap` that are read here."""
 
     @property
     def stack(self) -> StackName: ...
@@ -79,7 +79,7 @@ def effect_map_data(
     word_of: Callable[[int], str],
     item: int = 0,
 ) -> list[EffectMapData]:
-    """Return the data to draw of effect maps.
+    """Return the data of each effect map for `effect_panels`.
 
     pairs: side → pairs of positions in the clean and the corrupted run. runs: these two runs. word_of: the word of an output id.
     """

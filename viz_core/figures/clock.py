@@ -30,7 +30,10 @@ class Hand:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """One plane: title, a line below it, speed, and one or two hands. `scale` converts a product of lengths to the real value."""
+    """One plane: title, a line below it, speed, and one or two hands.
+
+    scale: the factor from the dot product of the drawn hands to that of the vectors.
+    """
 
     title: str
     note: str

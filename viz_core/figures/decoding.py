@@ -30,7 +30,7 @@ RowStyle = Literal["", "cut", "chosen", "others"]
 
 
 class SampleLike(Protocol):
-    """The attributes used of a sampling step of `viz_core.generate.sampling`."""
+    """The attributes of a sampling step of `viz_core.generate.sampling` that are read here."""
 
     @property
     def logits(self) -> np.ndarray: ...
@@ -64,7 +64,7 @@ class SampleLike(Protocol):
 
 
 class SamplingLike(Protocol):
-    """The attributes used of `viz_core.generate.strategy.Sampling`."""
+    """The attributes of `viz_core.generate.strategy.Sampling` that are read here."""
 
     @property
     def temperature(self) -> float: ...
@@ -77,7 +77,7 @@ class SamplingLike(Protocol):
 
 
 class CandidateLike(Protocol):
-    """The attributes used of a candidate of `viz_core.generate.beam`."""
+    """The attributes of a candidate of `viz_core.generate.beam` that are read here."""
 
     @property
     def parent(self) -> int: ...
@@ -99,7 +99,7 @@ class CandidateLike(Protocol):
 
 
 class BeamStepLike(Protocol):
-    """The attributes used of a step of `viz_core.generate.beam`."""
+    """The attributes of a step of `viz_core.generate.beam` that are read here."""
 
     @property
     def beams(self) -> tuple[tuple[int, ...], ...]: ...
@@ -109,7 +109,7 @@ class BeamStepLike(Protocol):
 
 
 class BeamLike(Protocol):
-    """The attributes used of `viz_core.generate.strategy.Beam`."""
+    """The attributes of `viz_core.generate.strategy.Beam` that are read here."""
 
     @property
     def num_beams(self) -> int: ...

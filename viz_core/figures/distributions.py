@@ -19,7 +19,7 @@ ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # positive and nega
 
 RIDGE_HEIGHT = 26  # pixels of a row
 OVERLAP = 1.7  # height of the highest ridge in rows
-MAX_ROWS, SAMPLED_ROWS = 24, 16  # up to 24 layers all are drawn, of more only 16, so that ridges keep some height
+MAX_ROWS, SAMPLED_ROWS = 24, 16  # with up to 24 layers all are drawn, with more only 16, so that ridges keep some height
 
 
 def ridges_figure(spreads: PlacementHistograms, colours: Mapping[str, str], dark: bool = False) -> go.Figure:

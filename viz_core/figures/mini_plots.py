@@ -31,7 +31,7 @@ def curve(points: Sequence[tuple[float, float]], dot: tuple[float, float]) -> st
 
 
 def rotation(before: tuple[float, float], after: tuple[float, float], angle: float) -> str:
-    """Draw a vector of two numbers before and after a counter-clockwise rotation by `angle` radians."""
+    """Return a drawing of a vector of two numbers before and after a counter-clockwise rotation by `angle` radians."""
     length, middle = math.hypot(*before) or 1.0, HEIGHT / 2
 
     def at(x: float, y: float, reach: float = middle - MARGIN) -> tuple[float, float]:

@@ -90,7 +90,7 @@ def depth_figure(found: Mapping[str, Sequence[DepthCurve]], metric: Metric, dark
             suffix, look = CURVE_STYLES[curve.kind]
             if len(curve.depth) > MAX_MARKERS and look["mode"] == "lines+markers":
                 look = look | {"mode": "lines"}
-            # Its residual stream equals that of Pre-LN, so it is drawn dashed over it.
+            # Without its final norm, Pre-LN has the same residual stream, so this curve is drawn dashed over the other.
             same = name == "pre_no_final" and "pre" in found and curve.kind != "final"
             traces.append({
                 "x": curve.depth, "y": np.where(np.isfinite(curve.values), curve.values, np.nan),

@@ -320,7 +320,7 @@ def _index_in_block(kept: np.ndarray, block: tuple[int, int]) -> np.ndarray:
     """Convert original positions [r, c, 2] to indices within the block [r, c], row by row, which need a quarter of the bytes."""
     high, wide = block
     if high * wide > 2**16:
-        raise ValueError(f"a block of {high} × {wide} cells is larger than a place of two bytes; show fewer cells at once")
+        raise ValueError(f"a block of {high} × {wide} cells has too many cells for a two-byte index; show fewer cells at once")
     found: np.ndarray = (kept[..., 0] % high) * wide + kept[..., 1] % wide
     return found
 

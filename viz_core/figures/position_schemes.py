@@ -69,7 +69,10 @@ def two_run_input_panels(a: StackInput, b: StackInput, rows: PositionPairs, view
 
 
 def magnitudes_figure(magnitudes: Sequence[EmbeddingLength], position: float, d_model: int, dark: bool = False) -> go.Figure:
-    """Return a log-axis figure of the norms of embedding rows, unscaled and times √d_model. position: that of a position row."""
+    """Return a log-axis figure of the norms of embedding rows, unscaled and times √d_model.
+
+    position: the norm of a row of the position table.
+    """
     series = (
         (_("embedding"), [m.unscaled for m in magnitudes], "circle-open", "bottom"),
         (_("embedding × √{d_model}", d_model=d_model), [m.scaled for m in magnitudes], "circle", "top"),

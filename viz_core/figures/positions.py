@@ -22,7 +22,7 @@ from viz_core.messages.number_format import latex_number
 WINDOW_SHAPE = (24, 10)  # rows and columns of the window in which each number is written
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 MAX_MARKERS = 100  # more markers look like a line, which is drawn faster
-MAX_UNTHINNED, MAX_THINNED = 100, 40  # up to 100 measured points are all drawn, of more at most 40
+MAX_UNTHINNED, MAX_THINNED = 100, 40  # up to 100 measured points are all drawn, from a larger number at most 40
 MEASURED_MARKERS: tuple[Marker, ...] = (
     "circle",
     "cross",

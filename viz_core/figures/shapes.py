@@ -63,7 +63,7 @@ def block_cost_figure(blocks: Mapping[str, Mapping[str, int]], heading: str, uni
 def cost_growth_figure(
     growth: CostGrowth, heading: str, unit: str, current_length: int | None = None, dark: bool = False
 ) -> go.Figure:
-    """Return a log-log figure of both parts of the cost over the number of tokens, and of the cost of an RNN.
+    """Return a log-log figure over the number of tokens: the cost of pairs of tokens, that of single tokens, and that of an RNN.
 
     The point at which the two parts are equal is marked, and `current_length`, the length of this run.
     """

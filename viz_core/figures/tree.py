@@ -81,7 +81,8 @@ def build_tree(paths: Sequence[TreePath], glosses: Mapping[str, str] = NO_GLOSSE
 
 
 def format_log_prob(total: float) -> str:
-    """Format a sum of log-probabilities with three decimals, or one below −10; a sum that rounds to 0 is written "> −0.001"."""
+    """Format a sum of log-probabilities with three decimals, from −10 down with one; a sum that rounds to 0 is written ">
+    −0.001"."""
     if -0.0005 < total < 0:
         return _("> −0.001")
     return with_minus_sign(f"{total:.1f}" if total <= -10 else f"{total:.3f}")

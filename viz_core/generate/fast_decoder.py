@@ -26,8 +26,8 @@ NEAR_TIE = 1e-4  # logits that differ by less, absolutely or relatively, may cha
 def can_decode_fast(config: TransformerConfig, start: Tensor, source: Tensor | None) -> bool:
     """Return whether `FastDecoder` is possible for a start [B, T] and a source [B, S].
 
-    It needs the conditions of a key-value cache, no masked queries, and in each row a first token, and a source token, that is no
-    padding: then every query has a key to attend to.
+    It needs a config that allows a key-value cache, no masked queries, and in each row a first target token and some source token
+    that are not padding: then every query has a key to attend to.
     """
     masks = [config.token_mask("target", start[:, :1])] if config.mask_target_padding else []
     if source is not None and config.mask_source_padding:
@@ -61,7 +61,7 @@ class FastDecoder:
     def step(self, ids: Tensor) -> tuple[Tensor, Self]:
         """Append ids [B, n]; return the logits [B, W] of the next token, and the decoder itself.
 
-        Where the two largest logits of a row are nearly tied, all are those of the forward pass.
+        If the two largest logits of any row are nearly tied, the logits of all rows are those of the forward pass.
         """
         start_pos, c = self.ids.shape[1], self.model.config
         if not start_pos:

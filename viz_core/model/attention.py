@@ -86,8 +86,8 @@ class Attention(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Project x [B, T, D] and memory [B, S, D] to queries [B, H, T, K], keys [B, H, S, K] and values [B, H, S, V].
 
-        memory: or its keys and values, where an earlier decoding step computed them. cache: of the past tokens, whose keys and
-        values precede those of the memory.
+        memory: [B, S, D], or its keys and values where an earlier decoding step computed them. cache: the keys and values of
+        the past tokens, which precede those of the memory.
         """
         q = tap("q", self.split_heads(self.w_q(x)))  # [B, H, T, K]
         if isinstance(memory, KeysValues):

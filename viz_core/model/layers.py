@@ -54,7 +54,7 @@ def torch_norm(norm: Norm, x: Tensor, parameters: Mapping[str, Tensor], eps: flo
 
 
 class FeedForward(nn.Module):
-    """W² act(W¹ x + b¹) + b², applied to each token (Vaswani et al. 2017, section 3.3; document 003)."""
+    """W₂ act(W₁ x + b₁) + b₂, applied to each token (Vaswani et al. 2017, section 3.3; document 003)."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()

@@ -1,8 +1,7 @@
-"""What the five documents contain: the presets of their models, their concepts, and source lines.
+"""What the five documents contain: the presets of their models, and their concepts.
 
     preset     PRESETS: the model of each document
     concepts   what each document explains and where the app shows it; errors in the documents
-    sources    the line of code that computes a stage
 """
 
 from viz_core.presets.preset import (

@@ -84,7 +84,8 @@ def norm_names(c: TransformerConfig, path: str) -> dict[str, str]:
         after = int(path.split(".")[2]) + 1
         tied = c.has_final_norm and after == c.n_layers(side_of(side))
         hf = hf if tied else f"{_hidden_states(c, side)}[{after}], {hf}"  # the last entry is the output of the final norm
-    # HookedEncoderDecoder has RMSNorm instead, HookedEncoder no final norm, HookedTransformer's embed.ln no positions.
+    # HookedEncoderDecoder has RMSNorm instead, HookedEncoder no final norm, and the
+    # input of HookedTransformer's embed.ln no positions.
     lacks = {"final_norm": not c.has_decoder, "norm_embed": c.has_decoder and c.has_position_table}
     if c.has_cross_attention or lacks.get(module, False):
         return {"@documents": documents, "@torch": torch, "@hf": hf, "@tl_var": "–", "@tl_normalized": "–", "@tl_out": "–"}

@@ -254,7 +254,8 @@ LAYER_NORM = (
               parameters=norm_parameters),
 )
 
-# By name in `viz_core.config.norms.NORMS`. A norm reads x; its last stage is `out`, its stage p is called as its entry says.
+# By name in `viz_core.config.norms.NORMS`. A norm reads x; its last stage is `out`, and its stage p has the name that is
+# `power_stage` in the entry.
 NORM_STAGES: dict[str, tuple[StageSpec, ...]] = {"layer": LAYER_NORM}
 
 OUTPUT = (

@@ -74,7 +74,7 @@ Entry = Noun | Adjective | Verb
 
 
 class Group(NamedTuple):
-    """Words of the same kind and form, which can replace one another. form: as "several", "past", "comparative"."""
+    """Words of the same kind and form, which can replace one another. form: such as "several", "past", "comparative"."""
 
     kind: Kind
     form: str

@@ -52,7 +52,9 @@ class AnyTokenizer(Protocol):
     def unk_id(self) -> int: ...
     @property
     def prefix_suffix_ids(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The ids before and after those of `tokens_and_ids` in a decoder's text: <bos> and <eos>, or none if it adds its own."""
+        """The ids before and after those of `tokens_and_ids` in a decoder's text: <bos> and <eos>, or none
+        if the tokenizer adds its own.
+        """
         ...
 
     def tokens_and_ids(self, sentence: str) -> tuple[list[str], list[int]]:

@@ -261,7 +261,10 @@ def _normalized(token: str) -> str:
 
 # --- Both sides of a sentence ---------------------------------------------------------------------------------------------
 def find_copied_words(tokenizer: AnyTokenizer, sentence: str, source_words: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the words in the slots after tokenizing a sentence. source_words: those after its source; unchanged without slots."""
+    """Return the words in the slots after tokenizing a sentence.
+
+    source_words: the words in the slots after tokenizing its source. Returned unchanged if the tokenizer has no slots.
+    """
     reader = with_copied_words(tokenizer, source_words)
     return reader.fill_slots(sentence) if isinstance(reader, Vocabulary) and reader.n_slots else tuple(source_words)
 

@@ -3,7 +3,7 @@
     t-shirt, twenty-two     known words of several pieces of `split_runs`
     John's, the boys'       a word and 's, if 's is a word of the vocabulary
     7:30, $5, Jean-Luc      unknown words of several pieces, if the vocabulary has slots for them
-    Mr. Brown               a title with its full stop, which the vocabulary has without
+    Mr. Brown               a title with its full stop; the vocabulary has it without
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

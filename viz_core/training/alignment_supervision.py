@@ -29,7 +29,7 @@ def supervised_layer(config: TransformerConfig) -> int:
 
 
 def supervised_heads(config: TransformerConfig) -> dict[str, tuple[int, int]]:
-    """Return the (layer, head) of cross-attention of each kind of link."""
+    """Return the (layer, head) of the supervised cross-attention heads, by what they learn: "alignment" and "referent"."""
     layer = supervised_layer(config)
     return {"alignment": (layer, ALIGNMENT_HEAD), "referent": (layer, REFERENT_HEAD)}
 
@@ -64,8 +64,9 @@ def _padded(rows: Sequence[Sequence[int]], width: int) -> np.ndarray:
 def alignment_loss(weights: Tensor, alignment_bits: Tensor, referent_bits: Tensor) -> Tensor:
     """Return the loss of the two heads, summed over the target words, [].
 
-    weights: cross-attention weights [B, H, T, S]. alignment_bits, referent_bits: bit masks [B, T']; later rows have no links. The
-    loss of a word is -log of the total weight on its source words. Words without source words are left out, as every row sums to 1.
+    weights: cross-attention weights [B, H, T, S]. alignment_bits, referent_bits: bit masks [B, T'], cut or padded with 0
+    to T. The loss of a word is -log of the total weight on its source words. Words without source words are left out: their row
+    sums to 1 too, so it cannot learn to attend to nothing.
     """
     length = weights.shape[2]
     alignment_bits, referent_bits = (

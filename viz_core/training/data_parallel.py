@@ -24,11 +24,11 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class WorkerGroup:
-    """One process in a group that trains a model together. rank: its index in the group."""
+    """A group of processes that train a model together, as seen by one of them. rank: the index of this process."""
 
     rank: int = 0
     world_size: int = 1
-    buffer: Tensor | None = None  # [2, world_size, P + 2]; two halves in turns, so that none is written while it is read
+    buffer: Tensor | None = None  # [2, world_size, P + 2]: P gradients, 2 losses; halves alternate, none is written while read
     barrier: Any = None
     buffer_half: int = field(default=0, init=False)
 
@@ -41,7 +41,10 @@ class WorkerGroup:
         return items[self.rank :: self.world_size]
 
     def all_reduce(self, model: nn.Module, losses: Tensor) -> Tensor:
-        """Sum the gradients and the losses [2] over all processes, in the same order in each, so that models stay identical."""
+        """Sum the gradients, in place, and the losses [2] over all processes, and return the sums of the losses, [2].
+
+        Every process sums in the same order, so that the models stay identical.
+        """
         if self.buffer is None:
             return losses
         parameters = list(model.parameters())

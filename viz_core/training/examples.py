@@ -53,14 +53,16 @@ class Example:
 
 @cache
 def held_out_examples() -> tuple[Example, ...]:
-    """Return the first thousand held-out sentences, in their order; those that the cards of the shipped checkpoints measure."""
+    """Return the first thousand held-out sentences, in their order: those on which the cards of the shipped checkpoints are
+    measured."""
     return tuple(map(Example.from_line, HELD_OUT_FILE.read_text("utf-8").splitlines()))
 
 
 def first_lesson() -> Iterator[SentencePair]:
     """Iterate over sentence pairs of the first lesson: few words, five tenses and one clause; some occur several times.
 
-    For every length there are 8,000 pairs that are not longer, the first ones of the generator for `DATA_SEED` in their order.
+    For every maximum length from 4 to 20 words they include the first 8,000 pairs within it of the generator with `DATA_SEED`, in
+    order.
     """
     for line in FIRST_LESSON_FILE.read_text("utf-8").splitlines():
         source, target = line.split("\t")

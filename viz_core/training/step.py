@@ -23,7 +23,7 @@ class StepResult:
     """The loss and gradient norms of one step, before the parameters are updated."""
 
     loss: float  # mean cross-entropy over the labels that are not padding
-    alignment_loss: float  # the alignment loss of the supervised heads, divided by the same number; 0 if there are none
+    alignment_loss: float  # loss of the supervised heads, divided by the number of these labels; 0 without supervision
     grad_norm: float  # norm of the whole gradient before clipping
     group_grad_norms: tuple[float, ...]  # gradient norms of `parameter_groups` before clipping
     logits: Tensor | None  # [B, T, W]; None with a chunked loss
@@ -123,8 +123,8 @@ def single_thread() -> Iterator[None]:
 def flush_denormals() -> Iterator[None]:
     """Flush denormal numbers (below 1e-38) to 0 in this thread, since processors are many times slower with them.
 
-    Adam's averages for a rare word decay into that range in steps without the word; with a large vocabulary a step then takes ten
-    times as long as Adam itself. Such small numbers do not affect the result.
+    Adam's averages for a rare word decay into that range in steps without the word; with a large vocabulary this makes the
+    update ten times slower. Such small numbers do not affect the result.
     """
     torch.set_flush_denormal(True)  # has no effect on processors that do not support it
     try:

@@ -1,6 +1,6 @@
 """Weights that visitors trained on this server or opened from a file, shared by all sessions and limited in number and size.
 
-A name is a hash of the weights, so the same weights have the same name on every server.
+A name is a hash of the weights and of the visitor's words, so the same ones have the same name on every server.
 """
 
 import threading

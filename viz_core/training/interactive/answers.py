@@ -51,10 +51,10 @@ class Answers:
 
 def read_answers(capture: Capture, sentence: TaskInput, vocabulary: Mapping[Side, Vocabulary], side: Side) -> Answers:
     """Read the predictions from a capture that kept `KEEP_STAGES`. side: the output side."""
-    logits = np.asarray(capture["logits"][0], dtype=np.float64)  # [T, V]
+    logits = np.asarray(capture["logits"][0], dtype=np.float64)  # [T, W]
     positions = np.arange(len(logits)) if sentence.answer_mask is None else np.flatnonzero(sentence.answer_mask)
     correct_ids = np.zeros(len(logits), dtype=np.int64) if sentence.labels is None else sentence.labels
-    probs = softmax(logits[positions])  # [N, V]
+    probs = softmax(logits[positions])  # [N, W]
     order = largest(probs, 3)
     ranked = [int(i) for i in order.T.ravel()]  # the most likely answer of each position, then the second most likely
     answer_ids = list(dict.fromkeys([int(i) for i in correct_ids[positions] if i != PAD] + ranked))[:MAX_ANSWER_WORDS]

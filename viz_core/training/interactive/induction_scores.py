@@ -52,7 +52,8 @@ def score_model(model: Transformer, ids: Mapping[Side, np.ndarray]) -> np.ndarra
 
 
 def score_capture(capture: Capture, config: TransformerConfig, ids: Mapping[Side, np.ndarray]) -> np.ndarray | None:
-    """Return the same scores, [layer, head], from a capture of a run on these ids that kept the attention weights."""
+    """Return the induction scores of the output side, [layer, head], from a capture of a run on these ids that kept the
+    self-attention weights; None without targets."""
     side = config.output_side
     stack = "encoder" if side == "source" else "decoder"
     layers = [score_layer(capture[f"{stack}.layers.{i}.self_attn.weights"], ids[side]) for i in range(config.n_layers(side))]
@@ -62,7 +63,7 @@ def score_capture(capture: Capture, config: TransformerConfig, ids: Mapping[Side
 def score_repeated_blocks(
     model: Transformer, n_symbols: int, block: int, first_id: int, n_rows: int = 32, seed: int = 0
 ) -> np.ndarray:
-    """Return the induction scores on random blocks of distinct symbols, each repeated twice, [layer, head].
+    """Return the induction scores on random blocks of distinct symbols, each twice in its row, [layer, head].
 
     first_id: id of the first symbol; the n_symbols ids from there are symbols. A decoder reads <bos> (id 1) before them. Raises
     `ValueError` if the block is shorter than 2.

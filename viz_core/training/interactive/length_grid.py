@@ -19,8 +19,8 @@ from viz_core.training.interactive.training_run import loss_and_accuracy
 class LengthGrid:
     """Held-out results of several models at several sequence lengths.
 
-    accuracy, loss: [models, test lengths]; NaN where the model cannot read sequences of this length. train_lengths: the longest
-    training row of each model.
+    accuracy, loss: [models, test lengths]; NaN where the model cannot read sequences of this length. train_lengths: the
+    parameter `length` of each model's recipe, the longest in its training.
     """
 
     train_lengths: tuple[int, ...]

@@ -1,7 +1,7 @@
 """Stored results of the predefined experiments, measured by `python -m viz_core.training.interactive` once on one machine.
 
-A file holds what was measured (the whole experiment), the date, the processor, and the SHA-256 of all this. It is used only if the
-hash is right and the experiment equals the predefined one.
+A file holds the whole experiment, its results, the date, the machine, and the SHA-256 of all these. It is used only if the hash is
+right and the experiment equals the predefined one.
 """
 
 import hashlib
@@ -59,7 +59,7 @@ class Machine:
 
 
 def describe_machine() -> Machine:
-    """Return the processor by name and, where available, family and model; nothing else identifies the machine."""
+    """Return this machine: its processor by name and, where available, family and model; its cores, vectors and torch version."""
     first_cpu = CPU_INFO.read_text().partition("\n\n")[0] if CPU_INFO.exists() else ""
     info = {name.strip(): value.strip() for name, __, value in (line.partition(":") for line in first_cpu.splitlines())}
     name = info.get("model name") or platform.processor() or platform.machine()
@@ -73,7 +73,7 @@ class Measurement:
     """The results of a predefined experiment. results: of every run, including the held-out metrics before its first step. seconds:
     processor time of all runs.
 
-    For the models of the first seed, one for each condition, where the experiment defines it: changed_metrics [conditions]: (loss,
+    Further evaluations of the models of the first seed, where the experiment defines them: changed_metrics [conditions]: (loss,
     accuracy) with changed settings; length_grid: results at other lengths; induction_scores [conditions][blocks]: the score of the
     best head.
     """

@@ -92,11 +92,11 @@ class ConditionComparison:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentSummary:
-    """The conditions of an experiment compared by one number for each run.
+    """The conditions of an experiment compared by one value for each run.
 
-    values: for each condition the number of each seed's run, None where it has none. That number is the last held-out value (none
-    for a diverged run), or the first evaluated step at which the target loss was reached (none if it never was). n_missing: how
-    many runs of each condition have none.
+    values [conditions][seeds]: the value of each run. It is the last held-out loss or accuracy (None for a diverged run), or the
+    first evaluated step at which the target loss was reached (None if it never was). n_missing: how many runs of each condition
+    have None.
     """
 
     metric: HeldOutMetric | Literal["steps"]
@@ -124,7 +124,8 @@ class StepSavings(NamedTuple):
     """How many steps one condition needs to reach the final loss of another. target: that loss, the mean over the slower
     condition's seeds.
 
-    faster_steps: steps of the faster condition until then, averaged over its seeds; slower_steps: all steps of the slower one.
+    faster_steps: steps of the faster condition until then, averaged over its seeds that reach it; slower_steps: all steps of the
+    slower condition.
     """
 
     faster: int

@@ -120,7 +120,7 @@ class MetricSeries:
         return np.array([step for step, __ in self], dtype=np.int64)
 
     def values(self, name: str) -> np.ndarray:
-        """Return the values of one metric, [n]; NaN where a value was not finite or is unknown."""
+        """Return the values of one metric, [n]. After `RunHistory.deserialize`, values that were not finite are NaN."""
         return np.array([values[self.names.index(name)] for __, values in self], dtype=np.float64)
 
 
@@ -266,6 +266,6 @@ def is_snapshot_step(step: int) -> bool:
 
 
 def step_to_drop(steps: Sequence[int]) -> int:
-    """Return the step, among ordered steps, whose neighbours are closest in doublings; never the first or the last."""
+    """Return the step, among ordered steps, whose neighbours are closest on a logarithmic scale; never the first or the last."""
     inner = range(1, len(steps) - 1)
     return steps[min(inner, key=lambda i: (math.log2((steps[i + 1] + 1) / (steps[i - 1] + 1)), i))]

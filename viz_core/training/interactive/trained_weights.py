@@ -28,7 +28,7 @@ from viz_core.training.interactive.tasks.symbols import FIRST_ID, MAX_SYMBOL_WOR
 from viz_core.weights.card import Card
 from viz_core.weights.user_weights import USER_WEIGHTS_PREFIX
 
-METADATA_KEY = "attention_lab"  # in the metadata
+METADATA_KEY = "attention_lab"  # key of the JSON in the metadata of the safetensors file
 NAME_DIGITS = 12  # hexadecimal digits of a name
 N_EXAMPLES = 4  # example rows of a card
 MAX_WORD_CHARS = 200  # characters of a word displayed for a symbol; longer words are read, but not stored
@@ -93,8 +93,8 @@ def example_rows(
 ) -> tuple[tuple[str, str], ...]:
     """Return a few held-out rows as (source, target), without special tokens.
 
-    In a task of symbols, a row is written either in the visitor's words or in the task's symbols, never in both. Its symbols are
-    renamed in their order, so the row's answer stays correct. A row with more symbols than there are names is left out.
+    In a task of symbols, a row is written either in the visitor's words or in the task's symbols, never in both. Renaming
+    keeps the order of the symbols, so the row's answer stays correct. A row with more symbols than there are names is left out.
     """
     renamable = not isinstance(
         recipe.task_definition.kind, NextWord

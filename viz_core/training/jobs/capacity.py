@@ -29,8 +29,8 @@ def estimate_starts(
     """Return the estimated seconds until each queued job starts, by job id.
 
     Each run is placed in the slot that becomes free first, in queue order. A step is expected to take as long as the run's earlier
-    steps. For a run without any, its operations at the device's speed are multiplied by the ratio of actual to predicted time over
-    `all_jobs`. overhead: seconds of a run besides its steps.
+    steps. For a run without any, the time predicted from its operations is multiplied by the ratio of actual to predicted time
+    over `all_jobs`. overhead: seconds of a run besides its steps.
     """
     slower = _measured_slowdown(all_jobs, speeds)
     jobs = list(queue)

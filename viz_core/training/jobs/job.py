@@ -198,8 +198,8 @@ class TrainingJob:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run as a page shows it. current_step: steps taken; saved_step: the step from which it would resume. steps_taken: steps
-    computed in `seconds`, repeated ones included. n_starts: how often a worker has started it."""
+    """A run as a page shows it. current_step: the last step so far; saved_step: the step from which it would resume. steps_taken:
+    steps computed in `seconds`, repeated ones included. n_starts: how often a worker has started it."""
 
     condition: int
     seed: int

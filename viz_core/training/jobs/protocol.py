@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 Command = Literal["pause", "stop"]
 EndReason = Literal["stopped", "told", "until", "orphaned", "problem"]
-"""Why an attempt ended by itself. stopped: the run has stopped. told: the server sent a command. until: it has taken the requested
-steps. orphaned: no server has fetched updates for a long time. problem: it cannot continue."""
+"""Why an attempt ended, as its worker reports it. stopped: the run has stopped. told: the server sent a command. until: it has
+taken the requested steps. orphaned: no server has fetched updates for a long time. problem: it cannot continue."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,8 @@ class RunAttempt:
             self.queue.evict()
 
     def _final_end_reason(self) -> EndReason:
-        """Return the reported end reason, or raise the reported error. It may have come with an earlier update than the last."""
+        """Return the reported end reason, or raise the reported error; either may have come with an earlier update than the
+        last."""
         if self._error is not None:
             raise self._error
         assert self._end_reason is not None

@@ -64,7 +64,7 @@ def send_command(assignment_id: str, command: Command, dask_worker: Worker) -> b
 
 
 def fetch_update(assignment_id: str, dask_worker: Worker) -> ProgressUpdate:
-    """Return the update of a task."""
+    """Return what has happened in a task since the last fetch."""
     return get_plugin(dask_worker).mailboxes[assignment_id].drain()
 
 

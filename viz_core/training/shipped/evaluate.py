@@ -182,7 +182,8 @@ def measure_lost_words(
     examples: Sequence[Example],
     seed: int,
 ) -> LostWordRates:
-    """Choose the threshold on `threshold_examples` and measure it on `examples`, both correctly translated. seed: for removal."""
+    """Choose the threshold on `threshold_examples` and measure it on `examples`, both correctly translated. seed: of the removed
+    words."""
     lowest = sorted(
         min((c[s] for s, word in enumerate(e.source) if is_content_word(word)), default=np.inf)
         for e, c in _with_coverage(model, _translated_correctly(model, threshold_examples, vocabulary), vocabulary, writes, reads)

@@ -24,8 +24,8 @@ def centre_keys(model: Transformer, ids: Mapping[Side, Tensor]) -> None:
     """Set the mean key of every head to 0 by changing the key bias in place; attention weights do not change.
 
     ids: the sentences for the mean, source [N, S] and target [N, T], as returned by `encode_pairs`; padding does not count.
-    Modules without a key bias are left as they are, and so are those with rotary positions, under which the bias is not a constant
-    of the scores.
+    Modules without a key bias are left as they are, and so are those with rotary positions, under which the bias does not
+    add a constant to the scores of a query.
     """
     modules = {name: module for name, module in model.named_modules() if isinstance(module, Attention)}
     found = {name: module for name, module in modules.items() if _has_free_key_bias(name, module)}

@@ -49,8 +49,8 @@ def train(
     """Train the model in place, leave it in eval mode, and return the loss of every step.
 
     With the same model, data, settings, machine, torch version and number of threads the weights are bit-for-bit the same.
-    Elsewhere rounding differs, and so do the weights, but not the accuracy. Raises `FloatingPointError` for a loss that is not
-    finite.
+    Elsewhere rounding differs, and so do the weights; the accuracy is about the same. Raises `FloatingPointError` for a loss or a
+    gradient norm that is not finite.
     """
     return run_data_parallel(settings.n_processes, _train_worker, model, data, settings, main_options={"on_step": on_step})
 

@@ -46,8 +46,8 @@ class TrainingSettings:
 class CheckpointPlan:
     """The plan of one checkpoint: its config, its training settings, and a note about it.
 
-    Each plan has its own seed, so it does not depend on other plans. The vocabulary follows from the training sentences, so
-    `config` has no vocabulary sizes; `config_with_vocabulary` adds them.
+    Each training starts from the seed of its settings, so it does not depend on other plans. The vocabulary follows from the
+    training sentences, so `config` has no vocabulary sizes; `config_with_vocabulary` adds them.
     """
 
     title: Message

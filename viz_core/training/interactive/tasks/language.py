@@ -59,7 +59,7 @@ def is_held_out(sentence: Sequence[str]) -> bool:
 def _frequent_vocabulary(sentences: Sequence[Sequence[str]]) -> Vocabulary:
     """Return the vocabulary of the words that occur in enough sentences."""
     found = Counter(word for sentence in sentences for word in set(sentence))
-    slots = [word for word in found if word.startswith("<")]  # placeholders of names and unknown words are kept together
+    slots = [word for word in found if word.startswith("<")]  # placeholders of names and unknown words: kept however rare
     return Vocabulary(tuple(sorted(word for word, n in found.items() if n >= MIN_SENTENCES_PER_WORD or word in slots)))
 
 

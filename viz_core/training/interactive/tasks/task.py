@@ -68,11 +68,12 @@ class TaskKind(Protocol):
         ...
 
     def max_lengths(self, p: Parameters, architecture: Architecture) -> dict[Side, int]:
-        """Return the maximum number of tokens in a batch, for each side."""
+        """Return the maximum number of tokens in a row, for each side."""
         ...
 
     def sample_rows(self, p: Parameters, architecture: Architecture, rng: np.random.Generator, n: int, *, held_out: bool) -> Rows:
-        """Return n random rows. Training rows are never held-out rows, if the task has enough rows for that."""
+        """Return n random rows. `SymbolTransform` and `SentenceTask` keep held-out rows out of training; `Induction` and `NextWord`
+        draw both kinds alike."""
         ...
 
     def make_batch(self, p: Parameters, architecture: Architecture, rows: Rows) -> dict[str, np.ndarray]:
@@ -141,7 +142,8 @@ class Task:
         return _to_tensors(self.kind.make_batch(p, architecture, rows))
 
     def held_out_batch(self, p: Parameters, architecture: Architecture) -> dict[str, Tensor]:
-        """Return the held-out rows, always the same: never trained on, or newly drawn where rows do not repeat."""
+        """Return the held-out rows, always the same. They are drawn with a seed that no training batch has, and are never trained
+        on where the task keeps them apart (see `TaskKind.sample_rows`)."""
         rng = np.random.default_rng([HELD_OUT_SEED, HELD_OUT_SEED, HELD_OUT_SEED])  # three, so unlike any (seed, step)
         return _to_tensors(
             self.kind.make_batch(p, architecture, self.kind.sample_rows(p, architecture, rng, self.n_held_out, held_out=True))
