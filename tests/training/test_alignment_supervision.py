@@ -44,8 +44,11 @@ def test_bits_say_what_the_examples_say() -> None:
 
 def test_a_source_that_is_too_long_for_bits_is_refused() -> None:
     assert to_bitmasks([([(30,)], None)])[0].tolist() == [[1 << 30]]
-    with pytest.raises(ValueError, match="more than 31 words"):
-        to_bitmasks([([(31,)], None)])
+    for link in (31, 64):  # 64: no 64-bit integer has that bit
+        with pytest.raises(ValueError, match="more than 31 words"):
+            to_bitmasks([([(link,)], None)])
+        with pytest.raises(ValueError, match="more than 31 words"):
+            to_bitmasks([([(0,)], (0, link))])
 
 
 def test_the_loss_is_the_sum_over_words() -> None:

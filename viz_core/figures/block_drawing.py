@@ -7,9 +7,6 @@ from urllib.parse import quote
 from viz_core.figures import theme
 from viz_core.messages import translate as _
 
-ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # positive and negative values, as in all bar charts
-
-
 NOTE_STYLE = "opacity:.75;font-size:.9em"  # style of notes
 SUBLAYERS = {
     "self_attn": (_("Self-attention"), "resid_mid"),

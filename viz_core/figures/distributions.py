@@ -14,7 +14,6 @@ from viz_core.figures.shapes import LEGEND_BELOW
 from viz_core.messages import translate as _
 from viz_core.messages.number_format import rounded, with_minus_sign
 
-ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # positive and negative values, as in all bar charts
 
 
 RIDGE_HEIGHT = 26  # pixels of a row

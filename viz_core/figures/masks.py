@@ -127,10 +127,10 @@ def all_token_leak_panels(change_masked: np.ndarray, change_unmasked: np.ndarray
     finite = [x[np.isfinite(x)] for x in (change_masked, change_unmasked)]
     high = max(float(x.max(initial=0.0)) for x in finite) or 1.0
     return [
-        panel(_("Causal mask {name}", name=name), x, tokens, tokens, row_axis=_("replaced token"),
+        panel(title, x, tokens, tokens, row_axis=_("replaced token"),
               col_axis=_("T · output at token"),
               kind="probability", high=high, col_letter="T", remark=CHANGE_REMARK)
-        for name, x in (("on", change_masked), ("off", change_unmasked))
+        for title, x in ((_("Causal mask on"), change_masked), (_("Causal mask off"), change_unmasked))
     ]
 
 

@@ -135,7 +135,7 @@ def answers_panel(
         col_axis=_("answer of the model"),
         kind="probability",
         row_letter="T",
-        col_letter="V",
+        col_letter="W",
         low=0.0,
         high=1.0,
     )

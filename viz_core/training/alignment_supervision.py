@@ -42,15 +42,15 @@ def to_bitmasks(links: Iterable[WordLinks]) -> tuple[np.ndarray, np.ndarray]:
     rows: list[array[int]] = []
     nouns: list[array[int]] = []
     for alignment, referent in links:
-        row = array("q", (sum(1 << s for s in words) for words in alignment))
-        noun = array("q", [0] * len(row))
+        row = [sum(1 << s for s in words) for words in alignment]
+        noun = [0] * len(row)
         if referent is not None:
             noun[referent[0]] = 1 << referent[1]
-        rows.append(row)
-        nouns.append(noun)
+        if max(row + noun, default=0) >= 1 << 31:
+            raise ValueError("a source of more than 31 words has no bits for all of them; leave it out, or shorten it to 31.")
+        rows.append(array("q", row))
+        nouns.append(array("q", noun))
     width = max(map(len, rows), default=0)
-    if max((max(row, default=0) for row in rows + nouns), default=0) >= 1 << 31:
-        raise ValueError("a source of more than 31 words has no bits for all of them; leave it out, or shorten it to 31.")
     return _padded(rows, width), _padded(nouns, width)
 
 
